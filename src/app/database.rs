@@ -27,7 +27,7 @@ pub(super) async fn watch_database(
     let mut pause = INTERVAL;
     loop {
         wait(&store, pause).await;
-        match store.look(clock.now_ms()).await {
+        match store.check_presence(clock.now_ms()).await {
             None => {}
             Some(PresenceChange::Away(absence)) => {
                 let reason = &absence.reason;
@@ -57,7 +57,7 @@ async fn wait(store: &Store, pause: Duration) {
     }
     tokio::select! {
         () = rest => {}
-        () = store.troubled() => {}
+        () = store.wait_for_failure() => {}
     }
 }
 

@@ -112,7 +112,7 @@ impl MadePages {
     /// Reads anew which pages there are; where that fails, they stay as they were.
     pub(super) async fn reload(&self) {
         match &self.source {
-            Source::Files(pages) => pages.look().await,
+            Source::Files(pages) => pages.refresh().await,
             Source::Database(Some(heaven)) => {
                 if let Err(error) = heaven.reload().await {
                     warn!(%error, "robot heaven stays as it was: {error}");

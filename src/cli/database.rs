@@ -21,7 +21,7 @@ pub(super) async fn run(cli: &Cli, command: &DatabaseCommand) -> anyhow::Result<
     let url = context::load(cli)?.settings().database.url.clone();
     match command {
         DatabaseCommand::Repair(args) => repair(&url, *args).await,
-        DatabaseCommand::New(args) => begin_anew(&url, *args).await,
+        DatabaseCommand::New(args) => recreate(&url, *args).await,
     }
 }
 
@@ -46,7 +46,7 @@ async fn repair(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-async fn begin_anew(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
+async fn recreate(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     let shown = Store::shown_url(url);
     let is_there = context::sqlite_file(url).is_some_and(std::path::Path::exists);
     let question = format!(
@@ -56,7 +56,7 @@ async fn begin_anew(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     if is_there && !is_confirmed(&question, args)? {
         return Ok(ExitCode::FAILURE);
     }
-    let kept = Store::begin_anew(url, Clock::system().now_ms()).await?;
+    let kept = Store::recreate(url, Clock::system().now_ms()).await?;
     let kept = kept.map(|kept| kept.display().to_string());
     if args.json {
         output::json(&json!({"database": shown, "made": true, "kept": kept}))?;

@@ -5,7 +5,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use url::Url;
 
-use crate::fetch::{Answered, Ask, Conditions, FetchLimits, Fetcher, shown_url};
+use crate::fetch::{
+    AnyStatusRequest, AnyStatusResponse, Conditions, FetchLimits, Fetcher, shown_url,
+};
 
 use super::plan::Upstream;
 
@@ -68,7 +70,7 @@ impl Upstream {
     ) -> FetchOutcome {
         let mut url = format!("{}/robots.txt", self.url);
         for _ in 0..=MAX_REDIRECTS {
-            let ask = Ask {
+            let ask = AnyStatusRequest {
                 url: &url,
                 host,
                 conditions,
@@ -94,7 +96,12 @@ impl Upstream {
     /// Returns where a redirect leads, if that is this upstream.
     ///
     /// A redirect may name it as the request did.
-    fn next(&self, url: &str, host: Option<&str>, answered: &Answered) -> Result<String, String> {
+    fn next(
+        &self,
+        url: &str,
+        host: Option<&str>,
+        answered: &AnyStatusResponse,
+    ) -> Result<String, String> {
         let leads = |reason: &str| format!("{} redirects {reason}", shown_url(url));
         let location = answered.location.as_deref().unwrap_or_default();
         let own = Url::parse(&self.url).map_err(|error| leads(&error.to_string()))?;
@@ -118,7 +125,7 @@ impl Upstream {
     }
 }
 
-fn outcome(url: &str, answered: &Answered) -> FetchOutcome {
+fn outcome(url: &str, answered: &AnyStatusResponse) -> FetchOutcome {
     let fresh_for = fresh_for(answered.cache_control.as_deref());
     let file = |text: Vec<u8>, remark| FetchOutcome::File {
         text,
@@ -224,7 +231,7 @@ mod tests {
             host: None,
         };
         let next = |location: &str| {
-            let mut answered = Answered::default();
+            let mut answered = AnyStatusResponse::default();
             answered.location = Some(location.to_owned());
             let url = "http://127.0.0.1:3000/app/robots.txt";
             upstream.next(url, Some("www.example.com"), &answered).ok()

@@ -13,8 +13,8 @@ use crate::own_robot;
 use crate::site_robot::{
     OnCompletion, SiteRobot, SiteRobotBuilder,
     source::{
-        Credentials, HttpSettings, HttpSource, PageAnswer, PageRequest, RequestSigner, SiteAccess,
-        SourceError, SourceLimits,
+        Credentials, HttpSettings, HttpSource, PageRequest, PageResponse, RequestSigner,
+        SiteAccess, SourceError, SourceLimits,
     },
 };
 use crate::store::Store;
@@ -107,7 +107,7 @@ impl SiteRobotRuns {
     /// # Errors
     ///
     /// Fails when nobody answers, or not within the limits of a run.
-    pub async fn ask(&self, url: &Url) -> Result<PageAnswer, SourceError> {
+    pub async fn ask(&self, url: &Url) -> Result<PageResponse, SourceError> {
         self.source.ask(&PageRequest::get(url)).await
     }
 

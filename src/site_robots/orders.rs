@@ -13,7 +13,7 @@ use crate::config::Loaded;
 use crate::layer::OwnRobot;
 use crate::own_robot;
 use crate::site_robot::{Handle, RobotState, holder_name};
-use crate::store::{RunWanted, SiteRobotNews, Store, StoreError, StoredOrder};
+use crate::store::{RunCommand, SiteRobotVersions, Store, StoreError, StoredOrder};
 
 use super::{
     Ran, SiteRobotRuns, SiteRobotSettings,
@@ -110,7 +110,7 @@ impl Orders {
             ..
         } = &*self.inner;
         loop {
-            if let Err(error) = store.show_server(holder, clock.now_ms()).await {
+            if let Err(error) = store.server_heartbeat(holder, clock.now_ms()).await {
                 tracing::debug!("no run is handed over to this server for now: {error}");
             }
             time::sleep(SHOWN_EVERY).await;
@@ -118,9 +118,9 @@ impl Orders {
     }
 
     async fn listen(&self, heaven: &impl HeavenReload, stop: &CancellationToken) {
-        let mut seen = SiteRobotNews::default();
+        let mut seen = SiteRobotVersions::default();
         loop {
-            match self.inner.store.site_robot_news_after(seen).await {
+            match self.inner.store.site_robot_changed(seen).await {
                 Ok(news) => {
                     if news.heavens != seen.heavens {
                         heaven.reload().await;
@@ -186,7 +186,7 @@ impl Orders {
         heaven.reload().await;
         let Desk { store, clock, .. } = &*self.inner;
         let text = serde_json::to_string(&outcome).unwrap_or_default();
-        if let Err(error) = store.end_order(id, &text, clock.now_ms()).await {
+        if let Err(error) = store.finish_order(id, &text, clock.now_ms()).await {
             warn!(site, "nobody hears what came of the run of {site}: {error}");
         }
     }
@@ -229,7 +229,7 @@ impl Orders {
                 handle.stop();
                 let ran = time::timeout(LAST_VISITS, &mut running).await;
                 // The stop was for this process; the next one goes on by itself.
-                self.inner.store.want_run(runs.robot.site(), RunWanted::Run).await?;
+                self.inner.store.set_run_command(runs.robot.site(), RunCommand::Run).await?;
                 ran.unwrap_or_else(|_| {
                     Err(anyhow::anyhow!("the server was stopped; the same command resumes the run"))
                 })
@@ -267,7 +267,7 @@ impl Orders {
             let mut progress = handle.progress();
             progress.hosts.clear();
             let text = serde_json::to_string(&progress).unwrap_or_default();
-            match store.show_order(order_id, &text, clock.now_ms()).await {
+            match store.update_order(order_id, &text, clock.now_ms()).await {
                 // Before the run has begun it would not hear of it.
                 Ok(false) if progress.state == RobotState::Running => handle.stop(),
                 Ok(_) => {}

@@ -1,8 +1,8 @@
 //! Does heaven say what people read? Each of its sentences must stand on the human page.
 
-use crate::document::{BlockKind, Page, Place, decode};
+use crate::document::{BlockKind, Page, PagePart, decode};
 use crate::heaven::{Catalogue, page};
-use crate::site_robot::source::{PageAnswer, PageRequest, PageSource};
+use crate::site_robot::source::{PageRequest, PageResponse, PageSource};
 use crate::store::{DescriptionCursor, DescriptionQuery, StoredDescription};
 
 use super::SiteRobotRuns;
@@ -117,7 +117,7 @@ impl SiteRobotRuns {
     }
 }
 
-fn words_of_answer(answer: &PageAnswer) -> Option<Human> {
+fn words_of_answer(answer: &PageResponse) -> Option<Human> {
     let content_type = answer.headers.get("content-type");
     let content_type = content_type.and_then(|value| value.to_str().ok());
     let text = decode(&answer.body, content_type, None).text;
@@ -168,7 +168,7 @@ fn missing(heaven: &str, human: &Human, url: &str) -> Vec<String> {
     let blocks = heaven
         .blocks
         .iter()
-        .filter(|block| block.place == Place::Main);
+        .filter(|block| block.place == PagePart::Main);
     let mut missing: Vec<String> = Vec::new();
     for block in blocks {
         let is_title = matches!(block.kind, BlockKind::Heading(1));

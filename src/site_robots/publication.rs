@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::heaven::{HeavenError, HeavenSettings, Library, Published, publish};
+use crate::heaven::{HeavenError, HeavenSettings, Library, PublishReport, publish};
 
 /// Where heaven is published to, and from what.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Publication {
 
 impl Publication {
     /// Publishes what the database holds now; what did not change is left alone.
-    pub(super) async fn publish(&self) -> Result<Option<Published>, HeavenError> {
+    pub(super) async fn publish(&self) -> Result<Option<PublishReport>, HeavenError> {
         let Some(directory) = &self.directory else {
             return Ok(None);
         };

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::filter::Commands as _;
-use crate::heaven::Published;
-use crate::site_robot::{MayPublish, Summary, Terms};
+use crate::heaven::PublishReport;
+use crate::site_robot::{MayPublish, PublishTerms, Summary};
 use crate::store::{Lease, LeaseError, Publication, RunState};
 
 use super::SiteRobotRuns;
@@ -123,7 +123,7 @@ impl SiteRobotRuns {
     /// # Errors
     ///
     /// Fails when the database or the file system does.
-    pub async fn publish(&self) -> anyhow::Result<Option<Published>> {
+    pub async fn publish(&self) -> anyhow::Result<Option<PublishReport>> {
         Ok(self.publication.publish().await?)
     }
 
@@ -147,7 +147,7 @@ impl SiteRobotRuns {
         let running = async {
             let _ended = ended.clone().drop_guard();
             let may_publish: &MayPublish<'_> = &|| Box::pin(may_publish(lease));
-            let terms = Terms {
+            let terms = PublishTerms {
                 accept,
                 may_publish: Some(may_publish),
             };
@@ -244,7 +244,7 @@ async fn may_publish(lease: Option<&Lease>) -> bool {
     })
 }
 
-fn files(published: &Published) -> PublishedFiles {
+fn files(published: &PublishReport) -> PublishedFiles {
     PublishedFiles {
         pages: published.catalogue.len(),
         written: published.written,

@@ -18,7 +18,7 @@ use tracing::{error, info, warn};
 
 use crate::admin::RobotRuns;
 use crate::site_robot::{OnCompletion, SiteRobotError};
-use crate::store::{LeaseError, RunWanted, StoredRun};
+use crate::store::{LeaseError, RunCommand, StoredRun};
 
 use super::{
     SiteRobotRuns,
@@ -189,7 +189,7 @@ impl Schedules {
                 runs.robot.handle().stop();
                 let _ = time::timeout(LAST_VISITS, running).await;
                 // The stop was for this process; the next one goes on by itself.
-                runs.store.want_run(site, RunWanted::Run).await?;
+                runs.store.set_run_command(site, RunCommand::Run).await?;
                 info!(site, "the run of {site} will be resumed");
                 None
             }
@@ -201,7 +201,7 @@ impl Schedules {
     fn note_stop(&self, site: &str, last: Option<&StoredRun>, now_ms: i64) -> Option<Stopped> {
         let mut stops = lock(&self.inner.stops);
         let stopped =
-            last.filter(|last| last.finished_ms.is_none() && last.wanted == RunWanted::Stop);
+            last.filter(|last| last.finished_ms.is_none() && last.wanted == RunCommand::Stop);
         let Some(run) = stopped else {
             stops.remove(site);
             return None;

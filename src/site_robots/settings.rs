@@ -206,7 +206,7 @@ impl SiteRobotSettings {
         let (mut conf, conf_text, mut warnings) = robot_conf(loaded, &settings)?;
         conf.server_delay = changes.delay.or(conf.server_delay);
         if conf.server_delay == Some(Duration::ZERO) {
-            conf.hurry();
+            conf.use_all_connections();
         }
         let mut starts = starts(loaded, &settings, &conf, changes)?;
         let public = PublicUrl::of(&settings, &mut starts);

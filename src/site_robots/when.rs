@@ -1,7 +1,7 @@
 //! When does a site robot run? Decided without a clock or a database.
 
 use crate::config::Schedule;
-use crate::store::{RunWanted, StoredRun};
+use crate::store::{RunCommand, StoredRun};
 
 /// Pause between two rounds of a loop without a schedule, in milliseconds.
 const ROUND_MS: i64 = 60 * 60 * 1_000;
@@ -36,9 +36,9 @@ pub(super) fn is_due(
     };
     match (last.finished_ms, last.wanted) {
         (Some(_), _) => passed_since(last.started_ms),
-        (None, RunWanted::Run) => true,
-        (None, RunWanted::Pause) => false,
-        (None, RunWanted::Stop) => {
+        (None, RunCommand::Run) => true,
+        (None, RunCommand::Pause) => false,
+        (None, RunCommand::Stop) => {
             let seen = stopped.filter(|(run_id, _)| *run_id == last.run_id);
             seen.is_some_and(|(_, seen_ms)| passed_since(seen_ms))
         }
@@ -54,10 +54,10 @@ mod tests {
     /// 2026-11-22T00:00:00Z
     const MIDNIGHT: i64 = 1_795_305_600_000;
 
-    async fn run(finished: bool, wanted: RunWanted) -> StoredRun {
+    async fn run(finished: bool, wanted: RunCommand) -> StoredRun {
         let store = Store::connect("sqlite::memory:").await.unwrap();
         let (run, _) = store.begin_run("a", "", MIDNIGHT).await.unwrap();
-        store.want_run("a", wanted).await.unwrap();
+        store.set_run_command("a", wanted).await.unwrap();
         if finished {
             store
                 .finish_run("a", run.run_id, 0, MIDNIGHT + 1)
@@ -97,21 +97,21 @@ mod tests {
         let schedule = Schedule::parse("0 * * * *").unwrap();
         let is_due = |last: Option<&StoredRun>, now_ms| is_due(&schedule, last, None, now_ms);
         assert!(is_due(None, MIDNIGHT));
-        let finished = run(true, RunWanted::Run).await;
+        let finished = run(true, RunCommand::Run).await;
         assert!(!is_due(Some(&finished), MIDNIGHT + HOUR_MS - 1));
         assert!(is_due(Some(&finished), MIDNIGHT + HOUR_MS));
         assert!(is_due(
-            Some(&run(false, RunWanted::Run).await),
+            Some(&run(false, RunCommand::Run).await),
             MIDNIGHT + 1
         ));
-        let paused = run(false, RunWanted::Pause).await;
+        let paused = run(false, RunCommand::Pause).await;
         assert!(!is_due(Some(&paused), MIDNIGHT + 9 * HOUR_MS));
     }
 
     #[tokio::test]
     async fn a_run_that_was_stopped_waits_for_the_next_time() {
         let schedule = Schedule::parse("0 * * * *").unwrap();
-        let run = run(false, RunWanted::Stop).await;
+        let run = run(false, RunCommand::Stop).await;
         let seen_ms = MIDNIGHT + 2 * HOUR_MS + 5;
         let is_due = |stopped, now_ms| is_due(&schedule, Some(&run), stopped, now_ms);
         assert!(!is_due(None, seen_ms));

@@ -22,8 +22,8 @@ use flate2::{Compression, write::GzEncoder};
 use robot_detection::{
     fetch::{Conditions, FetchError},
     site_robot::source::{
-        ApplicationSource, Credentials, FileSource, HttpSettings, HttpSource, PageAnswer,
-        PageRequest, PageSource, RequestSigner, SiteAccess, SourceError, SourceLimits,
+        ApplicationSource, Credentials, FileSource, HttpSettings, HttpSource, PageRequest,
+        PageResponse, PageSource, RequestSigner, SiteAccess, SourceError, SourceLimits,
     },
 };
 use url::Url;
@@ -38,7 +38,7 @@ fn http(settings: HttpSettings) -> PageSource {
     HttpSource::new(settings).expect("a source").into()
 }
 
-async fn get_page(source: &PageSource, address: &str) -> Result<PageAnswer, SourceError> {
+async fn get_page(source: &PageSource, address: &str) -> Result<PageResponse, SourceError> {
     source.ask(&PageRequest::get(&url(address))).await
 }
 

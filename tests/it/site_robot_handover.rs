@@ -327,7 +327,7 @@ async fn what_no_server_takes_over_is_done_here() {
     let url = format!("sqlite://{}", path.join("robot.db").display());
     let store = Store::connect(&url).await.unwrap();
     // One that was seen just now, and does not answer.
-    store.show_server("silent", now_ms()).await.unwrap();
+    store.server_heartbeat("silent", now_ms()).await.unwrap();
     store.close().await;
     spawn_blocking(move || {
         let site = members();

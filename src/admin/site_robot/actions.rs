@@ -18,7 +18,7 @@ use crate::admin::{
     problem::Problem,
     state::AdminState,
 };
-use crate::store::RunWanted;
+use crate::store::RunCommand;
 
 #[derive(Template)]
 #[template(path = "admin/site_robot_clear.html")]
@@ -66,9 +66,9 @@ macro_rules! actions {
 
 actions! {
     "Begins a run, or goes on with one that was stopped" run run_json None;
-    "Pauses the run" pause pause_json Some(RunWanted::Pause);
-    "Goes on with a paused run" resume resume_json Some(RunWanted::Run);
-    "Stops the run" stop stop_json Some(RunWanted::Stop);
+    "Pauses the run" pause pause_json Some(RunCommand::Pause);
+    "Goes on with a paused run" resume resume_json Some(RunCommand::Run);
+    "Stops the run" stop stop_json Some(RunCommand::Stop);
 }
 
 /// Accepts the held results, then shows the page.
@@ -146,7 +146,7 @@ pub(in crate::admin) async fn clear_json(
 async fn control_run(
     state: &AdminState,
     site: &str,
-    wanted: Option<RunWanted>,
+    wanted: Option<RunCommand>,
 ) -> Result<bool, Problem> {
     let admin = state.admin();
     let Some(wanted) = wanted else {
@@ -158,15 +158,15 @@ async fn control_run(
         info!(site, "an administrator asked for a run of the site robot");
         return Ok(true);
     };
-    let is_told = admin.store.want_run(site, wanted).await?;
+    let is_told = admin.store.set_run_command(site, wanted).await?;
     if is_told {
         if let Some(robot) = admin.robot_runs.robot(site) {
             // It would read the request from the database within a second; this is immediate.
             let handle = robot.handle();
             match wanted {
-                RunWanted::Run => handle.resume(),
-                RunWanted::Pause => handle.pause(),
-                RunWanted::Stop => handle.stop(),
+                RunCommand::Run => handle.resume(),
+                RunCommand::Pause => handle.pause(),
+                RunCommand::Stop => handle.stop(),
             }
         }
         let word = wanted.as_str();

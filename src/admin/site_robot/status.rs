@@ -8,7 +8,7 @@ use crate::admin::{
     state::AdminState,
 };
 use crate::site_robot::{Progress, RobotState};
-use crate::store::{RunCounts, RunState, RunWanted, StoredRun};
+use crate::store::{RunCommand, RunCounts, RunState, StoredRun};
 
 /// Runs that are shown.
 const HISTORY: u32 = 20;
@@ -156,15 +156,15 @@ impl StatusView {
 
 impl RunStatus {
     /// Returns the state that follows from what is requested of a run and what the robot here does.
-    fn new(wanted: Option<RunWanted>, live: RobotState, is_asked_for: bool) -> Self {
+    fn new(wanted: Option<RunCommand>, live: RobotState, is_asked_for: bool) -> Self {
         match (wanted, live) {
             // The database shows a requested run only once it has begun.
             (_, RobotState::Idle) if is_asked_for => Self::Starting,
             (None, RobotState::Idle) => Self::Idle,
-            (Some(RunWanted::Stop), RobotState::Idle) => Self::Stopped,
-            (Some(RunWanted::Stop), _) => Self::Stopping,
-            (Some(RunWanted::Pause), _) => Self::Paused,
-            (Some(RunWanted::Run) | None, _) => Self::Running,
+            (Some(RunCommand::Stop), RobotState::Idle) => Self::Stopped,
+            (Some(RunCommand::Stop), _) => Self::Stopping,
+            (Some(RunCommand::Pause), _) => Self::Paused,
+            (Some(RunCommand::Run) | None, _) => Self::Running,
         }
     }
 
@@ -214,8 +214,8 @@ impl RunView {
         Self {
             id: run.run_id,
             outcome: match (run.state, run.wanted) {
-                (RunState::Running, RunWanted::Stop) => "stopped",
-                (RunState::Running, RunWanted::Pause) => "paused",
+                (RunState::Running, RunCommand::Stop) => "stopped",
+                (RunState::Running, RunCommand::Pause) => "paused",
                 (state, _) => state.as_str(),
             },
             started: Moment::new(run.started_ms, now_ms),
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn what_is_wanted_and_what_is_done_tell_where_a_run_stands() {
         use RobotState as Live;
-        use RunWanted::{Pause, Run, Stop};
+        use RunCommand::{Pause, Run, Stop};
         for (wanted, live, is_asked_for, expected) in [
             (None, Live::Idle, false, RunStatus::Idle),
             (None, Live::Idle, true, RunStatus::Starting),

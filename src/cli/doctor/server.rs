@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs::OpenOptions, path::Path};
 
 use serde_json::Value;
 
-use crate::fetch::{Conditions, FetchLimits, Fetched, Fetcher};
+use crate::fetch::{Conditions, FetchLimits, FetchResponse, Fetcher};
 use crate::listen::{ListenAddr, OpenFileLimit};
 
 use super::{check::Check, database::missing_file, run::Subject};
@@ -103,7 +103,7 @@ async fn readiness(addr: &ListenAddr) -> Option<Value> {
     let ready = fetcher
         .fetch(&url, &Conditions::default(), &|_, _| {})
         .await;
-    let Ok(Fetched::Body { bytes, .. }) = ready else {
+    let Ok(FetchResponse::Body { bytes, .. }) = ready else {
         return None;
     };
     let told = serde_json::from_slice::<Value>(&bytes).ok()?;

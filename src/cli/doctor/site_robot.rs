@@ -3,7 +3,7 @@
 use crate::admin::rfc3339;
 use crate::app::{SiteRobotRuns, SiteRobotSettings, site_robots};
 use crate::clock::Clock;
-use crate::store::{RunWanted, Store, StoredRun};
+use crate::store::{RunCommand, Store, StoredRun};
 
 use super::{
     check::Check,
@@ -93,9 +93,9 @@ fn run_text(run: &StoredRun) -> String {
     let (id, began) = (run.run_id, rfc3339(run.started_ms));
     let state = match (run.finished_ms, run.wanted) {
         (Some(at_ms), _) => format!("{} at {}", run.state.as_str(), rfc3339(at_ms)),
-        (None, RunWanted::Run) => "goes on, or was cut off".to_owned(),
-        (None, RunWanted::Pause) => "is paused".to_owned(),
-        (None, RunWanted::Stop) => "was stopped; the next one resumes it".to_owned(),
+        (None, RunCommand::Run) => "goes on, or was cut off".to_owned(),
+        (None, RunCommand::Pause) => "is paused".to_owned(),
+        (None, RunCommand::Stop) => "was stopped; the next one resumes it".to_owned(),
     };
     format!("run {id}, begun at {began}, {state}")
 }

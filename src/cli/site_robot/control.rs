@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::admin::HeavenUse;
 use crate::app::heaven_use;
 use crate::cli::{output, usage::WrongUsage};
-use crate::store::{DescriptionStates, RunWanted, StoredRun};
+use crate::store::{DescriptionStates, RunCommand, StoredRun};
 
 use super::{
     args::{ClearArgs, SiteArgs, StatusArgs},
@@ -75,17 +75,17 @@ pub(super) async fn status(
 pub(super) async fn request(
     context: &CommandContext,
     args: &SiteArgs,
-    wanted: RunWanted,
+    wanted: RunCommand,
 ) -> anyhow::Result<ExitCode> {
     let site = output::clean(&args.site);
-    if !context.store.want_run(&args.site, wanted).await? {
+    if !context.store.set_run_command(&args.site, wanted).await? {
         output::note(&format!("error: no run of {site} goes on"));
         return Ok(ExitCode::FAILURE);
     }
     output::line(&match wanted {
-        RunWanted::Run => format!("{site}: resumed, where a process runs it"),
-        RunWanted::Pause => format!("{site}: paused"),
-        RunWanted::Stop => format!("{site}: stopped; the next run resumes it"),
+        RunCommand::Run => format!("{site}: resumed, where a process runs it"),
+        RunCommand::Pause => format!("{site}: paused"),
+        RunCommand::Stop => format!("{site}: stopped; the next run resumes it"),
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -98,7 +98,10 @@ pub(super) async fn clear(context: &CommandContext, args: &ClearArgs) -> anyhow:
         return Ok(ExitCode::FAILURE);
     }
     // A robot that still runs would write what is deleted here once more.
-    context.store.want_run(&args.site, RunWanted::Stop).await?;
+    context
+        .store
+        .set_run_command(&args.site, RunCommand::Stop)
+        .await?;
     context
         .store
         .abandon_run(&args.site, CommandContext::now_ms())
@@ -142,9 +145,9 @@ async fn known_sites(
 fn word(run: &StoredRun) -> &'static str {
     match (run.finished_ms, run.wanted) {
         (Some(_), _) => run.state.as_str(),
-        (None, RunWanted::Run) => "running, or was cut off",
-        (None, RunWanted::Pause) => "paused",
-        (None, RunWanted::Stop) => "stopped",
+        (None, RunCommand::Run) => "running, or was cut off",
+        (None, RunCommand::Pause) => "paused",
+        (None, RunCommand::Stop) => "stopped",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::cli::Cli;
-use crate::store::RunWanted;
+use crate::store::RunCommand;
 
 use super::{
     SiteRobotCommand, check, command_context::CommandContext, control, exchange, fmt, questions,
@@ -28,9 +28,9 @@ async fn with_database(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Result<
     let code = match command {
         SiteRobotCommand::Run(args) => visit::run(&context, args).await,
         SiteRobotCommand::Status(args) => control::status(&context, args).await,
-        SiteRobotCommand::Pause(args) => control::request(&context, args, RunWanted::Pause).await,
-        SiteRobotCommand::Resume(args) => control::request(&context, args, RunWanted::Run).await,
-        SiteRobotCommand::Stop(args) => control::request(&context, args, RunWanted::Stop).await,
+        SiteRobotCommand::Pause(args) => control::request(&context, args, RunCommand::Pause).await,
+        SiteRobotCommand::Resume(args) => control::request(&context, args, RunCommand::Run).await,
+        SiteRobotCommand::Stop(args) => control::request(&context, args, RunCommand::Stop).await,
         SiteRobotCommand::Withdraw(args) => withdraw::withdraw(&context, args).await,
         SiteRobotCommand::Clear(args) => control::clear(&context, args).await,
         SiteRobotCommand::Explain(args) => questions::explain(&context, args).await,

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use robot_detection::fetch::{Conditions, FetchError, FetchLimits, Fetched, Fetcher};
+use robot_detection::fetch::{Conditions, FetchError, FetchLimits, FetchResponse, Fetcher};
 
 use crate::support::http::{Reply, TestServer};
 
@@ -18,7 +18,7 @@ fn fetcher(timeout: Duration) -> Fetcher {
     .expect("no limit is zero")
 }
 
-async fn fetch(url: &str) -> Result<Fetched, FetchError> {
+async fn fetch(url: &str) -> Result<FetchResponse, FetchError> {
     fetcher(Duration::from_secs(20))
         .fetch(url, &Conditions::default(), &|_, _| ())
         .await
@@ -27,8 +27,8 @@ async fn fetch(url: &str) -> Result<Fetched, FetchError> {
 async fn body_of(reply: Reply) -> Result<Vec<u8>, FetchError> {
     let server = TestServer::new(reply);
     match fetch(&server.url("/all.txt")).await? {
-        Fetched::Body { bytes, .. } => Ok(bytes),
-        Fetched::NotModified => panic!("nothing was asked for conditionally"),
+        FetchResponse::Body { bytes, .. } => Ok(bytes),
+        FetchResponse::NotModified => panic!("nothing was asked for conditionally"),
     }
 }
 
@@ -43,7 +43,7 @@ async fn a_body_comes_with_its_validators() {
         .with("Last-Modified", "Sat, 01 Nov 2025 00:00:00 GMT");
     let server = TestServer::new(reply);
     let fetched = fetch(&server.url("/all.txt")).await.unwrap();
-    let expected = Fetched::Body {
+    let expected = FetchResponse::Body {
         bytes: b"robot-id: a\n".to_vec(),
         content_type: Some("text/plain".to_owned()),
         etag: Some("\"v1\"".to_owned()),
@@ -73,7 +73,7 @@ async fn validators_are_sent_back_and_304_is_understood() {
     let fetched = fetcher(Duration::from_secs(20))
         .fetch(&server.url("/"), &conditions, &|_, _| ())
         .await;
-    assert_eq!(fetched.unwrap(), Fetched::NotModified);
+    assert_eq!(fetched.unwrap(), FetchResponse::NotModified);
     assert_eq!(
         server.seen()[0].header("If-Modified-Since"),
         Some("Sat, 01 Nov 2025 00:00:00 GMT")
@@ -205,7 +205,7 @@ async fn a_few_redirects_are_followed() {
         }
     });
     let fetched = fetch(&server.url("/0")).await.unwrap();
-    assert!(matches!(fetched, Fetched::Body { bytes, .. } if bytes == b"here"));
+    assert!(matches!(fetched, FetchResponse::Body { bytes, .. } if bytes == b"here"));
 }
 
 #[tokio::test]

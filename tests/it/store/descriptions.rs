@@ -2,7 +2,7 @@
 
 use robot_detection::{
     description::{ResourceDescription, name},
-    store::{DescriptionOrder, DescriptionQuery, Saved, Store},
+    store::{DescriptionOrder, DescriptionQuery, SaveOutcome, Store},
 };
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
@@ -27,7 +27,11 @@ fn described(url: &str, attributes: &[(&str, &str)]) -> ResourceDescription {
     description
 }
 
-async fn save(store: &Store, descriptions: &[ResourceDescription], now_ms: i64) -> Vec<Saved> {
+async fn save(
+    store: &Store,
+    descriptions: &[ResourceDescription],
+    now_ms: i64,
+) -> Vec<SaveOutcome> {
     let saved = store.save_descriptions(SITE, 1, descriptions, now_ms);
     saved.await.unwrap()
 }
@@ -71,7 +75,7 @@ async fn a_description_comes_back_as_it_was(database: TestDatabase) {
     );
     assert_eq!(
         save(&store, std::slice::from_ref(&odd), 5).await,
-        [Saved::Added]
+        [SaveOutcome::Added]
     );
     let stored = store.description(SITE, odd.url()).await.unwrap().unwrap();
     assert_eq!(stored.description, odd);
@@ -92,26 +96,32 @@ async fn the_modified_time_moves_with_what_is_said_only(database: TestDatabase) 
         let depth = stored.description.value(name::DEPTH).unwrap().to_owned();
         (stored.first_seen_ms, stored.modified_ms, depth)
     };
-    assert_eq!(save(&store, &[page.clone()], 10).await, [Saved::Added]);
+    assert_eq!(
+        save(&store, &[page.clone()], 10).await,
+        [SaveOutcome::Added]
+    );
     page.set(name::RD_LAST_MODIFIED, "now");
     page.set(name::DEPTH, "2");
-    assert_eq!(save(&store, &[page.clone()], 20).await, [Saved::Same]);
+    assert_eq!(save(&store, &[page.clone()], 20).await, [SaveOutcome::Same]);
     assert_eq!(times(&store).await, (10, 10, "2".to_owned()));
     // Dates alone change nothing: not a byte of what is published differs.
     let mut later = page.clone();
     later.set(name::RD_LAST_MODIFIED, "later");
     later.set(name::LAST_MODIFIED, "Sun, 01 Mar 2026 12:30:05 GMT");
-    assert_eq!(save(&store, &[later], 25).await, [Saved::Same]);
+    assert_eq!(save(&store, &[later], 25).await, [SaveOutcome::Same]);
     let kept = store.description(SITE, page.url()).await.unwrap().unwrap();
     assert_eq!(kept.description, page);
     page.set(name::MD5, "2");
     let other = described("b", &[]);
     let both = [page.clone(), other.clone(), other];
     let saved = save(&store, &both, 30).await;
-    assert_eq!(saved, [Saved::Changed, Saved::Added, Saved::Added]);
+    assert_eq!(
+        saved,
+        [SaveOutcome::Changed, SaveOutcome::Added, SaveOutcome::Added]
+    );
     assert_eq!(times(&store).await, (10, 30, "2".to_owned()));
     page.remove(name::MD5);
-    assert_eq!(save(&store, &[page], 40).await, [Saved::Changed]);
+    assert_eq!(save(&store, &[page], 40).await, [SaveOutcome::Changed]);
 }
 
 async fn pages_neither_overlap_nor_skip_descriptions(database: TestDatabase) {

@@ -6,8 +6,8 @@ use robot_detection::{
     description::ResourceDescription,
     store::{
         ClaimedUrl, DescriptionChange, FoundUrl, Loss, LostDescription, PageRecord, RobotsTxtCopy,
-        RunCounts, RunKey, RunState, RunWanted, Staged, StagedChange, Store, StoreErrorKind,
-        StoredRun,
+        RunCommand, RunCounts, RunKey, RunState, StagedChange, StagedSelection, Store,
+        StoreErrorKind, StoredRun,
     },
 };
 use tokio::task::JoinSet;
@@ -103,7 +103,7 @@ fn paths(claimed: &[ClaimedUrl]) -> String {
 
 /// Puts what a run has staged in force, and ends it.
 async fn publish(store: &Store, run: &StoredRun, now_ms: i64) -> StoredRun {
-    let published = store.publish_staged(SITE, run.run_id, Staged::All, now_ms);
+    let published = store.publish_staged(SITE, run.run_id, StagedSelection::All, now_ms);
     let gone = published.await.unwrap();
     store
         .finish_run(SITE, run.run_id, gone, now_ms)
@@ -115,12 +115,17 @@ async fn a_run_is_resumed_until_it_ends(database: TestDatabase) {
     let store = database.store().await;
     let (run, is_resumed) = store.begin_run(SITE, "a", 1).await.unwrap();
     assert!(!is_resumed);
-    assert!(store.want_run(SITE, RunWanted::Pause).await.unwrap());
+    assert!(
+        store
+            .set_run_command(SITE, RunCommand::Pause)
+            .await
+            .unwrap()
+    );
     let open = store.open_run(SITE).await.unwrap().unwrap();
-    assert_eq!((open.run_id, open.wanted), (run.run_id, RunWanted::Pause));
+    assert_eq!((open.run_id, open.wanted), (run.run_id, RunCommand::Pause));
     let (again, is_resumed) = store.begin_run(SITE, "a", 2).await.unwrap();
     assert!(is_resumed);
-    assert_eq!((again.run_id, again.wanted), (run.run_id, RunWanted::Run));
+    assert_eq!((again.run_id, again.wanted), (run.run_id, RunCommand::Run));
     let ended = store.finish_run(SITE, run.run_id, 0, 3).await.unwrap();
     assert_eq!(
         (ended.state, ended.finished_ms),
@@ -130,7 +135,7 @@ async fn a_run_is_resumed_until_it_ends(database: TestDatabase) {
         store.finish_run(SITE, run.run_id, 0, 4).await.unwrap(),
         ended
     );
-    assert!(!store.want_run(SITE, RunWanted::Stop).await.unwrap());
+    assert!(!store.set_run_command(SITE, RunCommand::Stop).await.unwrap());
     let (next, is_resumed) = store.begin_run(SITE, "a", 5).await.unwrap();
     assert!(!is_resumed && next.run_id > run.run_id);
     assert_eq!(store.runs(SITE, 9).await.unwrap(), [next, ended]);
@@ -248,10 +253,10 @@ async fn what_failed_waits_until_it_is_due(database: TestDatabase) {
     record(&store, &run, &[page]).await;
     let open = store.open_urls(SITE, run.run_id).await.unwrap();
     assert_eq!(open.next_due_ms, Some(1_000));
-    store.show_alive(SITE, run.run_id, "me", 999).await.unwrap();
+    store.heartbeat(SITE, run.run_id, "me", 999).await.unwrap();
     assert!(claim(&store, &run, "me", 9).await.is_empty());
     store
-        .show_alive(SITE, run.run_id, "me", 1_000)
+        .heartbeat(SITE, run.run_id, "me", 1_000)
         .await
         .unwrap();
     let again = claim(&store, &run, "me", 9).await;
@@ -279,7 +284,7 @@ async fn a_run_that_ends_withdraws_what_it_has_not_described(database: TestDatab
         record(&store, &next, &[page]).await;
     }
     assert_eq!(store.description_count(SITE).await.unwrap(), 3);
-    let unmet = store.unmet_descriptions(SITE, next.run_id, "", 9).await;
+    let unmet = store.unreached_descriptions(SITE, next.run_id, "", 9).await;
     assert_eq!(unmet.unwrap()[0].url, url("orphan"));
     let lost = store.lost_descriptions(SITE, next.run_id, "", 9).await;
     let lost: Vec<_> = lost
@@ -418,23 +423,23 @@ async fn those_who_are_gone_lose_what_they_took(database: TestDatabase) {
     let store = database.store().await;
     let run = begin(&store).await;
     enter(&store, &run, &[("a", 0), ("b", 0)]).await;
-    let show_alive = async |holder| {
+    let heartbeat = async |holder| {
         // Whatever this instance takes for the time: the database's counts.
         let year_2100 = 4_102_444_800_000;
-        let shown = store.show_alive(SITE, run.run_id, holder, year_2100);
+        let shown = store.heartbeat(SITE, run.run_id, holder, year_2100);
         shown.await.unwrap();
     };
-    show_alive("gone").await;
+    heartbeat("gone").await;
     assert_eq!(claim(&store, &run, "gone", 1).await.len(), 1);
-    show_alive("me").await;
+    heartbeat("me").await;
     assert_eq!(claim(&store, &run, "me", 9).await.len(), 1);
     let silence = "UPDATE leases SET until_ms = until_ms - 20000 WHERE holder = 'gone'";
     let mut raw = database.raw().await;
     raw.execute(silence).await;
     raw.close().await;
-    show_alive("me").await;
+    heartbeat("me").await;
     assert_eq!(claim(&store, &run, "me", 9).await.len(), 1);
-    show_alive("me").await;
+    heartbeat("me").await;
     assert!(
         claim(&store, &run, "me", 9).await.is_empty(),
         "they are alive"
@@ -459,7 +464,7 @@ async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
     };
     let first = begin(&store).await;
     visit(&first, &[("old", "1"), ("alone", "2")]).await;
-    assert!(store.described_twice(&first, 9).await.unwrap().is_empty());
+    assert!(store.duplicates(&first, 9).await.unwrap().is_empty());
     publish(&store, &first, 5).await;
 
     let (second, _) = store.begin_run(SITE, "settings", 10).await.unwrap();
@@ -468,18 +473,18 @@ async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
         &[("alone", "2"), ("new", "1"), ("newer", "1"), ("old", "1")],
     )
     .await;
-    let twice = store.described_twice(&second, 9).await.unwrap();
+    let twice = store.duplicates(&second, 9).await.unwrap();
     let urls: Vec<_> = twice.iter().map(|it| it.url.clone()).collect();
     assert_eq!(urls, ["new", "newer", "old"].map(url));
     let is_published: Vec<_> = twice.iter().map(|it| it.is_published).collect();
     assert_eq!(is_published, [false, false, true]);
-    assert_eq!(store.described_twice(&second, 2).await.unwrap(), twice[..2]);
+    assert_eq!(store.duplicates(&second, 2).await.unwrap(), twice[..2]);
     let worse: Vec<_> = twice.iter().filter(|it| it.url != url("new")).collect();
     store
         .withdraw_duplicates(&second, &worse, "a duplicate")
         .await
         .unwrap();
-    assert!(store.described_twice(&second, 9).await.unwrap().is_empty());
+    assert!(store.duplicates(&second, 9).await.unwrap().is_empty());
     let lost = store.lost_descriptions(SITE, second.run_id, "", 9).await;
     let lost = lost.unwrap();
     assert_eq!(lost.len(), 1);
@@ -521,7 +526,7 @@ async fn two_instances_visit_each_url_once(database: TestDatabase) {
 /// Visits pages, each of which links to others, until none are left for anybody.
 async fn visit_all(store: &Store, run: &StoredRun, holder: &str) -> Vec<String> {
     let mut visited = Vec::new();
-    store.show_alive(SITE, run.run_id, holder, 1).await.unwrap();
+    store.heartbeat(SITE, run.run_id, holder, 1).await.unwrap();
     loop {
         let claimed = claim(store, run, holder, 7).await;
         if claimed.is_empty() {

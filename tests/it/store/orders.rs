@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use robot_detection::store::SiteRobotNews;
+use robot_detection::store::SiteRobotVersions;
 use tokio::task::JoinSet;
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
@@ -35,15 +35,15 @@ async fn an_order_is_taken_shown_stopped_and_ended(database: TestDatabase) {
     assert!(!store.withdraw_order("a").await.unwrap());
     assert_eq!(store.take_order("other", 2).await.unwrap(), None);
 
-    assert!(store.show_order("a", "half", 3).await.unwrap());
+    assert!(store.update_order("a", "half", 3).await.unwrap());
     let order = store.order("a").await.unwrap().unwrap();
     assert_eq!(
         (order.progress.as_deref(), order.seen_ms),
         (Some("half"), Some(3))
     );
     store.stop_order("a").await.unwrap();
-    assert!(!store.show_order("a", "most", 4).await.unwrap());
-    store.end_order("a", "all", 5).await.unwrap();
+    assert!(!store.update_order("a", "most", 4).await.unwrap());
+    store.finish_order("a", "all", 5).await.unwrap();
     let order = store.order("a").await.unwrap().unwrap();
     assert_eq!(
         (order.outcome.as_deref(), order.holder.as_deref()),
@@ -64,19 +64,19 @@ async fn an_order_that_nobody_took_is_withdrawn_or_grows_old(database: TestDatab
         None
     );
     let day_ms = 24 * 60 * MINUTE_MS;
-    store.show_server("server", day_ms).await.unwrap();
+    store.server_heartbeat("server", day_ms).await.unwrap();
     assert!(store.order("b").await.unwrap().is_some());
-    store.show_server("server", day_ms + 1).await.unwrap();
+    store.server_heartbeat("server", day_ms + 1).await.unwrap();
     assert_eq!(store.order("b").await.unwrap(), None);
 }
 
 async fn a_server_is_known_for_a_minute(database: TestDatabase) {
     let store = database.store().await;
-    store.show_server("a", 1).await.unwrap();
-    store.show_server("b", 2).await.unwrap();
+    store.server_heartbeat("a", 1).await.unwrap();
+    store.server_heartbeat("b", 2).await.unwrap();
     assert_eq!(store.servers(2).await.unwrap(), ["b", "a"]);
     assert_eq!(store.servers(1 + MINUTE_MS).await.unwrap(), ["b"]);
-    store.show_server("a", MINUTE_MS).await.unwrap();
+    store.server_heartbeat("a", MINUTE_MS).await.unwrap();
     store.remove_server("b").await.unwrap();
     assert_eq!(store.servers(1 + MINUTE_MS).await.unwrap(), ["a"]);
 }
@@ -110,9 +110,9 @@ async fn of_eight_first_keys_all_get_the_same(database: TestDatabase) {
 
 async fn other_instances_hear_of_orders_and_heavens(database: TestDatabase) {
     let (ours, other) = (database.store().await, database.store().await);
-    let mut seen = SiteRobotNews::default();
+    let mut seen = SiteRobotVersions::default();
     let hear = async |seen| {
-        let heard = other.site_robot_news_after(seen);
+        let heard = other.site_robot_changed(seen);
         tokio::time::timeout(Duration::from_mins(1), heard)
             .await
             .unwrap()

@@ -4,7 +4,7 @@ use robot_detection::{
     description::ResourceDescription,
     store::{
         ClaimedUrl, DescriptionChange, DescriptionQuery, FoundUrl, Loss, PageRecord, RunCounts,
-        RunKey, RunState, Staged, StagedChange, Store, StoredRun, WITHDRAWN,
+        RunKey, RunState, StagedChange, StagedSelection, Store, StoredRun, WITHDRAWN,
     },
 };
 
@@ -79,7 +79,7 @@ async fn visit_as(
 }
 
 async fn publish(store: &Store, run: &StoredRun, now_ms: i64) {
-    let published = store.publish_staged(SITE, run.run_id, Staged::All, now_ms);
+    let published = store.publish_staged(SITE, run.run_id, StagedSelection::All, now_ms);
     let gone = published.await.unwrap();
     let ended = store.finish_run(SITE, run.run_id, gone, now_ms).await;
     assert_eq!(ended.unwrap().state, RunState::Finished);
@@ -110,7 +110,7 @@ async fn what_a_run_stages_is_in_force_when_it_is_published(database: TestDataba
     let counts = visit(&store, &second, &[("a", "A"), ("b", "B2"), ("c", "C")], 20).await;
     assert_eq!((counts.added, counts.changed, counts.same), (1, 1, 1));
     assert_eq!(in_force(&store).await, ["a A 10 10", "b B 10 10"]);
-    let saved = store.publish_staged(SITE, second.run_id, Staged::Saved, 21);
+    let saved = store.publish_staged(SITE, second.run_id, StagedSelection::Saved, 21);
     assert_eq!(saved.await.unwrap(), 0);
     let changes = [(url("a"), StagedChange::Hide, "noindex".to_owned())];
     let staged = store.stage_changes(SITE, second.run_id, &changes, 22).await;
@@ -162,7 +162,7 @@ async fn results_that_are_held_back_are_given_up_by_the_next_run(database: TestD
     assert_eq!(found.await.added, 1);
 
     let fourth = store.hold_run(third.run_id, "much", 0, 31).await.unwrap();
-    let published = store.publish_staged(SITE, fourth.run_id, Staged::All, 32);
+    let published = store.publish_staged(SITE, fourth.run_id, StagedSelection::All, 32);
     published.await.unwrap();
     let accepted = store.accept_run(SITE, fourth.run_id, 0).await.unwrap();
     assert_eq!((accepted.state, accepted.held), (RunState::Finished, None));
@@ -332,22 +332,25 @@ async fn one_page_in_place_of_many_is_told(database: TestDatabase) {
     let same = |page: &mut PageRecord| page.content_hash = Some("same".to_owned());
     let paused = paths.map(|path| (path, "Back soon"));
     visit_as(&store, &second, &paused[..3], 20, same).await;
-    let alike = store.alike_contents(SITE, second.run_id, 3).await.unwrap();
+    let alike = store
+        .identical_contents(SITE, second.run_id, 3)
+        .await
+        .unwrap();
     assert_eq!(alike, [("same".to_owned(), 3)]);
     assert!(
         store
-            .alike_contents(SITE, second.run_id, 4)
+            .identical_contents(SITE, second.run_id, 4)
             .await
             .unwrap()
             .is_empty()
     );
     let login = |page: &mut PageRecord| page.loss = Some(Loss::Login);
     visit_as(&store, &second, &[("d", "Log in")], 20, login).await;
-    assert!(store.stages_logins(SITE, second.run_id).await.unwrap());
+    assert!(store.has_staged_logins(SITE, second.run_id).await.unwrap());
     let same = ["same".to_owned()];
-    let discarded = store.discard_doubtful(SITE, second.run_id, &same);
+    let discarded = store.discard_doubtful_pages(SITE, second.run_id, &same);
     discarded.await.unwrap();
-    assert!(!store.stages_logins(SITE, second.run_id).await.unwrap());
+    assert!(!store.has_staged_logins(SITE, second.run_id).await.unwrap());
     publish(&store, &second, 21).await;
     assert_eq!(
         in_force(&store).await,

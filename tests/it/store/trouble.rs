@@ -154,7 +154,7 @@ async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
         .unwrap();
     store.close().await;
     let store = Store::connect(&url).await.unwrap();
-    assert_eq!(store.look(1).await, None);
+    assert_eq!(store.check_presence(1).await, None);
 
     let mut bytes = std::fs::read(&path).unwrap();
     // The type of a leaf of a table is 13.
@@ -171,7 +171,7 @@ async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
     std::fs::write(&path, &bytes).unwrap();
     let error = store.robots().await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
-    let Some(PresenceChange::Away(absence)) = store.look(7).await else {
+    let Some(PresenceChange::Away(absence)) = store.check_presence(7).await else {
         panic!("it is not seen");
     };
     assert_eq!(
@@ -181,6 +181,6 @@ async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
     let error = store.add_robot(&robot("b"), 2).await.unwrap_err();
     assert_eq!(error.absence(), Some(&*absence), "{error}");
     assert!(error.to_string().contains("database repair"), "{error}");
-    assert_eq!(store.look(8).await, None);
+    assert_eq!(store.check_presence(8).await, None);
     assert!(std::fs::read(&path).unwrap() == bytes, "it was written to");
 }

@@ -13,7 +13,7 @@ const MAX_GUESS_BYTES: usize = 256 * 1024;
 /// Text of a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Decoded<'a> {
+pub struct DecodedText<'a> {
     /// The text; what was no character is `U+FFFD`.
     pub text: Cow<'a, str>,
     /// Name of the character set in the WHATWG Encoding Standard, such as `windows-1252`.
@@ -38,13 +38,17 @@ pub struct Decoded<'a> {
 /// assert!(decoded.text.ends_with("мир"));
 /// ```
 #[must_use]
-pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>, tld: Option<&str>) -> Decoded<'a> {
+pub fn decode<'a>(
+    bytes: &'a [u8],
+    content_type: Option<&str>,
+    tld: Option<&str>,
+) -> DecodedText<'a> {
     let (encoding, bytes) = match Encoding::for_bom(bytes) {
         Some((encoding, length)) => (encoding, bytes.get(length..).unwrap_or_default()),
         None => (encoding_of(bytes, content_type, tld), bytes),
     };
     let (text, _) = encoding.decode_without_bom_handling(bytes);
-    Decoded {
+    DecodedText {
         text,
         charset: encoding.name(),
     }
@@ -60,6 +64,7 @@ fn encoding_of(bytes: &[u8], content_type: Option<&str>, tld: Option<&str>) -> &
     if let Some(encoding) = declares(EARLY) {
         return encoding;
     }
+    // ISO-2022-JP is ASCII with escapes, so that it would pass for UTF-8.
     let has_escape = bytes.contains(&0x1B);
     if !has_escape && std::str::from_utf8(bytes).is_ok() {
         return UTF_8;
@@ -78,6 +83,8 @@ fn charset_parameter(content_type: &str) -> Option<&[u8]> {
         let (name, value) = parameter.split_once('=')?;
         let is_charset = name.trim().eq_ignore_ascii_case("charset");
         let value = value.trim().trim_matches(['"', '\'']);
+        // Quotes are those of RFC 9110 §5.6.6; single ones are none, and are written all the
+        // same.
         (is_charset && !value.is_empty()).then_some(value.as_bytes())
     })
 }

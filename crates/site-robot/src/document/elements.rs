@@ -1,4 +1,4 @@
-//! What the names of elements mean for the text around them.
+//! Elements, by their meaning for the text around them.
 
 use html5gum::State;
 
@@ -39,7 +39,7 @@ pub(super) enum Element {
     Svg,
     /// `<math>`.
     Math,
-    /// What it holds is not shown.
+    /// Its content is not shown.
     Unseen,
     /// Its text has no tags in it.
     Raw(Raw),

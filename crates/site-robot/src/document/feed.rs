@@ -36,7 +36,7 @@ impl Feed {
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim_start_matches('\u{FEFF}').trim_start();
-        let mut reading = Reading::default();
+        let mut reading = FeedReader::default();
         let reader = std::cell::RefCell::new(&mut reading);
         xml::read(
             text,
@@ -48,7 +48,7 @@ impl Feed {
 }
 
 #[derive(Default)]
-struct Reading {
+struct FeedReader {
     is_feed: bool,
     feed: Feed,
     /// Depth of the entry that is open.
@@ -59,7 +59,7 @@ struct Reading {
     is_guid_link: bool,
 }
 
-impl Reading {
+impl FeedReader {
     fn start(&mut self, tag: &BytesStart<'_>, depth: usize) -> bool {
         let name = tag.local_name();
         let name = name.as_ref();

@@ -1,4 +1,4 @@
-//! What the bytes of a resource say: character set, text, links, headings, META tags.
+//! Parsing of resources: character set, text, links, headings, META tags.
 //!
 //! Bytes from any server: reading ends in time proportional to their number and
 //! never fails; what is wrong is read as browsers do. [`decode`] makes text of
@@ -27,7 +27,7 @@ mod charset;
 mod elements;
 mod feed;
 mod fold;
-mod matter;
+mod main_text;
 mod open;
 mod page;
 mod plain;
@@ -41,10 +41,10 @@ mod tests;
 mod xml;
 
 pub use address::{MAX_URL_BYTES, normalise, resolve};
-pub use charset::{Decoded, decode};
+pub use charset::{DecodedText, decode};
 pub use feed::{Feed, FeedEntry};
 pub use fold::{shorten, shorten_bytes};
-pub use page::{Block, BlockKind, Cell, Link, LinkKind, Meta, Page, Place};
+pub use page::{Block, BlockKind, Cell, Link, LinkKind, Meta, Page, PagePart};
 pub use plain::urls_in_text;
 pub use session::{has_session, without_session};
 pub use sitemap::{Sitemap, SitemapEntry};

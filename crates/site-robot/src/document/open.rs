@@ -2,7 +2,7 @@
 
 use super::{
     elements::{Element, is_island},
-    page::Place,
+    page::PagePart,
 };
 
 /// Elements inside of each other that are told apart, at most; browsers stop at 512.
@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 256;
 /// elements an end tag ends, and bounds its memory and the time a tag takes.
 #[derive(Debug, Default)]
 pub(super) struct OpenElements {
-    stack: Vec<Open>,
+    stack: Vec<OpenElement>,
     /// Elements open beyond the deepest that is kept.
     beyond: usize,
     hidden: Option<usize>,
@@ -26,7 +26,7 @@ pub(super) struct OpenElements {
     heading: Option<(usize, u8)>,
 }
 
-/// What a start tag says of its element.
+/// Traits of an element, from its start tag.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traits {
     /// Not shown.
@@ -49,7 +49,7 @@ pub(super) enum Part {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenElement {
     name: u64,
     element: Element,
     /// Whether it is one of SVG or `MathML`.
@@ -94,15 +94,15 @@ impl OpenElements {
         self.heading.map(|(_, level)| level)
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> PagePart {
         if self.around.is_some() {
-            Place::Around
+            PagePart::Around
         } else if self.main.is_some() {
-            Place::Main
+            PagePart::Main
         } else if self.article.is_some() {
-            Place::Article
+            PagePart::Article
         } else {
-            Place::Body
+            PagePart::Body
         }
     }
 
@@ -113,7 +113,7 @@ impl OpenElements {
             if !element.breaks_out(name) {
                 return depth;
             }
-            let html = |open: &Open| !open.is_foreign || open.is_island;
+            let html = |open: &OpenElement| !open.is_foreign || open.is_island;
             return self.stack.iter().rposition(html).map_or(0, |at| at + 1);
         }
         let mut end = depth;
@@ -156,7 +156,7 @@ impl OpenElements {
             return None;
         }
         let key = key(name);
-        let is_wanted = |open: &Open| match element {
+        let is_wanted = |open: &OpenElement| match element {
             Element::Heading(_) => matches!(open.element, Element::Heading(_)),
             _ => open.name == key,
         };
@@ -189,7 +189,7 @@ impl OpenElements {
             return;
         }
         let is_foreign = self.is_foreign() || matches!(element, Element::Svg | Element::Math);
-        self.stack.push(Open {
+        self.stack.push(OpenElement {
             name: key(name),
             element,
             is_foreign,

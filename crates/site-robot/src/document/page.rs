@@ -1,4 +1,4 @@
-//! What one pass over an HTML page finds.
+//! HTML pages, read in one pass.
 
 use url::Url;
 
@@ -58,7 +58,7 @@ pub struct Link {
     pub media_type: Option<String>,
 }
 
-/// Where a link stands.
+/// Kind of element or tag that holds a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum LinkKind {
@@ -78,10 +78,10 @@ pub enum LinkKind {
 pub struct Block {
     /// The text, never empty.
     pub text: String,
-    /// What it is.
+    /// Kind.
     pub kind: BlockKind,
     /// In which part of the page it stands.
-    pub place: Place,
+    pub place: PagePart,
     /// Cell of a table that it stands in.
     pub cell: Option<Cell>,
 }
@@ -96,7 +96,7 @@ pub struct Cell {
     pub column: u32,
 }
 
-/// What a block is.
+/// Kind of a block.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BlockKind {
     /// `<h1>` to `<h6>`, by its level.
@@ -107,7 +107,7 @@ pub enum BlockKind {
 
 /// Part of a page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Place {
+pub enum PagePart {
     /// `<main>`, `role=main`.
     Main,
     /// `<article>`, `role=article`, outside of the main part.
@@ -183,10 +183,10 @@ impl Page {
     }
 
     fn first(&self, max_chars: usize, wanted: impl Fn(&Block) -> bool) -> String {
-        let places: [fn(Place) -> bool; 4] = [
-            |place| place == Place::Main,
-            |place| place == Place::Article,
-            |place| place != Place::Around,
+        let places: [fn(PagePart) -> bool; 4] = [
+            |place| place == PagePart::Main,
+            |place| place == PagePart::Article,
+            |place| place != PagePart::Around,
             |_| true,
         ];
         for fits in places {

@@ -237,7 +237,7 @@ impl Reader<'_> {
         self.attributes.has(Attribute::NoSnippet) || is_silent()
     }
 
-    /// Tells which part of a page an element is by the usual names of classes.
+    /// Returns the part of a page that an element is, by the usual names of classes.
     fn part_of_class(&self, name: &[u8]) -> Option<Part> {
         if !matches!(name, b"div" | b"ul" | b"ol" | b"p" | b"table") {
             return None;
@@ -350,7 +350,7 @@ impl Emitter for Reader<'_> {
     fn emit_current_doctype(&mut self) {}
 }
 
-/// Tells which part of a page an element is, by its name and its role.
+/// Returns the part of a page that an element is, by its name and its role.
 fn part_of(name: &[u8], role: &str) -> Option<Part> {
     match (name, role) {
         (b"nav" | b"aside", _)

@@ -1,4 +1,4 @@
-//! What start tags say of the page.
+//! Start tags that describe the page: META tags, links, its base.
 
 use super::{
     attributes::{Attribute, Attributes, is_html_space},
@@ -39,7 +39,7 @@ const RELATIONS: [&str; 24] = [
     "made",
 ];
 
-/// Takes in what a start tag says of the page.
+/// Adds to the page what a start tag says of it.
 pub(super) fn take_in(page: &mut Page, name: &[u8], attributes: &Attributes) {
     Tag { page, attributes }.take_in(name);
 }

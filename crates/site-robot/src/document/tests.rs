@@ -199,16 +199,16 @@ fn first_text_comes_from_the_main_part() {
     assert_eq!(
         places,
         [
-            ("Site", Place::Around),
-            ("Log in", Place::Around),
-            ("Menu", Place::Around),
-            ("Loose", Place::Body),
-            ("By me", Place::Main),
-            ("Head", Place::Main),
-            ("The text", Place::Main),
-            ("Aside", Place::Around),
-            ("Next", Place::Around),
-            ("Foot", Place::Around),
+            ("Site", PagePart::Around),
+            ("Log in", PagePart::Around),
+            ("Menu", PagePart::Around),
+            ("Loose", PagePart::Body),
+            ("By me", PagePart::Main),
+            ("Head", PagePart::Main),
+            ("The text", PagePart::Main),
+            ("Aside", PagePart::Around),
+            ("Next", PagePart::Around),
+            ("Foot", PagePart::Around),
         ]
     );
     assert_eq!(page.first_text(100), "By me\nThe text");

@@ -1,6 +1,6 @@
-//! External programs, run by somebody else.
+//! External programs, run by the application.
 
-/// Runs the programs that `convert-to-html` and `harvest-summarizer` name.
+/// Runner of the programs that `convert-to-html` and `harvest-summarizer` name.
 ///
 /// Filters do no I/O themselves: who runs them decides which programs there
 /// are, and holds them to limits of time and memory (`convert-timeout`).

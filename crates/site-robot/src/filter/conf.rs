@@ -172,7 +172,7 @@ impl Directive {
     }
 }
 
-/// Puts tags where they are missing, and takes those away that close nothing.
+/// Adds tags that are missing, and removes those that close nothing.
 fn enclose(items: Vec<Item>, notes: &mut Notes) -> Vec<Item> {
     let mut whole = Vec::with_capacity(items.len() + 2);
     let mut open: Option<usize> = None;
@@ -256,7 +256,7 @@ fn filter(tag: &Tag, before: &[FilterText], notes: &mut Notes) -> FilterText {
     }
 }
 
-/// Puts `fn` first and `enable` second, and reads both.
+/// Moves `fn` to the front and `enable` behind it, and reads both.
 fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
     entry.pairs.sort_by_key(|pair| match pair.key.as_str() {
         "fn" => 0,

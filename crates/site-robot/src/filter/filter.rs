@@ -7,7 +7,8 @@ use url::Url;
 use robot_detection_store::description::ResourceDescription;
 
 use super::{
-    Denial, FoundLink, LogType, Outcome, Passage, Resource, Stage, Step, Surroundings, Work,
+    Denial, FoundLink, LogType, Resource, Stage, StageOutcome, Step, StepOutcome, Surroundings,
+    Work,
 };
 
 /// Compiled filter: its directives in order, by stage.
@@ -42,12 +43,12 @@ impl Filter {
     }
 
     /// Runs the stage `Setup`, once before the first resource.
-    pub fn setup(&self, around: &Surroundings<'_>) -> Passage {
+    pub fn setup(&self, around: &Surroundings<'_>) -> StageOutcome {
         self.without_resource(Stage::Setup, around)
     }
 
     /// Runs the stage `MetaData`, once for each URL and before it is retrieved.
-    pub fn metadata(&self, resource: &mut Resource, around: &Surroundings<'_>) -> Passage {
+    pub fn metadata(&self, resource: &mut Resource, around: &Surroundings<'_>) -> StageOutcome {
         self.pass(Stage::MetaData, &mut work(resource, around))
     }
 
@@ -65,7 +66,7 @@ impl Filter {
     }
 
     /// Runs the stage `Data`, once for each resource after it is retrieved.
-    pub fn data(&self, resource: &mut Resource, around: &Surroundings<'_>) -> Passage {
+    pub fn data(&self, resource: &mut Resource, around: &Surroundings<'_>) -> StageOutcome {
         self.pass(Stage::Data, &mut work(resource, around))
     }
 
@@ -74,7 +75,7 @@ impl Filter {
         &self,
         resource: &mut Resource,
         around: &Surroundings<'_>,
-    ) -> (Passage, Vec<FoundLink>) {
+    ) -> (StageOutcome, Vec<FoundLink>) {
         let mut links = Vec::new();
         let mut work = work(resource, around);
         work.links = Some(&mut links);
@@ -90,14 +91,14 @@ impl Filter {
         resource: &mut Resource,
         description: &mut ResourceDescription,
         around: &Surroundings<'_>,
-    ) -> Passage {
+    ) -> StageOutcome {
         let mut work = work(resource, around);
         work.description = Some(description);
         self.pass(Stage::Generate, &mut work)
     }
 
     /// Runs the stage `Shutdown`, once after the last resource.
-    pub fn shutdown(&self, around: &Surroundings<'_>) -> Passage {
+    pub fn shutdown(&self, around: &Surroundings<'_>) -> StageOutcome {
         self.without_resource(Stage::Shutdown, around)
     }
 
@@ -133,18 +134,18 @@ impl Filter {
         steps.any(|directive| directive.step.waits())
     }
 
-    fn without_resource(&self, stage: Stage, around: &Surroundings<'_>) -> Passage {
+    fn without_resource(&self, stage: Stage, around: &Surroundings<'_>) -> StageOutcome {
         let Ok(nowhere) = Url::parse("about:blank") else {
-            return Passage::Allowed;
+            return StageOutcome::Allowed;
         };
         let mut resource = Resource::new(nowhere, 0);
         self.pass(stage, &mut work(&mut resource, around))
     }
 
-    fn pass(&self, stage: Stage, work: &mut Work<'_>) -> Passage {
+    fn pass(&self, stage: Stage, work: &mut Work<'_>) -> StageOutcome {
         for directive in self.directives(stage) {
-            if let Outcome::Deny(reason) = directive.step.run(work) {
-                return Passage::Denied(Denial {
+            if let StepOutcome::Deny(reason) = directive.step.run(work) {
+                return StageOutcome::Denied(Denial {
                     filter: Arc::clone(&self.name),
                     stage,
                     line: directive.line,
@@ -153,7 +154,7 @@ impl Filter {
                 });
             }
         }
-        Passage::Allowed
+        StageOutcome::Allowed
     }
 
     fn directives(&self, stage: Stage) -> &[Compiled] {

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use super::{
     FileErrors, Filter, FilterConf, FilterText, Functions, Note, Severity, Stage,
     filter::Compiled,
-    functions::{FilterState, Making, Missing},
+    functions::{FilterState, FunctionContext, Missing},
     note::Notes,
 };
 
@@ -162,7 +162,8 @@ impl Compiler<'_> {
             compiled.append(&mut state.deferred);
             let of_stage = text.directives().iter().filter(|it| it.stage == stage);
             for directive in of_stage.filter(|it| it.is_enabled) {
-                let mut making = Making::new(directive, self.files, self.missing, &mut state);
+                let mut making =
+                    FunctionContext::new(directive, self.files, self.missing, &mut state);
                 match self.functions.make(&mut making) {
                     Ok(made) => compiled.push(made),
                     Err(text) => self.notes.error(directive.line, text),

@@ -13,7 +13,7 @@
 //! ```
 //! use robot_detection_store::description::ResourceDescription;
 //! use robot_detection_site_robot::filter::{
-//!     FilterRun, Filters, Functions, NoCommands, NoFiles, Received, Resource, Surroundings,
+//!     FilterRun, Filters, Functions, NoCommands, NoFiles, ReceivedResource, Resource, Surroundings,
 //! };
 //!
 //! let text = "<Filter name=mine>
@@ -35,11 +35,11 @@
 //!
 //! let mut page = Resource::new("http://h.example/a".parse()?, 1);
 //! assert!(filter.metadata(&mut page, &around).is_allowed());
-//! page.receive(Received {
+//! page.receive(ReceivedResource {
 //!     status: 200,
 //!     content_type: Some("text/html".to_owned()),
 //!     body: "<title>A page</title>".into(),
-//!     ..Received::default()
+//!     ..ReceivedResource::default()
 //! });
 //! let mut description = ResourceDescription::new(page.url().as_str());
 //! assert!(filter.data(&mut page, &around).is_allowed());
@@ -58,7 +58,6 @@ mod functions;
 mod mime_types;
 mod note;
 mod parameters;
-mod passage;
 mod pattern;
 mod pblock;
 mod received;
@@ -68,6 +67,7 @@ mod run;
 mod sniff;
 mod source;
 mod stage;
+mod stage_outcome;
 mod step;
 
 pub(crate) use crate::spelling::{quoted, unknown};
@@ -79,12 +79,12 @@ pub use functions::{Functions, LogType};
 pub use mime_types::MimeTypes;
 pub use note::{FileErrors, Note, Severity};
 pub use parameters::{Parameters, boolean};
-pub use passage::{Denial, Passage};
 pub use pblock::{QuoteFault, Unquoted, is_quote, unquote};
-pub use received::Received;
+pub use received::ReceivedResource;
 pub use resource::{Resource, RunNames};
 pub use rules::{ClassificationRules, FilterRules, RuleVerdict, Site, StartingPoint};
 pub use run::{FilterRun, FilterRunState, url_rank};
 pub use source::Source;
 pub use stage::Stage;
-pub use step::{FoundLink, Function, Outcome, Step, Surroundings, Work};
+pub use stage_outcome::{Denial, StageOutcome};
+pub use step::{FoundLink, Function, Step, StepOutcome, Surroundings, Work};

@@ -15,7 +15,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Takes all but `fn` and `enable`.
+    /// Creates the parameters from all items but `fn` and `enable`.
     pub(super) fn new(pairs: &[Pair]) -> Self {
         let own = pairs
             .iter()

@@ -6,7 +6,7 @@ use bytes::Bytes;
 ///
 /// Header values are as received, each without its name.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Received {
+pub struct ReceivedResource {
     /// Status code.
     pub status: u16,
     /// `Content-Type`, parameters included.
@@ -29,7 +29,7 @@ pub struct Received {
     pub body: Bytes,
 }
 
-impl Received {
+impl ReceivedResource {
     /// Returns the media type without parameters, in lower case.
     #[must_use]
     pub fn media_type(&self) -> Option<String> {

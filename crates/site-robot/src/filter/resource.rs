@@ -7,10 +7,10 @@ use url::Url;
 use crate::document::{Meta, Page};
 
 use super::{
-    Received, Source,
+    ReceivedResource, Source,
     content::Content,
     sniff::{is_untold, sniff},
-    source::Known,
+    source::SourceName,
 };
 
 /// Troubles of one resource that are kept.
@@ -47,7 +47,7 @@ pub struct Resource {
     names: Option<Arc<RunNames>>,
     ip: Option<Box<str>>,
     assigned: Vec<(Source, Option<String>)>,
-    received: Option<Arc<Received>>,
+    received: Option<Arc<ReceivedResource>>,
     content: Option<Arc<Content>>,
     troubles: Vec<String>,
 }
@@ -98,7 +98,7 @@ impl Resource {
     }
 
     /// Adds what the server answered: the resource is ready for the stage `Data`.
-    pub fn receive(&mut self, received: Received) {
+    pub fn receive(&mut self, received: ReceivedResource) {
         let content_type = received.content_type.clone();
         let domain = self.url.domain().and_then(|host| host.rsplit('.').next());
         let content = Content::new(content_type, received.body.clone()).of_domain(domain);
@@ -111,7 +111,7 @@ impl Resource {
         self.put(source, Some(value.into()));
     }
 
-    /// Takes a source away.
+    /// Removes a source.
     pub fn clear(&mut self, source: &Source) {
         self.put(source, None);
     }
@@ -196,7 +196,7 @@ impl Resource {
 
     /// Returns what the server answered.
     #[must_use]
-    pub fn received(&self) -> Option<&Received> {
+    pub fn received(&self) -> Option<&ReceivedResource> {
         self.received.as_deref()
     }
 
@@ -215,7 +215,7 @@ impl Resource {
     /// Returns `true` if a source is the URL's own host, not one assigned or cleared.
     pub(super) fn is_own_host(&self, source: &Source) -> bool {
         let is_assigned = || self.assigned.iter().any(|(assigned, _)| assigned == source);
-        source.known() == Known::Host && !is_assigned()
+        source.known() == SourceName::Host && !is_assigned()
     }
 
     pub(super) fn content(&self) -> Option<&Arc<Content>> {
@@ -258,15 +258,15 @@ impl Resource {
     fn own(&self, source: &Source) -> Option<Cow<'_, str>> {
         let names = self.names.as_deref();
         match source.known() {
-            Known::Csid => some(names.map(|names| &names.csid)),
-            Known::EnumerationFilter => some(names.map(|names| &names.enumeration_filter)),
-            Known::GenerationFilter => some(names.map(|names| &names.generation_filter)),
-            Known::Depth => Some(self.depth.to_string().into()),
-            Known::Host => self.url.host_str().map(Cow::Borrowed),
-            Known::Ip => self.ip.as_deref().map(Cow::Borrowed),
-            Known::Path => Some(self.url.path().into()),
-            Known::Protocol => Some(self.url.scheme().into()),
-            Known::Url => Some(self.url.as_str().into()),
+            SourceName::Csid => some(names.map(|names| &names.csid)),
+            SourceName::EnumerationFilter => some(names.map(|names| &names.enumeration_filter)),
+            SourceName::GenerationFilter => some(names.map(|names| &names.generation_filter)),
+            SourceName::Depth => Some(self.depth.to_string().into()),
+            SourceName::Host => self.url.host_str().map(Cow::Borrowed),
+            SourceName::Ip => self.ip.as_deref().map(Cow::Borrowed),
+            SourceName::Path => Some(self.url.path().into()),
+            SourceName::Protocol => Some(self.url.scheme().into()),
+            SourceName::Url => Some(self.url.as_str().into()),
             _ => self.answered(source),
         }
     }
@@ -276,23 +276,23 @@ impl Resource {
         let received = self.received.as_deref()?;
         let name = source.name();
         match source.known() {
-            Known::Type => self.source(&Source::named("content-type")),
-            Known::ContentType => received.media_type().map(Cow::Owned),
-            Known::ContentEncoding => some(received.content_encoding.as_ref()),
-            Known::ContentLength => Some(received.body.len().to_string().into()),
-            Known::ContentCharset => self.charset().map(Cow::Borrowed),
-            Known::Etag => some(received.etag.as_ref()),
-            Known::Status => Some(received.status.to_string().into()),
-            Known::Canonical => {
+            SourceName::Type => self.source(&Source::named("content-type")),
+            SourceName::ContentType => received.media_type().map(Cow::Owned),
+            SourceName::ContentEncoding => some(received.content_encoding.as_ref()),
+            SourceName::ContentLength => Some(received.body.len().to_string().into()),
+            SourceName::ContentCharset => self.charset().map(Cow::Borrowed),
+            SourceName::Etag => some(received.etag.as_ref()),
+            SourceName::Status => Some(received.status.to_string().into()),
+            SourceName::Canonical => {
                 some(received.canonical.as_ref()).or_else(|| some(self.page()?.canonical.as_ref()))
             }
-            Known::Expires => some(received.expires.as_ref()).or_else(|| self.meta(name)),
-            Known::LastModified => {
+            SourceName::Expires => some(received.expires.as_ref()).or_else(|| self.meta(name)),
+            SourceName::LastModified => {
                 some(received.last_modified.as_ref()).or_else(|| self.meta(name))
             }
-            Known::Language => self.language(),
-            Known::Robots => self.robots(),
-            Known::Title => some(self.page()?.title.as_ref()),
+            SourceName::Language => self.language(),
+            SourceName::Robots => self.robots(),
+            SourceName::Title => some(self.page()?.title.as_ref()),
             _ => self.meta(name),
         }
     }

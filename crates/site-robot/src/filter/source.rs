@@ -10,12 +10,12 @@ use std::fmt;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Source {
     name: Box<str>,
-    known: Known,
+    known: SourceName,
 }
 
 /// Sources that are not META tags.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Known {
+pub(super) enum SourceName {
     Csid,
     Depth,
     EnumerationFilter,
@@ -43,29 +43,29 @@ pub(super) enum Known {
 }
 
 /// Names and what is known by them; what stands first is known before retrieval.
-const KNOWN: [(&str, Known); 22] = [
-    ("csid", Known::Csid),
-    ("depth", Known::Depth),
-    ("enumeration-filter", Known::EnumerationFilter),
-    ("generation-filter", Known::GenerationFilter),
-    ("host", Known::Host),
-    ("ip", Known::Ip),
-    ("path", Known::Path),
-    ("protocol", Known::Protocol),
-    ("url", Known::Url),
-    ("canonical", Known::Canonical),
-    ("content-charset", Known::ContentCharset),
-    ("content-encoding", Known::ContentEncoding),
-    ("content-length", Known::ContentLength),
-    ("content-type", Known::ContentType),
-    ("etag", Known::Etag),
-    ("expires", Known::Expires),
-    ("language", Known::Language),
-    ("last-modified", Known::LastModified),
-    ("robots", Known::Robots),
-    ("status", Known::Status),
-    ("title", Known::Title),
-    ("type", Known::Type),
+const KNOWN: [(&str, SourceName); 22] = [
+    ("csid", SourceName::Csid),
+    ("depth", SourceName::Depth),
+    ("enumeration-filter", SourceName::EnumerationFilter),
+    ("generation-filter", SourceName::GenerationFilter),
+    ("host", SourceName::Host),
+    ("ip", SourceName::Ip),
+    ("path", SourceName::Path),
+    ("protocol", SourceName::Protocol),
+    ("url", SourceName::Url),
+    ("canonical", SourceName::Canonical),
+    ("content-charset", SourceName::ContentCharset),
+    ("content-encoding", SourceName::ContentEncoding),
+    ("content-length", SourceName::ContentLength),
+    ("content-type", SourceName::ContentType),
+    ("etag", SourceName::Etag),
+    ("expires", SourceName::Expires),
+    ("language", SourceName::Language),
+    ("last-modified", SourceName::LastModified),
+    ("robots", SourceName::Robots),
+    ("status", SourceName::Status),
+    ("title", SourceName::Title),
+    ("type", SourceName::Type),
 ];
 
 impl Source {
@@ -77,7 +77,7 @@ impl Source {
         let mut known = KNOWN.iter();
         let found = known.find(|(known, _)| *known == name);
         Self {
-            known: found.map_or(Known::Other, |(_, known)| *known),
+            known: found.map_or(SourceName::Other, |(_, known)| *known),
             name: name.into(),
         }
     }
@@ -91,7 +91,7 @@ impl Source {
     /// Returns `true` if it is known before the resource is retrieved, at the stage `MetaData`.
     #[must_use]
     pub const fn is_metadata(&self) -> bool {
-        use Known::{
+        use SourceName::{
             Csid, Depth, EnumerationFilter, GenerationFilter, Host, Ip, Path, Protocol, Url,
         };
         matches!(
@@ -102,11 +102,11 @@ impl Source {
 
     /// Returns `true` if upper and lower case are the same in its values.
     pub(super) const fn is_caseless(&self) -> bool {
-        use Known::{ContentType, Host, Protocol, Type};
+        use SourceName::{ContentType, Host, Protocol, Type};
         matches!(self.known, Host | Protocol | ContentType | Type)
     }
 
-    pub(super) const fn known(&self) -> Known {
+    pub(super) const fn known(&self) -> SourceName {
         self.known
     }
 }

@@ -65,7 +65,7 @@ pub trait Function: Send + Sync {
 /// What one directive does with each resource.
 pub trait Step: Send + Sync {
     /// Does it.
-    fn run(&self, work: &mut Work<'_>) -> Outcome;
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome;
 
     /// Returns `true` if it may wait for something else with each page; it does not by default.
     ///
@@ -103,10 +103,10 @@ impl std::fmt::Debug for Work<'_> {
     }
 }
 
-/// Whether a resource goes on to the next directive.
+/// Outcome of a directive for a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[must_use]
-pub enum Outcome {
+pub enum StepOutcome {
     /// It goes on.
     Continue,
     /// It does not, and this is why: source, value, and what it was compared with.
@@ -125,7 +125,7 @@ pub struct FoundLink {
     pub is_nofollow: bool,
 }
 
-/// What filters get from the run that they are part of.
+/// Context that filters get from the run that they are part of.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// What the filter remembers of earlier resources.

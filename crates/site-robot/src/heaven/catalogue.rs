@@ -16,7 +16,7 @@ pub(super) const PAGE_LINKS: usize = 100;
 
 /// All pages of a heaven, without their texts: a few hundred bytes a page.
 ///
-/// What pages link to, and what indexes, sitemaps and feeds list.
+/// Pages link to its entries, and indexes, sitemaps and feeds list them.
 #[derive(Debug)]
 pub struct Catalogue {
     /// By URL.

@@ -1,4 +1,4 @@
-//! What the page of a description says, whatever it is written in.
+//! Content of the page of a description, whatever it is written in.
 
 use super::{
     date::Date,
@@ -17,7 +17,7 @@ const MAX_BEGINNING_BYTES: usize = 2_000;
 /// Headings in a table of contents.
 const MAX_HEADINGS: usize = 1_000;
 
-/// What the page of a description says: its words, as they stand on the original page.
+/// Content of the page of a description: its words, as they stand on the original page.
 #[derive(Debug)]
 pub(super) struct Content<'d> {
     pub(super) url: &'d str,

@@ -1,4 +1,4 @@
-//! What indexes know of a page.
+//! Entries of indexes.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -12,7 +12,7 @@ use robot_detection_store::description::{ResourceDescription, name};
 /// Bytes of a title, an author or a class in an index.
 const MAX_BYTES: usize = 200;
 
-/// What indexes know of a page: little, as there may be many.
+/// Page as indexes list it; it is small, as there may be many.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) url: Box<str>,

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of robot heaven.
 
 use std::{io, path::Path};
 
@@ -14,11 +14,11 @@ pub enum HeavenError {
     /// A file or directory cannot be read or written.
     #[error("cannot {what} {path}: {source}")]
     Files {
-        /// What was tried.
+        /// Action that was tried.
         what: &'static str,
         /// On which file.
         path: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// Another publication is under way.

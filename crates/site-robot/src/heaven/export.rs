@@ -12,7 +12,7 @@ pub(super) enum Export {
     JsonLines,
 }
 
-/// What is of no use to others, or tells of what they may not open.
+/// Attributes that are of no use to others, or tell of pages that they may not open.
 ///
 /// Links may name pages that were never let out, an address a server behind the
 /// house's wall.

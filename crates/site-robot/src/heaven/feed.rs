@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{HeavenSettings, brief::Brief, date::Date, text::xml};
+use super::{HeavenSettings, date::Date, feed_item::FeedItem, text::xml};
 
 /// Entries of a feed.
 pub(super) const MAX_ENTRIES: usize = 50;
@@ -13,7 +13,7 @@ pub(super) const FILE: &str = "feed.atom";
 /// Returns the feed of some pages, the newest first; those without a date are left out.
 ///
 /// It is as old as its newest entry, so it changes with the pages alone.
-pub(super) fn feed(pages: &[Brief], settings: &HeavenSettings) -> String {
+pub(super) fn feed(pages: &[FeedItem], settings: &HeavenSettings) -> String {
     let mut dated: Vec<_> = pages
         .iter()
         .filter_map(|page| Some((page.date?, page)))
@@ -43,7 +43,7 @@ pub(super) fn feed(pages: &[Brief], settings: &HeavenSettings) -> String {
     feed
 }
 
-fn entry(page: &Brief, date: Date, settings: &HeavenSettings, feed: &mut String) {
+fn entry(page: &FeedItem, date: Date, settings: &HeavenSettings, feed: &mut String) {
     let _ = write!(
         feed,
         "<entry>\n<id>{}</id>\n<title>{}</title>\n<updated>{}</updated>\n\
@@ -70,14 +70,14 @@ mod tests {
     use super::*;
     use robot_detection_store::description::{ResourceDescription, name};
 
-    fn brief(url: &str, date: &str) -> Brief {
+    fn brief(url: &str, date: &str) -> FeedItem {
         let mut description = ResourceDescription::new(url);
         description.set(name::TITLE, "<b>&\0</title>");
         description.set(name::AUTHOR, "]]>");
         description.set(name::CLASSIFICATION, "A:\"B\"");
         description.set(name::DESCRIPTION, "</summary><script>");
         description.set(name::LAST_MODIFIED, date);
-        Brief::new(&description).unwrap()
+        FeedItem::new(&description).unwrap()
     }
 
     fn settings() -> HeavenSettings {
@@ -175,6 +175,6 @@ mod tests {
         let mut description = ResourceDescription::new("https://a.example/");
         description.set(name::DESCRIPTION, "secret");
         description.set(name::ROBOTS, "nosnippet");
-        assert_eq!(Brief::new(&description).unwrap().summary, "");
+        assert_eq!(FeedItem::new(&description).unwrap().summary, "");
     }
 }

@@ -5,7 +5,9 @@ use std::{
     io::{self, Write},
 };
 
-use super::{Catalogue, HeavenSettings, brief::Brief, feed, index, markdown, sitemap, view::View};
+use super::{
+    Catalogue, HeavenSettings, feed, feed_item::FeedItem, index, markdown, sitemap, view::View,
+};
 
 /// Style sheet of all pages.
 pub(super) const STYLE: &str = include_str!("../../robot-heaven/heaven.css");
@@ -27,7 +29,11 @@ pub(super) fn told(catalogue: &Catalogue) -> HashSet<Box<str>> {
 }
 
 /// Returns llms.txt, from the briefs of the pages that it lists.
-pub(super) fn llms(briefs: &[Brief], catalogue: &Catalogue, settings: &HeavenSettings) -> String {
+pub(super) fn llms(
+    briefs: &[FeedItem],
+    catalogue: &Catalogue,
+    settings: &HeavenSettings,
+) -> String {
     let nearest = catalogue.nearest(markdown::MAX_PAGES).into_iter();
     let listed = nearest.filter_map(|entry| {
         let found = briefs.iter().find(|brief| *brief.url == *entry.url);

@@ -1,8 +1,8 @@
-//! What all pages have in common.
+//! The frame of all pages.
 
 use super::{Catalogue, HeavenSettings, entry::Entry, view::View};
 
-/// What all pages have in common.
+/// Frame that all pages have in common.
 #[derive(Debug)]
 pub(super) struct Frame<'s> {
     pub(super) base: &'s str,

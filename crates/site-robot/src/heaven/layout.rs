@@ -8,7 +8,7 @@ use super::{
 /// Cells of a row, at most.
 const MAX_CELLS: usize = 64;
 
-/// What stands between the parts of a title.
+/// Separators of the parts of a title.
 const BETWEEN: &str = ":|–—-·•»«/>~";
 
 /// What stands over a text, what stands in it, and what could not be found in it.
@@ -106,7 +106,7 @@ fn add_row(blocks: &mut Vec<Block>, mut row: Vec<String>) {
     rows.push(row);
 }
 
-/// Takes the heading that is the whole page's out of the blocks; tells where it stood.
+/// Removes the heading of the whole page from the blocks; returns where it stood.
 ///
 /// That is the first, if the title says it too, or if the text begins with it
 /// and no other is of its rank at the top.

@@ -26,7 +26,7 @@ pub struct Library {
 
 /// Reads the descriptions of a library by URL, piece by piece.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct DescriptionReader {
     library: Library,
     after: Option<DescriptionCursor>,
     has_ended: bool,
@@ -108,8 +108,8 @@ impl Library {
         Ok(self.store.heaven_version(&self.site).await?)
     }
 
-    pub(super) fn read(&self) -> Reading {
-        Reading {
+    pub(super) fn read(&self) -> DescriptionReader {
+        DescriptionReader {
             library: self.clone(),
             after: None,
             has_ended: false,
@@ -117,7 +117,7 @@ impl Library {
     }
 }
 
-impl Reading {
+impl DescriptionReader {
     /// Returns the next descriptions; none at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<ResourceDescription>>, HeavenError> {
         if self.has_ended {

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::{
     Catalogue, HeavenSettings,
-    brief::Brief,
     content::{Block, Content},
+    feed_item::FeedItem,
     text::shorten,
     view::View,
 };
@@ -30,18 +30,18 @@ pub(super) fn of_content(content: &Content<'_>) -> String {
     });
     // Marks and blanks are few.
     let mut out = String::with_capacity(length.map(|length| length + 8).sum::<usize>() + 256);
-    let _ = writeln!(out, "# {}", Escaped(&content.heading));
+    let _ = writeln!(out, "# {}", EscapedText(&content.heading));
     // Writing into a string never fails.
     if let Some(lead) = content.lead() {
-        let _ = write!(out, "\n> {}\n", Escaped(lead));
+        let _ = write!(out, "\n> {}\n", EscapedText(lead));
     }
     for block in &content.blocks {
         let _ = match block {
             Block::Heading(heading) => {
                 let marks = "#".repeat(usize::from(heading.level));
-                write!(out, "\n{marks} {}\n", Escaped(&heading.text))
+                write!(out, "\n{marks} {}\n", EscapedText(&heading.text))
             }
-            Block::Paragraph(text) => write!(out, "\n{}\n", Escaped(text)),
+            Block::Paragraph(text) => write!(out, "\n{}\n", EscapedText(text)),
             Block::Table(rows) => {
                 table(rows, &mut out);
                 Ok(())
@@ -51,7 +51,7 @@ pub(super) fn of_content(content: &Content<'_>) -> String {
     let _ = write!(
         out,
         "\n[{}]({})\n",
-        Escaped(content.url),
+        EscapedText(content.url),
         Target(content.url)
     );
     out
@@ -62,7 +62,7 @@ fn table(rows: &[Vec<String>], out: &mut String) {
     for (at, row) in rows.iter().enumerate() {
         out.push_str(if at == 0 { "\n|" } else { "|" });
         for cell in row {
-            let _ = write!(out, " {} |", Escaped(cell));
+            let _ = write!(out, " {} |", EscapedText(cell));
         }
         out.push('\n');
         if at == 0 {
@@ -72,10 +72,10 @@ fn table(rows: &[Vec<String>], out: &mut String) {
 }
 
 /// Returns llms.txt: where to begin (llmstxt.org).
-pub(super) fn llms(pages: &[Brief], catalogue: &Catalogue, settings: &HeavenSettings) -> String {
-    let mut out = format!("# {}\n", Escaped(settings.site_name()));
+pub(super) fn llms(pages: &[FeedItem], catalogue: &Catalogue, settings: &HeavenSettings) -> String {
+    let mut out = format!("# {}\n", EscapedText(settings.site_name()));
     if !settings.about().is_empty() {
-        let _ = write!(out, "\n> {}\n", Escaped(settings.about()));
+        let _ = write!(out, "\n> {}\n", EscapedText(settings.about()));
     }
     out.push_str("\n## Pages\n\n");
     for page in pages {
@@ -111,17 +111,17 @@ pub(super) fn llms(pages: &[Brief], catalogue: &Catalogue, settings: &HeavenSett
 }
 
 fn link(title: &str, url: &str, note: &str, out: &mut String) {
-    let _ = write!(out, "- [{}]({})", Escaped(title), Target(url));
+    let _ = write!(out, "- [{}]({})", EscapedText(title), Target(url));
     if !note.is_empty() {
-        let _ = write!(out, ": {}", Escaped(note));
+        let _ = write!(out, ": {}", EscapedText(note));
     }
     out.push('\n');
 }
 
 /// Text on one line, in which nothing is mark-up (`CommonMark` §2.4).
-struct Escaped<'t>(&'t str);
+struct EscapedText<'t>(&'t str);
 
-impl std::fmt::Display for Escaped<'_> {
+impl std::fmt::Display for EscapedText<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let digits = self.0.bytes().take_while(u8::is_ascii_digit).count();
         // What makes lists and rules stands where a line begins, or behind its number.
@@ -224,7 +224,7 @@ mod tests {
             ),
             ("a - b + c", "a - b + c"),
         ] {
-            assert_eq!(Escaped(text).to_string(), written);
+            assert_eq!(EscapedText(text).to_string(), written);
         }
     }
 
@@ -238,7 +238,11 @@ mod tests {
         let mut builder = CatalogueBuilder::default();
         builder.add(&description);
         let catalogue = builder.build(&settings);
-        let told = llms(&[Brief::new(&description).unwrap()], &catalogue, &settings);
+        let told = llms(
+            &[FeedItem::new(&description).unwrap()],
+            &catalogue,
+            &settings,
+        );
         assert!(told.starts_with("# A \\*site\\*\n\n> What it is.\n\n## Pages\n\n- [A \\[page\\]](https://a.example/robot-heaven/"));
         assert!(
             told.contains(".htm.md): Text.\n\n## Optional\n\n- [Pages by title]"),

@@ -25,8 +25,6 @@
 //! # Ok::<(), heaven::HeavenError>(())
 //! ```
 
-mod ahead;
-mod brief;
 mod catalogue;
 mod content;
 mod crumbs;
@@ -35,6 +33,7 @@ mod entry;
 mod error;
 mod export;
 mod feed;
+mod feed_item;
 mod files;
 mod frame;
 mod index;
@@ -44,6 +43,7 @@ mod library;
 mod markdown;
 mod page;
 mod path;
+mod prefetch;
 mod publish;
 mod served;
 mod settings;
@@ -57,7 +57,7 @@ pub use library::Library;
 pub use markdown::markdown;
 pub use page::page;
 pub use path::HeavenPath;
-pub use publish::{Published, PublishedPages, count_published, is_published, publish};
+pub use publish::{PublishReport, PublishedPages, count_published, is_published, publish};
 pub use served::{ServedHeaven, wants_markdown};
 pub use settings::HeavenSettings;
 

@@ -18,7 +18,7 @@ struct Page<'d> {
     frame: Frame<'d>,
     summary: String,
     locale: Option<String>,
-    date: Option<Spelt>,
+    date: Option<PageDate>,
     class: String,
     markdown: Option<String>,
     before: Option<PageLink<'d>>,
@@ -29,7 +29,7 @@ struct Page<'d> {
     content: &'d Content<'d>,
 }
 
-struct Spelt {
+struct PageDate {
     iso: String,
     day: String,
 }
@@ -60,7 +60,7 @@ pub(super) fn of_content(
     let page = Page {
         summary: content.summary(),
         locale: content.language.and_then(locale),
-        date: content.date.map(Spelt::from),
+        date: content.date.map(PageDate::from),
         class: content.classes.join(" › "),
         markdown,
         before: before.map(|entry| PageLink::new(entry, settings)),
@@ -89,7 +89,7 @@ fn locale(language: &str) -> Option<String> {
     })
 }
 
-impl From<Date> for Spelt {
+impl From<Date> for PageDate {
     fn from(date: Date) -> Self {
         Self {
             iso: date.iso(),

@@ -1,4 +1,4 @@
-//! Where the page of a URL stands.
+//! Paths of pages, from their URLs.
 
 use std::{fmt, ops::ControlFlow};
 
@@ -141,9 +141,12 @@ impl<'u> Parts<'u> {
 
     fn file(&self, url: &str, name: &str, is_top: bool) -> String {
         match name {
+            // The query tells pages of one path apart, and may hold anything.
             _ if self.has_more => hashed(name, url, ".htm"),
             "" if is_top => FRONT_PAGE.to_owned(),
             "" => "index.html".to_owned(),
+            // A file of that name is the page of the directory itself, so that this one gets
+            // another.
             "index.html" => hashed(name, url, ".htm"),
             _ if !is_plain(name) => hashed(name, url, ".htm"),
             _ if has_extension(name, ".html") => name.to_owned(),

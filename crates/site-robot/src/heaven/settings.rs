@@ -1,11 +1,11 @@
-//! What a heaven is told about its site.
+//! Settings of a heaven.
 
 use std::{fmt, sync::Arc};
 
 use super::{HeavenError, HeavenPath};
 
 /// Question about a URL's path.
-type OfPath = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+type PathPredicate = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Settings of a heaven.
 ///
@@ -30,7 +30,7 @@ pub struct HeavenSettings {
     is_in_place: bool,
     has_markdown: bool,
     has_markdown_files: bool,
-    needs_login: OfPath,
+    needs_login: PathPredicate,
 }
 
 impl HeavenSettings {

@@ -25,6 +25,7 @@ pub(super) fn parts(entries: &[Entry], settings: &HeavenSettings) -> Vec<Range<u
     let (mut start, mut bytes) = (0, 0);
     for (at, entry) in entries.iter().enumerate() {
         let size = location(entry, settings).map_or(0, |url| url.len() + AROUND);
+        // Both limits are of the protocol: 50,000 URLs, and 50 MB before compression.
         if at - start == MAX_URLS || bytes + size > MAX_BYTES {
             parts.push(start..at);
             (start, bytes) = (at, 0);

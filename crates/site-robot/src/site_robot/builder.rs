@@ -1,4 +1,4 @@
-//! A site robot is told what to do.
+//! The builder of a site robot.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,9 +12,9 @@ use robot_detection_store::store::Store;
 
 use super::{
     SiteRobot, SiteRobotError, Summary, TrapLimits,
-    found::unite_hosts,
+    links::unite_hosts,
     scope::Scope,
-    settings::{Limits, Obeys, Settings, Start},
+    settings::{Limits, ObeyedRules, Settings, Start},
     source::PageSource,
 };
 
@@ -70,7 +70,7 @@ impl SiteRobotBuilder {
             scope,
             fingerprint: String::new(),
             dialect: Dialect::default(),
-            obeys: Obeys {
+            obeys: ObeyedRules {
                 robots_txt: true,
                 header: true,
                 meta: true,
@@ -129,7 +129,7 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Takes links to one site for links to another, such as an upstream's for the public ones.
+    /// Treats links to one site as links to another, such as an upstream's as the public ones.
     ///
     /// Scheme, host and port of both count, and nothing else of their URLs.
     pub fn alias(mut self, from: &Url, to: &Url) -> Self {
@@ -143,7 +143,7 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Keeps away from paths that begin so, beside `/robot-heaven/` and `/robot-detection/`.
+    /// Excludes paths that begin so, beside `/robot-heaven/` and `/robot-detection/`.
     pub fn never_below(mut self, prefix: &str) -> Self {
         self.settings.scope.exclude(prefix);
         self
@@ -156,7 +156,7 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets who runs converters and summarizers; by default nobody does.
+    /// Sets the runner of converters and summarizers; by default there is none.
     pub fn commands(mut self, commands: Arc<dyn Commands>) -> Self {
         self.settings.commands = commands;
         self
@@ -182,7 +182,7 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets whether robots.txt is asked for and obeyed; default true (`enable-robots-txt`).
+    /// Sets whether robots.txt is fetched and obeyed; default true (`enable-robots-txt`).
     pub fn obey_robots_txt(mut self, obey: bool) -> Self {
         self.settings.obeys.robots_txt = obey;
         self
@@ -206,7 +206,7 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets what is taken for a trap: endless paths, calendars and their like.
+    /// Sets the limits beyond which a URL counts as a trap: endless paths, calendars and the like.
     pub fn traps(mut self, limits: TrapLimits) -> Self {
         self.settings.traps = limits;
         self
@@ -230,7 +230,7 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets whether `www123.example.com` is taken for `www.example.com`; default false.
+    /// Sets whether `www123.example.com` counts as `www.example.com`; default false.
     ///
     /// For sites whose hosts take turns (`smart-host-heuristics`).
     pub fn unite_hosts(mut self, unite: bool) -> Self {
@@ -258,7 +258,7 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets how many URLs wait in memory; default 1,024 (`max-working`).
+    /// Sets how many URLs are queued in memory; default 1,024 (`max-working`).
     pub fn max_working(mut self, count: usize) -> Self {
         self.settings.limits.max_working = count.max(1);
         self

@@ -1,4 +1,4 @@
-//! Ways that cost no link and may have no end: redirects, frames, sitemaps of sitemaps.
+//! Chains of redirects, frames and sitemaps, which cost no depth and may be endless.
 
 use std::{
     collections::HashMap,
@@ -36,7 +36,7 @@ impl Default for Chains {
 }
 
 impl Chains {
-    /// Returns how many steps behind a link a URL was found.
+    /// Returns the number of steps from a link at which a URL was found.
     pub(super) fn length(&self, url: &str) -> u8 {
         let hash = self.hasher.hash_one(url);
         let known = self.new.get(&hash).or_else(|| self.old.get(&hash));

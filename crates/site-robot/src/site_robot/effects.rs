@@ -1,4 +1,4 @@
-//! Links that do something when they are followed.
+//! Links that have an effect when they are followed.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use url::Url;
 
 use super::traps::parameters;
 
-/// Why a link is not followed though it leads somewhere.
+/// Effect for which a link is not followed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Effect {
@@ -16,7 +16,7 @@ pub enum Effect {
     Changes(&'static str),
 }
 
-/// Words that say that a link changes something.
+/// Words of links that change something.
 const CHANGES: [&str; 28] = [
     "addtocart",
     "approve",
@@ -48,7 +48,7 @@ const CHANGES: [&str; 28] = [
     "upvote",
 ];
 
-/// Those that say so as a segment of a path of their own.
+/// Words that say so only as a whole segment of a path.
 const CHANGES_AS_SEGMENT: [&str; 13] = [
     "addtocart",
     "deactivate",
@@ -65,7 +65,7 @@ const CHANGES_AS_SEGMENT: [&str; 13] = [
     "upvote",
 ];
 
-/// Parameters whose value says what is done.
+/// Parameters whose value names an action.
 const ACTIONS: [&str; 14] = [
     "a",
     "act",
@@ -83,15 +83,15 @@ const ACTIONS: [&str; 14] = [
     "todo",
 ];
 
-/// Ends of names of files, which do nothing.
+/// Extensions of static files, which do nothing.
 const STATIC: [&str; 7] = [".htm", ".html", ".md", ".pdf", ".txt", ".xhtml", ".xml"];
 
-/// Ends of names of programs, which may.
+/// Extensions of programs, which may do something.
 const DYNAMIC: [&str; 9] = [
     ".action", ".asp", ".aspx", ".cfm", ".cgi", ".do", ".jsp", ".php", ".pl",
 ];
 
-/// Says what following a link would do, if it looks as if it would do something.
+/// Returns the effect that following a link seems to have, if any.
 ///
 /// Judged by whole segments of the path (`/posts/7/delete`, `/logout.php`), by
 /// programs named for it (`/delete_post.php?id=7`), and by the query
@@ -127,7 +127,7 @@ fn by_segment(segment: &str, has_query: bool) -> Option<Effect> {
     let name = segment
         .split_at_checked(segment.len().saturating_sub(cut))?
         .0;
-    if !may_say_so(name) {
+    if !has_any_word(name) {
         return None;
     }
     let words = words(name);
@@ -148,7 +148,7 @@ fn by_segment(segment: &str, has_query: bool) -> Option<Effect> {
 }
 
 /// Returns `true` if the letters of a name have any of the words in them; few have.
-fn may_say_so(name: &str) -> bool {
+fn has_any_word(name: &str) -> bool {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     let whole: String = letters.flat_map(char::to_lowercase).collect();
     let logs_out = ["logout", "logoff", "signout", "signoff"];

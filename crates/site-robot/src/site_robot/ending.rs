@@ -1,50 +1,51 @@
-//! A run has visited everything: what it brought is judged, and published or held back.
+//! The end of a run: its results are judged, and published or held back.
 
 use std::{fmt, future::Future, pin::Pin, time::Duration};
 
 use url::Url;
 
 use robot_detection_store::store::{
-    DescribedTwice, Loss, LostDescription, RunState, Staged, StagedChange, StoreError, StoredRun,
+    DuplicateDescription, Loss, LostDescription, RunState, StagedChange, StagedSelection,
+    StoreError, StoredRun,
 };
 
 use crate::filter::url_rank;
 
 use super::{
     Rejection, SiteRobotError, Step, Summary,
-    losses::{Beside, Came, Fate, fate, fate_of_moved, reason},
+    losses::{ContentTrust, Fate, LossContext, fate, fate_of_moved, reason},
     scope::host_key,
     settings::Settings,
     starts::{doubt_of_starts, max_depth},
-    tally::Tally,
+    tally::LossTally,
 };
 
-/// Descriptions with the same content that are looked at together.
+/// Descriptions with the same content that are read together.
 const DUPLICATES_PIECE: u32 = 1_000;
 
-/// Lost descriptions that are looked at together.
+/// Lost descriptions that are read together.
 const PIECE: u32 = 500;
 
 /// URLs that said different things and say the same now, from which on they are one page.
 const ALIKE: u32 = 3;
 
-/// Pause before it is looked again whether another process has ended a run.
+/// Interval at which it is checked whether another process has ended a run.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Whether whoever runs the robot may still publish.
+/// Question whether the holder of the run may still publish.
 pub type MayPublish<'t> =
     dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send + 't>> + Send + Sync + 't;
 
-/// On which terms a run is published.
+/// Terms on which a run is published.
 #[derive(Default)]
-pub struct Terms<'t> {
+pub struct PublishTerms<'t> {
     /// Whether its results are in force whatever they are.
     pub accept: bool,
     /// Asked before anything is published; without it nobody else runs the robot.
     pub may_publish: Option<&'t MayPublish<'t>>,
 }
 
-impl fmt::Debug for Terms<'_> {
+impl fmt::Debug for PublishTerms<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut terms = f.debug_struct("Terms");
         terms.field("accept", &self.accept).finish_non_exhaustive()
@@ -52,47 +53,47 @@ impl fmt::Debug for Terms<'_> {
 }
 
 /// End of a run.
-pub(super) struct Ending<'r> {
+pub(super) struct RunEnd<'r> {
     pub(super) settings: &'r Settings,
     pub(super) run: &'r StoredRun,
 }
 
-/// Puts the results of a site's last run in force, where they are held back.
+/// Publishes the results of a site's last run, if they are held back.
 pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteRobotError> {
     let last = settings.store.runs(&settings.site, 1).await?;
     let Some(run) = last.first().filter(|run| run.state == RunState::Held) else {
         return Ok(None);
     };
-    let terms = Terms {
+    let terms = PublishTerms {
         accept: true,
         may_publish: None,
     };
-    let ending = Ending::new(settings, run);
+    let ending = RunEnd::new(settings, run);
     let now_ms = settings.clock.now_ms();
     ending.publish_or_hold(&terms, now_ms).await.map(Some)
 }
 
-/// Puts what the open run has brought so far in force, unless a login may have answered.
+/// Publishes the results of the open run so far, unless a login may have answered.
 pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotError> {
     let (store, site) = (&settings.store, &settings.site);
     let Some(run) = store.open_run(site).await? else {
         return Ok(());
     };
     let is_doubtful = doubt_of_starts(settings, run.run_id).await?.is_some()
-        || store.stages_logins(site, run.run_id).await?
+        || store.has_staged_logins(site, run.run_id).await?
         || !store
-            .alike_contents(site, run.run_id, ALIKE)
+            .identical_contents(site, run.run_id, ALIKE)
             .await?
             .is_empty();
     if !is_doubtful {
         let now_ms = settings.clock.now_ms();
-        let what = Staged::Saved;
+        let what = StagedSelection::Saved;
         store.publish_staged(site, run.run_id, what, now_ms).await?;
     }
     Ok(())
 }
 
-impl<'r> Ending<'r> {
+impl<'r> RunEnd<'r> {
     pub(super) fn new(settings: &'r Settings, run: &'r StoredRun) -> Self {
         Self { settings, run }
     }
@@ -100,7 +101,7 @@ impl<'r> Ending<'r> {
     /// Publishes what the run brought; holds it back where it says too little of the site.
     pub(super) async fn publish_or_hold(
         &self,
-        terms: &Terms<'_>,
+        terms: &PublishTerms<'_>,
         now_ms: i64,
     ) -> Result<Summary, SiteRobotError> {
         let Settings { store, site, .. } = self.settings;
@@ -116,7 +117,7 @@ impl<'r> Ending<'r> {
             return self.summary(ended).await;
         }
         if let Some(why) = tally.doubt(shown, &self.starts()).filter(|_| !terms.accept) {
-            let hidden = store.publish_staged(site, run_id, Staged::Hidden, now_ms);
+            let hidden = store.publish_staged(site, run_id, StagedSelection::Hidden, now_ms);
             let hidden = hidden.await?;
             let run = store.hold_run(run_id, &why, hidden, now_ms).await?;
             tracing::warn!(site, "the results of {site} are held back: {why}");
@@ -126,9 +127,9 @@ impl<'r> Ending<'r> {
             store.accept_logins(site, run_id).await?;
         } else {
             let alike: Vec<String> = tally.alike.into_iter().map(|(hash, _)| hash).collect();
-            store.discard_doubtful(site, run_id, &alike).await?;
+            store.discard_doubtful_pages(site, run_id, &alike).await?;
         }
-        let gone = store.publish_staged(site, run_id, Staged::All, now_ms);
+        let gone = store.publish_staged(site, run_id, StagedSelection::All, now_ms);
         let gone = gone.await?;
         let run = if self.run.state == RunState::Held {
             store.accept_run(site, run_id, gone).await?
@@ -139,7 +140,10 @@ impl<'r> Ending<'r> {
     }
 
     /// Waits until this process may publish; returns the run where another one has ended it.
-    async fn ended_elsewhere(&self, terms: &Terms<'_>) -> Result<Option<StoredRun>, StoreError> {
+    async fn ended_elsewhere(
+        &self,
+        terms: &PublishTerms<'_>,
+    ) -> Result<Option<StoredRun>, StoreError> {
         loop {
             let run = self.settings.store.run(self.run.run_id).await?;
             if run.finished_ms.is_some() && self.run.state != RunState::Held {
@@ -161,14 +165,14 @@ impl<'r> Ending<'r> {
         Ok(summary)
     }
 
-    /// Goes through what is in force and was not described: stages what becomes of each, and
-    /// counts it.
-    async fn tally(&self, is_accepted: bool, now_ms: i64) -> Result<Tally, StoreError> {
+    /// Stages the fate of each description in force that the run has not renewed, and
+    /// counts them.
+    async fn tally(&self, is_accepted: bool, now_ms: i64) -> Result<LossTally, StoreError> {
         let Settings { store, site, .. } = self.settings;
         let run_id = self.run.run_id;
-        let mut tally = Tally::default();
+        let mut tally = LossTally::default();
         if !is_accepted {
-            tally.alike = store.alike_contents(site, run_id, ALIKE).await?;
+            tally.alike = store.identical_contents(site, run_id, ALIKE).await?;
             tally.start = doubt_of_starts(self.settings, run_id).await?;
             if tally.start.is_none() {
                 tally.start = self.doubt_of_alike(&tally.alike).await?;
@@ -194,7 +198,7 @@ impl<'r> Ending<'r> {
         }
     }
 
-    /// Returns why what came is no site: a starting point says what many other pages say now.
+    /// Returns why the site is in doubt: a starting point has the content of many other pages.
     async fn doubt_of_alike(&self, alike: &[(String, u64)]) -> Result<Option<String>, StoreError> {
         let Settings { store, site, .. } = self.settings;
         for start in self.starts() {
@@ -216,21 +220,21 @@ impl<'r> Ending<'r> {
         &self,
         lost: &LostDescription,
         hosts: &[String],
-        tally: &Tally,
+        tally: &LossTally,
         is_accepted: bool,
-    ) -> Beside {
+    ) -> LossContext {
         let host = Url::parse(&lost.url).map(|url| host_key(&url));
         let max = max_depth(self.settings);
-        Beside {
+        LossContext {
             run_id: self.run.run_id,
             host_answers: host.is_ok_and(|host| hosts.contains(&host)),
             is_too_deep: max.is_some_and(|max| lost.depth.is_some_and(|depth| depth > max)),
-            came: if is_accepted {
-                Came::Accepted
+            trust: if is_accepted {
+                ContentTrust::Accepted
             } else if tally.is_alike(lost.content_hash.as_deref()) {
-                Came::InPlaceOfMany
+                ContentTrust::InPlaceOfMany
             } else {
-                Came::AsSaid
+                ContentTrust::AsSaid
             },
         }
     }
@@ -238,8 +242,8 @@ impl<'r> Ending<'r> {
     async fn fate(
         &self,
         lost: &LostDescription,
-        beside: &Beside,
-        tally: &mut Tally,
+        beside: &LossContext,
+        tally: &mut LossTally,
     ) -> Result<Fate, StoreError> {
         if let Some(fate) = fate(lost, beside) {
             return Ok(fate);
@@ -248,9 +252,9 @@ impl<'r> Ending<'r> {
             return Ok(Fate::Missing);
         };
         let elsewhere = if loss == Loss::Moved {
-            self.behind_redirects(lost, tally).await?
+            self.follow_redirects(lost, tally).await?
         } else {
-            self.at_a_start(lost).await?
+            self.find_at_starting_point(lost).await?
         };
         Ok(fate_of_moved(loss, elsewhere))
     }
@@ -260,7 +264,7 @@ impl<'r> Ending<'r> {
         starts.map(|start| start.url.as_str()).collect()
     }
 
-    /// Returns starting points with what became of each: all if none was answered well, else
+    /// Returns starting points with their outcomes: all if none was answered well, else
     /// those that did not answer.
     async fn failed_starts(&self) -> Result<Vec<(String, String)>, StoreError> {
         let Settings { store, site, .. } = self.settings;
@@ -306,9 +310,9 @@ async fn withdraw_duplicates(settings: &Settings, run: &StoredRun) -> Result<(),
     let reason = "filter-by-md5: a better URL has the same content";
     let outcome = format!("not described: {}", Rejection::new(Step::Data, reason));
     loop {
-        let described = settings.store.described_twice(run, DUPLICATES_PIECE);
+        let described = settings.store.duplicates(run, DUPLICATES_PIECE);
         let described = described.await?;
-        let worse: Vec<&DescribedTwice> = described
+        let worse: Vec<&DuplicateDescription> = described
             .chunk_by(|one, other| one.md5 == other.md5)
             .flat_map(worse)
             .collect();
@@ -321,7 +325,7 @@ async fn withdraw_duplicates(settings: &Settings, run: &StoredRun) -> Result<(),
 }
 
 /// Returns all but the best of those with one content.
-fn worse(same: &[DescribedTwice]) -> impl Iterator<Item = &DescribedTwice> {
+fn worse(same: &[DuplicateDescription]) -> impl Iterator<Item = &DuplicateDescription> {
     let best = same.iter().map(|it| url_rank(&it.url)).min();
     same.iter()
         .filter(move |it| Some(url_rank(&it.url)) != best)

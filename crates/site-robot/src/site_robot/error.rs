@@ -1,4 +1,4 @@
-//! Why a run failed.
+//! Errors of a run.
 
 use robot_detection_store::store::StoreError;
 
@@ -16,7 +16,7 @@ pub enum SiteRobotError {
     BadStartingPoint {
         /// The starting point as given.
         url: String,
-        /// What is wrong with it.
+        /// Reason.
         reason: String,
     },
     /// There is none.

@@ -1,4 +1,4 @@
-//! Why a URL is visited and described, or not.
+//! Explanation why a URL is visited and described, or not.
 
 use std::{fmt, sync::Arc};
 
@@ -10,32 +10,32 @@ use robot_detection_store::store::KnownUrl;
 
 use super::{
     Rejection, SiteRobotError, Step,
-    found::{check, in_form},
+    links::{check, to_canonical_form},
     robots::{HostRules, Permission},
     settings::Settings,
 };
 
-/// What the robot would do with a URL, step by step, and what it did.
+/// Explanation of what the robot would do with a URL, step by step, and of what it did.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation {
     /// The URL in the form in which it is known.
     pub url: String,
     /// Steps, up to the one that gives it up.
-    pub steps: Vec<Explained>,
-    /// What is known of it from the last visit.
+    pub steps: Vec<ExplainedStep>,
+    /// State from the last visit.
     pub known: Option<KnownUrl>,
 }
 
 /// One step.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Explained {
+pub struct ExplainedStep {
     /// The step.
     pub step: Step,
-    /// Whether the URL goes on.
+    /// `true` if the URL passes.
     pub goes_on: bool,
-    /// Why.
+    /// Reason.
     pub reason: String,
 }
 
@@ -47,7 +47,7 @@ impl Explanation {
     }
 
     fn pass(&mut self, step: Step, reason: impl Into<String>) {
-        self.steps.push(Explained {
+        self.steps.push(ExplainedStep {
             step,
             goes_on: true,
             reason: reason.into(),
@@ -55,7 +55,7 @@ impl Explanation {
     }
 
     fn reject(mut self, rejection: Rejection) -> Self {
-        self.steps.push(Explained {
+        self.steps.push(ExplainedStep {
             step: rejection.step,
             goes_on: false,
             reason: rejection.reason,
@@ -96,7 +96,7 @@ pub(super) async fn explain(
     let Some(url) = Url::parse(text.trim())
         .ok()
         .and_then(normalise)
-        .map(|url| in_form(settings, url))
+        .map(|url| to_canonical_form(settings, url))
     else {
         let rejection = Rejection::new(Step::Url, "it is no http: or https: URL");
         return Ok(explanation.reject(rejection));

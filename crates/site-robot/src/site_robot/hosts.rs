@@ -1,6 +1,6 @@
-//! Whose turn it is: connections of each host, and the pause between two visits.
+//! The schedule of hosts: connections of each, and the pause between two visits.
 //!
-//! A plain scheduler: it is told the time and never waits itself.
+//! The scheduler is plain state: callers pass the time, and it never waits itself.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -26,7 +26,7 @@ pub(super) struct Hosts {
     queued: usize,
 }
 
-/// What begins now.
+/// Job that may begin now.
 #[derive(Debug)]
 pub(super) enum Job {
     /// The host's rules are to be read; the URL is one of its own.
@@ -55,7 +55,7 @@ struct Host {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Rules {
     Unknown,
-    Asked,
+    Requested,
     Known,
 }
 
@@ -86,10 +86,10 @@ impl Hosts {
         });
         entry.queue.push_back(claimed);
         self.queued += 1;
-        self.line_up(&host);
+        self.enqueue(&host);
     }
 
-    /// Returns what may begin now, if anything may.
+    /// Returns the job that may begin now, if there is one.
     ///
     /// It occupies a connection of its host until [`Self::rules_known`] or
     /// [`Self::finished`].
@@ -103,7 +103,7 @@ impl Hosts {
         entry.turn = None;
         entry.connections += 1;
         let job = if entry.rules == Rules::Unknown {
-            entry.rules = Rules::Asked;
+            entry.rules = Rules::Requested;
             let url = entry.queue.front().map(|first| first.url.clone())?;
             Some(Job::Rules {
                 host: Arc::clone(&host),
@@ -113,7 +113,7 @@ impl Hosts {
             self.queued = self.queued.saturating_sub(1);
             entry.queue.pop_front().map(Job::Visit)
         };
-        self.line_up(&host);
+        self.enqueue(&host);
         job
     }
 
@@ -139,10 +139,10 @@ impl Hosts {
                 entry.next_ms = entry.next_ms.max(now_ms.saturating_add(delay_ms));
             }
         }
-        self.line_up(&name);
+        self.enqueue(&name);
     }
 
-    /// Keeps away from a host until a moment, as it has asked (`Retry-After`).
+    /// Leaves a host alone until a moment, as it has asked (`Retry-After`).
     pub(super) fn hold(&mut self, host: &str, until_ms: i64) {
         let Some((name, _)) = self.by_name.get_key_value(host) else {
             return;
@@ -151,7 +151,7 @@ impl Hosts {
         if let Some(entry) = self.by_name.get_mut(host) {
             entry.next_ms = entry.next_ms.max(until_ms);
         }
-        self.line_up(&name);
+        self.enqueue(&name);
     }
 
     /// Returns when something may begin without anything ending before.
@@ -179,8 +179,8 @@ impl Hosts {
         self.by_name.is_empty() || self.by_name.values().any(|host| host.queue.len() < count)
     }
 
-    /// Puts a host in its place among those that are ready.
-    fn line_up(&mut self, host: &Arc<str>) {
+    /// Enters a host among those that are ready.
+    fn enqueue(&mut self, host: &Arc<str>) {
         let Some(entry) = self.by_name.get_mut(host) else {
             return;
         };
@@ -188,7 +188,7 @@ impl Hosts {
             self.ready.remove(&(due_ms, turn, Arc::clone(host)));
         }
         let most = match (entry.rules, entry.delay_ms) {
-            (Rules::Asked, _) => 0,
+            (Rules::Requested, _) => 0,
             (Rules::Known, 0) => self.max_connections,
             (Rules::Unknown | Rules::Known, _) => 1,
         };

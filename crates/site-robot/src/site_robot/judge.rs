@@ -1,4 +1,4 @@
-//! What becomes of a page: its links, its description, or why it has none.
+//! Evaluation of a page: its links, its description, or why it has none.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -6,7 +6,7 @@ use md5::{Digest as _, Md5};
 use url::Url;
 
 use crate::document::{Feed, Sitemap, resolve};
-use crate::filter::{Denial, Received, Resource};
+use crate::filter::{Denial, ReceivedResource, Resource};
 use robot_detection_robots_txt::meta::{RobotsDirectives, RobotsMeta};
 use robot_detection_store::description::{ResourceDescription, name};
 use robot_detection_store::fetch::{gunzip, is_gzip};
@@ -14,42 +14,42 @@ use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageReco
 
 use super::{
     Rejection, Step,
-    found::{self, Taken, unique},
+    links::{self, AcceptedLink, unique},
     outcome::time,
     repeats::look,
-    source::PageAnswer,
-    visit::{SITEMAP, Visitor, metadata},
+    source::PageResponse,
+    visit::{PageVisitor, SITEMAP, metadata},
 };
 
 /// Bytes of a sitemap after decompression.
 const MAX_SITEMAP_BYTES: u64 = 50 * 1024 * 1024;
 
-/// A URL on its way through the filters.
+/// URL on its way through the filters.
 #[derive(Debug)]
-pub(super) struct Judging {
+pub(super) struct FilteredUrl {
     pub(super) url: Url,
     pub(super) claimed: ClaimedUrl,
-    visitor: Arc<Visitor>,
+    visitor: Arc<PageVisitor>,
     resource: Resource,
-    /// Why each filter has done with it.
+    /// Denial of each filter.
     enumeration: Option<Denial>,
     generation: Option<Denial>,
 }
 
-/// What becomes of a page.
+/// Result of a page.
 #[derive(Debug)]
-pub(super) struct Judged {
+pub(super) struct PageResult {
     pub(super) record: PageRecord,
-    pub(super) taken: Vec<Taken>,
+    pub(super) taken: Vec<AcceptedLink>,
     /// Whether it is a sitemap or a feed, which nobody wants described.
     pub(super) is_list: bool,
-    /// What it looks like, if others may look the same.
+    /// Fingerprint of its appearance, if others may look the same.
     pub(super) look: Option<u64>,
 }
 
-impl Judging {
+impl FilteredUrl {
     pub(super) fn new(
-        visitor: &Arc<Visitor>,
+        visitor: &Arc<PageVisitor>,
         url: Url,
         claimed: ClaimedUrl,
         ip: Option<IpAddr>,
@@ -91,10 +91,15 @@ impl Judging {
         }
     }
 
-    /// Reads a page that came.
-    pub(super) fn page(self, visitor: &Visitor, answer: &PageAnswer, hash: String) -> Judged {
+    /// Evaluates a page that was fetched.
+    pub(super) fn page(
+        self,
+        visitor: &PageVisitor,
+        answer: &PageResponse,
+        hash: String,
+    ) -> PageResult {
         if let Some(taken) = self.list(visitor, answer) {
-            let mut judged = Judged::rejected(
+            let mut judged = PageResult::rejected(
                 self.claimed,
                 &Rejection::new(Step::Answer, "a sitemap or feed: its entries are found"),
             );
@@ -111,7 +116,7 @@ impl Judging {
             self.generate(visitor, &meta, &directives)
         } else {
             let reason = format!("it is not to be indexed ({directives})");
-            Judged::rejected(
+            PageResult::rejected(
                 self.claimed.clone(),
                 &Rejection::new(Step::RobotsMeta, reason),
             )
@@ -138,10 +143,10 @@ impl Judging {
     }
 
     /// Hands the answer to the filters' resource; returns the checksum of all it is judged by.
-    pub(super) fn receive(&mut self, answer: &PageAnswer) -> String {
+    pub(super) fn receive(&mut self, answer: &PageResponse) -> String {
         let text = |name| answer.text(&name);
         let robots = header_meta(answer).for_everybody().directives;
-        self.resource.receive(Received {
+        self.resource.receive(ReceivedResource {
             status: answer.status,
             content_type: answer.content_type(),
             content_encoding: text(http::header::CONTENT_ENCODING),
@@ -156,8 +161,8 @@ impl Judging {
         content_hash(answer, self.resource.md5().unwrap_or_default())
     }
 
-    /// Returns what is said to robots.
-    fn meta(&self, visitor: &Visitor, answer: &PageAnswer) -> RobotsMeta {
+    /// Returns the directives for robots.
+    fn meta(&self, visitor: &PageVisitor, answer: &PageResponse) -> RobotsMeta {
         let obeys = visitor.settings().obeys;
         let mut meta = if obeys.header {
             header_meta(answer)
@@ -192,13 +197,13 @@ impl Judging {
 
     fn generate(
         &self,
-        visitor: &Visitor,
+        visitor: &PageVisitor,
         meta: &RobotsMeta,
         directives: &RobotsDirectives,
-    ) -> Judged {
+    ) -> PageResult {
         if visitor.withdrawn.contains(self.url.as_str()) {
             let rejection = Rejection::new(Step::Generate, WITHDRAWN);
-            let mut judged = Judged::rejected(self.claimed.clone(), &rejection);
+            let mut judged = PageResult::rejected(self.claimed.clone(), &rejection);
             judged.record.loss = Some(Loss::Withdrawn);
             return judged;
         }
@@ -223,10 +228,10 @@ impl Judging {
         self.complete(&mut description, meta, directives);
         let mut record = PageRecord::new(self.claimed.clone(), "described");
         record.description = DescriptionChange::Save(description);
-        Judged::new(record)
+        PageResult::new(record)
     }
 
-    /// Adds what is known beside the filter, and takes away what may not be shown.
+    /// Adds what is known beside the filter, and removes what may not be shown.
     fn complete(
         &self,
         description: &mut ResourceDescription,
@@ -251,7 +256,7 @@ impl Judging {
         }
     }
 
-    fn enumerate(&self, visitor: &Visitor) -> Vec<Taken> {
+    fn enumerate(&self, visitor: &PageVisitor) -> Vec<AcceptedLink> {
         if self.enumeration.is_some() {
             return Vec::new();
         }
@@ -273,11 +278,11 @@ impl Judging {
         let page = resource.page();
         let base = page.and_then(|page| resolve(&self.url, page.base.as_deref()?));
         let base = base.unwrap_or_else(|| self.url.clone());
-        unique(found::take(settings, &visitor.known_links, &base, &links))
+        unique(links::take(settings, &visitor.known_links, &base, &links))
     }
 
     /// Returns the entries of a sitemap or feed that is a starting point, or was announced.
-    fn list(&self, visitor: &Visitor, answer: &PageAnswer) -> Option<Vec<Taken>> {
+    fn list(&self, visitor: &PageVisitor, answer: &PageResponse) -> Option<Vec<AcceptedLink>> {
         let is_announced = self.claimed.found_on.is_empty() || self.claimed.found_on == SITEMAP;
         let media_type = answer.media_type().unwrap_or_default();
         if !is_announced && self.claimed.depth > 0 || media_type == "text/html" {
@@ -300,13 +305,15 @@ impl Judging {
         let settings = visitor.settings();
         let urls = urls
             .iter()
-            .filter_map(|url| found::to_visit(settings, &self.url, url));
-        Some(unique(urls.map(|url| Taken { url, steps: 0 }).collect()))
+            .filter_map(|url| links::to_visit(settings, &self.url, url));
+        Some(unique(
+            urls.map(|url| AcceptedLink { url, steps: 0 }).collect(),
+        ))
     }
 
-    fn denied(&self, step: Step, denial: &Denial) -> Judged {
+    fn denied(&self, step: Step, denial: &Denial) -> PageResult {
         let rejection = Rejection::new(step, denial.to_string());
-        let mut judged = Judged::rejected(self.claimed.clone(), &rejection);
+        let mut judged = PageResult::rejected(self.claimed.clone(), &rejection);
         if &*denial.function == "filter-by-md5" {
             judged.record.loss = Some(Loss::Duplicate);
         }
@@ -314,7 +321,7 @@ impl Judging {
     }
 }
 
-impl Judged {
+impl PageResult {
     fn new(record: PageRecord) -> Self {
         Self {
             record,
@@ -334,7 +341,7 @@ impl Judged {
 }
 
 /// Returns why a header of a 304 takes a page out of the index.
-pub(super) fn refused_by_header(visitor: &Visitor, answer: &PageAnswer) -> Option<Rejection> {
+pub(super) fn refused_by_header(visitor: &PageVisitor, answer: &PageResponse) -> Option<Rejection> {
     let directives = meta_of_header(visitor, answer);
     let now = time(visitor.settings().clock.now_ms());
     (!directives.is_indexable(now)).then(|| {
@@ -344,7 +351,7 @@ pub(super) fn refused_by_header(visitor: &Visitor, answer: &PageAnswer) -> Optio
 }
 
 /// Returns the checksum of all that a page is judged by, from that of its body.
-fn content_hash(answer: &PageAnswer, md5: &str) -> String {
+fn content_hash(answer: &PageResponse, md5: &str) -> String {
     let mut hash = Md5::new();
     let headers = answer.content_type().into_iter();
     let headers = headers
@@ -360,7 +367,7 @@ fn content_hash(answer: &PageAnswer, md5: &str) -> String {
     hex::encode(digest)
 }
 
-fn meta_of_header(visitor: &Visitor, answer: &PageAnswer) -> RobotsDirectives {
+fn meta_of_header(visitor: &PageVisitor, answer: &PageResponse) -> RobotsDirectives {
     let meta = if visitor.settings().obeys.header {
         header_meta(answer)
     } else {
@@ -369,7 +376,7 @@ fn meta_of_header(visitor: &Visitor, answer: &PageAnswer) -> RobotsDirectives {
     meta.for_robot(&visitor.settings().user_agent).directives
 }
 
-fn header_meta(answer: &PageAnswer) -> RobotsMeta {
+fn header_meta(answer: &PageResponse) -> RobotsMeta {
     let mut meta = RobotsMeta::default();
     let tags = answer.x_robots_tags();
     tags.for_each(|tag| meta.add_header(tag.as_bytes()));
@@ -378,11 +385,11 @@ fn header_meta(answer: &PageAnswer) -> RobotsMeta {
 
 trait KeepVersion {
     /// Notes the version of a page, to ask for a newer one next time.
-    fn keep_version(&mut self, answer: &PageAnswer, hash: String);
+    fn keep_version(&mut self, answer: &PageResponse, hash: String);
 }
 
 impl KeepVersion for PageRecord {
-    fn keep_version(&mut self, answer: &PageAnswer, hash: String) {
+    fn keep_version(&mut self, answer: &PageResponse, hash: String) {
         let conditions = answer.conditions();
         self.status = Some(answer.status);
         self.etag = conditions.etag;

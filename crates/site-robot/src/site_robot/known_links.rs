@@ -17,17 +17,17 @@ const MAX_BYTES: usize = 200;
 /// what is decided about it does not change. Of more than 4,096, the oldest may be forgotten.
 #[derive(Debug, Default)]
 pub(super) struct KnownLinks {
-    known: Mutex<Known>,
+    known: Mutex<LinkTable>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct LinkTable {
     new: HashMap<String, Option<String>>,
     old: HashMap<String, Option<String>>,
 }
 
 impl KnownLinks {
-    /// Returns the URL that a link leads to, if it may be visited; decides it where that is news.
+    /// Returns the URL that a link leads to, if it may be visited; decides it the first time.
     pub(super) fn of(
         &self,
         host: &str,
@@ -51,13 +51,13 @@ impl KnownLinks {
         decided
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, LinkTable> {
         // What the lock guards is whole at any moment.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl LinkTable {
     fn insert(&mut self, key: String, decided: Option<String>) {
         if self.new.len() >= MAX {
             self.old = std::mem::take(&mut self.new);

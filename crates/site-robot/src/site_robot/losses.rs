@@ -1,21 +1,21 @@
-//! What it means for heaven that a page has no description of this run.
+//! What a page without a description of this run means for heaven.
 
 use url::Url;
 
 use robot_detection_store::store::{Loss, LostDescription};
 
-/// What becomes of a description that a run has not made again.
+/// Fate of a description that a run has not made again.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Fate {
     /// It stays as it is.
     Stays,
     /// The page says that it is not to be shown.
     Hidden,
-    /// It goes, and many such ask first.
+    /// It is removed; where there are many such, a person is asked first.
     Goes,
-    /// It goes, since another description stands for it.
+    /// It is removed, since another description stands for it.
     Replaced,
-    /// It is removed, who was hidden before.
+    /// It is removed, and was hidden before.
     Forgotten,
     /// It stays, though the page does not answer.
     Missing,
@@ -23,33 +23,33 @@ pub(super) enum Fate {
     Doubtful,
 }
 
-/// What the fate of a page depends on beside the page.
+/// Context that the fate of a page depends on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Beside {
+pub(super) struct LossContext {
     /// Run that has ended.
     pub(super) run_id: i64,
     /// Whether other pages of its host answer.
     pub(super) host_answers: bool,
     /// Whether it is deeper than the run went.
     pub(super) is_too_deep: bool,
-    /// What came in its place.
-    pub(super) came: Came,
+    /// Trust in the content that came in its place.
+    pub(super) trust: ContentTrust,
 }
 
-/// How far what came is believed.
+/// Trust in the content that came in place of a page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Came {
-    /// As what it says, unless it asks for a password.
+pub(super) enum ContentTrust {
+    /// It is what it says, unless it asks for a password.
     AsSaid,
-    /// Not at all: it came in place of many.
+    /// It is not trusted: it came in place of many pages.
     InPlaceOfMany,
-    /// As what it says: somebody has accepted the run.
+    /// It is what it says: a person has accepted the run.
     Accepted,
 }
 
-/// Where a page that moved, or is out of scope, is found now.
+/// New location of a page that moved, or is out of scope.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Elsewhere {
+pub(super) enum NewLocation {
     /// At a URL that the run has described.
     Described,
     /// At one that asks for a login, did not answer, or may not be asked.
@@ -62,8 +62,8 @@ pub(super) enum Elsewhere {
     AwayForGood,
 }
 
-/// Decides what becomes of a lost description; nothing where it depends on [`Elsewhere`].
-pub(super) fn fate(lost: &LostDescription, beside: &Beside) -> Option<Fate> {
+/// Returns the fate of a lost description; `None` where it depends on its [`NewLocation`].
+pub(super) fn fate(lost: &LostDescription, beside: &LossContext) -> Option<Fate> {
     let is_met = lost.run_id == Some(beside.run_id);
     if !lost.is_shown {
         let is_gone = is_met && lost.loss == Some(Loss::Gone) && beside.host_answers;
@@ -80,33 +80,35 @@ pub(super) fn fate(lost: &LostDescription, beside: &Beside) -> Option<Fate> {
             Fate::Missing
         });
     }
-    if beside.came == Came::InPlaceOfMany {
+    if beside.trust == ContentTrust::InPlaceOfMany {
         return Some(Fate::Doubtful);
     }
     Some(match lost.loss? {
         Loss::Told => Fate::Hidden,
+        // One page that is refused was closed on purpose; a host that refuses all of them may
+        // refuse us.
         Loss::Forbidden if beside.host_answers => Fate::Hidden,
         Loss::Gone if beside.host_answers => Fate::Goes,
         Loss::Forbidden | Loss::Gone | Loss::Missing => Fate::Missing,
         Loss::Duplicate | Loss::List => Fate::Goes,
         Loss::Withdrawn => Fate::Stays,
-        Loss::Login if beside.came == Came::Accepted => Fate::Stays,
+        Loss::Login if beside.trust == ContentTrust::Accepted => Fate::Stays,
         Loss::Locked | Loss::Login => Fate::Doubtful,
         Loss::Moved | Loss::Excluded => return None,
     })
 }
 
-/// Decides what becomes of a description whose page moved or is left out by our own settings.
-pub(super) fn fate_of_moved(loss: Loss, elsewhere: Elsewhere) -> Fate {
+/// Returns the fate of a description whose page moved or is excluded by our own settings.
+pub(super) fn fate_of_moved(loss: Loss, elsewhere: NewLocation) -> Fate {
     match (loss, elsewhere) {
-        (_, Elsewhere::Described) => Fate::Replaced,
-        (Loss::Excluded, _) | (_, Elsewhere::Nowhere | Elsewhere::AwayForGood) => Fate::Goes,
-        (_, Elsewhere::Behind | Elsewhere::Away) => Fate::Missing,
+        (_, NewLocation::Described) => Fate::Replaced,
+        (Loss::Excluded, _) | (_, NewLocation::Nowhere | NewLocation::AwayForGood) => Fate::Goes,
+        (_, NewLocation::Behind | NewLocation::Away) => Fate::Missing,
     }
 }
 
 /// Returns why a run has not described a page, for people.
-pub(super) fn reason<'l>(lost: &'l LostDescription, beside: &Beside) -> &'l str {
+pub(super) fn reason<'l>(lost: &'l LostDescription, beside: &LossContext) -> &'l str {
     if lost.run_id == Some(beside.run_id) {
         let rest = lost.outcome.strip_prefix("not described: ");
         rest.unwrap_or(&lost.outcome)
@@ -139,12 +141,12 @@ mod tests {
         LostDescription::new("http://a.example/", 7, loss)
     }
 
-    fn beside() -> Beside {
-        Beside {
+    fn beside() -> LossContext {
+        LossContext {
             run_id: 7,
             host_answers: true,
             is_too_deep: false,
-            came: Came::AsSaid,
+            trust: ContentTrust::AsSaid,
         }
     }
 
@@ -162,7 +164,7 @@ mod tests {
         ] {
             let lost = lost(Some(loss));
             assert_eq!(fate(&lost, &beside()), Some(among_others), "{loss:?}");
-            let beside = Beside {
+            let beside = LossContext {
                 host_answers: false,
                 ..beside()
             };
@@ -172,13 +174,13 @@ mod tests {
 
     #[test]
     fn what_was_not_met_is_missing_unless_our_settings_leave_it_out() {
-        let other = Beside {
+        let other = LossContext {
             run_id: 8,
             ..beside()
         };
         let lost = lost(Some(Loss::Told));
         assert_eq!(fate(&lost, &other), Some(Fate::Missing));
-        let too_deep = Beside {
+        let too_deep = LossContext {
             is_too_deep: true,
             ..other
         };
@@ -187,15 +189,15 @@ mod tests {
 
     #[test]
     fn one_page_for_many_says_nothing_until_it_is_accepted() {
-        let alike = Beside {
-            came: Came::InPlaceOfMany,
+        let alike = LossContext {
+            trust: ContentTrust::InPlaceOfMany,
             ..beside()
         };
         for loss in [Loss::Told, Loss::Duplicate] {
             assert_eq!(fate(&lost(Some(loss)), &alike), Some(Fate::Doubtful));
         }
-        let accepted = Beside {
-            came: Came::Accepted,
+        let accepted = LossContext {
+            trust: ContentTrust::Accepted,
             ..alike
         };
         assert_eq!(
@@ -217,7 +219,7 @@ mod tests {
 
     #[test]
     fn what_moved_goes_when_it_is_found_elsewhere_or_nowhere() {
-        use Elsewhere::{Away, AwayForGood, Behind, Described, Nowhere};
+        use NewLocation::{Away, AwayForGood, Behind, Described, Nowhere};
         for (elsewhere, moved, excluded) in [
             (Described, Fate::Replaced, Fate::Replaced),
             (Behind, Fate::Missing, Fate::Goes),

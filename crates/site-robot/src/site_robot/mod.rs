@@ -29,20 +29,21 @@
 //! ```
 
 mod builder;
-mod came;
 mod chains;
+mod claiming;
 mod conf;
-mod course;
 mod effects;
-mod elsewhere;
 mod ending;
 mod error;
 mod explain;
-mod found;
+mod fetched_page;
+mod finished_visit;
 mod hosts;
 mod judge;
 mod known_links;
+mod links;
 mod losses;
+mod new_location;
 mod orders;
 mod outcome;
 mod pending;
@@ -55,17 +56,16 @@ mod repeats;
 mod robots;
 mod robots_copy;
 mod run;
+mod run_loop;
 mod scope;
-mod seen;
+mod seen_urls;
 mod settings;
 mod site_robot_handle;
 pub mod source;
 mod starts;
-mod taking;
 mod tally;
 mod traps;
 mod visit;
-mod visited;
 
 pub use builder::SiteRobotBuilder;
 pub use conf::{
@@ -74,11 +74,11 @@ pub use conf::{
 };
 pub use effects::{Effect, effect};
 #[doc(hidden)]
-pub use ending::{MayPublish, Terms};
+pub use ending::{MayPublish, PublishTerms};
 pub use error::SiteRobotError;
-pub use explain::{Explained, Explanation};
+pub use explain::{ExplainedStep, Explanation};
 #[doc(hidden)]
-pub use found::move_to_site;
+pub use links::move_to_site;
 #[doc(hidden)]
 pub use process::{has_ended, holder_name};
 pub use progress::{HostProgress, Progress, RobotState, Summary};

@@ -1,45 +1,48 @@
-//! What others want of a run, and whether it goes on.
+//! Commands to a run, and its heartbeat.
 
 use tokio::sync::watch;
 
-use robot_detection_store::store::RunWanted;
+use robot_detection_store::store::RunCommand;
 
-use super::{RobotState, SiteRobotError, course::Course, has_ended};
+use super::{RobotState, SiteRobotError, has_ended, run_loop::RunLoop};
 
-impl Course {
-    /// Obeys who holds a handle, and tells the other instances.
+impl RunLoop {
+    /// Obeys a command of the handle, and passes it on to the other instances.
     pub(super) async fn order(
         &mut self,
         changed: Result<(), watch::error::RecvError>,
-        orders: &watch::Receiver<RunWanted>,
+        orders: &watch::Receiver<RunCommand>,
     ) -> Result<(), SiteRobotError> {
         if changed.is_ok() {
             let wanted = *orders.borrow();
             self.obey(wanted);
             let settings = self.visitor.settings();
-            settings.store.want_run(&settings.site, wanted).await?;
+            settings
+                .store
+                .set_run_command(&settings.site, wanted)
+                .await?;
         }
         Ok(())
     }
 
-    fn obey(&mut self, wanted: RunWanted) {
+    fn obey(&mut self, wanted: RunCommand) {
         self.wanted = wanted;
         self.tell(|progress| {
             progress.state = match wanted {
-                RunWanted::Run => RobotState::Running,
-                RunWanted::Pause => RobotState::Paused,
-                RunWanted::Stop => RobotState::Stopping,
+                RunCommand::Run => RobotState::Running,
+                RunCommand::Pause => RobotState::Paused,
+                RunCommand::Stop => RobotState::Stopping,
             };
         });
     }
 
-    /// Shows that this instance is alive, and reads what others want.
-    pub(super) async fn show_alive(&mut self) -> Result<(), SiteRobotError> {
+    /// Renews the lease of this instance, and reads the command of others.
+    pub(super) async fn heartbeat(&mut self) -> Result<(), SiteRobotError> {
         let settings = self.visitor.settings();
         let (store, site, run_id) = (&settings.store, &settings.site, self.run.run_id);
         let now_ms = settings.clock.now_ms();
         store
-            .show_alive(site, run_id, &settings.instance, now_ms)
+            .heartbeat(site, run_id, &settings.instance, now_ms)
             .await?;
         // Who was killed has given nothing back, and its lease goes on for a while.
         for other in store
@@ -60,7 +63,7 @@ impl Course {
         Ok(())
     }
 
-    /// Returns `true` if nobody has anything left to visit.
+    /// Returns `true` if no instance has anything left to visit.
     pub(super) async fn is_done(&self) -> Result<bool, SiteRobotError> {
         let settings = self.visitor.settings();
         let open = settings

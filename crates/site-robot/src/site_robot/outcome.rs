@@ -1,4 +1,4 @@
-//! What an answer means, before its body is read.
+//! The meaning of an answer, before its body is read.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,15 +6,15 @@ use robot_detection_store::store::{ClaimedUrl, Loss};
 
 use super::{
     settings::Limits,
-    source::{PageAnswer, SourceError},
+    source::{PageResponse, SourceError},
 };
 
 /// Longest time that a server may ask us to wait.
 const MAX_HOLD: Duration = Duration::from_mins(10);
 
-/// What an answer means.
+/// Meaning of an answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Meaning {
+pub(super) enum AnswerMeaning {
     /// A page, to be read.
     Page,
     /// The page is as it was.
@@ -23,40 +23,43 @@ pub(super) enum Meaning {
     Moved(String),
     /// There is nothing to describe.
     Gone {
-        /// Why not.
+        /// Reason.
         reason: String,
-        /// What that means for what was described.
+        /// Loss of the description that follows.
         loss: Loss,
     },
     /// There may be something later.
     Passing {
-        /// Why there is nothing now.
+        /// Reason why there is nothing now.
         reason: String,
-        /// How long the server asks us to wait.
+        /// Time that the server asks us to wait.
         hold: Option<Duration>,
     },
 }
 
-/// Reads the status of an answer.
-pub(super) fn meaning(answer: &PageAnswer, was_conditional: bool, now_ms: i64) -> Meaning {
+/// Returns the meaning of an answer, by its status.
+pub(super) fn meaning(answer: &PageResponse, was_conditional: bool, now_ms: i64) -> AnswerMeaning {
     let status = answer.status;
     match status {
-        200 | 203 => match strange_coding(answer) {
-            None => Meaning::Page,
+        200 | 203 => match unknown_coding(answer) {
+            None => AnswerMeaning::Page,
             Some(coding) => gone(
                 format!("nobody asked for the coding {coding}"),
                 Loss::Missing,
             ),
         },
-        304 if was_conditional => Meaning::Unmodified,
+        // A 304 that was not asked for brings no page: it counts as any other status.
+        304 if was_conditional => AnswerMeaning::Unmodified,
         301 | 302 | 303 | 307 | 308 => match answer.location() {
-            Some(location) => Meaning::Moved(location),
+            Some(location) => AnswerMeaning::Moved(location),
             None => gone(
                 format!("the answer {status} names no place to go to"),
                 Loss::Missing,
             ),
         },
-        408 | 425 | 429 | 500..=599 => Meaning::Passing {
+        // Statuses that say of themselves that they pass: too early (RFC 8470 §5.2), too many
+        // requests (RFC 6585 §4), and faults of the server.
+        408 | 425 | 429 | 500..=599 => AnswerMeaning::Passing {
             reason: format!("status {status}"),
             hold: answer.retry_after(time(now_ms)).map(|it| it.min(MAX_HOLD)),
         },
@@ -64,11 +67,11 @@ pub(super) fn meaning(answer: &PageAnswer, was_conditional: bool, now_ms: i64) -
     }
 }
 
-fn gone(reason: String, loss: Loss) -> Meaning {
-    Meaning::Gone { reason, loss }
+fn gone(reason: String, loss: Loss) -> AnswerMeaning {
+    AnswerMeaning::Gone { reason, loss }
 }
 
-/// Returns what a status that brings no page means for what was described.
+/// Returns the loss that follows from a status without a page.
 fn loss_of(status: u16) -> Loss {
     match status {
         401 | 407 => Loss::Locked,
@@ -80,17 +83,17 @@ fn loss_of(status: u16) -> Loss {
 }
 
 /// Returns the coding of a body that was not decompressed.
-fn strange_coding(answer: &PageAnswer) -> Option<String> {
+fn unknown_coding(answer: &PageResponse) -> Option<String> {
     let coding = answer.text(&http::header::CONTENT_ENCODING)?;
     let shown: String = coding.chars().take(50).collect();
     (!coding.eq_ignore_ascii_case("identity")).then(|| shown.escape_debug().to_string())
 }
 
-/// Reads why no answer came.
-pub(super) fn meaning_of_error(error: &SourceError) -> Meaning {
+/// Returns the meaning of a request without an answer.
+pub(super) fn meaning_of_error(error: &SourceError) -> AnswerMeaning {
     let reason = error.to_string();
     if error.is_temporary() {
-        return Meaning::Passing { reason, hold: None };
+        return AnswerMeaning::Passing { reason, hold: None };
     }
     match error {
         // Our own limit leaves it out.
@@ -109,6 +112,7 @@ pub(super) fn retry_ms(
     if claimed.attempts >= limits.retries {
         return None;
     }
+    // Each pause is four times the last, so that a server in trouble is left alone for longer.
     let factor = 4_u32.saturating_pow(claimed.attempts);
     let pause = limits.retry_delay.saturating_mul(factor);
     let pause = pause.max(hold.unwrap_or_default()).min(MAX_HOLD);

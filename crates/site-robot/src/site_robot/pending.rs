@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use robot_detection_store::store::{PageRecord, RunCounts, RunKey, RunWanted};
+use robot_detection_store::store::{PageRecord, RunCommand, RunCounts, RunKey};
 
-use super::course::{Course, Done, LOW};
+use super::run_loop::{LOW, RunLoop, TaskResult};
 
 /// Most pages that are waited for, to be recorded at once.
 const MAX_BATCH: usize = 32;
@@ -26,7 +26,7 @@ pub(super) struct Pending {
     counts: RunCounts,
     /// When the first of the pages came.
     since_ms: Option<i64>,
-    /// So many pages are recorded at once, where they come within [`PAUSE_MS`].
+    /// Pages that are recorded at once, where they come within [`PAUSE_MS`].
     batch: usize,
 }
 
@@ -48,12 +48,12 @@ impl Pending {
         self.since_ms.get_or_insert(now_ms);
     }
 
-    /// Has the pages wait no longer: the time has passed, whatever a clock that is set says.
+    /// Makes the pages due: the time has passed, whatever a clock that was set says.
     pub(super) fn hurry(&mut self) {
         self.since_ms = self.since_ms.map(|_| i64::MIN);
     }
 
-    /// Adds to what is counted.
+    /// Adds to the counts.
     pub(super) fn count(&mut self, counts: &RunCounts) {
         self.counts.add(counts);
     }
@@ -88,7 +88,7 @@ impl Pending {
     }
 }
 
-impl Course {
+impl RunLoop {
     /// Records what has come since the last time, while nothing else is being recorded.
     pub(super) fn record(&mut self) {
         if self.is_recording || self.pending.is_empty() || !self.is_record_due() {
@@ -109,7 +109,7 @@ impl Course {
             };
             let now_ms = settings.clock.now_ms();
             let recorded = settings.store.record_pages(&key, &pages, &counts, now_ms);
-            Ok(Done::Recorded {
+            Ok(TaskResult::RecordSummary {
                 recorded: recorded.await?,
                 pages: pages.len(),
             })
@@ -121,7 +121,7 @@ impl Course {
     fn is_record_due(&self) -> bool {
         // What was found is wanted where little waits; nobody knows what comes of a pause.
         let is_short = self.hosts.queued() < LOW && !self.is_taking;
-        let is_wanted = is_short || self.wanted != RunWanted::Run || self.is_over;
+        let is_wanted = is_short || self.wanted != RunCommand::Run || self.is_over;
         is_wanted || self.active == 0 || self.pending.is_due(self.now_ms())
     }
 }

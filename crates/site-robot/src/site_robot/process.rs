@@ -1,4 +1,4 @@
-//! Which process holds something: one that was killed gives nothing back.
+//! Identity of processes, to find out whether a holder was killed and cannot release.
 //!
 //! A process is known by the machine that it runs on, its number there, and when
 //! it began, as Linux tells them. Elsewhere nothing is known of other processes,
@@ -17,7 +17,7 @@ const PLACE_BYTES: usize = 8;
 /// Process on a machine.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Process {
-    /// What others must have in common with us, so that we can tell of them.
+    /// Place that a process must share with us, so that we can see whether it has ended.
     place: String,
     pid: u32,
     /// When it began, in ticks since the machine did.
@@ -53,13 +53,15 @@ fn named(place: String, pid: u32, random: u64) -> String {
     }
 }
 
-/// Returns what is the same for processes that see each other: boot, name space, user.
+/// Returns a digest that processes share if they see each other: boot, name space, user.
 fn place() -> Option<String> {
     let pid = fs::read_link("/proc/self").ok()?;
     if pid.to_str()? != std::process::id().to_string() {
         return None;
     }
     let mut digest = Md5::new();
+    // Numbers of processes are those of one boot and one name space: elsewhere they mean
+    // others.
     digest.update(fs::read("/proc/sys/kernel/random/boot_id").ok()?);
     let space = fs::read_link("/proc/self/ns/pid").ok()?;
     digest.update(space.as_os_str().as_encoded_bytes());
@@ -80,6 +82,7 @@ fn began(pid: u32) -> Option<u64> {
 
 /// Reads `/proc/PID/stat`: behind the name come the state and, 19 fields on, the beginning.
 fn began_in(stat: &str) -> Option<u64> {
+    // The name of a program may hold parentheses and spaces: the last one ends it (proc(5)).
     let (_, behind) = stat.rsplit_once(')')?;
     let mut fields = behind.split_ascii_whitespace();
     // One that nobody has asked for its end is over all the same.

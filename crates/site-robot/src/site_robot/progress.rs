@@ -1,4 +1,4 @@
-//! What a run does now, and what it did.
+//! Progress of a run, and its summary.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use robot_detection_store::store::{RunCounts, RunState, StoredRun};
 
-/// Hosts whose progress is told.
+/// Hosts whose progress is reported.
 const MAX_HOSTS: usize = 100;
 
-/// What the robot does.
+/// State of the robot.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub enum RobotState {
@@ -28,7 +28,7 @@ pub enum RobotState {
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Progress {
-    /// What the robot does.
+    /// State of the robot.
     pub state: RobotState,
     /// Number of the run; 0 before the first.
     pub run_id: i64,
@@ -36,9 +36,9 @@ pub struct Progress {
     pub is_resumed: bool,
     /// When this instance began.
     pub started_ms: i64,
-    /// When this was told.
+    /// When this was reported.
     pub now_ms: i64,
-    /// What was done.
+    /// Counts.
     pub counts: RunCounts,
     /// URLs that wait in memory; more may in the database.
     pub waiting: usize,
@@ -46,7 +46,7 @@ pub struct Progress {
     pub active: usize,
     /// The last URL that was visited.
     pub last_url: String,
-    /// What became of it.
+    /// Its outcome.
     pub last_outcome: String,
     /// Hosts, the first 100.
     pub hosts: BTreeMap<String, HostProgress>,
@@ -64,7 +64,7 @@ pub struct HostProgress {
     pub bytes: u64,
 }
 
-/// What a run did.
+/// Summary of a run.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
@@ -76,11 +76,11 @@ pub struct Summary {
     pub state: RunState,
     /// Whether the run goes on that was cut off.
     pub is_resumed: bool,
-    /// What the run did, by all instances and since it began.
+    /// Counts of the run, by all instances and since it began.
     pub counts: RunCounts,
-    /// How long this instance took.
+    /// Time that this instance took.
     pub elapsed: Duration,
-    /// Starting points with what became of each, where none of them brought anything, and those
+    /// Starting points with their outcomes, where none of them brought anything, and those
     /// whose server did not answer.
     pub failed_starts: Vec<(String, String)>,
     /// Why its results are held back, where they are.
@@ -111,12 +111,12 @@ impl Summary {
     #[must_use]
     pub fn is_good(&self) -> bool {
         let is_finished = self.state == RunState::Finished;
-        is_finished && self.failed_starts.is_empty() && !is_much(self.missing, self.shown)
+        is_finished && self.failed_starts.is_empty() && !is_large_share(self.missing, self.shown)
     }
 }
 
 /// Returns `true` for more than ten of a heaven's pages that are more than a fifth of them.
-pub(super) fn is_much(pages: u64, of: u64) -> bool {
+pub(super) fn is_large_share(pages: u64, of: u64) -> bool {
     pages > 10 && pages.saturating_mul(5) > of
 }
 
@@ -145,7 +145,7 @@ impl Progress {
         f64::from(fetched) * 1_000.0 / f64::from(elapsed_ms)
     }
 
-    /// Counts what a visit did on its host.
+    /// Adds the counts of a visit to its host.
     pub(super) fn count_host(&mut self, host: &str, counts: &RunCounts) {
         let is_known = self.hosts.contains_key(host);
         if !is_known && self.hosts.len() >= MAX_HOSTS {

@@ -25,14 +25,14 @@ type Work = Box<dyn FnOnce() + Send>;
 /// program converts or summarizes is read elsewhere, since it waits for that program.
 #[derive(Debug)]
 pub(super) struct Readers {
-    waiting: Arc<Waiting>,
+    waiting: Arc<WorkQueue>,
     /// So many programs run at once.
     converters: Semaphore,
 }
 
 /// Work that waits for a thread; a piece of it wakes one thread, and no other.
 #[derive(Default)]
-struct Waiting {
+struct WorkQueue {
     state: Mutex<State>,
     came: Condvar,
 }
@@ -46,7 +46,7 @@ struct State {
 impl Readers {
     /// Starts the threads, which end with this.
     pub(super) fn new(converters: usize) -> Self {
-        let waiting = Arc::new(Waiting::default());
+        let waiting = Arc::new(WorkQueue::default());
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         for _ in 0..processors.saturating_sub(1).max(1) {
             let waiting = Arc::clone(&waiting);
@@ -95,7 +95,7 @@ impl Drop for Readers {
     }
 }
 
-impl Waiting {
+impl WorkQueue {
     fn push(&self, work: Work) {
         self.state().work.push_back(work);
         self.came.notify_one();
@@ -117,7 +117,7 @@ impl Waiting {
     }
 }
 
-impl fmt::Debug for Waiting {
+impl fmt::Debug for WorkQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Waiting").finish_non_exhaustive()
     }

@@ -1,24 +1,24 @@
-//! Pages of heaven that nothing leads to any more are asked themselves, before a run ends.
+//! Before a run ends, pages of heaven that nothing links to any more are visited themselves.
 
 use url::Url;
 
-use robot_detection_store::store::{FoundUrl, RunCounts, UnmetDescription};
+use robot_detection_store::store::{FoundUrl, RunCounts, UnreachedDescription};
 
 use super::{
     SiteRobotError,
-    course::Course,
+    run_loop::RunLoop,
     scope::host_key,
     settings::Settings,
     starts::{doubt_of_starts, max_depth},
 };
 
-/// Where a page was found that is described and that nothing leads to.
+/// Value of `found_on` for a page that is described and that nothing links to.
 const HEAVEN: &str = "robot heaven";
 
-/// Descriptions that are looked at together.
+/// Descriptions that are read together.
 const PIECE: u32 = 1_000;
 
-impl Course {
+impl RunLoop {
     /// Enters pages that are described and were not met, once; returns whether there are any.
     ///
     /// Servers that answered nothing in this run are left alone, and so is a site that answers
@@ -37,7 +37,7 @@ impl Course {
         let (mut after, mut found) = (String::new(), 0);
         loop {
             let piece = store
-                .unmet_descriptions(site, run_id, &after, PIECE)
+                .unreached_descriptions(site, run_id, &after, PIECE)
                 .await?;
             let Some(last) = piece.last() else { break };
             after.clone_from(&last.url);
@@ -63,7 +63,7 @@ impl Course {
 }
 
 /// Returns how a page is entered, unless it is too deep; its links are not followed.
-fn found_url(settings: &Settings, unmet: &UnmetDescription) -> Option<FoundUrl> {
+fn found_url(settings: &Settings, unmet: &UnreachedDescription) -> Option<FoundUrl> {
     let url = Url::parse(&unmet.url).ok()?;
     let depth = unmet.depth.unwrap_or(0);
     let is_too_deep = max_depth(settings).is_some_and(|max| depth > max);

@@ -1,4 +1,4 @@
-//! Why a URL is not visited, or not described.
+//! Reasons why a URL is not visited, or not described.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use robot_detection_store::store::Loss;
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
-    /// Whether it is a URL that can be fetched.
+    /// The URL itself: can it be fetched?
     Url,
     /// Hosts and paths that were asked for.
     Scope,
@@ -16,7 +16,7 @@ pub enum Step {
     Depth,
     /// Endless paths, and links that change something.
     Trap,
-    /// What the site asks robots.
+    /// The site's robots.txt.
     RobotsTxt,
     /// Filters, before it is fetched.
     MetaData,
@@ -30,7 +30,7 @@ pub enum Step {
     Generate,
 }
 
-/// Step at which a URL was given up, and why.
+/// Step at which a URL was rejected, and the reason.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Rejection {
@@ -41,7 +41,7 @@ pub struct Rejection {
 }
 
 impl Step {
-    /// Returns how what is given up here is lost, where nothing else is known.
+    /// Returns the loss that a rejection at this step means, where nothing else is known.
     pub(super) fn loss(self) -> Loss {
         match self {
             Self::RobotsTxt | Self::RobotsMeta => Loss::Told,

@@ -7,18 +7,18 @@ use std::{
 
 use url::Url;
 
-/// Looks that are counted at once; beyond, counting begins anew.
+/// Appearances that are counted at once; beyond, counting begins anew.
 const MAX_LOOKS: usize = 100_000;
 
 /// Counts pages that look alike: same title, same text, URLs that differ by numbers only.
 #[derive(Debug)]
-pub(super) struct Repeats {
+pub(super) struct RepeatCounter {
     max_pages: u32,
     counts: HashMap<u64, u32>,
 }
 
-impl Repeats {
-    /// Creates a counter that follows the links of so many pages of one look.
+impl RepeatCounter {
+    /// Creates a counter that lets so many pages of one appearance lead on.
     pub(super) fn new(max_pages: u32) -> Self {
         Self {
             max_pages,
@@ -26,8 +26,10 @@ impl Repeats {
         }
     }
 
-    /// Counts a page; returns whether so many looked like it that its links lead nowhere new.
-    pub(super) fn is_too_often(&mut self, look: u64) -> bool {
+    /// Counts a page; returns `true` if so many looked like it that its links lead nowhere new.
+    pub(super) fn is_repeated(&mut self, look: u64) -> bool {
+        // Counting anew lets some pages of a trap through, and bounds memory whatever a site
+        // sends.
         if self.counts.len() >= MAX_LOOKS && !self.counts.contains_key(&look) {
             self.counts.clear();
         }
@@ -37,7 +39,7 @@ impl Repeats {
     }
 }
 
-/// Returns a number for what a page looks like, if its URL holds a number at all.
+/// Returns a fingerprint of a page's appearance, if its URL holds a number at all.
 pub(super) fn look<'t>(
     hasher: &RandomState,
     url: &Url,
@@ -110,11 +112,11 @@ mod tests {
 
     #[test]
     fn many_are_too_many_and_memory_is_bounded() {
-        let mut repeats = Repeats::new(1_000);
-        assert!((0..1_000).all(|_| !repeats.is_too_often(7)));
-        assert!(repeats.is_too_often(7));
+        let mut repeats = RepeatCounter::new(1_000);
+        assert!((0..1_000).all(|_| !repeats.is_repeated(7)));
+        assert!(repeats.is_repeated(7));
         for look in 8..300_000 {
-            assert!(!repeats.is_too_often(look));
+            assert!(!repeats.is_repeated(look));
         }
         assert!(repeats.counts.len() <= MAX_LOOKS);
     }

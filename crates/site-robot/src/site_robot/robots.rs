@@ -10,7 +10,7 @@ use robot_detection_store::store::RobotsTxtCopy;
 
 use super::{
     Rejection, Step,
-    robots_copy::{News, conditions, copy_of},
+    robots_copy::{CopyChange, conditions, copy_of},
     settings::Settings,
     source::{PageRequest, SourceError},
 };
@@ -24,7 +24,7 @@ const MAX_SITEMAPS: usize = 100;
 /// Octets of a file that count (RFC 9309 §2.5).
 const MAX_FILE_BYTES: usize = 500 * 1024;
 
-/// What is known of a host.
+/// Rules of a host.
 #[derive(Debug)]
 pub(super) struct HostRules {
     rules: ForRobot,
@@ -34,7 +34,7 @@ pub(super) struct HostRules {
     pub(super) ip: Option<IpAddr>,
 }
 
-/// What a URL may hope for.
+/// Permission of a URL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Permission {
     Allowed,
@@ -44,7 +44,7 @@ pub(super) enum Permission {
 }
 
 impl HostRules {
-    /// Asks for the robots.txt of a URL's host, unless it is the one of last time.
+    /// Fetches the robots.txt of a URL's host, unless it is unchanged.
     ///
     /// A server that has none now is asked again, as often as for a page.
     pub(super) async fn read(settings: &Settings, url: &Url) -> Self {
@@ -116,16 +116,20 @@ impl HostRules {
     }
 }
 
-/// Answer to the question for a robots.txt.
-struct Asked {
+/// Answer to the request for a robots.txt.
+struct RobotsTxtAnswer {
     access: Access,
     body: bytes::Bytes,
     peer: Option<IpAddr>,
-    news: News,
+    news: CopyChange,
 }
 
-/// Asks for a file, redirects followed that stay in scope; tells in words how it went.
-async fn ask(settings: &Settings, file: &Url, copy: Option<&RobotsTxtCopy>) -> (Asked, String) {
+/// Fetches a file, following redirects that stay in scope; the text says how it went.
+async fn ask(
+    settings: &Settings,
+    file: &Url,
+    copy: Option<&RobotsTxtCopy>,
+) -> (RobotsTxtAnswer, String) {
     let mut url = file.clone();
     let mut redirects = 0;
     loop {
@@ -139,11 +143,11 @@ async fn ask(settings: &Settings, file: &Url, copy: Option<&RobotsTxtCopy>) -> (
         if let Some(copy) = copy
             && answer.status == 304
         {
-            let asked = Asked {
+            let asked = RobotsTxtAnswer {
                 access: Access::Rules,
                 body: copy.body.clone().into(),
                 peer: answer.peer,
-                news: News::None,
+                news: CopyChange::None,
             };
             return (asked, format!("{url} is as it was"));
         }
@@ -159,11 +163,11 @@ async fn ask(settings: &Settings, file: &Url, copy: Option<&RobotsTxtCopy>) -> (
         }
         let access = Access::from_status(answer.status, redirects, &settings.dialect);
         let news = if redirects == 0 {
-            News::of(file, access, &answer)
+            CopyChange::of(file, access, &answer)
         } else {
-            News::Gone
+            CopyChange::Gone
         };
-        let asked = Asked {
+        let asked = RobotsTxtAnswer {
             access,
             body: answer.body,
             peer: answer.peer,
@@ -189,13 +193,13 @@ fn beginning(body: &[u8]) -> &[u8] {
 }
 
 /// No answer is as good as a server's fault; one that nobody can decompress as none.
-fn failed(settings: &Settings, error: &SourceError) -> Asked {
+fn failed(settings: &Settings, error: &SourceError) -> RobotsTxtAnswer {
     let status = if error.is_temporary() { 0 } else { 404 };
-    Asked {
+    RobotsTxtAnswer {
         access: Access::from_status(status, 0, &settings.dialect),
         body: bytes::Bytes::new(),
         peer: None,
-        news: News::None,
+        news: CopyChange::None,
     }
 }
 

@@ -9,11 +9,11 @@ use robot_detection_robots_txt::Access;
 use robot_detection_store::fetch::Conditions;
 use robot_detection_store::store::{RobotsTxtCopy, StoreError};
 
-use super::{settings::Settings, source::PageAnswer};
+use super::{settings::Settings, source::PageResponse};
 
-/// What an answer means for the copy at hand.
+/// Change of the copy that follows from an answer.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) enum News {
+pub(super) enum CopyChange {
     /// It stays: it is the file of now, or nobody can tell.
     None,
     /// The file of now takes its place.
@@ -22,16 +22,16 @@ pub(super) enum News {
     Gone,
 }
 
-impl News {
-    /// Tells what an answer means that came from the file's own place.
-    pub(super) fn of(file: &Url, access: Access, answer: &PageAnswer) -> Self {
+impl CopyChange {
+    /// Returns the change that follows from an answer of the file's own URL.
+    pub(super) fn of(file: &Url, access: Access, answer: &PageResponse) -> Self {
         if let Access::DenyAll { retry: true } = access {
             return Self::None;
         }
         Self::copy(file, access, answer).map_or(Self::Gone, Self::Copy)
     }
 
-    fn copy(file: &Url, access: Access, answer: &PageAnswer) -> Option<RobotsTxtCopy> {
+    fn copy(file: &Url, access: Access, answer: &PageResponse) -> Option<RobotsTxtCopy> {
         let Conditions {
             etag,
             last_modified,

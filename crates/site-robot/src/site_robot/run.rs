@@ -6,9 +6,9 @@ use crate::filter::{FilterRun, FilterRunState};
 use robot_detection_store::store::{FoundUrl, RunCounts, RunState, StoreError, StoredRun};
 
 use super::{
-    Progress, RobotState, SiteRobotError, Summary, Terms, course::Course, ending::Ending,
-    readers::Readers, scope::host_key, settings::Settings, site_robot_handle::Shared,
-    visit::Visitor,
+    Progress, PublishTerms, RobotState, SiteRobotError, Summary, ending::RunEnd, readers::Readers,
+    run_loop::RunLoop, scope::host_key, settings::Settings, site_robot_handle::Shared,
+    visit::PageVisitor,
 };
 
 /// Descriptions whose checksums are read at once.
@@ -17,7 +17,7 @@ const PIECE: u32 = 5_000;
 /// Runs until everything is visited, or until it is stopped.
 pub(super) async fn run(
     shared: &Arc<Shared>,
-    terms: &Terms<'_>,
+    terms: &PublishTerms<'_>,
 ) -> Result<Summary, SiteRobotError> {
     let settings = &shared.settings;
     let began_ms = settings.clock.now_ms();
@@ -31,7 +31,7 @@ pub(super) async fn run(
         objects: run.counts.fetched,
         ..FilterRunState::default()
     };
-    let visitor = Visitor {
+    let visitor = PageVisitor {
         shared: Arc::clone(shared),
         fingerprint,
         enumeration_run: FilterRun::restore(counted.clone()),
@@ -45,7 +45,7 @@ pub(super) async fn run(
     if is_resumed {
         recall(&visitor, &run).await?;
     }
-    let mut course = Course::new(Arc::new(visitor), run, is_resumed, began_ms);
+    let mut course = RunLoop::new(Arc::new(visitor), run, is_resumed, began_ms);
     course.enter_starts().await?;
     let ended = course.go().await;
     course.leave().await;
@@ -53,8 +53,8 @@ pub(super) async fn run(
     course.end(has_finished, terms).await
 }
 
-/// Tells the generation filter which contents the run has met before it was cut off.
-async fn recall(visitor: &Visitor, run: &StoredRun) -> Result<(), StoreError> {
+/// Restores the contents that the generation filter has seen before the run was cut off.
+async fn recall(visitor: &PageVisitor, run: &StoredRun) -> Result<(), StoreError> {
     let Settings { store, site, .. } = visitor.settings();
     let mut after = String::new();
     loop {
@@ -71,7 +71,7 @@ async fn recall(visitor: &Visitor, run: &StoredRun) -> Result<(), StoreError> {
     }
 }
 
-impl Course {
+impl RunLoop {
     pub(super) async fn enter_starts(&mut self) -> Result<(), SiteRobotError> {
         let settings = self.visitor.settings();
         let starts: Vec<FoundUrl> = settings
@@ -109,7 +109,7 @@ impl Course {
         Ok(())
     }
 
-    /// Gives back what was taken; what is being fetched is broken off.
+    /// Releases what was claimed; fetches under way are broken off.
     pub(super) async fn leave(&mut self) {
         self.work.shutdown().await;
         let settings = self.visitor.settings();
@@ -131,13 +131,13 @@ impl Course {
     pub(super) async fn end(
         &self,
         has_finished: bool,
-        terms: &Terms<'_>,
+        terms: &PublishTerms<'_>,
     ) -> Result<Summary, SiteRobotError> {
         let settings = self.visitor.settings();
         let now_ms = self.now_ms();
         let elapsed_ms = u64::try_from(now_ms - self.began_ms).unwrap_or(0);
         let mut summary = if has_finished {
-            let ending = Ending::new(settings, &self.run);
+            let ending = RunEnd::new(settings, &self.run);
             ending.publish_or_hold(terms, now_ms).await?
         } else {
             Summary::of(settings.store.run(self.run.run_id).await?)

@@ -1,4 +1,4 @@
-//! What a site robot is told, checked.
+//! Settings of a site robot, checked.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use robot_detection_store::store::Store;
 
 use super::{TrapLimits, scope::Scope, source::PageSource};
 
-/// Where the robot begins.
+/// Starting point.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Start {
     pub(super) url: url::Url,
@@ -32,7 +32,7 @@ pub(super) struct Settings {
     pub(super) scope: Scope,
     pub(super) fingerprint: String,
     pub(super) dialect: Dialect,
-    pub(super) obeys: Obeys,
+    pub(super) obeys: ObeyedRules,
     pub(super) limits: Limits,
     pub(super) traps: TrapLimits,
     /// Queries of one path that are visited.
@@ -46,13 +46,13 @@ pub(super) struct Settings {
     pub(super) on_end: Option<Arc<super::OnEnd>>,
 }
 
-/// What is obeyed of what a site asks robots.
+/// Directives of a site that are obeyed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "switches that do not depend on each other"
 )]
-pub(super) struct Obeys {
+pub(super) struct ObeyedRules {
     pub(super) robots_txt: bool,
     pub(super) header: bool,
     pub(super) meta: bool,

@@ -7,14 +7,14 @@ use std::sync::{
 
 use tokio::sync::watch;
 
-use robot_detection_store::store::{RunWanted, Store};
+use robot_detection_store::store::{RunCommand, Store};
 
 use super::{
-    Explanation, Progress, SiteRobotBuilder, SiteRobotError, Summary, Terms, ending, explain, run,
-    settings::Settings, source::PageSource,
+    Explanation, Progress, PublishTerms, SiteRobotBuilder, SiteRobotError, Summary, ending,
+    explain, run, settings::Settings, source::PageSource,
 };
 
-/// What is called with the summary of a run.
+/// Hook that is called with the summary of a run.
 pub type OnEnd = dyn Fn(&Summary) + Send + Sync;
 
 /// Robot of one site.
@@ -28,7 +28,7 @@ pub struct SiteRobot {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) settings: Settings,
-    pub(super) wanted: watch::Sender<RunWanted>,
+    pub(super) wanted: watch::Sender<RunCommand>,
     pub(super) progress: watch::Sender<Progress>,
     is_running: AtomicBool,
     runs_ended: AtomicU64,
@@ -37,7 +37,7 @@ pub(super) struct Shared {
 /// Control of a robot: pause, resume, stop, and its progress.
 #[derive(Clone, Debug)]
 pub struct Handle {
-    wanted: watch::Sender<RunWanted>,
+    wanted: watch::Sender<RunCommand>,
     progress: watch::Receiver<Progress>,
 }
 
@@ -76,7 +76,7 @@ impl SiteRobot {
     /// Fails when the database does, and when this robot runs already. Pages
     /// that cannot be fetched are counted, not errors.
     pub async fn run(&self) -> Result<Summary, SiteRobotError> {
-        self.run_on(&Terms::default()).await
+        self.run_on(&PublishTerms::default()).await
     }
 
     /// Runs, and publishes on these terms.
@@ -84,7 +84,7 @@ impl SiteRobot {
     /// # Errors
     ///
     /// As [`run`](Self::run).
-    pub async fn run_on(&self, terms: &Terms<'_>) -> Result<Summary, SiteRobotError> {
+    pub async fn run_on(&self, terms: &PublishTerms<'_>) -> Result<Summary, SiteRobotError> {
         let _running = self.occupy()?;
         let summary = run::run(&self.shared, terms).await?;
         if let Some(on_end) = &self.shared.settings.on_end {
@@ -93,7 +93,7 @@ impl SiteRobot {
         Ok(summary)
     }
 
-    /// Puts the results of the last run in force, where they are held back; asks the site nothing.
+    /// Publishes the results of the last run, if they are held back; sends no request to the site.
     ///
     /// Returns nothing where no results are held back.
     ///
@@ -105,7 +105,7 @@ impl SiteRobot {
         ending::accept(&self.shared.settings).await
     }
 
-    /// Puts what a run has brought so far in force, and withdraws nothing yet.
+    /// Publishes the results of a run so far, and withdraws nothing yet.
     ///
     /// # Errors
     ///
@@ -146,30 +146,30 @@ impl SiteRobot {
         self.shared.runs_ended.load(Ordering::Acquire)
     }
 
-    fn occupy(&self) -> Result<Running<'_>, SiteRobotError> {
+    fn occupy(&self) -> Result<RunGuard<'_>, SiteRobotError> {
         if self.shared.is_running.swap(true, Ordering::AcqRel) {
             let site = self.site().to_owned();
             return Err(SiteRobotError::RunsAlready { site });
         }
-        self.shared.wanted.send_replace(RunWanted::Run);
-        Ok(Running(&self.shared))
+        self.shared.wanted.send_replace(RunCommand::Run);
+        Ok(RunGuard(&self.shared))
     }
 }
 
 impl Handle {
     /// Has the robot begin no more visits until it is resumed.
     pub fn pause(&self) {
-        self.wanted.send_replace(RunWanted::Pause);
+        self.wanted.send_replace(RunCommand::Pause);
     }
 
     /// Has the robot go on.
     pub fn resume(&self) {
-        self.wanted.send_replace(RunWanted::Run);
+        self.wanted.send_replace(RunCommand::Run);
     }
 
     /// Has the robot finish what it has begun, and end; the next run resumes it.
     pub fn stop(&self) {
-        self.wanted.send_replace(RunWanted::Stop);
+        self.wanted.send_replace(RunCommand::Stop);
     }
 
     /// Returns the progress as it is now.
@@ -186,9 +186,9 @@ impl Handle {
 }
 
 /// Frees the robot when a run ends, however it ends.
-struct Running<'r>(&'r Shared);
+struct RunGuard<'r>(&'r Shared);
 
-impl Drop for Running<'_> {
+impl Drop for RunGuard<'_> {
     fn drop(&mut self) {
         let idle = super::RobotState::Idle;
         self.0

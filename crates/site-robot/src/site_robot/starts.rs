@@ -4,14 +4,14 @@ use url::Url;
 
 use robot_detection_store::store::{KnownUrl, Loss, StoreError};
 
-use super::{found::Taken, losses::moved_to, settings::Settings};
+use super::{links::AcceptedLink, losses::moved_to, settings::Settings};
 
 /// Redirects that are followed from a starting point.
 const MAX_STEPS: usize = 10;
 
 /// End of a chain of redirects.
 #[derive(Clone, Debug)]
-pub(super) enum End {
+pub(super) enum RedirectEnd {
     /// A URL that the run has met.
     Met(String, KnownUrl),
     /// A URL that it has not met: out of scope, too far, or not there.
@@ -55,8 +55,8 @@ async fn doubt_of(
     }
     let was_shown = store.description(site, start).await?.is_some();
     Ok(match end_of(settings, run_id, start, &known).await? {
-        End::Unmet(to) => Some(moved(settings, start, &to)),
-        End::Met(to, known) => {
+        RedirectEnd::Unmet(to) => Some(moved(settings, start, &to)),
+        RedirectEnd::Met(to, known) => {
             let asks =
                 known.asks_password || matches!(known.loss, Some(Loss::Login | Loss::Locked));
             let is_new = store.description(site, &to).await?.is_none();
@@ -77,26 +77,26 @@ pub(super) async fn end_of(
     run_id: i64,
     url: &str,
     known: &KnownUrl,
-) -> Result<End, StoreError> {
+) -> Result<RedirectEnd, StoreError> {
     let (store, site) = (&settings.store, &settings.site);
     let (mut url, mut known) = (url.to_owned(), known.clone());
     for _ in 0..MAX_STEPS {
         if known.loss != Some(Loss::Moved) {
-            return Ok(End::Met(url, known));
+            return Ok(RedirectEnd::Met(url, known));
         }
         let links = store.links(site, &url).await?;
-        let next = links.first().and_then(|line| Taken::of_line(line));
+        let next = links.first().and_then(|line| AcceptedLink::of_line(line));
         let Some(next) = next.map(|next| next.url) else {
             let to = known.outcome.as_deref().and_then(moved_to);
-            return Ok(End::Unmet(absolute(&url, to.unwrap_or_default())));
+            return Ok(RedirectEnd::Unmet(absolute(&url, to.unwrap_or_default())));
         };
         let there = store.known_url(site, &next).await?;
         match there.filter(|there| there.run_id == run_id) {
             Some(there) => (url, known) = (next, there),
-            None => return Ok(End::Unmet(next)),
+            None => return Ok(RedirectEnd::Unmet(next)),
         }
     }
-    Ok(End::Unmet(url))
+    Ok(RedirectEnd::Unmet(url))
 }
 
 /// Returns `true` if a run that met a URL has described it.

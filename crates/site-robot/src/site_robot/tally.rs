@@ -1,15 +1,15 @@
-//! What would become of heaven, counted; and whether it asks first.
+//! Count of what a run would remove from heaven, and whether a person is asked first.
 
 use std::collections::HashMap;
 
-use super::{losses::Fate, progress::is_much};
+use super::{losses::Fate, progress::is_large_share};
 
 /// Places that redirects lead to whose number is counted.
 const MAX_TARGETS: usize = 10_000;
 
-/// What would become of heaven.
+/// Count of what a run would remove from heaven.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct LossTally {
     /// Pages that go for another reason than that they say so, and the first of them.
     pub(super) going: u64,
     pub(super) first: Option<String>,
@@ -23,7 +23,7 @@ pub(super) struct Tally {
     pub(super) start: Option<String>,
 }
 
-impl Tally {
+impl LossTally {
     /// Returns `true` for a content that came in place of several pages.
     pub(super) fn is_alike(&self, hash: Option<&str>) -> bool {
         hash.is_some_and(|hash| self.alike.iter().any(|(it, _)| it == hash))
@@ -54,7 +54,7 @@ impl Tally {
             return Some(start.clone());
         }
         let renew = "renew site_robot.login and run again";
-        if is_much(self.locked, shown) {
+        if is_large_share(self.locked, shown) {
             let locked = self.locked;
             return Some(format!(
                 "{locked} of {shown} pages answer with a login, or with one page for many URLs: \
@@ -62,7 +62,7 @@ impl Tally {
             ));
         }
         let most = self.targets.iter().max_by_key(|(_, count)| **count);
-        if let Some((place, count)) = most.filter(|(_, count)| is_much(**count, shown)) {
+        if let Some((place, count)) = most.filter(|(_, count)| is_large_share(**count, shown)) {
             return Some(format!(
                 "{count} of {shown} pages lead to {place}, as where a login has expired: {renew}"
             ));
@@ -70,7 +70,7 @@ impl Tally {
         if let Some((_, count)) = self
             .alike
             .first()
-            .filter(|(_, count)| is_much(*count, shown))
+            .filter(|(_, count)| is_large_share(*count, shown))
         {
             return Some(format!(
                 "{count} of {shown} pages that said different things say the same now, as where \
@@ -78,7 +78,10 @@ impl Tally {
                 starts.first().unwrap_or(&"the site"),
             ));
         }
-        let first = self.first.as_ref().filter(|_| is_much(self.going, shown))?;
+        let first = self
+            .first
+            .as_ref()
+            .filter(|_| is_large_share(self.going, shown))?;
         let going = self.going;
         Some(format!(
             "{going} of {shown} pages would go from heaven, the first being {first}"

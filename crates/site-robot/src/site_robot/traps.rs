@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::document::has_session;
 
-/// What a URL may look like before it is taken for a trap.
+/// Limits beyond which a URL counts as a trap.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TrapLimits {
     /// Longest path and query, in bytes; 1,024 by default.
@@ -46,7 +46,7 @@ pub enum Trap {
     Session,
 }
 
-/// Says why a URL is taken for a trap, if it is; this year bounds calendars.
+/// Returns the kind of trap that a URL seems to be, if any; this year bounds calendars.
 ///
 /// # Example
 ///
@@ -99,6 +99,7 @@ fn repeats(segments: &[&str], max: usize) -> bool {
         let is_name = !segment.bytes().all(|byte| byte.is_ascii_digit());
         is_name && segments.iter().filter(|it| *it == segment).count() > times
     };
+    // A longer run cannot stand in the path often enough.
     let longest = segments.len() / times;
     (1..=longest).any(is_run) || segments.iter().any(often)
 }

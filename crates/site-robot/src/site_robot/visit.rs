@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use url::Url;
 
-use crate::filter::{Filter, FilterRun, Passage, Resource, Surroundings};
+use crate::filter::{Filter, FilterRun, Resource, StageOutcome, Surroundings};
 use robot_detection_store::fetch::Conditions;
 use robot_detection_store::store::{
     ClaimedUrl, DescriptionChange, FoundUrl, Loss, PageRecord, RunCounts,
@@ -12,24 +12,24 @@ use robot_detection_store::store::{
 
 use super::{
     Rejection, SiteRobotError, Step,
-    came::Came,
-    found::{self, Taken, found, in_form},
-    judge::{self, Judged, Judging},
+    fetched_page::FetchedPage,
+    finished_visit::FinishedVisit,
+    judge::{self, FilteredUrl, PageResult},
     known_links::KnownLinks,
-    outcome::{Meaning, meaning, meaning_of_error, retry_ms},
+    links::{self, AcceptedLink, found, to_canonical_form},
+    outcome::{AnswerMeaning, meaning, meaning_of_error, retry_ms},
     readers::Readers,
     robots::{AllRules, HostRules, Permission},
     settings::Settings,
-    source::{PageAnswer, PageRequest},
-    visited::Visited,
+    source::{PageRequest, PageResponse},
 };
 
-/// Where a sitemap of robots.txt was found.
+/// Value of `found_on` for a sitemap of robots.txt.
 pub(super) const SITEMAP: &str = "robots.txt";
 
-/// What all visits of a run share.
+/// State that all visits of a run share.
 #[derive(Debug)]
-pub(super) struct Visitor {
+pub(super) struct PageVisitor {
     pub(super) shared: Arc<super::site_robot_handle::Shared>,
     pub(super) fingerprint: String,
     pub(super) enumeration_run: FilterRun,
@@ -42,25 +42,25 @@ pub(super) struct Visitor {
     pub(super) withdrawn: std::collections::HashSet<String>,
 }
 
-/// What became of a visit.
+/// Outcome of a visit.
 #[derive(Debug)]
 pub(super) enum Visit {
-    /// A page came, which is to be read.
-    Came(Box<Came>),
-    Ended(Box<Visited>),
+    /// A page was fetched, which is to be read.
+    FetchedPage(Box<FetchedPage>),
+    Ended(Box<FinishedVisit>),
 }
 
 impl Visit {
-    fn came(judging: Judging, answer: PageAnswer) -> Self {
-        Self::Came(Box::new(Came { judging, answer }))
+    fn came(judging: FilteredUrl, answer: PageResponse) -> Self {
+        Self::FetchedPage(Box::new(FetchedPage { judging, answer }))
     }
 
-    fn ended(visited: Visited) -> Self {
+    fn ended(visited: FinishedVisit) -> Self {
         Self::Ended(Box::new(visited))
     }
 }
 
-impl Visitor {
+impl PageVisitor {
     pub(super) fn settings(&self) -> &Settings {
         &self.shared.settings
     }
@@ -95,7 +95,7 @@ impl Visitor {
             return self.relink(claimed).await.map(Visit::ended);
         }
         let rejected =
-            |claimed, rejection: &_| Ok(Visit::ended(Visited::rejected(claimed, rejection)));
+            |claimed, rejection: &_| Ok(Visit::ended(FinishedVisit::rejected(claimed, rejection)));
         let Ok(url) = Url::parse(&claimed.url) else {
             let rejection = Rejection::new(Step::Url, "it is no URL");
             return rejected(claimed, &rejection);
@@ -114,14 +114,14 @@ impl Visitor {
             }
         }
         let ip = rules.and_then(|rules| rules.ip);
-        let mut judging = Judging::new(self, url, claimed, ip);
+        let mut judging = FilteredUrl::new(self, url, claimed, ip);
         if let Err(rejection) = judging.metadata() {
             return rejected(judging.claimed, &rejection);
         }
         self.ask(judging).await
     }
 
-    async fn ask(self: &Arc<Self>, judging: Judging) -> Result<Visit, SiteRobotError> {
+    async fn ask(self: &Arc<Self>, judging: FilteredUrl) -> Result<Visit, SiteRobotError> {
         let conditions = self.conditions(&judging.claimed);
         let was_conditional = conditions != Conditions::default();
         let request = PageRequest::get(&judging.url).unless(conditions);
@@ -132,15 +132,17 @@ impl Visitor {
             Err(error) => (meaning_of_error(&error), None),
         };
         let mut visited = match (meaning, answer) {
-            (Meaning::Page, Some(answer)) => return Ok(Visit::came(judging, answer)),
-            (Meaning::Unmodified, Some(answer)) => self.unmodified(judging, &answer).await,
-            (Meaning::Moved(location), Some(answer)) => Ok(self.moved(judging, &answer, &location)),
-            (Meaning::Passing { reason, hold }, answer) => {
+            (AnswerMeaning::Page, Some(answer)) => return Ok(Visit::came(judging, answer)),
+            (AnswerMeaning::Unmodified, Some(answer)) => self.unmodified(judging, &answer).await,
+            (AnswerMeaning::Moved(location), Some(answer)) => {
+                Ok(self.moved(judging, &answer, &location))
+            }
+            (AnswerMeaning::Passing { reason, hold }, answer) => {
                 let status = answer.map(|answer| answer.status);
                 self.failed(judging.claimed, reason, status, hold, now_ms)
                     .await
             }
-            (Meaning::Gone { reason, loss }, answer) => {
+            (AnswerMeaning::Gone { reason, loss }, answer) => {
                 Ok(gone(judging.claimed, reason, loss, answer.as_ref()))
             }
             (_, None) => Err(SiteRobotError::Worker {
@@ -154,9 +156,9 @@ impl Visitor {
     /// Keeps what is known of a page that is as it was, and follows its links.
     pub(super) async fn unmodified(
         &self,
-        judging: Judging,
-        answer: &PageAnswer,
-    ) -> Result<Visited, SiteRobotError> {
+        judging: FilteredUrl,
+        answer: &PageResponse,
+    ) -> Result<FinishedVisit, SiteRobotError> {
         let claimed = judging.claimed;
         let counts = RunCounts {
             fetched: 1,
@@ -168,22 +170,22 @@ impl Visitor {
         if record.claimed.is_described {
             self.remember_content(&record.claimed.url).await?;
         }
-        let Judged {
+        let PageResult {
             record: refused, ..
         } = match judge::refused_by_header(self, answer) {
             Some(rejection) if record.claimed.is_described => {
-                Judged::rejected(record.claimed.clone(), &rejection)
+                PageResult::rejected(record.claimed.clone(), &rejection)
             }
-            _ => return Ok(Visited::new(record, counts)),
+            _ => return Ok(FinishedVisit::new(record, counts)),
         };
         (record.outcome, record.loss) = (refused.outcome, refused.loss);
         record.description = DescriptionChange::Withdraw;
         // It is asked for as a whole next time, since it may be allowed again.
         (record.etag, record.last_modified, record.content_hash) = (None, None, None);
-        Ok(Visited::new(record, counts))
+        Ok(FinishedVisit::new(record, counts))
     }
 
-    /// Tells the generation filter of a content that it does not see in this run.
+    /// Registers a content with the generation filter that it does not see in this run.
     async fn remember_content(&self, url: &str) -> Result<(), SiteRobotError> {
         let Settings { store, site, .. } = self.settings();
         if let Some(md5) = store.md5(site, url).await? {
@@ -192,9 +194,9 @@ impl Visitor {
         Ok(())
     }
 
-    fn moved(&self, judging: Judging, answer: &PageAnswer, location: &str) -> Visited {
+    fn moved(&self, judging: FilteredUrl, answer: &PageResponse, location: &str) -> FinishedVisit {
         let settings = self.settings();
-        let target = found::to_visit(settings, &judging.url, location);
+        let target = links::to_visit(settings, &judging.url, location);
         let shown: String = location.chars().take(200).collect();
         let reason = format!(
             "status {}, moved to {}",
@@ -202,14 +204,14 @@ impl Visitor {
             shown.escape_debug()
         );
         let rejection = Rejection::new(Step::Answer, reason);
-        let mut visited = Visited::rejected(judging.claimed, &rejection);
+        let mut visited = FinishedVisit::rejected(judging.claimed, &rejection);
         visited.record.loss = Some(Loss::Moved);
-        let taken: Vec<Taken> = target
+        let taken: Vec<AcceptedLink> = target
             .into_iter()
-            .map(|url| Taken { url, steps: 0 })
+            .map(|url| AcceptedLink { url, steps: 0 })
             .collect();
         visited.record.found = found(&visited.record.claimed, &taken);
-        visited.record.links = Some(taken.iter().map(Taken::line).collect());
+        visited.record.links = Some(taken.iter().map(AcceptedLink::line).collect());
         visited.record.status = Some(answer.status);
         visited.counts.fetched = 1;
         visited
@@ -223,7 +225,7 @@ impl Visitor {
         status: Option<u16>,
         hold: Option<std::time::Duration>,
         now_ms: i64,
-    ) -> Result<Visited, SiteRobotError> {
+    ) -> Result<FinishedVisit, SiteRobotError> {
         let retry_ms = retry_ms(&claimed, &self.settings().limits, hold, now_ms);
         let mut visited = self.keep(claimed, reason, retry_ms).await?;
         visited.record.status = status;
@@ -238,7 +240,7 @@ impl Visitor {
         claimed: ClaimedUrl,
         reason: String,
         retry_ms: Option<i64>,
-    ) -> Result<Visited, SiteRobotError> {
+    ) -> Result<FinishedVisit, SiteRobotError> {
         let mut record = self.kept(claimed, &format!("failed: {reason}")).await?;
         (record.retry_ms, record.loss) = (retry_ms, Some(Loss::Missing));
         if retry_ms.is_some() {
@@ -248,29 +250,29 @@ impl Visitor {
             failed: u64::from(retry_ms.is_none()),
             ..RunCounts::default()
         };
-        Ok(Visited::new(record, counts))
+        Ok(FinishedVisit::new(record, counts))
     }
 
     /// Follows the links of a page once more, which was found nearer than before.
-    async fn relink(&self, claimed: ClaimedUrl) -> Result<Visited, SiteRobotError> {
+    async fn relink(&self, claimed: ClaimedUrl) -> Result<FinishedVisit, SiteRobotError> {
         let record = self.kept(claimed, "").await?;
-        Ok(Visited::new(record, RunCounts::default()))
+        Ok(FinishedVisit::new(record, RunCounts::default()))
     }
 
     /// Returns a record that leaves everything as it is; links that were stored are found.
     async fn kept(&self, claimed: ClaimedUrl, outcome: &str) -> Result<PageRecord, SiteRobotError> {
         let settings = self.settings();
         let lines = settings.store.links(&settings.site, &claimed.url).await?;
-        let taken: Vec<Taken> = lines
+        let taken: Vec<AcceptedLink> = lines
             .iter()
-            .filter_map(|line| Taken::of_line(line))
+            .filter_map(|line| AcceptedLink::of_line(line))
             .collect();
         // What was in scope then may be out of it now.
-        let is_in = |taken: &Taken| {
+        let is_in = |taken: &AcceptedLink| {
             let url = Url::parse(&taken.url);
-            url.is_ok_and(|url| found::check(settings, &url).is_ok())
+            url.is_ok_and(|url| links::check(settings, &url).is_ok())
         };
-        let taken: Vec<Taken> = taken.into_iter().filter(is_in).collect();
+        let taken: Vec<AcceptedLink> = taken.into_iter().filter(is_in).collect();
         let found = found(&claimed, &taken);
         let mut record = PageRecord::new(claimed, outcome);
         if self.is_current(&record.claimed) {
@@ -284,7 +286,7 @@ impl Visitor {
         Ok(record)
     }
 
-    /// Asks the filters of both kinds what they say before a page is fetched.
+    /// Runs both filters before a page is fetched.
     pub(super) fn around<'a>(&'a self, run: &'a FilterRun) -> Surroundings<'a> {
         Surroundings {
             run,
@@ -298,7 +300,7 @@ impl Visitor {
         if claimed.found_on == SITEMAP {
             return self.settings().scope.check_host(url);
         }
-        found::check(self.settings(), url)
+        links::check(self.settings(), url)
     }
 
     /// Returns `true` for a URL that is out of scope, or that robots.txt is known to disallow.
@@ -311,7 +313,7 @@ impl Visitor {
     }
 
     fn sitemap(&self, host: &Url, link: &str) -> Option<FoundUrl> {
-        let url = in_form(self.settings(), crate::document::resolve(host, link)?);
+        let url = to_canonical_form(self.settings(), crate::document::resolve(host, link)?);
         self.settings().scope.check_host(&url).ok()?;
         Some(FoundUrl {
             host: super::scope::host_key(&url),
@@ -348,8 +350,13 @@ impl Visitor {
 }
 
 /// A page that is not there, or that is not let out; one that asks for a login stays.
-fn gone(claimed: ClaimedUrl, reason: String, loss: Loss, answer: Option<&PageAnswer>) -> Visited {
-    let mut visited = Visited::rejected(claimed, &Rejection::new(Step::Answer, reason));
+fn gone(
+    claimed: ClaimedUrl,
+    reason: String,
+    loss: Loss,
+    answer: Option<&PageResponse>,
+) -> FinishedVisit {
+    let mut visited = FinishedVisit::rejected(claimed, &Rejection::new(Step::Answer, reason));
     let record = &mut visited.record;
     record.loss = Some(loss);
     record.status = answer.map(|answer| answer.status);
@@ -366,10 +373,10 @@ pub(super) fn metadata(
     resource: &mut Resource,
     around: &Surroundings<'_>,
     is_again: bool,
-) -> Passage {
+) -> StageOutcome {
     if is_again {
         filter.recall_metadata(resource, around);
-        return Passage::Allowed;
+        return StageOutcome::Allowed;
     }
     filter.metadata(resource, around)
 }

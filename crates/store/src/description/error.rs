@@ -1,4 +1,4 @@
-//! Why descriptions could not be read.
+//! Errors of reading descriptions.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub enum ReadError {
     Syntax {
         /// Bytes before the fault.
         at: u64,
-        /// What is wrong.
+        /// Reason.
         reason: &'static str,
     },
     /// A line is no JSON object with a `url`.
@@ -22,7 +22,7 @@ pub enum ReadError {
     Json {
         /// Line, counted from 1.
         line: u64,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
 }

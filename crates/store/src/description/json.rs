@@ -91,7 +91,7 @@ pub(crate) fn attributes_from_json(
 #[derive(Default)]
 struct Object {
     url: Option<String>,
-    /// What stands for `null`.
+    /// Value that `null` is read as.
     texts: [Option<String>; TEXTS.len()],
 }
 

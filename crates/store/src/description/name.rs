@@ -6,7 +6,7 @@ pub const TITLE: &str = "title";
 pub const DESCRIPTION: &str = "description";
 /// Words that describe the resource, with commas between them.
 pub const KEYWORDS: &str = "keywords";
-/// Who wrote it.
+/// Author.
 pub const AUTHOR: &str = "author";
 /// Language tag (BCP 47).
 pub const LANGUAGE: &str = "language";

@@ -53,7 +53,7 @@ impl ResourceDescription {
         }
     }
 
-    /// Takes an attribute away, and returns its value.
+    /// Removes an attribute and returns its value.
     pub fn remove(&mut self, name: &str) -> Option<String> {
         let at = self.position(&usual_name(name))?;
         let value = self.attributes.remove(at).into_value();

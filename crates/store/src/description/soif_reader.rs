@@ -89,6 +89,7 @@ impl<R: BufRead> SoifReader<R> {
         for byte in *b"}:" {
             self.expect(byte)?;
         }
+        // SOIF has a tab behind the colon; a space is tolerated.
         if matches!(self.peek()?, Some(b'\t' | b' ')) {
             self.take_byte()?;
         }
@@ -116,6 +117,7 @@ impl<R: BufRead> SoifReader<R> {
         if read < size {
             return Err(self.wrong("the file ends within a value"));
         }
+        // A byte that is not UTF-8 must not cost the whole description.
         Ok(String::from_utf8(value)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }

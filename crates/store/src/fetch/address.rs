@@ -3,8 +3,8 @@
 //! After the registries of special-purpose addresses
 //! (<https://www.iana.org/assignments/iana-ipv4-special-registry/> and
 //! <https://www.iana.org/assignments/iana-ipv6-special-registry/>, RFC 6890).
-//! What is told here is what an address *is*. Who asks decides what it makes of
-//! it: we connect to public addresses alone where somebody else names the host; a
+//! A kind says what an address *is*. The caller decides what follows from
+//! it: where somebody else names the host, we connect to public addresses only; a
 //! verdict hangs on public addresses alone; and networks of documentation, which
 //! nobody has and examples need, may stand in published lists and are looked up in
 //! the DNS.
@@ -75,7 +75,7 @@ const SPECIAL_V4: &[([u8; 4], u32, AddressKind)] = &[
     ([240, 0, 0, 0], 4, Reserved),
 ];
 
-/// The same of IPv6; the first that holds an address tells its kind.
+/// Networks of IPv6 that are not public; the first that contains an address decides its kind.
 const SPECIAL_V6: &[([u16; 8], u32, AddressKind)] = &[
     ([0, 0, 0, 0, 0, 0, 0, 0], 128, Unspecified),
     ([0, 0, 0, 0, 0, 0, 0, 1], 128, Loopback),

@@ -1,4 +1,4 @@
-//! One request to a server of one's own, its answer taken as it is.
+//! Requests whose response is returned whatever its status.
 
 use reqwest::{
     StatusCode,
@@ -7,21 +7,21 @@ use reqwest::{
 
 use super::{Conditions, FetchError, Fetcher};
 
-/// Request whose answer is wanted whatever its status.
+/// Request whose response is returned whatever its status.
 #[derive(Clone, Copy, Debug)]
-pub struct Ask<'a> {
+pub struct AnyStatusRequest<'a> {
     /// An `http:` or `https:` URL.
     pub url: &'a str,
     /// `Host` to send in place of the URL's.
     pub host: Option<&'a str>,
-    /// What is known of the resource's version.
+    /// Validators of the last response.
     pub conditions: &'a Conditions,
 }
 
-/// Answer of any status.
+/// Response of any status.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Answered {
+pub struct AnyStatusResponse {
     /// Status code.
     pub status: u16,
     /// `Location` as received.
@@ -32,12 +32,12 @@ pub struct Answered {
     pub conditions: Conditions,
     /// Body of a 200, decompressed; nothing otherwise.
     pub bytes: Vec<u8>,
-    /// Whether the body went on beyond the limit.
+    /// `true` if the body was longer than the limit.
     pub is_cut: bool,
 }
 
 impl Fetcher {
-    /// Asks a server directly: no proxy, no redirect followed, no status an error.
+    /// Sends a request directly: without a proxy, and without following redirects.
     ///
     /// A body beyond the limit is cut there and the rest not read. The time
     /// limit is that of every fetch.
@@ -45,7 +45,7 @@ impl Fetcher {
     /// # Errors
     ///
     /// Fails when there is no answer, or not one in time, or it breaks off.
-    pub async fn ask(&self, ask: Ask<'_>) -> Result<Answered, FetchError> {
+    pub async fn ask(&self, ask: AnyStatusRequest<'_>) -> Result<AnyStatusResponse, FetchError> {
         let mut headers = ask.conditions.headers();
         if let Some(host) = ask.host.and_then(|host| HeaderValue::from_str(host).ok()) {
             headers.insert(header::HOST, host);
@@ -57,7 +57,7 @@ impl Fetcher {
             .send()
             .await
             .map_err(|error| self.classify(ask.url, error))?;
-        let mut answered = Answered::new(response.status(), response.headers());
+        let mut answered = AnyStatusResponse::new(response.status(), response.headers());
         if response.status() != StatusCode::OK {
             return Ok(answered);
         }
@@ -79,7 +79,7 @@ impl Fetcher {
     }
 }
 
-impl Answered {
+impl AnyStatusResponse {
     fn new(status: StatusCode, headers: &HeaderMap) -> Self {
         let text = |name: HeaderName| super::fetcher::text_of(headers, &name);
         Self {

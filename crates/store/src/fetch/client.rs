@@ -1,12 +1,15 @@
 //! The HTTP client: TLS, redirects, waits.
 
+use std::net::SocketAddr;
+
 use reqwest::{
     Client, ClientBuilder,
+    dns::{Addrs, Name, Resolve, Resolving},
     redirect::{Action, Attempt, Policy},
 };
 use url::Url;
 
-use super::{DirectSettings, FetchError, FetchLimits, error::innermost, public::PublicResolver};
+use super::{DirectSettings, FetchError, FetchLimits, error::innermost, is_public};
 
 const USER_AGENT: &str = concat!(
     "robot-detection/",
@@ -79,6 +82,7 @@ fn refusal(previous: &[Url], next: &Url, max: usize) -> Option<String> {
     if !matches!(next.scheme(), "http" | "https") {
         return Some(format!("it leads to a {}: address", next.scheme()));
     }
+    // Found at once, rather than after `max` fetches of the same pages.
     if previous.contains(next) {
         return Some("it goes in a circle".to_owned());
     }
@@ -86,12 +90,42 @@ fn refusal(previous: &[Url], next: &Url, max: usize) -> Option<String> {
         return Some(format!("there are more than {max}"));
     }
     let secure = previous.last().is_some_and(|last| last.scheme() == "https");
+    // Whoever is on the way could exchange what https protected so far.
     (secure && next.scheme() == "http").then(|| "it leads from https to http".to_owned())
+}
+
+/// Error of a name or URL that leads to no public address.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("it has no public address")]
+pub(super) struct NotPublic;
+
+/// The system's resolver, without the addresses that are not public.
+#[derive(Clone, Copy, Debug)]
+struct PublicResolver;
+
+impl Resolve for PublicResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let public: Vec<SocketAddr> = found.filter(|it| is_public(it.ip())).collect();
+            if public.is_empty() {
+                return Err(NotPublic.into());
+            }
+            Ok(Box::new(public.into_iter()) as Addrs)
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_name_of_a_private_address_resolves_to_nothing() {
+        let name: Name = "localhost".parse().unwrap();
+        let error = PublicResolver.resolve(name).await.err().unwrap();
+        assert_eq!(error.to_string(), "it has no public address");
+    }
 
     fn refused(previous: &[&str], next: &str) -> Option<String> {
         let previous: Vec<Url> = previous.iter().map(|url| url.parse().unwrap()).collect();

@@ -16,10 +16,9 @@ use url::{Host, Url};
 
 use super::{
     FetchError, client,
+    client::NotPublic,
     error::{classify, is_reset},
-    is_public,
-    public::NotPublic,
-    shown_url,
+    is_public, shown_url,
 };
 
 /// Most room that is made for a body before it comes.
@@ -28,7 +27,7 @@ const MAX_ROOM: usize = 64 * 1024;
 /// Least that a body must bring on average, once the longest wait for a byte is over.
 const MIN_BYTES_A_SECOND: u64 = 1024;
 
-/// How long and how much a [`DirectClient`] takes.
+/// Limits and addresses of a [`DirectClient`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DirectSettings {
     /// `User-Agent` that is sent; the fetcher's own by default.
@@ -63,7 +62,7 @@ pub struct DirectClient {
 /// Answer of a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct DirectAnswer {
+pub struct DirectResponse {
     /// Status code.
     pub status: u16,
     /// Headers as received; of a body that was compressed, without its length.
@@ -100,7 +99,7 @@ impl DirectClient {
         method: Method,
         url: &Url,
         headers: HeaderMap,
-    ) -> Result<DirectAnswer, FetchError> {
+    ) -> Result<DirectResponse, FetchError> {
         let request = self.client.request(method, url.clone()).headers(headers);
         self.execute(request, url, None).await
     }
@@ -109,14 +108,14 @@ impl DirectClient {
     ///
     /// # Errors
     ///
-    /// As [`Self::send`], but for bodies that are too large.
+    /// Fails as [`Self::send`] does, except for bodies that are too large.
     pub async fn send_beginning(
         &self,
         method: Method,
         url: &Url,
         headers: HeaderMap,
         bytes: u64,
-    ) -> Result<DirectAnswer, FetchError> {
+    ) -> Result<DirectResponse, FetchError> {
         let request = self.client.request(method, url.clone()).headers(headers);
         let bytes = bytes.min(self.settings.max_body_bytes);
         self.execute(request, url, usize::try_from(bytes).ok())
@@ -127,13 +126,13 @@ impl DirectClient {
     ///
     /// # Errors
     ///
-    /// As [`Self::send`].
+    /// Fails as [`Self::send`] does.
     pub async fn post_form(
         &self,
         url: &Url,
         headers: HeaderMap,
         fields: &[(String, String)],
-    ) -> Result<DirectAnswer, FetchError> {
+    ) -> Result<DirectResponse, FetchError> {
         let body = url::form_urlencoded::Serializer::new(String::new())
             .extend_pairs(fields)
             .finish();
@@ -151,7 +150,7 @@ impl DirectClient {
         request: reqwest::RequestBuilder,
         url: &Url,
         enough: Option<usize>,
-    ) -> Result<DirectAnswer, FetchError> {
+    ) -> Result<DirectResponse, FetchError> {
         super::fetcher::check_scheme(url)?;
         if self.settings.is_public_only {
             check_public(url)?;
@@ -159,7 +158,7 @@ impl DirectClient {
         let sent = self.sent(request).await;
         let mut response = sent.map_err(|error| self.classify(url, error))?;
         let headers = std::mem::take(response.headers_mut());
-        Ok(DirectAnswer {
+        Ok(DirectResponse {
             status: response.status().as_u16(),
             headers,
             peer: response.remote_addr(),

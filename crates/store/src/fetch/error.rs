@@ -19,7 +19,7 @@ pub enum FetchError {
          install the system's root certificates (package ca-certificates)"
     )]
     NoCertificates {
-        /// What the TLS library says.
+        /// Reason of the TLS library.
         reason: String,
     },
     /// The text is no URL, or not one of `http:` or `https:`.
@@ -27,7 +27,7 @@ pub enum FetchError {
     BadUrl {
         /// The URL without its password.
         url: String,
-        /// What is wrong with it.
+        /// Reason.
         reason: String,
     },
     /// No connection came about: unknown host, refused, unreachable.

@@ -47,7 +47,7 @@ pub struct FetchLimits {
     pub max_redirects: usize,
 }
 
-/// What the last fetch told of the resource's version, to ask for a newer one.
+/// Validators of the last response, to ask for a newer version.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Conditions {
     /// Sent as `If-None-Match` (RFC 9110 §13.1.2).
@@ -56,9 +56,9 @@ pub struct Conditions {
     pub last_modified: Option<String>,
 }
 
-/// What came back.
+/// Outcome of a successful fetch.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Fetched {
+pub enum FetchResponse {
     /// The resource is the one that the conditions describe (304).
     NotModified,
     /// The resource (200).
@@ -113,7 +113,7 @@ impl Fetcher {
         url: &str,
         conditions: &Conditions,
         progress: &(dyn Fn(u64, Option<u64>) + Send + Sync),
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<FetchResponse, FetchError> {
         let address = address(url)?;
         let headers = conditions.headers();
         let is_conditional = !headers.is_empty();
@@ -126,7 +126,8 @@ impl Fetcher {
             .map_err(|error| self.classify(url, error))?;
         match response.status() {
             StatusCode::OK => self.body(url, response, progress).await,
-            StatusCode::NOT_MODIFIED if is_conditional => Ok(Fetched::NotModified),
+            // A 304 to an unconditional request is a fault of the server, with nothing to keep.
+            StatusCode::NOT_MODIFIED if is_conditional => Ok(FetchResponse::NotModified),
             status => Err(refused(url, status)),
         }
     }
@@ -152,8 +153,9 @@ impl Fetcher {
         url: &str,
         mut response: Response,
         progress: &(dyn Fn(u64, Option<u64>) + Send + Sync),
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<FetchResponse, FetchError> {
         let total = response.content_length();
+        // An announced length saves reading what would be refused; it is not relied on below.
         self.check_size(url, total.unwrap_or(0))?;
         let mut bytes = Vec::new();
         while let Some(chunk) = response
@@ -167,7 +169,7 @@ impl Fetcher {
             progress(so_far, total);
         }
         let headers = response.headers();
-        Ok(Fetched::Body {
+        Ok(FetchResponse::Body {
             bytes,
             content_type: text_of(headers, &header::CONTENT_TYPE),
             etag: text_of(headers, &header::ETAG),

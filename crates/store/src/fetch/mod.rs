@@ -29,15 +29,14 @@ mod direct;
 mod error;
 mod fetcher;
 mod post;
-mod public;
 mod shown;
 mod unzip;
 
 pub use address::{AddressKind, is_public};
-pub use ask::{Answered, Ask};
-pub use direct::{DirectAnswer, DirectClient, DirectSettings};
+pub use ask::{AnyStatusRequest, AnyStatusResponse};
+pub use direct::{DirectClient, DirectResponse, DirectSettings};
 pub use error::FetchError;
-pub use fetcher::{Conditions, FetchLimits, Fetched, Fetcher};
+pub use fetcher::{Conditions, FetchLimits, FetchResponse, Fetcher};
 #[doc(hidden)]
 pub use post::Poster;
 pub use shown::shown_url;

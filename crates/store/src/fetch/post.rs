@@ -1,4 +1,4 @@
-//! Posts to a server of one's own.
+//! Client for requests to a configured server.
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -17,7 +17,7 @@ pub struct Poster {
 }
 
 impl Poster {
-    /// Creates one that keeps to the limits.
+    /// Creates a client that keeps to the limits.
     ///
     /// # Errors
     ///

@@ -29,8 +29,10 @@ pub fn is_gzip(bytes: &[u8]) -> bool {
 /// no more than those are ever held.
 pub fn gunzip(bytes: &[u8], max_bytes: u64) -> Result<Vec<u8>, UnzipError> {
     let mut text = Vec::new();
+    // A gzip file may have several members, one behind the other (RFC 1952 §2.2).
     let decoder = MultiGzDecoder::new(bytes);
     let limited = decoder
+        // One byte more than the limit tells a file that is too large from one that just fits.
         .take(max_bytes.saturating_add(1))
         .read_to_end(&mut text);
     limited.map_err(UnzipError::Broken)?;

@@ -8,13 +8,13 @@ use super::{
     Progress, RefreshError, RefreshOptions, SourceSpec, Trigger,
     candidate::{Candidate, sizes},
     fingerprint::{Fingerprint, OriginKind},
-    judge::{Verdict, content_refusal, cut_doubt, size_doubt, verdict},
+    history::made_from,
+    judge::{Acceptance, content_refusal, cut_doubt, decide, size_doubt},
     origin::Origin,
-    past::made_from,
     record,
     shared::Shared,
 };
-use crate::fetch::{Conditions, Fetched, shown_url};
+use crate::fetch::{Conditions, FetchResponse, shown_url};
 use crate::store::{
     Lease, LeaseError, RefreshOutcome, RefreshRecord, SourceState, StoreError, StoreErrorKind,
 };
@@ -32,25 +32,25 @@ pub(super) struct Attempt {
     pub(super) trigger: Trigger,
     pub(super) options: RefreshOptions,
     pub(super) origin: OriginKind,
-    /// Asks once more, under the lease, whether the source is due.
+    /// If `true`, a source that is no longer due once the lease is held is left alone.
     pub(super) only_if_due: bool,
 }
 
-/// Why an attempt ended early.
-enum Trouble {
-    /// For a reason that the history keeps.
+/// Reason why an attempt ended early.
+enum Interruption {
+    /// The refresh failed, for a reason that the history keeps.
     Failed(String),
-    /// For a doubt that a person may set aside, about the document with this SHA-256.
+    /// The document with this SHA-256 is doubtful, until a person accepts it.
     Held(String, String),
-    /// For a fault of the database.
+    /// The database failed.
     Store(StoreError),
-    /// For another instance that took the lease meanwhile.
+    /// Another instance took the lease meanwhile.
     Overtaken,
-    /// For the end of the program.
+    /// The program is ending.
     Stopped,
 }
 
-/// What the server sent, with what it was asked.
+/// Document as the server sent it, with the conditions of the request.
 struct Download {
     bytes: Vec<u8>,
     state: SourceState,
@@ -90,17 +90,17 @@ impl Attempt {
                 record.outcome = outcome;
                 Ok(Some(self.save(record).await))
             }
-            Err(Trouble::Failed(reason)) => {
+            Err(Interruption::Failed(reason)) => {
                 record.error = record::reason(&reason);
                 Err(RefreshError::Failed(Box::new(self.save(record).await)))
             }
-            Err(Trouble::Held(reason, sha256)) => {
+            Err(Interruption::Held(reason, sha256)) => {
                 record.outcome = RefreshOutcome::Held;
                 record.error = record::reason(&reason);
                 record.held_sha256 = Some(sha256);
                 Err(RefreshError::Held(Box::new(self.save(record).await)))
             }
-            Err(Trouble::Store(error)) => {
+            Err(Interruption::Store(error)) => {
                 record.error = record::reason(&format!("the database failed: {error}"));
                 let record = self.save(record).await;
                 match record.refresh_id {
@@ -108,11 +108,11 @@ impl Attempt {
                     _ => Err(RefreshError::Failed(Box::new(record))),
                 }
             }
-            Err(Trouble::Overtaken) => {
+            Err(Interruption::Overtaken) => {
                 self.shared.progress.send_replace(Progress::Idle);
                 Err(RefreshError::Overtaken(self.spec.source.clone()))
             }
-            Err(Trouble::Stopped) => {
+            Err(Interruption::Stopped) => {
                 self.shared.progress.send_replace(Progress::Idle);
                 Err(RefreshError::Stopped(self.spec.source.clone()))
             }
@@ -123,7 +123,7 @@ impl Attempt {
         &self,
         lease: &Lease,
         record: &mut RefreshRecord,
-    ) -> Result<RefreshOutcome, Trouble> {
+    ) -> Result<RefreshOutcome, Interruption> {
         let store = &self.shared.store;
         let before = store.source_state(&self.spec.source).await?;
         let rows = self.shared.row_count(&self.spec.source).await?;
@@ -147,10 +147,10 @@ impl Attempt {
         let loss = self.loss(&candidate, &stored, is_other)?;
         let doubts: Vec<String> = doubt.into_iter().chain(loss).collect();
         let sha256 = download.fingerprint.sha256();
-        match verdict(&doubts, &self.options, sha256) {
-            Verdict::Take => {}
-            Verdict::TakeAnother(note) => record.problems.insert(0, note.to_owned()),
-            Verdict::Hold(reason) => return Err(Trouble::Held(reason, sha256.to_owned())),
+        match decide(&doubts, &self.options, sha256) {
+            Acceptance::Take => {}
+            Acceptance::TakeAnother(note) => record.problems.insert(0, note.to_owned()),
+            Acceptance::Hold(reason) => return Err(Interruption::Held(reason, sha256.to_owned())),
         }
         let detector = self.admit(&candidate, stored).await?;
         self.publish(lease, record, candidate.robots, &download.state, detector)
@@ -158,8 +158,11 @@ impl Attempt {
     }
 
     /// Reads the source; `None` when the server says that nothing changed.
-    async fn download(&self, before: Option<&SourceState>) -> Result<Option<Download>, Trouble> {
-        let origin = Origin::parse(&self.spec.url).map_err(Trouble::Failed)?;
+    async fn download(
+        &self,
+        before: Option<&SourceState>,
+    ) -> Result<Option<Download>, Interruption> {
+        let origin = Origin::parse(&self.spec.url).map_err(Interruption::Failed)?;
         let conditions = self.conditions(before);
         let told = |bytes, total| {
             self.tell(|source| Progress::Downloading {
@@ -171,12 +174,12 @@ impl Attempt {
         told(0, None);
         let fetched = tokio::select! {
             biased;
-            () = self.shared.stop.cancelled() => return Err(Trouble::Stopped),
+            () = self.shared.stop.cancelled() => return Err(Interruption::Stopped),
             fetched = origin.read(&self.shared.fetcher, &conditions, &told) => {
-                fetched.map_err(Trouble::Failed)?
+                fetched.map_err(Interruption::Failed)?
             }
         };
-        let Fetched::Body {
+        let FetchResponse::Body {
             bytes,
             content_type,
             etag,
@@ -187,7 +190,9 @@ impl Attempt {
         };
         let url = shown_url(&self.spec.url);
         if let Some(reason) = content_refusal(content_type.as_deref(), &bytes) {
-            return Err(Trouble::Failed(format!("{url} was read, but {reason}")));
+            return Err(Interruption::Failed(format!(
+                "{url} was read, but {reason}"
+            )));
         }
         let fingerprint = Fingerprint::new(self.origin, self.spec.format, &bytes);
         let state = SourceState {
@@ -204,7 +209,7 @@ impl Attempt {
         }))
     }
 
-    /// Asks for a newer version only where "not modified" would be of use.
+    /// Returns the conditions of the request; none where "not modified" would be of no use.
     fn conditions(&self, before: Option<&SourceState>) -> Conditions {
         let is_of_use = |state: &&SourceState| {
             !self.options.force
@@ -224,7 +229,7 @@ impl Attempt {
         &self,
         lease: &Lease,
         mut state: SourceState,
-    ) -> Result<RefreshOutcome, Trouble> {
+    ) -> Result<RefreshOutcome, Interruption> {
         self.go_on()?;
         state.succeeded_ms = Some(self.shared.clock.now_ms());
         state.content_sha256 = made_from(&state).map(|made| made.named_by(self.origin).to_string());
@@ -233,7 +238,7 @@ impl Attempt {
         Ok(RefreshOutcome::NotModified)
     }
 
-    async fn parse(&self, bytes: Vec<u8>) -> Result<Candidate, Trouble> {
+    async fn parse(&self, bytes: Vec<u8>) -> Result<Candidate, Interruption> {
         self.go_on()?;
         self.tell(|source| Progress::Parsing { source });
         let (format, source) = (self.spec.format, self.spec.source.clone());
@@ -256,7 +261,7 @@ impl Attempt {
             .map_err(|error| self.failed(&format!("{error}: check the address and the format")))
     }
 
-    async fn stored_robots(&self) -> Result<Vec<Robot>, Trouble> {
+    async fn stored_robots(&self) -> Result<Vec<Robot>, Interruption> {
         self.go_on()?;
         let stored = self.shared.store.robots().await?;
         Ok(stored.into_iter().map(|row| row.robot).collect())
@@ -270,7 +275,7 @@ impl Attempt {
         candidate: &Candidate,
         stored: &[Robot],
         is_other: bool,
-    ) -> Result<Option<String>, Trouble> {
+    ) -> Result<Option<String>, Interruption> {
         let now = candidate.sizes();
         if now.robots == 0 {
             return Err(self.failed("it has no robots: check the address and the format"));
@@ -281,7 +286,11 @@ impl Attempt {
     }
 
     /// Refuses a set that no detector can be built from.
-    async fn admit(&self, candidate: &Candidate, stored: Vec<Robot>) -> Result<Detector, Trouble> {
+    async fn admit(
+        &self,
+        candidate: &Candidate,
+        stored: Vec<Robot>,
+    ) -> Result<Detector, Interruption> {
         self.go_on()?;
         let others = stored.into_iter();
         let mut all: Vec<Robot> = others
@@ -300,7 +309,7 @@ impl Attempt {
         robots: Vec<Robot>,
         state: &SourceState,
         detector: Detector,
-    ) -> Result<RefreshOutcome, Trouble> {
+    ) -> Result<RefreshOutcome, Interruption> {
         self.go_on()?;
         let count = robots.len() as u64;
         self.tell(|source| Progress::Storing {
@@ -342,16 +351,16 @@ impl Attempt {
         record
     }
 
-    fn go_on(&self) -> Result<(), Trouble> {
+    fn go_on(&self) -> Result<(), Interruption> {
         if self.shared.stop.is_cancelled() {
-            return Err(Trouble::Stopped);
+            return Err(Interruption::Stopped);
         }
         Ok(())
     }
 
-    fn failed(&self, reason: &str) -> Trouble {
+    fn failed(&self, reason: &str) -> Interruption {
         let url = shown_url(&self.spec.url);
-        Trouble::Failed(format!("{url} was read, but {reason}"))
+        Interruption::Failed(format!("{url} was read, but {reason}"))
     }
 
     fn tell(&self, progress: impl FnOnce(Source) -> Progress) {
@@ -360,7 +369,7 @@ impl Attempt {
     }
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for Interruption {
     fn from(error: StoreError) -> Self {
         match error.kind() {
             StoreErrorKind::LeaseLost => Self::Overtaken,

@@ -1,4 +1,4 @@
-//! When is a source refreshed? Decided without a clock or a database.
+//! When a source is due, as plain functions without a clock or a database.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -10,9 +10,9 @@ const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 const FIRST_RETRY_MS: i64 = 5 * MINUTE_MS;
 const LAST_RETRY_MS: i64 = 6 * 60 * MINUTE_MS;
 
-/// What is known of a source when it is decided whether it is due.
+/// History of a source, from which it is decided whether it is due.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Past {
+pub(super) struct RefreshHistory {
     /// Last success, the same content as before included.
     pub(super) succeeded_ms: Option<i64>,
     /// Failures since then.
@@ -32,23 +32,25 @@ pub(super) struct Past {
 /// an administrator who has repaired something. A success more than a day in
 /// the future is a clock set back, and counts as none.
 pub(super) fn due_from_ms(
-    past: &Past,
+    history: &RefreshHistory,
     interval_days: u32,
     trigger: Trigger,
     now_ms: i64,
     jitter: f64,
 ) -> i64 {
-    let wanted_ms = match past.succeeded_ms {
-        Some(succeeded_ms) if !past.is_outdated && succeeded_ms <= now_ms + DAY_MS => {
+    let wanted_ms = match history.succeeded_ms {
+        Some(succeeded_ms) if !history.is_outdated && succeeded_ms <= now_ms + DAY_MS => {
             succeeded_ms.saturating_add(i64::from(interval_days.max(1)) * DAY_MS)
         }
         _ => 0,
     };
     let failures = match trigger {
-        Trigger::Start => past.failures.min(1),
-        _ => past.failures,
+        // Not none: a program that crashes and is restarted in a loop must not hammer the
+        // source.
+        Trigger::Start => history.failures.min(1),
+        _ => history.failures,
     };
-    match past.failed_ms {
+    match history.failed_ms {
         Some(failed_ms) if failures > 0 && failed_ms <= now_ms + DAY_MS => {
             wanted_ms.max(failed_ms.saturating_add(retry_delay_ms(failures, jitter)))
         }
@@ -61,6 +63,7 @@ pub(super) fn due_from_ms(
 /// Five minutes, doubled with each failure, six hours at most; `jitter`, from 0
 /// to 1, makes it shorter or longer by up to a fifth.
 pub(super) fn retry_delay_ms(failures: u32, jitter: f64) -> i64 {
+    // More doublings would overflow the shift; the cap is reached long before.
     let doublings = failures.saturating_sub(1).min(16);
     let delay_ms = (FIRST_RETRY_MS << doublings).min(LAST_RETRY_MS);
     let fifth_ms = delay_ms / 5;
@@ -70,9 +73,9 @@ pub(super) fn retry_delay_ms(failures: u32, jitter: f64) -> i64 {
 /// Returns a number from 0 to 1 that stays the same for the same failure.
 ///
 /// Were it drawn anew at each question, the shortest delay would win.
-pub(super) fn jitter(seed: u64, source: &Source, past: &Past) -> f64 {
+pub(super) fn jitter(seed: u64, source: &Source, history: &RefreshHistory) -> f64 {
     let mut hasher = DefaultHasher::new();
-    (seed, source.as_str(), past.failed_ms).hash(&mut hasher);
+    (seed, source.as_str(), history.failed_ms).hash(&mut hasher);
     fastrand::Rng::with_seed(hasher.finish()).f64()
 }
 
@@ -91,29 +94,29 @@ mod tests {
 
     const NOW: i64 = 1_000 * DAY_MS;
 
-    fn is_due(past: &Past, interval_days: u32, trigger: Trigger) -> bool {
-        due_from_ms(past, interval_days, trigger, NOW, 0.5) <= NOW
+    fn is_due(history: &RefreshHistory, interval_days: u32, trigger: Trigger) -> bool {
+        due_from_ms(history, interval_days, trigger, NOW, 0.5) <= NOW
     }
 
-    fn succeeded(ago_ms: i64) -> Past {
-        Past {
+    fn succeeded(ago_ms: i64) -> RefreshHistory {
+        RefreshHistory {
             succeeded_ms: Some(NOW - ago_ms),
-            ..Past::default()
+            ..RefreshHistory::default()
         }
     }
 
-    fn failed(failures: u32, ago_ms: i64) -> Past {
-        Past {
+    fn failed(failures: u32, ago_ms: i64) -> RefreshHistory {
+        RefreshHistory {
             failures,
             failed_ms: Some(NOW - ago_ms),
-            ..Past::default()
+            ..RefreshHistory::default()
         }
     }
 
     #[test]
     fn age_decides() {
-        for (past, interval_days, due) in [
-            (Past::default(), 30, true),
+        for (history, interval_days, due) in [
+            (RefreshHistory::default(), 30, true),
             (succeeded(0), 30, false),
             (succeeded(30 * DAY_MS - 1), 30, false),
             (succeeded(30 * DAY_MS), 30, true),
@@ -125,20 +128,20 @@ mod tests {
             (succeeded(-2 * DAY_MS), 30, true),
         ] {
             assert_eq!(
-                is_due(&past, interval_days, Trigger::Schedule),
+                is_due(&history, interval_days, Trigger::Schedule),
                 due,
-                "{past:?}"
+                "{history:?}"
             );
         }
     }
 
     #[test]
     fn outdated_rows_do_not_wait_for_their_age() {
-        let past = Past {
+        let history = RefreshHistory {
             is_outdated: true,
             ..succeeded(0)
         };
-        assert!(is_due(&past, 30, Trigger::Schedule));
+        assert!(is_due(&history, 30, Trigger::Schedule));
     }
 
     #[test]
@@ -172,11 +175,11 @@ mod tests {
 
     #[test]
     fn a_failure_never_brings_the_interval_forward() {
-        let past = Past {
+        let history = RefreshHistory {
             succeeded_ms: Some(NOW - DAY_MS),
             ..failed(1, 60 * MINUTE_MS)
         };
-        assert!(!is_due(&past, 30, Trigger::Schedule));
+        assert!(!is_due(&history, 30, Trigger::Schedule));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Why a refresh did not come about.
+//! Errors of a refresh.
 
 use crate::store::{LeaseHolder, RefreshRecord, StoreError};
 use robot_detection_layer::registry::Source;

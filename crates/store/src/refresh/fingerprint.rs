@@ -22,19 +22,19 @@ pub(super) struct Fingerprint {
     rules: String,
     format: String,
     sha256: String,
-    ending: Ending,
+    ending: Truncation,
 }
 
-/// What at the end of a document looks cut off; some sources always end so.
+/// Signs at the end of a document that it was cut off; some sources always end so.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Ending {
+pub(super) struct Truncation {
     /// The last line does not end.
     pub(super) is_open: bool,
     /// The last record lacks fields that the others have.
     pub(super) is_short: bool,
 }
 
-/// Who named the place that the rows came from.
+/// Way in which the place of the rows was given.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum OriginKind {
     /// The configuration: rows go when the source leaves it.
@@ -51,7 +51,7 @@ impl Fingerprint {
             rules: RULES.to_owned(),
             format: format.as_str().to_owned(),
             sha256: hex::encode(Sha256::digest(bytes)),
-            ending: Ending {
+            ending: Truncation {
                 is_open: is_open_ended(format, bytes),
                 is_short: !missing_at_the_end(format, bytes).is_empty(),
             },
@@ -73,7 +73,7 @@ impl Fingerprint {
             format: next()?,
             sha256: next()?,
             ending: next()
-                .map(|words| Ending::parse(&words))
+                .map(|words| Truncation::parse(&words))
                 .unwrap_or_default(),
         })
     }
@@ -83,7 +83,7 @@ impl Fingerprint {
         Self { origin, ..self }
     }
 
-    /// Tells who named the place.
+    /// Returns how the place was given.
     pub(super) fn origin(&self) -> OriginKind {
         self.origin
     }
@@ -93,8 +93,8 @@ impl Fingerprint {
         &self.sha256
     }
 
-    /// Returns what at its end looks cut off.
-    pub(super) fn ending(&self) -> Ending {
+    /// Returns the signs at its end that it was cut off.
+    pub(super) fn ending(&self) -> Truncation {
         self.ending
     }
 
@@ -114,7 +114,7 @@ impl Fingerprint {
     }
 }
 
-impl Ending {
+impl Truncation {
     fn parse(words: &str) -> Self {
         Self {
             is_open: words.split(',').any(|word| word == "open"),

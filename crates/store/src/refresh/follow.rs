@@ -1,4 +1,4 @@
-//! What others change in the store is put in force here.
+//! Puts changes that other instances made in the store into force.
 
 use std::time::Duration;
 

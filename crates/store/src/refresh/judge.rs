@@ -9,19 +9,19 @@ const FEWEST_ROBOTS: u64 = 10;
 /// Part of the bytes that may be control characters: one in this many.
 const CONTROLS_ONE_IN: usize = 100;
 
-/// What is said where the document is not the one that a person accepted.
+/// Note on a document that is not the one that a person accepted.
 const CHANGED: &str = "it has changed since it was held back, so that it was not accepted; now ";
 const CHANGED_AND_WHOLE: &str =
     "what was held back is there no more: this is another document, and it looks whole";
 
-/// What becomes of a document.
+/// Decision about a document.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum Acceptance {
     /// Its robots come into force.
     Take,
-    /// They do, and it is not the document that was accepted.
+    /// Its robots come into force, though it is not the document that was accepted.
     TakeAnother(&'static str),
-    /// It waits for a person's word.
+    /// It is held back until a person accepts it.
     Hold(String),
 }
 
@@ -30,7 +30,7 @@ pub(super) enum Verdict {
 pub(super) struct Sizes {
     /// All of them.
     pub(super) robots: u64,
-    /// Those that take part in detection.
+    /// Robots that take part in detection.
     pub(super) active: u64,
 }
 
@@ -73,6 +73,7 @@ pub(super) fn cut_doubt(
 ) -> Option<String> {
     let before = before.map(Fingerprint::ending);
     let was_whole = before.is_some_and(|ending| !ending.is_open);
+    // Only a change counts: some sources never end their last line.
     if was_whole && is_open_ended(format, bytes) {
         return Some("it is cut off: its last line does not end, as it did before".to_owned());
     }
@@ -117,26 +118,29 @@ pub(super) fn size_doubt(format: Format, now: Sizes, before: Sizes) -> Option<St
     Some(reason)
 }
 
-/// Decides about a document, given what makes it doubtful and what a person said of it.
-pub(super) fn verdict(doubts: &[String], options: &RefreshOptions, sha256: &str) -> Verdict {
+/// Returns the decision about a document, given its doubts and what a person accepted.
+pub(super) fn decide(doubts: &[String], options: &RefreshOptions, sha256: &str) -> Acceptance {
     let accepted = options.accept.as_deref();
     let is_accepted = options.force || accepted == Some(sha256);
     let is_another = !is_accepted && accepted.is_some();
     match (doubts, is_another) {
-        ([], true) => Verdict::TakeAnother(CHANGED_AND_WHOLE),
-        ([], false) => Verdict::Take,
-        _ if is_accepted => Verdict::Take,
-        (doubts, true) => Verdict::Hold(format!("{CHANGED}{}", doubts.join("; "))),
-        (doubts, false) => Verdict::Hold(doubts.join("; ")),
+        ([], true) => Acceptance::TakeAnother(CHANGED_AND_WHOLE),
+        ([], false) => Acceptance::Take,
+        _ if is_accepted => Acceptance::Take,
+        (doubts, true) => Acceptance::Hold(format!("{CHANGED}{}", doubts.join("; "))),
+        (doubts, false) => Acceptance::Hold(doubts.join("; ")),
     }
 }
 
 fn is_lossy(format: Format, now: u64, before: u64) -> bool {
     let counts = format != Format::List || before >= FEWEST_ROBOTS;
+    // Multiplied rather than divided, so that a tenth of a small number is not rounded to
+    // nothing.
     counts && now.saturating_mul(10) < before.saturating_mul(9)
 }
 
 fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
+    // The magic number of gzip (RFC 1952 §2.3.1); a single layer was unpacked before.
     if bytes.starts_with(&[0x1F, 0x8B]) {
         return Some("gzip data");
     }
@@ -250,20 +254,20 @@ mod tests {
             force,
             accept: (!accept.is_empty()).then(|| accept.to_owned()),
         };
-        let judge = |doubts, options| verdict(doubts, &options, "f00");
-        assert_eq!(judge(&[], options(false, "")), Verdict::Take);
+        let judge = |doubts, options| decide(doubts, &options, "f00");
+        assert_eq!(judge(&[], options(false, "")), Acceptance::Take);
         assert_eq!(
             judge(&doubts, options(false, "")),
-            Verdict::Hold("a; b".to_owned())
+            Acceptance::Hold("a; b".to_owned())
         );
-        assert_eq!(judge(&doubts, options(false, "f00")), Verdict::Take);
-        assert_eq!(judge(&doubts, options(true, "")), Verdict::Take);
-        let Verdict::Hold(reason) = judge(&doubts, options(false, "ba4")) else {
+        assert_eq!(judge(&doubts, options(false, "f00")), Acceptance::Take);
+        assert_eq!(judge(&doubts, options(true, "")), Acceptance::Take);
+        let Acceptance::Hold(reason) = judge(&doubts, options(false, "ba4")) else {
             panic!("it is another document");
         };
         assert!(reason.starts_with("it has changed since") && reason.ends_with("now a; b"));
         let whole = judge(&[], options(false, "ba4"));
-        assert!(matches!(whole, Verdict::TakeAnother(_)));
+        assert!(matches!(whole, Acceptance::TakeAnother(_)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tokio::io::AsyncReadExt;
 use url::Url;
 
-use crate::fetch::{Conditions, Fetched, Fetcher, UnzipError, gunzip, is_gzip, shown_url};
+use crate::fetch::{Conditions, FetchResponse, Fetcher, UnzipError, gunzip, is_gzip, shown_url};
 
 /// Place of a source.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -19,7 +19,7 @@ pub(super) enum Origin {
 impl Origin {
     /// Reads what the configuration or a person wrote.
     ///
-    /// What has a scheme is a URL; all else is a path, relative to the working
+    /// Text with a scheme is a URL; anything else is a path, relative to the working
     /// directory. A single letter before the colon is a drive, not a scheme.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let Some(scheme) = scheme(text) else {
@@ -47,7 +47,7 @@ impl Origin {
         fetcher: &Fetcher,
         conditions: &Conditions,
         progress: &(dyn Fn(u64, Option<u64>) + Send + Sync),
-    ) -> Result<Fetched, String> {
+    ) -> Result<FetchResponse, String> {
         let fetched = self.read_packed(fetcher, conditions, progress).await?;
         unpacked(fetched, fetcher.limits().max_body_bytes)
     }
@@ -57,7 +57,7 @@ impl Origin {
         fetcher: &Fetcher,
         conditions: &Conditions,
         progress: &(dyn Fn(u64, Option<u64>) + Send + Sync),
-    ) -> Result<Fetched, String> {
+    ) -> Result<FetchResponse, String> {
         let limits = fetcher.limits();
         match self {
             Self::Web(url) => fetcher
@@ -71,7 +71,7 @@ impl Origin {
                     .unwrap_or_else(|_| Err("takes too long to read".to_owned()))
                     .map_err(|reason| format!("the file {} {reason}", path.display()))?;
                 progress(bytes.len() as u64, Some(bytes.len() as u64));
-                Ok(Fetched::Body {
+                Ok(FetchResponse::Body {
                     bytes,
                     content_type: None,
                     etag: None,
@@ -82,8 +82,8 @@ impl Origin {
     }
 }
 
-fn unpacked(fetched: Fetched, max_bytes: u64) -> Result<Fetched, String> {
-    let Fetched::Body {
+fn unpacked(fetched: FetchResponse, max_bytes: u64) -> Result<FetchResponse, String> {
+    let FetchResponse::Body {
         bytes,
         etag,
         last_modified,
@@ -95,7 +95,7 @@ fn unpacked(fetched: Fetched, max_bytes: u64) -> Result<Fetched, String> {
     if !is_gzip(bytes) {
         return Ok(fetched);
     }
-    Ok(Fetched::Body {
+    Ok(FetchResponse::Body {
         bytes: gunzip(bytes, max_bytes).map_err(|error| unzip_reason(&error))?,
         // The type is that of the archive.
         content_type: None,

@@ -6,18 +6,18 @@ use tracing::{debug, info, warn};
 
 use super::{
     fingerprint::{Fingerprint, OriginKind},
-    past::made_from,
+    history::made_from,
     shared::Shared,
 };
 use crate::store::{SourceState, StoreError, StoredRobot};
 use robot_detection_layer::detect::self_test;
 use robot_detection_layer::registry::{Format, Robot, Source, bundled};
 
-/// What stands as the URL of the bundled registry.
+/// URL under which the bundled registry is stored.
 const BUNDLED_URL: &str = "bundled with the program";
 
 impl Shared {
-    /// Does what the refresher's `prepare` promises.
+    /// Carries out [`Refresher::prepare`](super::Refresher::prepare).
     pub(super) async fn prepare(&self, use_bundled: bool) -> Result<(), StoreError> {
         let bundled = if use_bundled {
             self.bundled().await
@@ -117,7 +117,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Lets the bundled registry serve, unless something serves already.
+    /// Puts the bundled registry into force, unless a detector is in force already.
     async fn serve_from_memory(&self, bundled: Vec<Robot>, error: &StoreError) {
         if self.detector.load().robots().is_empty() {
             match self.build(bundled).await {

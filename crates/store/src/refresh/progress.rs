@@ -1,9 +1,9 @@
-//! Where a refresh stands.
+//! Progress of a refresh.
 
 use crate::store::RefreshRecord;
 use robot_detection_layer::registry::Source;
 
-/// Where a refresh stands: for the admin page and the progress bar.
+/// Progress of a refresh, for the admin page and the progress bar.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Progress {
@@ -40,7 +40,7 @@ pub enum Progress {
     },
     /// The last refresh ended, well or not.
     Done {
-        /// What the history says of it.
+        /// Its record in the history.
         record: Box<RefreshRecord>,
     },
 }

@@ -1,4 +1,4 @@
-//! What the history keeps of a refresh, within bounds.
+//! The record of a refresh, within the bounds of the history.
 
 use super::{SourceSpec, Trigger};
 use crate::fetch::shown_url;

@@ -18,7 +18,7 @@ use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::SharedDetector;
 use robot_detection_layer::registry::Source;
 
-/// Keeps the registry up to date; clones share everything.
+/// Job that keeps the registry up to date; clones share everything.
 ///
 /// A refresh goes on when its caller goes away; [`Refresher::run`] waits for
 /// it at the end.
@@ -43,7 +43,7 @@ impl Refresher {
         }
     }
 
-    /// Puts other sources in force, for a configuration that was read again.
+    /// Replaces the sources, for a configuration that was read again.
     ///
     /// Rows of sources that are gone stay until the next start.
     pub fn set_sources(&self, sources: Vec<SourceSpec>) {
@@ -56,13 +56,13 @@ impl Refresher {
         self.shared.sources.load().to_vec()
     }
 
-    /// Returns where the refreshes stand, now and from now on.
+    /// Returns a channel that holds the current progress and follows it.
     #[must_use]
     pub fn progress(&self) -> watch::Receiver<Progress> {
         self.shared.progress.subscribe()
     }
 
-    /// Brings the bundled registry into the store, then loads the detector.
+    /// Stores the bundled registry, then loads the detector.
     ///
     /// The bundled registry is stored where its rows differ, as after an
     /// upgrade, and dropped where it is not used.
@@ -76,7 +76,7 @@ impl Refresher {
         self.shared.prepare(use_bundled).await
     }
 
-    /// Has [`Refresher::run`] prepare the store before it loads rows from it.
+    /// Makes [`Refresher::run`] prepare the store before it loads rows from it.
     ///
     /// For a store that was away: what is there when it is back may be another
     /// database, which has no robots yet.
@@ -121,7 +121,7 @@ impl Refresher {
     ///
     /// # Errors
     ///
-    /// As [`Refresher::refresh`].
+    /// Fails as [`Refresher::refresh`] does.
     pub async fn refresh_from(
         &self,
         spec: &SourceSpec,
@@ -160,7 +160,7 @@ impl Refresher {
 
     /// Returns when a source is due next, in milliseconds since 1970.
     ///
-    /// What is due already is due now; `None` for a source that is not
+    /// A source that is overdue is due now; `None` for a source that is not
     /// configured.
     ///
     /// # Errors
@@ -246,7 +246,7 @@ impl Refresher {
             .ok_or(RefreshError::Stopped(source))
     }
 
-    /// Refreshes in a task of its own: a caller that goes away ends nothing.
+    /// Refreshes in a task of its own, so that a dropped caller does not cancel it.
     async fn attempt(
         &self,
         spec: SourceSpec,

@@ -1,4 +1,4 @@
-//! What the log says of a refresh.
+//! Log messages of refreshes.
 
 use tracing::{debug, info, warn};
 

@@ -22,6 +22,7 @@ impl Refresher {
     /// Refreshes what is due, now and at each ring, until the program ends.
     pub(super) async fn keep_schedule(&self) {
         self.refresh_due(Trigger::Start).await;
+        // One place: rings that come during a refresh are one ring.
         let (ring, mut rings) = mpsc::channel(1);
         let mut bell = match start_bell(ring).await {
             Ok(bell) => bell,
@@ -50,7 +51,7 @@ impl Refresher {
         self.refresh_due(Trigger::Schedule).await;
     }
 
-    /// Answers yes when in doubt: the refresh tells what is wrong.
+    /// Returns `true` if a source is due, or if that is unknown: the refresh then reports the fault.
     async fn is_any_due(&self) -> bool {
         for spec in self.sources() {
             let is_due = self.shared.is_due(&spec, Trigger::Schedule).await;

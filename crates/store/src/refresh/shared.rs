@@ -1,4 +1,4 @@
-//! What the clones of a refresher share.
+//! State that the clones of a refresher share.
 
 use std::{
     collections::HashMap,
@@ -19,7 +19,7 @@ use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::SharedDetector;
 use robot_detection_layer::registry::Source;
 
-/// What the clones of a refresher share.
+/// State that the clones of a refresher share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) store: Store,
@@ -36,9 +36,9 @@ pub(super) struct Shared {
     pub(super) reloading: tokio::sync::Mutex<()>,
     /// Version of the registry that the detector holds.
     pub(super) loaded: AtomicI64,
-    /// Whether sources that are configured no more were dropped.
+    /// Whether sources that left the configuration were dropped.
     pub(super) is_tidy: AtomicBool,
-    /// What `prepare` was asked for and could not do yet.
+    /// The argument of a `prepare` that has not succeeded yet.
     unprepared: Mutex<Option<bool>>,
     /// Faults that were logged and last.
     told: Mutex<HashMap<String, String>>,
@@ -100,7 +100,7 @@ impl Shared {
         before.as_deref() != Some(reason)
     }
 
-    /// Forgets the reason under a key; returns whether there was one.
+    /// Removes the reason under a key; returns `true` if there was one.
     pub(super) fn is_over(&self, key: &str) -> bool {
         lock(&self.told).remove(key).is_some()
     }

@@ -1,7 +1,7 @@
 //! What to refresh, and on whose behalf.
 
 use super::origin::Origin;
-use crate::fetch::{Conditions, Fetched, Fetcher, shown_url};
+use crate::fetch::{Conditions, FetchResponse, Fetcher, shown_url};
 use robot_detection_layer::registry::{Format, Source};
 
 /// Registry that is refreshed.
@@ -51,8 +51,8 @@ impl SourceSpec {
         let read = origin.read(fetcher, &conditions, &|_, _| {}).await?;
         let place = shown_url(&self.url);
         Ok(match read {
-            Fetched::Body { bytes, .. } => format!("{place}, {} bytes", bytes.len()),
-            Fetched::NotModified => format!("{place} answers"),
+            FetchResponse::Body { bytes, .. } => format!("{place}, {} bytes", bytes.len()),
+            FetchResponse::NotModified => format!("{place} answers"),
         })
     }
 }

@@ -161,7 +161,7 @@ impl Store {
     }
 }
 
-/// Who reads a backup of the database must not become the administrator.
+/// Only a hash is stored: a backup of the database must not make its reader the administrator.
 fn hashed(id: &str) -> String {
     hex::encode(Sha256::digest(id.as_bytes()))
 }

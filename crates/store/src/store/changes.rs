@@ -1,4 +1,4 @@
-//! Who holds in memory what the database has hears when it changes.
+//! Notification of changes, for instances that keep a copy of the database in memory.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use super::{
     statement::Statement,
 };
 
-/// How often `SQLite` is asked.
+/// Interval at which `SQLite` is polled.
 const POLL: Duration = Duration::from_millis(250);
 
-/// How often either is asked for the version of a heaven: one row by its key.
+/// Interval at which both engines are polled for the version of a heaven: one row by its key.
 const HEAVEN_POLL: Duration = Duration::from_millis(500);
 
-/// How often `PostgreSQL` is asked, should notices be lost on the way.
+/// Interval at which `PostgreSQL` is polled, in case a notification is lost.
 const SLOW_POLL: Duration = Duration::from_secs(30);
 
 /// Pause before a database that failed is tried again.
@@ -27,7 +27,7 @@ const RETRY: Duration = Duration::from_secs(1);
 
 static LISTEN: Statement = Statement::new("listen for changes", "");
 
-/// What changes are told of.
+/// Kind of change that instances are notified of.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Channel {
     Registry,
@@ -63,7 +63,7 @@ impl Store {
 
     /// Waits until the registry's version is not `seen`, and returns it.
     ///
-    /// `PostgreSQL` tells at once, `SQLite` is asked every 250 ms. While the
+    /// `PostgreSQL` notifies at once, `SQLite` is polled every 250 ms. While the
     /// database is away it is tried every second. The future may be dropped
     /// at any time.
     ///
@@ -141,7 +141,7 @@ impl Store {
         L: Future<Output = Result<T, StoreError>>,
     {
         // Listening begins before the first look: no change falls between.
-        let mut notices = Notices::new(&self.database, channel).await?;
+        let mut notices = ChangeListener::new(&self.database, channel).await?;
         loop {
             let now = look().await?;
             if now != *seen {
@@ -153,12 +153,12 @@ impl Store {
     }
 }
 
-enum Notices {
+enum ChangeListener {
     Poll,
     Listen(PgListener),
 }
 
-impl Notices {
+impl ChangeListener {
     async fn new(database: &Database, channel: Channel) -> Result<Self, StoreError> {
         let failed = |error| database.error(&LISTEN, &error);
         match database.link.pools().map_err(failed)? {

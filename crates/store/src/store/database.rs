@@ -12,7 +12,7 @@ use sqlx::{
 
 use super::{
     StoreError,
-    error::{Engine, Place},
+    error::{DatabaseLocation, Engine},
     link::Link,
     postgres,
     sqlite::{self, Opening},
@@ -27,7 +27,7 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(super) struct Database {
     pub(super) link: Link,
-    pub(super) place: Place,
+    pub(super) place: DatabaseLocation,
 }
 
 #[derive(Clone, Debug)]
@@ -41,19 +41,19 @@ pub(super) enum Pools {
 }
 
 /// Row type that both engines can fill.
-pub(super) trait Record:
+pub(super) trait EngineRow:
     for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
 {
 }
 
-impl<T> Record for T where
+impl<T> EngineRow for T where
     T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
 {
 }
 
 /// Transaction; dropped before [`Transaction::commit`], it changes nothing.
 pub(super) struct Transaction<'d> {
-    place: &'d Place,
+    place: &'d DatabaseLocation,
     what: &'static str,
     open: OpenTransaction,
 }
@@ -79,7 +79,7 @@ impl Database {
     }
 
     /// Reads engine and place from a URL; asks nobody.
-    pub(super) fn place(url: &str) -> Result<Place, StoreError> {
+    pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
         let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
         match scheme {
             "sqlite" => sqlite::place(url),
@@ -98,7 +98,7 @@ impl Database {
     }
 
     /// Returns all rows of a statement that only reads.
-    pub(super) async fn rows<T: Record>(
+    pub(super) async fn rows<T: EngineRow>(
         &self,
         statement: &Statement,
         values: &[Value<'_>],
@@ -121,7 +121,7 @@ impl Database {
     }
 
     /// Returns the first row of a statement that only reads.
-    pub(super) async fn first<T: Record>(
+    pub(super) async fn first<T: EngineRow>(
         &self,
         statement: &Statement,
         values: &[Value<'_>],
@@ -200,7 +200,7 @@ impl Database {
         }
     }
 
-    /// Has the engine compile a statement, and does not run it.
+    /// Compiles a statement without running it.
     pub(super) async fn prepare(&self, statement: &Statement) -> Result<(), StoreError> {
         let sql = sqlx::SqlSafeStr::into_sql_str(statement.safe());
         let result = in_time(async {
@@ -228,19 +228,19 @@ enum Mode {
 
 impl Transaction<'_> {
     /// Returns all rows of a statement.
-    pub(super) async fn rows<T: Record>(
+    pub(super) async fn rows<T: EngineRow>(
         &mut self,
         statement: &Statement,
         values: &[Value<'_>],
     ) -> Result<Vec<T>, StoreError> {
         let result = in_time(async {
             match self.open.begun().await? {
-                Begun::Sqlite(connection) => {
+                TransactionConnection::Sqlite(connection) => {
                     let arguments = arguments::<SqliteArguments>(values)?;
                     let query = sqlx::query_as_with(statement.safe(), arguments);
                     query.fetch_all(connection).await
                 }
-                Begun::Postgres(connection) => {
+                TransactionConnection::Postgres(connection) => {
                     let arguments = arguments::<PgArguments>(values)?;
                     let query = sqlx::query_as_with(statement.safe(), arguments);
                     query.fetch_all(connection).await
@@ -253,7 +253,7 @@ impl Transaction<'_> {
     }
 
     /// Returns the first row of a statement, which must have one.
-    pub(super) async fn one<T: Record>(
+    pub(super) async fn one<T: EngineRow>(
         &mut self,
         statement: &Statement,
         values: &[Value<'_>],
@@ -273,12 +273,12 @@ impl Transaction<'_> {
     ) -> Result<u64, StoreError> {
         let result = in_time(async {
             match self.open.begun().await? {
-                Begun::Sqlite(connection) => {
+                TransactionConnection::Sqlite(connection) => {
                     let arguments = arguments::<SqliteArguments>(values)?;
                     let query = sqlx::query_with(statement.safe(), arguments);
                     Ok(query.execute(connection).await?.rows_affected())
                 }
-                Begun::Postgres(connection) => {
+                TransactionConnection::Postgres(connection) => {
                     let arguments = arguments::<PgArguments>(values)?;
                     let query = sqlx::query_with(statement.safe(), arguments);
                     Ok(query.execute(connection).await?.rows_affected())
@@ -294,7 +294,7 @@ impl Transaction<'_> {
     ///
     /// `SQLite` is handed all at once: to wake its thread, and to be woken by it, costs more
     /// than most statements do.
-    pub(super) async fn rows_of_all<T: Record>(
+    pub(super) async fn rows_of_all<T: EngineRow>(
         &mut self,
         all: &[Step<'_>],
     ) -> Result<Vec<T>, StoreError> {
@@ -305,8 +305,8 @@ impl Transaction<'_> {
         result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
     }
 
-    /// Carries out the last statements, as [`Self::rows_of_all`], and makes the changes last.
-    pub(super) async fn commit_with<T: Record>(
+    /// Carries out the last statements, as [`Self::rows_of_all`], and commits.
+    pub(super) async fn commit_with<T: EngineRow>(
         mut self,
         all: &[Step<'_>],
     ) -> Result<Vec<T>, StoreError> {
@@ -319,7 +319,7 @@ impl Transaction<'_> {
         result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
     }
 
-    async fn rows_of_each<T: Record>(&mut self, all: &[Step<'_>]) -> Result<Vec<T>, StoreError> {
+    async fn rows_of_each<T: EngineRow>(&mut self, all: &[Step<'_>]) -> Result<Vec<T>, StoreError> {
         let mut rows = Vec::new();
         for (statement, values) in all {
             rows.extend(self.rows::<T>(statement, values).await?);
@@ -327,12 +327,12 @@ impl Transaction<'_> {
         Ok(rows)
     }
 
-    /// Tells which engine carries it out.
+    /// Returns the engine.
     pub(super) fn engine(&self) -> Engine {
         self.place.engine
     }
 
-    /// Makes the changes last.
+    /// Commits the changes.
     pub(super) async fn commit(self) -> Result<(), StoreError> {
         let result = in_time(async {
             match self.open {
@@ -351,17 +351,17 @@ impl Transaction<'_> {
 }
 
 /// Connection of a transaction that has begun.
-enum Begun<'t> {
+enum TransactionConnection<'t> {
     Sqlite(&'t mut SqliteConnection),
     Postgres(&'t mut PgConnection),
 }
 
 impl OpenTransaction {
-    async fn begun(&mut self) -> Result<Begun<'_>, sqlx::Error> {
+    async fn begun(&mut self) -> Result<TransactionConnection<'_>, sqlx::Error> {
         Ok(match self {
-            Self::Sqlite(open) => Begun::Sqlite(open.connection().await?),
-            Self::SqliteReading(open) => Begun::Sqlite(open),
-            Self::Postgres(open) => Begun::Postgres(open),
+            Self::Sqlite(open) => TransactionConnection::Sqlite(open.connection().await?),
+            Self::SqliteReading(open) => TransactionConnection::Sqlite(open),
+            Self::Postgres(open) => TransactionConnection::Postgres(open),
         })
     }
 }

@@ -11,7 +11,7 @@ use std::{
 use sqlx::migrate::MigrateError;
 use tokio::sync::Notify;
 
-use super::{Absence, link::KnownAway, postgres, sqlite};
+use super::{Absence, link::AwayError, postgres, sqlite};
 
 /// Error of the database.
 ///
@@ -53,15 +53,15 @@ pub enum StoreErrorKind {
 
 /// Database as errors name it: which engine, and where, without a password.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct DatabaseLocation {
     pub(super) engine: Engine,
     pub(super) url: String,
-    pub(super) trouble: Arc<Trouble>,
+    pub(super) trouble: Arc<FailureSignal>,
 }
 
 /// What statements that fail tell who watches the database.
 #[derive(Debug, Default)]
-pub(super) struct Trouble {
+pub(super) struct FailureSignal {
     /// Rung when a statement failed for the database's sake, not for its own.
     pub(super) bell: Notify,
     /// Whether the engine said that what it reads is damaged.
@@ -97,7 +97,7 @@ impl StoreError {
     }
 
     /// Error of the statement that should `what`.
-    pub(super) fn of_statement(what: &str, place: &Place, error: &sqlx::Error) -> Self {
+    pub(super) fn of_statement(what: &str, place: &DatabaseLocation, error: &sqlx::Error) -> Self {
         let kind = kind_of(place.engine, error);
         if let Some(absence) = known_absence(error) {
             let text = format!("cannot {what}: {}", absence.reason);
@@ -119,7 +119,7 @@ impl StoreError {
     }
 
     /// Error of opening the database.
-    pub(super) fn of_open(place: &Place, error: &sqlx::Error, advice: &str) -> Self {
+    pub(super) fn of_open(place: &DatabaseLocation, error: &sqlx::Error, advice: &str) -> Self {
         let kind = match kind_of(place.engine, error) {
             StoreErrorKind::Corrupt | StoreErrorKind::Other => StoreErrorKind::CannotOpen,
             kind => kind,
@@ -136,7 +136,7 @@ impl StoreError {
     }
 
     /// Error of bringing the tables up to date.
-    pub(super) fn of_migration(place: &Place, error: &MigrateError) -> Self {
+    pub(super) fn of_migration(place: &DatabaseLocation, error: &MigrateError) -> Self {
         let why = match error {
             MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _) => {
                 return Self::of_migration_statement(place, cause);
@@ -157,7 +157,7 @@ impl StoreError {
         )
     }
 
-    fn of_migration_statement(place: &Place, error: &sqlx::Error) -> Self {
+    fn of_migration_statement(place: &DatabaseLocation, error: &sqlx::Error) -> Self {
         let mut found = Self::of_statement("create or change the tables", place, error);
         if matches!(found.kind, StoreErrorKind::Conflict | StoreErrorKind::Other) {
             found.kind = StoreErrorKind::Migration;
@@ -177,7 +177,7 @@ impl StoreError {
     }
 }
 
-impl Place {
+impl DatabaseLocation {
     pub(super) fn new(engine: Engine, url: String) -> Self {
         Self {
             engine,
@@ -208,7 +208,7 @@ impl Engine {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DatabaseLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.url)
     }
@@ -216,7 +216,7 @@ impl fmt::Display for Place {
 
 impl StoreError {
     /// Error of an `SQLite` file that is damaged; it is not written to.
-    pub(super) fn of_damage(place: &Place, why: &str) -> Self {
+    pub(super) fn of_damage(place: &DatabaseLocation, why: &str) -> Self {
         Self::new(
             StoreErrorKind::Corrupt,
             format!(
@@ -254,7 +254,7 @@ fn known_absence(error: &sqlx::Error) -> Option<&Arc<Absence>> {
     let sqlx::Error::Io(cause) = error else {
         return None;
     };
-    let away: &KnownAway = cause.get_ref()?.downcast_ref()?;
+    let away: &AwayError = cause.get_ref()?.downcast_ref()?;
     Some(&away.0)
 }
 

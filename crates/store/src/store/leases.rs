@@ -2,7 +2,7 @@
 //!
 //! A row says who has a lease and until when, by the database's time. What changes for
 //! the holder alone looks at that row in its own transaction. Beside it the holder keeps
-//! an [`Anchor`] that ends with its process, so that nobody waits for one that was killed.
+//! a [`ProcessLock`] that ends with its process, so that nobody waits for one that was killed.
 
 use std::{
     fmt, fs,
@@ -14,8 +14,8 @@ use tracing::debug;
 
 use super::{
     Changes, SourceState, Store, StoreError, StoreErrorKind,
-    anchor::{self, Anchor},
     database::Transaction,
+    process_lock::{self, ProcessLock},
     sql,
 };
 use robot_detection_layer::registry::{Robot, Source};
@@ -26,7 +26,7 @@ const LONGEST_LIFE_MS: i64 = 100 * 366 * 24 * 60 * 60 * 1_000;
 /// Attempts to take a lease that others give back, or lose, at the same time.
 const ATTEMPTS: usize = 5;
 
-/// Right to do something alone, until it is released or its time is over.
+/// Exclusive right to some work, until it is released or expires.
 ///
 /// It ends with its process too, and when it is dropped: on a file, by a lock beside the
 /// database, on `PostgreSQL` with a session of its own. Of a database in memory only a
@@ -37,7 +37,7 @@ pub struct Lease {
     name: String,
     holder: String,
     life_ms: i64,
-    anchor: Mutex<Anchor>,
+    process_lock: Mutex<ProcessLock>,
 }
 
 /// Error of a lease that could not be taken.
@@ -52,7 +52,7 @@ pub enum LeaseError {
     Store(#[from] StoreError),
 }
 
-/// Process that has a lease, and how long it can keep it without a sign.
+/// Process that holds a lease, and how long it keeps it unless renewed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LeaseHolder {
     holder: String,
@@ -60,7 +60,7 @@ pub struct LeaseHolder {
 }
 
 impl Store {
-    /// Takes a lease that is free, whose time is over, or whose holder's process has ended.
+    /// Acquires a lease that is free, has expired, or whose holder's process has ended.
     ///
     /// It is the caller's for `life`, by the database's clock. Of any number of instances
     /// that try at once one gets it; two tasks of one process exclude each other too.
@@ -69,7 +69,7 @@ impl Store {
     ///
     /// `Held` while somebody else has it; else as the database fails.
     pub async fn acquire_lease(&self, name: &str, life: Duration) -> Result<Lease, LeaseError> {
-        let key = anchor::new_key();
+        let key = process_lock::new_key();
         let lease = Lease {
             store: self.clone(),
             name: name.to_owned(),
@@ -78,7 +78,7 @@ impl Store {
                 .unwrap_or(i64::MAX)
                 .min(LONGEST_LIFE_MS),
             // Before the row, which nobody may see without it.
-            anchor: Mutex::new(Anchor::cast(&self.database, key).await?),
+            process_lock: Mutex::new(ProcessLock::acquire(&self.database, key).await?),
         };
         for _ in 0..ATTEMPTS {
             // Also where its time is over: what it has left is cleared away.
@@ -128,7 +128,7 @@ impl Store {
     /// Returns `true` if the process that had a lease is known to have ended.
     async fn has_ended(&self, other: &LeaseHolder) -> Result<bool, StoreError> {
         match other.parts() {
-            Some((key, ..)) => anchor::is_gone(&self.database, key).await,
+            Some((key, ..)) => process_lock::is_gone(&self.database, key).await,
             // Of holders that were named otherwise nothing is known.
             None => Ok(false),
         }
@@ -136,14 +136,14 @@ impl Store {
 }
 
 impl Lease {
-    /// Makes the lease live on; `false` when it had ended and somebody else took it.
+    /// Extends the lease; returns `false` if it had ended and somebody else took it.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
     pub async fn renew(&self) -> Result<bool, StoreError> {
         let database = &self.store.database;
-        self.anchor.lock().await.mend(database).await?;
+        self.process_lock.lock().await.reconnect(database).await?;
         let renew = sql::renew_lease(database.place.engine);
         let values = [
             self.name.as_str().into(),
@@ -183,18 +183,19 @@ impl Lease {
         self.store.touch_source_as(Some(self), source, state).await
     }
 
-    /// Gives the lease back; should that fail, it ends with its process or its time.
+    /// Releases the lease; if that fails, it ends with its process or its time.
     pub async fn release(self) {
         if let Err(error) = self.store.free_lease(&self.name, &self.holder).await {
             debug!(lease = %self.name, "the lease {} was not released: {error}", self.name);
         }
-        self.anchor.into_inner().raise().await;
+        self.process_lock.into_inner().release().await;
     }
 
-    /// Has a transaction go on only if the lease is still held; nobody takes it until it ends.
+    /// Fails a transaction unless the lease is still held; nobody takes it until it ends.
     ///
     /// A process that was frozen after it looked would not know better.
     pub(super) async fn guard(&self, transaction: &mut Transaction<'_>) -> Result<(), StoreError> {
+        // An update rather than a select: it locks the row until the transaction ends.
         let renew = sql::renew_lease(self.store.database.place.engine);
         let values = [
             self.name.as_str().into(),

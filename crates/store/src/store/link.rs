@@ -1,7 +1,7 @@
-//! Whether the database is there, and the connections to it.
+//! Connections to the database, and whether it is reachable.
 //!
 //! While it is known to be away, statements fail at once: only
-//! [`Link::look`] asks it. Nothing of this happens to a database that nobody looks at.
+//! [`Link::check`] asks it. Nothing of this happens to a database that nobody looks at.
 
 use std::{
     fmt, io,
@@ -23,7 +23,7 @@ use tokio::{
 use super::{
     Absence, PresenceChange, StoreError, StoreErrorKind,
     database::Pools,
-    error::{Engine, Place},
+    error::{DatabaseLocation, Engine},
     postgres, sql,
     sqlite::{self, Opening},
     sqlite_file::{self, FileId, OpenedFile},
@@ -53,7 +53,7 @@ pub(super) struct Link {
 /// Cause of a statement that failed at once.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.reason)]
-pub(super) struct KnownAway(pub(super) Arc<Absence>);
+pub(super) struct AwayError(pub(super) Arc<Absence>);
 
 impl Link {
     pub(super) fn new(url: &str, pools: Pools) -> Self {
@@ -77,7 +77,7 @@ impl Link {
     /// Returns the connections, or the reason why there are none.
     pub(super) fn pools(&self) -> Result<Pools, sqlx::Error> {
         if let Some(absence) = self.absence() {
-            return Err(sqlx::Error::Io(io::Error::other(KnownAway(absence))));
+            return Err(sqlx::Error::Io(io::Error::other(AwayError(absence))));
         }
         let pools = self.pools.load();
         let pools = pools.as_deref().cloned();
@@ -92,8 +92,12 @@ impl Link {
         self.absence.subscribe()
     }
 
-    /// Looks whether the database is there; returns what changed.
-    pub(super) async fn look(&self, place: &Place, now_ms: i64) -> Option<PresenceChange> {
+    /// Checks whether the database is reachable; returns what changed.
+    pub(super) async fn check(
+        &self,
+        place: &DatabaseLocation,
+        now_ms: i64,
+    ) -> Option<PresenceChange> {
         let mut asking = self.asking.lock().await;
         if self.is_closed() {
             return None;
@@ -102,7 +106,7 @@ impl Link {
         let seen = match (place.engine, &before) {
             (Engine::Postgres, None) => self.ask(&mut asking, place).await,
             (Engine::Postgres, Some(_)) => self.return_to_server(place).await,
-            (Engine::Sqlite, None) => self.look_at_file(place, now_ms).await,
+            (Engine::Sqlite, None) => self.check_file(place, now_ms).await,
             (Engine::Sqlite, Some(_)) => self.return_to_file(place).await?,
         };
         if self.is_closed() {
@@ -111,6 +115,7 @@ impl Link {
         match (before, seen) {
             (None, Ok(())) => None,
             (None, Err(error)) if self.is_busy(&error) => None,
+            // The same reason again is no change: it was reported once.
             (Some(before), Err(error)) if before.reason == error.to_string() => None,
             (before, Err(error)) => {
                 let since_ms = before.map_or(now_ms, |before| before.since_ms);
@@ -127,6 +132,7 @@ impl Link {
 
     /// Closes all connections, after those who use one have finished.
     pub(super) async fn close(&self) {
+        // Set first, so that a check that is under way does not open the database again.
         self.is_closed.store(true, Ordering::Relaxed);
         if let Some(pools) = self.pools.load_full() {
             pools.close().await;
@@ -162,7 +168,11 @@ impl Link {
     }
 
     /// Asks on a connection of its own: those of the pool may all be at work.
-    async fn ask(&self, kept: &mut Option<PgConnection>, place: &Place) -> Result<(), StoreError> {
+    async fn ask(
+        &self,
+        kept: &mut Option<PgConnection>,
+        place: &DatabaseLocation,
+    ) -> Result<(), StoreError> {
         if let Some(mut connection) = kept.take()
             && let Ok(Ok(_)) = timeout(ANSWER_TIMEOUT, version(&mut connection)).await
         {
@@ -178,8 +188,8 @@ impl Link {
         Ok(())
     }
 
-    /// Takes the server over: a backup of an older program may have been put back.
-    async fn return_to_server(&self, place: &Place) -> Result<(), StoreError> {
+    /// Uses the server again: a backup of an older program may have been restored.
+    async fn return_to_server(&self, place: &DatabaseLocation) -> Result<(), StoreError> {
         if self.pools.load().is_some() {
             postgres::migrate(&self.url, place).await?;
         } else {
@@ -188,7 +198,7 @@ impl Link {
         Ok(())
     }
 
-    async fn look_at_file(&self, place: &Place, now_ms: i64) -> Result<(), StoreError> {
+    async fn check_file(&self, place: &DatabaseLocation, now_ms: i64) -> Result<(), StoreError> {
         let (Some(path), Some(Pools::Sqlite { read, .. })) =
             (self.path(), self.pools.load().as_deref().cloned())
         else {
@@ -197,6 +207,7 @@ impl Link {
         let opened = *self.opened();
         let mut found = FileId::of(&path);
         if found.is_none() {
+            // A file that is exchanged for another is missing for a moment.
             tokio::time::sleep(EXCHANGE).await;
             found = FileId::of(&path);
         }
@@ -228,10 +239,12 @@ impl Link {
     }
 
     /// Opens a file that is there again; nothing where there is none.
-    async fn return_to_file(&self, place: &Place) -> Option<Result<(), StoreError>> {
+    async fn return_to_file(&self, place: &DatabaseLocation) -> Option<Result<(), StoreError>> {
         let path = self.path().filter(|path| path.exists())?;
         self.let_go().await;
         let opened = *self.opened();
+        // After the pools are closed: SQLite writes to the log until its last connection is
+        // gone.
         sqlite_file::set_stale_log_aside(&path, opened);
         let opened = sqlite::open(&self.url, place, Opening::Return).await;
         Some(opened.map(|pools| {
@@ -240,7 +253,7 @@ impl Link {
         }))
     }
 
-    /// Lets the connections go; who uses one may end.
+    /// Drops the pools; connections in use may finish.
     async fn let_go(&self) {
         if let Some(pools) = self.pools.swap(None) {
             drop(timeout(CLOSE_TIMEOUT, pools.close()).await);
@@ -263,6 +276,6 @@ async fn version(connection: &mut PgConnection) -> Result<i64, sqlx::Error> {
         .await
 }
 
-fn of_look(place: &Place, error: &sqlx::Error) -> StoreError {
+fn of_look(place: &DatabaseLocation, error: &sqlx::Error) -> StoreError {
     StoreError::of_statement(sql::REGISTRY_VERSION.what, place, error)
 }

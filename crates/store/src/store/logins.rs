@@ -8,12 +8,12 @@ use super::{Store, StoreError, sql};
 /// soonest to be forgotten.
 const MAX_CLIENTS: i64 = 10_000;
 
-/// How many milliseconds it takes until failed logins are forgotten.
+/// Milliseconds until failed logins are forgotten.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LoginFailures {
-    /// Those of a client.
+    /// Until those of the client are.
     pub client_ms: i64,
-    /// Those of everybody.
+    /// Until those of all clients together are.
     pub all_ms: i64,
 }
 

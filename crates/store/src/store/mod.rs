@@ -21,7 +21,6 @@
 
 mod address_ranges;
 mod admin;
-mod anchor;
 mod changes;
 mod database;
 mod descriptions;
@@ -31,9 +30,9 @@ mod leases;
 mod link;
 mod logins;
 mod orders;
-mod own_robot_key;
 mod postgres;
 mod presence;
+mod process_lock;
 mod publications;
 mod refreshes;
 mod repair;
@@ -51,21 +50,21 @@ mod store;
 
 pub use address_ranges::StoredRanges;
 pub use descriptions::{
-    DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, Saved,
+    DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, SaveOutcome,
     StoredDescription,
 };
 pub use error::{StoreError, StoreErrorKind};
 pub use frontier::{
-    ClaimedUrl, DescribedTwice, DescriptionChange, FoundUrl, KnownUrl, OpenUrls, PageRecord,
-    Recorded, RobotsTxtCopy, RunCounts, RunKey, RunState, RunWanted, StoredRun,
+    ClaimedUrl, DescriptionChange, DuplicateDescription, FoundUrl, KnownUrl, OpenUrls, PageRecord,
+    RecordSummary, RobotsTxtCopy, RunCommand, RunCounts, RunKey, RunState, StoredRun,
 };
 pub use leases::{Lease, LeaseError, LeaseHolder};
 pub use logins::LoginFailures;
-pub use orders::{SiteRobotNews, StoredOrder};
+pub use orders::{SiteRobotVersions, StoredOrder};
 pub use presence::{Absence, PresenceChange};
 pub use publications::{
-    DescriptionStates, Loss, LostDescription, Publication, Staged, StagedChange, UnmetDescription,
-    WITHDRAWN,
+    DescriptionStates, Loss, LostDescription, Publication, StagedChange, StagedSelection,
+    UnreachedDescription, WITHDRAWN,
 };
 pub use refreshes::{RefreshOutcome, RefreshRecord};
 pub use repair::{Repair, RepairedTable};

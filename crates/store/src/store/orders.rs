@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use super::{Store, StoreError, changes::Channel, error::Engine, sql, statement::Step};
 
-/// How long an order waits for somebody to take it.
+/// Longest that an order waits for a server.
 ///
-/// Who gave it has long done the work itself; this is for one that was killed.
+/// The command does the work itself long before; this clears orders of one that was killed.
 const WAITS: Duration = Duration::from_mins(1);
 
-/// How long what came of an order is kept for who gave it.
+/// Time for which the outcome of an order is kept for the command that placed it.
 const KEPT: Duration = Duration::from_hours(24);
 
-/// How long a server is taken to run without a sign of life.
+/// Longest that a server counts as running without a heartbeat.
 const SERVER_SEEN: Duration = Duration::from_mins(1);
 
 /// Order to a running server.
@@ -31,16 +31,16 @@ pub struct StoredOrder {
     pub holder: Option<String>,
     /// When they were last at work on it.
     pub seen_ms: Option<i64>,
-    /// How it goes.
+    /// Progress.
     pub progress: Option<String>,
-    /// What came of it, once it is done.
+    /// Outcome, once it is done.
     pub outcome: Option<String>,
 }
 
-/// What there is to look at for who runs site robots and serves robot heaven.
+/// Versions of what servers that run site robots and serve robot heaven watch.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct SiteRobotNews {
+pub struct SiteRobotVersions {
     /// Grows with each order.
     pub orders: i64,
     /// Grows when robot heaven may have changed.
@@ -65,7 +65,7 @@ impl Store {
         self.tell([order, (&sql::BUMP_ORDERS, Vec::new())]).await
     }
 
-    /// Takes the order that has waited longest, if there is one.
+    /// Takes over the order that has waited longest, if there is one.
     ///
     /// Of several servers one gets it.
     ///
@@ -100,7 +100,7 @@ impl Store {
         Ok(row.map(StoredOrder::from))
     }
 
-    /// Takes an order back that nobody has taken; returns whether it did.
+    /// Withdraws an order that no server has taken; returns `true` if it did.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Store {
         Ok(withdrawn.await? > 0)
     }
 
-    /// Has whoever has taken an order break it off.
+    /// Asks the server that has taken an order to break it off.
     ///
     /// # Errors
     ///
@@ -122,12 +122,12 @@ impl Store {
         stopped.await.map(|_| ())
     }
 
-    /// Tells how an order goes; returns whether it is to go on.
+    /// Updates the progress of an order; returns `true` if it is to go on.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn show_order(
+    pub async fn update_order(
         &self,
         order_id: &str,
         progress: &str,
@@ -139,12 +139,12 @@ impl Store {
         Ok(order.is_none_or(|order| !order.is_stopped))
     }
 
-    /// Tells what came of an order.
+    /// Records the outcome of an order.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn end_order(
+    pub async fn finish_order(
         &self,
         order_id: &str,
         outcome: &str,
@@ -166,12 +166,12 @@ impl Store {
         removed.await.map(|_| ())
     }
 
-    /// Shows that a server runs which takes orders, and forgets what is over for long.
+    /// Records that a server runs that takes orders, and removes old orders and servers.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn show_server(&self, holder: &str, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn server_heartbeat(&self, holder: &str, now_ms: i64) -> Result<(), StoreError> {
         let values = [holder.into(), now_ms.into()];
         self.database.execute(&sql::SHOW_SERVER, &values).await?;
         let old_ms = now_ms.saturating_sub(milliseconds(KEPT));
@@ -181,7 +181,7 @@ impl Store {
         Ok(())
     }
 
-    /// Shows that a server takes no more orders.
+    /// Records that a server takes no more orders.
     ///
     /// # Errors
     ///
@@ -206,7 +206,7 @@ impl Store {
         Ok(rows.into_iter().map(|(holder,)| holder).collect())
     }
 
-    /// Tells all servers that robot heaven may have changed.
+    /// Announces to all servers that robot heaven may have changed.
     ///
     /// # Errors
     ///
@@ -215,12 +215,12 @@ impl Store {
         self.tell([(&sql::BUMP_HEAVENS, Vec::new())]).await
     }
 
-    /// Returns the news as they are.
+    /// Returns the current versions.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn site_robot_news(&self) -> Result<SiteRobotNews, StoreError> {
+    pub async fn site_robot_versions(&self) -> Result<SiteRobotVersions, StoreError> {
         let row = self
             .database
             .first::<(i64, i64)>(&sql::SITE_ROBOT_NEWS, &[]);
@@ -228,25 +228,25 @@ impl Store {
             let missing = sqlx::Error::Decode("no row".into());
             self.database.error(&sql::SITE_ROBOT_NEWS, &missing)
         })?;
-        Ok(SiteRobotNews { orders, heavens })
+        Ok(SiteRobotVersions { orders, heavens })
     }
 
-    /// Waits until the news are not what was `seen`, and returns them.
+    /// Waits until the versions are not `seen`, and returns them.
     ///
-    /// It hears of them as [`Store::registry_changed`] does.
+    /// It is notified as [`Store::registry_changed`] is.
     ///
     /// # Errors
     ///
     /// Fails when the store was closed, or for a cause that does not pass.
-    pub async fn site_robot_news_after(
+    pub async fn site_robot_changed(
         &self,
-        seen: SiteRobotNews,
-    ) -> Result<SiteRobotNews, StoreError> {
-        let look = || self.site_robot_news();
+        seen: SiteRobotVersions,
+    ) -> Result<SiteRobotVersions, StoreError> {
+        let look = || self.site_robot_versions();
         self.changed(Channel::SiteRobot, &seen, look).await
     }
 
-    /// Carries out statements that change the news, and tells the other instances.
+    /// Carries out statements that change the versions, and notifies the other instances.
     async fn tell<const N: usize>(&self, steps: [Step<'_>; N]) -> Result<(), StoreError> {
         let mut transaction = self.database.begin(sql::SITE_ROBOT_NEWS.what).await?;
         for (statement, values) in &steps {

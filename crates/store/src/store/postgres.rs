@@ -10,7 +10,7 @@ use sqlx::{
 use super::{
     StoreError, StoreErrorKind,
     database::Pools,
-    error::{Engine, Place},
+    error::{DatabaseLocation, Engine},
 };
 
 /// How long a statement waits for a connection, new or free.
@@ -28,19 +28,24 @@ const TIMEOUTS: [(&str, &str); 3] = [
 
 /// Time-outs of the session that changes tables, perhaps after other instances.
 const MIGRATION_TIMEOUTS: [(&str, &str); 3] = [
+    // An index over a large table may take any time; cut off, it would be begun again at each
+    // start.
     ("statement_timeout", "0"),
     ("lock_timeout", "60000"),
     ("idle_in_transaction_session_timeout", "60000"),
 ];
 
 /// Reads the place from a URL.
-pub(super) fn place(url: &str) -> Result<Place, StoreError> {
+pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
     let options = options(url)?;
-    Ok(Place::new(Engine::Postgres, url_without_password(&options)))
+    Ok(DatabaseLocation::new(
+        Engine::Postgres,
+        url_without_password(&options),
+    ))
 }
 
 /// Opens the database and brings its tables up to date.
-pub(super) async fn open(url: &str, place: &Place) -> Result<Pools, StoreError> {
+pub(super) async fn open(url: &str, place: &DatabaseLocation) -> Result<Pools, StoreError> {
     migrate(url, place).await?;
     let pool = PgPoolOptions::new()
         .max_connections(CONNECTIONS)
@@ -52,13 +57,16 @@ pub(super) async fn open(url: &str, place: &Place) -> Result<Pools, StoreError> 
 }
 
 /// Opens a connection beside the pool's.
-pub(super) async fn connect(url: &str, place: &Place) -> Result<PgConnection, StoreError> {
+pub(super) async fn connect(
+    url: &str,
+    place: &DatabaseLocation,
+) -> Result<PgConnection, StoreError> {
     let options = options(url)?.options(TIMEOUTS);
     connect_with(place, options).await
 }
 
 /// Brings the tables up to date.
-pub(super) async fn migrate(url: &str, place: &Place) -> Result<(), StoreError> {
+pub(super) async fn migrate(url: &str, place: &DatabaseLocation) -> Result<(), StoreError> {
     let options = options(url)?.options(MIGRATION_TIMEOUTS);
     let mut connection = connect_with(place, options).await?;
     let mut migrator = sqlx::migrate!("migrations/postgres");
@@ -114,7 +122,7 @@ fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
 }
 
 async fn connect_with(
-    place: &Place,
+    place: &DatabaseLocation,
     options: PgConnectOptions,
 ) -> Result<PgConnection, StoreError> {
     match tokio::time::timeout(CONNECT_TIMEOUT, options.connect()).await {
@@ -124,7 +132,7 @@ async fn connect_with(
     }
 }
 
-fn cannot_connect(place: &Place, error: &sqlx::Error) -> StoreError {
+fn cannot_connect(place: &DatabaseLocation, error: &sqlx::Error) -> StoreError {
     let code = match error {
         sqlx::Error::Database(cause) => cause.code().unwrap_or_default(),
         _ => "".into(),

@@ -1,4 +1,4 @@
-//! Whether the database is there, as those see it who use it.
+//! Presence of the database, as callers of the store see it.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub struct Absence {
     pub kind: StoreErrorKind,
 }
 
-/// Change that a look at the database has shown.
+/// Change that a check of the database has found.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum PresenceChange {
     /// The database is away, or is away for another reason.
@@ -52,7 +52,7 @@ impl Store {
     ///
     /// Of an `SQLite` file damage is looked for first: a damaged one, and one that a
     /// newer program wrote, is left as it is. Somebody must call
-    /// [`look`](Self::look) again and again: it opens the database once it can.
+    /// [`check_presence`](Self::check_presence) again and again: it opens the database once it can.
     ///
     /// # Errors
     ///
@@ -79,23 +79,23 @@ impl Store {
         self.database.link.absence()
     }
 
-    /// Returns the same, now and from now on.
+    /// Returns a channel that holds the current absence and follows it.
     #[must_use]
     pub fn watch_absence(&self) -> watch::Receiver<Option<Arc<Absence>>> {
         self.database.link.watch_absence()
     }
 
-    /// Looks whether the database is there, and takes it over again where it was away.
+    /// Checks whether the database is reachable, and uses it again where it was away.
     ///
     /// Tables are brought up to date then, and rows may be others than before. An
     /// `SQLite` file that was removed or exchanged is noticed: what one that is gone
     /// held is saved beside, and another one at its path is opened by the next look.
-    pub async fn look(&self, now_ms: i64) -> Option<PresenceChange> {
-        self.database.link.look(&self.database.place, now_ms).await
+    pub async fn check_presence(&self, now_ms: i64) -> Option<PresenceChange> {
+        self.database.link.check(&self.database.place, now_ms).await
     }
 
-    /// Waits until a call fails in a way that makes a look worth while.
-    pub async fn troubled(&self) {
+    /// Waits until a call fails in a way that calls for a check.
+    pub async fn wait_for_failure(&self) {
         self.database.place.trouble.bell.notified().await;
     }
 }

@@ -1,19 +1,21 @@
 //! The history of refreshes.
 
-use super::{Store, StoreError, StoreErrorKind, error::Place, robots::from_sql, row::to_json, sql};
+use super::{
+    Store, StoreError, StoreErrorKind, error::DatabaseLocation, robots::from_sql, row::to_json, sql,
+};
 use robot_detection_layer::registry::Source;
 
 /// Refreshes of one source that the history keeps.
 const KEPT: i64 = 200;
 
-/// How a refresh ended.
+/// Outcome of a refresh.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RefreshOutcome {
     /// The source was read and its robots replaced.
     Replaced,
     /// The source has the same content as before.
     NotModified,
-    /// What was read looks damaged and waits for a person's word; the old robots stay.
+    /// The document looks damaged and is held back until a person accepts it; the old robots stay.
     Held,
     /// The source could not be read, or was refused; the old robots stay.
     Failed,
@@ -28,13 +30,13 @@ pub struct RefreshRecord {
     pub source: Source,
     /// URL that it was read from.
     pub url: String,
-    /// What began it: `schedule`, `start`, `command` or `admin`.
+    /// Trigger: `schedule`, `start`, `command` or `admin`.
     pub trigger: String,
     /// When it began.
     pub started_ms: i64,
     /// When it ended.
     pub finished_ms: i64,
-    /// How it ended.
+    /// Outcome.
     pub outcome: RefreshOutcome,
     /// Why it failed, or is held back; empty otherwise.
     pub error: String,
@@ -132,7 +134,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// As [`Store::refreshes`].
+    /// Fails as [`Store::refreshes`] does.
     pub async fn last_refresh(&self, source: &Source) -> Result<Option<RefreshRecord>, StoreError> {
         let values = [source.as_str().into()];
         let row = self
@@ -164,7 +166,7 @@ impl RefreshOutcome {
 }
 
 impl RefreshRow {
-    fn into_record(self, place: &Place) -> Result<RefreshRecord, StoreError> {
+    fn into_record(self, place: &DatabaseLocation) -> Result<RefreshRecord, StoreError> {
         let corrupt = |what: &str| {
             let id = self.refresh_id;
             StoreError::new(

@@ -17,7 +17,7 @@ use sqlx::{
 use super::{
     Store, StoreError, StoreErrorKind,
     database::Database,
-    error::{Engine, Place},
+    error::{DatabaseLocation, Engine},
     sqlite,
     sqlite_file::{self, Fault, beside, create_private, label},
 };
@@ -31,13 +31,13 @@ const HEADER_BYTES: usize = 100;
 const VERSIONS: std::ops::Range<usize> = 18..20;
 const PAGE_COUNT: std::ops::Range<usize> = 28..32;
 
-/// What a repair has saved, and what it has not.
+/// Result of a repair.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Repair {
-    /// What was wrong.
+    /// Damage that was found.
     pub damage: String,
-    /// Where the damaged file is kept.
+    /// Path under which the damaged file is kept.
     pub kept: PathBuf,
     /// The tables, by name.
     pub tables: Vec<RepairedTable>,
@@ -56,7 +56,7 @@ pub struct RepairedTable {
 }
 
 impl Store {
-    /// Says what is wrong with an `SQLite` file, if anything; changes nothing in it.
+    /// Returns the damage of an `SQLite` file, if any; changes nothing in it.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl Store {
         }))
     }
 
-    /// Makes a new `SQLite` file, and keeps the one that is there beside it.
+    /// Creates a new `SQLite` file, and keeps the old one beside it.
     ///
     /// Returns where that is kept, with the date in its name. A server that has the
     /// old file open, or waits for one, takes the new one over.
@@ -115,7 +115,7 @@ impl Store {
     ///
     /// Fails for a database on a server or in memory, and when the new file cannot
     /// be written; the old one is at its place then as before.
-    pub async fn begin_anew(url: &str, now_ms: i64) -> Result<Option<PathBuf>, StoreError> {
+    pub async fn recreate(url: &str, now_ms: i64) -> Result<Option<PathBuf>, StoreError> {
         let (place, path) = file_of(url)?;
         let _starting = sqlite::lock_start(&place, &path).await?;
         let label = label(now_ms);
@@ -134,7 +134,7 @@ impl Store {
     }
 }
 
-fn file_of(url: &str) -> Result<(Place, PathBuf), StoreError> {
+fn file_of(url: &str) -> Result<(DatabaseLocation, PathBuf), StoreError> {
     let place = Database::place(url)?;
     match (place.engine, sqlite_file::path(url)) {
         (Engine::Sqlite, Some(path)) => Ok((place, path)),
@@ -152,7 +152,7 @@ fn file_of(url: &str) -> Result<(Place, PathBuf), StoreError> {
     }
 }
 
-async fn damage_at(place: &Place, path: &Path) -> Result<Option<String>, StoreError> {
+async fn damage_at(place: &DatabaseLocation, path: &Path) -> Result<Option<String>, StoreError> {
     if !path.is_file() {
         return Err(StoreError::new(
             StoreErrorKind::CannotOpen,
@@ -173,7 +173,7 @@ async fn damage_at(place: &Place, path: &Path) -> Result<Option<String>, StoreEr
 }
 
 async fn save_in(
-    place: &Place,
+    place: &DatabaseLocation,
     path: &Path,
     copy: &Path,
     new: &Path,
@@ -189,8 +189,8 @@ async fn save_in(
     Ok(tables)
 }
 
-/// Makes a file with our tables, in which nothing is yet; it has no write-ahead log.
-async fn create(place: &Place, path: &Path) -> Result<SqliteConnection, StoreError> {
+/// Creates a file with our tables, which are empty; it has no write-ahead log.
+async fn create(place: &DatabaseLocation, path: &Path) -> Result<SqliteConnection, StoreError> {
     create_private(path);
     let options = SqliteConnectOptions::new()
         .filename(path)
@@ -358,7 +358,7 @@ impl Salvage<'_> {
     }
 }
 
-/// Puts the new file at the path, and keeps what is there under another name.
+/// Moves the new file to the path, and keeps the old one under another name.
 fn exchange(path: &Path, new: &Path, kept: Option<&Path>) -> io::Result<()> {
     if let Some(kept) = kept {
         take_after(path, new);
@@ -370,7 +370,7 @@ fn exchange(path: &Path, new: &Path, kept: Option<&Path>) -> io::Result<()> {
     fs::rename(new, path)
 }
 
-/// Gives the new file owner and rights of the old one: root may repair what a service uses.
+/// Gives the new file the owner and mode of the old one: root may repair a service's file.
 fn take_after(old: &Path, new: &Path) {
     let Ok(about) = fs::metadata(old) else { return };
     drop(fs::set_permissions(new, about.permissions()));
@@ -381,7 +381,7 @@ fn take_after(old: &Path, new: &Path) {
     }
 }
 
-fn cannot(place: &Place, what: &str, error: &io::Error) -> StoreError {
+fn cannot(place: &DatabaseLocation, what: &str, error: &io::Error) -> StoreError {
     StoreError::new(
         StoreErrorKind::CannotOpen,
         format!(

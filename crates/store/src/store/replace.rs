@@ -8,7 +8,7 @@ use super::{
 };
 use robot_detection_layer::registry::{Robot, Source};
 
-/// What a replacement changed: ids, sorted.
+/// Changes of a replacement: ids, sorted.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Changes {
@@ -45,7 +45,7 @@ impl Store {
         replaced.await
     }
 
-    /// Does it only while the lease is held, if there is one.
+    /// Replaces the robots only while the lease is held, if there is one.
     pub(super) async fn replace_source_as(
         &self,
         lease: Option<&Lease>,
@@ -212,8 +212,8 @@ async fn insert(transaction: &mut Transaction<'_>, rows: &[RobotRow]) -> Result<
 /// Whoever changes robots does this first, or locks the version: so changes
 /// queue up, and never wait for each other in a circle.
 async fn announce(transaction: &mut Transaction<'_>) -> Result<(), StoreError> {
-    let bump = &sql::BUMP_REGISTRY_VERSION;
-    transaction.execute(bump, &[]).await?;
+    let increment_heaven_version = &sql::BUMP_REGISTRY_VERSION;
+    transaction.execute(increment_heaven_version, &[]).await?;
     if transaction.engine() == Engine::Postgres {
         let values = [Channel::Registry.name().into()];
         transaction.execute(&sql::NOTIFY, &values).await?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     StoreError, StoreErrorKind,
-    error::Place,
+    error::DatabaseLocation,
     statement::{Value, without_nul},
 };
 use robot_detection_layer::registry::{
@@ -144,7 +144,7 @@ impl RobotRow {
     }
 
     /// Returns the robot; one whose data cannot be read is unusable and says why.
-    pub(super) fn into_stored(self, place: &Place) -> Result<StoredRobot, StoreError> {
+    pub(super) fn into_stored(self, place: &DatabaseLocation) -> Result<StoredRobot, StoreError> {
         let source = self.source.parse::<Source>().map_err(|error| {
             let (id, source) = (&self.robot_id, &self.source);
             StoreError::new(

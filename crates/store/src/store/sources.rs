@@ -1,9 +1,9 @@
-//! What is remembered of a source between refreshes.
+//! State of sources between refreshes.
 
 use super::{Lease, Store, StoreError, database::Transaction, sql};
 use robot_detection_layer::registry::Source;
 
-/// What is remembered of a source between refreshes.
+/// State of a source between refreshes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct SourceState {
     /// URL that it was read from.
@@ -41,7 +41,7 @@ impl Store {
         self.touch_source_as(None, source, state).await
     }
 
-    /// Does it only while the lease is held, if there is one.
+    /// Saves it only while the lease is held, if there is one.
     pub(super) async fn touch_source_as(
         &self,
         lease: Option<&Lease>,

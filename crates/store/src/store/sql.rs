@@ -205,7 +205,7 @@ statements! {
         "DELETE FROM admin_sessions WHERE expires_ms <= $1";
 }
 
-/// Tells the other instances; `PostgreSQL` only, they hear it when the transaction commits.
+/// Notifies the other instances; `PostgreSQL` only, delivered when the transaction commits.
 pub(super) static NOTIFY: Statement = Statement::new(
     "tell the other instances",
     "SELECT CAST(pg_notify($1, '') AS TEXT)",
@@ -284,7 +284,7 @@ pub(super) fn prune_login_failures(engine: Engine) -> Statement {
     )
 }
 
-/// Puts the database's own time, in milliseconds since 1970, where `{now}` stands.
+/// Replaces `{now}` by the database's own time, in milliseconds since 1970.
 ///
 /// The clocks of a fleet's instances may differ by hours.
 pub(super) fn timed(engine: Engine, what: &'static str, sql: &str) -> Statement {

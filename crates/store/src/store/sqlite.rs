@@ -17,15 +17,15 @@ use sqlx::{
 use super::{
     StoreError, StoreErrorKind,
     database::Pools,
-    error::{Engine, Place},
+    error::{DatabaseLocation, Engine},
     sqlite_file::{CHECK_TIME, Fault, beside, create_private, fault_of},
     sqlite_writer::{QUEUE_TIMEOUT, SqliteWriter},
 };
 
-/// How long a statement waits for another process that writes.
+/// Longest that a statement waits for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a start waits for other starts on the same file.
+/// Longest that a start waits for other starts on the same file.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Pages of the write-ahead log that are carried over to the database at once.
@@ -61,14 +61,18 @@ pub(super) enum Opening {
 }
 
 /// Reads the place from a URL.
-pub(super) fn place(url: &str) -> Result<Place, StoreError> {
+pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
     Target::parse(url)?;
     SqliteConnectOptions::from_str(url).map_err(|error| bad_url(url, &error.to_string()))?;
-    Ok(Place::new(Engine::Sqlite, url.to_owned()))
+    Ok(DatabaseLocation::new(Engine::Sqlite, url.to_owned()))
 }
 
 /// Opens the file, which is created where it is missing, or a database in memory.
-pub(super) async fn open(url: &str, place: &Place, opening: Opening) -> Result<Pools, StoreError> {
+pub(super) async fn open(
+    url: &str,
+    place: &DatabaseLocation,
+    opening: Opening,
+) -> Result<Pools, StoreError> {
     let target = Target::parse(url)?;
     let options = SqliteConnectOptions::from_str(url)
         .map_err(|error| bad_url(url, &error.to_string()))?
@@ -133,7 +137,10 @@ impl Target {
 }
 
 /// A database in memory lives as long as its connection: there is one, for ever.
-async fn open_memory(place: &Place, options: SqliteConnectOptions) -> Result<Pools, StoreError> {
+async fn open_memory(
+    place: &DatabaseLocation,
+    options: SqliteConnectOptions,
+) -> Result<Pools, StoreError> {
     let pool = SqlitePoolOptions::new()
         .max_connections(1)
         .idle_timeout(None)
@@ -157,7 +164,7 @@ async fn open_memory(place: &Place, options: SqliteConnectOptions) -> Result<Poo
 }
 
 async fn open_file(
-    place: &Place,
+    place: &DatabaseLocation,
     options: SqliteConnectOptions,
     create: bool,
     opening: Opening,
@@ -172,6 +179,7 @@ async fn open_file(
     if create && opening != Opening::Return {
         create_private(options.get_filename());
     }
+    // The journal mode is a property of the file: set once here, all later connections find it.
     let first = options.clone().journal_mode(SqliteJournalMode::Wal);
     let mut connection = first
         .connect()
@@ -191,7 +199,7 @@ async fn open_file(
     Ok(pools)
 }
 
-async fn refuse_fault(place: &Place, path: &Path) -> Result<(), StoreError> {
+async fn refuse_fault(place: &DatabaseLocation, path: &Path) -> Result<(), StoreError> {
     match fault_of(path, Some(CHECK_TIME)).await {
         None => Ok(()),
         Some(Fault::Damage(why)) => Err(StoreError::of_damage(place, &why)),
@@ -203,7 +211,7 @@ async fn refuse_fault(place: &Place, path: &Path) -> Result<(), StoreError> {
 }
 
 async fn connect_pool(
-    place: &Place,
+    place: &DatabaseLocation,
     connections: u32,
     idle_timeout: Option<Duration>,
     options: &SqliteConnectOptions,
@@ -220,15 +228,21 @@ async fn connect_pool(
         .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))
 }
 
-async fn migrate(place: &Place, connection: &mut sqlx::SqliteConnection) -> Result<(), StoreError> {
+async fn migrate(
+    place: &DatabaseLocation,
+    connection: &mut sqlx::SqliteConnection,
+) -> Result<(), StoreError> {
     migrator()
         .run_direct(None, connection, false)
         .await
         .map_err(|error| StoreError::of_migration(place, &error))
 }
 
-/// Takes the lock of the file beside the database; closing the file frees it.
-pub(super) async fn lock_start(place: &Place, database: &Path) -> Result<File, StoreError> {
+/// Acquires the lock of the file beside the database; closing the file frees it.
+pub(super) async fn lock_start(
+    place: &DatabaseLocation,
+    database: &Path,
+) -> Result<File, StoreError> {
     let path = beside(database, ".lock");
     let file = OpenOptions::new()
         .create(true)
@@ -259,7 +273,7 @@ pub(super) async fn lock_start(place: &Place, database: &Path) -> Result<File, S
     }
 }
 
-fn cannot_lock(place: &Place, path: &Path, error: &io::Error) -> StoreError {
+fn cannot_lock(place: &DatabaseLocation, path: &Path, error: &io::Error) -> StoreError {
     StoreError::new(
         StoreErrorKind::CannotOpen,
         format!(

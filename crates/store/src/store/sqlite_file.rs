@@ -20,7 +20,7 @@ use tracing::{error, warn};
 
 use super::{
     StoreError, StoreErrorKind,
-    error::{Place, cause_of},
+    error::{DatabaseLocation, cause_of},
     sqlite::{Target, kind_of_code, migrator},
 };
 
@@ -156,7 +156,7 @@ pub(super) async fn damage_of(pool: &SqlitePool) -> Option<String> {
 }
 
 /// Error of a file that is not at its path any more, of which a copy was made or not.
-pub(super) fn gone(place: &Place, saved: Result<&Path, &str>) -> StoreError {
+pub(super) fn gone(place: &DatabaseLocation, saved: Result<&Path, &str>) -> StoreError {
     let saved = match saved {
         Ok(copy) => format!("what it held is in {}", copy.display()),
         Err(error) => format!("what it held could not be saved: {error}"),
@@ -171,7 +171,7 @@ pub(super) fn gone(place: &Place, saved: Result<&Path, &str>) -> StoreError {
 }
 
 /// Error of a file in whose place another one is.
-pub(super) fn exchanged(place: &Place) -> StoreError {
+pub(super) fn exchanged(place: &DatabaseLocation) -> StoreError {
     StoreError::new(
         StoreErrorKind::Unavailable,
         format!("another file was put in the place of the database {place}: what it holds counts"),

@@ -18,11 +18,11 @@ use tokio::{
 };
 
 use super::{
-    database::Record,
+    database::EngineRow,
     statement::{Step, arguments, joined},
 };
 
-/// How long a writer waits for the other writers of this process.
+/// Longest that a writer waits for the other writers of this process.
 pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Begins a transaction that writes, at once: a later upgrade could fail without waiting.
@@ -32,18 +32,18 @@ const BEGIN: &str = "BEGIN IMMEDIATE; ";
 #[derive(Clone, Debug)]
 pub(super) struct SqliteWriter {
     pool: SqlitePool,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<IdleConnection>>,
     is_shared: bool,
 }
 
 /// The connection between two turns.
 #[derive(Debug, Default)]
-struct Kept(Option<PoolConnection<Sqlite>>);
+struct IdleConnection(Option<PoolConnection<Sqlite>>);
 
 /// Turn of one who writes.
 #[derive(Debug)]
-pub(super) struct Turn {
-    kept: OwnedMutexGuard<Kept>,
+pub(super) struct WriterTurn {
+    kept: OwnedMutexGuard<IdleConnection>,
     /// Whether others, who read, wait for the same connection.
     is_shared: bool,
 }
@@ -52,7 +52,7 @@ pub(super) struct Turn {
 #[derive(Debug)]
 pub(super) struct SqliteTransaction {
     /// Nothing once it has ended.
-    turn: Option<Turn>,
+    turn: Option<WriterTurn>,
     is_begun: bool,
 }
 
@@ -67,14 +67,14 @@ impl SqliteWriter {
     }
 
     /// Waits for the others who write.
-    pub(super) async fn turn(&self) -> Result<Turn, sqlx::Error> {
+    pub(super) async fn turn(&self) -> Result<WriterTurn, sqlx::Error> {
         let kept = timeout(QUEUE_TIMEOUT, Arc::clone(&self.kept).lock_owned()).await;
         let mut kept = kept.map_err(|_| sqlx::Error::PoolTimedOut)?;
         if kept.0.is_none() {
             // What the pool needs to make a connection is large, and rarely needed.
             kept.0 = Some(Box::pin(self.pool.acquire()).await?);
         }
-        Ok(Turn {
+        Ok(WriterTurn {
             kept,
             is_shared: self.is_shared,
         })
@@ -100,7 +100,7 @@ impl SqliteWriter {
     }
 }
 
-impl Turn {
+impl WriterTurn {
     pub(super) fn connection(&mut self) -> Result<&mut SqliteConnection, sqlx::Error> {
         let connection = self.kept.0.as_deref_mut();
         connection.ok_or(sqlx::Error::PoolClosed)
@@ -115,20 +115,20 @@ impl Turn {
     }
 }
 
-impl Kept {
+impl IdleConnection {
     /// Closes the connection without a word to the pool, which would need a runtime for that.
     fn forget(&mut self) {
         drop(self.0.take().map(PoolConnection::detach));
     }
 }
 
-impl Drop for Kept {
+impl Drop for IdleConnection {
     fn drop(&mut self) {
         self.forget();
     }
 }
 
-impl Drop for Turn {
+impl Drop for WriterTurn {
     fn drop(&mut self) {
         if self.is_shared {
             self.kept.0.take();
@@ -148,15 +148,15 @@ impl SqliteTransaction {
     }
 
     /// Carries out statements one behind the other; returns the rows of those that read.
-    pub(super) async fn rows_of_all<T: Record>(
+    pub(super) async fn rows_of_all<T: EngineRow>(
         &mut self,
         all: &[Step<'_>],
     ) -> Result<Vec<T>, sqlx::Error> {
         self.hand_over(all, "").await
     }
 
-    /// Carries out the last statements, and makes the changes last.
-    pub(super) async fn commit<T: Record>(
+    /// Carries out the last statements, and commits.
+    pub(super) async fn commit<T: EngineRow>(
         mut self,
         all: &[Step<'_>],
     ) -> Result<Vec<T>, sqlx::Error> {
@@ -165,7 +165,7 @@ impl SqliteTransaction {
         Ok(rows)
     }
 
-    async fn hand_over<T: Record>(
+    async fn hand_over<T: EngineRow>(
         &mut self,
         all: &[Step<'_>],
         end: &'static str,
@@ -181,7 +181,7 @@ impl SqliteTransaction {
         query.fetch_all(connection).await
     }
 
-    fn turn(&mut self) -> Result<&mut Turn, sqlx::Error> {
+    fn turn(&mut self) -> Result<&mut WriterTurn, sqlx::Error> {
         self.turn.as_mut().ok_or(sqlx::Error::PoolClosed)
     }
 }

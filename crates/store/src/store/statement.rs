@@ -49,7 +49,7 @@ impl Statement {
         }
     }
 
-    /// The same, which stays for ever.
+    /// Like [`Self::assembled`], for a statement that lives as long as the program.
     pub(super) fn lasting(what: &'static str, sql: String) -> Self {
         Self::new(what, sql.leak())
     }
@@ -61,17 +61,17 @@ impl Statement {
 }
 
 /// SQL of statements that were joined before, by the places of theirs in memory.
-type Joined = HashMap<Vec<(usize, usize)>, Arc<str>>;
+type JoinedSql = HashMap<Vec<(usize, usize)>, Arc<str>>;
 
 /// Sequences of statements whose SQL is kept.
 const MAX_JOINED: usize = 256;
 
-static JOINED: LazyLock<Mutex<Joined>> = LazyLock::new(Mutex::default);
+static JOINED: LazyLock<Mutex<JoinedSql>> = LazyLock::new(Mutex::default);
 
 /// Returns the SQL of statements one behind the other, between two without parameters; each
 /// finds its parameters behind those of the statements before.
 ///
-/// The same few sequences come again and again: they are put together once.
+/// The program has few such sequences, so each is joined once and kept.
 pub(super) fn joined(begin: &'static str, all: &[Step<'_>], end: &'static str) -> Arc<str> {
     let place = |sql: &'static str| (sql.as_ptr().addr(), sql.len());
     let places = all.iter().map(|(statement, _)| match &statement.sql {
@@ -115,7 +115,7 @@ fn join(begin: &str, all: &[Step<'_>], end: &str) -> String {
 }
 
 impl ByRows {
-    /// Puts statements of these numbers of rows together, which stay for ever.
+    /// Creates statements for these numbers of rows, which live as long as the program.
     pub(super) fn new(sizes: &[usize], make: impl Fn(usize) -> Statement) -> Self {
         let lasting = |size: &usize| {
             let Statement { what, sql } = make(*size);

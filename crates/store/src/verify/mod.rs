@@ -13,7 +13,6 @@
 mod dns;
 mod proof;
 mod ranges;
-mod verdicts;
 mod verifier;
 mod web_bot_auth;
 

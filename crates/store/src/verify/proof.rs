@@ -15,7 +15,7 @@ pub enum Method {
     WebBotAuth,
 }
 
-/// What one method found out about a claim.
+/// Finding of one method about a claim.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Finding {
     /// It is who it says.
@@ -28,7 +28,7 @@ pub enum Finding {
     Nothing(Evidence),
 }
 
-/// What was looked at and what it said, for people to read.
+/// Evidence for people to read: what was checked, and what it showed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Evidence {
@@ -42,11 +42,11 @@ pub struct Evidence {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Proof {
-    /// What the findings say together.
+    /// Verdict of the findings together.
     pub verdict: Verdict,
     /// The method that proves or contradicts the claim.
     pub by: Option<Method>,
-    /// What each method said, in the order in which they were asked.
+    /// Finding of each method, in the order in which they were asked.
     pub evidence: Vec<Evidence>,
 }
 

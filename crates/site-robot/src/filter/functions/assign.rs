@@ -2,17 +2,17 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use crate::filter::{MimeTypes, Outcome, Source, Step, Work};
+use crate::filter::{MimeTypes, Source, Step, StepOutcome, Work};
 
-use super::{Making, setup::Done};
+use super::{FunctionContext, setup::NoStep};
 
 /// Makes an assignment of a value or of another source.
-pub(super) fn source(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn source(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     let parameters = &making.parameters;
     let to = parameters.source("dst")?;
     let from = match (parameters.optional("value"), parameters.optional("src")) {
-        (Some(value), None) => From::Value(value.to_owned()),
-        (None, Some(source)) => From::Source(Source::named(source)),
+        (Some(value), None) => AssignedValue::Value(value.to_owned()),
+        (None, Some(source)) => AssignedValue::Source(Source::named(source)),
         (None, None) => return Err("value= or src= is missing; add one".to_owned()),
         (Some(_), Some(_)) => {
             return Err("value= and src= cannot stand together; leave one out".to_owned());
@@ -21,30 +21,30 @@ pub(super) fn source(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
     Ok(Box::new(Assign { to, from }))
 }
 
-/// Takes a source away.
-pub(super) fn clear(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+/// Removes a source.
+pub(super) fn clear(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     Ok(Box::new(Clear(making.parameters.source("src")?)))
 }
 
 /// Makes the type of the file name's extension.
-pub(super) fn type_by_extension(making: &mut Making<'_>) -> Box<dyn Step> {
+pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let from = Source::named(making.parameters.optional("src").unwrap_or("path"));
     let Some(types) = making.state.types.as_ref().map(Arc::clone) else {
         making.warn("no types are known: the filter has no Setup fn=setup-type-by-extension that could be read");
-        return Box::new(Done);
+        return Box::new(NoStep);
     };
     let to = Source::named("type");
     Box::new(ByExtension { from, to, types })
 }
 
-enum From {
+enum AssignedValue {
     Value(String),
     Source(Source),
 }
 
 struct Assign {
     to: Source,
-    from: From,
+    from: AssignedValue,
 }
 
 struct Clear(Source);
@@ -56,33 +56,33 @@ struct ByExtension {
 }
 
 impl Step for Assign {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let resource = &mut *work.resource;
         match &self.from {
-            From::Value(value) => resource.assign(&self.to, value),
-            From::Source(from) => match resource.source(from).map(Cow::into_owned) {
+            AssignedValue::Value(value) => resource.assign(&self.to, value),
+            AssignedValue::Source(from) => match resource.source(from).map(Cow::into_owned) {
                 Some(value) => resource.assign(&self.to, value),
                 None => resource.clear(&self.to),
             },
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }
 
 impl Step for Clear {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         work.resource.clear(&self.0);
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }
 
 impl Step for ByExtension {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let name = work.resource.source(&self.from);
         let found = name.and_then(|name| self.types.of_name(&name));
         if let Some(media_type) = found {
             work.resource.assign(&self.to, media_type);
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }

@@ -1,15 +1,15 @@
 //! `copy-attribute` and `rename-attribute`.
 
 use crate::document::shorten;
-use crate::filter::{Outcome, Step, Work};
+use crate::filter::{Step, StepOutcome, Work};
 
 use super::{
-    Making,
+    FunctionContext,
     extract_source::{Mapping, mappings},
 };
 
 /// Makes a copy of an attribute under another name.
-pub(super) fn copy(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn copy(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     let parameters = &making.parameters;
     Ok(Box::new(Copy {
         from: parameters.required("src")?.to_owned(),
@@ -20,7 +20,7 @@ pub(super) fn copy(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
 }
 
 /// Gives an attribute another name.
-pub(super) fn rename(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn rename(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     let mappings = mappings(making.parameters.required("src")?)?;
     if let Some(lonely) = mappings.iter().find(|it| it.to == it.from) {
         return Err(format!(
@@ -41,12 +41,12 @@ struct Copy {
 struct Rename(Vec<Mapping>);
 
 impl Step for Copy {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let Some(description) = work.description.as_deref_mut() else {
-            return Outcome::Continue;
+            return StepOutcome::Continue;
         };
         let Some(value) = description.value(&self.from) else {
-            return Outcome::Continue;
+            return StepOutcome::Continue;
         };
         let value = match self.max_chars {
             Some(max) if self.is_clean => shorten(value, max),
@@ -55,12 +55,12 @@ impl Step for Copy {
         };
         let value = value.to_owned();
         description.set(&self.to, value);
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }
 
 impl Step for Rename {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         if let Some(description) = work.description.as_deref_mut() {
             for Mapping { from, to } in &self.0 {
                 if let Some(value) = description.remove(from) {
@@ -68,7 +68,7 @@ impl Step for Rename {
                 }
             }
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }
 

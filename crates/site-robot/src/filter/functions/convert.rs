@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::filter::{
-    CommandLine, Outcome, Resource, Source, Step, Work,
+    CommandLine, Resource, Source, Step, StepOutcome, Work,
     content::Content,
     sniff::{is_untold, sniff},
 };
 
-use super::Making;
+use super::FunctionContext;
 
 /// Converts one media type; `unknown` is what the server named no type of.
-pub(super) fn make(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn make(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     let media_type = making.parameters.required("type")?;
     Ok(Box::new(Convert {
         media_type: media_type.trim().to_ascii_lowercase(),
@@ -25,11 +25,11 @@ struct Convert {
 }
 
 impl Step for Convert {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         if let Some(media_type) = self.applies(work.resource) {
             self.convert(&media_type, work);
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }
 

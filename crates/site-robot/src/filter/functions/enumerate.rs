@@ -3,27 +3,27 @@
 use std::collections::HashSet;
 
 use crate::document::{Page, urls_in_text};
-use crate::filter::{FoundLink, Outcome, Resource, Step, Work};
+use crate::filter::{FoundLink, Resource, Step, StepOutcome, Work};
 
-use super::Making;
+use super::FunctionContext;
 
 /// Links that a resource may spawn where `max` does not say it.
 const DEFAULT_MAX: usize = 1024;
 
 /// Collects the links of a page.
-pub(super) fn urls(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn urls(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     let (max, media_type) = limits(making)?;
     Ok(Box::new(Urls { max, media_type }))
 }
 
 /// Collects what stands after `URL:` in text.
-pub(super) fn urls_from_text(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn urls_from_text(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     // The reference lists no type, but has one in an example (chapter 45).
     let (max, media_type) = limits(making)?;
     Ok(Box::new(UrlsFromText { max, media_type }))
 }
 
-fn limits(making: &Making<'_>) -> Result<(usize, MediaType), String> {
+fn limits(making: &FunctionContext<'_>) -> Result<(usize, MediaType), String> {
     let max = making.parameters.size("max")?.unwrap_or(DEFAULT_MAX);
     Ok((max, MediaType::of(making)))
 }
@@ -32,7 +32,7 @@ fn limits(making: &Making<'_>) -> Result<(usize, MediaType), String> {
 pub(super) struct MediaType(Option<String>);
 
 impl MediaType {
-    pub(super) fn of(making: &Making<'_>) -> Self {
+    pub(super) fn of(making: &FunctionContext<'_>) -> Self {
         let named = making.parameters.optional("type");
         Self(named.map(|it| it.trim().to_ascii_lowercase()))
     }
@@ -57,7 +57,7 @@ struct UrlsFromText {
 }
 
 impl Step for Urls {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let resource = &*work.resource;
         let page = resource.page().filter(|_| self.media_type.fits(resource));
         if let Some((links, page)) = work.links.as_deref_mut().zip(page) {
@@ -68,18 +68,18 @@ impl Step for Urls {
             });
             add(links, found, self.max);
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }
 
 impl Step for UrlsFromText {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let resource = &*work.resource;
         let Some(links) = work.links.as_deref_mut() else {
-            return Outcome::Continue;
+            return StepOutcome::Continue;
         };
         if !self.media_type.fits(resource) {
-            return Outcome::Continue;
+            return StepOutcome::Continue;
         }
         match resource.page().map(Page::text) {
             Some(text) => add(links, in_text(&text), self.max),
@@ -89,7 +89,7 @@ impl Step for UrlsFromText {
                 self.max,
             ),
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }
 

@@ -1,10 +1,10 @@
 //! `extract-html-meta`.
 
 use crate::document::{Meta, Page, shorten_bytes};
-use crate::filter::{Outcome, Step, Work};
+use crate::filter::{Step, StepOutcome, Work};
 use robot_detection_store::description::{ResourceDescription, name};
 
-use super::{Making, enumerate::MediaType};
+use super::{FunctionContext, enumerate::MediaType};
 
 /// META tags of one page at most.
 const MAX_TAGS: usize = 200;
@@ -50,7 +50,7 @@ const ORDERS: [&str; 7] = [
 ];
 
 /// Makes attributes of title and META tags.
-pub(super) fn make(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn make(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     Ok(Box::new(ExtractMeta {
         max_bytes: making.parameters.size("truncate")?,
         media_type: MediaType::of(making),
@@ -63,13 +63,13 @@ struct ExtractMeta {
 }
 
 impl Step for ExtractMeta {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let resource = &*work.resource;
         let page = resource.page().filter(|_| self.media_type.fits(resource));
         if let Some((description, page)) = work.description.as_deref_mut().zip(page) {
             self.extract(page, description);
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }
 

@@ -1,11 +1,11 @@
 //! `extract-source`.
 
-use crate::filter::{Outcome, Source, Step, Work, quoted};
+use crate::filter::{Source, Step, StepOutcome, Work, quoted};
 
-use super::Making;
+use super::FunctionContext;
 
 /// Makes attributes of sources.
-pub(super) fn make(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn make(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     let mappings = mappings(making.parameters.required("src")?)?;
     let sources = mappings.into_iter();
     let sources = sources.map(|it| (Source::named(&it.from), it.to));
@@ -45,7 +45,7 @@ pub(super) fn mappings(list: &str) -> Result<Vec<Mapping>, String> {
 struct ExtractSource(Vec<(Source, String)>);
 
 impl Step for ExtractSource {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         if let Some(description) = work.description.as_deref_mut() {
             for (source, name) in &self.0 {
                 if let Some(value) = work.resource.source(source) {
@@ -53,6 +53,6 @@ impl Step for ExtractSource {
                 }
             }
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }

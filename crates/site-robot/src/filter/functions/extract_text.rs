@@ -1,13 +1,13 @@
 //! `extract-full-text` and `extract-html-text`.
 
 use crate::document::{Page, shorten_bytes};
-use crate::filter::{Outcome, Parameters, Resource, Step, Work};
+use crate::filter::{Parameters, Resource, Step, StepOutcome, Work};
 use robot_detection_store::description::{ResourceDescription, name};
 
-use super::{Making, attributes::first_chars, enumerate::MediaType};
+use super::{FunctionContext, attributes::first_chars, enumerate::MediaType};
 
 /// Makes an attribute of all text.
-pub(super) fn full(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn full(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     let parameters = &making.parameters;
     let to = parameters.optional("dst").unwrap_or(name::FULL_TEXT);
     Ok(Box::new(Full {
@@ -18,7 +18,7 @@ pub(super) fn full(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
 }
 
 /// Makes an attribute of the first text.
-pub(super) fn partial(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn partial(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     let parameters = &making.parameters;
     Ok(Box::new(Partial {
         max_bytes: parameters.size("truncate")?,
@@ -49,7 +49,7 @@ struct Partial {
 }
 
 impl Step for Full {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         if let Some(description) = work.description.as_deref_mut()
             && let Some(text) = self.text(work.resource)
         {
@@ -57,7 +57,7 @@ impl Step for Full {
             let text = first_chars(&text, max).trim_end();
             set(description, &self.to, text);
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }
 
@@ -79,7 +79,7 @@ impl Part {
 }
 
 impl Step for Partial {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let resource = &*work.resource;
         if let Some(description) = work.description.as_deref_mut()
             && self.media_type.fits(resource)
@@ -88,7 +88,7 @@ impl Step for Partial {
             let max = self.max_bytes.unwrap_or(usize::MAX);
             set(description, name::PARTIAL_TEXT, shorten_bytes(&text, max));
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }
 

@@ -1,16 +1,16 @@
 //! `extract-html-toc`.
 
 use crate::document::shorten_bytes;
-use crate::filter::{Outcome, Step, Work};
+use crate::filter::{Step, StepOutcome, Work};
 use robot_detection_store::description::name;
 
-use super::{Making, extract_text::Part};
+use super::{FunctionContext, extract_text::Part};
 
 /// Lowest level of headings.
 const LOWEST: u64 = 6;
 
 /// Makes an attribute of the headings.
-pub(super) fn make(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn make(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     let level = making.parameters.number("level")?.unwrap_or(LOWEST);
     if !(1..=LOWEST).contains(&level) {
         return Err(format!("level={level} is not from 1 to 6"));
@@ -29,7 +29,7 @@ struct Toc {
 }
 
 impl Step for Toc {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let contents = work.resource.page().map(|page| match self.part {
             Part::All => self.contents(page.headings(self.max_level)),
             Part::Main => self.contents(page.main_headings(self.max_level)),
@@ -38,7 +38,7 @@ impl Step for Toc {
         if let Some((description, contents)) = work.description.as_deref_mut().zip(contents) {
             description.set(name::TABLE_OF_CONTENTS, contents);
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }
 

@@ -1,25 +1,25 @@
 //! `filter-by-exact`, `filter-by-prefix` and `filter-by-regex`.
 
 use crate::filter::{
-    Outcome, Source, Stage, Step, Work,
+    Source, Stage, Step, StepOutcome, Work,
     pattern::{Pattern, shown},
     quoted,
 };
 
-use super::{Making, registry::compiled};
+use super::{FunctionContext, registry::compiled};
 
 /// Makes a test for a whole value.
-pub(super) fn exact(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn exact(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     make(making, "equals", |text| Ok(Pattern::exact(text)))
 }
 
 /// Makes a test for the beginning of a value.
-pub(super) fn prefix(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn prefix(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     make(making, "begins with", |text| Ok(Pattern::prefix(text)))
 }
 
 /// Makes a test for a regular expression.
-pub(super) fn regex(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn regex(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     make(making, "matches", Pattern::regex)
 }
 
@@ -36,7 +36,7 @@ struct Test {
 }
 
 fn make(
-    making: &mut Making<'_>,
+    making: &mut FunctionContext<'_>,
     verb: &'static str,
     pattern: impl Fn(&str) -> Result<Pattern, String>,
 ) -> Result<Box<dyn Step>, String> {
@@ -62,7 +62,7 @@ fn make(
 }
 
 /// What is known only after retrieval is tested then, and before it only where it was assigned.
-fn defer(making: &mut Making<'_>, test: Test) -> Test {
+fn defer(making: &mut FunctionContext<'_>, test: Test) -> Test {
     if making.stage != Stage::MetaData || test.source.is_metadata() {
         return test;
     }
@@ -80,17 +80,17 @@ fn defer(making: &mut Making<'_>, test: Test) -> Test {
 }
 
 impl Step for Test {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let resource = &*work.resource;
         if self.waits && resource.source(&self.source).is_none() {
-            return Outcome::Continue;
+            return StepOutcome::Continue;
         }
         if self.pattern.matches(resource, &self.source) == self.is_allow {
-            return Outcome::Continue;
+            return StepOutcome::Continue;
         }
         let value = shown(resource, &self.source);
         let (verb, written) = (self.verb, quoted(&self.written));
-        Outcome::Deny(if self.is_allow {
+        StepOutcome::Deny(if self.is_allow {
             format!("{value}, allowed is only what {verb} {written}")
         } else {
             format!("{value} {verb} {written}")

@@ -1,21 +1,21 @@
 //! `generate-by-exact`, `generate-by-prefix` and `generate-by-regex`.
 
-use crate::filter::{Outcome, Source, Step, Work, pattern::Pattern};
+use crate::filter::{Source, Step, StepOutcome, Work, pattern::Pattern};
 
-use super::Making;
+use super::FunctionContext;
 
 /// Makes a value where a source equals another one.
-pub(super) fn exact(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn exact(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     make(making, |text| Ok(Pattern::exact(text)))
 }
 
 /// Makes a value where a source begins with another one.
-pub(super) fn prefix(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn prefix(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     make(making, |text| Ok(Pattern::prefix(text)))
 }
 
 /// Makes a value where a source matches a regular expression.
-pub(super) fn regex(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn regex(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     make(making, Pattern::regex)
 }
 
@@ -27,7 +27,7 @@ struct GenerateBy {
 }
 
 fn make(
-    making: &mut Making<'_>,
+    making: &mut FunctionContext<'_>,
     pattern: impl Fn(&str) -> Result<Pattern, String>,
 ) -> Result<Box<dyn Step>, String> {
     let parameters = &making.parameters;
@@ -40,7 +40,7 @@ fn make(
 }
 
 impl Step for GenerateBy {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         if self.pattern.matches(work.resource, &self.source) {
             work.resource.assign(&self.to, self.value.as_str());
             // At `Generate` a destination is an attribute as well (chapter 44).
@@ -48,6 +48,6 @@ impl Step for GenerateBy {
                 description.set(self.to.name(), self.value.as_str());
             }
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }

@@ -4,12 +4,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use time::{Date, OffsetDateTime};
 
-use crate::filter::{Outcome, Source, Step, Work};
+use crate::filter::{Source, Step, StepOutcome, Work};
 
-use super::Making;
+use super::FunctionContext;
 
 /// Makes the date at which the description ends.
-pub(super) fn expires(making: &mut Making<'_>) -> Box<dyn Step> {
+pub(super) fn expires(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let to = making.parameters.optional("dst").unwrap_or("rd-expires");
     Box::new(Expires {
         from: Source::named("expires"),
@@ -18,7 +18,7 @@ pub(super) fn expires(making: &mut Making<'_>) -> Box<dyn Step> {
 }
 
 /// Makes the date at which the description is made.
-pub(super) fn last_modified(making: &mut Making<'_>) -> Box<dyn Step> {
+pub(super) fn last_modified(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let to = making
         .parameters
         .optional("dst")
@@ -34,7 +34,7 @@ struct Expires {
 struct LastModified(Source);
 
 impl Step for Expires {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let now = instant(work.now_ms);
         let said = work.resource.source(&self.from);
         let said = said.and_then(|value| httpdate::parse_http_date(value.trim()).ok());
@@ -43,15 +43,15 @@ impl Step for Expires {
         let expires = expires.unwrap_or_else(|| three_months_after(now));
         work.resource
             .assign(&self.to, httpdate::fmt_http_date(expires));
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }
 
 impl Step for LastModified {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let now = httpdate::fmt_http_date(instant(work.now_ms));
         work.resource.assign(&self.0, now);
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }
 

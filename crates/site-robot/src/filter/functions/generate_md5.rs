@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::filter::{Outcome, Source, Step, Work};
+use crate::filter::{Source, Step, StepOutcome, Work};
 
-use super::Making;
+use super::FunctionContext;
 
 /// Makes the source `md5` of the body, as it was received.
-pub(super) fn make(making: &mut Making<'_>) -> Box<dyn Step> {
+pub(super) fn make(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     making.state.has_md5 = true;
     Box::new(Md5(Source::named("md5")))
 }
@@ -15,10 +15,10 @@ pub(super) fn make(making: &mut Making<'_>) -> Box<dyn Step> {
 struct Md5(Source);
 
 impl Step for Md5 {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         if let Some(content) = work.resource.content().map(Arc::clone) {
             work.resource.assign(&self.0, content.md5());
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 }

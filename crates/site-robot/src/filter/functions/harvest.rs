@@ -1,11 +1,11 @@
 //! `harvest-summarizer`.
 
-use crate::filter::{CommandLine, Outcome, Step, Work};
+use crate::filter::{CommandLine, Step, StepOutcome, Work};
 
-use super::{Making, soif};
+use super::{FunctionContext, soif};
 
 /// Runs a summarizer and adds what it says to the description.
-pub(super) fn make(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn make(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     let program = making.parameters.required("summarizer")?;
     if program.chars().any(char::is_control) {
         return Err(format!("summarizer={program:?} is no name of a program"));
@@ -16,9 +16,9 @@ pub(super) fn make(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
 struct Harvest(CommandLine);
 
 impl Step for Harvest {
-    fn run(&self, work: &mut Work<'_>) -> Outcome {
+    fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let Some(description) = work.description.as_deref_mut() else {
-            return Outcome::Continue;
+            return StepOutcome::Continue;
         };
         match work.commands.run(&self.0, work.resource.body()) {
             Ok(output) => {
@@ -32,7 +32,7 @@ impl Step for Harvest {
                 work.resource.note_trouble(trouble);
             }
         }
-        Outcome::Continue
+        StepOutcome::Continue
     }
 
     fn waits(&self) -> bool {

@@ -2,6 +2,7 @@
 
 mod assign;
 mod attributes;
+mod context;
 mod convert;
 mod enumerate;
 mod extract_meta;
@@ -16,14 +17,13 @@ mod generate_by;
 mod generate_dates;
 mod generate_md5;
 mod harvest;
-mod making;
 mod registry;
 mod setup;
 mod soif;
 mod table;
 
-pub use making::LogType;
-pub(super) use making::{FilterState, Making, Missing};
+pub use context::LogType;
+pub(super) use context::{FilterState, FunctionContext, Missing};
 pub use registry::Functions;
 pub(super) use table::canonical_name;
 

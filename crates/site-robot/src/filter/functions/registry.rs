@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use crate::filter::{Function, Stage, Step, filter::Compiled, unknown};
 
 use super::{
-    Making,
+    FunctionContext,
     table::{BUILT_IN, BuiltIn},
 };
 
@@ -44,7 +44,10 @@ impl Functions {
     }
 
     /// Makes what a directive says.
-    pub(in crate::filter) fn make(&self, making: &mut Making<'_>) -> Result<Compiled, String> {
+    pub(in crate::filter) fn make(
+        &self,
+        making: &mut FunctionContext<'_>,
+    ) -> Result<Compiled, String> {
         let name = making.directive.function();
         let (step, is_counting) = if let Some(own) = self.own.get(name) {
             may_stand(name, own.stages(), making.stage)?;
@@ -70,7 +73,11 @@ impl fmt::Debug for Functions {
 }
 
 /// Makes a directive of its step.
-pub(super) fn compiled(making: &Making<'_>, step: Box<dyn Step>, is_counting: bool) -> Compiled {
+pub(super) fn compiled(
+    making: &FunctionContext<'_>,
+    step: Box<dyn Step>,
+    is_counting: bool,
+) -> Compiled {
     Compiled {
         line: making.directive.line(),
         function: making.directive.function().into(),
@@ -90,7 +97,7 @@ fn may_stand(name: &str, stages: &[Stage], stage: Stage) -> Result<(), String> {
     ))
 }
 
-fn once(built_in: &BuiltIn, making: &mut Making<'_>) -> Result<(), String> {
+fn once(built_in: &BuiltIn, making: &mut FunctionContext<'_>) -> Result<(), String> {
     let name = built_in.name;
     if !built_in.is_once {
         return Ok(());

@@ -2,27 +2,27 @@
 
 use std::sync::Arc;
 
-use crate::filter::{MimeTypes, Outcome, Step, Work};
+use crate::filter::{MimeTypes, Step, StepOutcome, Work};
 
-use super::Making;
+use super::FunctionContext;
 
 /// Does nothing for a resource: all was done when the filter was made.
-pub(super) struct Done;
+pub(super) struct NoStep;
 
-impl Step for Done {
-    fn run(&self, _work: &mut Work<'_>) -> Outcome {
-        Outcome::Continue
+impl Step for NoStep {
+    fn run(&self, _work: &mut Work<'_>) -> StepOutcome {
+        StepOutcome::Continue
     }
 }
 
 /// Reads the size, which changes nothing: patterns are compiled once, with their filter.
-pub(super) fn regex_cache(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn regex_cache(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     making.parameters.number("cache-size")?;
-    Ok(Box::new(Done))
+    Ok(Box::new(NoStep))
 }
 
 /// Reads the file of types.
-pub(super) fn type_by_extension(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     let path = making.parameters.required("file")?.to_owned();
     if let Some(text) = making.read(&path)? {
         let types = MimeTypes::parse(&text);
@@ -31,5 +31,5 @@ pub(super) fn type_by_extension(making: &mut Making<'_>) -> Result<Box<dyn Step>
         }
         making.state.types = Some(Arc::new(types));
     }
-    Ok(Box::new(Done))
+    Ok(Box::new(NoStep))
 }

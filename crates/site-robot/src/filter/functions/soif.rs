@@ -47,6 +47,7 @@ fn attribute(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
     let value = value
         .strip_prefix(b"\t")
         .or_else(|| value.strip_prefix(b" "))?;
+    // The size decides where a value ends: it may hold line feeds and braces.
     let (value, after) = value.split_at_checked(count)?;
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
     Some((name, value, after))

@@ -3,8 +3,8 @@
 use crate::filter::{Stage, Step};
 
 use super::{
-    Making, assign, attributes, convert, enumerate, extract_meta, extract_source, extract_text,
-    extract_toc, filter_by, filter_by_max, filter_by_md5, filter_rules, generate_by,
+    FunctionContext, assign, attributes, convert, enumerate, extract_meta, extract_source,
+    extract_text, extract_toc, filter_by, filter_by_max, filter_by_md5, filter_rules, generate_by,
     generate_dates, generate_md5, harvest, setup,
 };
 
@@ -19,7 +19,7 @@ pub(super) struct BuiltIn {
     pub(super) make: Make,
 }
 
-type Make = fn(&mut Making<'_>) -> Result<Box<dyn Step>, String>;
+type Make = fn(&mut FunctionContext<'_>) -> Result<Box<dyn Step>, String>;
 
 use Stage::{Data, Enumerate, Generate, MetaData, Setup, Shutdown};
 

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, sync::Arc, sync::Mutex};
 
 use crate::filter::{
     CommandLine, Commands, Files, Filter, FilterConf, FilterRun, Filters, FoundLink, Functions,
-    LogType, Note, Passage, Received, Resource, Severity, Source, Stage, Surroundings,
+    LogType, Note, ReceivedResource, Resource, Severity, Source, Stage, StageOutcome, Surroundings,
 };
 use robot_detection_store::description::{Attribute, ResourceDescription};
 
@@ -98,11 +98,11 @@ impl Bench {
         }
     }
 
-    fn metadata(&self, resource: &mut Resource) -> Passage {
+    fn metadata(&self, resource: &mut Resource) -> StageOutcome {
         self.filter.metadata(resource, &self.around())
     }
 
-    fn data(&self, resource: &mut Resource) -> Passage {
+    fn data(&self, resource: &mut Resource) -> StageOutcome {
         self.filter.data(resource, &self.around())
     }
 
@@ -127,11 +127,11 @@ fn at(url: &str) -> Resource {
 
 fn with(url: &str, content_type: &str, body: &str) -> Resource {
     let mut resource = at(url);
-    resource.receive(Received {
+    resource.receive(ReceivedResource {
         status: 200,
         content_type: (!content_type.is_empty()).then(|| content_type.to_owned()),
         body: body.to_owned().into(),
-        ..Received::default()
+        ..ReceivedResource::default()
     });
     resource
 }
@@ -144,7 +144,7 @@ fn source(resource: &Resource, name: &str) -> Option<String> {
     resource.source(&Source::named(name)).map(Into::into)
 }
 
-fn reason(passage: &Passage) -> &str {
+fn reason(passage: &StageOutcome) -> &str {
     &passage.denial().unwrap().reason
 }
 

@@ -29,7 +29,7 @@ pub fn is_quote(c: char) -> bool {
     c == '"' || CURLY.contains(&c)
 }
 
-/// Takes a value from its quotes; none where the text begins with no quote.
+/// Removes the quotes of a value; `None` where the text begins with no quote.
 #[must_use]
 pub fn unquote(text: &str) -> Option<Unquoted<'_>> {
     let opening = text.chars().next().filter(|c| is_quote(*c))?;

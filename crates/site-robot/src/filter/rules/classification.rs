@@ -8,7 +8,7 @@ use crate::filter::{
     pblock::{self, Block, Entry, Item},
 };
 
-use super::rule::{Compared, Comparison, refuse_others, required};
+use super::rule::{Comparison, ComparisonResult, refuse_others, required};
 
 /// What the lines of classification.conf begin with.
 const BLOCK: Block = Block {
@@ -68,7 +68,7 @@ impl ClassificationRules {
     #[must_use]
     pub fn class(&self, resource: &Resource) -> Option<&str> {
         let mut rules = self.rules.iter();
-        let found = rules.find(|(_, rule)| rule.compare(resource) == Compared::Matches)?;
+        let found = rules.find(|(_, rule)| rule.compare(resource) == ComparisonResult::Matches)?;
         Some(&found.0)
     }
 

@@ -67,7 +67,7 @@ pub struct FilterRules {
     notes: Vec<Note>,
 }
 
-/// What the rules say of a resource.
+/// Verdict of the rules on a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RuleVerdict {
     /// It is visited.
@@ -101,6 +101,7 @@ impl FilterRules {
     /// Returns what is said of a resource; a rule on the type is left open before retrieval.
     #[must_use]
     pub fn verdict(&self, resource: &Resource) -> RuleVerdict {
+        // The first site that covers a URL decides, in the order of the file.
         let site = self.sites.iter().find(|site| site.covers(resource.url()));
         let (of_site, name) = match site {
             Some(site) => (&site.rules, site.name.as_str()),

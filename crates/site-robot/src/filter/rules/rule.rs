@@ -35,9 +35,9 @@ pub(super) struct Comparison {
     pattern: Pattern,
 }
 
-/// What a comparison says.
+/// Result of a comparison.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Compared {
+pub(super) enum ComparisonResult {
     Matches,
     Differs,
     /// The source is known only after retrieval.
@@ -69,15 +69,15 @@ impl Comparison {
         })
     }
 
-    pub(super) fn compare(&self, resource: &Resource) -> Compared {
+    pub(super) fn compare(&self, resource: &Resource) -> ComparisonResult {
         if self.pattern.matches(resource, &self.source) {
-            return Compared::Matches;
+            return ComparisonResult::Matches;
         }
         let is_retrieved = resource.received().is_some();
         if !is_retrieved && !self.source.is_metadata() && resource.source(&self.source).is_none() {
-            return Compared::NotYet;
+            return ComparisonResult::NotYet;
         }
-        Compared::Differs
+        ComparisonResult::Differs
     }
 
     /// Returns value, operator and string, for people.

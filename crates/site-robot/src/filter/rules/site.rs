@@ -4,7 +4,7 @@ use url::Url;
 
 use crate::filter::{Resource, note::Notes, pblock::Entry, quoted};
 
-use super::rule::{Compared, Comparison, refuse_others, required};
+use super::rule::{Comparison, ComparisonResult, refuse_others, required};
 
 /// Site: hosts, starting points, and what is visited there.
 #[derive(Clone, Debug, Default)]
@@ -166,12 +166,14 @@ impl Rules {
     pub(super) fn decide(&self, resource: &Resource) -> Decision {
         for rule in &self.rules {
             match (rule.comparison.compare(resource), rule.is_include) {
-                (Compared::Matches | Compared::NotYet, true) => return Decision::Include,
-                (Compared::Matches, false) => {
+                (ComparisonResult::Matches | ComparisonResult::NotYet, true) => {
+                    return Decision::Include;
+                }
+                (ComparisonResult::Matches, false) => {
                     let reason = rule.comparison.reason(resource);
                     return Decision::Exclude(format!("rule of line {}: {reason}", rule.line));
                 }
-                (Compared::NotYet | Compared::Differs, _) => {}
+                (ComparisonResult::NotYet | ComparisonResult::Differs, _) => {}
             }
         }
         if self.excludes_the_rest {

@@ -2,14 +2,15 @@
 
 use std::{fs, io, path::Path};
 
-use super::places::{MARK, Places, remove};
+use super::directory::{MARK, PublishDirectory, remove};
 use crate::heaven::HeavenError;
 
-/// Puts the staged tree in place; the old one goes once the new one is seen there.
+/// Moves the staged tree into place; the old one is removed once the new one is seen there.
 ///
 /// Where the system can exchange two directories (Linux), readers see the one
 /// or the other at every moment; elsewhere there is none for an instant.
-pub(super) fn put_in_place(places: &Places) -> Result<(), HeavenError> {
+pub(super) fn put_in_place(places: &PublishDirectory) -> Result<(), HeavenError> {
+    // Before the exchange: after a power failure a tree in place must not hold empty files.
     sync(&places.staging);
     let failed = HeavenError::on("put in place", &places.heaven);
     if !places.heaven.exists() {
@@ -20,12 +21,13 @@ pub(super) fn put_in_place(places: &Places) -> Result<(), HeavenError> {
     } else {
         in_two_steps(places).map_err(failed)?;
     }
+    // The exchange itself is on the disk only when the directory above is.
     sync(&places.parent);
     prove(places)?;
     remove(&places.old)
 }
 
-fn in_two_steps(places: &Places) -> io::Result<()> {
+fn in_two_steps(places: &PublishDirectory) -> io::Result<()> {
     fs::rename(&places.heaven, &places.old)?;
     fs::rename(&places.staging, &places.heaven).inspect_err(|_| {
         // It was there a moment ago; if it cannot go back, the next publication puts it back.
@@ -34,7 +36,7 @@ fn in_two_steps(places: &Places) -> io::Result<()> {
 }
 
 /// Reads what must be there; without it the old tree comes back.
-fn prove(places: &Places) -> Result<(), HeavenError> {
+fn prove(places: &PublishDirectory) -> Result<(), HeavenError> {
     let start = places.heaven.join("index.html");
     let seen = fs::metadata(places.heaven.join(MARK)).and_then(|_| fs::metadata(&start));
     match seen {

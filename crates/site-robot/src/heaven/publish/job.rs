@@ -15,22 +15,24 @@ use super::{
 };
 use crate::heaven::{
     Catalogue, HeavenError, HeavenSettings, Library,
-    ahead::Ahead,
-    brief::Brief,
     content::Content,
     entry::has_page,
     export::{self, Export},
-    feed, files, markdown, page, sitemap,
+    feed,
+    feed_item::FeedItem,
+    files, markdown, page,
+    prefetch::Prefetch,
+    sitemap,
 };
 use robot_detection_store::description::ResourceDescription;
 
 /// Pieces of which pages are made at once; more would only hold more in memory.
 const MAX_AT_ONCE: usize = 4;
 
-/// What a publication did.
+/// Report of a publication.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Published {
+pub struct PublishReport {
     /// All pages that there are now.
     pub catalogue: Arc<Catalogue>,
     /// Files that are new or other than before.
@@ -47,10 +49,10 @@ struct Work {
     staging: Staging,
     exports: Vec<Stream>,
     shared: Arc<Shared>,
-    briefs: Vec<Brief>,
+    briefs: Vec<FeedItem>,
 }
 
-/// What all who make pages share.
+/// State that all makers of pages share.
 #[derive(Debug)]
 struct Shared {
     catalogue: Arc<Catalogue>,
@@ -59,12 +61,12 @@ struct Shared {
     told: HashSet<Box<str>>,
 }
 
-/// What was made of some descriptions: their pages are written.
+/// Pieces made of some descriptions, whose pages are written.
 #[derive(Debug, Default)]
-struct Made {
-    /// What each export says of them.
+struct WrittenPages {
+    /// Their parts of the exports.
     exports: [Vec<u8>; Export::ALL.len()],
-    briefs: Vec<Brief>,
+    briefs: Vec<FeedItem>,
     tally: Tally,
 }
 
@@ -79,12 +81,12 @@ struct Made {
 ///
 /// Fails when the database or the file system does, when another publication
 /// of the directory is under way, and when it holds files of somebody else.
-/// What was there before is there still.
+/// The old tree stays in place.
 pub async fn publish(
     library: &Library,
     directory: &Path,
     settings: &HeavenSettings,
-) -> Result<Published, HeavenError> {
+) -> Result<PublishReport, HeavenError> {
     let settings = settings.of_files();
     let catalogue = Arc::new(library.catalogue(&settings).await?);
     let begun = (directory.to_owned(), catalogue, settings);
@@ -114,7 +116,7 @@ async fn make(
                 Ok(None)
             }
         };
-        let next = Ahead::begin(next).await;
+        let next = Prefetch::begin(next).await;
         let made = match first {
             Some(first) => Some(first.await.unwrap_or_else(|_| Err(ended(directory)))),
             None => None,
@@ -123,7 +125,9 @@ async fn make(
         match read {
             Ok(Some(piece)) => {
                 let (shared, files) = (Arc::clone(&work.shared), work.staging.files());
-                making.push_back(spawn_blocking(move || Made::of(&piece, &shared, files)));
+                making.push_back(spawn_blocking(move || {
+                    WrittenPages::of(&piece, &shared, files)
+                }));
             }
             Ok(None) => has_more = false,
             Err(error) => done = Err(error),
@@ -158,7 +162,7 @@ fn ended(directory: &Path) -> HeavenError {
     HeavenError::Ended(directory.display().to_string())
 }
 
-impl Made {
+impl WrittenPages {
     /// Writes the pages of some descriptions.
     fn of(
         descriptions: &[ResourceDescription],
@@ -190,7 +194,7 @@ impl Made {
                 files.write(&path.markdown(), text.as_bytes())?;
             }
             if told.contains(description.url()) {
-                made.briefs.push(Brief::of_content(content));
+                made.briefs.push(FeedItem::of_content(content));
             }
         }
         made.tally = files.tally;
@@ -222,7 +226,7 @@ impl Work {
     }
 
     /// Adds what was made of the next descriptions.
-    fn add(&mut self, made: Made) -> Result<(), HeavenError> {
+    fn add(&mut self, made: WrittenPages) -> Result<(), HeavenError> {
         for (stream, text) in self.exports.iter_mut().zip(&made.exports) {
             let written = stream.out().write_all(text);
             written.map_err(|error| stream.failed(error))?;
@@ -233,11 +237,11 @@ impl Work {
     }
 
     /// Writes what lists pages, and puts everything in place.
-    fn finish(mut self) -> Result<Published, HeavenError> {
+    fn finish(mut self) -> Result<PublishReport, HeavenError> {
         let listed = self.list();
         let work = self.or_abandon(listed)?;
         let Tally { written, unchanged } = work.staging.tally();
-        Ok(Published {
+        Ok(PublishReport {
             is_changed: work.staging.finish()?,
             catalogue: Arc::clone(&work.shared.catalogue),
             written,

@@ -1,14 +1,14 @@
 //! Heaven as files: staged beside its directory, then put in place as a whole.
 
+mod directory;
 mod exchange;
 mod job;
 mod pages;
-mod places;
 mod staging;
 
-pub use job::{Published, publish};
+pub use directory::is_published;
+pub use job::{PublishReport, publish};
 pub use pages::{PublishedPages, count_published};
-pub use places::is_published;
 
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::places::{MARK, is_published};
+use super::directory::{MARK, is_published};
 use crate::heaven::{HeavenPath, HeavenSettings};
 
 /// File that lists the URLs of all pages, one a line.
@@ -42,7 +42,7 @@ const MAX_LOOKS: usize = 3;
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let settings = HeavenSettings::new("https://www.example.com")?;
 /// let pages = PublishedPages::new("heaven", settings);
-/// pages.look().await;
+/// pages.refresh().await;
 /// assert_eq!(pages.link("/members/a").as_deref(), Some("/robot-heaven/members/a.htm"));
 /// # Ok(())
 /// # }
@@ -56,19 +56,19 @@ pub struct PublishedPages {
 struct Shared {
     directory: PathBuf,
     settings: HeavenSettings,
-    seen: ArcSwap<Seen>,
+    seen: ArcSwap<SeenPublication>,
 }
 
-/// What was seen in the directory the last time.
+/// Publication that was seen in the directory the last time.
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenPublication {
     /// None: nothing is published there.
     stamp: Option<Stamp>,
     /// URLs, in order.
     urls: Vec<Box<str>>,
 }
 
-/// What tells one publication from the next: each has a mark of its own.
+/// Stamp of a publication: each has a mark of its own.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -76,7 +76,7 @@ struct Stamp {
 }
 
 impl PublishedPages {
-    /// Creates the pages of a directory; there is none before it is [looked at](Self::look).
+    /// Creates the pages of a directory; there is none before it is [looked at](Self::refresh).
     #[must_use]
     pub fn new(directory: impl Into<PathBuf>, settings: HeavenSettings) -> Self {
         let shared = Shared {
@@ -90,17 +90,17 @@ impl PublishedPages {
     }
 
     /// Reads which pages there are, if something was published since the last time.
-    pub async fn look(&self) {
+    pub async fn refresh(&self) {
         let shared = Arc::clone(&self.shared);
         // It ends early only with the process.
-        let _ = spawn_blocking(move || shared.look()).await;
+        let _ = spawn_blocking(move || shared.refresh()).await;
     }
 
     /// Follows what is published until it is told to stop.
     pub async fn follow(self, stop: CancellationToken) {
         let follow = async {
             loop {
-                self.look().await;
+                self.refresh().await;
                 tokio::time::sleep(LOOK_EVERY).await;
             }
         };
@@ -151,7 +151,7 @@ pub fn count_published(directory: &Path) -> io::Result<Option<usize>> {
 }
 
 impl Shared {
-    fn look(&self) {
+    fn refresh(&self) {
         for _ in 0..MAX_LOOKS {
             let stamp = stamp(&self.directory);
             if self.seen.load().stamp == stamp {
@@ -168,7 +168,7 @@ impl Shared {
             };
             let pages = urls.len();
             info!(pages, "robot heaven is published with {pages} pages");
-            self.seen.store(Arc::new(Seen { stamp, urls }));
+            self.seen.store(Arc::new(SeenPublication { stamp, urls }));
         }
     }
 }

@@ -8,8 +8,8 @@ use std::{
 };
 
 use super::{
+    directory::{MARK, PublishDirectory, create, remove},
     exchange::put_in_place,
-    places::{MARK, Places, create, remove},
 };
 use crate::heaven::HeavenError;
 
@@ -19,7 +19,7 @@ const CHUNK: usize = 64 * 1024;
 /// Heaven that is being published: nobody sees it before it is whole.
 #[derive(Debug)]
 pub(super) struct Staging {
-    places: Arc<Places>,
+    places: Arc<PublishDirectory>,
     files: Files,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Staging {
 #[derive(Debug)]
 pub(super) struct Files {
     /// While anybody writes, the lock is held.
-    places: Arc<Places>,
+    places: Arc<PublishDirectory>,
     /// Whether there was a heaven before.
     has_old: bool,
     /// Directory that the last file was written to.
@@ -54,7 +54,7 @@ pub(super) struct Stream {
 
 impl Staging {
     pub(super) fn new(directory: &Path) -> Result<Self, HeavenError> {
-        let places = Arc::new(Places::take(directory)?);
+        let places = Arc::new(PublishDirectory::take(directory)?);
         Ok(Self {
             files: Files {
                 has_old: places.heaven.exists(),
@@ -119,7 +119,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Puts everything in place, unless it is as before; returns whether it did.
+    /// Moves everything into place, unless it is as before; returns `true` if it did.
     pub(super) fn finish(self) -> Result<bool, HeavenError> {
         let Tally { written, unchanged } = self.files.tally;
         let is_as_before = written == 0
@@ -133,7 +133,7 @@ impl Staging {
         Ok(true)
     }
 
-    /// Gives up; everything stays as it was.
+    /// Abandons the publication; everything stays as it was.
     pub(super) fn abandon(self) {
         // What stays is removed by the next publication.
         let _ = remove(&self.places.staging);

@@ -11,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{
-    asked::{Asked, file},
     pieces::Pieces,
     reply::{self, Reply, moved, short, streamed},
+    request::{PageRequest, file},
 };
 use crate::heaven::{
-    Catalogue, HeavenError, HeavenSettings, Library, brief::Brief, date::Date, entry::has_page,
-    export::Export, feed, files, index, markdown, page, sitemap,
+    Catalogue, HeavenError, HeavenSettings, Library, date::Date, entry::has_page, export::Export,
+    feed, feed_item::FeedItem, files, index, markdown, page, sitemap,
 };
 
 /// Time after which changes in the database are seen that nobody announced.
@@ -151,8 +151,8 @@ impl ServedHeaven {
         below: &str,
         headers: &HeaderMap,
     ) -> Response<Body> {
-        let asked = Asked::new(method, headers);
-        if !asked.is_reading() {
+        let asked = PageRequest::new(method, headers);
+        if !asked.is_read_only() {
             return short(StatusCode::METHOD_NOT_ALLOWED);
         }
         let catalogue = self.catalogue();
@@ -174,10 +174,10 @@ impl ServedHeaven {
         path_and_query: &str,
         headers: &HeaderMap,
     ) -> Option<Response<Body>> {
-        let asked = Asked::new(method, headers);
+        let asked = PageRequest::new(method, headers);
         let catalogue = self.catalogue();
         let url = format!("{}{path_and_query}", self.shared.settings.site());
-        if !asked.is_reading() || !catalogue.contains(&url) {
+        if !asked.is_read_only() || !catalogue.contains(&url) {
             return None;
         }
         match self.page(&url, &catalogue, &asked, false).await {
@@ -190,7 +190,7 @@ impl ServedHeaven {
         &self,
         path: &str,
         catalogue: &Arc<Catalogue>,
-        asked: &Asked<'_>,
+        asked: &PageRequest<'_>,
     ) -> Result<Option<Response<Body>>, HeavenError> {
         let settings = &self.shared.settings;
         if let Some(entry) = catalogue.at(path, settings) {
@@ -227,7 +227,7 @@ impl ServedHeaven {
         &self,
         url: &str,
         catalogue: &Catalogue,
-        asked: &Asked<'_>,
+        asked: &PageRequest<'_>,
         is_markdown: bool,
     ) -> Result<Option<Response<Body>>, HeavenError> {
         let settings = &self.shared.settings;
@@ -253,7 +253,7 @@ impl ServedHeaven {
         &self,
         path: &str,
         catalogue: &Arc<Catalogue>,
-        asked: &Asked<'_>,
+        asked: &PageRequest<'_>,
     ) -> Option<Response<Body>> {
         let settings = &self.shared.settings;
         let count = catalogue.sitemaps().len();
@@ -302,11 +302,11 @@ impl ServedHeaven {
         Ok(files::llms(&briefs, catalogue, &self.shared.settings))
     }
 
-    async fn briefs(&self, urls: impl Iterator<Item = &str>) -> Result<Vec<Brief>, HeavenError> {
+    async fn briefs(&self, urls: impl Iterator<Item = &str>) -> Result<Vec<FeedItem>, HeavenError> {
         let mut briefs = Vec::new();
         for url in urls {
             let found = self.shared.library.description(url).await?;
-            briefs.extend(found.as_ref().and_then(Brief::new));
+            briefs.extend(found.as_ref().and_then(FeedItem::new));
         }
         Ok(briefs)
     }
@@ -320,7 +320,7 @@ impl ServedHeaven {
         is_one.then(|| moved(&format!("{}{path}/", settings.base())))
     }
 
-    fn missing(&self, catalogue: &Catalogue, asked: &Asked<'_>) -> Response<Body> {
+    fn missing(&self, catalogue: &Catalogue, asked: &PageRequest<'_>) -> Response<Body> {
         let text = index::missing(catalogue, &self.shared.settings);
         let mut reply = Reply::new(reply::HTML, text);
         reply.status = StatusCode::NOT_FOUND;

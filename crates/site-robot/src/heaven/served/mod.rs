@@ -1,12 +1,12 @@
 //! Heaven from the database: pages are made as they are asked for.
 
-mod asked;
 mod heaven;
 mod pieces;
 mod reply;
+mod request;
 
-pub use asked::wants_markdown;
 pub use heaven::ServedHeaven;
+pub use request::wants_markdown;
 
 #[cfg(test)]
 mod tests;

@@ -13,17 +13,17 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::io::ReaderStream;
 
 use crate::heaven::{
-    Catalogue, HeavenSettings, entry::Entry, export::Export, library::Reading, sitemap,
+    Catalogue, HeavenSettings, entry::Entry, export::Export, library::DescriptionReader, sitemap,
 };
 
 /// URLs of a sitemap that are written at once.
 const URLS: usize = 1_000;
 
-/// What is still to be sent.
+/// Rest of a body that is still to be sent.
 #[derive(Debug)]
 pub(super) enum Pieces {
     /// Descriptions, from the database.
-    Export(Export, Reading),
+    Export(Export, DescriptionReader),
     /// URLs of a sitemap.
     Sitemap {
         catalogue: Arc<Catalogue>,

@@ -6,7 +6,7 @@ use axum::{
 };
 use sha2::{Digest, Sha256};
 
-use super::asked::Asked;
+use super::request::PageRequest;
 use crate::heaven::date::Date;
 
 pub(super) const HTML: &str = "text/html; charset=utf-8";
@@ -42,7 +42,7 @@ impl Reply {
     }
 
     /// Returns the response, which is empty where the client has the content already.
-    pub(super) fn response(self, asked: &Asked<'_>) -> Response<Body> {
+    pub(super) fn response(self, asked: &PageRequest<'_>) -> Response<Body> {
         let etag = etag(&self.text);
         let is_known = self.status == StatusCode::OK && asked.is_known(&etag, self.date);
         let length = self.text.len();

@@ -11,7 +11,7 @@ pub struct RobotKey {
     pub name: &'static str,
     /// Another name for it in the reference.
     pub alias: Option<&'static str>,
-    /// What its value may be.
+    /// Kind of its values.
     pub kind: RobotKeyKind,
     /// Default; empty for none.
     pub default: &'static str,
@@ -19,7 +19,7 @@ pub struct RobotKey {
     pub help: &'static str,
 }
 
-/// What the value of a key may be.
+/// Kind of a key's values.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RobotKeyKind {
@@ -41,7 +41,7 @@ use RobotKeyKind::{Boolean, Choice, Integer, Seconds, Secret, Text};
 
 /// Seconds of a time-out.
 const TIMEOUT: RobotKeyKind = Integer(1, 86_400);
-/// What is counted from one to a hundred.
+/// Counts from one to a hundred.
 const HUNDRED: RobotKeyKind = Integer(1, 100);
 
 const fn key(

@@ -64,7 +64,7 @@ pub struct RobotConf {
     pub max_memory_per_url_bytes: u64,
     /// URLs in work at a time (`max-working`; default 1,024).
     pub max_working: usize,
-    /// What comes after a run (`onCompletion`; default idle).
+    /// Action after a run (`onCompletion`; default idle).
     pub on_completion: OnCompletion,
     /// Password for servers that ask for one (`password`).
     pub password: Option<Password>,
@@ -91,7 +91,7 @@ pub struct RobotConf {
     values: Values,
 }
 
-/// What the robot does after a run.
+/// Action of the robot after a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum OnCompletion {
     /// Waits for a command or the schedule.
@@ -115,7 +115,7 @@ impl RobotConf {
         Ok(file.conf().clone())
     }
 
-    /// Takes lines, keys and values from elsewhere, such as a table of another file.
+    /// Reads lines, keys and values of another source, such as a table of another file.
     ///
     /// `seed` may come as often as wished. What is wrong or doubtful is in the
     /// notes; a wrong value leaves the default.
@@ -131,10 +131,10 @@ impl RobotConf {
         (Self::of(values), notes)
     }
 
-    /// Fetches as many of one site at a time as of all, unless it is told how many.
+    /// Allows one site all connections, unless `site-max-connections` is set.
     ///
-    /// For who asks for no pause between visits.
-    pub fn hurry(&mut self) {
+    /// For runs without a pause between visits.
+    pub fn use_all_connections(&mut self) {
         if self.values.own("site-max-connections").is_none() {
             self.site_max_connections = self.max_connections;
         }

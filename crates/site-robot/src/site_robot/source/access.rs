@@ -29,7 +29,7 @@ pub struct SiteAccess {
     pub(super) headers: HeaderMap,
 }
 
-/// Who we are on a site.
+/// Credentials of the robot on a site.
 #[derive(Clone)]
 pub enum Credentials {
     /// Name and password of HTTP's own login (RFC 7617).

@@ -1,4 +1,4 @@
-//! What a server says of a page.
+//! Responses for pages.
 
 use std::{
     net::IpAddr,
@@ -22,7 +22,7 @@ const MAX_VALIDATOR_BYTES: usize = 1024;
 /// Answer to a [`PageRequest`](super::PageRequest), of any status.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct PageAnswer {
+pub struct PageResponse {
     /// Status code.
     pub status: u16,
     /// Headers as received; of a body that was compressed, without its length.
@@ -33,7 +33,7 @@ pub struct PageAnswer {
     pub body: Bytes,
 }
 
-impl PageAnswer {
+impl PageResponse {
     pub(super) fn new(status: u16, headers: HeaderMap, body: Bytes) -> Self {
         Self {
             status,
@@ -177,12 +177,12 @@ fn is_canonical(parameter: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn answer(headers: &[(&'static str, &str)]) -> PageAnswer {
+    fn answer(headers: &[(&'static str, &str)]) -> PageResponse {
         let headers = headers.iter().map(|(name, value)| {
             let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
             (HeaderName::from_bytes(name.as_bytes()).unwrap(), value)
         });
-        PageAnswer::new(200, headers.collect(), Bytes::new())
+        PageResponse::new(200, headers.collect(), Bytes::new())
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
         for (name, value) in headers {
             map.append(name, value);
         }
-        let it = PageAnswer::new(200, map, Bytes::new());
+        let it = PageResponse::new(200, map, Bytes::new());
         assert_eq!(it.x_robots_tags().count(), 2);
     }
 

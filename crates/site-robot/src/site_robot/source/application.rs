@@ -15,7 +15,7 @@ use url::Url;
 
 use robot_detection_store::fetch::{UnzipError, gunzip};
 
-use super::{PageAnswer, PageRequest, SourceError, SourceLimits};
+use super::{PageRequest, PageResponse, SourceError, SourceLimits};
 
 type Prepare = dyn Fn(&mut Request<Body>) + Send + Sync;
 type App = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
@@ -68,13 +68,13 @@ impl ApplicationSource {
         self
     }
 
-    /// Asks for a page.
+    /// Fetches a page.
     ///
     /// # Errors
     ///
     /// Fails when the application does, and when no whole answer comes within
     /// the limits.
-    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageAnswer, SourceError> {
+    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         let url = request.url;
         let exchange = exchange(
             self.app.clone(),
@@ -137,7 +137,7 @@ impl fmt::Debug for ApplicationSource {
     }
 }
 
-/// What went wrong, before the URL is added.
+/// Fault, before the URL is added.
 enum Fault {
     Application(String),
     Timeout(time::Duration),
@@ -164,7 +164,7 @@ async fn exchange(
     mut request: Request<Body>,
     beginning: Option<u64>,
     limits: SourceLimits,
-) -> Result<PageAnswer, Fault> {
+) -> Result<PageResponse, Fault> {
     let is_head = *request.method() == Method::HEAD;
     prepare(&mut request);
     let response = app
@@ -183,7 +183,11 @@ async fn exchange(
         parts.headers.remove(header::CONTENT_ENCODING);
         parts.headers.remove(header::CONTENT_LENGTH);
     }
-    Ok(PageAnswer::new(parts.status.as_u16(), parts.headers, body))
+    Ok(PageResponse::new(
+        parts.status.as_u16(),
+        parts.headers,
+        body,
+    ))
 }
 
 /// Reads a body within the limits.

@@ -24,7 +24,7 @@ pub enum SourceError {
     Application {
         /// The URL.
         url: String,
-        /// What it says.
+        /// Its reason.
         reason: String,
     },
     /// The answer did not come, or did not end, in time.
@@ -72,7 +72,7 @@ pub enum SourceError {
     /// The site of an access is no site.
     #[error("{url} is no site: write it as http://… or https://…")]
     BadSite {
-        /// What stands in its place.
+        /// Value that was found.
         url: String,
     },
     /// The login gave no cookie.

@@ -18,7 +18,7 @@ use tokio::{
 };
 use url::Url;
 
-use super::{PageAnswer, PageRequest, SourceError, SourceLimits};
+use super::{PageRequest, PageResponse, SourceError, SourceLimits};
 
 /// Media types of files that hold text or links, by the end of their name.
 const TYPES: [(&str, &str); 11] = [
@@ -67,13 +67,13 @@ impl FileSource {
         })
     }
 
-    /// Asks for a page.
+    /// Fetches a page.
     ///
     /// # Errors
     ///
     /// Fails for URLs of another kind, files that are too large, and what the
     /// system refuses.
-    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageAnswer, SourceError> {
+    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         let url = request.url;
         if url.scheme() != "file" || url.host().is_some() {
             return Err(SourceError::NotServed {
@@ -88,16 +88,16 @@ impl FileSource {
         })?
     }
 
-    async fn read(&self, request: &PageRequest<'_>) -> Result<PageAnswer, SourceError> {
+    async fn read(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         let url = request.url;
         let refused = |reason| SourceError::File {
             url: url.to_string(),
             reason,
         };
         let path = match self.find(url).await {
-            Ok(Found::File(path)) => path,
-            Ok(Found::Directory) => return Ok(redirect(url)),
-            Ok(Found::Nothing) => return Ok(status(404)),
+            Ok(FileTarget::File(path)) => path,
+            Ok(FileTarget::Directory) => return Ok(redirect(url)),
+            Ok(FileTarget::Nothing) => return Ok(status(404)),
             Err(error) if is_absent(&error) => return Ok(status(404)),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 return Ok(status(403));
@@ -109,7 +109,7 @@ impl FileSource {
         let known = request.conditions.last_modified.as_deref();
         let last_modified = headers.get(header::LAST_MODIFIED);
         if known.is_some() && known == last_modified.and_then(|it| it.to_str().ok()) {
-            return Ok(PageAnswer::new(304, headers, bytes::Bytes::new()));
+            return Ok(PageResponse::new(304, headers, bytes::Bytes::new()));
         }
         if metadata.len() > self.limits.max_body_bytes {
             return Err(self.too_large(url));
@@ -127,33 +127,33 @@ impl FileSource {
                 return Err(self.too_large(url));
             }
         }
-        Ok(PageAnswer::new(200, headers, body.into()))
+        Ok(PageResponse::new(200, headers, body.into()))
     }
 
     /// Finds what a URL names, if it lies below the directory.
-    async fn find(&self, url: &Url) -> io::Result<Found> {
+    async fn find(&self, url: &Url) -> io::Result<FileTarget> {
         let path = percent_decode_str(url.path()).decode_utf8_lossy();
         if path.contains('\0') {
-            return Ok(Found::Nothing);
+            return Ok(FileTarget::Nothing);
         }
         // Dots and symbolic links are resolved here; what counts is where they lead.
         let Some(mut path) = self.within(Path::new(&*path)).await? else {
-            return Ok(Found::Nothing);
+            return Ok(FileTarget::Nothing);
         };
         if fs::metadata(&path).await?.is_dir() {
             if !url.path().ends_with('/') {
-                return Ok(Found::Directory);
+                return Ok(FileTarget::Directory);
             }
             match self.within(&path.join("index.html")).await? {
                 Some(index) => path = index,
-                None => return Ok(Found::Nothing),
+                None => return Ok(FileTarget::Nothing),
             }
         }
         let is_file = fs::metadata(&path).await?.is_file();
         Ok(if is_file {
-            Found::File(path)
+            FileTarget::File(path)
         } else {
-            Found::Nothing
+            FileTarget::Nothing
         })
     }
 
@@ -170,15 +170,15 @@ impl FileSource {
     }
 }
 
-/// What a URL names.
-enum Found {
+/// File or directory that a URL names.
+enum FileTarget {
     File(PathBuf),
     /// A directory, without the slash from which its links count.
     Directory,
     Nothing,
 }
 
-fn redirect(url: &Url) -> PageAnswer {
+fn redirect(url: &Url) -> PageResponse {
     let mut answer = status(301);
     let location = HeaderValue::from_str(&format!("{}/", url.path()));
     if let Ok(location) = location {
@@ -187,8 +187,8 @@ fn redirect(url: &Url) -> PageAnswer {
     answer
 }
 
-fn status(status: u16) -> PageAnswer {
-    PageAnswer::new(status, HeaderMap::new(), bytes::Bytes::new())
+fn status(status: u16) -> PageResponse {
+    PageResponse::new(status, HeaderMap::new(), bytes::Bytes::new())
 }
 
 fn is_absent(error: &io::Error) -> bool {

@@ -14,9 +14,9 @@ use url::Url;
 
 use robot_detection_store::fetch::{DirectClient, DirectSettings, UnzipError, gunzip, shown_url};
 
-use super::{PageAnswer, PageRequest, RequestSigner, SiteAccess, SourceError, SourceLimits};
+use super::{PageRequest, PageResponse, RequestSigner, SiteAccess, SourceError, SourceLimits};
 
-/// What we read: pages, feeds and texts first.
+/// Value of `Accept`: pages, feeds and texts first.
 const ACCEPT: &str =
     "text/html, application/xhtml+xml, application/xml;q=0.9, text/plain;q=0.8, */*;q=0.5";
 
@@ -38,7 +38,7 @@ pub struct HttpSettings {
     pub limits: SourceLimits,
     /// Sites that are reached in a way of their own.
     pub sites: Vec<SiteAccess>,
-    /// What signs each request; nothing by default.
+    /// Signer of requests; none by default.
     pub signer: Option<RequestSigner>,
     /// What signs requests for those who stand before a site; an upstream that is asked itself
     /// gets none of it. Nothing by default.
@@ -102,12 +102,12 @@ impl HttpSource {
         })
     }
 
-    /// Asks for a page.
+    /// Fetches a page.
     ///
     /// # Errors
     ///
     /// Fails when no whole answer comes within the limits.
-    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageAnswer, SourceError> {
+    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         let method = if request.is_head {
             Method::HEAD
         } else {
@@ -132,7 +132,7 @@ impl HttpSource {
             None => client.send(method, &address, headers).await,
         }?;
         let peer = answer.peer.map(|peer| peer.ip());
-        let mut answer = PageAnswer::new(answer.status, answer.headers, answer.body);
+        let mut answer = PageResponse::new(answer.status, answer.headers, answer.body);
         answer.peer = peer;
         unzip_old_name(&mut answer, self.max_body_bytes).map_err(|max_body_bytes| {
             let url = shown_url(request.url.as_str());
@@ -195,7 +195,7 @@ impl HttpSource {
 /// Decompresses a body whose coding goes by its old name (RFC 9110 §8.4.1.3).
 ///
 /// What cannot be decompressed stays as it is. The error is the limit that it passes.
-fn unzip_old_name(answer: &mut PageAnswer, max_bytes: u64) -> Result<(), u64> {
+fn unzip_old_name(answer: &mut PageResponse, max_bytes: u64) -> Result<(), u64> {
     let coding = answer.text(&header::CONTENT_ENCODING).unwrap_or_default();
     if !coding.eq_ignore_ascii_case("x-gzip") || answer.body.is_empty() {
         return Ok(());

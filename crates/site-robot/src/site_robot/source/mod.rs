@@ -1,8 +1,8 @@
-//! Where pages come from: HTTP, the application itself, or files.
+//! Sources of pages: HTTP, the application itself, or files.
 //!
 //! A [`PageSource`] answers one [`PageRequest`] at a time, GET or HEAD, within
 //! limits of time and size. No status is an error and no redirect is followed:
-//! both are for the caller to judge. What a [`PageAnswer`] tells is read from its
+//! both are for the caller to judge. What a [`PageResponse`] tells is read from its
 //! headers, whatever its source.
 //!
 //! # Example
@@ -38,7 +38,7 @@ mod page_source;
 mod request_signer;
 
 pub use access::{Credentials, SiteAccess};
-pub use answer::PageAnswer;
+pub use answer::PageResponse;
 pub use application::ApplicationSource;
 pub use error::SourceError;
 pub use files::FileSource;

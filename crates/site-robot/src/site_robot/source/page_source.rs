@@ -4,7 +4,7 @@ use url::Url;
 
 use robot_detection_store::fetch::Conditions;
 
-use super::{ApplicationSource, FileSource, HttpSource, PageAnswer, SourceError};
+use super::{ApplicationSource, FileSource, HttpSource, PageResponse, SourceError};
 
 /// Source of pages; clones share connections.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct PageRequest<'a> {
     pub url: &'a Url,
     /// Whether its headers are enough: HEAD in place of GET.
     pub is_head: bool,
-    /// What is known of the page's version; a 304 says that it is the same.
+    /// Validators of the stored version; a 304 says that it is the same.
     pub conditions: Conditions,
     /// `Referer` to send in place of the source's own.
     pub referrer: Option<&'a str>,
@@ -35,13 +35,13 @@ pub struct PageRequest<'a> {
 }
 
 impl PageSource {
-    /// Asks for a page.
+    /// Fetches a page.
     ///
     /// # Errors
     ///
     /// Fails when no whole answer comes within the limits, or the source has no
     /// such URLs; no status is an error.
-    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageAnswer, SourceError> {
+    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         match self {
             Self::Http(source) => source.ask(request).await,
             Self::Application(source) => source.ask(request).await,
@@ -91,21 +91,21 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// Asks only for another version than the one known.
+    /// Makes the request conditional on another version than the stored one.
     #[must_use]
     pub fn unless(mut self, conditions: Conditions) -> Self {
         self.conditions = conditions;
         self
     }
 
-    /// Takes so many bytes at the beginning of a body that has more.
+    /// Cuts a body after so many bytes.
     #[must_use]
     pub fn beginning(mut self, bytes: u64) -> Self {
         self.beginning = Some(bytes);
         self
     }
 
-    /// Says on which page the link stands.
+    /// Sets the page on which the link stands.
     #[must_use]
     pub fn from_page(mut self, url: &'a str) -> Self {
         self.referrer = Some(url);

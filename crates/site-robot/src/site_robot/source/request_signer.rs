@@ -1,4 +1,4 @@
-//! What signs requests before they are sent.
+//! Signing of requests before they are sent.
 
 use std::{fmt, sync::Arc};
 

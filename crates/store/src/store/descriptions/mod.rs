@@ -9,6 +9,6 @@ mod write;
 pub use query::{DescriptionCursor, DescriptionOrder, DescriptionQuery};
 pub use read::DescriptionEntry;
 pub use row::StoredDescription;
-pub use write::Saved;
+pub use write::SaveOutcome;
 
 pub(super) use write::{clear, write_to};

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::{
-    super::{StoreError, StoreErrorKind, error::Place, statement::Value},
+    super::{StoreError, StoreErrorKind, error::DatabaseLocation, statement::Value},
     DescriptionCursor, DescriptionOrder,
 };
 use crate::description::{
@@ -62,7 +62,10 @@ pub(super) struct ReadRow {
 }
 
 impl ReadRow {
-    pub(super) fn into_stored(self, place: &Place) -> Result<StoredDescription, StoreError> {
+    pub(super) fn into_stored(
+        self,
+        place: &DatabaseLocation,
+    ) -> Result<StoredDescription, StoreError> {
         let texts = [self.partial_text, self.full_text, self.contents];
         match attributes_from_json(self.url.clone(), &self.attributes, texts) {
             Ok(description) => Ok(StoredDescription {

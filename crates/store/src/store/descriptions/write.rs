@@ -6,7 +6,7 @@ use super::{
     super::{
         Store, StoreError,
         database::Transaction,
-        publications::{bump, clear_publications, hide_withdrawn},
+        publications::{clear_publications, hide_withdrawn, increment_heaven_version},
         statement::{ByRows, Step, Value},
     },
     row::WriteRow,
@@ -16,7 +16,7 @@ use crate::description::ResourceDescription;
 
 /// What saving a description did.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Saved {
+pub enum SaveOutcome {
     /// There was none of this URL.
     Added,
     /// It says something else now.
@@ -40,7 +40,7 @@ impl Store {
         run_id: i64,
         descriptions: &[ResourceDescription],
         now_ms: i64,
-    ) -> Result<Vec<Saved>, StoreError> {
+    ) -> Result<Vec<SaveOutcome>, StoreError> {
         let mut transaction = self.database.begin("save resource descriptions").await?;
         let mut all = Vec::with_capacity(descriptions.len());
         for piece in descriptions.chunks(8) {
@@ -50,7 +50,7 @@ impl Store {
             all.extend(saved.await?);
         }
         hide_withdrawn(&mut transaction, site, now_ms).await?;
-        bump(&mut transaction, site).await?;
+        increment_heaven_version(&mut transaction, site).await?;
         transaction.commit().await?;
         Ok(all)
     }
@@ -63,7 +63,7 @@ impl Store {
     pub async fn delete_descriptions(&self, site: &str, urls: &[&str]) -> Result<u64, StoreError> {
         let mut transaction = self.database.begin("remove resource descriptions").await?;
         let deleted = delete(&mut transaction, site, urls).await?;
-        bump(&mut transaction, site).await?;
+        increment_heaven_version(&mut transaction, site).await?;
         transaction.commit().await?;
         Ok(deleted)
     }
@@ -90,7 +90,7 @@ pub(in crate::store) async fn write_to<'v>(
     descriptions: &[&'v ResourceDescription],
     others: Vec<Step<'v>>,
     now_ms: i64,
-) -> Result<Vec<Saved>, StoreError> {
+) -> Result<Vec<SaveOutcome>, StoreError> {
     let mut rows: Vec<WriteRow<'_>> = Vec::with_capacity(descriptions.len());
     let mut places: HashMap<&str, usize> = HashMap::new();
     for description in descriptions {
@@ -119,14 +119,14 @@ pub(in crate::store) async fn write_to<'v>(
         .map(|(url, fingerprint)| (url.as_str(), fingerprint.as_str()))
         .collect();
     let saved = |row: &WriteRow<'_>| match known.get(row.url) {
-        None => Saved::Added,
-        Some(before) if *before == row.fingerprint => Saved::Same,
-        Some(_) => Saved::Changed,
+        None => SaveOutcome::Added,
+        Some(before) if *before == row.fingerprint => SaveOutcome::Same,
+        Some(_) => SaveOutcome::Changed,
     };
     let of_url = |url| places.get(url).and_then(|place| rows.get(*place));
     let all = descriptions
         .iter()
-        .map(|it| of_url(it.url()).map_or(Saved::Same, saved));
+        .map(|it| of_url(it.url()).map_or(SaveOutcome::Same, saved));
     Ok(all.collect())
 }
 
@@ -139,7 +139,7 @@ pub(in crate::store) async fn clear(
         .execute(&sql::CLEAR_DESCRIPTIONS, &[site.into()])
         .await?;
     clear_publications(transaction, site).await?;
-    bump(transaction, site).await?;
+    increment_heaven_version(transaction, site).await?;
     Ok(cleared)
 }
 

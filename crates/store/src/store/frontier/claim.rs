@@ -1,4 +1,4 @@
-//! URLs are entered, taken, and given back.
+//! URLs are entered, claimed and released.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use super::{
     url::{ClaimedRow, KnownRow},
 };
 
-/// How long a holder is known to be alive without a sign.
+/// Longest that a holder counts as alive without a heartbeat.
 const LEASE_MS: i64 = 20_000;
 
 /// Hosts that are asked for at once.
 const MAX_HOSTS: i64 = 256;
 
-/// What is left to visit in a run.
+/// URLs that are left to visit in a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct OpenUrls {
-    /// Whether some wait.
+    /// `true` if some wait.
     pub has_waiting: bool,
-    /// Whether some are taken, by anybody.
+    /// `true` if some are taken, by any instance.
     pub has_taken: bool,
     /// When the first of those that failed is due again.
     pub next_due_ms: Option<i64>,
@@ -66,10 +66,10 @@ impl Store {
         Ok(rows.into_iter().map(|(host,)| host).collect())
     }
 
-    /// Takes waiting URLs, of each host so many, the nearest to a starting point first.
+    /// Claims waiting URLs, so many of each host, the nearest to a starting point first.
     ///
     /// They are the holder's until it records or releases them, or shows no
-    /// sign for 20 seconds: see [`Store::show_alive`].
+    /// sign for 20 seconds: see [`Store::heartbeat`].
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl Store {
         Ok(claimed)
     }
 
-    /// Shows that a holder is alive, and takes what those hold who are not.
+    /// Keeps a holder alive, and releases the URLs of holders that are not.
     ///
     /// URLs that are due again wait from then on. To be called every few
     /// seconds, and before the first claim.
@@ -109,7 +109,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn show_alive(
+    pub async fn heartbeat(
         &self,
         site: &str,
         run_id: i64,
@@ -145,7 +145,7 @@ impl Store {
         Ok(rows.into_iter().map(|(holder,)| holder).collect())
     }
 
-    /// Gives back what a holder has taken and not recorded.
+    /// Releases URLs that a holder has taken and not recorded.
     ///
     /// # Errors
     ///
@@ -161,7 +161,7 @@ impl Store {
         self.free_lease(&lease_name(holder), holder).await
     }
 
-    /// Tells what is left to visit.
+    /// Returns what is left to visit.
     ///
     /// # Errors
     ///
@@ -202,7 +202,7 @@ impl Store {
     }
 }
 
-/// Where URLs are entered: site, run, and their order among those of the same depth.
+/// Queue of a run: site, run, and the order among URLs of the same depth.
 pub(super) struct Queue<'r> {
     pub(super) site: &'r str,
     pub(super) run_id: i64,

@@ -7,12 +7,12 @@ use super::{
 
 /// Resource whose content another described resource of the site has too.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct DescribedTwice {
+pub struct DuplicateDescription {
     /// MD5 of the content.
     pub md5: String,
     /// URL of the resource.
     pub url: String,
-    /// Whether a description of it is in force.
+    /// `true` if a description of it is in force.
     pub is_published: bool,
 }
 
@@ -23,11 +23,11 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn described_twice(
+    pub async fn duplicates(
         &self,
         run: &StoredRun,
         limit: u32,
-    ) -> Result<Vec<DescribedTwice>, StoreError> {
+    ) -> Result<Vec<DuplicateDescription>, StoreError> {
         let values = [
             (&run.site).into(),
             run.run_id.into(),
@@ -35,7 +35,7 @@ impl Store {
         ];
         let rows: Vec<(String, String, i64)> =
             self.database.rows(&sql::DESCRIBED_TWICE, &values).await?;
-        let row = |(md5, url, is_published)| DescribedTwice {
+        let row = |(md5, url, is_published)| DuplicateDescription {
             md5,
             url,
             is_published: is_published != 0,
@@ -43,7 +43,7 @@ impl Store {
         Ok(rows.into_iter().map(row).collect())
     }
 
-    /// Gives up what a run has described of duplicates; it has not added those of its own then.
+    /// Discards descriptions of duplicates; those that the run added count as rejected.
     ///
     /// Those in force are withdrawn when the run is published.
     ///
@@ -53,7 +53,7 @@ impl Store {
     pub async fn withdraw_duplicates(
         &self,
         run: &StoredRun,
-        duplicates: &[&DescribedTwice],
+        duplicates: &[&DuplicateDescription],
         outcome: &str,
     ) -> Result<(), StoreError> {
         let site = run.site.as_str();

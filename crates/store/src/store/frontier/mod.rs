@@ -14,8 +14,8 @@ pub(super) mod sql;
 mod url;
 
 pub use claim::OpenUrls;
-pub use duplicates::DescribedTwice;
-pub use record::{DescriptionChange, PageRecord, Recorded, RunKey};
+pub use duplicates::DuplicateDescription;
+pub use record::{DescriptionChange, PageRecord, RecordSummary, RunKey};
 pub use robots_txt::RobotsTxtCopy;
-pub use runs::{RunCounts, RunState, RunWanted, StoredRun};
+pub use runs::{RunCommand, RunCounts, RunState, StoredRun};
 pub use url::{ClaimedUrl, FoundUrl, KnownUrl};

@@ -1,8 +1,8 @@
-//! What became of pages is recorded, many at a time.
+//! Recording of visits, many at a time.
 
 use super::{
     super::{
-        Saved, Store, StoreError,
+        SaveOutcome, Store, StoreError,
         database::Transaction,
         error::Engine,
         publications::{Loss, stage},
@@ -20,7 +20,7 @@ const ATTEMPTS: u32 = 5;
 /// Pages that `SQLite` is handed at once: so many rows have a statement of their own.
 const PIECE: usize = 8;
 
-/// What became of a page.
+/// Outcome of a visit to a page.
 #[derive(Clone, Debug)]
 pub struct PageRecord {
     /// The page as it was claimed.
@@ -29,19 +29,19 @@ pub struct PageRecord {
     pub retry_ms: Option<i64>,
     /// Status of the answer, if there was one.
     pub status: Option<u16>,
-    /// What became of it, in words.
+    /// Outcome, in words.
     pub outcome: String,
     /// `ETag`, for the next visit.
     pub etag: Option<String>,
     /// `Last-Modified`, for the next visit.
     pub last_modified: Option<String>,
-    /// Hash of what came.
+    /// Hash of the body.
     pub content_hash: Option<String>,
-    /// What becomes of its resource description.
+    /// Change of its resource description.
     pub description: DescriptionChange,
-    /// How it came to have none.
+    /// Reason why it has none.
     pub loss: Option<Loss>,
-    /// Whether it asks for a password; nothing where it was not read.
+    /// Whether it asks for a password; `None` where it was not read.
     pub asks_password: Option<bool>,
     /// Links to follow at another visit that brings none; nothing leaves those that are known.
     pub links: Option<Vec<String>>,
@@ -49,7 +49,7 @@ pub struct PageRecord {
     pub found: Vec<FoundUrl>,
 }
 
-/// What becomes of a resource description.
+/// Change of a resource description.
 #[derive(Clone, Debug)]
 pub enum DescriptionChange {
     /// It stays, if there is one.
@@ -60,16 +60,16 @@ pub enum DescriptionChange {
     Withdraw,
 }
 
-/// What recording did.
+/// Summary of what was recorded.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Recorded {
+pub struct RecordSummary {
     /// URLs that are new in the run, descriptions added, changed, the same.
     pub counts: RunCounts,
 }
 
 impl Store {
-    /// Records what became of pages, and counts it in their run: all or nothing.
+    /// Records visits, and counts them in their run: all or nothing.
     ///
     /// `counts` is what the caller has counted itself; descriptions and found
     /// URLs are counted here.
@@ -83,13 +83,15 @@ impl Store {
         pages: &[PageRecord],
         counts: &RunCounts,
         now_ms: i64,
-    ) -> Result<Recorded, StoreError> {
+    ) -> Result<RecordSummary, StoreError> {
         let mut pages: Vec<&PageRecord> = pages.iter().collect();
         // Those who record at once must lock rows in the same order.
         pages.sort_by(|one, other| one.claimed.url.cmp(&other.claimed.url));
         let mut attempt = 1;
         loop {
             match self.try_recording(run, &pages, counts, now_ms).await {
+                // Deadlocks and busy databases pass, and a lost record would cost all visits of
+                // the batch.
                 Err(error) if error.is_passing() && attempt < ATTEMPTS => attempt += 1,
                 done => return done,
             }
@@ -102,7 +104,7 @@ impl Store {
         pages: &[&PageRecord],
         counts: &RunCounts,
         now_ms: i64,
-    ) -> Result<Recorded, StoreError> {
+    ) -> Result<RecordSummary, StoreError> {
         let mut transaction = self.database.begin("record visits").await?;
         let mut counts = *counts;
         let most = match transaction.engine() {
@@ -110,6 +112,8 @@ impl Store {
             // Locked in the same order by all: descriptions first, then visits.
             Engine::Postgres => pages.len().max(1),
         };
+        // `PostgreSQL` takes all pages at once, as the order of locks has to hold over all of
+        // them.
         for piece in pages.chunks(most) {
             write_pages(&mut transaction, run, piece, &mut counts, now_ms).await?;
         }
@@ -121,7 +125,7 @@ impl Store {
         };
         let entered = queue.enter_and_commit(transaction, &found, &counts);
         counts.found += entered.await?;
-        Ok(Recorded { counts })
+        Ok(RecordSummary { counts })
     }
 }
 
@@ -132,7 +136,7 @@ pub struct RunKey<'r> {
     pub site: &'r str,
     /// Number of the run.
     pub run_id: i64,
-    /// What its decisions depend on.
+    /// Settings that its decisions depend on.
     pub settings: &'r str,
     /// Orders URLs of the same depth that are found; it grows.
     pub position: i64,
@@ -150,24 +154,24 @@ async fn write_pages(
         DescriptionChange::Keep | DescriptionChange::Withdraw => None,
     });
     let made: Vec<_> = made.collect();
-    let visits: Vec<Visit<'_>> = pages.iter().map(|page| Visit::new(page)).collect();
+    let visits: Vec<VisitRow<'_>> = pages.iter().map(|page| VisitRow::new(page)).collect();
     let visits = write_visits(run, &visits, now_ms);
     let saved = stage(transaction, (run.site, run.run_id), &made, visits, now_ms);
     for saved in saved.await? {
         match saved {
-            Saved::Added => counts.added += 1,
-            Saved::Changed => counts.changed += 1,
-            Saved::Same => counts.same += 1,
+            SaveOutcome::Added => counts.added += 1,
+            SaveOutcome::Changed => counts.changed += 1,
+            SaveOutcome::Same => counts.same += 1,
         }
     }
     Ok(())
 }
 
-fn write_visits<'v>(run: &RunKey<'v>, visits: &'v [Visit<'v>], now_ms: i64) -> Vec<Step<'v>> {
-    let (again, visited): (Vec<&Visit<'_>>, Vec<_>) = visits
+fn write_visits<'v>(run: &RunKey<'v>, visits: &'v [VisitRow<'v>], now_ms: i64) -> Vec<Step<'v>> {
+    let (again, visited): (Vec<&VisitRow<'_>>, Vec<_>) = visits
         .iter()
         .partition(|visit| visit.page.claimed.is_relink);
-    let again = again.into_iter().map(|Visit { page, .. }| {
+    let again = again.into_iter().map(|VisitRow { page, .. }| {
         let depth = i64::from(page.claimed.depth);
         let values = vec![run.site.into(), (&page.claimed.url).into(), depth.into()];
         (&sql::RELINKED, values)
@@ -182,13 +186,13 @@ fn write_visits<'v>(run: &RunKey<'v>, visits: &'v [Visit<'v>], now_ms: i64) -> V
 }
 
 /// A page as its row is written.
-struct Visit<'p> {
+struct VisitRow<'p> {
     page: &'p PageRecord,
     /// A line each.
     links: Option<String>,
 }
 
-impl<'p> Visit<'p> {
+impl<'p> VisitRow<'p> {
     fn new(page: &'p PageRecord) -> Self {
         let links = page.links.as_ref().map(|links| links.join("\n"));
         Self { page, links }

@@ -33,7 +33,7 @@ impl Store {
         self.database.first(&sql::ROBOTS_TXT_COPY, &values).await
     }
 
-    /// Keeps a copy of a robots.txt in place of the one before.
+    /// Saves a copy of a robots.txt in place of the one before.
     ///
     /// # Errors
     ///

@@ -18,23 +18,23 @@ pub struct StoredRun {
     pub run_id: i64,
     /// Name of the site.
     pub site: String,
-    /// Whether it goes on.
+    /// State.
     pub state: RunState,
-    /// What those who work on it shall do.
-    pub wanted: RunWanted,
-    /// What its decisions depend on.
+    /// Command to the instances that work on it.
+    pub wanted: RunCommand,
+    /// Settings that its decisions depend on.
     pub settings: String,
     /// When it began.
     pub started_ms: i64,
     /// When it ended.
     pub finished_ms: Option<i64>,
-    /// What it did so far.
+    /// Counts so far.
     pub counts: RunCounts,
     /// Why its results are held back, where they are.
     pub held: Option<String>,
 }
 
-/// Whether a run goes on.
+/// State of a run.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub enum RunState {
@@ -48,9 +48,9 @@ pub enum RunState {
     Abandoned,
 }
 
-/// What those who work on a run shall do.
+/// Command to the instances that work on a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum RunWanted {
+pub enum RunCommand {
     /// Work.
     #[default]
     Run,
@@ -60,7 +60,7 @@ pub enum RunWanted {
     Stop,
 }
 
-/// What a run did.
+/// Counts of a run.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct RunCounts {
     /// URLs that were found and accepted.
@@ -106,7 +106,7 @@ impl Store {
         let open: Vec<RunRow> = transaction.rows(&sql::OPEN_RUN, &values).await?;
         if let Some(open) = open.into_iter().next().map(StoredRun::from) {
             if open.settings == settings {
-                let wanted = RunWanted::Run;
+                let wanted = RunCommand::Run;
                 let values = [site.into(), wanted.as_str().into()];
                 transaction.execute(&sql::WANT_RUN, &values).await?;
                 transaction.commit().await?;
@@ -128,18 +128,22 @@ impl Store {
         Ok((run.into(), added == 0))
     }
 
-    /// Tells those who work on a site's run what to do; returns whether there is one.
+    /// Sets the command to the instances that work on a site's run; returns `true` if there is one.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn want_run(&self, site: &str, wanted: RunWanted) -> Result<bool, StoreError> {
+    pub async fn set_run_command(
+        &self,
+        site: &str,
+        wanted: RunCommand,
+    ) -> Result<bool, StoreError> {
         let values = [site.into(), wanted.as_str().into()];
         let told = self.database.execute(&sql::WANT_RUN, &values).await?;
         Ok(told > 0)
     }
 
-    /// Gives a site's run up, if there is one: the next one begins anew.
+    /// Abandons a site's run, if there is one: the next one begins anew.
     ///
     /// # Errors
     ///
@@ -225,7 +229,7 @@ impl RunState {
     }
 }
 
-impl RunWanted {
+impl RunCommand {
     /// Returns the word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -238,7 +242,7 @@ impl RunWanted {
 }
 
 impl RunCounts {
-    /// Adds what another one counted.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         self.found += other.found;
         self.fetched += other.fetched;
@@ -305,9 +309,9 @@ impl From<RunRow> for StoredRun {
                 _ => RunState::Abandoned,
             },
             wanted: match row.wanted.as_str() {
-                "pause" => RunWanted::Pause,
-                "stop" => RunWanted::Stop,
-                _ => RunWanted::Run,
+                "pause" => RunCommand::Pause,
+                "stop" => RunCommand::Stop,
+                _ => RunCommand::Run,
             },
             settings: row.settings,
             started_ms: row.started_ms,

@@ -64,6 +64,7 @@ statements! {
     OPEN_RUN = "look for the site robot's run",
         concat!("SELECT ", run_columns!(),
             " FROM site_robot_runs WHERE site = $1 AND finished_ms IS NULL");
+    // The unique index of unfinished runs lets one of two instances begin; the other resumes.
     ADD_RUN = "begin a run of the site robot",
         "INSERT INTO site_robot_runs (site, state, wanted, settings, started_ms, found, fetched, \
          unmodified, bytes, added, changed, same, withdrawn, rejected, failed) \
@@ -93,6 +94,9 @@ statements! {
         "DELETE FROM site_robot_runs WHERE site = $1 AND run_id NOT IN \
          (SELECT run_id FROM site_robot_runs WHERE site = $1 ORDER BY run_id DESC LIMIT 100)";
 
+    // `state < 3` names the partial index of open URLs, as its condition has to stand in
+    // the statement. The recursion jumps from host to host
+    // along the index: DISTINCT would read every waiting URL.
     WAITING_HOSTS = "look for hosts to visit",
         "WITH RECURSIVE hosts (host) AS ( \
          SELECT first.host FROM (SELECT host FROM site_robot_urls WHERE site = $1 \
@@ -150,9 +154,11 @@ statements! {
     UNCOUNT_ADDED = "count descriptions that did not stay",
         "UPDATE site_robot_runs SET added = added - $2, rejected = rejected + $2 \
          WHERE run_id = $1";
+    // Without validators and hash the next visit reads the page anew, as if it had changed.
     DOUBT_DUPLICATES = "look at duplicates again",
         "UPDATE site_robot_urls SET etag = NULL, last_modified = NULL, content_hash = NULL \
          WHERE site = $1 AND described = 0 AND outcome LIKE '%filter-by-md5%'";
+    // URLs with a description stay known: their loss is judged by what the last visit found.
     FORGET_URLS = "forget URLs that are no longer found",
         "DELETE FROM site_robot_urls WHERE site = $1 AND run_id < $2 AND NOT EXISTS (SELECT 1 \
          FROM resource_descriptions AS known WHERE known.site = $1 \

@@ -41,7 +41,7 @@ pub struct ClaimedUrl {
     pub etag: Option<String>,
     /// `Last-Modified` of the last visit.
     pub last_modified: Option<String>,
-    /// Hash of what the last visit brought.
+    /// Hash of the body at the last visit.
     pub content_hash: Option<String>,
     /// Settings that the last visit was judged by.
     pub settings: Option<String>,
@@ -71,7 +71,7 @@ impl ClaimedUrl {
     }
 }
 
-/// What is known of a URL.
+/// State of a URL in the frontier.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct KnownUrl {
@@ -87,15 +87,15 @@ pub struct KnownUrl {
     pub is_described: bool,
     /// Status of the last answer.
     pub status: Option<u16>,
-    /// What became of it, in words.
+    /// Outcome of the last visit, in words.
     pub outcome: Option<String>,
     /// When it was last fetched.
     pub fetched_ms: Option<i64>,
-    /// How it came to have no description.
+    /// Reason why it has no description.
     pub loss: Option<Loss>,
     /// Whether it asked for a password when it was read last.
     pub asks_password: bool,
-    /// Hash of what the last visit brought.
+    /// Hash of the body at the last visit.
     pub content_hash: Option<String>,
 }
 

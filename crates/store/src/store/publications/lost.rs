@@ -1,4 +1,4 @@
-//! What a run has not described, and what it may mean.
+//! Descriptions whose pages a run has not described, and the reasons.
 
 use super::{
     super::{Store, StoreError},
@@ -11,7 +11,7 @@ use super::{
 pub struct LostDescription {
     /// URL of the page.
     pub url: String,
-    /// Whether it is shown.
+    /// `true` if it is shown.
     pub is_shown: bool,
     /// Run that met it last.
     pub run_id: Option<i64>,
@@ -19,18 +19,18 @@ pub struct LostDescription {
     pub depth: Option<u32>,
     /// Status of the last answer.
     pub status: Option<u16>,
-    /// How it came to have no description.
+    /// Reason why it has no description.
     pub loss: Option<Loss>,
-    /// What became of it, in words.
+    /// Outcome of the visit, in words.
     pub outcome: String,
-    /// Hash of what came.
+    /// Hash of the body.
     pub content_hash: Option<String>,
 }
 
 /// Description of a page that a run has not met.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct UnmetDescription {
+pub struct UnreachedDescription {
     /// URL of the page.
     pub url: String,
     /// Links from a starting point, when it was met.
@@ -55,13 +55,13 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn unmet_descriptions(
+    pub async fn unreached_descriptions(
         &self,
         site: &str,
         run_id: i64,
         after: &str,
         limit: u32,
-    ) -> Result<Vec<UnmetDescription>, StoreError> {
+    ) -> Result<Vec<UnreachedDescription>, StoreError> {
         let values = [
             site.into(),
             after.into(),
@@ -69,7 +69,7 @@ impl Store {
             i64::from(limit).into(),
         ];
         let rows: Vec<(String, Option<i64>)> = self.database.rows(&sql::UNMET, &values).await?;
-        let unmet = |(url, depth): (String, Option<i64>)| UnmetDescription {
+        let unmet = |(url, depth): (String, Option<i64>)| UnreachedDescription {
             url,
             depth: depth.and_then(|depth| u32::try_from(depth).ok()),
         };
@@ -119,7 +119,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn alike_contents(
+    pub async fn identical_contents(
         &self,
         site: &str,
         run_id: i64,
@@ -131,13 +131,13 @@ impl Store {
         Ok(rows.into_iter().map(alike).collect())
     }
 
-    /// Gives up what a run staged of pages that a login, or one page for many, stands in place
+    /// Discards what a run staged of pages that a login, or one page for many, stands in place
     /// of: they stay as they are, and are asked for as wholes by the next run.
     ///
     /// # Errors
     ///
     /// Fails when the database does, and then gives up nothing.
-    pub async fn discard_doubtful(
+    pub async fn discard_doubtful_pages(
         &self,
         site: &str,
         run_id: i64,
@@ -160,13 +160,13 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn stages_logins(&self, site: &str, run_id: i64) -> Result<bool, StoreError> {
+    pub async fn has_staged_logins(&self, site: &str, run_id: i64) -> Result<bool, StoreError> {
         let values = [site.into(), run_id.into()];
         let row: Option<(i64,)> = self.database.first(&sql::STAGED_LOGIN, &values).await?;
         Ok(row.is_some())
     }
 
-    /// Takes pages that ask for a password for what they are.
+    /// Accepts that pages ask for a password.
     ///
     /// # Errors
     ///

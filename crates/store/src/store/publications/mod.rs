@@ -10,12 +10,12 @@ mod stage;
 mod undo;
 mod withdraw;
 
-pub use lost::{LostDescription, UnmetDescription};
-pub use publish::{Publication, Staged};
+pub use lost::{LostDescription, UnreachedDescription};
+pub use publish::{Publication, StagedSelection};
 pub use stage::{Loss, StagedChange};
 pub use withdraw::{DescriptionStates, WITHDRAWN};
 
-pub(super) use publish::{bump, clear_publications};
+pub(super) use publish::{clear_publications, increment_heaven_version};
 pub(super) use sql::HEAVEN_VERSION;
 pub(super) use stage::{forget_staged, stage, unstage};
 pub(super) use withdraw::hide_withdrawn;

@@ -1,4 +1,4 @@
-//! What is staged comes into force, a piece at a time: pages first, then what goes.
+//! Publication of what is staged, a piece at a time: new pages first, then removals.
 
 use super::{
     super::{Store, StoreError, database::Transaction, statement::Value},
@@ -11,9 +11,9 @@ const PIECE: i64 = 500;
 /// Behind every URL there is.
 const LAST: &str = "\u{10ffff}";
 
-/// What of the staged changes comes into force.
+/// Part of the staged changes that comes into force.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Staged {
+pub enum StagedSelection {
     /// New and changed pages, while a run goes on.
     Saved,
     /// Pages that are not to be shown, which wait for nobody.
@@ -34,7 +34,7 @@ pub struct Publication {
     pub undone_ms: Option<i64>,
 }
 
-impl Staged {
+impl StagedSelection {
     /// Returns the kinds of changes in the order in which they come into force.
     fn changes(self) -> &'static [&'static str] {
         match self {
@@ -46,7 +46,7 @@ impl Staged {
 }
 
 impl Store {
-    /// Puts what a run has staged in force; returns how many pages are not shown any more.
+    /// Publishes what a run has staged; returns how many pages are not shown any more.
     ///
     /// What it replaces is kept until another run is published: see
     /// [`Store::undo_publication`]. Pages come before what goes, in pieces: who reads meanwhile
@@ -59,7 +59,7 @@ impl Store {
         &self,
         site: &str,
         run_id: i64,
-        what: Staged,
+        what: StagedSelection,
         now_ms: i64,
     ) -> Result<u64, StoreError> {
         let changes = what.changes();
@@ -77,13 +77,13 @@ impl Store {
             gone += self.publish_change(site, change, now_ms).await?;
         }
         let mut transaction = self.database.begin("end a publication").await?;
-        if what == Staged::All {
+        if what == StagedSelection::All {
             let values = [site.into(), run_id.into()];
             transaction.execute(&sql::FOUND_AGAIN, &values).await?;
         }
         hide_withdrawn(&mut transaction, site, now_ms).await?;
         if !changes.is_empty() {
-            bump(&mut transaction, site).await?;
+            increment_heaven_version(&mut transaction, site).await?;
         }
         transaction.commit().await?;
         Ok(gone)
@@ -184,15 +184,15 @@ impl Store {
     }
 }
 
-/// Has whoever else changes what is in force wait until the transaction ends.
+/// Makes others that change what is in force wait until the transaction ends.
 pub(super) async fn lock(transaction: &mut Transaction<'_>, site: &str) -> Result<(), StoreError> {
     let values = [site.into()];
     transaction.execute(&sql::LOCK_PUBLICATION, &values).await?;
     Ok(())
 }
 
-/// Raises the version of a site's heaven: those who serve it look at it again.
-pub(in crate::store) async fn bump(
+/// Increments the version of a site's heaven, so that its servers read it again.
+pub(in crate::store) async fn increment_heaven_version(
     transaction: &mut Transaction<'_>,
     site: &str,
 ) -> Result<(), StoreError> {

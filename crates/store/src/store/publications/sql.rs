@@ -10,7 +10,7 @@ use super::super::{
 
 /// Stage descriptions: `$1` site, `$2` run, `$3` now.
 ///
-/// What is in force and says the same as near is not written again.
+/// A description in force that says the same at the same depth is not written again.
 pub(super) static STAGE: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], stage));
 

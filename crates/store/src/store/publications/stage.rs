@@ -1,14 +1,15 @@
-//! What a run brings is written beside what is in force.
+//! Staging: a run's results are written beside what is in force.
 
 use super::{
     super::{
-        Saved, Store, StoreError, database::Transaction, descriptions::write_to, statement::Step,
+        SaveOutcome, Store, StoreError, database::Transaction, descriptions::write_to,
+        statement::Step,
     },
     sql,
 };
 use crate::description::ResourceDescription;
 
-/// How a page came to have no description of its own.
+/// Reason why a page has no description of its own.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Loss {
     /// The page says so: robots.txt, `noindex`, 410.
@@ -35,7 +36,7 @@ pub enum Loss {
     Login,
 }
 
-/// What becomes of a description when a run is published, beside being saved.
+/// Change of a description when a run is published, other than being saved.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StagedChange {
     /// It is not shown, and kept.
@@ -47,7 +48,7 @@ pub enum StagedChange {
 }
 
 impl Store {
-    /// Stages what becomes of descriptions, each with its reason: all or none.
+    /// Stages changes of descriptions, each with its reason: all or none.
     ///
     /// # Errors
     ///
@@ -96,11 +97,11 @@ pub(in crate::store) async fn stage<'v>(
     descriptions: &[&'v ResourceDescription],
     others: Vec<Step<'v>>,
     now_ms: i64,
-) -> Result<Vec<Saved>, StoreError> {
+) -> Result<Vec<SaveOutcome>, StoreError> {
     write_to(&sql::STAGE, transaction, of, descriptions, others, now_ms).await
 }
 
-/// Gives up what an earlier run has staged: its pages are asked for as wholes again.
+/// Discards what an earlier run has staged: its pages are fetched unconditionally again.
 pub(in crate::store) async fn forget_staged(
     transaction: &mut Transaction<'_>,
     site: &str,
@@ -111,7 +112,7 @@ pub(in crate::store) async fn forget_staged(
     Ok(())
 }
 
-/// Gives up the staged description of a URL within a transaction.
+/// Discards the staged description of a URL within a transaction.
 pub(in crate::store) async fn unstage(
     transaction: &mut Transaction<'_>,
     site: &str,

@@ -8,7 +8,7 @@ use super::{
 };
 
 impl Store {
-    /// Puts what was in force before the last publication back; called again, undoes that.
+    /// Restores what was in force before the last publication; called again, undoes that.
     ///
     /// Returns the publication as it is then, and how many pages are in force; nothing where
     /// there is no publication, or nothing was in force before it. Pages are asked for as wholes

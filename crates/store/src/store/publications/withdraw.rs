@@ -1,8 +1,8 @@
-//! One page is taken out everywhere, and let in again.
+//! Withdrawal of one page, and its return.
 
 use super::{
     super::{Store, StoreError, database::Transaction},
-    publish::{bump, lock},
+    publish::{increment_heaven_version, lock},
     sql,
 };
 
@@ -22,7 +22,7 @@ pub struct DescriptionStates {
 }
 
 impl Store {
-    /// Takes a page out of what is in force, staged, or could be put back; returns whether it
+    /// Withdraws a page from what is in force, staged, or could be put back; returns whether it
     /// was described.
     ///
     /// The next run brings it back, unless `for_good`.
@@ -51,12 +51,12 @@ impl Store {
             let values = [site.into(), url.into(), now_ms.into()];
             transaction.execute(&sql::KEEP_OUT, &values).await?;
         }
-        bump(&mut transaction, site).await?;
+        increment_heaven_version(&mut transaction, site).await?;
         transaction.commit().await?;
         Ok(described + before + staged > 0)
     }
 
-    /// Lets a page in again that was taken out; returns whether it was.
+    /// Readmits a page that was withdrawn; returns `true` if it was.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Store {
         let values = [site.into(), url.into(), WITHDRAWN.into()];
         let shown = transaction.execute(&sql::SHOW_URL, &values).await?;
         transaction.execute(&sql::ASK_URL_AGAIN, &of_url).await?;
-        bump(&mut transaction, site).await?;
+        increment_heaven_version(&mut transaction, site).await?;
         transaction.commit().await?;
         Ok(admitted + shown > 0)
     }

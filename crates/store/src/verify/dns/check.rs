@@ -1,4 +1,4 @@
-//! Whether the resolvers answer, and how fast.
+//! A check of the resolvers: whether they answer, and how fast.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -11,7 +11,7 @@ use hickory_resolver::{
 };
 use tokio::time::Instant;
 
-use super::{DnsSettings, host::Answer, resolver::Resolver};
+use super::{DnsSettings, host::DnsAnswer, resolver::Resolver};
 
 /// Port of a resolver that the system names without one.
 const DNS_PORT: u16 = 53;
@@ -19,7 +19,7 @@ const DNS_PORT: u16 = 53;
 /// Addresses of public resolvers, of three operators, which have had names for years.
 const NAMED: [[u8; 4]; 3] = [[1, 1, 1, 1], [8, 8, 8, 8], [9, 9, 9, 9]];
 
-/// How one resolver answered.
+/// Result of the check of one resolver.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ResolverCheck {
@@ -29,7 +29,7 @@ pub struct ResolverCheck {
     pub took: Duration,
     /// Why its answer is of no use, if it is not.
     pub error: Option<&'static str>,
-    /// Whether it said of addresses that are known to have a name that they have none.
+    /// `true` if it said of addresses that are known to have a name that they have none.
     pub is_without_names: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct NoResolver {
     reason: String,
 }
 
-/// Puts a question to each resolver of the settings, or to each of the system's.
+/// Queries each resolver of the settings, or each of the system's.
 ///
 /// It is that for the name servers of the root, which every resolver knows, and who
 /// answers is asked for the names of addresses that have some.
@@ -65,8 +65,8 @@ pub async fn check_resolvers(settings: &DnsSettings) -> Result<Vec<ResolverCheck
         let answered = resolver.records(&Name::root(), RecordType::NS).await;
         let took = began.elapsed();
         let error = match answered.answer {
-            Answer::Records(_) | Answer::Nothing => None,
-            Answer::Failed(why) => Some(why),
+            DnsAnswer::Records(_) | DnsAnswer::Nothing => None,
+            DnsAnswer::Failed(why) => Some(why),
         };
         checks.push(ResolverCheck {
             server,
@@ -78,12 +78,12 @@ pub async fn check_resolvers(settings: &DnsSettings) -> Result<Vec<ResolverCheck
     Ok(checks)
 }
 
-/// Asks for the names of addresses that have some; one is enough, and so is one failure.
+/// Returns `true` if addresses that have names are said to have none; one name or failure ends it.
 async fn is_without_names(resolver: &Resolver) -> bool {
     for address in NAMED {
         match resolver.names(IpAddr::from(address)).await.answer {
-            Answer::Nothing => {}
-            Answer::Records(_) | Answer::Failed(_) => return false,
+            DnsAnswer::Nothing => {}
+            DnsAnswer::Records(_) | DnsAnswer::Failed(_) => return false,
         }
     }
     true

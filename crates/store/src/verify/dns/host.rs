@@ -1,4 +1,4 @@
-//! What is known about one address, and what follows from it.
+//! Cached DNS answers about one address, and the proof that follows from them.
 
 use std::{fmt::Write, net::IpAddr, time::Duration};
 
@@ -6,32 +6,32 @@ use hickory_resolver::proto::rr::Name;
 
 use super::{
     DnsProof,
-    quoted::Quoted,
-    suffixes::{Belongs, Suffixes},
+    quoted::QuotedName,
+    suffixes::{SuffixMatch, Suffixes},
 };
 use crate::verify::{Evidence, Finding, Method};
 
-/// How many names of an address are looked at.
+/// Most names of an address that are checked.
 pub(super) const MAX_NAMES: usize = 8;
 
-/// How many names a sentence quotes.
+/// Most names that a sentence quotes.
 const MAX_SHOWN: usize = 2;
 
-/// What DNS answered to one question.
+/// Answer of DNS to one question.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Answer<T> {
+pub(super) enum DnsAnswer<T> {
     /// There are records.
     Records(T),
-    /// There are none, says who should know.
+    /// An authoritative answer says that there are none.
     Nothing,
-    /// No answer could be had; why, in two words.
+    /// There was no answer, for this reason.
     Failed(&'static str),
 }
 
-/// An answer, and until when it holds.
+/// Answer, and the time until which it holds.
 #[derive(Clone, Debug)]
-pub(super) struct Known<T> {
-    pub(super) answer: Answer<T>,
+pub(super) struct CachedAnswer<T> {
+    pub(super) answer: DnsAnswer<T>,
     pub(super) until_ms: i64,
 }
 
@@ -44,12 +44,12 @@ pub(super) struct Names {
     pub(super) is_cut: bool,
 }
 
-/// What is known about one address.
+/// Cached DNS answers about one address.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Host {
-    names: Option<Known<Names>>,
+pub(super) struct AddressRecords {
+    names: Option<CachedAnswer<Names>>,
     /// Whether the name at the same place has the address.
-    leads_back: Vec<Option<Known<bool>>>,
+    leads_back: Vec<Option<CachedAnswer<bool>>>,
 }
 
 /// Claim that an address is of an operator.
@@ -59,19 +59,19 @@ pub(super) struct Claim {
     pub(super) suffixes: Suffixes,
 }
 
-/// What to do next to prove a claim.
+/// Next step of a proof.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// To ask for the names of the address.
+    /// Ask for the names of the address.
     AskNames,
-    /// To ask whether the name at this place has the address.
+    /// Ask whether the name at this place has the address.
     AskBack(usize, Name),
-    /// Nothing: that is the proof.
+    /// Nothing is left to ask: this is the proof.
     Done(DnsProof),
 }
 
 impl Step {
-    /// Notes that the proof is the want of a name.
+    /// Marks the proof as one that the address has no name.
     fn nameless(mut self) -> Self {
         if let Self::Done(proof) = &mut self {
             proof.is_nameless = true;
@@ -80,19 +80,19 @@ impl Step {
     }
 }
 
-impl Host {
-    /// Puts in the names of the address.
-    pub(super) fn learn_names(&mut self, names: Known<Names>) {
+impl AddressRecords {
+    /// Stores the names of the address.
+    pub(super) fn learn_names(&mut self, names: CachedAnswer<Names>) {
         let count = match &names.answer {
-            Answer::Records(names) => names.first.len(),
-            Answer::Nothing | Answer::Failed(_) => 0,
+            DnsAnswer::Records(names) => names.first.len(),
+            DnsAnswer::Nothing | DnsAnswer::Failed(_) => 0,
         };
         self.leads_back = vec![None; count];
         self.names = Some(names);
     }
 
-    /// Puts in whether the name at a place has the address.
-    pub(super) fn learn_back(&mut self, place: usize, leads_back: Known<bool>) {
+    /// Stores whether the name at a place has the address.
+    pub(super) fn learn_back(&mut self, place: usize, leads_back: CachedAnswer<bool>) {
         if let Some(slot) = self.leads_back.get_mut(place) {
             *slot = Some(leads_back);
         }
@@ -101,52 +101,52 @@ impl Host {
     /// Returns about how many bytes the names take.
     pub(super) fn names_bytes(&self) -> usize {
         match &self.names {
-            Some(Known {
-                answer: Answer::Records(names),
+            Some(CachedAnswer {
+                answer: DnsAnswer::Records(names),
                 ..
             }) => names.first.iter().map(Name::len).sum(),
             _ => 0,
         }
     }
 
-    /// Says what to do next to prove a claim, at a time.
+    /// Returns the next step of a proof, at a time.
     pub(super) fn step(&self, claim: &Claim, now_ms: i64) -> Step {
         let Some(known) = self.names.as_ref().filter(|known| known.until_ms > now_ms) else {
             return Step::AskNames;
         };
         match &known.answer {
-            Answer::Records(names) => self.step_back(claim, names, known.until_ms, now_ms),
-            Answer::Nothing => {
+            DnsAnswer::Records(names) => self.step_back(claim, names, known.until_ms, now_ms),
+            DnsAnswer::Nothing => {
                 let text = format!(
                     "{} has no name in DNS, where those of the operator end in {}.",
                     claim.address, claim.suffixes
                 );
                 done(Finding::Contradicted, text, known.until_ms, now_ms).nameless()
             }
-            Answer::Failed(why) => {
+            DnsAnswer::Failed(why) => {
                 let text = format!("The name of {} could not be had: {why}.", claim.address);
                 done(Finding::Nothing, text, known.until_ms, now_ms)
             }
         }
     }
 
-    /// Goes through the names below the suffixes; the first that leads back confirms.
+    /// Checks the names below the suffixes; the first that leads back confirms.
     fn step_back(&self, claim: &Claim, names: &Names, until_ms: i64, now_ms: i64) -> Step {
-        let mut seen = Seen::new(until_ms);
+        let mut seen = UnconfirmedNames::new(until_ms);
         for (place, (name, back)) in names.first.iter().zip(&self.leads_back).enumerate() {
-            match claim.suffixes.belongs(name) {
-                Belongs::No => continue,
-                Belongs::AsCustomer => {
+            match claim.suffixes.match_name(name) {
+                SuffixMatch::No => continue,
+                SuffixMatch::AsCustomer => {
                     seen.customers_name = seen.customers_name.or(Some(name));
                     continue;
                 }
-                Belongs::Yes => {}
+                SuffixMatch::Yes => {}
             }
             let Some(back) = back.as_ref().filter(|back| back.until_ms > now_ms) else {
                 return Step::AskBack(place, name.clone());
             };
-            if back.answer == Answer::Records(true) {
-                let (address, name) = (claim.address, Quoted(name));
+            if back.answer == DnsAnswer::Records(true) {
+                let (address, name) = (claim.address, QuotedName(name));
                 let text = format!("{address} is named {name}, and that name has the address.");
                 return done(
                     Finding::Confirmed,
@@ -162,15 +162,15 @@ impl Host {
     }
 }
 
-/// What was seen of the names of an address, none of which confirms.
-struct Seen<'a> {
+/// Names of an address, none of which confirms the claim.
+struct UnconfirmedNames<'a> {
     until_ms: i64,
     customers_name: Option<&'a Name>,
     failed: Option<(&'a Name, &'static str)>,
     false_name: Option<&'a Name>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> UnconfirmedNames<'a> {
     fn new(until_ms: i64) -> Self {
         Self {
             until_ms,
@@ -180,11 +180,11 @@ impl<'a> Seen<'a> {
         }
     }
 
-    fn add(&mut self, name: &'a Name, back: &Known<bool>) {
+    fn add(&mut self, name: &'a Name, back: &CachedAnswer<bool>) {
         self.until_ms = self.until_ms.min(back.until_ms);
         match back.answer {
-            Answer::Failed(why) => self.failed = self.failed.or(Some((name, why))),
-            Answer::Records(_) | Answer::Nothing => {
+            DnsAnswer::Failed(why) => self.failed = self.failed.or(Some((name, why))),
+            DnsAnswer::Records(_) | DnsAnswer::Nothing => {
                 self.false_name = self.false_name.or(Some(name));
             }
         }
@@ -193,7 +193,7 @@ impl<'a> Seen<'a> {
     fn conclude(&self, claim: &Claim, names: &Names) -> (fn(Evidence) -> Finding, String) {
         let Claim { address, suffixes } = claim;
         if let Some((name, why)) = self.failed {
-            let name = Quoted(name);
+            let name = QuotedName(name);
             let text =
                 format!("{address} is named {name}, whose addresses could not be had: {why}.");
             (Finding::Nothing, text)
@@ -204,12 +204,12 @@ impl<'a> Seen<'a> {
             );
             (Finding::Nothing, text)
         } else if let Some(name) = self.false_name {
-            let name = Quoted(name);
+            let name = QuotedName(name);
             let text =
                 format!("{address} is named {name}, but that name does not have the address.");
             (Finding::Contradicted, text)
         } else if let Some(name) = self.customers_name {
-            let name = Quoted(name);
+            let name = QuotedName(name);
             let text = format!(
                 "{address} is named {name}, in a zone whose names any customer of the provider gets."
             );
@@ -241,7 +241,7 @@ fn all_quoted(names: &[Name]) -> String {
     for (at, name) in names.iter().take(MAX_SHOWN).enumerate() {
         let between = if at > 0 { " and " } else { "" };
         // Writing to a string does not fail.
-        let _ = write!(text, "{between}{}", Quoted(name));
+        let _ = write!(text, "{between}{}", QuotedName(name));
     }
     if names.len() > MAX_SHOWN {
         let _ = write!(text, " and {} more", names.len() - MAX_SHOWN);
@@ -255,16 +255,16 @@ mod tests {
 
     const NOW: i64 = 1_000_000;
 
-    fn known<T>(answer: Answer<T>, seconds: i64) -> Known<T> {
+    fn known<T>(answer: DnsAnswer<T>, seconds: i64) -> CachedAnswer<T> {
         let until_ms = NOW + seconds * 1_000;
-        Known { answer, until_ms }
+        CachedAnswer { answer, until_ms }
     }
 
-    fn named(names: &[&str], is_cut: bool) -> Host {
+    fn named(names: &[&str], is_cut: bool) -> AddressRecords {
         let first = names.iter().map(|name| Name::from_utf8(name).unwrap());
         let first = first.collect();
-        let mut host = Host::default();
-        host.learn_names(known(Answer::Records(Names { first, is_cut }), 100));
+        let mut host = AddressRecords::default();
+        host.learn_names(known(DnsAnswer::Records(Names { first, is_cut }), 100));
         host
     }
 
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    fn step(host: &Host) -> String {
+    fn step(host: &AddressRecords) -> String {
         match host.step(&claim(), NOW) {
             Step::AskNames => "names?".to_owned(),
             Step::AskBack(place, name) => format!("{place} {name}?"),
@@ -294,33 +294,33 @@ mod tests {
 
     #[test]
     fn only_names_below_a_suffix_are_asked_back() {
-        let mut host = Host::default();
+        let mut host = AddressRecords::default();
         assert_eq!(step(&host), "names?");
         host = named(
             &["a.other.example.", "b.crawl.example.", "c.crawl.example."],
             false,
         );
         assert_eq!(step(&host), "1 b.crawl.example.?");
-        host.learn_back(1, known(Answer::Records(false), 90));
+        host.learn_back(1, known(DnsAnswer::Records(false), 90));
         assert_eq!(step(&host), "2 c.crawl.example.?");
-        host.learn_back(2, known(Answer::Records(true), 50));
+        host.learn_back(2, known(DnsAnswer::Records(true), 50));
         assert_eq!(
             step(&host),
             "yes 50: 192.0.2.1 is named \"c.crawl.example\", and that name has the address."
         );
-        host.learn_back(2, known(Answer::Nothing, 70));
+        host.learn_back(2, known(DnsAnswer::Nothing, 70));
         assert_eq!(
             step(&host),
             "no 70: 192.0.2.1 is named \"b.crawl.example\", \
              but that name does not have the address."
         );
-        host.learn_back(2, known(Answer::Failed("it timed out"), 30));
+        host.learn_back(2, known(DnsAnswer::Failed("it timed out"), 30));
         assert_eq!(
             step(&host),
             "nothing 30: 192.0.2.1 is named \"c.crawl.example\", \
              whose addresses could not be had: it timed out."
         );
-        host.learn_back(2, known(Answer::Records(true), 0));
+        host.learn_back(2, known(DnsAnswer::Records(true), 0));
         assert_eq!(step(&host), "2 c.crawl.example.?");
     }
 
@@ -331,15 +331,15 @@ mod tests {
             "no 100: 192.0.2.1 is named \"a.example\" and \"b.example\" and 1 more, \
              which does not end in \"crawl.example\" or \"appspot.com\"."
         );
-        let mut host = Host::default();
-        host.learn_names(known(Answer::Nothing, 60));
+        let mut host = AddressRecords::default();
+        host.learn_names(known(DnsAnswer::Nothing, 60));
         assert!(step(&host).starts_with("no 60: 192.0.2.1 has no name in DNS"));
-        host.learn_names(known(Answer::Failed("SERVFAIL"), 60));
+        host.learn_names(known(DnsAnswer::Failed("SERVFAIL"), 60));
         assert_eq!(
             step(&host),
             "nothing 60: The name of 192.0.2.1 could not be had: SERVFAIL."
         );
-        host.learn_names(known(Answer::Nothing, 0));
+        host.learn_names(known(DnsAnswer::Nothing, 0));
         assert_eq!(step(&host), "names?");
     }
 
@@ -348,9 +348,9 @@ mod tests {
         let text = step(&named(&["a.example."], true));
         assert!(text.starts_with("nothing 100: 192.0.2.1 has more than 8 names"));
         let mut host = named(&["a.crawl.example."], true);
-        host.learn_back(0, known(Answer::Nothing, 90));
+        host.learn_back(0, known(DnsAnswer::Nothing, 90));
         assert!(step(&host).starts_with("nothing 90: "), "{}", step(&host));
-        host.learn_back(0, known(Answer::Records(true), 90));
+        host.learn_back(0, known(DnsAnswer::Records(true), 90));
         assert!(step(&host).starts_with("yes 90: "), "{}", step(&host));
     }
 
@@ -359,7 +359,7 @@ mod tests {
         let text = step(&named(&["a.example.", "b.appspot.com."], false));
         assert!(text.starts_with("nothing 100: 192.0.2.1 is named \"b.appspot.com\""));
         let mut host = named(&["b.appspot.com.", "a.crawl.example."], false);
-        host.learn_back(1, known(Answer::Records(false), 90));
+        host.learn_back(1, known(DnsAnswer::Records(false), 90));
         assert!(step(&host).starts_with("no 90: "), "{}", step(&host));
     }
 }

@@ -22,8 +22,8 @@
 //! seconds). Proofs of one address that run at once share its queries.
 
 mod check;
-mod flights;
 mod host;
+mod lookups;
 mod prover;
 mod quoted;
 mod resolver;

@@ -1,4 +1,4 @@
-//! The prover by DNS: cache, limits, and the way from question to question.
+//! The DNS prover: cache, limits, and the sequence of queries.
 
 use std::{
     net::IpAddr,
@@ -17,17 +17,17 @@ use tokio::{
 
 use super::{
     DnsSettings,
-    flights::{Flight, Flights},
-    host::{Answer, Claim, Host, Known, Step, evidence},
-    resolver::{Answered, MAX_TIMEOUT, Resolver, failed},
+    host::{AddressRecords, CachedAnswer, Claim, DnsAnswer, Step, evidence},
+    lookups::{LookupSlot, Lookups},
+    resolver::{MAX_TIMEOUT, Resolver, TimedAnswer, failed},
     suffixes::Suffixes,
 };
 use crate::fetch::AddressKind;
 use crate::verify::Finding;
 
-/// How long a proof holds that needed no question to DNS.
+/// Time for which a proof holds that needed no DNS query.
 const SETTLED: Duration = Duration::from_hours(1);
-/// After how long a proof that had no turn may be tried again.
+/// Time after which a proof that found no free slot may be tried again.
 const RETRY: Duration = Duration::from_secs(30);
 /// Addresses without a name from which on a resolver is doubted that has named none.
 const MIN_NAMELESS: u64 = 10;
@@ -56,23 +56,23 @@ pub struct DnsProver {
     inner: Arc<Inner>,
 }
 
-/// What DNS says about one claim, and for how long.
+/// Finding of DNS about one claim, and how long it holds.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DnsProof {
-    /// What was found.
+    /// Finding.
     pub finding: Finding,
-    /// How long that may be relied on: from the TTLs of the records.
+    /// Time for which it may be relied on, from the TTLs of the records.
     pub valid_for: Duration,
-    /// Whether it is that the address has no name, as a resolver without reverse zones says of all.
+    /// `true` if it is that the address has no name, as a resolver without reverse zones says of all.
     pub is_nameless: bool,
 }
 
 #[derive(Debug)]
 struct Inner {
     resolver: Resolver,
-    cache: Cache<IpAddr, Arc<Host>>,
-    flights: Flights,
+    cache: Cache<IpAddr, Arc<AddressRecords>>,
+    lookups: Lookups,
     /// For each proof that looks or waits.
     places: Semaphore,
     /// For each proof that looks.
@@ -84,8 +84,8 @@ struct Inner {
 }
 
 /// Right to look up an address.
-struct Turn<'a> {
-    host: MutexGuard<'a, Host>,
+struct LookupTurn<'a> {
+    host: MutexGuard<'a, AddressRecords>,
     _permit: SemaphorePermit<'a>,
 }
 
@@ -97,14 +97,14 @@ impl DnsProver {
         let queue = settings.queue.min(Semaphore::MAX_PERMITS / 2);
         let cache = Cache::builder()
             .max_capacity(settings.cache_entries)
-            .weigher(|_, host: &Arc<Host>| places(host))
+            .weigher(|_, host: &Arc<AddressRecords>| places(host))
             .time_to_live(Duration::from_hours(24))
             .build();
         Self {
             inner: Arc::new(Inner {
                 resolver: Resolver::new(settings.clone()),
                 cache,
-                flights: Flights::default(),
+                lookups: Lookups::default(),
                 places: Semaphore::new(turns + queue),
                 turns: Semaphore::new(turns),
                 settings,
@@ -166,7 +166,7 @@ fn has_one_name(kind: AddressKind) -> bool {
 }
 
 impl Inner {
-    /// Makes a claim that DNS can say something about.
+    /// Creates a claim that DNS can prove or contradict.
     fn claim(&self, address: IpAddr, suffixes: &[String]) -> Result<Claim, DnsProof> {
         let address = address.to_canonical();
         let suffixes = Suffixes::new(suffixes);
@@ -187,16 +187,16 @@ impl Inner {
         proof(&host, claim, self.settings.clock.now_ms())
     }
 
-    /// Looks the address up, or waits for another that does.
+    /// Looks the address up, or waits for another task that does.
     async fn look(&self, claim: &Claim) -> DnsProof {
         let Ok(_place) = self.places.try_acquire() else {
             return too_many(claim);
         };
         let known = || self.cache.get(&claim.address).as_deref().cloned();
-        let flight = self
-            .flights
+        let slot = self
+            .lookups
             .join(claim.address, || known().unwrap_or_default());
-        let waiting = self.turn(&flight, claim);
+        let waiting = self.turn(&slot, claim);
         match timeout(self.settings.queue_timeout, waiting).await {
             Ok(Ok(mut turn)) => {
                 let proof = self.ask(&mut turn.host, claim).await;
@@ -210,13 +210,17 @@ impl Inner {
     }
 
     /// Waits for the turn to look, or for a proof from what another saw meanwhile.
-    async fn turn<'a>(&'a self, flight: &'a Flight, claim: &Claim) -> Result<Turn<'a>, DnsProof> {
-        let host = flight.turn().await;
+    async fn turn<'a>(
+        &'a self,
+        slot: &'a LookupSlot,
+        claim: &Claim,
+    ) -> Result<LookupTurn<'a>, DnsProof> {
+        let host = slot.turn().await;
         if let Some(proof) = proof(&host, claim, self.settings.clock.now_ms()) {
             return Err(proof);
         }
         match self.turns.acquire().await {
-            Ok(permit) => Ok(Turn {
+            Ok(permit) => Ok(LookupTurn {
                 host,
                 _permit: permit,
             }),
@@ -224,8 +228,8 @@ impl Inner {
         }
     }
 
-    /// Asks what is not known yet until there is a proof.
-    async fn ask(&self, host: &mut Host, claim: &Claim) -> DnsProof {
+    /// Queries DNS for what is not cached until there is a proof.
+    async fn ask(&self, host: &mut AddressRecords, claim: &Claim) -> DnsProof {
         let now_ms = self.settings.clock.now_ms();
         let deadline = Instant::now() + self.settings.proof_timeout.min(MAX_TIMEOUT);
         loop {
@@ -235,9 +239,9 @@ impl Inner {
                     let names = self.resolver.names(claim.address);
                     let names = by(deadline, now_ms, claim, names).await;
                     match names.answer {
-                        Answer::Records(_) => self.named.fetch_add(1, Ordering::Relaxed),
-                        Answer::Nothing => self.nameless.fetch_add(1, Ordering::Relaxed),
-                        Answer::Failed(_) => 0,
+                        DnsAnswer::Records(_) => self.named.fetch_add(1, Ordering::Relaxed),
+                        DnsAnswer::Nothing => self.nameless.fetch_add(1, Ordering::Relaxed),
+                        DnsAnswer::Failed(_) => 0,
                     };
                     host.learn_names(names);
                 }
@@ -255,19 +259,19 @@ async fn by<T>(
     deadline: Instant,
     now_ms: i64,
     claim: &Claim,
-    answer: impl Future<Output = Answered<T>>,
-) -> Known<T> {
-    let Answered { answer, ttl } = timeout_at(deadline, answer)
+    answer: impl Future<Output = TimedAnswer<T>>,
+) -> CachedAnswer<T> {
+    let TimedAnswer { answer, ttl } = timeout_at(deadline, answer)
         .await
         .unwrap_or_else(|_| failed(claim.address, "DNS did not answer in time"));
     let ttl_ms = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
-    Known {
+    CachedAnswer {
         answer,
         until_ms: now_ms.saturating_add(ttl_ms),
     }
 }
 
-fn proof(host: &Host, claim: &Claim, now_ms: i64) -> Option<DnsProof> {
+fn proof(host: &AddressRecords, claim: &Claim, now_ms: i64) -> Option<DnsProof> {
     match host.step(claim, now_ms) {
         Step::Done(proof) => Some(proof),
         Step::AskNames | Step::AskBack(..) => None,
@@ -289,6 +293,6 @@ fn nothing(text: String, valid_for: Duration) -> DnsProof {
 }
 
 /// Returns how many places of the cache a host takes: one, and more if its names are long.
-fn places(host: &Host) -> u32 {
+fn places(host: &AddressRecords) -> u32 {
     u32::try_from(1 + host.names_bytes() / BYTES_A_PLACE).unwrap_or(u32::MAX)
 }

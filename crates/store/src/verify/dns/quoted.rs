@@ -4,21 +4,21 @@ use std::fmt::{self, Write};
 
 use hickory_resolver::proto::rr::Name;
 
-/// How many characters of a name are shown.
+/// Most characters of a name that are shown.
 const MAX_SHOWN: usize = 100;
 
 /// Name in quotation marks: printing ASCII, cut, everything else escaped.
 ///
 /// Bytes that do not print are `\ddd` as in zone files (RFC 1035 §5.1), so is a dot
 /// inside of a label. There is no final dot.
-pub(super) struct Quoted<'a>(pub(super) &'a Name);
+pub(super) struct QuotedName<'a>(pub(super) &'a Name);
 
-impl fmt::Display for Quoted<'_> {
+impl fmt::Display for QuotedName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
         let mut left = MAX_SHOWN;
         for (at, label) in self.0.iter().enumerate() {
-            let dot = (at > 0).then_some(Shown::Plain('.'));
+            let dot = (at > 0).then_some(EscapedByte::Plain('.'));
             for shown in dot.into_iter().chain(label.iter().map(|&byte| shown(byte))) {
                 let Some(rest) = left.checked_sub(shown.width()) else {
                     return f.write_str("…\"");
@@ -31,14 +31,14 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// How one byte is shown.
+/// Byte as it is shown.
 #[derive(Clone, Copy)]
-enum Shown {
+enum EscapedByte {
     Plain(char),
     Escaped(u8),
 }
 
-impl Shown {
+impl EscapedByte {
     fn width(self) -> usize {
         match self {
             Self::Plain(_) => 1,
@@ -47,7 +47,7 @@ impl Shown {
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for EscapedByte {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Plain(c) => f.write_char(*c),
@@ -56,11 +56,11 @@ impl fmt::Display for Shown {
     }
 }
 
-fn shown(byte: u8) -> Shown {
+fn shown(byte: u8) -> EscapedByte {
     if byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'.') {
-        Shown::Plain(char::from(byte))
+        EscapedByte::Plain(char::from(byte))
     } else {
-        Shown::Escaped(byte)
+        EscapedByte::Escaped(byte)
     }
 }
 
@@ -82,16 +82,16 @@ mod tests {
             (&[b"\"\\", b"\xff\x00 "], r#""\034\092.\255\000\032""#),
             (&[b"<b>", b"example"], r#""<b>.example""#),
         ] {
-            assert_eq!(Quoted(&name(labels)).to_string(), shown);
+            assert_eq!(QuotedName(&name(labels)).to_string(), shown);
         }
     }
 
     #[test]
     fn long_names_are_cut() {
-        let shown = Quoted(&name(&[&[b'a'; 63], &[b'b'; 63]])).to_string();
+        let shown = QuotedName(&name(&[&[b'a'; 63], &[b'b'; 63]])).to_string();
         assert_eq!(shown.chars().count(), MAX_SHOWN + 3);
         assert!(shown.ends_with("b…\""), "{shown}");
-        let shown = Quoted(&name(&[&[7; 63], &[b'b'; 63]])).to_string();
+        let shown = QuotedName(&name(&[&[7; 63], &[b'b'; 63]])).to_string();
         assert!(shown.chars().count() <= MAX_SHOWN + 3, "{shown}");
     }
 }

@@ -21,20 +21,20 @@ use tokio::sync::OnceCell;
 
 use super::{
     DnsSettings,
-    host::{Answer, MAX_NAMES, Names},
+    host::{DnsAnswer, MAX_NAMES, Names},
 };
 
-/// How long an answer holds at least, whatever its records say.
+/// Shortest time for which an answer holds, whatever its records say.
 const MIN_TTL: Duration = Duration::from_mins(1);
-/// How long records hold at most.
+/// Longest time for which records hold.
 const MAX_TTL: Duration = Duration::from_hours(24);
-/// How long their absence holds at most.
+/// Longest time for which their absence holds.
 const MAX_ABSENT_TTL: Duration = Duration::from_hours(1);
-/// How long a failure holds: 30 to 60 seconds, so that not all are tried again at once.
+/// Time for which a failure holds: 30 to 60 seconds, so that not all are tried again at once.
 const FAILURE_TTL_S: RangeInclusive<u64> = 30..=60;
 /// Longest time that anything waits, so that no date overflows.
 pub(super) const MAX_TIMEOUT: Duration = Duration::from_hours(24);
-/// How many aliases (CNAME) are followed, one after the other.
+/// Most aliases (CNAME) that are followed, one after the other.
 const MAX_ALIASES: usize = 8;
 
 /// Resolver of names, made when first needed.
@@ -44,10 +44,10 @@ pub(super) struct Resolver {
     made: OnceCell<TokioResolver>,
 }
 
-/// An answer, and how long it holds.
+/// Answer, and how long it holds.
 #[derive(Debug)]
-pub(super) struct Answered<T> {
-    pub(super) answer: Answer<T>,
+pub(super) struct TimedAnswer<T> {
+    pub(super) answer: DnsAnswer<T>,
     pub(super) ttl: Duration,
 }
 
@@ -60,7 +60,7 @@ impl Resolver {
     }
 
     /// Asks for the names of an address.
-    pub(super) async fn names(&self, address: IpAddr) -> Answered<Names> {
+    pub(super) async fn names(&self, address: IpAddr) -> TimedAnswer<Names> {
         let mut question = Name::from(address);
         question.set_fqdn(true);
         let records = self.records(&question, RecordType::PTR).await;
@@ -82,7 +82,7 @@ impl Resolver {
     }
 
     /// Asks whether a name has an address.
-    pub(super) async fn leads_back(&self, name: &Name, address: IpAddr) -> Answered<bool> {
+    pub(super) async fn leads_back(&self, name: &Name, address: IpAddr) -> TimedAnswer<bool> {
         let mut question = name.clone();
         question.set_fqdn(true);
         let record_type = match address {
@@ -103,7 +103,7 @@ impl Resolver {
         &self,
         question: &Name,
         record_type: RecordType,
-    ) -> Answered<Vec<RData>> {
+    ) -> TimedAnswer<Vec<RData>> {
         let Ok(resolver) = self.made.get_or_try_init(async || self.make()).await else {
             return failed(question, "no resolver is configured");
         };
@@ -138,33 +138,34 @@ impl Resolver {
     }
 }
 
-impl<T> Answered<T> {
-    fn map<U>(self, to: impl FnOnce(T) -> U) -> Answered<U> {
+impl<T> TimedAnswer<T> {
+    fn map<U>(self, to: impl FnOnce(T) -> U) -> TimedAnswer<U> {
         let answer = match self.answer {
-            Answer::Records(records) => Answer::Records(to(records)),
-            Answer::Nothing => Answer::Nothing,
-            Answer::Failed(why) => Answer::Failed(why),
+            DnsAnswer::Records(records) => DnsAnswer::Records(to(records)),
+            DnsAnswer::Nothing => DnsAnswer::Nothing,
+            DnsAnswer::Failed(why) => DnsAnswer::Failed(why),
         };
-        Answered {
+        TimedAnswer {
             answer,
             ttl: self.ttl,
         }
     }
 }
 
-/// Returns a failure, whose time depends on what was asked.
-pub(super) fn failed<T>(question: impl Hash, why: &'static str) -> Answered<T> {
+/// Returns a failure, whose lifetime depends on the question.
+pub(super) fn failed<T>(question: impl Hash, why: &'static str) -> TimedAnswer<T> {
     let mut hasher = DefaultHasher::new();
     question.hash(&mut hasher);
     let spread = FAILURE_TTL_S.end() - FAILURE_TTL_S.start() + 1;
     let seconds = FAILURE_TTL_S.start() + hasher.finish() % spread;
-    Answered {
-        answer: Answer::Failed(why),
+    TimedAnswer {
+        answer: DnsAnswer::Failed(why),
         ttl: Duration::from_secs(seconds),
     }
 }
 
 fn name_server(server: &SocketAddr) -> NameServerConfig {
+    // TCP is for answers that are truncated over UDP (RFC 7766 §5).
     let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()];
     let connections = connections.map(|mut connection| {
         connection.port = server.port();
@@ -173,18 +174,24 @@ fn name_server(server: &SocketAddr) -> NameServerConfig {
     NameServerConfig::new(server.ip(), true, connections.into())
 }
 
-/// Takes the records at the end of the aliases that begin at the question.
-fn found_records(question: &Name, record_type: RecordType, found: &Lookup) -> Answered<Vec<RData>> {
+/// Returns the records at the end of the aliases that begin at the question.
+fn found_records(
+    question: &Name,
+    record_type: RecordType,
+    found: &Lookup,
+) -> TimedAnswer<Vec<RData>> {
     let code = found.message().response_code;
     if !matches!(code, ResponseCode::NoError | ResponseCode::NXDomain) {
         return failed(question, code_word(code));
     }
     let (records, ttl) = at_end(question, record_type, found.answers());
+    // Records of other names are no answer to the question: taking them would let a resolver's
+    // junk prove or contradict.
     if records.is_empty() {
         return failed(question, "the answer had other records than asked for");
     }
-    Answered {
-        answer: Answer::Records(records),
+    TimedAnswer {
+        answer: DnsAnswer::Records(records),
         ttl: Duration::from_secs(ttl.into()).clamp(MIN_TTL, MAX_TTL),
     }
 }
@@ -192,6 +199,8 @@ fn found_records(question: &Name, record_type: RecordType, found: &Lookup) -> An
 fn at_end(question: &Name, record_type: RecordType, answers: &[Record]) -> (Vec<RData>, u32) {
     let mut name = question;
     let mut ttl = u32::MAX;
+    // Records may come in any order, and aliases may form a loop: each step searches all of
+    // them, and steps are limited.
     for _ in 0..MAX_ALIASES {
         let alias = answers.iter().find_map(|record| match &record.data {
             RData::CNAME(target) if record.name == *name => Some((&target.0, record.ttl)),
@@ -213,11 +222,11 @@ fn at_end(question: &Name, record_type: RecordType, answers: &[Record]) -> (Vec<
     (records, ttl)
 }
 
-/// Tells an answer that there is nothing from a failure.
-fn found_none(question: &Name, error: &NetError) -> Answered<Vec<RData>> {
+/// Returns the answer for a response without records: an authoritative "nothing", or a failure.
+fn found_none(question: &Name, error: &NetError) -> TimedAnswer<Vec<RData>> {
     match error {
-        NetError::Dns(DnsError::NoRecordsFound(none)) if says_nothing(none) => Answered {
-            answer: Answer::Nothing,
+        NetError::Dns(DnsError::NoRecordsFound(none)) if says_nothing(none) => TimedAnswer {
+            answer: DnsAnswer::Nothing,
             ttl: Duration::from_secs(none.negative_ttl.unwrap_or_default().into())
                 .clamp(MIN_TTL, MAX_ABSENT_TTL),
         },
@@ -225,7 +234,7 @@ fn found_none(question: &Name, error: &NetError) -> Answered<Vec<RData>> {
     }
 }
 
-/// Whether an answer without records comes from who knows.
+/// Returns `true` if a response without records is authoritative.
 ///
 /// "No such name" says so itself. An empty answer does with the zone's SOA record;
 /// without one it may also be a referral, or the end of too many aliases (RFC 2308 §2.2).

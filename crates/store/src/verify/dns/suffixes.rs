@@ -4,7 +4,7 @@ use std::{fmt, sync::LazyLock};
 
 use hickory_resolver::proto::rr::Name;
 
-use super::quoted::Quoted;
+use super::quoted::QuotedName;
 use robot_detection_layer::registry::is_public_suffix;
 
 /// Zones where customers of a provider choose or get names, whatever they run there.
@@ -39,7 +39,7 @@ static CUSTOMERS: LazyLock<Vec<Name>> = LazyLock::new(|| {
     zones.collect()
 });
 
-/// How many suffixes a sentence names.
+/// Most suffixes that a sentence names.
 const MAX_SHOWN: usize = 3;
 
 /// Names that the names of an operator's hosts end in.
@@ -53,9 +53,9 @@ struct Suffix {
     is_public: bool,
 }
 
-/// What the suffixes say about a name.
+/// Relation of a name to the suffixes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Belongs {
+pub(super) enum SuffixMatch {
     /// It ends in one of them.
     Yes,
     /// It ends in one of them, in a zone where customers choose names.
@@ -65,9 +65,9 @@ pub(super) enum Belongs {
 }
 
 impl Suffixes {
-    /// Takes those that are names: `googlebot.com`, also as `.googlebot.com` or `*.googlebot.com`.
+    /// Parses suffixes: `googlebot.com`, also as `.googlebot.com` or `*.googlebot.com`.
     ///
-    /// International names may be in Unicode (IDNA). The root and what is no name
+    /// International names may be in Unicode (IDNA). The root and text that is no name
     /// are left out. Below a public suffix, such as `github.io`, anybody has a name.
     pub(super) fn new(suffixes: &[String]) -> Self {
         let names = suffixes.iter().filter_map(|text| suffix(text));
@@ -82,20 +82,20 @@ impl Suffixes {
         self.0.is_empty()
     }
 
-    /// Returns whether a name ends in a suffix, label by label, whatever the case.
+    /// Returns how a name relates to the suffixes, label by label, ignoring case.
     ///
     /// The suffix itself ends in it too: whoever has its records has those below it,
     /// and some operators have one host, whose name is then the suffix.
-    pub(super) fn belongs(&self, name: &Name) -> Belongs {
+    pub(super) fn match_name(&self, name: &Name) -> SuffixMatch {
         let mut found = self.0.iter().filter(|suffix| suffix.name.zone_of(name));
         let Some(first) = found.next() else {
-            return Belongs::No;
+            return SuffixMatch::No;
         };
         let is_public = first.is_public && found.all(|suffix| suffix.is_public);
         if is_public || CUSTOMERS.iter().any(|zone| zone.zone_of(name)) {
-            Belongs::AsCustomer
+            SuffixMatch::AsCustomer
         } else {
-            Belongs::Yes
+            SuffixMatch::Yes
         }
     }
 }
@@ -104,7 +104,7 @@ impl fmt::Display for Suffixes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, suffix) in self.0.iter().take(MAX_SHOWN).enumerate() {
             let between = if at > 0 { " or " } else { "" };
-            write!(f, "{between}{}", Quoted(&suffix.name))?;
+            write!(f, "{between}{}", QuotedName(&suffix.name))?;
         }
         if self.0.len() > MAX_SHOWN {
             write!(f, " or {} more", self.0.len() - MAX_SHOWN)?;
@@ -135,8 +135,8 @@ mod tests {
         Suffixes::new(&texts)
     }
 
-    fn belongs(suffix: &str, name: &str) -> Belongs {
-        suffixes(&[suffix]).belongs(&Name::from_utf8(name).unwrap())
+    fn match_name(suffix: &str, name: &str) -> SuffixMatch {
+        suffixes(&[suffix]).match_name(&Name::from_utf8(name).unwrap())
     }
 
     #[test]
@@ -179,8 +179,12 @@ mod tests {
             ("xn--bcher-kva.example", "a.xn--bcher-kva.example.", true),
             ("xn--bcher-kva.example", "a.XN--BCHER-KVA.example.", true),
         ] {
-            let expected = if expected { Belongs::Yes } else { Belongs::No };
-            assert_eq!(belongs(suffix, name), expected, "{suffix} {name}");
+            let expected = if expected {
+                SuffixMatch::Yes
+            } else {
+                SuffixMatch::No
+            };
+            assert_eq!(match_name(suffix, name), expected, "{suffix} {name}");
         }
     }
 
@@ -188,9 +192,9 @@ mod tests {
     fn a_dot_inside_of_a_label_is_no_boundary() {
         let name = Name::from_labels([&b"www.googlebot"[..], b"com"]).unwrap();
         let suffixes = suffixes(&["googlebot.com"]);
-        assert_eq!(suffixes.belongs(&name), Belongs::No);
+        assert_eq!(suffixes.match_name(&name), SuffixMatch::No);
         let name = Name::from_labels([&b"x.googlebot.com"[..]]).unwrap();
-        assert_eq!(suffixes.belongs(&name), Belongs::No);
+        assert_eq!(suffixes.match_name(&name), SuffixMatch::No);
     }
 
     #[test]
@@ -208,12 +212,12 @@ mod tests {
             ("*.GitHub.io.", "crawl.github.io."),
             ("github.io", "github.io."),
         ] {
-            assert_eq!(belongs(suffix, name), Belongs::AsCustomer, "{name}");
+            assert_eq!(match_name(suffix, name), SuffixMatch::AsCustomer, "{name}");
         }
         assert_eq!(CUSTOMERS.len(), CUSTOMER_ZONES.len());
         let both = suffixes(&["github.io", "crawl.github.io"]);
         let own = Name::from_utf8("a.crawl.github.io.").unwrap();
-        assert_eq!(both.belongs(&own), Belongs::Yes);
+        assert_eq!(both.match_name(&own), SuffixMatch::Yes);
     }
 
     #[test]
@@ -263,8 +267,8 @@ mod tests {
                 labels.iter().map(|label| label.to_ascii_lowercase()).collect()
             };
             let expected = lower(&labels).ends_with(&lower(&suffix));
-            let found = belongs(&suffix.join("."), &format!("{}.", labels.join(".")));
-            prop_assert_eq!(found == Belongs::Yes, expected);
+            let found = match_name(&suffix.join("."), &format!("{}.", labels.join(".")));
+            prop_assert_eq!(found == SuffixMatch::Yes, expected);
         }
 
         #[test]
@@ -274,8 +278,8 @@ mod tests {
         ) {
             let labels = labels.iter().map(Vec::as_slice);
             let name = Name::from_labels(labels).unwrap();
-            suffixes(&[&text]).belongs(&name);
-            let quoted = Quoted(&name).to_string();
+            suffixes(&[&text]).match_name(&name);
+            let quoted = QuotedName(&name).to_string();
             prop_assert!(!quoted.chars().any(char::is_control));
         }
     }

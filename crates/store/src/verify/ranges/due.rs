@@ -1,4 +1,4 @@
-//! When is a server asked for its list? Decided without a clock or a database.
+//! When a list is due, as plain functions without a clock or a database.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Why a published document is refused.
+//! Errors of published documents.
 
 /// Error of a published document; the text tells what is wrong and what to do.
 ///
@@ -25,7 +25,7 @@ pub enum RangesError {
     /// It begins as JSON and goes on otherwise.
     #[error("it is damaged JSON: {reason}: try again later")]
     Json {
-        /// What the parser says.
+        /// Reason of the parser.
         reason: String,
     },
     /// Its objects and lists lie too deep within each other.

@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::{
     RangesError,
-    found::{Found, day},
+    entries::{DocumentEntries, day},
     names, prefix,
     selection::Selection,
 };
@@ -19,14 +19,14 @@ use super::{
 const MAX_DEPTH: usize = 16;
 
 /// Reads a document that begins as JSON.
-pub(super) fn read(text: &str, selection: &Selection<'_>) -> Result<Found, RangesError> {
-    let mut walk = Walk {
+pub(super) fn read(text: &str, selection: &Selection<'_>) -> Result<DocumentEntries, RangesError> {
+    let mut walk = Walker {
         selection,
-        found: Found::default(),
+        found: DocumentEntries::default(),
         refusal: None,
     };
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let document = Value::of(&mut walk, 0, "", Place::Member { is_address: false });
+    let document = Value::of(&mut walk, 0, "", Position::Member { is_address: false });
     let read = document
         .deserialize(&mut deserializer)
         .and_then(|_| deserializer.end());
@@ -39,24 +39,24 @@ pub(super) fn read(text: &str, selection: &Selection<'_>) -> Result<Found, Range
     }
 }
 
-struct Walk<'s> {
+struct Walker<'s> {
     selection: &'s Selection<'s>,
-    found: Found,
-    /// Why the walk was given up.
+    found: DocumentEntries,
+    /// Reason why the walk was given up.
     refusal: Option<RangesError>,
 }
 
 /// Value that is read next.
 struct Value<'w, 's, 'n> {
-    walk: &'w mut Walk<'s>,
+    walk: &'w mut Walker<'s>,
     depth: usize,
     /// Name of the member that it is, or whose list it stands in.
     name: &'n str,
-    place: Place,
+    place: Position,
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum Position {
     Member {
         is_address: bool,
     },
@@ -64,49 +64,51 @@ enum Place {
     List,
 }
 
-/// What a value was.
+/// Kind of a value that was read.
 enum Item {
     Address,
     /// Text in a list that is no address.
-    Stranger(String),
+    NoAddress(String),
     /// Text that selects its object.
-    Selecting,
+    Selector,
     Other,
 }
 
-impl Walk<'_> {
-    fn text(&mut self, name: &str, text: &str, place: Place) -> Result<Item, RangesError> {
+impl Walker<'_> {
+    fn text(&mut self, name: &str, text: &str, place: Position) -> Result<Item, RangesError> {
         let is_selected = *self.selection == Selection::All;
         let text = text.trim();
-        if let Place::Member { is_address: true } = place {
+        if let Position::Member { is_address: true } = place {
             if !text.is_empty() {
                 self.found.add(text, is_selected)?;
             }
             return Ok(Item::Address);
         }
-        let is_list = matches!(place, Place::List);
+        let is_list = matches!(place, Position::List);
+        // Outside of lists a bare address may be anything, such as that of a contact's host;
+        // with a length it is a prefix.
         let net = prefix::read(text).filter(|_| is_list || text.contains('/'));
         if net.is_some() {
             self.found.push(net, is_selected)?;
             return Ok(Item::Address);
         }
         Ok(if is_list && !text.is_empty() {
-            Item::Stranger(text.chars().take(60).collect())
+            Item::NoAddress(text.chars().take(60).collect())
         } else if !is_list && self.selection.is_text(name, text) {
-            Item::Selecting
+            Item::Selector
         } else {
             Item::Other
         })
     }
 
     /// Counts texts among addresses as unreadable.
-    fn add_strangers(&mut self, count: usize, first: &str) -> Result<(), RangesError> {
+    fn add_unreadable(&mut self, count: usize, first: &str) -> Result<(), RangesError> {
         self.found.show(first);
         let is_selected = *self.selection == Selection::All;
         (0..count).try_for_each(|_| self.found.push(None, is_selected))
     }
 
-    /// Keeps the reason; the error only ends the walk.
+    /// Keeps the refusal; the returned error only ends the walk.
     fn give_up<E: Error>(&mut self, refusal: RangesError) -> E {
         let error = E::custom(&refusal);
         self.refusal = Some(refusal);
@@ -115,7 +117,7 @@ impl Walk<'_> {
 }
 
 impl<'w, 's, 'n> Value<'w, 's, 'n> {
-    fn of(walk: &'w mut Walk<'s>, depth: usize, name: &'n str, place: Place) -> Self {
+    fn of(walk: &'w mut Walker<'s>, depth: usize, name: &'n str, place: Position) -> Self {
         Self {
             walk,
             depth,
@@ -150,6 +152,8 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Item, E> {
         if self.depth == 1 && self.walk.found.created.is_none() && names::is_day(self.name) {
+            // The day of the list stands at its top level; days further down are those of
+            // single entries.
             self.walk.found.created = day(text);
         }
         let item = self.walk.text(self.name, text, self.place);
@@ -162,11 +166,11 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
         let mut is_selected = false;
         while let Some(name) = map.next_key::<String>()? {
             let before = self.walk.found.entries.len();
-            let place = Place::Member {
+            let place = Position::Member {
                 is_address: names::is_address(&name),
             };
             let value = Value::of(self.walk, depth, &name, place);
-            is_selected |= matches!(map.next_value_seed(value)?, Item::Selecting);
+            is_selected |= matches!(map.next_value_seed(value)?, Item::Selector);
             if self.walk.selection.is_member(&name) {
                 self.walk.found.select_from(before);
             }
@@ -180,8 +184,8 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Item, A::Error> {
         let depth = self.deeper()?;
         let place = match self.place {
-            Place::Member { is_address: true } => self.place,
-            _ => Place::List,
+            Position::Member { is_address: true } => self.place,
+            _ => Position::List,
         };
         let (mut has_addresses, mut strangers, mut first) = (false, 0, None);
         loop {
@@ -189,15 +193,17 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
             match list.next_element_seed(value)? {
                 None => break,
                 Some(Item::Address) => has_addresses = true,
-                Some(Item::Stranger(text)) => {
+                Some(Item::NoAddress(text)) => {
                     strangers += 1;
                     first.get_or_insert(text);
                 }
-                Some(Item::Selecting | Item::Other) => {}
+                Some(Item::Selector | Item::Other) => {}
             }
         }
+        // Texts in a list are addresses that could not be read only where their neighbours are
+        // addresses.
         if let Some(first) = first.filter(|_| has_addresses) {
-            let added = self.walk.add_strangers(strangers, &first);
+            let added = self.walk.add_unreadable(strangers, &first);
             added.map_err(|refusal| self.walk.give_up::<A::Error>(refusal))?;
         }
         Ok(Item::Other)

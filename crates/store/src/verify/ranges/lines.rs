@@ -2,7 +2,7 @@
 
 use super::{
     RangesError,
-    found::{Found, day},
+    entries::{DocumentEntries, day},
     selection::Selection,
 };
 
@@ -12,9 +12,9 @@ const SEPARATORS: &[char] = &[',', ';', '\t', ' '];
 /// Reads plain text and CSV: the first column of each line, comments left out.
 ///
 /// The first line may be a heading.
-pub(super) fn read(text: &str, selection: &Selection<'_>) -> Result<Found, RangesError> {
+pub(super) fn read(text: &str, selection: &Selection<'_>) -> Result<DocumentEntries, RangesError> {
     let is_selected = *selection == Selection::All;
-    let mut found = Found::default();
+    let mut found = DocumentEntries::default();
     let mut is_first = true;
     for line in text.lines() {
         let (content, comment) = split_comment(line);
@@ -61,7 +61,7 @@ mod tests {
 
     fn nets(text: &str) -> Vec<String> {
         let found = read(text, &Selection::All).unwrap();
-        let net = |entry: &super::super::found::Entry| match entry.net {
+        let net = |entry: &super::super::entries::Entry| match entry.net {
             Some(net) => net.to_string(),
             None => "?".to_owned(),
         };

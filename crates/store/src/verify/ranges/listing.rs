@@ -1,4 +1,4 @@
-//! What is known of one list, in memory and in the store.
+//! State of one list, in memory and in the store.
 
 use std::{sync::Arc, time::Duration};
 
@@ -136,7 +136,7 @@ fn lines_of(set: &RangeSet) -> String {
     lines
 }
 
-/// Whoever can write to the database must not verify the world by a slip.
+/// Prefixes from the database are checked again, so that no slip there verifies everybody.
 fn set_of_lines(lines: &str) -> Option<RangeSet> {
     let read = |line| prefix::read(line).filter(|net| !prefix::is_too_wide(*net));
     let set: RangeSet = lines.lines().map(read).collect::<Option<_>>()?;

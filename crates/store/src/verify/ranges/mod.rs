@@ -6,8 +6,9 @@
 //! damaged or old never makes anybody an impostor.
 
 mod due;
+mod entries;
 mod error;
-mod found;
+mod evidence_text;
 mod json;
 mod lines;
 mod listing;
@@ -19,7 +20,6 @@ mod ranges;
 mod refresher;
 mod report;
 mod selection;
-mod sentence;
 mod set;
 
 pub use error::RangesError;

@@ -1,4 +1,4 @@
-//! One prefix: how it is written, and which are believed.
+//! Prefixes: how they are written, and which are accepted.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -6,9 +6,9 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::fetch::AddressKind;
 
-/// Shortest IPv4 prefix that is believed.
+/// Shortest IPv4 prefix that is accepted.
 pub(super) const SHORTEST_V4: u8 = 8;
-/// Shortest IPv6 prefix that is believed.
+/// Shortest IPv6 prefix that is accepted.
 pub(super) const SHORTEST_V6: u8 = 16;
 
 /// Reads a prefix or a single address; its host bits are masked.

@@ -1,10 +1,10 @@
-//! What an operator publishes, read and judged.
+//! Documents that operators publish, parsed and checked.
 
 use ipnet::IpNet;
 
 use super::{
     RangeSet, RangesError,
-    found::{Entry, Found},
+    entries::{DocumentEntries, Entry},
     json, lines, prefix,
     selection::Selection,
 };
@@ -91,7 +91,10 @@ impl PublishedRanges {
     }
 }
 
-fn judge(found: Found, selection: &Selection<'_>) -> Result<PublishedRanges, RangesError> {
+fn judge(
+    found: DocumentEntries,
+    selection: &Selection<'_>,
+) -> Result<PublishedRanges, RangesError> {
     let is_selected = |entry: &&Entry| entry.is_selected;
     let entries = found.entries.iter().filter(is_selected);
     let all = entries.clone().count();

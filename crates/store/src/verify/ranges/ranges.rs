@@ -6,9 +6,9 @@ use arc_swap::ArcSwap;
 
 use super::{
     PublishedRanges, RangesState,
+    evidence_text::{self, Miss},
     listing::Listing,
     prefix,
-    sentence::{self, Miss},
 };
 use crate::fetch::{Conditions, shown_url};
 use crate::verify::{Evidence, Finding, Method};
@@ -64,7 +64,7 @@ impl Ranges {
         self
     }
 
-    /// Puts a list in force, as if it had been fetched just now.
+    /// Sets a list, as if it had been fetched just now.
     pub fn put(&self, url: &str, published: PublishedRanges) {
         let now_ms = self.clock.now_ms();
         let listing = Listing::fetched(published, Conditions::default(), now_ms);
@@ -100,15 +100,15 @@ impl Ranges {
         let published = listing.and_then(|listing| listing.published.as_deref());
         let evidence = |text| Evidence::new(Method::Ranges, text);
         let (Some(listing), Some(published)) = (listing, published) else {
-            return Finding::Nothing(evidence(sentence::no_copy(url, listing)));
+            return Finding::Nothing(evidence(evidence_text::no_copy(url, listing)));
         };
         let age = listing.age(self.clock.now_ms());
-        let copy = sentence::copy(published, age);
+        let copy = evidence_text::copy(published, age);
         if let Some(prefix) = published.set.find(address) {
-            return Finding::Confirmed(evidence(sentence::hit(url, address, prefix, &copy)));
+            return Finding::Confirmed(evidence(evidence_text::hit(url, address, prefix, &copy)));
         }
         let doubt = self.doubt(listing, published, address);
-        let text = evidence(sentence::miss(url, address, published, &copy, doubt));
+        let text = evidence(evidence_text::miss(url, address, published, &copy, doubt));
         match doubt {
             None => Finding::Contradicted(text),
             Some(_) => Finding::Nothing(text),
@@ -181,7 +181,7 @@ impl Ranges {
         });
     }
 
-    /// Puts in force what the store keeps, unless what is in force is newer.
+    /// Sets the stored lists, unless those in force are newer.
     pub(super) fn set_stored(&self, loaded: Vec<(String, Listing)>) {
         let loaded: Vec<_> = loaded
             .into_iter()

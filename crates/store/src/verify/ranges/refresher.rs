@@ -1,4 +1,4 @@
-//! Keeps the lists up to date.
+//! The job that keeps the lists up to date.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -12,10 +12,10 @@ use super::{
     PublishedRanges, Ranges, RangesOutcome, RangesReport, RangesState, due::is_due,
     listing::Listing, published::MAX_BYTES,
 };
-use crate::fetch::{Conditions, FetchLimits, Fetched, Fetcher, shown_url};
+use crate::fetch::{Conditions, FetchLimits, FetchResponse, Fetcher, shown_url};
 use crate::store::{LeaseError, Store, StoreError};
 
-/// Time between two questions to a server.
+/// Time between two requests for a list.
 const INTERVAL: Duration = Duration::from_hours(24);
 
 /// Shortest life of a lease, which ends with its process anyhow.
@@ -24,7 +24,7 @@ const SHORTEST_LEASE: Duration = Duration::from_mins(2);
 /// Longest reason that is kept, in characters.
 const MAX_REASON_CHARS: usize = 500;
 
-/// Keeps the lists up to date, and the last good copies in the store.
+/// Job that keeps the lists up to date, and the last good copies in the store.
 ///
 /// Servers are asked only for what changed, four at a time, and each by one
 /// instance of a fleet. A list that cannot be had, or is damaged, leaves the
@@ -79,7 +79,7 @@ impl RangesRefresher {
         }
     }
 
-    /// Sets the time between two questions to a server; 24 hours by default.
+    /// Sets the time between two requests for a list; 24 hours by default.
     ///
     /// Less than a minute counts as one.
     #[must_use]
@@ -88,7 +88,7 @@ impl RangesRefresher {
         self
     }
 
-    /// Puts in force what the store keeps, where it is newer.
+    /// Loads the stored lists, where they are newer.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl RangesRefresher {
         Ok(())
     }
 
-    /// Asks for each list that is due; with `force`, for all of them anew.
+    /// Fetches each list that is due; with `force`, all of them.
     ///
     /// A list is due when there is no copy or it is 24 hours old; after failures,
     /// not before a delay from 5 minutes to 6 hours. What other instances
@@ -212,7 +212,7 @@ impl RangesRefresher {
         !self.is_due(url)
     }
 
-    /// Asks the server, and keeps what it says.
+    /// Fetches the list, and keeps the outcome.
     async fn ask(&self, url: &str, force: bool) -> RangesOutcome {
         let before = self.ranges.listing(url).unwrap_or_default();
         let outcome = match self.answer(url, &before, force).await {
@@ -256,8 +256,8 @@ impl RangesRefresher {
         };
         let fetched = self.fetcher.fetch(url, &conditions, &|_, _| ()).await;
         match fetched.map_err(|error| error.to_string())? {
-            Fetched::NotModified => Ok(None),
-            Fetched::Body {
+            FetchResponse::NotModified => Ok(None),
+            FetchResponse::Body {
                 bytes,
                 etag,
                 last_modified,
@@ -273,7 +273,7 @@ impl RangesRefresher {
         }
     }
 
-    /// Puts in force what is known now, and saves it.
+    /// Sets the listing, and saves it.
     async fn keep(&self, url: &str, mut listing: Listing) {
         let stored = listing.to_stored(url);
         self.ranges.set(url, listing.clone());

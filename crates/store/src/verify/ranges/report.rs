@@ -1,14 +1,14 @@
-//! What is told of lists and their refreshes.
+//! Reports of refreshes, and states of lists.
 
 use std::time::Duration;
 
-/// How the refresh of one list ended.
+/// Report of the refresh of one list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RangesReport {
     /// URL of the list, as it may be shown: see [`shown_url`](crate::fetch::shown_url).
     pub url: String,
-    /// How it ended.
+    /// Outcome.
     pub outcome: RangesOutcome,
     /// Prefixes that are in force now.
     pub prefixes: usize,
@@ -16,7 +16,7 @@ pub struct RangesReport {
     pub age: Option<Duration>,
 }
 
-/// End of a refresh.
+/// Outcome of a refresh.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RangesOutcome {
     /// Another list came.
@@ -29,7 +29,7 @@ pub enum RangesOutcome {
     Failed(String),
 }
 
-/// Where one list stands.
+/// State of one list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RangesState {

@@ -1,4 +1,4 @@
-//! Which part of a document counts.
+//! The part of a document that a URL selects.
 
 /// Part of a document that a list's URL selects with its fragment.
 ///
@@ -8,7 +8,7 @@
 pub(super) enum Selection<'a> {
     /// No fragment: all of it.
     All,
-    /// What stands under this member.
+    /// The value of this member.
     Member(&'a str),
     /// The objects in which this member has this text.
     Text {

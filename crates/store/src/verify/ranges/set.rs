@@ -24,10 +24,10 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RangeSet {
-    v4: Side<u32>,
+    v4: SortedPrefixes<u32>,
     /// Prefixes of up to 64 bits, which is where IPv6 networks end: half is searched.
-    v6: Side<u64>,
-    v6_long: Side<u128>,
+    v6: SortedPrefixes<u64>,
+    v6_long: SortedPrefixes<u128>,
 }
 
 /// Starts that are searched at once, once their block is found.
@@ -35,7 +35,7 @@ const BLOCK: usize = 64;
 
 /// Prefixes apart from each other, by their first addresses.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-struct Side<A> {
+struct SortedPrefixes<A> {
     starts: Box<[A]>,
     lengths: Box<[u8]>,
     /// The first of each block of starts: few enough to stay in the processor's cache.
@@ -105,17 +105,17 @@ impl FromIterator<IpNet> for RangeSet {
                 IpAddr::V6(start) => v6_long.push((start.to_bits(), length)),
             }
         }
-        let v6 = Side::new(v6);
+        let v6 = SortedPrefixes::new(v6);
         v6_long.retain(|&(start, _)| v6.find(high(start)).is_none());
         Self {
-            v4: Side::new(v4),
+            v4: SortedPrefixes::new(v4),
             v6,
-            v6_long: Side::new(v6_long),
+            v6_long: SortedPrefixes::new(v6_long),
         }
     }
 }
 
-impl<A: Address> Side<A> {
+impl<A: Address> SortedPrefixes<A> {
     fn new(mut prefixes: Vec<(A, u8)>) -> Self {
         // Of those that begin alike the widest comes first.
         prefixes.sort_unstable();

@@ -8,7 +8,7 @@ use robot_detection_layer::registry::RobotMap;
 /// Hours that are remembered, the current one included.
 const HOURS: usize = 24;
 
-/// The same, to reckon with on the clock.
+/// [`HOURS`] as a number that timestamps are computed with.
 const DAY: i64 = 24;
 
 /// Robots that have counters of their own; the others share one.
@@ -58,8 +58,8 @@ struct Hours([[Count; VERDICTS]; HOURS]);
 
 /// Hour, and how many requests were counted in it, in one number.
 ///
-/// Who counts the first request of an hour so forgets the last day's in the same step,
-/// and takes nothing from who counts beside.
+/// So counting the first request of an hour resets the last day's count in the same step,
+/// and loses nothing that another thread counts meanwhile.
 #[derive(Debug, Default)]
 struct Count(AtomicU64);
 
@@ -92,7 +92,7 @@ impl HourVerdicts {
 impl VerdictCounts {
     /// Counts requests; allocates only for a robot that it has not seen.
     ///
-    /// What is pending is counted once there is a verdict.
+    /// A pending request is counted once it has a verdict.
     pub(super) fn count(&self, robot: &str, verdict: Verdict, requests: u64, now_ms: i64) {
         let Some(index) = index(verdict) else {
             return;
@@ -166,6 +166,8 @@ impl Count {
             count.fetch_add(requests, Ordering::Relaxed);
             return;
         }
+        // The counter still has an hour of the day before: it starts again with this hour's
+        // tag, in one exchange, so that concurrent counts are kept.
         let add = |count| {
             let before = if count & Self::TAG == tag { count } else { tag };
             Some(before + requests)

@@ -20,16 +20,16 @@ pub struct Methods {
     pub reverse_dns: Option<DnsProver>,
     /// Signatures of requests.
     pub web_bot_auth: Option<SignatureProver>,
-    /// Whether addresses are looked at that are not public; false by default.
+    /// Whether addresses that are not public are checked; `false` by default.
     ///
     /// Behind a proxy that is not trusted every client has the same such address.
     pub allow_private_addresses: bool,
 }
 
 impl Methods {
-    /// Returns `true` if there is any way to prove a robot's claim; of most robots nobody tells
-    /// one.
-    pub(super) fn may_prove(robot: &Robot) -> bool {
+    /// Returns `true` if there is any way to prove a robot's claim; most robots document
+    /// none.
+    pub(super) fn has_methods(robot: &Robot) -> bool {
         robot.ranges_url.is_some()
             || !robot.host_suffixes.is_empty()
             || !robot.signature_agents.is_empty()
@@ -54,17 +54,17 @@ impl Methods {
     }
 
     /// Returns `true` if an address can prove the robot's claim; of most robots none can.
-    pub(super) fn prove_addresses_of(&self, robot: &Robot) -> bool {
+    pub(super) fn has_address_methods(&self, robot: &Robot) -> bool {
         self.ranges(robot).is_some() || self.dns(robot).is_some()
     }
 
-    /// Returns `true` if a client's address is one to look at.
+    /// Returns `true` if a client's address is one to check.
     #[must_use]
     pub fn is_about(&self, client: Option<IpAddr>) -> bool {
         self.address(client).is_some()
     }
 
-    /// Returns the client's address, if it is one to look at.
+    /// Returns the client's address, if it is one to check.
     ///
     /// A verdict hangs on a public address alone, so that no network of documentation
     /// that somebody uses behind a proxy makes all robots impostors.
@@ -74,7 +74,7 @@ impl Methods {
         (is_one && !address.is_unspecified()).then_some(address)
     }
 
-    /// Asks all of them; each says of itself why it can say nothing.
+    /// Asks all methods; each one's finding says why it found nothing.
     pub(super) async fn prove(
         &self,
         robot: &Robot,

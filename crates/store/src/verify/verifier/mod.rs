@@ -1,8 +1,8 @@
 //! The methods together: verdicts from memory, proofs in the background.
 
-mod answers;
 mod counts;
-mod look;
+mod dns_verdicts;
+mod lookup;
 mod methods;
 mod proofs;
 mod signed;

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use robot_detection_layer::detect::Verdict;
 use robot_detection_layer::registry::Robot;
 
-use super::{answers::AnswerKey, spoofed::SpoofedRequest};
+use super::{dns_verdicts::DnsVerdictKey, spoofed::SpoofedRequest};
 
 /// Proofs that wait for their turn; what comes beyond is not proven for now.
 const MAX_WAITING: usize = 20_000;
@@ -28,7 +28,7 @@ pub(super) struct Proofs {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<ProofJob>,
-    under_way: HashMap<AnswerKey, UnderWay>,
+    under_way: HashMap<DnsVerdictKey, RunningProof>,
     workers: usize,
 }
 
@@ -41,30 +41,30 @@ pub(super) struct ProofJob {
 
 /// Requests that wait for a verdict, or passed without one.
 #[derive(Debug)]
-struct UnderWay {
+struct RunningProof {
     told: watch::Sender<Option<Verdict>>,
-    pending: Pending,
+    pending: PendingRequests,
 }
 
 /// Requests that came before their verdict.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
+pub(super) struct PendingRequests {
     pub(super) requests: u64,
     pub(super) first: Option<SpoofedRequest>,
 }
 
-/// What became of a proof that was asked for.
+/// Outcome of asking for a proof.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Begun {
-    /// It waits for its turn, or is under way.
+pub(super) enum ProofStart {
+    /// The proof waits for its turn, or is under way.
     Yes,
-    /// The same; and somebody has to be found to do it.
+    /// The same, and the caller must start a worker.
     NeedsWorker,
-    /// Too many wait.
+    /// Too many proofs wait already.
     No,
 }
 
-/// One of those who make proofs; counted until it is dropped.
+/// Worker that makes proofs; counted until it is dropped.
 #[derive(Debug)]
 pub(super) struct Worker<'p> {
     proofs: &'p Proofs,
@@ -73,21 +73,21 @@ pub(super) struct Worker<'p> {
 
 /// Proof that a worker makes; forgotten when it is dropped.
 #[derive(Debug)]
-pub(super) struct Making<'p> {
+pub(super) struct ProofGuard<'p> {
     proofs: &'p Proofs,
-    key: AnswerKey,
+    key: DnsVerdictKey,
     is_told: bool,
 }
 
 impl Proofs {
-    /// Asks for a proof, unless it is under way; `first` makes what is kept of a pending request.
+    /// Queues a proof, unless it is under way; `first` makes the record of a pending request.
     pub(super) fn begin(
         &self,
         robot: &Arc<Robot>,
         address: IpAddr,
         first: Option<impl FnOnce() -> SpoofedRequest>,
-    ) -> Begun {
-        let key = AnswerKey::new(address, robot);
+    ) -> ProofStart {
+        let key = DnsVerdictKey::new(address, robot);
         let mut state = self.lock();
         let State {
             waiting,
@@ -96,28 +96,28 @@ impl Proofs {
         } = &mut *state;
         if let Some(known) = under_way.get_mut(&key) {
             known.pending.add(first);
-            return Begun::Yes;
+            return ProofStart::Yes;
         }
         if waiting.len() >= MAX_WAITING {
-            return Begun::No;
+            return ProofStart::No;
         }
-        let mut pending = Pending::default();
+        let mut pending = PendingRequests::default();
         pending.add(first);
         let told = watch::Sender::new(None);
-        under_way.insert(key, UnderWay { told, pending });
+        under_way.insert(key, RunningProof { told, pending });
         waiting.push_back(ProofJob {
             robot: Arc::clone(robot),
             address,
         });
         if *workers < MAX_WORKERS {
             *workers += 1;
-            return Begun::NeedsWorker;
+            return ProofStart::NeedsWorker;
         }
-        Begun::Yes
+        ProofStart::Yes
     }
 
-    /// Returns who is told of the verdict, if a proof is under way.
-    pub(super) fn watch(&self, key: AnswerKey) -> Option<watch::Receiver<Option<Verdict>>> {
+    /// Returns a channel for the verdict, if a proof is under way.
+    pub(super) fn watch(&self, key: DnsVerdictKey) -> Option<watch::Receiver<Option<Verdict>>> {
         let state = self.lock();
         state
             .under_way
@@ -125,7 +125,7 @@ impl Proofs {
             .map(|under_way| under_way.told.subscribe())
     }
 
-    /// Returns the worker that [`Begun::NeedsWorker`] asked for.
+    /// Returns the worker that [`ProofStart::NeedsWorker`] asked for.
     pub(super) fn worker(&self) -> Worker<'_> {
         Worker {
             proofs: self,
@@ -160,7 +160,7 @@ impl Proofs {
     }
 }
 
-impl Pending {
+impl PendingRequests {
     fn add(&mut self, first: Option<impl FnOnce() -> SpoofedRequest>) {
         if let Some(make) = first {
             self.requests += 1;
@@ -171,7 +171,7 @@ impl Pending {
 
 impl<'p> Worker<'p> {
     /// Returns the next proof to make; none ends the worker.
-    pub(super) fn next(&mut self) -> Option<(ProofJob, Making<'p>)> {
+    pub(super) fn next(&mut self) -> Option<(ProofJob, ProofGuard<'p>)> {
         let mut state = self.proofs.lock();
         let Some(job) = state.waiting.pop_front() else {
             // In one step: whoever begins a proof from now on asks for a worker.
@@ -179,8 +179,8 @@ impl<'p> Worker<'p> {
             self.is_counted = false;
             return None;
         };
-        let key = AnswerKey::new(job.address, &job.robot);
-        let making = Making {
+        let key = DnsVerdictKey::new(job.address, &job.robot);
+        let making = ProofGuard {
             proofs: self.proofs,
             key,
             is_told: false,
@@ -198,19 +198,19 @@ impl Drop for Worker<'_> {
     }
 }
 
-impl Making<'_> {
-    /// Tells everybody who waits, and returns the requests that came before.
-    pub(super) fn tell(mut self, verdict: Verdict) -> Pending {
+impl ProofGuard<'_> {
+    /// Sends the verdict to those that wait, and returns the requests that came before.
+    pub(super) fn announce(mut self, verdict: Verdict) -> PendingRequests {
         self.is_told = true;
         let Some(under_way) = self.proofs.lock().under_way.remove(&self.key) else {
-            return Pending::default();
+            return PendingRequests::default();
         };
         under_way.told.send_replace(Some(verdict));
         under_way.pending
     }
 }
 
-impl Drop for Making<'_> {
+impl Drop for ProofGuard<'_> {
     fn drop(&mut self) {
         if !self.is_told {
             self.proofs.lock().under_way.remove(&self.key);
@@ -238,16 +238,25 @@ mod tests {
     #[test]
     fn the_same_proof_is_made_once() {
         let (proofs, robot) = (Proofs::default(), robot());
-        assert_eq!(proofs.begin(&robot, address(1), none()), Begun::NeedsWorker);
-        assert_eq!(proofs.begin(&robot, address(1), none()), Begun::Yes);
+        assert_eq!(
+            proofs.begin(&robot, address(1), none()),
+            ProofStart::NeedsWorker
+        );
+        assert_eq!(proofs.begin(&robot, address(1), none()), ProofStart::Yes);
         let mut worker = proofs.worker();
         let (job, making) = worker.next().unwrap();
         assert_eq!(job.address, address(1));
-        assert_eq!(proofs.begin(&robot, address(1), none()), Begun::Yes);
-        let told = proofs.watch(AnswerKey::new(address(1), &robot)).unwrap();
-        making.tell(Verdict::Spoofed);
+        assert_eq!(proofs.begin(&robot, address(1), none()), ProofStart::Yes);
+        let told = proofs
+            .watch(DnsVerdictKey::new(address(1), &robot))
+            .unwrap();
+        making.announce(Verdict::Spoofed);
         assert_eq!(*told.borrow(), Some(Verdict::Spoofed));
-        assert!(proofs.watch(AnswerKey::new(address(1), &robot)).is_none());
+        assert!(
+            proofs
+                .watch(DnsVerdictKey::new(address(1), &robot))
+                .is_none()
+        );
         assert!(worker.next().is_none());
         assert_eq!(proofs.load(), (0, 0));
     }
@@ -271,13 +280,18 @@ mod tests {
     fn a_worker_that_fails_leaves_its_place_and_its_proof() {
         let (proofs, robot) = (Proofs::default(), robot());
         proofs.begin(&robot, address(1), none());
-        let mut told = proofs.watch(AnswerKey::new(address(1), &robot)).unwrap();
+        let mut told = proofs
+            .watch(DnsVerdictKey::new(address(1), &robot))
+            .unwrap();
         let mut worker = proofs.worker();
         drop(worker.next());
         drop(worker);
         assert_eq!(proofs.load(), (0, 0));
         assert!(told.has_changed().is_err(), "nobody is left to tell it");
         assert_eq!(*told.borrow_and_update(), None);
-        assert_eq!(proofs.begin(&robot, address(1), none()), Begun::NeedsWorker);
+        assert_eq!(
+            proofs.begin(&robot, address(1), none()),
+            ProofStart::NeedsWorker
+        );
     }
 }

@@ -15,15 +15,15 @@ use robot_detection_layer::detect::Verdict;
 use robot_detection_layer::layer::ClaimedRequest;
 use robot_detection_layer::registry::Robot;
 
-use super::spoofed::{SpoofedRequest, Trace};
+use super::spoofed::{RequestSummary, SpoofedRequest};
 
 /// Requests that are kept while the keys are fetched.
 const MAX_REQUESTS: usize = 64;
 
-/// What became of requests is remembered for those who wait for it, of so many.
+/// Settled requests whose verdicts are kept for those that wait.
 const MAX_TOLD: u64 = 4_096;
 
-/// And for so long.
+/// Time for which such a verdict is kept.
 const TOLD_FOR: Duration = Duration::from_mins(1);
 
 /// Proofs of signatures that are under way, or have ended just now.
@@ -70,11 +70,11 @@ impl SignedProofs {
         robot: &Arc<Robot>,
         request: &ClaimedRequest<'_>,
         now_ms: i64,
-    ) -> Result<Option<SignedJob>, UsedTwice> {
+    ) -> Result<Option<SignedJob>, ReplayedNonce> {
         let key = self.key(request);
         let is_known = self.told.contains_key(&key);
         if is_known && SignatureProver::is_for_one_request(request.headers) {
-            return Err(UsedTwice);
+            return Err(ReplayedNonce);
         }
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             return Ok(None);
@@ -84,7 +84,7 @@ impl SignedProofs {
         let signed = SignedRequest::from(request);
         Ok(Some(SignedJob {
             robot: Arc::clone(robot),
-            noted: SpoofedRequest::of(Trace::from(request), now_ms),
+            noted: SpoofedRequest::of(RequestSummary::from(request), now_ms),
             is_counted: true,
             method: signed.method.clone(),
             scheme: signed.scheme.map(str::to_owned),
@@ -102,7 +102,7 @@ impl SignedProofs {
         MAX_REQUESTS.saturating_sub(free) as u64
     }
 
-    /// Returns who is told of the verdict on a request's signature.
+    /// Returns a channel for the verdict on a request's signature.
     pub(super) fn watch(
         &self,
         request: &ClaimedRequest<'_>,
@@ -129,7 +129,7 @@ impl SignedProofs {
 
 /// The nonce is that of another request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct UsedTwice;
+pub(super) struct ReplayedNonce;
 
 impl SignedJob {
     pub(super) fn request(&self) -> SignedRequest<'_> {
@@ -142,8 +142,8 @@ impl SignedJob {
         }
     }
 
-    /// Tells who waits.
-    pub(super) fn tell(&self, verdict: Verdict) {
+    /// Sends the verdict to those that wait.
+    pub(super) fn announce(&self, verdict: Verdict) {
         self.told.send_replace(Some(verdict));
     }
 }

@@ -15,11 +15,11 @@ const MAX_OF_DOMAIN: usize = 8;
 /// Names that were given, the first ones first; a name that is known takes no lock.
 #[derive(Debug, Default)]
 pub(super) struct Signers {
-    named: ArcSwap<Named>,
+    named: ArcSwap<SignerNames>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Named {
+struct SignerNames {
     names: HashMap<Box<str>, SigningHost>,
     of_domain: HashMap<Box<str>, usize>,
 }
@@ -46,7 +46,7 @@ impl Signers {
     }
 }
 
-impl Named {
+impl SignerNames {
     fn is_full(&self, domain: &str) -> bool {
         let of_domain = self.of_domain.get(domain).copied().unwrap_or_default();
         self.names.len() >= MAX_NAMES || of_domain >= MAX_OF_DOMAIN

@@ -29,20 +29,20 @@ pub struct SpoofedRequest {
     pub host: String,
     /// Path that was asked for, cut, as the client spelled it.
     pub path: String,
-    /// What contradicts the claim.
+    /// Evidence that contradicts the claim.
     pub evidence: String,
 }
 
-/// What is noted of a request, borrowed from it.
+/// Parts of a request that are noted, borrowed from it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Trace<'t> {
+pub(super) struct RequestSummary<'t> {
     pub(super) robot: &'t str,
     pub(super) address: Option<IpAddr>,
     pub(super) host: &'t str,
     pub(super) path: &'t str,
 }
 
-impl<'r> From<&ClaimedRequest<'r>> for Trace<'r> {
+impl<'r> From<&ClaimedRequest<'r>> for RequestSummary<'r> {
     fn from(request: &ClaimedRequest<'r>) -> Self {
         Self {
             robot: request.claim.id(),
@@ -53,7 +53,7 @@ impl<'r> From<&ClaimedRequest<'r>> for Trace<'r> {
     }
 }
 
-/// The last ones; the oldest goes when a new one comes.
+/// The last spoofed requests; a new one replaces the oldest.
 #[derive(Debug, Default)]
 pub(super) struct LastSpoofed {
     requests: Mutex<VecDeque<SpoofedRequest>>,
@@ -61,7 +61,7 @@ pub(super) struct LastSpoofed {
 
 impl LastSpoofed {
     /// Notes a request; leaves it out where another thread notes one just now.
-    pub(super) fn note(&self, trace: Trace<'_>, evidence: &str, now_ms: i64) {
+    pub(super) fn note(&self, summary: RequestSummary<'_>, evidence: &str, now_ms: i64) {
         let mut requests = match self.requests.try_lock() {
             Ok(requests) => requests,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -71,7 +71,7 @@ impl LastSpoofed {
         // A flood takes no more memory: its texts go where the oldest ones were.
         let reused = if is_full { requests.pop_front() } else { None };
         let mut noted = reused.unwrap_or_else(SpoofedRequest::empty);
-        noted.put(trace, evidence, now_ms);
+        noted.put(summary, evidence, now_ms);
         requests.push_back(noted);
     }
 
@@ -84,15 +84,15 @@ impl LastSpoofed {
 }
 
 impl SpoofedRequest {
-    /// Keeps what will be noted should the request turn out spoofed.
-    pub(super) fn of(trace: Trace<'_>, now_ms: i64) -> Self {
+    /// Copies what will be noted if the request turns out to be spoofed.
+    pub(super) fn of(summary: RequestSummary<'_>, now_ms: i64) -> Self {
         let mut noted = Self::empty();
-        noted.put(trace, "", now_ms);
+        noted.put(summary, "", now_ms);
         noted
     }
 
-    pub(super) fn trace(&self) -> Trace<'_> {
-        Trace {
+    pub(super) fn summary(&self) -> RequestSummary<'_> {
+        RequestSummary {
             robot: &self.robot,
             address: self.address,
             host: &self.host,
@@ -100,12 +100,12 @@ impl SpoofedRequest {
         }
     }
 
-    fn put(&mut self, trace: Trace<'_>, evidence: &str, now_ms: i64) {
+    fn put(&mut self, summary: RequestSummary<'_>, evidence: &str, now_ms: i64) {
         self.at_ms = now_ms;
-        self.address = trace.address;
-        put(&mut self.robot, trace.robot);
-        put(&mut self.host, trace.host);
-        put(&mut self.path, trace.path);
+        self.address = summary.address;
+        put(&mut self.robot, summary.robot);
+        put(&mut self.host, summary.host);
+        put(&mut self.path, summary.path);
         self.evidence.clear();
         self.evidence.push_str(evidence);
     }
@@ -122,7 +122,7 @@ impl SpoofedRequest {
     }
 }
 
-/// Puts a text in place of another, cut where it is long.
+/// Replaces a text by another, which is cut if it is long.
 fn put(place: &mut String, text: &str) {
     place.clear();
     for (at, sign) in text.char_indices() {
@@ -143,14 +143,18 @@ mod tests {
         let last = LastSpoofed::default();
         for number in 0..MAX_REQUESTS + 5 {
             let path = format!("/{number}/{}", "x".repeat(500));
-            let trace = Trace {
+            let summary = RequestSummary {
                 robot: "examplebot",
                 address: Some(IpAddr::from([192, 0, 2, 1])),
                 host: "www.example.com",
                 path: &path,
             };
-            let kept = SpoofedRequest::of(trace, 0);
-            last.note(kept.trace(), "it is elsewhere", number.try_into().unwrap());
+            let kept = SpoofedRequest::of(summary, 0);
+            last.note(
+                kept.summary(),
+                "it is elsewhere",
+                number.try_into().unwrap(),
+            );
         }
         let all = last.all();
         assert_eq!(all.len(), MAX_REQUESTS);

@@ -1,4 +1,4 @@
-//! Whom everybody asks for verdicts.
+//! The verifier: the handle that verdicts are asked from.
 
 use std::{collections::BTreeSet, fmt, net::IpAddr, pin::Pin, sync::Arc};
 
@@ -10,18 +10,18 @@ use tracing::debug;
 use crate::verify::{Proof, SignatureProver, SignedRequest, proof::stronger};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::{SigningHost, Verdict};
-use robot_detection_layer::layer::ClaimedRequest;
+use robot_detection_layer::layer::{ClaimedRequest, Settling, Verdicts};
 use robot_detection_layer::registry::Robot;
 
 use super::{
     Methods, RobotVerdicts, SpoofedRequest,
-    answers::Answers,
     counts::VerdictCounts,
-    look::Look,
+    dns_verdicts::DnsVerdicts,
+    lookup::ClaimLookup,
     proofs::Proofs,
     signed::SignedProofs,
     signers::Signers,
-    spoofed::{LastSpoofed, Trace},
+    spoofed::{LastSpoofed, RequestSummary},
     wanted::WantedRanges,
 };
 
@@ -52,7 +52,7 @@ pub struct Verifier {
 
 pub(super) struct Inner {
     pub(super) methods: ArcSwap<Methods>,
-    pub(super) answers: Answers,
+    pub(super) answers: DnsVerdicts,
     pub(super) proofs: Proofs,
     pub(super) signed: SignedProofs,
     pub(super) signers: Signers,
@@ -79,7 +79,7 @@ impl Verifier {
         Self {
             inner: Arc::new(Inner {
                 methods: ArcSwap::from_pointee(methods),
-                answers: Answers::new(),
+                answers: DnsVerdicts::new(),
                 proofs: Proofs::default(),
                 signed: SignedProofs::new(),
                 signers: Signers::default(),
@@ -94,7 +94,7 @@ impl Verifier {
         }
     }
 
-    /// Puts other methods in force, and forgets what was found with the old ones.
+    /// Replaces the methods, and drops the verdicts of the old ones.
     pub fn replace(&self, methods: Methods) {
         self.inner.methods.store(Arc::new(methods));
         self.inner.answers.clear();
@@ -111,7 +111,7 @@ impl Verifier {
     pub fn verdict_now(&self, request: &ClaimedRequest<'_>) -> Verdict {
         let now_ms = self.inner.clock.now_ms();
         let found = match request.claim.robot() {
-            Some(robot) if Methods::may_prove(robot) => self.find(Look {
+            Some(robot) if Methods::has_methods(robot) => self.find(ClaimLookup {
                 methods: &self.inner.methods.load(),
                 robot,
                 request,
@@ -123,7 +123,7 @@ impl Verifier {
         self.inner.counts.count(robot, verdict, 1, now_ms);
         if verdict == Verdict::Spoofed {
             let spoofed = &self.inner.spoofed;
-            spoofed.note(Trace::from(request), &found.evidence, now_ms);
+            spoofed.note(RequestSummary::from(request), &found.evidence, now_ms);
         }
         verdict
     }
@@ -137,18 +137,18 @@ impl Verifier {
             return Box::pin(async { Verdict::Unverifiable });
         };
         let methods = self.inner.methods.load();
-        let look = Look {
+        let lookup = ClaimLookup {
             methods: &methods,
             robot,
             request,
             now_ms: self.inner.clock.now_ms(),
         };
-        let by_signature = self.signature_under_way(&look);
-        let by_address = self.address_under_way(&look);
+        let by_signature = self.running_signature_proof(&lookup);
+        let by_address = self.running_address_proof(&lookup);
         let known = match by_address {
             Some(_) => Verdict::Unverifiable,
             // It is not under way, or has ended just now.
-            None => self.find_address_from_memory(&look).verdict,
+            None => self.find_address_from_memory(&lookup).verdict,
         };
         Box::pin(async move {
             let mut verdict = known;
@@ -185,7 +185,7 @@ impl Verifier {
         }
     }
 
-    /// Proves a claim by all methods, and says what each of them found.
+    /// Proves a claim by all methods, and returns the finding of each.
     ///
     /// It asks the DNS if need be, and remembers nothing.
     pub async fn prove(
@@ -245,7 +245,25 @@ impl Verifier {
     }
 }
 
-/// Waits for a verdict; should nobody be left to tell it, nothing can be said.
+impl Verdicts for Verifier {
+    fn verdict(&self, request: &ClaimedRequest<'_>) -> Verdict {
+        self.verdict_now(request)
+    }
+
+    fn settled(&self, request: &ClaimedRequest<'_>) -> Option<Settling> {
+        Some(Self::settled(self, request))
+    }
+
+    fn signer(&self, request: &ClaimedRequest<'_>) -> Option<SigningHost> {
+        Self::signer(self, request)
+    }
+
+    fn is_replay(&self, request: &ClaimedRequest<'_>) -> bool {
+        Self::is_replay(self, request)
+    }
+}
+
+/// Waits for a verdict; if the proof was given up, the claim is unverifiable.
 async fn wait(mut told: watch::Receiver<Option<Verdict>>) -> Verdict {
     let told = told.wait_for(Option::is_some).await;
     told.ok().and_then(|verdict| *verdict).unwrap_or_default()

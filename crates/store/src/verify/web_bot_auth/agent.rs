@@ -27,7 +27,7 @@ pub(super) enum Agents {
     Many(Dictionary),
 }
 
-/// How keys are had at a URL: the parameter `type` of a member.
+/// Way in which keys are found at a URL: the parameter `type` of a member.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Discovery {
     /// `directory`: at the well-known path of an origin.
@@ -181,7 +181,7 @@ impl KeyUrl {
 
     /// Returns the directories that the registry knows for a robot.
     ///
-    /// How keys are had at a URL with a path says the request alone.
+    /// How keys are found at a URL with a path is said by the request alone.
     pub(super) fn all_of(robot: &Robot, allow_http: bool) -> Vec<Self> {
         let scheme = if allow_http { "http" } else { "https" };
         let agents = robot.signature_agents.iter().take(Self::MOST);
@@ -223,7 +223,7 @@ impl KeyUrl {
         host.or_else(|| SigningHost::new(authority).is_some().then_some(authority))
     }
 
-    /// Returns how the keys are had there.
+    /// Returns how the keys are found there.
     pub(super) fn discovery(&self) -> Discovery {
         self.discovery
     }

@@ -1,4 +1,4 @@
-//! What of a signature is checked, and in which order.
+//! The checks of a signature, in their order.
 
 use super::{
     SignatureSettings, SignedRequest,
@@ -8,64 +8,64 @@ use super::{
     key::Key,
     possession::Possession,
     refusal::{Refusal, shown},
-    replay::{Remembered, Used},
+    replay::{NonceStatus, UsedNonces},
     signature::{Parameters, Signature, signatures},
-    strangers::Strangers,
+    unlisted_signers::UnlistedSigners,
 };
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::registry::Robot;
 
-/// What a prover knows.
+/// State of a prover.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) settings: SignatureSettings,
     pub(super) clock: Clock,
     pub(super) directories: Directories,
-    pub(super) used: Used,
-    pub(super) strangers: Strangers,
+    pub(super) used: UsedNonces,
+    pub(super) unlisted_signers: UnlistedSigners,
 }
 
-/// Whose signature is looked for.
+/// Signers whose signatures count.
 #[derive(Clone, Copy)]
-pub(super) enum Whom<'r> {
-    /// That of a robot's agents.
+pub(super) enum SignerScope<'r> {
+    /// The agents of a robot.
     Robot(&'r Robot),
-    /// Anybody's who has a directory.
+    /// Any host that has a directory.
     Anybody,
 }
 
-/// Where the check of one signature ends.
-pub(super) enum Stop {
+/// Reason why the check of one signature stops.
+pub(super) enum CheckStop {
     Refused(Refusal),
     /// Refused, by a key that the robot's own agent publishes.
     RefusedByOwnKey(Refusal),
     Fetch(KeyUrl, String),
 }
 
-impl From<Refusal> for Stop {
+impl From<Refusal> for CheckStop {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-/// A key, and the agent that publishes it.
-struct Found {
+/// Key, and the agent that publishes it.
+struct PublishedKey {
     key: Key,
     agent: KeyUrl,
 }
 
 impl Inner {
     /// Returns the host that has signed a request.
-    pub(super) fn signer(&self, request: &SignedRequest<'_>) -> Result<String, Stop> {
+    pub(super) fn signer(&self, request: &SignedRequest<'_>) -> Result<String, CheckStop> {
         let (agents, signatures) = read(request)?;
         let mut refused = None;
         for signature in &signatures {
-            match self.check(request, Whom::Anybody, &agents, signature) {
+            match self.check(request, SignerScope::Anybody, &agents, signature) {
                 Ok((agent, _)) => {
                     let host = agent.host_of_anybody(self.settings.allow_http);
                     return host.map(str::to_owned).ok_or(Refusal::NoAgent.into());
                 }
-                Err(Stop::Fetch(agent, keyid)) => return Err(Stop::Fetch(agent, keyid)),
+                Err(CheckStop::Fetch(agent, keyid)) => return Err(CheckStop::Fetch(agent, keyid)),
                 Err(stop) => refused = refused.or(Some(stop)),
             }
         }
@@ -76,10 +76,10 @@ impl Inner {
     pub(super) fn check(
         &self,
         request: &SignedRequest<'_>,
-        whom: Whom<'_>,
+        whom: SignerScope<'_>,
         agents: &Agents,
         signature: &Signature,
-    ) -> Result<(KeyUrl, String), Stop> {
+    ) -> Result<(KeyUrl, String), CheckStop> {
         let parameters = signature.parameters()?;
         if !signature.covers("@authority") && !signature.covers("@target-uri") {
             return Err(Refusal::AuthorityNotCovered.into());
@@ -89,9 +89,14 @@ impl Inner {
         self.check_times(&parameters, now_s)?;
         let bases = signature_bases(request, &signature.input)?;
         let (directories, used) = match whom {
-            Whom::Robot(_) => (&self.directories, &self.used),
-            Whom::Anybody => (&self.strangers.directories, &self.strangers.used),
+            SignerScope::Robot(_) => (&self.directories, &self.used),
+            SignerScope::Anybody => (
+                &self.unlisted_signers.directories,
+                &self.unlisted_signers.used,
+            ),
         };
+        // The cheap checks come first: what they refuse costs neither a fetch nor a signature
+        // verification.
         let found = find(directories, candidates, &parameters.keyid)?;
         let fitting = self.fitting(&found, &parameters, signature, &bases, now_s);
         let supposed = fitting
@@ -99,11 +104,11 @@ impl Inner {
                 self.use_up(used, &found.key, &parameters, now_s)
                     .map(|()| fitting)
             })
-            .map_err(Stop::RefusedByOwnKey)?;
-        let Found { key, agent } = found;
+            .map_err(CheckStop::RefusedByOwnKey)?;
+        let PublishedKey { key, agent } = found;
         let keyid = shown(&key.keyid);
         let directory = match key.possession {
-            Possession::Untold => "",
+            Possession::NotSigned => "",
             Possession::Proven => ", with which its directory is signed too",
             Possession::Failed => ", whose directory has a signature with it that does not hold",
         };
@@ -120,19 +125,19 @@ impl Inner {
     /// Returns the agents whose keys a signature may be with.
     fn candidates(
         &self,
-        whom: Whom<'_>,
+        whom: SignerScope<'_>,
         agents: &Agents,
         signature: &Signature,
     ) -> Result<Vec<KeyUrl>, Refusal> {
         let allow_http = self.settings.allow_http;
         match (whom, agents.covered_by(signature, allow_http)?) {
-            (Whom::Robot(robot), Some(agent)) if agent.is_of(robot) => Ok(vec![agent]),
-            (Whom::Anybody, Some(agent)) if agent.host_of_anybody(allow_http).is_some() => {
+            (SignerScope::Robot(robot), Some(agent)) if agent.is_of(robot) => Ok(vec![agent]),
+            (SignerScope::Anybody, Some(agent)) if agent.host_of_anybody(allow_http).is_some() => {
                 Ok(vec![agent])
             }
             (_, Some(agent)) => Err(Refusal::UnknownAgent(shown(agent.as_str()))),
-            (Whom::Robot(robot), None) => Ok(KeyUrl::all_of(robot, allow_http)),
-            (Whom::Anybody, None) => Err(Refusal::NoAgent),
+            (SignerScope::Robot(robot), None) => Ok(KeyUrl::all_of(robot, allow_http)),
+            (SignerScope::Anybody, None) => Err(Refusal::NoAgent),
         }
     }
 
@@ -151,6 +156,8 @@ impl Inner {
         if lifetime_s > max_s {
             return Err(Refusal::LongLifetime(lifetime_s, max_s));
         }
+        // The clocks of signer and verifier differ, so either end of the lifetime has the skew
+        // to spare.
         let ahead_s = created_s.saturating_sub(now_s);
         if ahead_s > skew_s {
             return Err(Refusal::NotYetValid(ahead_s));
@@ -162,10 +169,10 @@ impl Inner {
         Ok(())
     }
 
-    /// Tells for which scheme a signature fits, where that had to be supposed.
+    /// Returns the scheme for which a signature fits, where that had to be supposed.
     fn fitting(
         &self,
-        found: &Found,
+        found: &PublishedKey,
         parameters: &Parameters,
         signature: &Signature,
         bases: &[Base],
@@ -180,6 +187,7 @@ impl Inner {
         if !key.is_valid(now_s, seconds(self.settings.clock_skew)) {
             return Err(Refusal::KeyNotValid { agent, keyid });
         }
+        // RFC 9421 §3.2: the algorithm of `alg` and that of the key must not differ.
         if let Some(alg) = &parameters.alg
             && alg != key.algorithm()
         {
@@ -209,7 +217,7 @@ impl Inner {
     /// (draft-ietf-webbotauth-httpsig-protocol §5.2: the components bind it to an authority).
     fn use_up(
         &self,
-        used: &Used,
+        used: &UsedNonces,
         key: &Key,
         parameters: &Parameters,
         now_s: i64,
@@ -218,22 +226,28 @@ impl Inner {
             return Ok(());
         };
         let skew_s = seconds(self.settings.clock_skew);
+        // The signature is accepted until the skew has passed, so the nonce has to be known for
+        // as long.
         let until_s = parameters.expires_s.saturating_add(skew_s);
         match used.remember(&key.keyid, nonce, until_s, now_s) {
-            Remembered::New => Ok(()),
-            Remembered::Known => Err(Refusal::Replayed),
-            Remembered::NoRoom => Err(Refusal::MemoryFull),
+            NonceStatus::New => Ok(()),
+            NonceStatus::Known => Err(Refusal::Replayed),
+            NonceStatus::NoRoom => Err(Refusal::MemoryFull),
         }
     }
 }
 
 /// Finds the key in the directory of one of the agents.
-fn find(directories: &Directories, agents: Vec<KeyUrl>, keyid: &str) -> Result<Found, Stop> {
+fn find(
+    directories: &Directories,
+    agents: Vec<KeyUrl>,
+    keyid: &str,
+) -> Result<PublishedKey, CheckStop> {
     let mut refusal = Refusal::NoAgent;
     for agent in agents {
         match directories.find(&agent, keyid) {
-            Lookup::Known(key) => return Ok(Found { key, agent }),
-            Lookup::Ask => return Err(Stop::Fetch(agent, keyid.to_owned())),
+            Lookup::Known(key) => return Ok(PublishedKey { key, agent }),
+            Lookup::NotFetched => return Err(CheckStop::Fetch(agent, keyid.to_owned())),
             Lookup::Unknown => {
                 refusal = Refusal::UnknownKey {
                     agent: agent.to_string(),

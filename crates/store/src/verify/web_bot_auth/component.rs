@@ -26,8 +26,8 @@ const DICTIONARIES: &[&str] = &[
 /// Fields that are lists, for `;sf`.
 const LISTS: &[&str] = &["sec-ch-ua", "sec-ch-ua-full-version-list"];
 
-/// How a component is asked for, beside its name.
-enum Way<'i> {
+/// Form in which a component is requested, by its parameter.
+enum ComponentForm<'i> {
     Plain,
     Strict,
     Bytes,
@@ -46,22 +46,22 @@ pub(super) fn value(
     scheme: &str,
     item: &Item,
 ) -> Result<Vec<u8>, Refusal> {
-    let unknown = || Wrong::Unknown.into_refusal(item);
+    let unknown = || ComponentError::Unknown.into_refusal(item);
     let name = item.bare_item.as_string().ok_or_else(unknown)?.as_str();
     if !name.starts_with('@') {
         return field_value(request.headers, item);
     }
     let way = way(item).ok_or_else(unknown)?;
     let text = match (name, way) {
-        ("@method", Way::Plain) => request.method.as_str().to_owned(),
-        ("@scheme", Way::Plain) => scheme.to_ascii_lowercase(),
-        ("@authority", Way::Plain) => request.normal_authority(scheme),
-        ("@target-uri", Way::Plain) => target_uri(request, scheme),
-        ("@request-target", Way::Plain) => request.target.to_owned(),
-        ("@path", Way::Plain) => request.path().to_owned(),
-        ("@query", Way::Plain) => format!("?{}", request.query().unwrap_or_default()),
-        ("@query-param", Way::Named(name)) => {
-            query_param(request, name).ok_or_else(|| Wrong::Missing.into_refusal(item))?
+        ("@method", ComponentForm::Plain) => request.method.as_str().to_owned(),
+        ("@scheme", ComponentForm::Plain) => scheme.to_ascii_lowercase(),
+        ("@authority", ComponentForm::Plain) => request.normal_authority(scheme),
+        ("@target-uri", ComponentForm::Plain) => target_uri(request, scheme),
+        ("@request-target", ComponentForm::Plain) => request.target.to_owned(),
+        ("@path", ComponentForm::Plain) => request.path().to_owned(),
+        ("@query", ComponentForm::Plain) => format!("?{}", request.query().unwrap_or_default()),
+        ("@query-param", ComponentForm::Named(name)) => {
+            query_param(request, name).ok_or_else(|| ComponentError::Missing.into_refusal(item))?
         }
         _ => return Err(unknown()),
     };
@@ -71,20 +71,20 @@ pub(super) fn value(
 /// Returns the value of a field, of a request or an answer.
 pub(super) fn field_value(headers: &HeaderMap, item: &Item) -> Result<Vec<u8>, Refusal> {
     let value = || {
-        let name = item.bare_item.as_string().ok_or(Wrong::Unknown)?;
-        let way = way(item).ok_or(Wrong::Unknown)?;
+        let name = item.bare_item.as_string().ok_or(ComponentError::Unknown)?;
+        let way = way(item).ok_or(ComponentError::Unknown)?;
         field(headers, name.as_str(), &way)
     };
     value().map_err(|wrong| wrong.into_refusal(item))
 }
 
 #[derive(Clone, Copy)]
-enum Wrong {
+enum ComponentError {
     Unknown,
     Missing,
 }
 
-impl Wrong {
+impl ComponentError {
     fn into_refusal(self, item: &Item) -> Refusal {
         let name = shown(&fields::spell_item(item));
         match self {
@@ -94,25 +94,26 @@ impl Wrong {
     }
 }
 
-fn way(item: &Item) -> Option<Way<'_>> {
+fn way(item: &Item) -> Option<ComponentForm<'_>> {
     let mut params = item.params.iter();
     let Some((key, value)) = params.next() else {
-        return Some(Way::Plain);
+        return Some(ComponentForm::Plain);
     };
     if params.next().is_some() {
         return None;
     }
     match (key.as_str(), value) {
-        ("sf", BareItem::Boolean(true)) => Some(Way::Strict),
-        ("bs", BareItem::Boolean(true)) => Some(Way::Bytes),
-        ("key", BareItem::String(key)) => Some(Way::Member(key.as_str())),
-        ("name", BareItem::String(name)) => Some(Way::Named(name.as_str())),
+        ("sf", BareItem::Boolean(true)) => Some(ComponentForm::Strict),
+        ("bs", BareItem::Boolean(true)) => Some(ComponentForm::Bytes),
+        ("key", BareItem::String(key)) => Some(ComponentForm::Member(key.as_str())),
+        ("name", BareItem::String(name)) => Some(ComponentForm::Named(name.as_str())),
         _ => None,
     }
 }
 
 fn target_uri(request: &SignedRequest<'_>, scheme: &str) -> String {
     let target = match request.target {
+        // The target URI of the asterisk form has no path (RFC 9110 §7.1).
         "*" => "",
         target => target,
     };
@@ -130,40 +131,47 @@ fn query_param(request: &SignedRequest<'_>, name: &str) -> Option<String> {
 
 fn encoded(text: &str) -> String {
     let encoded: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
+    // RFC 9421 §2.2.8 wants spaces as `%20`, where the form serializer writes `+`.
     encoded.replace('+', "%20")
 }
 
-fn field(headers: &HeaderMap, name: &str, way: &Way<'_>) -> Result<Vec<u8>, Wrong> {
+fn field(
+    headers: &HeaderMap,
+    name: &str,
+    way: &ComponentForm<'_>,
+) -> Result<Vec<u8>, ComponentError> {
+    // RFC 9421 §2.1: the name of a field component is in lower case.
     if name.bytes().any(|b| b.is_ascii_uppercase()) {
-        return Err(Wrong::Unknown);
+        return Err(ComponentError::Unknown);
     }
-    let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| Wrong::Unknown)?;
+    let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| ComponentError::Unknown)?;
     let lines = headers.get_all(&header);
     let lines: Vec<_> = lines.iter().map(|it| it.as_bytes().trim_ascii()).collect();
     if lines.is_empty() {
-        return Err(Wrong::Missing);
+        return Err(ComponentError::Missing);
     }
+    // RFC 9421 §2.1: each line is stripped, and lines are joined by a comma and a space.
     let whole = lines.join(&b", "[..]);
     match way {
-        Way::Plain => Ok(whole),
-        Way::Bytes => {
+        ComponentForm::Plain => Ok(whole),
+        ComponentForm::Bytes => {
             let lines = lines
                 .iter()
                 .map(|line| format!(":{}:", STANDARD.encode(line)));
             Ok(lines.collect::<Vec<_>>().join(", ").into_bytes())
         }
-        Way::Strict => strict(name, &whole).map(String::into_bytes),
-        Way::Member(key) => member(&whole, key).map(String::into_bytes),
-        Way::Named(_) => Err(Wrong::Unknown),
+        ComponentForm::Strict => strict(name, &whole).map(String::into_bytes),
+        ComponentForm::Member(key) => member(&whole, key).map(String::into_bytes),
+        ComponentForm::Named(_) => Err(ComponentError::Unknown),
     }
 }
 
-fn strict(name: &str, value: &[u8]) -> Result<String, Wrong> {
+fn strict(name: &str, value: &[u8]) -> Result<String, ComponentError> {
     let is_dictionary = DICTIONARIES.contains(&name)
         // The older form is an item.
         || (name == "signature-agent" && !value.starts_with(b"\""));
     let spelled = if value.len() > MAX_FIELD_BYTES {
-        return Err(Wrong::Missing);
+        return Err(ComponentError::Missing);
     } else if is_dictionary {
         Parser::new(value)
             .parse::<Dictionary>()
@@ -180,17 +188,19 @@ fn strict(name: &str, value: &[u8]) -> Result<String, Wrong> {
             .ok()
             .map(|it| it.serialize())
     } else {
-        return Err(Wrong::Unknown);
+        return Err(ComponentError::Unknown);
     };
-    spelled.ok_or(Wrong::Missing)
+    spelled.ok_or(ComponentError::Missing)
 }
 
 /// Returns a member of a dictionary (RFC 9421 §2.1.2).
-fn member(value: &[u8], key: &str) -> Result<String, Wrong> {
+fn member(value: &[u8], key: &str) -> Result<String, ComponentError> {
     if value.len() > MAX_FIELD_BYTES {
-        return Err(Wrong::Missing);
+        return Err(ComponentError::Missing);
     }
-    let mut members: Dictionary = Parser::new(value).parse().map_err(|_| Wrong::Missing)?;
-    let member = members.swap_remove(key).ok_or(Wrong::Missing)?;
+    let mut members: Dictionary = Parser::new(value)
+        .parse()
+        .map_err(|_| ComponentError::Missing)?;
+    let member = members.swap_remove(key).ok_or(ComponentError::Missing)?;
     Ok(fields::spell(member))
 }

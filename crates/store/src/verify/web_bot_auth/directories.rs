@@ -20,50 +20,53 @@ use super::{
     SignatureSettings,
     agent::{Discovery, KeyUrl},
     key::{self, Key},
-    possession::{self, Asked},
+    possession::{self, DirectoryRequest},
     refusal::Refusal,
 };
-use crate::fetch::{DirectAnswer, DirectClient, DirectSettings, FetchError};
+use crate::fetch::{DirectClient, DirectResponse, DirectSettings, FetchError};
 use robot_detection_layer::clock::Clock;
 
-/// Where the keys are, below an origin.
+/// Well-known path of the keys, below an origin.
 pub(super) const PATH: &str = "/.well-known/http-message-signatures-directory";
-/// What a directory is served as.
+/// Media type of a directory.
 pub(super) const MEDIA_TYPE: &str = "application/http-message-signatures-directory+json";
 
-/// What other key sets and metadata documents are served as, more or less.
+/// Media type that other key sets and metadata documents are asked for by.
+///
+/// It is not checked: RFC 7517 §8.5 registers `application/jwk-set+json`, but key sets are
+/// commonly served as plain JSON.
 const JSON: &str = "application/json";
 
 const MAX_BYTES: u64 = 64 * 1024;
 /// Between two fetches of one directory, whatever asks for it.
 const PAUSE_MS: i64 = 60_000;
-/// How long a directory is fresh: at least, unless it says, and at most.
+/// Freshness of a directory: shortest, without `Cache-Control`, and longest.
 const MIN_FRESH_S: i64 = 60;
 const USUAL_FRESH_S: i64 = 60 * 60;
 const MAX_FRESH_S: i64 = 24 * 60 * 60;
-/// How long keys are used on while their directory cannot be had.
+/// Time for which keys are used on while their directory is unavailable.
 const MAX_STALE_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Key directories, key sets and metadata documents by their URL.
 #[derive(Debug)]
 pub(super) struct Directories {
-    known: Cache<KeyUrl, Arc<Place>>,
+    known: Cache<KeyUrl, Arc<DirectorySlot>>,
     fetches: Semaphore,
     client: OnceLock<DirectClient>,
     settings: SignatureSettings,
     clock: Clock,
 }
 
-/// Place of one directory; who fetches holds the lock.
+/// Cache slot of one directory; the lock is held during a fetch.
 #[derive(Debug, Default)]
-struct Place {
-    state: ArcSwap<State>,
+struct DirectorySlot {
+    state: ArcSwap<DirectoryState>,
     fetching: Mutex<()>,
 }
 
-/// What is known of a directory.
+/// State of a directory.
 #[derive(Clone, Debug, Default)]
-struct State {
+struct DirectoryState {
     keys: Option<Arc<[Key]>>,
     fresh_until_ms: i64,
     tried_ms: Option<i64>,
@@ -80,7 +83,7 @@ pub(super) enum Lookup {
     /// It could not be had just now.
     Unavailable(String),
     /// It must be fetched first.
-    Ask,
+    NotFetched,
 }
 
 impl Directories {
@@ -94,11 +97,11 @@ impl Directories {
         }
     }
 
-    /// Looks for a key of a directory, in memory alone.
+    /// Looks up a key of a directory, in memory only.
     pub(super) fn find(&self, origin: &KeyUrl, keyid: &str) -> Lookup {
         match self.known.get(origin) {
             Some(place) => place.state.load().find(keyid, self.clock.now_ms()),
-            None => Lookup::Ask,
+            None => Lookup::NotFetched,
         }
     }
 
@@ -109,7 +112,7 @@ impl Directories {
         let place = self.known.get_with(origin.clone(), Arc::default);
         let _one_at_a_time = place.fetching.lock().await;
         let state = place.state.load_full();
-        if !matches!(state.find(keyid, self.clock.now_ms()), Lookup::Ask) {
+        if !matches!(state.find(keyid, self.clock.now_ms()), Lookup::NotFetched) {
             return Ok(());
         }
         let waited = timeout(self.settings.fetch_timeout, self.fetches.acquire()).await;
@@ -124,7 +127,7 @@ impl Directories {
 
     #[cfg(test)]
     pub(super) fn learn(&self, origin: KeyUrl, keys: Vec<Key>) {
-        let state = State::default().after(Ok((keys, MAX_FRESH_S)), self.clock.now_ms());
+        let state = DirectoryState::default().after(Ok((keys, MAX_FRESH_S)), self.clock.now_ms());
         let place = self.known.get_with(origin, Arc::default);
         place.state.store(Arc::new(state));
     }
@@ -154,7 +157,7 @@ impl Directories {
             check_type(&answer, media_type)?;
         }
         let mut keys = keys_of(&answer.body)?;
-        let asked = Asked {
+        let asked = DirectoryRequest {
             authority: url.authority(),
             now_s: self.clock.now_ms().div_euclid(1_000),
             skew_s: i64::try_from(self.settings.clock_skew.as_secs()).unwrap_or(i64::MAX),
@@ -171,17 +174,20 @@ impl Directories {
         match metadata {
             Metadata::Keys(keys) => Ok((keys, fresh_s)),
             Metadata::KeySet(url) => {
+                // The document is the operator's, but the URL in it is data from outside: it
+                // must not lead to plain text or to another scheme.
                 let is_fetched = url.scheme() == "https" || self.settings.allow_http;
                 if !is_fetched || !matches!(url.scheme(), "https" | "http") {
                     return Err("its jwks_uri is no https URL".to_owned());
                 }
                 let (keys, set_fresh_s) = self.key_set(&url, None).await?;
+                // Both documents have to be current for the keys to be.
                 Ok((keys, fresh_s.min(set_fresh_s)))
             }
         }
     }
 
-    async fn get(&self, url: &Url, media_type: &'static str) -> Result<DirectAnswer, String> {
+    async fn get(&self, url: &Url, media_type: &'static str) -> Result<DirectResponse, String> {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static(media_type));
         let client = self.client().map_err(|error| error.to_string())?;
@@ -215,20 +221,20 @@ impl Directories {
     }
 }
 
-impl State {
+impl DirectoryState {
     fn find(&self, keyid: &str, now_ms: i64) -> Lookup {
         let was_just_tried = self
             .tried_ms
             .is_some_and(|tried| now_ms.saturating_sub(tried) < PAUSE_MS);
         if !was_just_tried && now_ms >= self.fresh_until_ms {
-            return Lookup::Ask;
+            return Lookup::NotFetched;
         }
         let Some(keys) = &self.keys else {
             return Lookup::Unavailable(self.failure.clone());
         };
         match keys.iter().find(|key| key.keyid == keyid) {
             Some(key) => Lookup::Known(key.clone()),
-            None if !was_just_tried => Lookup::Ask,
+            None if !was_just_tried => Lookup::NotFetched,
             None if self.failure.is_empty() => Lookup::Unknown,
             None => Lookup::Unavailable(self.failure.clone()),
         }
@@ -296,7 +302,7 @@ fn keys_of(json: &[u8]) -> Result<Vec<Key>, String> {
     key::keys(json).ok_or_else(|| format!("it is no set of at most {} keys", key::MAX_KEYS))
 }
 
-fn check_type(answer: &DirectAnswer, media_type: &str) -> Result<(), String> {
+fn check_type(answer: &DirectResponse, media_type: &str) -> Result<(), String> {
     let kind = text(&answer.headers, header::CONTENT_TYPE);
     let essence = kind.split(';').next().unwrap_or_default().trim();
     if essence.eq_ignore_ascii_case(media_type) {
@@ -359,13 +365,13 @@ mod tests {
     #[test]
     fn keys_outlive_a_failure_and_not_a_removal() {
         let key = key();
-        let find = |state: &State, now_s: i64| state.find(&key.keyid, now_s * 1_000);
-        let known = State::default().after(Ok((vec![key.clone()], 600)), 0);
+        let find = |state: &DirectoryState, now_s: i64| state.find(&key.keyid, now_s * 1_000);
+        let known = DirectoryState::default().after(Ok((vec![key.clone()], 600)), 0);
         assert!(matches!(find(&known, 599), Lookup::Known(_)));
-        assert!(matches!(find(&known, 600), Lookup::Ask));
+        assert!(matches!(find(&known, 600), Lookup::NotFetched));
         let failed = known.after(Err("gone".to_owned()), 600_000);
         assert!(matches!(find(&failed, 659), Lookup::Known(_)));
-        assert!(matches!(find(&failed, 660), Lookup::Ask));
+        assert!(matches!(find(&failed, 660), Lookup::NotFetched));
         let late_s = 600 + MAX_STALE_MS / 1_000;
         let late = failed.after(Err("gone".to_owned()), late_s * 1_000);
         assert!(matches!(find(&late, late_s), Lookup::Unavailable(why) if why == "gone"));
@@ -375,9 +381,9 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_asked_for_once_a_minute() {
-        let known = State::default().after(Ok((vec![key()], 3_600)), 0);
+        let known = DirectoryState::default().after(Ok((vec![key()], 3_600)), 0);
         assert!(matches!(known.find("other", 59_999), Lookup::Unknown));
-        assert!(matches!(known.find("other", 60_000), Lookup::Ask));
+        assert!(matches!(known.find("other", 60_000), Lookup::NotFetched));
         let failed = known.after(Err("gone".to_owned()), 60_000);
         assert!(matches!(
             failed.find("other", 60_001),

@@ -28,7 +28,7 @@ const TEST_KEYS: &[&str] = &[
 pub(super) struct Key {
     /// Thumbprint, made here from the key itself.
     pub(super) keyid: String,
-    /// What the directory's own signature says of it.
+    /// Proof of possession by the directory's own signature.
     pub(super) possession: Possession,
     material: Material,
     not_before_s: Option<i64>,

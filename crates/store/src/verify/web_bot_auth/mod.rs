@@ -68,7 +68,6 @@
 //! on, and ours come from the directory itself: they are told with the evidence, and
 //! decide nothing. The test keys of RFC 9421, whose private halves are printed there, are refused.
 
-mod accept;
 mod agent;
 mod base;
 mod check;
@@ -85,10 +84,9 @@ mod settings;
 mod signature;
 mod signer;
 mod signing_key;
-mod strangers;
+mod unlisted_signers;
 
-pub use accept::ACCEPT_SIGNATURE;
-pub use prover::SignatureProver;
+pub use prover::{ACCEPT_SIGNATURE, SignatureProver};
 pub use request::SignedRequest;
 pub use settings::SignatureSettings;
 pub use signer::Signer;

@@ -19,21 +19,21 @@ use super::{
 /// Tag of the signatures of a directory.
 pub(super) const TAG: &str = "http-message-signatures-directory";
 
-/// What a directory's signature says of a key.
+/// Proof of possession of a key's private half.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Possession {
-    /// Nothing: there is none with the key.
+    /// There is no signature with the key.
     #[default]
-    Untold,
-    /// Who publishes the key has its private half.
+    NotSigned,
+    /// The publisher of the key has its private half.
     Proven,
     /// There is a signature that is to prove it, and does not.
     Failed,
 }
 
-/// Host that was asked for a directory, and when.
+/// Request for a directory: the host, and the time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct DirectoryRequest<'a> {
     /// Host, with its port where that is not the scheme's.
     pub(super) authority: &'a str,
     pub(super) now_s: i64,
@@ -41,7 +41,7 @@ pub(super) struct Asked<'a> {
 }
 
 /// Notes of each key what the answer's signatures say.
-pub(super) fn note(keys: &mut [Key], headers: &HeaderMap, asked: Asked<'_>) {
+pub(super) fn note(keys: &mut [Key], headers: &HeaderMap, asked: DirectoryRequest<'_>) {
     if !headers.contains_key("signature-input") {
         return;
     }
@@ -71,9 +71,9 @@ fn holds(
     headers: &HeaderMap,
     signature: &Signature,
     (created_s, expires_s): (i64, i64),
-    asked: Asked<'_>,
+    asked: DirectoryRequest<'_>,
 ) -> bool {
-    let Asked { now_s, skew_s, .. } = asked;
+    let DirectoryRequest { now_s, skew_s, .. } = asked;
     let has_begun = created_s <= now_s.saturating_add(skew_s);
     let is_over = expires_s < now_s.saturating_sub(skew_s);
     let base = base(headers, asked.authority, &signature.input);

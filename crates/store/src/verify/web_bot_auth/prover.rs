@@ -7,16 +7,24 @@ use http::HeaderMap;
 use super::{
     SignatureSettings, SignedRequest,
     agent::{Agents, KeyUrl},
-    check::{Inner, Stop, Whom, read},
+    check::{CheckStop, Inner, SignerScope, read},
     directories::Directories,
     refusal::Refusal,
-    replay::Used,
+    replay::UsedNonces,
     signature::{MAX_SIGNATURES, Parameters, Signature, signatures},
-    strangers::Strangers,
+    unlisted_signers::UnlistedSigners,
 };
 use crate::verify::{Evidence, Finding, Method};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::registry::Robot;
+
+/// Value of `Accept-Signature` on a refusal (RFC 9421 §5.1).
+///
+/// It asks for a signature that [`SignatureProver`]
+/// accepts, and that holds for the one request alone. The draft says to send
+/// it with 403.
+pub const ACCEPT_SIGNATURE: &str = "sig1=(\"@authority\" \"@method\" \"@path\" \"@query\" \
+     \"signature-agent\";key=\"sig1\");created;expires;keyid;nonce;tag=\"web-bot-auth\"";
 
 /// Method that proves a robot by the signature of its request.
 ///
@@ -33,8 +41,8 @@ impl SignatureProver {
         Self {
             inner: Arc::new(Inner {
                 directories: Directories::new(settings.clone(), clock.clone()),
-                used: Used::new(settings.max_remembered),
-                strangers: Strangers::new(&settings, clock.clone()),
+                used: UsedNonces::new(settings.max_remembered),
+                unlisted_signers: UnlistedSigners::new(&settings, clock.clone()),
                 settings,
                 clock,
             }),
@@ -68,14 +76,14 @@ impl SignatureProver {
         signatures(headers).is_ok_and(|signatures| signatures.iter().any(is_known))
     }
 
-    /// Looks at a signature; fetches the key directory where it must.
+    /// Checks a signature; fetches the key directory if necessary.
     ///
     /// Each request is to be asked about once: a second time its nonce is one that was
     /// used before.
     pub async fn prove(&self, request: &SignedRequest<'_>, robot: &Robot) -> Finding {
         // One fetch for each signature and each agent that may have its key.
         for _ in 0..=MAX_SIGNATURES * KeyUrl::MOST {
-            match self.look(request, robot) {
+            match self.check_signatures(request, robot) {
                 Ok(finding) => return finding,
                 Err((origin, keyid)) => {
                     let fetched = self.inner.directories.fetch(&origin, &keyid).await;
@@ -88,10 +96,10 @@ impl SignatureProver {
         nothing(&Refusal::TooManyFetches)
     }
 
-    /// Looks at a signature without any I/O; `None` where a directory must be fetched first.
+    /// Checks a signature without any I/O; `None` where a directory must be fetched first.
     #[must_use]
     pub fn prove_now(&self, request: &SignedRequest<'_>, robot: &Robot) -> Option<Finding> {
-        self.look(request, robot).ok()
+        self.check_signatures(request, robot).ok()
     }
 
     /// Returns the host that has signed a request, whoever it is, or why nobody is known to
@@ -102,10 +110,10 @@ impl SignatureProver {
     pub fn signer_now(&self, request: &SignedRequest<'_>) -> Option<Result<String, String>> {
         match self.inner.signer(request) {
             Ok(host) => Some(Ok(host)),
-            Err(Stop::Refused(refusal) | Stop::RefusedByOwnKey(refusal)) => {
+            Err(CheckStop::Refused(refusal) | CheckStop::RefusedByOwnKey(refusal)) => {
                 Some(Err(refusal.to_string()))
             }
-            Err(Stop::Fetch(..)) => None,
+            Err(CheckStop::Fetch(..)) => None,
         }
     }
 
@@ -117,31 +125,35 @@ impl SignatureProver {
         &self,
         request: &SignedRequest<'_>,
     ) -> Option<impl Future<Output = ()> + Send + use<>> {
-        let Err(Stop::Fetch(agent, keyid)) = self.inner.signer(request) else {
+        let Err(CheckStop::Fetch(agent, keyid)) = self.inner.signer(request) else {
             return None;
         };
-        if !self.inner.strangers.begin(&agent) {
+        if !self.inner.unlisted_signers.begin(&agent) {
             return None;
         }
         let inner = Arc::clone(&self.inner);
-        let fetching = Fetching { inner, agent };
+        let fetching = FetchGuard { inner, agent };
         Some(async move {
-            let Fetching { inner, agent } = &fetching;
+            let FetchGuard { inner, agent } = &fetching;
             // What fails is remembered there.
-            let _ = inner.strangers.directories.fetch(agent, &keyid).await;
+            let _ = inner
+                .unlisted_signers
+                .directories
+                .fetch(agent, &keyid)
+                .await;
         })
     }
 
-    /// Puts the directory of somebody who is not listed into memory.
+    /// Stores the directory of an unlisted signer in memory.
     #[cfg(test)]
-    pub(crate) fn learn_stranger(&self, agent: &str, jwks: &str) {
+    pub(crate) fn learn_unlisted(&self, agent: &str, jwks: &str) {
         use super::{agent::Discovery, key};
         let origin = KeyUrl::parse(agent, Discovery::Directory, true).unwrap();
         let keys = key::keys(jwks.as_bytes()).unwrap();
-        self.inner.strangers.directories.learn(origin, keys);
+        self.inner.unlisted_signers.directories.learn(origin, keys);
     }
 
-    /// Puts a directory into memory.
+    /// Stores a directory in memory.
     #[cfg(test)]
     pub(super) fn learn(&self, agent: &str, keys: Vec<super::key::Key>) {
         use super::agent::Discovery;
@@ -149,8 +161,8 @@ impl SignatureProver {
         self.inner.directories.learn(origin, keys);
     }
 
-    /// Looks at each signature; the error is the directory that must be fetched first.
-    fn look(
+    /// Checks each signature; the error is the directory that must be fetched first.
+    fn check_signatures(
         &self,
         request: &SignedRequest<'_>,
         robot: &Robot,
@@ -167,14 +179,14 @@ impl SignatureProver {
         let is_own = agents.name_one_of(robot, allow_http);
         let mut worst = None;
         for signature in &signatures {
-            let whom = Whom::Robot(robot);
+            let whom = SignerScope::Robot(robot);
             let finding = match self.inner.check(request, whom, &agents, signature) {
                 Ok((_, text)) => {
                     return Ok(Finding::Confirmed(Evidence::new(Method::WebBotAuth, text)));
                 }
-                Err(Stop::Fetch(origin, keyid)) => return Err((origin, keyid)),
-                Err(Stop::Refused(refusal)) => refused(&refusal, is_own),
-                Err(Stop::RefusedByOwnKey(refusal)) => refused(&refusal, true),
+                Err(CheckStop::Fetch(origin, keyid)) => return Err((origin, keyid)),
+                Err(CheckStop::Refused(refusal)) => refused(&refusal, is_own),
+                Err(CheckStop::RefusedByOwnKey(refusal)) => refused(&refusal, true),
             };
             // A signature that was good once is the robot's, whatever else stands beside it.
             let is_kept = matches!(
@@ -190,15 +202,15 @@ impl SignatureProver {
     }
 }
 
-/// Fetch of a stranger's directory; it has ended when this is dropped.
-struct Fetching {
+/// Guard of the fetch of an unlisted signer's directory, which ends when it is dropped.
+struct FetchGuard {
     inner: Arc<Inner>,
     agent: KeyUrl,
 }
 
-impl Drop for Fetching {
+impl Drop for FetchGuard {
     fn drop(&mut self) {
-        self.inner.strangers.end(&self.agent);
+        self.inner.unlisted_signers.end(&self.agent);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Why a signature proves nothing, or the opposite.
+//! Reasons why a signature proves nothing, or the opposite.
 
 use thiserror::Error;
 
@@ -76,7 +76,7 @@ pub(super) enum Refusal {
 impl Refusal {
     /// Returns `true` if a true robot that names its own agent would never be refused so.
     ///
-    /// What is up to the operator's directory, to the registry or to us says
+    /// A fault of the operator's directory, of the registry or of ours says
     /// nothing about the sender. Nor does a nonce that is seen again: a robot that
     /// tries again after a broken connection sends it twice.
     pub(super) fn is_of_sender(&self) -> bool {

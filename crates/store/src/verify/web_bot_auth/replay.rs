@@ -10,12 +10,12 @@ use ring::digest;
 /// Parts of the memory, each with its lock: two requests seldom wait for each other.
 const SHARDS: usize = 16;
 
-/// What was used and has not expired; as good as bounded.
+/// Nonces that were used and have not expired, of bounded number.
 ///
 /// Nothing is forgotten before it expires, so nothing is used twice. Where
 /// there is no room, the caller is told.
 #[derive(Debug)]
-pub(super) struct Used {
+pub(super) struct UsedNonces {
     shards: Vec<Mutex<Shard>>,
     room: usize,
 }
@@ -28,15 +28,15 @@ struct Shard {
     sweep_at_s: i64,
 }
 
-/// What became of a nonce that is to be remembered.
+/// Status of a nonce that is to be remembered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Remembered {
+pub(super) enum NonceStatus {
     New,
     Known,
     NoRoom,
 }
 
-impl Used {
+impl UsedNonces {
     pub(super) fn new(most: usize) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
@@ -51,11 +51,11 @@ impl Used {
         nonce: &str,
         until_s: i64,
         now_s: i64,
-    ) -> Remembered {
+    ) -> NonceStatus {
         let name = name(keyid, nonce);
         match self.shard(name) {
             Some(mut shard) => shard.remember(name, until_s, now_s, self.room),
-            None => Remembered::NoRoom,
+            None => NonceStatus::NoRoom,
         }
     }
 
@@ -80,6 +80,7 @@ fn name(keyid: &str, nonce: &str) -> u128 {
         context.update(part.as_bytes());
     }
     let digest = context.finish();
+    // Half of the hash is enough: nobody finds two nonces that share 128 bits of it.
     let first = digest.as_ref().first_chunk().copied();
     u128::from_be_bytes(first.unwrap_or_default())
 }
@@ -89,21 +90,23 @@ impl Shard {
         self.until_s.get(&name).is_some_and(|&until| until >= now_s)
     }
 
-    fn remember(&mut self, name: u128, until_s: i64, now_s: i64, room: usize) -> Remembered {
+    fn remember(&mut self, name: u128, until_s: i64, now_s: i64, room: usize) -> NonceStatus {
         if self.knows(name, now_s) {
-            return Remembered::Known;
+            return NonceStatus::Known;
         }
+        // A sweep looks at every nonce, so it waits until one has expired: a flood of requests
+        // cannot make each of them sweep.
         if self.until_s.len() >= room && now_s > self.sweep_at_s {
             self.until_s.retain(|_, until| *until >= now_s);
             let next = self.until_s.values().min().copied();
             self.sweep_at_s = next.unwrap_or(now_s);
         }
         if self.until_s.len() >= room {
-            return Remembered::NoRoom;
+            return NonceStatus::NoRoom;
         }
         self.sweep_at_s = self.sweep_at_s.min(until_s);
         self.until_s.insert(name, until_s);
-        Remembered::New
+        NonceStatus::New
     }
 }
 
@@ -113,32 +116,32 @@ mod tests {
 
     #[test]
     fn what_was_used_is_known_until_it_expires() {
-        let used = Used::new(1 << 10);
+        let used = UsedNonces::new(1 << 10);
         let nonce = |keyid, now_s| used.remember(keyid, "n", 100, now_s);
         assert!(!used.knows("a", "n", 0));
-        assert_eq!(nonce("a", 0), Remembered::New);
-        assert_eq!(nonce("a", 100), Remembered::Known);
-        assert_eq!(nonce("b", 100), Remembered::New);
+        assert_eq!(nonce("a", 0), NonceStatus::New);
+        assert_eq!(nonce("a", 100), NonceStatus::Known);
+        assert_eq!(nonce("b", 100), NonceStatus::New);
         assert!(used.knows("a", "n", 100) && !used.knows("a", "n", 101));
         assert!(!used.knows("a", "m", 0));
     }
 
     #[test]
     fn a_full_memory_says_so_and_forgets_nothing_but_what_expired() {
-        let used = Used::new(0);
+        let used = UsedNonces::new(0);
         let ask =
             |number: u32, until_s, now_s| used.remember("a", &number.to_string(), until_s, now_s);
         let answers: Vec<_> = (0..1_000).map(|number| ask(number, 100, 0)).collect();
-        let new = answers.iter().filter(|it| **it == Remembered::New).count();
+        let new = answers.iter().filter(|it| **it == NonceStatus::New).count();
         assert_eq!(new, SHARDS);
         for (number, answer) in (0..1_000).zip(answers) {
             let again = match answer {
-                Remembered::New => Remembered::Known,
+                NonceStatus::New => NonceStatus::Known,
                 answer => answer,
             };
             assert_eq!(ask(number, 200, 100), again);
         }
-        let new = (0..1_000).filter(|&number| ask(number, 200, 101) == Remembered::New);
+        let new = (0..1_000).filter(|&number| ask(number, 200, 101) == NonceStatus::New);
         assert_eq!(new.count(), SHARDS);
     }
 }

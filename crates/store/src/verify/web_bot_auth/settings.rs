@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct SignatureSettings {
     /// Longest time from `created` to `expires`; 24 hours by default.
     pub max_lifetime: Duration,
-    /// How far the signer's clock may be from ours; 30 seconds by default.
+    /// Largest difference between the signer's clock and ours; 30 seconds by default.
     pub clock_skew: Duration,
     /// Nonces that are remembered, so that none is used twice; 262,144 by default.
     ///

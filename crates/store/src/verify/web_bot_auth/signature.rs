@@ -17,7 +17,7 @@ pub(super) const MAX_SIGNATURES: usize = 4;
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
     pub(super) label: String,
-    /// What it covers, and its parameters.
+    /// Covered components, and its parameters.
     pub(super) input: InnerList,
     pub(super) bytes: Vec<u8>,
 }

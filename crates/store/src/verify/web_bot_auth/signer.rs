@@ -31,9 +31,9 @@ use robot_detection_layer::clock::Clock;
 
 /// Label of our signatures.
 const LABEL: &KeyRef = key_ref("sig1");
-/// How long the signature of a request holds.
+/// Lifetime of the signature of a request.
 const REQUEST_S: i64 = 60;
-/// How long a directory may be kept, and its signature holds.
+/// Time for which a directory may be cached, and its signature holds.
 const DIRECTORY_S: i64 = 24 * 60 * 60;
 
 /// Signer of the requests of our own site robot.

@@ -23,7 +23,7 @@ pub enum SigningKeyError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The file is not there and cannot be made.
@@ -31,7 +31,7 @@ pub enum SigningKeyError {
     Create {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The file holds no key of the kind that is needed.
@@ -46,7 +46,7 @@ pub enum SigningKeyError {
     /// The agent is not an `https:` origin.
     #[error("{agent:?} is not the https origin of a site: write it as https://www.example.com")]
     BadAgent {
-        /// What stands in its place.
+        /// Key type that was found.
         agent: String,
     },
     /// The system gives no random bytes.

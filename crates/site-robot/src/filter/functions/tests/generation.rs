@@ -66,7 +66,7 @@ fn generate_rd_expires_takes_the_date_of_the_resource_or_three_months() {
     let mut page = html("");
     let received = page.received().unwrap().clone();
     let expired = Some("Thu, 01 Jan 1970 00:00:00 GMT".to_owned());
-    page.receive(Received {
+    page.receive(ReceivedResource {
         expires: expired,
         ..received
     });

@@ -11,7 +11,7 @@ use crate::verify::Finding;
 use crate::verify::web_bot_auth::{
     SignatureProver, SignatureSettings, SignedRequest, Signer,
     key::{Key, keys},
-    possession::{self, Asked, Possession},
+    possession::{self, DirectoryRequest, Possession},
     signing_key,
 };
 use robot_detection_layer::clock::Clock;
@@ -84,7 +84,7 @@ fn a_directory_signed_with_a_key_proves_whose_the_key_is() {
     let told = |headers: &HeaderMap, authority, now_s| {
         let mut keys = keys(served.body()).unwrap();
         keys.push(key(ED_KEY));
-        let asked = Asked {
+        let asked = DirectoryRequest {
             authority,
             now_s,
             skew_s: 30,
@@ -95,7 +95,7 @@ fn a_directory_signed_with_a_key_proves_whose_the_key_is() {
         };
         assert_eq!(
             other.possession,
-            Possession::Untold,
+            Possession::NotSigned,
             "nothing is signed with it"
         );
         own.possession
@@ -115,7 +115,7 @@ fn a_directory_signed_with_a_key_proves_whose_the_key_is() {
     for name in ["signature", "signature-input"] {
         let mut without = signed.clone();
         without.remove(name);
-        assert_eq!(told(&without, host, now_s), Possession::Untold, "{name}");
+        assert_eq!(told(&without, host, now_s), Possession::NotSigned, "{name}");
     }
     let input = signed["signature-input"].to_str().unwrap();
     let mut elsewhere = signed.clone();

@@ -1,4 +1,4 @@
-//! Those who sign, and of whom the registry knows nothing.
+//! Signers that the registry does not list.
 //!
 //! Their key directories and nonces are kept apart from those of listed robots, so that
 //! nobody pushes these out of memory by signing under many names.
@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::{SignatureSettings, agent::KeyUrl, directories::Directories, replay::Used};
+use super::{SignatureSettings, agent::KeyUrl, directories::Directories, replay::UsedNonces};
 use robot_detection_layer::clock::Clock;
 
 /// Directories that are kept.
@@ -22,24 +22,24 @@ const FETCHES_A_MINUTE: u32 = 20;
 
 const MINUTE_MS: i64 = 60_000;
 
-/// What is remembered of them.
+/// Directories and nonces of signers that the registry does not list.
 #[derive(Debug)]
-pub(super) struct Strangers {
+pub(super) struct UnlistedSigners {
     pub(super) directories: Directories,
-    pub(super) used: Used,
-    begun: Mutex<Begun>,
+    pub(super) used: UsedNonces,
+    begun: Mutex<FetchBudget>,
     clock: Clock,
 }
 
 /// Fetches of the minute, and those that have not ended.
 #[derive(Debug, Default)]
-struct Begun {
+struct FetchBudget {
     under_way: HashSet<KeyUrl>,
     minute: i64,
     count: u32,
 }
 
-impl Strangers {
+impl UnlistedSigners {
     pub(super) fn new(settings: &SignatureSettings, clock: Clock) -> Self {
         let apart = SignatureSettings {
             max_directories: MAX_DIRECTORIES,
@@ -48,7 +48,7 @@ impl Strangers {
         };
         Self {
             directories: Directories::new(apart, clock.clone()),
-            used: Used::new(MAX_REMEMBERED),
+            used: UsedNonces::new(MAX_REMEMBERED),
             begun: Mutex::default(),
             clock,
         }
@@ -69,12 +69,12 @@ impl Strangers {
         begun.under_way.insert(agent.clone())
     }
 
-    /// Says that a fetch has ended.
+    /// Ends a fetch.
     pub(super) fn end(&self, agent: &KeyUrl) {
         self.begun().under_way.remove(agent);
     }
 
-    fn begun(&self) -> MutexGuard<'_, Begun> {
+    fn begun(&self) -> MutexGuard<'_, FetchBudget> {
         // Each change is whole; what a panic left is as good as before.
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,14 +95,14 @@ mod tests {
     #[test]
     fn nobody_has_us_fetch_at_will() {
         let clock = Clock::manual(1_800_000_000_000);
-        let strangers = Strangers::new(&SignatureSettings::default(), clock.clone());
-        assert!(strangers.begin(&agent(0)));
-        assert!(!strangers.begin(&agent(0)), "it is under way");
-        strangers.end(&agent(0));
-        let begun = (0..100).filter(|number| strangers.begin(&agent(*number)));
+        let unlisted_signers = UnlistedSigners::new(&SignatureSettings::default(), clock.clone());
+        assert!(unlisted_signers.begin(&agent(0)));
+        assert!(!unlisted_signers.begin(&agent(0)), "it is under way");
+        unlisted_signers.end(&agent(0));
+        let begun = (0..100).filter(|number| unlisted_signers.begin(&agent(*number)));
         assert_eq!(begun.count(), 19);
         clock.advance(Duration::from_mins(1));
-        assert!(!strangers.begin(&agent(1)), "it is under way still");
-        assert!(strangers.begin(&agent(50)));
+        assert!(!unlisted_signers.begin(&agent(1)), "it is under way still");
+        assert!(unlisted_signers.begin(&agent(50)));
     }
 }

@@ -46,7 +46,7 @@ fn who_signs_is_the_host_of_the_directory_and_nobody_else() {
         None,
         "it is to be fetched"
     );
-    prover.learn_stranger("https://agent.example", &keys);
+    prover.learn_unlisted("https://agent.example", &keys);
     let host = Some(Ok("agent.example".to_owned()));
     assert_eq!(prover.signer_now(&request(&headers)), host);
     let again = prover.signer_now(&request(&headers)).unwrap().unwrap_err();
@@ -57,7 +57,7 @@ fn who_signs_is_the_host_of_the_directory_and_nobody_else() {
         "signature-agent",
         "sig1=\"https://other.example\"".parse().unwrap(),
     );
-    prover.learn_stranger("https://other.example", &keys);
+    prover.learn_unlisted("https://other.example", &keys);
     let refused = prover.signer_now(&request(&forged)).unwrap();
     assert!(
         refused.unwrap_err().contains("does not fit"),
@@ -105,7 +105,7 @@ fn the_verifier_names_whose_signature_holds() {
     let uri = "https://www.example.com/".parse().unwrap();
     let asked = ClaimedRequest::new(&claim, None, &Method::GET, &uri, &headers).scheme("https");
     assert_eq!(verifier.signer(&asked), None);
-    prover.learn_stranger(agent, &keys);
+    prover.learn_unlisted(agent, &keys);
     let name = verifier.signer(&asked).unwrap();
     assert_eq!(name.host(), Some("agent.example"));
     assert_eq!(

@@ -40,7 +40,7 @@ pub(in crate::filter) struct FilterState {
 }
 
 /// One directive in the making.
-pub(in crate::filter) struct Making<'a> {
+pub(in crate::filter) struct FunctionContext<'a> {
     pub(super) directive: &'a Directive,
     pub(super) parameters: Parameters,
     pub(super) stage: Stage,
@@ -50,7 +50,7 @@ pub(in crate::filter) struct Making<'a> {
     notes: Vec<Note>,
 }
 
-impl<'a> Making<'a> {
+impl<'a> FunctionContext<'a> {
     pub(in crate::filter) fn new(
         directive: &'a Directive,
         files: &'a dyn Files,

@@ -1,34 +1,34 @@
-//! Where a page is found now that moved, or that our settings leave out.
+//! The new location of pages that moved, or that our settings exclude.
 
 use url::Url;
 
 use robot_detection_store::store::{Loss, LostDescription, StoreError};
 
 use super::{
-    ending::Ending,
-    losses::{Elsewhere, are_one_site},
+    ending::RunEnd,
+    losses::{NewLocation, are_one_site},
     settings::Settings,
-    starts::{End, end_of, is_described},
-    tally::Tally,
+    starts::{RedirectEnd, end_of, is_described},
+    tally::LossTally,
 };
 
-impl Ending<'_> {
-    /// Finds a page that moved where its redirects lead.
-    pub(super) async fn behind_redirects(
+impl RunEnd<'_> {
+    /// Finds a page that moved by following its redirects.
+    pub(super) async fn follow_redirects(
         &self,
         lost: &LostDescription,
-        tally: &mut Tally,
-    ) -> Result<Elsewhere, StoreError> {
+        tally: &mut LossTally,
+    ) -> Result<NewLocation, StoreError> {
         let Settings { store, site, .. } = self.settings;
         let run_id = self.run.run_id;
         let Some(known) = store.known_url(site, &lost.url).await? else {
-            return Ok(Elsewhere::Behind);
+            return Ok(NewLocation::Behind);
         };
         let end = end_of(self.settings, run_id, &lost.url, &known).await?;
-        let (End::Met(to, _) | End::Unmet(to)) = &end;
+        let (RedirectEnd::Met(to, _) | RedirectEnd::Unmet(to)) = &end;
         tally.count_target(to);
         Ok(match end {
-            End::Unmet(to) => {
+            RedirectEnd::Unmet(to) => {
                 let urls = (Url::parse(&lost.url), Url::parse(&to));
                 let is_lasting = matches!(lost.status, Some(301 | 308));
                 let is_out = |to: &Url| self.settings.scope.check_host(to).is_err();
@@ -36,30 +36,33 @@ impl Ending<'_> {
                     (Ok(from), Ok(to))
                         if is_lasting && is_out(&to) && !are_one_site(&from, &to) =>
                     {
-                        Elsewhere::AwayForGood
+                        NewLocation::AwayForGood
                     }
-                    _ => Elsewhere::Away,
+                    _ => NewLocation::Away,
                 }
             }
-            End::Met(to, there) => {
+            RedirectEnd::Met(to, there) => {
                 let is_known = store.description(site, &to).await?.is_some();
                 if is_described(&there) && (!there.asks_password || is_known) {
-                    Elsewhere::Described
+                    NewLocation::Described
                 } else if there.status.is_none()
                     || there.asks_password
                     || matches!(there.loss, Some(Loss::Login | Loss::Locked | Loss::Missing))
                 {
-                    Elsewhere::Behind
+                    NewLocation::Behind
                 } else {
-                    Elsewhere::Nowhere
+                    NewLocation::Nowhere
                 }
             }
         })
     }
 
-    /// Looks for a page that our settings leave out under a starting point: the site may have
+    /// Looks for a page that our settings exclude below a starting point: the site may have
     /// another scheme, another name, or be asked at another place now.
-    pub(super) async fn at_a_start(&self, lost: &LostDescription) -> Result<Elsewhere, StoreError> {
+    pub(super) async fn find_at_starting_point(
+        &self,
+        lost: &LostDescription,
+    ) -> Result<NewLocation, StoreError> {
         let Settings {
             store,
             site,
@@ -67,7 +70,7 @@ impl Ending<'_> {
             ..
         } = self.settings;
         let Ok(url) = Url::parse(&lost.url) else {
-            return Ok(Elsewhere::Nowhere);
+            return Ok(NewLocation::Nowhere);
         };
         let below = url.as_str().get(url.origin().ascii_serialization().len()..);
         for start in starts {
@@ -79,9 +82,9 @@ impl Ending<'_> {
             let known = store.known_url(site, &twin).await?;
             let is_here = |run_id| run_id == self.run.run_id;
             if known.is_some_and(|known| is_here(known.run_id) && is_described(&known)) {
-                return Ok(Elsewhere::Described);
+                return Ok(NewLocation::Described);
             }
         }
-        Ok(Elsewhere::Nowhere)
+        Ok(NewLocation::Nowhere)
     }
 }

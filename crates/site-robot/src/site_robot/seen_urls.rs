@@ -13,14 +13,14 @@ const MAX: usize = 200_000;
 /// It is bounded: of more than 200,000 URLs, the oldest may be forgotten, which
 /// costs a question to the database. Of a URL it keeps a keyed hash of 64 bits.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct SeenUrls {
     hasher: RandomState,
     new: HashMap<u64, u32>,
     old: HashMap<u64, u32>,
     max: usize,
 }
 
-impl Default for Seen {
+impl Default for SeenUrls {
     fn default() -> Self {
         Self {
             hasher: RandomState::new(),
@@ -31,14 +31,17 @@ impl Default for Seen {
     }
 }
 
-impl Seen {
-    /// Notes a URL; returns whether it is new, or was found farther away before.
-    pub(super) fn is_news(&mut self, url: &str, depth: u32) -> bool {
+impl SeenUrls {
+    /// Notes a URL; returns `true` if it is new, or was found at a greater depth before.
+    pub(super) fn is_new(&mut self, url: &str, depth: u32) -> bool {
         let hash = self.hasher.hash_one(url);
         let known = self.new.get(&hash).or_else(|| self.old.get(&hash));
+        // Nearer than before is new: links that were too deep may be within reach now.
         if known.is_some_and(|known| *known <= depth) {
             return false;
         }
+        // Two generations bound memory without a time for each URL: the older one is dropped as
+        // a whole.
         if self.new.len() >= self.max {
             self.old = std::mem::take(&mut self.new);
         }
@@ -53,24 +56,24 @@ mod tests {
 
     #[test]
     fn a_url_is_news_once_for_each_lesser_depth() {
-        let mut seen = Seen::default();
-        assert!(seen.is_news("http://a/", 3));
-        assert!(!seen.is_news("http://a/", 3) && !seen.is_news("http://a/", 4));
-        assert!(seen.is_news("http://a/", 2));
-        assert!(!seen.is_news("http://a/", 3));
-        assert!(seen.is_news("http://b/", 3));
+        let mut seen = SeenUrls::default();
+        assert!(seen.is_new("http://a/", 3));
+        assert!(!seen.is_new("http://a/", 3) && !seen.is_new("http://a/", 4));
+        assert!(seen.is_new("http://a/", 2));
+        assert!(!seen.is_new("http://a/", 3));
+        assert!(seen.is_new("http://b/", 3));
     }
 
     #[test]
     fn memory_is_bounded() {
-        let mut seen = Seen {
+        let mut seen = SeenUrls {
             max: 10,
-            ..Seen::default()
+            ..SeenUrls::default()
         };
         for number in 0..1_000 {
-            assert!(seen.is_news(&number.to_string(), 0));
+            assert!(seen.is_new(&number.to_string(), 0));
             assert!(seen.new.len() <= 10 && seen.old.len() <= 10);
         }
-        assert!(!seen.is_news("999", 0) && !seen.is_news("990", 0));
+        assert!(!seen.is_new("999", 0) && !seen.is_new("990", 0));
     }
 }

@@ -1,20 +1,20 @@
-//! Whether a resource passes a stage, and why not.
+//! The outcome of a stage: whether a resource passes, and why not.
 
 use std::{fmt, sync::Arc};
 
 use super::Stage;
 
-/// Whether a resource passes a stage of a filter.
+/// Outcome of a stage of a filter for a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[must_use]
-pub enum Passage {
+pub enum StageOutcome {
     /// It goes on to the next stage.
     Allowed,
     /// This filter does nothing more with it; other filters may.
     Denied(Denial),
 }
 
-impl Passage {
+impl StageOutcome {
     /// Returns `true` if the resource goes on.
     #[must_use]
     pub const fn is_allowed(&self) -> bool {
@@ -31,7 +31,7 @@ impl Passage {
     }
 }
 
-/// Why a filter denies a resource.
+/// Reason why a filter denies a resource.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Denial {

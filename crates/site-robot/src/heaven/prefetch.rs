@@ -4,13 +4,13 @@ use std::{future::Future, pin::Pin, task::Poll};
 
 /// Future that goes on by itself once it was asked for, as a question to the database does.
 ///
-/// Who is not waiting for it yet is not woken by each row of the answer.
-pub(super) enum Ahead<F: Future> {
+/// Until it is awaited, no task is woken for each row of the answer.
+pub(super) enum Prefetch<F: Future> {
     Running(Pin<Box<F>>),
     Done(F::Output),
 }
 
-impl<F: Future> Ahead<F> {
+impl<F: Future> Prefetch<F> {
     /// Begins, and does not wait.
     pub(super) async fn begin(future: F) -> Self {
         let mut future = Box::pin(future);
@@ -39,7 +39,7 @@ mod tests {
     #[tokio::test]
     async fn what_has_begun_is_waited_for_later() {
         let steps = Cell::new(0);
-        let ahead = Ahead::begin(async {
+        let ahead = Prefetch::begin(async {
             steps.set(1);
             tokio::task::yield_now().await;
             steps.set(2);
@@ -48,6 +48,6 @@ mod tests {
         let ahead = ahead.await;
         assert_eq!(steps.get(), 1);
         assert_eq!((ahead.end().await, steps.get()), ("done", 2));
-        assert_eq!(Ahead::begin(async { 7 }).await.end().await, 7);
+        assert_eq!(Prefetch::begin(async { 7 }).await.end().await, 7);
     }
 }

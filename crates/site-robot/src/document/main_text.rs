@@ -1,6 +1,6 @@
 //! The main matter of a page: its text without what stands around it.
 
-use super::page::{Block, BlockKind, Page, Place, add_line, length};
+use super::page::{Block, BlockKind, Page, PagePart, add_line, length};
 
 /// Bytes of a cell beyond which a row is no row of a table of data.
 const MAX_CELL_BYTES: usize = 300;
@@ -48,18 +48,18 @@ impl Page {
     }
 
     /// Returns which places hold the main matter.
-    fn matter(&self) -> fn(Place) -> bool {
-        let bytes = |wanted: Place| {
+    fn matter(&self) -> fn(PagePart) -> bool {
+        let bytes = |wanted: PagePart| {
             let blocks = self.blocks.iter().filter(|block| block.place == wanted);
             blocks.map(|block| block.text.len()).sum::<usize>()
         };
-        let (articles, other) = (bytes(Place::Article), bytes(Place::Body));
-        if bytes(Place::Main) > 0 {
-            |place| place == Place::Main
+        let (articles, other) = (bytes(PagePart::Article), bytes(PagePart::Body));
+        if bytes(PagePart::Main) > 0 {
+            |place| place == PagePart::Main
         } else if articles > 0 && articles.saturating_mul(ARTICLES_SHARE) >= articles + other {
-            |place| place == Place::Article
+            |place| place == PagePart::Article
         } else if articles + other > 0 {
-            |place| place != Place::Around
+            |place| place != PagePart::Around
         } else {
             |_| true
         }

@@ -1,4 +1,4 @@
-//! Links become URLs to visit, or are given up with a reason.
+//! Links, which become URLs to visit or are rejected with a reason.
 
 use std::collections::HashMap;
 
@@ -15,15 +15,15 @@ use super::{
 /// Longest URL that is visited; `PostgreSQL` has a limit for keys.
 pub(super) const MAX_URL_BYTES: usize = 2_000;
 
-/// Link that was taken: where it leads, and how much farther that is.
+/// Link that was accepted: its URL, and the steps to it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Taken {
+pub(super) struct AcceptedLink {
     pub(super) url: String,
     /// 0 for what belongs to the page (frames, redirects, entries of sitemaps), else 1.
     pub(super) steps: u32,
 }
 
-impl Taken {
+impl AcceptedLink {
     /// Returns it as it is kept for a visit that brings no page.
     pub(super) fn line(&self) -> String {
         format!("{} {}", self.steps, self.url)
@@ -37,13 +37,13 @@ impl Taken {
     }
 }
 
-/// Takes the links of a page that lead to where the robot may go.
+/// Returns the links of a page that the robot may follow.
 pub(super) fn take(
     settings: &Settings,
     known: &KnownLinks,
     base: &Url,
     links: &[FoundLink],
-) -> Vec<Taken> {
+) -> Vec<AcceptedLink> {
     let here = &base[..Position::BeforePath];
     let mut taken = Vec::new();
     for link in links {
@@ -54,7 +54,7 @@ pub(super) fn take(
         let steps = u32::from(!belongs);
         let url = known.of(here, &link.url, || to_visit(settings, base, &link.url));
         if let Some(url) = url {
-            taken.push(Taken { url, steps });
+            taken.push(AcceptedLink { url, steps });
         }
     }
     taken
@@ -62,13 +62,13 @@ pub(super) fn take(
 
 /// Returns the URL of a link, if it may be visited as far as scope and traps go.
 pub(super) fn to_visit(settings: &Settings, base: &Url, link: &str) -> Option<String> {
-    let url = in_form(settings, resolve(base, link)?);
+    let url = to_canonical_form(settings, resolve(base, link)?);
     check(settings, &url).ok()?;
     Some(url.into())
 }
 
 /// Returns a URL without its session's number, and on the host that stands for its like.
-pub(super) fn in_form(settings: &Settings, mut url: Url) -> Url {
+pub(super) fn to_canonical_form(settings: &Settings, mut url: Url) -> Url {
     let is_alias = |alias: &&(Url, Url)| is_same_site(&url, &alias.0);
     if let Some((_, site)) = settings.aliases.iter().find(is_alias) {
         move_to_site(&mut url, site);
@@ -82,7 +82,7 @@ pub(super) fn in_form(settings: &Settings, mut url: Url) -> Url {
     url
 }
 
-/// Puts a URL on the site of another one; path and query stay.
+/// Moves a URL to the site of another one; path and query stay.
 pub fn move_to_site(url: &mut Url, site: &Url) {
     // All are HTTP URLs, which have each of these.
     let _ = url.set_scheme(site.scheme());
@@ -111,7 +111,7 @@ pub(super) fn unite_hosts(url: &mut Url) {
     }
 }
 
-/// Judges a URL by what is known without asking anybody.
+/// Checks a URL by all rules that need no request.
 pub(super) fn check(settings: &Settings, url: &Url) -> Result<(), Rejection> {
     let length = url.as_str().len();
     if length > MAX_URL_BYTES {
@@ -139,8 +139,8 @@ fn this_year(now_ms: i64) -> i32 {
     i32::try_from(1970 + now_ms.div_euclid(YEAR_MS)).unwrap_or(i32::MAX)
 }
 
-/// Returns what was found on a page, as the frontier takes it; too deep is left out.
-pub(super) fn found(claimed: &ClaimedUrl, taken: &[Taken]) -> Vec<FoundUrl> {
+/// Returns the URLs of a page for the frontier; those that are too deep are left out.
+pub(super) fn found(claimed: &ClaimedUrl, taken: &[AcceptedLink]) -> Vec<FoundUrl> {
     let mut all = Vec::new();
     let here = origin(&claimed.url);
     let host = |url: &str| match here {
@@ -166,8 +166,8 @@ pub(super) fn found(claimed: &ClaimedUrl, taken: &[Taken]) -> Vec<FoundUrl> {
     all
 }
 
-/// Each URL once, as near as it is.
-pub(super) fn unique(mut taken: Vec<Taken>) -> Vec<Taken> {
+/// Returns each URL once, with the fewest steps.
+pub(super) fn unique(mut taken: Vec<AcceptedLink>) -> Vec<AcceptedLink> {
     let mut nearest: HashMap<&str, u32> = HashMap::with_capacity(taken.len());
     for link in &taken {
         let steps = nearest.entry(&link.url).or_insert(link.steps);

@@ -1,13 +1,13 @@
-//! What a request asks of heaven.
+//! Requests, as far as heaven reads them.
 
 use axum::http::{HeaderMap, HeaderName, Method, header};
 use percent_encoding::percent_decode_str;
 
 use crate::heaven::date::Date;
 
-/// What a request asks of heaven, but for the page.
+/// Method and headers of a request.
 #[derive(Debug)]
-pub(super) struct Asked<'r> {
+pub(super) struct PageRequest<'r> {
     method: &'r Method,
     headers: &'r HeaderMap,
 }
@@ -15,16 +15,16 @@ pub(super) struct Asked<'r> {
 /// Returns `true` if a request asks for Markdown by name, and likes it as much as HTML.
 #[must_use]
 pub fn wants_markdown(headers: &HeaderMap) -> bool {
-    Asked::new(&Method::GET, headers).wants_markdown()
+    PageRequest::new(&Method::GET, headers).wants_markdown()
 }
 
-impl<'r> Asked<'r> {
+impl<'r> PageRequest<'r> {
     pub(super) fn new(method: &'r Method, headers: &'r HeaderMap) -> Self {
         Self { method, headers }
     }
 
-    /// Returns `true` if something is only to be read.
-    pub(super) fn is_reading(&self) -> bool {
+    /// Returns `true` if the method is `GET` or `HEAD`.
+    pub(super) fn is_read_only(&self) -> bool {
         matches!(*self.method, Method::GET | Method::HEAD)
     }
 
@@ -52,8 +52,10 @@ impl<'r> Asked<'r> {
 
     /// Returns `true` if the client has what it asks for already (RFC 9110 §13.2.2).
     pub(super) fn is_known(&self, etag: &str, date: Option<Date>) -> bool {
+        // Where both are sent, `If-Modified-Since` is ignored (RFC 9110 §13.1.3).
         if self.headers.contains_key(header::IF_NONE_MATCH) {
             let tags = self.values(&header::IF_NONE_MATCH);
+            // `If-None-Match` compares weakly (RFC 9110 §13.1.2), so the prefix does not count.
             let mut tags = tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag));
             return tags.any(|tag| tag == etag || tag == "*");
         }
@@ -73,6 +75,7 @@ impl<'r> Asked<'r> {
 /// Returns a weight such as `0.75` in thousandths; what is none counts for nothing.
 fn thousandths(weight: &str) -> u16 {
     let (whole, fraction) = weight.split_once('.').unwrap_or((weight, ""));
+    // A weight has three decimals at most (RFC 9110 §12.4.2).
     let is_digits = fraction.len() <= 3 && fraction.bytes().all(|byte| byte.is_ascii_digit());
     match whole {
         "1" => 1_000,
@@ -113,7 +116,7 @@ mod tests {
         ] {
             let headers = headers(header::ACCEPT, accept);
             assert_eq!(
-                Asked::new(&Method::GET, &headers).wants_markdown(),
+                PageRequest::new(&Method::GET, &headers).wants_markdown(),
                 wants,
                 "{accept}"
             );
@@ -127,7 +130,7 @@ mod tests {
             let mut description =
                 robot_detection_store::description::ResourceDescription::new("https://a.example/");
             description.set("last-modified", "Sun, 01 Mar 2026 12:30:05 GMT");
-            Asked::new(&Method::GET, &headers).is_known("\"a\"", Date::of(&description))
+            PageRequest::new(&Method::GET, &headers).is_known("\"a\"", Date::of(&description))
         };
         assert!(known(header::IF_NONE_MATCH, "\"b\", W/\"a\""));
         assert!(known(header::IF_NONE_MATCH, "*"));

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use robot_detection_store::store::{ClaimedUrl, RunWanted};
+use robot_detection_store::store::{ClaimedUrl, RunCommand};
 
-use super::course::{Course, Done, LOW};
+use super::run_loop::{LOW, RunLoop, TaskResult};
 
 /// URLs of one host that are taken at once.
 const MAX_CLAIM: usize = 256;
 
-impl Course {
+impl RunLoop {
     /// Looks for URLs to take while there is room for them.
     pub(super) fn fill(&mut self) {
         let max = self.visitor.settings().limits.max_working;
@@ -27,11 +27,11 @@ impl Course {
         self.work.spawn(async move {
             let settings = visitor.settings();
             let hosts = settings.store.waiting_hosts(&settings.site, run_id);
-            Ok(Done::Looked(hosts.await?))
+            Ok(TaskResult::WaitingHosts(hosts.await?))
         });
     }
 
-    /// Takes URLs of hosts that have some, of each as many as there is room for.
+    /// Claims URLs of hosts that have some, of each as many as there is room for.
     pub(super) fn take(&mut self, hosts: Vec<String>) {
         let max = self.visitor.settings().limits.max_working;
         let share = (max / hosts.len().max(1)).clamp(1, MAX_CLAIM);
@@ -54,7 +54,7 @@ impl Course {
             let settings = visitor.settings();
             let (site, holder) = (&settings.site, &settings.instance);
             let claimed = settings.store.claim_urls(site, run_id, holder, &wanted);
-            Ok(Done::Taken(claimed.await?))
+            Ok(TaskResult::Claimed(claimed.await?))
         });
     }
 
@@ -68,6 +68,6 @@ impl Course {
     }
 
     fn goes_on(&self) -> bool {
-        self.wanted == RunWanted::Run && !self.is_over
+        self.wanted == RunCommand::Run && !self.is_over
     }
 }

@@ -1,4 +1,4 @@
-//! What the holder of a lease keeps, and loses with its process.
+//! A lock that the holder of a lease keeps, and that ends with its process.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -15,16 +15,16 @@ use super::{
     sql,
 };
 
-/// How soon `PostgreSQL` notices that a holder's machine is gone, in seconds.
+/// Keepalive settings by which `PostgreSQL` notices that a holder's machine is gone, in seconds.
 const KEEPALIVES: [(&str, &str); 3] = [
     ("tcp_keepalives_idle", "20"),
     ("tcp_keepalives_interval", "10"),
     ("tcp_keepalives_count", "3"),
 ];
 
-/// What the holder of a lease keeps, and loses with its process.
+/// Lock that the holder of a lease keeps, and that ends with its process.
 #[derive(Debug)]
-pub(super) enum Anchor {
+pub(super) enum ProcessLock {
     /// The database is in memory, and ends with the process too.
     Memory,
     /// File beside the database that is locked.
@@ -43,8 +43,8 @@ pub(super) struct LockedFile {
     file: File,
 }
 
-impl Anchor {
-    pub(super) async fn cast(database: &Database, key: u64) -> Result<Self, StoreError> {
+impl ProcessLock {
+    pub(super) async fn acquire(database: &Database, key: u64) -> Result<Self, StoreError> {
         match pools(database)? {
             Pools::Sqlite { write, .. } => match write.file() {
                 None => Ok(Self::Memory),
@@ -65,10 +65,10 @@ impl Anchor {
         }
     }
 
-    /// Begins another session where the first one broke.
+    /// Opens another session if the first one broke.
     ///
     /// Somebody may have taken the lease meanwhile: its row tells.
-    pub(super) async fn mend(&mut self, database: &Database) -> Result<(), StoreError> {
+    pub(super) async fn reconnect(&mut self, database: &Database) -> Result<(), StoreError> {
         if let (Self::Session { connection, key }, Pools::Postgres(pool)) = (self, pools(database)?)
             && Box::pin(in_time(connection.ping())).await.is_err()
         {
@@ -77,10 +77,10 @@ impl Anchor {
         Ok(())
     }
 
-    /// Ends it with a goodbye to the server.
-    pub(super) async fn raise(self) {
+    /// Ends it, closing the session in an orderly way.
+    pub(super) async fn release(self) {
         if let Self::Session { connection, .. } = self {
-            // One that cannot say goodbye has ended all the same.
+            // A session that cannot be closed in an orderly way has ended all the same.
             drop(Box::pin(in_time(connection.close())).await);
         }
     }

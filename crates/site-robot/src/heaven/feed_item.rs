@@ -1,11 +1,11 @@
-//! What feeds tell of a page.
+//! Items of feeds.
 
 use super::{content::Content, date::Date, entry::has_page};
 use robot_detection_store::description::ResourceDescription;
 
-/// What feeds tell of a page; a few hundred bytes, whatever the page holds.
+/// Page as feeds list it; a few hundred bytes, whatever the page holds.
 #[derive(Clone, Debug)]
-pub(super) struct Brief {
+pub(super) struct FeedItem {
     pub(super) url: String,
     pub(super) title: String,
     /// Empty where nothing may be quoted.
@@ -15,7 +15,7 @@ pub(super) struct Brief {
     pub(super) date: Option<Date>,
 }
 
-impl Brief {
+impl FeedItem {
     /// Returns the brief of a description that has a page.
     pub(super) fn new(description: &ResourceDescription) -> Option<Self> {
         if !has_page(description) {

@@ -1,4 +1,4 @@
-//! The course of a run: claims URLs, begins visits as hosts allow, records what came.
+//! The loop of a run: claims URLs, begins visits as hosts allow, records the results.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,26 +9,26 @@ use tokio::{
 use url::Url;
 
 use robot_detection_store::store::{
-    ClaimedUrl, FoundUrl, PageRecord, Recorded, RunWanted, StoredRun,
+    ClaimedUrl, FoundUrl, PageRecord, RecordSummary, RunCommand, StoredRun,
 };
 
 use super::{
     Progress, QueryVariants, SiteRobotError,
-    came::Came,
     chains::Chains,
+    fetched_page::FetchedPage,
+    finished_visit::FinishedVisit,
     hosts::{Hosts, Job},
     pending::Pending,
-    repeats::Repeats,
+    repeats::RepeatCounter,
     robots::HostRules,
-    seen::Seen,
-    visit::{Visit, Visitor},
-    visited::Visited,
+    seen_urls::SeenUrls,
+    visit::{PageVisitor, Visit},
 };
 
-/// How often a sign of life is given, and orders are read.
+/// Interval of heartbeats, and at which commands are read.
 const TICK: Duration = Duration::from_secs(1);
 
-/// URLs of a host that wait in memory when more are taken.
+/// Queued URLs of a host below which more are claimed.
 pub(super) const LOW: usize = 48;
 
 /// One instance's part of a run.
@@ -36,59 +36,59 @@ pub(super) const LOW: usize = 48;
     clippy::struct_excessive_bools,
     reason = "each is true for a while of its own"
 )]
-pub(super) struct Course {
-    pub(super) visitor: Arc<Visitor>,
+pub(super) struct RunLoop {
+    pub(super) visitor: Arc<PageVisitor>,
     pub(super) run: StoredRun,
     pub(super) is_resumed: bool,
     pub(super) began_ms: i64,
     pub(super) position: i64,
     pub(super) hosts: Hosts,
-    pub(super) seen: Seen,
+    pub(super) seen: SeenUrls,
     pub(super) queries: QueryVariants,
     pub(super) chains: Chains,
-    pub(super) repeats: Repeats,
-    pub(super) work: JoinSet<Result<Done, SiteRobotError>>,
+    pub(super) repeats: RepeatCounter,
+    pub(super) work: JoinSet<Result<TaskResult, SiteRobotError>>,
     /// Visits that have begun and not ended.
     pub(super) active: usize,
     /// Visits that have ended and are not recorded.
     pub(super) unrecorded: usize,
     pub(super) pending: Pending,
     pub(super) is_recording: bool,
-    /// Whether URLs are being taken from the database.
+    /// `true` while URLs are being claimed from the database.
     pub(super) is_taking: bool,
     /// Whether hosts may wait in the database that are not known here.
     pub(super) is_look_due: bool,
     /// Whether the database may have more to visit than was taken.
     pub(super) may_have_more: bool,
-    pub(super) wanted: RunWanted,
+    pub(super) wanted: RunCommand,
     /// Whether somebody else has ended the run.
     pub(super) is_over: bool,
     /// Whether pages were entered that are described and that nothing leads to any more.
     pub(super) has_rechecked: bool,
 }
 
-/// What a task has done.
-pub(super) enum Done {
+/// Result of a task.
+pub(super) enum TaskResult {
     Rules {
         host: Arc<str>,
         rules: Option<Arc<HostRules>>,
         sitemaps: Vec<FoundUrl>,
     },
-    /// A page came: its connection is free, and it is to be read.
-    Came(Box<Came>),
-    Visited(Box<Visited>),
-    Recorded {
+    /// A page was fetched: its connection is free, and it is to be read.
+    FetchedPage(Box<FetchedPage>),
+    FinishedVisit(Box<FinishedVisit>),
+    RecordSummary {
         pages: usize,
-        recorded: Recorded,
+        recorded: RecordSummary,
     },
     /// Hosts have waiting URLs in the database.
-    Looked(Vec<String>),
-    Taken(Vec<ClaimedUrl>),
+    WaitingHosts(Vec<String>),
+    Claimed(Vec<ClaimedUrl>),
 }
 
-impl Course {
+impl RunLoop {
     pub(super) fn new(
-        visitor: Arc<Visitor>,
+        visitor: Arc<PageVisitor>,
         run: StoredRun,
         is_resumed: bool,
         began_ms: i64,
@@ -103,10 +103,10 @@ impl Course {
             is_resumed,
             began_ms,
             position: began_ms.saturating_mul(1_000_000),
-            seen: Seen::default(),
+            seen: SeenUrls::default(),
             queries: QueryVariants::new(max_queries),
             chains: Chains::default(),
-            repeats: Repeats::new(max_alike),
+            repeats: RepeatCounter::new(max_alike),
             work: JoinSet::new(),
             active: 0,
             unrecorded: 0,
@@ -115,13 +115,13 @@ impl Course {
             is_taking: false,
             is_look_due: true,
             may_have_more: true,
-            wanted: RunWanted::Run,
+            wanted: RunCommand::Run,
             is_over: false,
             has_rechecked: false,
         }
     }
 
-    /// Works until nothing is left; returns whether the run has come to its end.
+    /// Works until nothing is left; returns `true` if the run has ended.
     pub(super) async fn go(&mut self) -> Result<bool, SiteRobotError> {
         let mut orders = self.visitor.shared.wanted.subscribe();
         // An order may have been given before there was anybody to hear it.
@@ -129,17 +129,17 @@ impl Course {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         tick.tick().await;
-        self.show_alive().await?;
+        self.heartbeat().await?;
         loop {
             self.fill();
             self.begin_visits();
             self.record();
             if self.is_idle() {
-                if self.is_over || self.wanted == RunWanted::Stop {
+                if self.is_over || self.wanted == RunCommand::Stop {
                     return Ok(false);
                 }
                 let has_nothing = self.hosts.queued() == 0 && !self.may_have_more;
-                if self.wanted == RunWanted::Run && has_nothing && self.is_done().await? {
+                if self.wanted == RunCommand::Run && has_nothing && self.is_done().await? {
                     // Another instance may have entered some of them.
                     if !self.recheck().await? && self.is_done().await? {
                         return Ok(true);
@@ -152,7 +152,7 @@ impl Course {
                 Some(done) = self.work.join_next() => self.done(flatten(done)?),
                 changed = orders.changed() => self.order(changed, &orders).await?,
                 () = tokio::time::sleep(pause), if pause < TICK => self.pending.hurry(),
-                _ = tick.tick() => self.show_alive().await?,
+                _ = tick.tick() => self.heartbeat().await?,
             }
         }
     }
@@ -160,7 +160,7 @@ impl Course {
     /// Begins visits as connections and the hosts' pauses allow.
     fn begin_visits(&mut self) {
         let limits = self.visitor.settings().limits;
-        while self.wanted == RunWanted::Run
+        while self.wanted == RunCommand::Run
             && !self.is_over
             // What is not recorded is fetched again by who goes on where we were killed.
             && self.active + self.unrecorded < limits.max_connections
@@ -176,7 +176,7 @@ impl Course {
                 Job::Rules { host, url } => {
                     self.work.spawn(async move {
                         let (rules, sitemaps) = visitor.learn(&host, &url).await;
-                        Ok(Done::Rules {
+                        Ok(TaskResult::Rules {
                             host,
                             rules,
                             sitemaps,
@@ -186,8 +186,8 @@ impl Course {
                 Job::Visit(claimed) => {
                     self.work.spawn(async move {
                         Ok(match visitor.visit(claimed).await? {
-                            Visit::Came(came) => Done::Came(came),
-                            Visit::Ended(visited) => Done::Visited(visited),
+                            Visit::FetchedPage(came) => TaskResult::FetchedPage(came),
+                            Visit::Ended(visited) => TaskResult::FinishedVisit(visited),
                         })
                     });
                 }
@@ -195,10 +195,10 @@ impl Course {
         }
     }
 
-    fn done(&mut self, done: Done) {
+    fn done(&mut self, done: TaskResult) {
         let now_ms = self.now_ms();
         match done {
-            Done::Rules {
+            TaskResult::Rules {
                 host,
                 rules,
                 sitemaps,
@@ -208,31 +208,31 @@ impl Course {
                 self.hosts.rules_known(&host, delay, now_ms);
                 self.enter_sitemaps(sitemaps);
             }
-            Done::Came(came) => self.read(*came, now_ms),
-            Done::Visited(visited) => self.visited(*visited, now_ms),
-            Done::Recorded { pages, recorded } => {
+            TaskResult::FetchedPage(came) => self.read(*came, now_ms),
+            TaskResult::FinishedVisit(visited) => self.visited(*visited, now_ms),
+            TaskResult::RecordSummary { pages, recorded } => {
                 self.is_recording = false;
                 self.unrecorded -= pages;
                 self.may_have_more |= recorded.counts.found > 0;
                 self.tell(|progress| progress.counts.add(&recorded.counts));
             }
-            Done::Looked(hosts) => self.take(hosts),
-            Done::Taken(claimed) => self.taken(claimed),
+            TaskResult::WaitingHosts(hosts) => self.take(hosts),
+            TaskResult::Claimed(claimed) => self.taken(claimed),
         }
     }
 
-    /// Has a page read; the next one of its host may be asked for meanwhile.
-    fn read(&mut self, came: Came, now_ms: i64) {
+    /// Reads a page in a task; the next one of its host may be fetched meanwhile.
+    fn read(&mut self, came: FetchedPage, now_ms: i64) {
         self.hosts.finished(came.host(), true, now_ms);
         let visitor = Arc::clone(&self.visitor);
         self.work.spawn(async move {
             let visited = visitor.read(came).await?;
-            Ok(Done::Visited(Box::new(visited)))
+            Ok(TaskResult::FinishedVisit(Box::new(visited)))
         });
     }
 
-    fn visited(&mut self, visited: Visited, now_ms: i64) {
-        let Visited {
+    fn visited(&mut self, visited: FinishedVisit, now_ms: i64) {
+        let FinishedVisit {
             mut record,
             counts,
             holds_host,
@@ -250,11 +250,11 @@ impl Course {
         if holds_host {
             self.hosts.finished(&host, was_asked, now_ms);
         }
-        if look.is_some_and(|look| self.repeats.is_too_often(look)) {
+        if look.is_some_and(|look| self.repeats.is_repeated(look)) {
             record.found.clear();
             record.links = Some(Vec::new());
         }
-        self.keep_news(&mut record, is_list);
+        self.keep_new_links(&mut record, is_list);
         self.is_look_due |= record.found.iter().any(|it| !self.hosts.knows(&it.host));
         tracing::debug!(
             url = record.claimed.url,
@@ -270,8 +270,8 @@ impl Course {
         self.pending.push(record, &counts, now_ms);
     }
 
-    /// Leaves out what was found already, and what leads on without end.
-    fn keep_news(&mut self, record: &mut PageRecord, is_list: bool) {
+    /// Removes links that were found already, and endless ones.
+    fn keep_new_links(&mut self, record: &mut PageRecord, is_list: bool) {
         let length = self.chains.length(&record.claimed.url);
         let depth = record.claimed.depth;
         let (seen, queries) = (&mut self.seen, &mut self.queries);
@@ -280,18 +280,18 @@ impl Course {
             if is_step && !Chains::goes_on(length, is_list) {
                 return false;
             }
-            let is_news = seen.is_news(&found.url, found.depth)
+            let is_new = seen.is_new(&found.url, found.depth)
                 // Only queries are counted.
                 && (!found.url.contains('?')
                     || Url::parse(&found.url).is_ok_and(|url| queries.admits(&url)));
-            if is_step && is_news {
+            if is_step && is_new {
                 self.chains.note(&found.url, length);
             }
-            is_news
+            is_new
         });
     }
 
-    /// Enters sitemaps as if a page had them; the host's first URL stands for it.
+    /// Enters sitemaps as links of a page, for which the host's first URL stands.
     fn enter_sitemaps(&mut self, sitemaps: Vec<FoundUrl>) {
         if sitemaps.is_empty() {
             return;
@@ -304,9 +304,9 @@ impl Course {
             let entered = settings
                 .store
                 .enter_urls(&settings.site, run_id, position, &sitemaps);
-            let mut recorded = Recorded::default();
+            let mut recorded = RecordSummary::default();
             recorded.counts.found = entered.await?;
-            Ok(Done::Recorded { pages: 1, recorded })
+            Ok(TaskResult::RecordSummary { pages: 1, recorded })
         });
     }
 
@@ -315,12 +315,12 @@ impl Course {
         self.active == 0 && self.unrecorded == 0 && !is_busy && self.pending.is_empty()
     }
 
-    /// Returns how long nothing can begin.
+    /// Returns how long no visit can begin.
     fn pause(&self) -> Duration {
         let next_ms = self
             .hosts
             .next_ms()
-            .filter(|_| self.wanted == RunWanted::Run);
+            .filter(|_| self.wanted == RunCommand::Run);
         let pause_ms = next_ms.map_or(i64::MAX, |next_ms| next_ms.saturating_sub(self.now_ms()));
         let pause = Duration::from_millis(u64::try_from(pause_ms).unwrap_or(0));
         // Something is due and cannot begin: a task has to end first.
@@ -350,7 +350,9 @@ impl Course {
     }
 }
 
-fn flatten(done: Result<Result<Done, SiteRobotError>, JoinError>) -> Result<Done, SiteRobotError> {
+fn flatten(
+    done: Result<Result<TaskResult, SiteRobotError>, JoinError>,
+) -> Result<TaskResult, SiteRobotError> {
     done.unwrap_or_else(|error| {
         Err(SiteRobotError::Worker {
             reason: error.to_string(),

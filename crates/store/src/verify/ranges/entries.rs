@@ -1,4 +1,4 @@
-//! What a document was found to list, before it is judged.
+//! Entries of a document, before it is checked.
 
 use ipnet::IpNet;
 
@@ -10,9 +10,9 @@ pub(super) const MAX_ENTRIES: usize = 100_000;
 /// Longest piece of a document that an error shows, in characters.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// What a document was found to list.
+/// Entries of a document.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct DocumentEntries {
     pub(super) entries: Vec<Entry>,
     pub(super) created: Option<String>,
     /// The first that could not be read, as it may be shown.
@@ -27,7 +27,7 @@ pub(super) struct Entry {
     pub(super) is_selected: bool,
 }
 
-impl Found {
+impl DocumentEntries {
     /// Adds an entry; what is no prefix counts as unreadable.
     pub(super) fn add(&mut self, text: &str, is_selected: bool) -> Result<(), RangesError> {
         let net = prefix::read(text);
@@ -49,7 +49,7 @@ impl Found {
         Ok(())
     }
 
-    /// Keeps the first text that could not be read, to be shown.
+    /// Keeps the first text that could not be read, for the error.
     pub(super) fn show(&mut self, text: &str) {
         if self.first_unreadable.is_none() {
             self.first_unreadable = Some(text.chars().take(MAX_SHOWN_CHARS).collect());

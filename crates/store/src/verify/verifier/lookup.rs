@@ -1,4 +1,4 @@
-//! What is known of a request, and the proofs that begin for what is not.
+//! Lookup of verdicts in memory, and the start of proofs for those that are missing.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -12,10 +12,10 @@ use robot_detection_layer::registry::Robot;
 
 use super::{
     Methods, SpoofedRequest, Verifier,
-    answers::{Answer, AnswerKey, Known},
-    proofs::{Begun, ProofJob},
-    signed::{SignedJob, UsedTwice},
-    spoofed::Trace,
+    dns_verdicts::{CacheLookup, DnsVerdict, DnsVerdictKey},
+    proofs::{ProofJob, ProofStart},
+    signed::{ReplayedNonce, SignedJob},
+    spoofed::RequestSummary,
 };
 
 /// Time that one proof may take in the background; the methods have shorter ones.
@@ -24,36 +24,36 @@ const PROOF_TIME: Duration = Duration::from_mins(1);
 /// Shortest and longest time that an answer of the DNS is relied on.
 const VALID_FOR: (Duration, Duration) = (Duration::from_mins(1), Duration::from_hours(24));
 
-/// Request that is looked at, with all that is needed for it.
+/// Request to be verified, with all that the lookup needs.
 #[derive(Clone, Copy)]
-pub(super) struct Look<'l> {
+pub(super) struct ClaimLookup<'l> {
     pub(super) methods: &'l Methods,
     pub(super) robot: &'l Arc<Robot>,
     pub(super) request: &'l ClaimedRequest<'l>,
     pub(super) now_ms: i64,
 }
 
-/// What is known; of what is spoofed, why.
+/// Verdict from memory, with the evidence where it is spoofed.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct LookupResult {
     pub(super) verdict: Verdict,
     pub(super) evidence: String,
-    /// Whether it is a proof that was used before.
+    /// `true` if a proof was used before.
     is_replay: bool,
 }
 
-/// What becomes of an address that nothing is known of.
+/// Action for an address without a verdict.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Unknown {
-    /// It is proven, and the request counted with the verdict.
+enum UnknownAddress {
+    /// A proof begins, and the request is counted with its verdict.
     Prove,
-    /// It is proven.
+    /// A proof begins.
     ProveUncounted,
-    /// Nothing.
+    /// None.
     Leave,
 }
 
-impl From<Verdict> for Found {
+impl From<Verdict> for LookupResult {
     fn from(verdict: Verdict) -> Self {
         Self {
             verdict,
@@ -64,22 +64,23 @@ impl From<Verdict> for Found {
 }
 
 impl Verifier {
-    /// Returns what is known; begins the proofs of what is not.
-    pub(super) fn find(&self, look: Look<'_>) -> Found {
-        let by_signature = self.find_signature(&look);
+    /// Returns the verdict from memory; begins the proofs that are missing.
+    pub(super) fn find(&self, lookup: ClaimLookup<'_>) -> LookupResult {
+        let by_signature = self.find_signature(&lookup);
         match by_signature.verdict {
             Verdict::Verified => by_signature,
             // It waits for no proof: that of the first request is none of its own.
             Verdict::Unverifiable if by_signature.is_replay => {
-                match self.find_address(&look, Unknown::ProveUncounted) {
+                match self.find_address(&lookup, UnknownAddress::ProveUncounted) {
                     by_address if by_address.verdict != Verdict::Pending => by_address,
                     _ => by_signature,
                 }
             }
-            Verdict::Unverifiable => self.find_address(&look, Unknown::Prove),
+            // A signature that proves nothing leaves the proof to the address.
+            Verdict::Unverifiable => self.find_address(&lookup, UnknownAddress::Prove),
             // A pending request is counted with its signature.
             Verdict::Spoofed | Verdict::Pending => {
-                match self.find_address(&look, Unknown::ProveUncounted) {
+                match self.find_address(&lookup, UnknownAddress::ProveUncounted) {
                     by_address if by_address.verdict == Verdict::Verified => by_address,
                     _ => by_signature,
                 }
@@ -88,40 +89,41 @@ impl Verifier {
     }
 
     /// Returns what memory says of an address.
-    pub(super) fn find_address_from_memory(&self, look: &Look<'_>) -> Found {
-        self.find_address(look, Unknown::Leave)
+    pub(super) fn find_address_from_memory(&self, lookup: &ClaimLookup<'_>) -> LookupResult {
+        self.find_address(lookup, UnknownAddress::Leave)
     }
 
-    /// Returns who is told what the signature says.
-    pub(super) fn signature_under_way(
+    /// Returns a channel for the verdict on the signature.
+    pub(super) fn running_signature_proof(
         &self,
-        look: &Look<'_>,
+        lookup: &ClaimLookup<'_>,
     ) -> Option<watch::Receiver<Option<Verdict>>> {
-        look.methods.signatures(look.robot)?;
-        let is_signed = SignatureProver::is_signed(look.request.headers);
-        is_signed.then(|| self.inner.signed.watch(look.request))?
+        lookup.methods.signatures(lookup.robot)?;
+        let is_signed = SignatureProver::is_signed(lookup.request.headers);
+        is_signed.then(|| self.inner.signed.watch(lookup.request))?
     }
 
-    /// Returns who is told what the address says.
-    pub(super) fn address_under_way(
+    /// Returns a channel for the verdict on the address.
+    pub(super) fn running_address_proof(
         &self,
-        look: &Look<'_>,
+        lookup: &ClaimLookup<'_>,
     ) -> Option<watch::Receiver<Option<Verdict>>> {
-        let address = look.methods.address(look.request.client)?;
-        let key = AnswerKey::new(address, look.robot);
+        let address = lookup.methods.address(lookup.request.client)?;
+        let key = DnsVerdictKey::new(address, lookup.robot);
         self.inner.proofs.watch(key)
     }
 
-    fn find_signature(&self, look: &Look<'_>) -> Found {
-        let Some(prover) = look.methods.signatures(look.robot) else {
+    fn find_signature(&self, lookup: &ClaimLookup<'_>) -> LookupResult {
+        let Some(prover) = lookup.methods.signatures(lookup.robot) else {
             return Verdict::Unverifiable.into();
         };
-        if !SignatureProver::is_signed(look.request.headers) {
+        if !SignatureProver::is_signed(lookup.request.headers) {
             return Verdict::Unverifiable.into();
         }
-        if let Some(finding) = prover.prove_now(&SignedRequest::from(look.request), look.robot) {
-            log(look.robot, &finding);
-            return Found {
+        if let Some(finding) = prover.prove_now(&SignedRequest::from(lookup.request), lookup.robot)
+        {
+            log(lookup.robot, &finding);
+            return LookupResult {
                 verdict: finding.verdict(),
                 is_replay: matches!(finding, Finding::Replayed(_)),
                 evidence: finding.into_evidence().text,
@@ -130,11 +132,11 @@ impl Verifier {
         match self
             .inner
             .signed
-            .begin(look.robot, look.request, look.now_ms)
+            .begin(lookup.robot, lookup.request, lookup.now_ms)
         {
             Ok(Some(mut job)) => {
                 // Where the address proves it the request is counted with that.
-                let by_address = self.find_address_from_memory(look).verdict;
+                let by_address = self.find_address_from_memory(lookup).verdict;
                 job.is_counted = by_address != Verdict::Verified;
                 if self.spawn(|verifier| verifier.prove_signed(job)) {
                     return Verdict::Pending.into();
@@ -142,42 +144,46 @@ impl Verifier {
                 Verdict::Unverifiable.into()
             }
             Ok(None) => Verdict::Unverifiable.into(),
-            Err(UsedTwice) => Found {
+            Err(ReplayedNonce) => LookupResult {
                 is_replay: true,
                 ..Verdict::Unverifiable.into()
             },
         }
     }
 
-    fn find_address(&self, look: &Look<'_>, unknown: Unknown) -> Found {
-        if !look.methods.prove_addresses_of(look.robot) {
+    fn find_address(&self, lookup: &ClaimLookup<'_>, unknown: UnknownAddress) -> LookupResult {
+        if !lookup.methods.has_address_methods(lookup.robot) {
             return Verdict::Unverifiable.into();
         }
-        let Some(address) = look.methods.address(look.request.client) else {
+        let Some(address) = lookup.methods.address(lookup.request.client) else {
             return Verdict::Unverifiable.into();
         };
-        let by_ranges = self.find_in_ranges(look.methods, look.robot, address);
-        if by_ranges == Verdict::Verified || look.methods.dns(look.robot).is_none() {
-            return Self::found(look, address, by_ranges, None);
+        let by_ranges = self.find_in_ranges(lookup.methods, lookup.robot, address);
+        if by_ranges == Verdict::Verified || lookup.methods.dns(lookup.robot).is_none() {
+            return Self::found(lookup, address, by_ranges, None);
         }
-        let key = AnswerKey::new(address, look.robot);
-        match self.inner.answers.get(key, look.now_ms) {
-            Known::Fresh(answer) => Self::found(look, address, by_ranges, Some(&answer)),
-            Known::Stale(answer) => {
-                if unknown != Unknown::Leave {
-                    self.begin(look, address, false);
+        let key = DnsVerdictKey::new(address, lookup.robot);
+        match self.inner.answers.get(key, lookup.now_ms) {
+            CacheLookup::Fresh(answer) => Self::found(lookup, address, by_ranges, Some(&answer)),
+            CacheLookup::Stale(answer) => {
+                if unknown != UnknownAddress::Leave {
+                    self.begin(lookup, address, false);
                 }
-                Self::found(look, address, by_ranges, Some(&answer))
+                Self::found(lookup, address, by_ranges, Some(&answer))
             }
-            Known::Nothing if unknown == Unknown::Leave => Verdict::Unverifiable.into(),
-            Known::Nothing if self.begin(look, address, unknown == Unknown::Prove) => {
+            CacheLookup::Nothing if unknown == UnknownAddress::Leave => {
+                Verdict::Unverifiable.into()
+            }
+            CacheLookup::Nothing
+                if self.begin(lookup, address, unknown == UnknownAddress::Prove) =>
+            {
                 Verdict::Pending.into()
             }
-            Known::Nothing => Verdict::Unverifiable.into(),
+            CacheLookup::Nothing => Verdict::Unverifiable.into(),
         }
     }
 
-    /// Asks the robot's list; one that is not at hand is wanted from then on.
+    /// Looks the address up in the robot's list; a missing list is noted as wanted.
     fn find_in_ranges(&self, methods: &Methods, robot: &Robot, address: IpAddr) -> Verdict {
         let Some((ranges, url)) = methods.ranges(robot) else {
             return Verdict::Unverifiable;
@@ -192,23 +198,23 @@ impl Verifier {
         }
     }
 
-    /// Puts together what list and DNS say; of what is spoofed, the evidence too.
+    /// Combines the verdicts of list and DNS, with the evidence where it is spoofed.
     fn found(
-        look: &Look<'_>,
+        lookup: &ClaimLookup<'_>,
         address: IpAddr,
         by_ranges: Verdict,
-        answer: Option<&Answer>,
-    ) -> Found {
+        answer: Option<&DnsVerdict>,
+    ) -> LookupResult {
         let by_dns = answer.map_or(Verdict::Unverifiable, |answer| {
-            by_dns(look.methods, look.robot, by_ranges, answer)
+            by_dns(lookup.methods, lookup.robot, by_ranges, answer)
         });
         let verdict = stronger(by_ranges, by_dns);
         if verdict != Verdict::Spoofed {
             return verdict.into();
         }
         let evidence = answer.map_or("", |answer| &*answer.evidence);
-        let evidence = evidence_of(look.methods, look.robot, address, evidence);
-        Found {
+        let evidence = evidence_of(lookup.methods, lookup.robot, address, evidence);
+        LookupResult {
             verdict,
             evidence,
             is_replay: false,
@@ -216,16 +222,16 @@ impl Verifier {
     }
 
     /// Begins the proof of an address; returns whether it is under way.
-    fn begin(&self, look: &Look<'_>, address: IpAddr, is_counted: bool) -> bool {
-        let noted = || SpoofedRequest::of(Trace::from(look.request), look.now_ms);
+    fn begin(&self, lookup: &ClaimLookup<'_>, address: IpAddr, is_counted: bool) -> bool {
+        let noted = || SpoofedRequest::of(RequestSummary::from(lookup.request), lookup.now_ms);
         let first = is_counted.then_some(noted);
         if self.inner.stop.is_cancelled() || self.inner.runtime.is_none() {
             return false;
         }
-        match self.inner.proofs.begin(look.robot, address, first) {
-            Begun::Yes => true,
-            Begun::NeedsWorker => self.spawn(Self::work),
-            Begun::No => false,
+        match self.inner.proofs.begin(lookup.robot, address, first) {
+            ProofStart::Yes => true,
+            ProofStart::NeedsWorker => self.spawn(Self::work),
+            ProofStart::No => false,
         }
     }
 
@@ -253,7 +259,7 @@ impl Verifier {
         true
     }
 
-    /// Makes proofs of addresses until none waits.
+    /// Runs proofs of addresses until none waits.
     async fn work(self) {
         let mut worker = self.inner.proofs.worker();
         while let Some((job, making)) = worker.next() {
@@ -263,7 +269,7 @@ impl Verifier {
             let by_ranges = self.find_in_ranges(&methods, &robot, address);
             let verdict = stronger(by_ranges, by_dns(&methods, &robot, by_ranges, &answer));
             self.inner.answers.put(address, Arc::clone(&answer));
-            let pending = making.tell(verdict);
+            let pending = making.announce(verdict);
             let now_ms = self.inner.clock.now_ms();
             let counts = &self.inner.counts;
             counts.count(&robot.id, verdict, pending.requests, now_ms);
@@ -271,12 +277,12 @@ impl Verifier {
                 let evidence = evidence_of(&methods, &robot, address, &answer.evidence);
                 self.inner
                     .spoofed
-                    .note(first.trace(), &evidence, first.at_ms);
+                    .note(first.summary(), &evidence, first.at_ms);
             }
         }
     }
 
-    async fn ask_dns(&self, methods: &Methods, job: &ProofJob) -> Arc<Answer> {
+    async fn ask_dns(&self, methods: &Methods, job: &ProofJob) -> Arc<DnsVerdict> {
         let (shortest, longest) = VALID_FOR;
         let mut answer = (Verdict::Unverifiable, String::new(), shortest, false);
         if let Some((prover, suffixes)) = methods.dns(&job.robot) {
@@ -292,11 +298,11 @@ impl Verifier {
         let valid_for_ms = i64::try_from(valid_for.as_millis()).unwrap_or_default();
         let until_ms = self.inner.clock.now_ms().saturating_add(valid_for_ms);
         let robot = Arc::clone(&job.robot);
-        let answer = Answer::new(robot, verdict, evidence, until_ms);
+        let answer = DnsVerdict::new(robot, verdict, evidence, until_ms);
         Arc::new(answer.nameless(is_nameless))
     }
 
-    /// Looks at a signature whose key has to be fetched.
+    /// Checks a signature whose key has to be fetched.
     async fn prove_signed(self, job: SignedJob) {
         let methods = self.inner.methods.load_full();
         let Some(prover) = methods.signatures(&job.robot) else {
@@ -309,15 +315,15 @@ impl Verifier {
         };
         log(&job.robot, &finding);
         let verdict = finding.verdict();
-        job.tell(verdict);
+        job.announce(verdict);
         if !job.is_counted {
             return;
         }
-        let (trace, now_ms) = (job.noted.trace(), self.inner.clock.now_ms());
-        self.inner.counts.count(trace.robot, verdict, 1, now_ms);
+        let (summary, now_ms) = (job.noted.summary(), self.inner.clock.now_ms());
+        self.inner.counts.count(summary.robot, verdict, 1, now_ms);
         if let Finding::Contradicted(evidence) = &finding {
             let spoofed = &self.inner.spoofed;
-            spoofed.note(trace, &evidence.text, job.noted.at_ms);
+            spoofed.note(summary, &evidence.text, job.noted.at_ms);
         }
     }
 }
@@ -325,7 +331,7 @@ impl Verifier {
 /// Returns what the DNS says beside a list: that an address has no name is a weak word.
 ///
 /// A resolver without reverse zones says it of every address.
-fn by_dns(methods: &Methods, robot: &Robot, by_ranges: Verdict, answer: &Answer) -> Verdict {
+fn by_dns(methods: &Methods, robot: &Robot, by_ranges: Verdict, answer: &DnsVerdict) -> Verdict {
     let lacks_list = by_ranges == Verdict::Unverifiable && methods.ranges(robot).is_some();
     if lacks_list && answer.is_nameless {
         return Verdict::Unverifiable;
@@ -333,7 +339,7 @@ fn by_dns(methods: &Methods, robot: &Robot, by_ranges: Verdict, answer: &Answer)
     answer.verdict
 }
 
-/// Tells who looks for the reason what a signature said.
+/// Logs the finding on a signature, for whoever looks for the reason of a verdict.
 fn log(robot: &Robot, finding: &Finding) {
     let (robot, verdict) = (&*robot.id, finding.verdict());
     let text = &finding.evidence().text;

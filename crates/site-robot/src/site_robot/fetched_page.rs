@@ -1,4 +1,4 @@
-//! A page that came is read.
+//! Pages that were fetched, and are to be read.
 
 use std::sync::Arc;
 
@@ -6,36 +6,36 @@ use robot_detection_store::store::{DescriptionChange, RunCounts};
 
 use super::{
     SiteRobotError,
-    found::{Taken, found},
-    judge::{Judged, Judging},
+    finished_visit::FinishedVisit,
+    judge::{FilteredUrl, PageResult},
+    links::{AcceptedLink, found},
     settings::Settings,
-    source::PageAnswer,
-    visit::Visitor,
-    visited::Visited,
+    source::PageResponse,
+    visit::PageVisitor,
 };
 
 /// Bytes of a page that is read where its server was asked: to wake another thread for it,
 /// and to be woken when it is done, takes about as long as to read it.
 const SMALL_BYTES: u64 = 32 * 1024;
 
-/// Media types that nobody converts.
+/// Media types that are never converted.
 const AS_THEY_ARE: [&str; 3] = ["application/xhtml+xml", "text/html", "text/plain"];
 
-/// Page that came.
+/// Page that was fetched, and is to be read.
 #[derive(Debug)]
-pub(super) struct Came {
-    pub(super) judging: Judging,
-    pub(super) answer: PageAnswer,
+pub(super) struct FetchedPage {
+    pub(super) judging: FilteredUrl,
+    pub(super) answer: PageResponse,
 }
 
-impl Came {
+impl FetchedPage {
     /// Returns the host that it came from.
     pub(super) fn host(&self) -> &str {
         &self.judging.claimed.host
     }
 
     /// Returns `true` if reading it takes the processor only, and waits for no program.
-    fn is_read_at_once(&self, visitor: &Visitor) -> bool {
+    fn is_read_at_once(&self, visitor: &PageVisitor) -> bool {
         let media_type = self.answer.media_type().unwrap_or_default();
         let Settings {
             enumeration,
@@ -45,8 +45,8 @@ impl Came {
         AS_THEY_ARE.contains(&media_type.as_str()) && !enumeration.waits() && !generation.waits()
     }
 
-    /// Judges it, unless it is the one that we know.
-    fn judged(mut self, visitor: &Visitor) -> Result<Visited, Box<Self>> {
+    /// Evaluates it, unless it is unchanged.
+    fn judged(mut self, visitor: &PageVisitor) -> Result<FinishedVisit, Box<Self>> {
         let hash = self.judging.receive(&self.answer);
         let claimed = &self.judging.claimed;
         if visitor.is_current(claimed) && claimed.content_hash.as_deref() == Some(&hash) {
@@ -56,14 +56,17 @@ impl Came {
     }
 }
 
-impl Visitor {
-    /// Reads a page, unless it is the one that we know; a large one off the threads that wait
+impl PageVisitor {
+    /// Reads a page, unless it is unchanged; a large one off the threads that wait
     /// for servers.
-    pub(super) async fn read(self: &Arc<Self>, came: Came) -> Result<Visited, SiteRobotError> {
+    pub(super) async fn read(
+        self: &Arc<Self>,
+        came: FetchedPage,
+    ) -> Result<FinishedVisit, SiteRobotError> {
         let bytes = came.answer.body.len() as u64;
         let visitor = Arc::clone(self);
         let judged = if came.is_read_at_once(self) && bytes <= SMALL_BYTES {
-            // The next page is asked for meanwhile.
+            // The next page is requested meanwhile.
             tokio::task::yield_now().await;
             Ok(came.judged(&visitor))
         } else if came.is_read_at_once(self) {
@@ -82,20 +85,20 @@ impl Visitor {
     }
 }
 
-/// Returns what a page brought, with the URLs that were found on it.
-fn visited(judged: Judged) -> Visited {
+/// Returns the result of a page, with the URLs that were found on it.
+fn visited(judged: PageResult) -> FinishedVisit {
     let mut record = judged.record;
     let found = found(&record.claimed, &judged.taken);
-    record.links = Some(judged.taken.iter().map(Taken::line).collect());
+    record.links = Some(judged.taken.iter().map(AcceptedLink::line).collect());
     record.found = found;
     let is_rejected = !matches!(record.description, DescriptionChange::Save(_));
     let counts = RunCounts {
         rejected: u64::from(is_rejected && !judged.is_list),
         ..RunCounts::default()
     };
-    Visited {
+    FinishedVisit {
         is_list: judged.is_list,
         look: judged.look,
-        ..Visited::new(record, counts)
+        ..FinishedVisit::new(record, counts)
     }
 }

@@ -1,12 +1,12 @@
-//! What a visit brought.
+//! Visits that have ended.
 
 use robot_detection_store::store::{ClaimedUrl, PageRecord, RunCounts};
 
-use super::{Rejection, judge::Judged};
+use super::{Rejection, judge::PageResult};
 
-/// What a visit brought.
+/// Result of a visit that has ended.
 #[derive(Debug)]
-pub(super) struct Visited {
+pub(super) struct FinishedVisit {
     pub(super) record: PageRecord,
     pub(super) counts: RunCounts,
     /// Whether it holds a connection of its host to its end.
@@ -17,11 +17,11 @@ pub(super) struct Visited {
     pub(super) hold_ms: Option<i64>,
     /// Whether it is a sitemap or a feed.
     pub(super) is_list: bool,
-    /// What it looks like, if others may look the same.
+    /// Fingerprint of its appearance, if others may look the same.
     pub(super) look: Option<u64>,
 }
 
-impl Visited {
+impl FinishedVisit {
     pub(super) fn new(record: PageRecord, counts: RunCounts) -> Self {
         Self {
             record,
@@ -36,7 +36,7 @@ impl Visited {
 
     /// A URL that is not described, and whose links are not followed.
     pub(super) fn rejected(claimed: ClaimedUrl, rejection: &Rejection) -> Self {
-        let Judged { mut record, .. } = Judged::rejected(claimed, rejection);
+        let PageResult { mut record, .. } = PageResult::rejected(claimed, rejection);
         record.links = Some(Vec::new());
         let counts = RunCounts {
             rejected: 1,

@@ -1,8 +1,8 @@
-//! What the database knows of a source's past.
+//! The history of a source, as the database has it.
 
 use super::{
     SourceSpec, Trigger,
-    due::{Past, due_from_ms, jitter},
+    due::{RefreshHistory, due_from_ms, jitter},
     fingerprint::{Fingerprint, OriginKind},
     shared::Shared,
 };
@@ -29,10 +29,10 @@ impl Shared {
         spec: &SourceSpec,
         trigger: Trigger,
     ) -> Result<i64, StoreError> {
-        let past = self.past(spec).await?;
-        let jitter = jitter(self.seed, &spec.source, &past);
+        let history = self.history(spec).await?;
+        let jitter = jitter(self.seed, &spec.source, &history);
         let now_ms = self.clock.now_ms();
-        let due_ms = due_from_ms(&past, spec.interval_days, trigger, now_ms, jitter);
+        let due_ms = due_from_ms(&history, spec.interval_days, trigger, now_ms, jitter);
         Ok(due_ms)
     }
 
@@ -76,12 +76,12 @@ impl Shared {
             .collect())
     }
 
-    async fn past(&self, spec: &SourceSpec) -> Result<Past, StoreError> {
+    async fn history(&self, spec: &SourceSpec) -> Result<RefreshHistory, StoreError> {
         let failures = self.failures(&spec.source).await?;
         let state = self.store.source_state(&spec.source).await?;
         let rows = self.row_count(&spec.source).await?;
         let is_outdated = rows == 0 || state.as_ref().is_none_or(|state| is_outdated(state, spec));
-        Ok(Past {
+        Ok(RefreshHistory {
             succeeded_ms: state.and_then(|state| state.succeeded_ms),
             failures: u32::try_from(failures.len()).unwrap_or(u32::MAX),
             failed_ms: failures.first().map(|record| record.finished_ms),

@@ -1,4 +1,4 @@
-//! What the DNS said, remembered by address and robot.
+//! Cache of DNS verdicts, by address and robot.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -7,54 +7,54 @@ use moka::sync::Cache;
 use robot_detection_layer::detect::Verdict;
 use robot_detection_layer::registry::Robot;
 
-/// Answers that are remembered; beyond it those go that nobody asks for.
+/// Verdicts that are cached; beyond that, those that are not asked for are dropped.
 const MAX_ANSWERS: u64 = 100_000;
 
-/// For so long an answer is given after its time, while it is proven anew.
+/// Time for which an expired verdict is used while it is proven anew.
 const GRACE_MS: i64 = 10 * 60 * 1_000;
 
-/// Address and robot of an answer.
+/// Address and robot of a verdict.
 ///
-/// The robot is told by where it stands in memory: an answer keeps it there, and the
+/// A robot is identified by its place in memory: a verdict keeps it there, and the
 /// next refresh of the registry brings others.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) struct AnswerKey {
+pub(super) struct DnsVerdictKey {
     address: u128,
     robot: usize,
 }
 
-/// What the DNS said about an address and a robot.
+/// Verdict of the DNS about an address and a robot.
 #[derive(Debug)]
-pub(super) struct Answer {
-    /// What it alone says.
+pub(super) struct DnsVerdict {
+    /// Verdict of the DNS alone.
     pub(super) verdict: Verdict,
-    /// What was looked at, in one sentence.
+    /// Evidence, in one sentence.
     pub(super) evidence: String,
-    /// Whether it is that the address has no name.
+    /// `true` if it is that the address has no name.
     pub(super) is_nameless: bool,
     until_ms: i64,
     /// Keeps the place of the key's robot from being used for another.
     robot: Arc<Robot>,
 }
 
-/// What is known at a time.
+/// Result of a cache lookup.
 #[derive(Debug)]
-pub(super) enum Known {
-    /// It can be relied on.
-    Fresh(Arc<Answer>),
-    /// It is to be proven anew, and serves until then.
-    Stale(Arc<Answer>),
-    /// Nothing is known, or no more.
+pub(super) enum CacheLookup {
+    /// The verdict is valid.
+    Fresh(Arc<DnsVerdict>),
+    /// The verdict has expired; it is used until it has been proven anew.
+    Stale(Arc<DnsVerdict>),
+    /// There is no verdict, or none that may be used.
     Nothing,
 }
 
-/// Cache of answers of bounded size; reading takes no lock.
+/// Cache of verdicts of bounded size; reading takes no lock.
 #[derive(Debug)]
-pub(super) struct Answers {
-    answers: Cache<AnswerKey, Arc<Answer>>,
+pub(super) struct DnsVerdicts {
+    answers: Cache<DnsVerdictKey, Arc<DnsVerdict>>,
 }
 
-impl AnswerKey {
+impl DnsVerdictKey {
     pub(super) fn new(address: IpAddr, robot: &Arc<Robot>) -> Self {
         let address = match address.to_canonical() {
             IpAddr::V4(address) => address.to_ipv6_mapped(),
@@ -67,7 +67,7 @@ impl AnswerKey {
     }
 }
 
-impl Answer {
+impl DnsVerdict {
     pub(super) fn new(
         robot: Arc<Robot>,
         verdict: Verdict,
@@ -91,7 +91,7 @@ impl Answer {
     }
 }
 
-impl Answers {
+impl DnsVerdicts {
     pub(super) fn new() -> Self {
         Self {
             answers: Cache::new(MAX_ANSWERS),
@@ -99,22 +99,22 @@ impl Answers {
     }
 
     /// Returns what is known.
-    pub(super) fn get(&self, key: AnswerKey, now_ms: i64) -> Known {
+    pub(super) fn get(&self, key: DnsVerdictKey, now_ms: i64) -> CacheLookup {
         match self.answers.get(&key) {
-            Some(answer) if answer.until_ms > now_ms => Known::Fresh(answer),
+            Some(answer) if answer.until_ms > now_ms => CacheLookup::Fresh(answer),
             Some(answer) if answer.until_ms.saturating_add(GRACE_MS) > now_ms => {
-                Known::Stale(answer)
+                CacheLookup::Stale(answer)
             }
-            _ => Known::Nothing,
+            _ => CacheLookup::Nothing,
         }
     }
 
-    pub(super) fn put(&self, address: IpAddr, answer: Arc<Answer>) {
-        let key = AnswerKey::new(address, &answer.robot);
+    pub(super) fn put(&self, address: IpAddr, answer: Arc<DnsVerdict>) {
+        let key = DnsVerdictKey::new(address, &answer.robot);
         self.answers.insert(key, answer);
     }
 
-    /// Forgets all.
+    /// Removes all verdicts.
     pub(super) fn clear(&self) {
         self.answers.invalidate_all();
     }
@@ -136,9 +136,9 @@ mod tests {
         Arc::new(Robot::new("examplebot", Source::bundled()))
     }
 
-    fn answer(robot: &Arc<Robot>, until_ms: i64) -> Arc<Answer> {
+    fn answer(robot: &Arc<Robot>, until_ms: i64) -> Arc<DnsVerdict> {
         let robot = Arc::clone(robot);
-        Arc::new(Answer::new(
+        Arc::new(DnsVerdict::new(
             robot,
             Verdict::Verified,
             String::new(),
@@ -148,26 +148,26 @@ mod tests {
 
     #[test]
     fn an_answer_is_fresh_then_stale_then_gone() {
-        let (answers, robot) = (Answers::new(), robot());
+        let (answers, robot) = (DnsVerdicts::new(), robot());
         let address = IpAddr::from([192, 0, 2, 1]);
         answers.put(address, answer(&robot, 1_000));
-        let key = AnswerKey::new(address, &robot);
-        assert!(matches!(answers.get(key, 999), Known::Fresh(_)));
-        assert!(matches!(answers.get(key, 1_000), Known::Stale(_)));
+        let key = DnsVerdictKey::new(address, &robot);
+        assert!(matches!(answers.get(key, 999), CacheLookup::Fresh(_)));
+        assert!(matches!(answers.get(key, 1_000), CacheLookup::Stale(_)));
         let over = 1_000 + GRACE_MS;
-        assert!(matches!(answers.get(key, over), Known::Nothing));
+        assert!(matches!(answers.get(key, over), CacheLookup::Nothing));
         answers.clear();
-        assert!(matches!(answers.get(key, 999), Known::Nothing));
+        assert!(matches!(answers.get(key, 999), CacheLookup::Nothing));
     }
 
     #[test]
     fn an_answer_is_for_one_address_and_one_robot() {
-        let (answers, robot) = (Answers::new(), robot());
+        let (answers, robot) = (DnsVerdicts::new(), robot());
         let address = IpAddr::from([192, 0, 2, 1]);
         answers.put(address, answer(&robot, 1_000));
         let known = |address: &str, robot: &Arc<Robot>| {
-            let key = AnswerKey::new(address.parse().unwrap(), robot);
-            matches!(answers.get(key, 0), Known::Fresh(_))
+            let key = DnsVerdictKey::new(address.parse().unwrap(), robot);
+            matches!(answers.get(key, 0), CacheLookup::Fresh(_))
         };
         assert!(known("192.0.2.1", &robot));
         assert!(known("::ffff:192.0.2.1", &robot));
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn answers_are_bounded() {
-        let (answers, robot) = (Answers::new(), robot());
+        let (answers, robot) = (DnsVerdicts::new(), robot());
         for number in 0..MAX_ANSWERS + 20_000 {
             let address = std::net::Ipv6Addr::from(u128::from(number) + (1 << 100));
             answers.put(address.into(), answer(&robot, 1_000));

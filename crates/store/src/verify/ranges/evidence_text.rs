@@ -1,4 +1,4 @@
-//! What the evidence says, one sentence each.
+//! Texts of the evidence, one sentence each.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::fetch::shown_url;
 /// Longest URL in a sentence, in characters.
 const MAX_URL_CHARS: usize = 200;
 
-/// Why a miss proves nothing.
+/// Reason why a miss proves nothing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Miss {
     NotPublic,

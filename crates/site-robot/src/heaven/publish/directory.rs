@@ -11,16 +11,16 @@ use crate::heaven::HeavenError;
 /// File that tells a published heaven from other directories.
 pub(super) const MARK: &str = ".robot-heaven";
 
-/// What stands in it.
+/// Content of that file.
 const MARK_TEXT: &[u8] =
     b"This directory is written by robot-detection, and replaced as a whole.\n";
 
 /// The directory of a heaven, and what stands beside it while it is published.
 ///
-/// Who holds this holds the lock: there is no other publication of the same
+/// It holds the lock: there is no other publication of the same
 /// directory, and what an earlier one left behind has been cleared away.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct PublishDirectory {
     pub(super) heaven: PathBuf,
     pub(super) staging: PathBuf,
     pub(super) old: PathBuf,
@@ -29,8 +29,8 @@ pub(super) struct Places {
     _lock: File,
 }
 
-impl Places {
-    /// Takes the lock, and brings things in order.
+impl PublishDirectory {
+    /// Acquires the lock, and clears up after a publication that was killed.
     pub(super) fn take(directory: &Path) -> Result<Self, HeavenError> {
         // A symbolic link leads to the directory that is meant.
         let heaven = fs::canonicalize(directory).or_else(|_| std::path::absolute(directory));
@@ -57,7 +57,7 @@ impl Places {
         Ok(places)
     }
 
-    /// Puts back what a killed publication had moved away, removes what it had begun.
+    /// Restores what a killed publication had moved away, removes what it had begun.
     fn clear_up(&self) -> Result<(), HeavenError> {
         if !self.heaven.exists() && self.old.exists() {
             fs::rename(&self.old, &self.heaven)

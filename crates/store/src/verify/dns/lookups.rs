@@ -1,0 +1,84 @@
+//! Lookups in progress, so that concurrent proofs of an address share its queries.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use super::host::AddressRecords;
+
+type Shared = Arc<tokio::sync::Mutex<AddressRecords>>;
+
+/// Addresses that are being looked up, each with how many take part.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lookups(Arc<Mutex<HashMap<IpAddr, (usize, Shared)>>>);
+
+/// Share in the lookup of one address, which ends when the last one is dropped.
+#[derive(Debug)]
+pub(super) struct LookupSlot {
+    lookups: Lookups,
+    address: IpAddr,
+    host: Shared,
+}
+
+impl Lookups {
+    /// Joins the lookup of an address, or begins it with what is cached already.
+    pub(super) fn join(
+        &self,
+        address: IpAddr,
+        known: impl FnOnce() -> AddressRecords,
+    ) -> LookupSlot {
+        let mut lookups = self.lock();
+        let (members, host) = lookups
+            .entry(address)
+            .or_insert_with(|| (0, Arc::new(tokio::sync::Mutex::new(known()))));
+        *members += 1;
+        LookupSlot {
+            lookups: self.clone(),
+            address,
+            host: Arc::clone(host),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, (usize, Shared)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LookupSlot {
+    /// Waits for its turn to query; the records hold what others learnt meanwhile.
+    pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, AddressRecords> {
+        self.host.lock().await
+    }
+}
+
+impl Drop for LookupSlot {
+    fn drop(&mut self) {
+        let mut lookups = self.lookups.lock();
+        if let Entry::Occupied(mut slot) = lookups.entry(self.address) {
+            slot.get_mut().0 -= 1;
+            if slot.get().0 == 0 {
+                slot.remove();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_one_ends_a_flight() {
+        let lookups = Lookups::default();
+        let address = IpAddr::from([192, 0, 2, 1]);
+        let first = lookups.join(address, AddressRecords::default);
+        let second = lookups.join(address, || unreachable!("it is under way"));
+        assert!(Arc::ptr_eq(&first.host, &second.host));
+        drop(first);
+        assert_eq!(lookups.lock().len(), 1);
+        drop(second);
+        assert_eq!(lookups.lock().len(), 0);
+    }
+}
