@@ -16,7 +16,7 @@ use super::{Commands, FilterRun, Parameters, Resource, Stage};
 ///
 /// ```
 /// use robot_detection_site_robot::filter::{
-///     Filters, Function, Functions, NoFiles, Outcome, Parameters, Stage, Step, Work,
+///     Filters, Function, Functions, NoFiles, Parameters, Stage, Step, StepOutcome, Work,
 /// };
 ///
 /// struct FilterByLength;
@@ -36,12 +36,12 @@ use super::{Commands, FilterRun, Parameters, Resource, Stage};
 /// struct AtMost(usize);
 ///
 /// impl Step for AtMost {
-///     fn run(&self, work: &mut Work<'_>) -> Outcome {
+///     fn run(&self, work: &mut Work<'_>) -> StepOutcome {
 ///         let length = work.resource.url().path().len();
 ///         if length <= self.0 {
-///             return Outcome::Continue;
+///             return StepOutcome::Continue;
 ///         }
-///         Outcome::Deny(format!("path has {length} bytes, more than {}", self.0))
+///         StepOutcome::Deny(format!("path has {length} bytes, more than {}", self.0))
 ///     }
 /// }
 ///

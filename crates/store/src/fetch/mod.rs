@@ -9,14 +9,14 @@
 //! # Example
 //!
 //! ```no_run
-//! use robot_detection_store::fetch::{Conditions, FetchError, FetchLimits, Fetched, Fetcher};
+//! use robot_detection_store::fetch::{Conditions, FetchError, FetchLimits, FetchResponse, Fetcher};
 //!
 //! # async fn example() -> Result<(), FetchError> {
 //! let fetcher = Fetcher::new(FetchLimits::default())?;
 //! let url = "http://www.robotstxt.org/db/all.txt";
 //! match fetcher.fetch(url, &Conditions::default(), &|_, _| ()).await? {
-//!     Fetched::Body { bytes, .. } => println!("{} bytes", bytes.len()),
-//!     Fetched::NotModified => println!("the same as before"),
+//!     FetchResponse::Body { bytes, .. } => println!("{} bytes", bytes.len()),
+//!     FetchResponse::NotModified => println!("the same as before"),
 //! }
 //! # Ok(())
 //! # }
