@@ -75,7 +75,7 @@ pub fn start_log(filter: &str, format: LogFormat, wants_colours: bool) -> Result
 
 fn parse(filter: &str) -> Result<EnvFilter, LogError> {
     EnvFilter::builder()
-        .parse(quiet_libraries(filter))
+        .parse(by_crates(&quiet_libraries(filter)))
         .map_err(|error| {
             LogError(format!(
                 "log filter {filter:?}: {error}; write info, or info,sqlx=debug"
@@ -97,9 +97,92 @@ fn quiet_libraries(filter: &str) -> String {
     }
 }
 
+/// Crates that rooms of the library stand in: their log lines are named for these.
+const CRATES: [(&str, &[&str]); 4] = [
+    ("robot_detection_http", &["listen", "proxy"]),
+    (
+        "robot_detection_layer",
+        &["clock", "detect", "layer", "policy", "registry"],
+    ),
+    (
+        "robot_detection_site_robot",
+        &["document", "filter", "heaven", "site_robot"],
+    ),
+    (
+        "robot_detection_store",
+        &["description", "fetch", "refresh", "store", "verify"],
+    ),
+];
+
+/// Replaces each room that the library re-exports by its place, as in `robot_detection::verify`.
+fn by_crates(filter: &str) -> String {
+    const OURS: &str = "robot_detection::";
+    let mut parts = filter.split(OURS);
+    let mut replaced = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let room = part.split(|c| !is_name(c)).next().unwrap_or_default();
+        let home = CRATES.iter().find(|(_, rooms)| rooms.contains(&room));
+        match (home, part.strip_prefix("robots_txt")) {
+            (Some((home, _)), _) => replaced.extend([home, "::", part]),
+            (None, Some(rest)) if room == "robots_txt" => {
+                replaced.extend(["robot_detection_robots_txt", rest]);
+            }
+            _ => replaced.extend([OURS, part]),
+        }
+    }
+    replaced
+}
+
 #[cfg(test)]
 mod tests {
+    use std::any::type_name;
+
     use super::*;
+
+    #[test]
+    fn a_room_is_found_wherever_it_stands() {
+        for (room, name) in [
+            (
+                "detect",
+                type_name::<robot_detection_layer::detect::Detector>(),
+            ),
+            (
+                "heaven",
+                type_name::<robot_detection_site_robot::heaven::Library>(),
+            ),
+            (
+                "listen",
+                type_name::<robot_detection_http::listen::Listener>(),
+            ),
+            (
+                "policy",
+                type_name::<robot_detection_layer::policy::Policy>(),
+            ),
+            ("proxy", type_name::<robot_detection_http::proxy::Proxy>()),
+            (
+                "refresh",
+                type_name::<robot_detection_store::refresh::Refresher>(),
+            ),
+            (
+                "robots_txt",
+                type_name::<robot_detection_robots_txt::RobotsTxt>(),
+            ),
+            ("store", type_name::<robot_detection_store::store::Store>()),
+            ("telemetry", type_name::<LogFormat>()),
+            (
+                "verify",
+                type_name::<robot_detection_store::verify::Verifier>(),
+            ),
+        ] {
+            let filter = by_crates(&format!("warn,robot_detection::{room}=debug,hyper=info"));
+            let target = filter.trim_start_matches("warn,");
+            let target = target.trim_end_matches("=debug,hyper=info");
+            assert!(name.starts_with(&format!("{target}::")), "{filter}: {name}");
+        }
+        let own = "robot_detection::site_robots=debug";
+        assert_eq!(by_crates(own), own);
+    }
 
     #[test]
     fn a_bare_level_is_for_our_own_lines() {
