@@ -125,7 +125,7 @@ fn on_a_terminal(variables: &[(&str, &str)]) -> String {
         .current_dir(directory.path())
         .args(["--quiet", "--flush", "--return", "--command"])
         .arg(format!(
-            "exec '{program}' serve --demo --listen 127.0.0.1:0"
+            "echo $$ > pid; exec '{program}' serve --demo --listen 127.0.0.1:0"
         ))
         .arg("/dev/null")
         .env("TERM", "xterm-256color")
@@ -148,8 +148,10 @@ fn on_a_terminal(variables: &[(&str, &str)]) -> String {
         assert!(read > 0, "it ended: {}", String::from_utf8_lossy(&told));
         told.extend_from_slice(&bytes[..read]);
     }
-    // The terminal is hung up, and the server with it.
-    script.kill().unwrap();
+    // A terminal that is hung up is no reason to end: SIGHUP asks for a reload.
+    let pid = fs::read_to_string(directory.path().join("pid")).unwrap();
+    let killed = Command::new("kill").args(["-KILL", pid.trim()]).status();
+    assert!(killed.unwrap().success());
     script.wait().unwrap();
     String::from_utf8_lossy(&told).into_owned()
 }
