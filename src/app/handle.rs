@@ -97,7 +97,7 @@ impl RobotDetection {
     /// Returns a router that answers for `/robots.txt`, to be merged into the application's.
     ///
     /// It answers GET and HEAD as
-    /// [`robots_txt`](RobotDetectionBuilder::robots_txt) planned it, with `ETag` and
+    /// [`robots_txt`](super::RobotDetectionBuilder::robots_txt) planned it, with `ETag` and
     /// `Last-Modified`; caches keep it for five minutes. Where the plan is that
     /// the application answers itself, it answers 404: leave it out then.
     ///

@@ -18,7 +18,7 @@ const ADMIN_PATH: &str = "/robot-detection/admin";
 
 /// Site with a policy, a robots.txt and counters of its own.
 ///
-/// Sites of one [`RobotDetection`] share its registry and its detector. Clones
+/// Sites of one [`RobotDetection`](super::RobotDetection) share its registry and its detector. Clones
 /// share everything; with the last one its job ends.
 #[derive(Clone, Debug)]
 pub struct Site {
@@ -144,7 +144,7 @@ impl Site {
 
     /// Returns a router that answers for `/robots.txt`, to be merged into the application's.
     ///
-    /// See [`RobotDetection::robots_txt_router`].
+    /// See [`RobotDetection::robots_txt_router`](super::RobotDetection::robots_txt_router).
     pub fn robots_txt_router(&self) -> axum::Router {
         self.inner.robots_txt.router()
     }

@@ -52,14 +52,14 @@ pub(super) struct AccessLog {
 
 impl ObserveSettings {
     pub(crate) fn new(loaded: &Loaded, settings: &Settings) -> Result<Self, ConfigErrors> {
-        if !cfg!(feature = "otel") && !settings.otel_endpoint.is_empty() {
+        if !cfg!(feature = "otel") && !settings.otel.endpoint.is_empty() {
             let reason = "this program is built without traces; build it with --features otel";
             return Err(loaded.wrong(&OtelSection::KEY.endpoint, reason));
         }
         Ok(Self {
             access_log: AccessLogSettings::new(&settings.access_log),
             #[cfg(feature = "otel")]
-            otel_endpoint: Some(settings.otel_endpoint.clone()).filter(|url| !url.is_empty()),
+            otel_endpoint: Some(settings.otel.endpoint.clone()).filter(|url| !url.is_empty()),
         })
     }
 }

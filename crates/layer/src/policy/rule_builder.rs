@@ -81,7 +81,7 @@ impl RuleBuilder {
         self
     }
 
-    /// Sets the status of a refusal, 403 by default; see [`Refuse::status`].
+    /// Sets the status of a refusal, 403 by default; see [`Refuse::status`](super::Refuse::status).
     pub fn status(mut self, status: u16) -> Self {
         self.status = Some(status);
         self
