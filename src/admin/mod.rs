@@ -34,6 +34,7 @@ mod login_client;
 mod login_limiter;
 mod manual;
 mod moment;
+mod navigation;
 mod overview;
 mod page;
 mod parameters;

@@ -14,8 +14,8 @@ use super::{
     access::Visitor,
     assets,
     moment::Moment,
+    navigation::{NAVIGATION, NavigationEntry},
     problem::Problem,
-    router::{NAVIGATION, NavigationPage},
     state::AdminState,
 };
 
@@ -166,7 +166,7 @@ impl Page {
 
     /// Returns the pages of the navigation.
     #[expect(clippy::unused_self, reason = "templates ask the page")]
-    pub(super) fn navigation(&self) -> &'static [NavigationPage] {
+    pub(super) fn navigation(&self) -> &'static [NavigationEntry] {
         NAVIGATION
     }
 

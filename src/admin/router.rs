@@ -4,7 +4,7 @@ use axum::{
     Router,
     extract::DefaultBodyLimit,
     middleware::{from_fn, from_fn_with_state},
-    routing::{MethodRouter, get, post},
+    routing::{get, post},
 };
 
 use super::{
@@ -44,43 +44,16 @@ pub fn router(admin: Admin) -> Router {
         .with_state(state)
 }
 
-/// Page with an entry in the navigation.
-#[derive(Debug)]
-pub(super) struct NavigationPage {
-    /// Its address below the router, without the slash at the start.
-    pub(super) path: &'static str,
-    /// Its entry.
-    pub(super) label: &'static str,
-    route: fn() -> MethodRouter<AdminState>,
-}
-
-/// The pages in the order of the navigation.
-pub(super) const NAVIGATION: &[NavigationPage] = &[
-    NavigationPage::new("overview", "Overview", || get(overview::show)),
-    NavigationPage::new("robots", "Robots", || get(robots::list)),
-    NavigationPage::new("identify", "Identify", || get(identify::show)),
-    NavigationPage::new("verification", "Verification", || get(verification::show)),
-    NavigationPage::new("robots-txt", "robots.txt", || get(robots_txt::show)),
-    NavigationPage::new("sites", "Sites", || get(sites::list)),
-    NavigationPage::new("site-robot", "Site robot", || get(site_robot::show)),
-    NavigationPage::new("refreshes", "Refreshes", || get(refreshes::list)),
-];
-
-impl NavigationPage {
-    const fn new(
-        path: &'static str,
-        label: &'static str,
-        route: fn() -> MethodRouter<AdminState>,
-    ) -> Self {
-        Self { path, label, route }
-    }
-}
-
 fn pages() -> Router<AdminState> {
-    let navigation = NAVIGATION.iter().fold(Router::new(), |routes, page| {
-        routes.route(&format!("/{}", page.path), (page.route)())
-    });
-    navigation
+    Router::new()
+        .route("/overview", get(overview::show))
+        .route("/robots", get(robots::list))
+        .route("/identify", get(identify::show))
+        .route("/verification", get(verification::show))
+        .route("/robots-txt", get(robots_txt::show))
+        .route("/sites", get(sites::list))
+        .route("/site-robot", get(site_robot::show))
+        .route("/refreshes", get(refreshes::list))
         .route("/", get(overview::top))
         .route("/robots/export", get(export::download))
         .route("/robots/new", get(manual::form).post(manual::add))
