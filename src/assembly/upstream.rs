@@ -36,6 +36,7 @@ pub(crate) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, Confi
             })
         })
         .map(|proxy| {
+            // A client that names them in `Connection` would have them removed (RFC 9110 §7.6.1).
             proxy
                 .keep_header(IDENTIFICATION_HEADER)
                 .keep_header(VERDICT_HEADER)

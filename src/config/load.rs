@@ -103,6 +103,7 @@ impl Loader {
             ..Reading::default()
         };
         let mut sites = Vec::new();
+        // File, environment, flags: each replaces what those before it have set.
         if let Some((name, content)) = &self.file {
             reading.errors.extend(content.errors(name));
             reading.file(name, content, "");

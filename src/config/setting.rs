@@ -153,6 +153,7 @@ macro_rules! numbers {
     )*};
 }
 
+// A TOML integer has 64 bits with a sign (TOML v1.0.0, Integer): none is larger.
 numbers! {
     u16: 0xffff;
     u32: 0xffff_ffff;
