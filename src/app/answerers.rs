@@ -10,8 +10,12 @@ use crate::store::Store;
 use crate::verify::Signer;
 
 use super::{
-    ServedRobotsTxt, made_pages::MadePages, operation_requests::is_operation, pages::Heaven, plan,
-    process_services::ProcessServices, table::is_below,
+    ServedRobotsTxt,
+    made_pages::MadePages,
+    pages::Heaven,
+    plan,
+    process_services::{ProcessServices, is_operation},
+    table::is_below,
 };
 
 const ROBOTS_TXT: &str = "/robots.txt";

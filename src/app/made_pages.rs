@@ -9,12 +9,11 @@ use axum::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::warn;
 
+use crate::assembly::{heaven_settings, site_url};
 use crate::config::{ConfigErrors, HeavenSection, HeavenSource, Loaded, Settings};
 use crate::heaven::{HeavenSettings, Library, PublishedPages, ServedHeaven, wants_markdown};
 use crate::layer::ServedInPlace;
 use crate::store::Store;
-
-use crate::assembly::{heaven_settings, site_url};
 
 /// Pages of robot heaven that are made from the site robot's descriptions.
 #[derive(Clone, Debug)]

@@ -37,8 +37,6 @@ mod listener_metrics;
 #[cfg(feature = "server")]
 mod made_pages;
 #[cfg(feature = "server")]
-mod operation_requests;
-#[cfg(feature = "server")]
 mod operations;
 #[cfg(feature = "server")]
 mod pages;

@@ -1,13 +1,19 @@
 //! The services of the process, which answer on every site: admin pages and operations.
 
-use axum::{Router, http::Request};
+use std::net::IpAddr;
+
+use axum::{
+    Router,
+    http::{Request, header, uri::Authority},
+};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use crate::listen::RequestContext;
+use crate::assembly::OPERATION_PATHS;
+use crate::listen::{ClientAddr, RequestContext};
 use crate::observe::Observer;
 
-use super::{operation_requests::is_operation, table::is_below};
+use super::table::is_below;
 
 /// What is of the process, and answers on every site.
 ///
@@ -36,4 +42,31 @@ impl ProcessServices {
         let path = request.uri().path().as_bytes();
         is_below(path, prefix.as_bytes()).then_some(router)
     }
+}
+
+/// Returns `true` if a request is for operations and comes straight from this machine.
+///
+/// A proxy on the same machine may pass requests on without a word of it; the
+/// host that its visitors ask for is not this machine's own name.
+pub(super) fn is_operation<B>(request: &Request<B>, client: ClientAddr) -> bool {
+    OPERATION_PATHS.contains(&request.uri().path())
+        && client.direct
+        && client.peer.ip().to_canonical().is_loopback()
+        && !request.headers().contains_key(header::VIA)
+        && asks_for_this_machine(request)
+}
+
+fn asks_for_this_machine<B>(request: &Request<B>) -> bool {
+    let header = request.headers().get(header::HOST);
+    let authority = match request.uri().authority() {
+        Some(authority) => Some(authority.clone()),
+        None => header.and_then(|host| Authority::try_from(host.as_bytes()).ok()),
+    };
+    authority.is_some_and(|authority| {
+        let host = authority.host().trim_matches(['[', ']']);
+        host.eq_ignore_ascii_case("localhost")
+            || host
+                .parse::<IpAddr>()
+                .is_ok_and(|ip| ip.to_canonical().is_loopback())
+    })
 }

@@ -41,7 +41,7 @@ pub(crate) fn site_url(settings: &Settings) -> Option<String> {
 }
 
 /// Returns `true` if the site robot logs in, so that others have to as well.
-pub(crate) fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
+fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
     // What is wrong with robot.conf is told where the robot is made.
     let has_password =
         || robot_conf(loaded, settings).is_ok_and(|(conf, ..)| conf.password.is_some());

@@ -98,18 +98,20 @@ fn quiet_libraries(filter: &str) -> String {
 }
 
 /// Crates that rooms of the library stand in: their log lines are named for these.
+///
+/// `robots_txt` is a crate by itself.
 const CRATES: [(&str, &[&str]); 4] = [
-    ("robot_detection_http", &["listen", "proxy"]),
+    ("robot_detection_http::", &["listen", "proxy"]),
     (
-        "robot_detection_layer",
+        "robot_detection_layer::",
         &["clock", "detect", "layer", "policy", "registry"],
     ),
     (
-        "robot_detection_site_robot",
+        "robot_detection_site_robot::",
         &["document", "filter", "heaven", "site_robot"],
     ),
     (
-        "robot_detection_store",
+        "robot_detection_store::",
         &["description", "fetch", "refresh", "store", "verify"],
     ),
 ];
@@ -123,13 +125,12 @@ fn by_crates(filter: &str) -> String {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let room = part.split(|c| !is_name(c)).next().unwrap_or_default();
         let home = CRATES.iter().find(|(_, rooms)| rooms.contains(&room));
-        match (home, part.strip_prefix("robots_txt")) {
-            (Some((home, _)), _) => replaced.extend([home, "::", part]),
-            (None, Some(rest)) if room == "robots_txt" => {
-                replaced.extend(["robot_detection_robots_txt", rest]);
-            }
-            _ => replaced.extend([OURS, part]),
-        }
+        replaced.push_str(match home {
+            Some((home, _)) => home,
+            None if room == "robots_txt" => "robot_detection_",
+            None => OURS,
+        });
+        replaced.push_str(part);
     }
     replaced
 }

@@ -38,11 +38,9 @@ impl Front {
     /// Serves a proxy as the program does, on the fast path if that is on.
     pub(crate) async fn serve_proxy(settings: ListenSettings, proxy: Proxy) -> Self {
         let listener = Listener::bind(settings).await.unwrap();
-        let addr = listener.local_addr();
-        let stop = CancellationToken::new();
-        let serving = listener.serve_http(Forward(proxy), stop.clone());
-        let done = TaskTracker::new().spawn(serving);
-        Self { addr, stop, done }
+        Self::run(listener, |listener, stop| {
+            listener.serve_http(Forward(proxy), stop)
+        })
     }
 
     pub(crate) async fn serve<S, B>(settings: ListenSettings, service: S) -> Self
@@ -71,10 +69,15 @@ impl Front {
         B::Data: Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let addr = listener.local_addr();
-        let stop = CancellationToken::new();
-        let serving = listener.serve(service, stop.clone());
-        let done = TaskTracker::new().spawn(serving);
+        Self::run(listener, |listener, stop| listener.serve(service, stop))
+    }
+
+    fn run<F>(listener: Listener, serve: impl FnOnce(Listener, CancellationToken) -> F) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let (addr, stop) = (listener.local_addr(), CancellationToken::new());
+        let done = TaskTracker::new().spawn(serve(listener, stop.clone()));
         Self { addr, stop, done }
     }
 }

@@ -3,10 +3,7 @@
 use std::{pin::pin, sync::Arc};
 
 use bytes::BytesMut;
-use hyper::{
-    rt::Executor,
-    server::conn::{http1, http2},
-};
+use hyper::server::conn::{http1, http2};
 use hyper_util::rt::TokioTimer;
 use tokio_util::task::TaskTracker;
 
@@ -19,6 +16,7 @@ use super::{
     listener::ListenSettings,
     service::ConnectionService,
     stream::Stream,
+    tracked_executor::TrackedExecutor,
 };
 
 /// Bytes of the smallest buffer for a request's head.
@@ -97,17 +95,4 @@ fn http2_builder(
         .initial_connection_window_size(1024 * 1024)
         .max_send_buf_size(128 * 1024);
     builder
-}
-
-/// Executor whose tasks are waited for at shutdown.
-#[derive(Clone, Debug)]
-struct TrackedExecutor(TaskTracker);
-
-impl<F> Executor<F> for TrackedExecutor
-where
-    F: Future<Output: Send> + Send + 'static,
-{
-    fn execute(&self, future: F) {
-        self.0.spawn(future);
-    }
 }

@@ -73,6 +73,7 @@ mod socket;
 mod stream;
 mod systemd;
 mod tls;
+mod tracked_executor;
 mod workers;
 
 #[cfg(feature = "acme")]
@@ -100,4 +101,5 @@ pub use refusal::{RefusalObserver, RefusedRequest};
 pub use request_context::{OptionalBody, RequestContext};
 pub use systemd::{ServiceState, inherit_sockets, notify_service_manager};
 pub use tls::Tls;
+pub(crate) use tracked_executor::TrackedExecutor;
 pub use workers::Workers;

@@ -2,7 +2,7 @@
 
 use std::{error::Error, io, path::Path, pin::pin, sync::Arc, time::Duration};
 
-use hyper::{client::conn::http2, rt::Executor};
+use hyper::client::conn::http2;
 use hyper_util::{
     client::legacy::connect::{Connection as _, HttpConnector},
     rt::{TokioIo, TokioTimer},
@@ -14,6 +14,8 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 use tracing::debug;
+
+use crate::listen::TrackedExecutor;
 
 use super::{
     error::chain,
@@ -207,17 +209,4 @@ async fn unix(path: &Path) -> io::Result<Stream> {
 #[cfg(not(unix))]
 async fn unix(_: &Path) -> io::Result<Stream> {
     Err(io::ErrorKind::Unsupported.into())
-}
-
-/// Executor whose tasks are waited for at shutdown.
-#[derive(Clone, Debug)]
-struct TrackedExecutor(TaskTracker);
-
-impl<F> Executor<F> for TrackedExecutor
-where
-    F: Future<Output: Send> + Send + 'static,
-{
-    fn execute(&self, future: F) {
-        self.0.spawn(future);
-    }
 }

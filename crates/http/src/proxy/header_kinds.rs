@@ -77,69 +77,29 @@ impl HeaderPresence {
         value: &'a HeaderValue,
         values: &mut FieldValues<'a>,
     ) {
-        match HeaderKind::of(header, header.as_str()) {
-            HeaderKind::EndToEnd | HeaderKind::Length => {}
-            HeaderKind::Host => {
+        let name = header.as_str();
+        // By length first, so that most names cost one comparison of a number.
+        match name.len() {
+            2 if name == "te" => self.has_te = true,
+            3 if name == "via" => self.has_via = true,
+            4 if name == "host" => {
                 values.has_several_hosts = values.host.is_some();
                 values.host = Some(value);
             }
-            HeaderKind::Accept => values.accept = values.accept.or(Some(value)),
-            HeaderKind::Te => self.has_te = true,
-            HeaderKind::Via => self.has_via = true,
-            HeaderKind::Proxy => self.has_proxy_fields = true,
-            HeaderKind::Expect => self.has_expect = true,
-            HeaderKind::Upgrade => self.has_upgrade = true,
-            HeaderKind::Connection => self.has_connection = true,
-            HeaderKind::HopByHop => self.has_hop = true,
-            HeaderKind::TransferCoding => self.has_coding = true,
-            HeaderKind::Forwarding => self.has_forwarding = true,
-        }
-    }
-}
-
-/// Kind of a header, by its name.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum HeaderKind {
-    /// For the upstream, as it is.
-    EndToEnd,
-    Host,
-    Accept,
-    Length,
-    Te,
-    Via,
-    Proxy,
-    Expect,
-    Upgrade,
-    Connection,
-    /// Another hop-by-hop header.
-    HopByHop,
-    TransferCoding,
-    Forwarding,
-}
-
-impl HeaderKind {
-    /// Classifies a header; `name` is its text, which the caller has at hand.
-    pub(super) fn of(header: &HeaderName, name: &str) -> Self {
-        // By length first, so that most names cost one comparison of a number.
-        match name.len() {
-            2 if name == "te" => Self::Te,
-            3 if name == "via" => Self::Via,
-            4 if name == "host" => Self::Host,
-            5 if name == "proxy" => Self::Proxy,
-            6 if name == "accept" => Self::Accept,
-            6 if name == "expect" => Self::Expect,
-            7 if name == "upgrade" => Self::Upgrade,
-            10 if name == "connection" => Self::Connection,
-            10 if name == "keep-alive" => Self::HopByHop,
-            14 if name == "content-length" => Self::Length,
-            14 if name == "http2-settings" => Self::Proxy,
-            16 if name == "proxy-connection" => Self::HopByHop,
-            17 if name == "transfer-encoding" => Self::TransferCoding,
-            19 if name == "proxy-authorization" => Self::Proxy,
+            5 if name == "proxy" => self.has_proxy_fields = true,
+            6 if name == "accept" => values.accept = values.accept.or(Some(value)),
+            6 if name == "expect" => self.has_expect = true,
+            7 if name == "upgrade" => self.has_upgrade = true,
+            10 if name == "connection" => self.has_connection = true,
+            10 if name == "keep-alive" => self.has_hop = true,
+            14 if name == "http2-settings" => self.has_proxy_fields = true,
+            16 if name == "proxy-connection" => self.has_hop = true,
+            17 if name == "transfer-encoding" => self.has_coding = true,
+            19 if name == "proxy-authorization" => self.has_proxy_fields = true,
             _ if matches!(name.as_bytes(), [b'f' | b'x', ..]) && is_forwarding(header) => {
-                Self::Forwarding
+                self.has_forwarding = true;
             }
-            _ => Self::EndToEnd,
+            _ => {}
         }
     }
 }
