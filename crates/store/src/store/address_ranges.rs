@@ -1,6 +1,6 @@
 //! Lists of address ranges that operators publish: the last good copies.
 
-use super::{Store, StoreError, robots::from_sql, sql};
+use super::{Store, StoreError, columns::columns, robots::from_sql, sql};
 
 /// Last good copy of a list of address ranges, and how the last attempts went.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -31,20 +31,21 @@ pub struct StoredRanges {
     pub error: Option<String>,
 }
 
-#[derive(sqlx::FromRow)]
-struct RangesRow {
-    url: String,
-    prefixes: Option<String>,
-    created: Option<String>,
-    unreadable: i64,
-    etag: Option<String>,
-    last_modified: Option<String>,
-    rules: i64,
-    fetched_ms: Option<i64>,
-    checked_ms: Option<i64>,
-    tried_ms: Option<i64>,
-    failures: i64,
-    error: Option<String>,
+columns! {
+    struct RangesRow {
+        url: String,
+        prefixes: Option<String>,
+        created: Option<String>,
+        unreadable: i64,
+        etag: Option<String>,
+        last_modified: Option<String>,
+        rules: i64,
+        fetched_ms: Option<i64>,
+        checked_ms: Option<i64>,
+        tried_ms: Option<i64>,
+        failures: i64,
+        error: Option<String>,
+    }
 }
 
 impl Store {

@@ -22,6 +22,7 @@
 mod address_ranges;
 mod admin;
 mod changes;
+mod columns;
 mod database;
 mod descriptions;
 mod error;
@@ -29,6 +30,7 @@ mod frontier;
 mod leases;
 mod link;
 mod logins;
+mod migrations;
 mod orders;
 mod postgres;
 mod presence;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Store, StoreError, changes::Channel, error::Engine, sql, statement::Step};
+use super::{
+    Store, StoreError, changes::Channel, columns::columns, error::Engine, sql, statement::Step,
+};
 
 /// Longest that an order waits for a server.
 ///
@@ -264,17 +266,19 @@ fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Row of an order.
-#[derive(Debug, sqlx::FromRow)]
-struct OrderRow {
-    order_id: String,
-    site: String,
-    work: String,
-    wanted: String,
-    holder: Option<String>,
-    seen_ms: Option<i64>,
-    progress: Option<String>,
-    outcome: Option<String>,
+columns! {
+    /// Row of an order.
+    #[derive(Debug)]
+    struct OrderRow {
+        order_id: String,
+        site: String,
+        work: String,
+        wanted: String,
+        holder: Option<String>,
+        seen_ms: Option<i64>,
+        progress: Option<String>,
+        outcome: Option<String>,
+    }
 }
 
 impl From<OrderRow> for StoredOrder {

@@ -11,6 +11,7 @@ use super::{
     StoreError, StoreErrorKind,
     database::Pools,
     error::{DatabaseLocation, Engine},
+    migrations,
 };
 
 /// How long a statement waits for a connection, new or free.
@@ -69,9 +70,9 @@ pub(super) async fn connect(
 pub(super) async fn migrate(url: &str, place: &DatabaseLocation) -> Result<(), StoreError> {
     let options = options(url)?.options(MIGRATION_TIMEOUTS);
     let mut connection = connect_with(place, options).await?;
-    let mut migrator = sqlx::migrate!("migrations/postgres");
-    migrator.dangerous_set_table_name("robot_detection_migrations");
-    let migrated = migrator.run_direct(None, &mut connection, false).await;
+    let migrated = migrations::postgres()
+        .run_direct(None, &mut connection, false)
+        .await;
     // What matters is done; a connection that cannot say goodbye is no failure.
     drop(connection.close().await);
     migrated.map_err(|error| StoreError::of_migration(place, &error))

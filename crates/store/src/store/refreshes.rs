@@ -1,7 +1,8 @@
 //! The history of refreshes.
 
 use super::{
-    Store, StoreError, StoreErrorKind, error::DatabaseLocation, robots::from_sql, row::to_json, sql,
+    Store, StoreError, StoreErrorKind, columns::columns, error::DatabaseLocation, robots::from_sql,
+    row::to_json, sql,
 };
 use robot_detection_layer::registry::Source;
 
@@ -60,25 +61,26 @@ pub struct RefreshRecord {
     pub held_sha256: Option<String>,
 }
 
-#[derive(sqlx::FromRow)]
-struct RefreshRow {
-    refresh_id: i64,
-    source: String,
-    url: String,
-    triggered_by: String,
-    started_ms: i64,
-    finished_ms: i64,
-    outcome: String,
-    error: String,
-    records: i64,
-    added: i64,
-    changed: i64,
-    removed: i64,
-    skipped: i64,
-    quarantined: i64,
-    unusable: i64,
-    problems: String,
-    held_sha256: Option<String>,
+columns! {
+    struct RefreshRow {
+        refresh_id: i64,
+        source: String,
+        url: String,
+        triggered_by: String,
+        started_ms: i64,
+        finished_ms: i64,
+        outcome: String,
+        error: String,
+        records: i64,
+        added: i64,
+        changed: i64,
+        removed: i64,
+        skipped: i64,
+        quarantined: i64,
+        unusable: i64,
+        problems: String,
+        held_sha256: Option<String>,
+    }
 }
 
 impl Store {

@@ -18,7 +18,7 @@ use super::{
     Store, StoreError, StoreErrorKind,
     database::Database,
     error::{DatabaseLocation, Engine},
-    sqlite,
+    migrations, sqlite,
     sqlite_file::{self, Fault, beside, create_private, label},
 };
 
@@ -202,7 +202,7 @@ async fn create(place: &DatabaseLocation, path: &Path) -> Result<SqliteConnectio
     let mut connection = opened.map_err(|error| {
         StoreError::of_open(place, &error, "check that this user may write beside it")
     })?;
-    let migrator = sqlite::migrator();
+    let migrator = migrations::sqlite();
     let migrated = migrator.run_direct(None, &mut connection, false).await;
     migrated.map_err(|error| StoreError::of_migration(place, &error))?;
     Ok(connection)

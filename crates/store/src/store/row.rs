@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     StoreError, StoreErrorKind,
+    columns::columns,
     error::DatabaseLocation,
     statement::{Value, without_nul},
 };
@@ -25,23 +26,25 @@ pub struct StoredRobot {
     pub modified_ms: i64,
 }
 
-/// Row as it is stored.
-#[derive(Clone, Debug, Eq, PartialEq, sqlx::FromRow)]
-pub(super) struct RobotRow {
-    pub(super) source: String,
-    pub(super) robot_id: String,
-    robot_name: String,
-    robot_details_url: Option<String>,
-    robot_useragent: String,
-    patterns: String,
-    purpose: String,
-    operator: Option<String>,
-    product_token: Option<String>,
-    status: String,
-    status_detail: Option<String>,
-    facts: String,
-    pub(super) insertion_date: i64,
-    pub(super) modified_date: i64,
+columns! {
+    /// Row as it is stored.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    pub(super) struct RobotRow {
+        pub(super) source: String,
+        pub(super) robot_id: String,
+        robot_name: String,
+        robot_details_url: Option<String>,
+        robot_useragent: String,
+        patterns: String,
+        purpose: String,
+        operator: Option<String>,
+        product_token: Option<String>,
+        status: String,
+        status_detail: Option<String>,
+        facts: String,
+        pub(super) insertion_date: i64,
+        pub(super) modified_date: i64,
+    }
 }
 
 #[derive(Deserialize, Serialize)]

@@ -10,7 +10,7 @@ use std::{
 
 use sqlx::{
     ConnectOptions, Connection, SqlitePool,
-    migrate::{MigrateError, Migrator},
+    migrate::MigrateError,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
@@ -18,6 +18,7 @@ use super::{
     StoreError, StoreErrorKind,
     database::Pools,
     error::{DatabaseLocation, Engine},
+    migrations,
     sqlite_file::{CHECK_TIME, Fault, beside, create_private, fault_of},
     sqlite_writer::{QUEUE_TIMEOUT, SqliteWriter},
 };
@@ -87,13 +88,6 @@ pub(super) async fn open(
         Target::Memory => open_memory(place, options).await,
         Target::File { create } => open_file(place, options, create, opening).await,
     }
-}
-
-/// Returns the migrations, and the name of the table that holds them.
-pub(super) fn migrator() -> Migrator {
-    let mut migrator = sqlx::migrate!("migrations/sqlite");
-    migrator.dangerous_set_table_name("robot_detection_migrations");
-    migrator
 }
 
 /// Returns the kind of an error with an `SQLite` result code.
@@ -232,7 +226,7 @@ async fn migrate(
     place: &DatabaseLocation,
     connection: &mut sqlx::SqliteConnection,
 ) -> Result<(), StoreError> {
-    migrator()
+    migrations::sqlite()
         .run_direct(None, connection, false)
         .await
         .map_err(|error| StoreError::of_migration(place, &error))

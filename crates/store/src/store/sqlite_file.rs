@@ -21,7 +21,8 @@ use tracing::{error, warn};
 use super::{
     StoreError, StoreErrorKind,
     error::{DatabaseLocation, cause_of},
-    sqlite::{Target, kind_of_code, migrator},
+    migrations,
+    sqlite::{Target, kind_of_code},
 };
 
 /// Longest that a file is read to look for damage; what is not found then is found when read.
@@ -231,7 +232,10 @@ async fn fault_on(connection: &mut SqliteConnection) -> Option<Fault> {
     if let Some(why) = quick_check(connection).await {
         return Some(Fault::Damage(why));
     }
-    let known: Vec<i64> = migrator().iter().map(|known| known.version).collect();
+    let known: Vec<i64> = migrations::sqlite()
+        .iter()
+        .map(|known| known.version)
+        .collect();
     let applied: Vec<i64> =
         sqlx::query_scalar("SELECT version FROM robot_detection_migrations ORDER BY version")
             .fetch_all(connection)

@@ -3,7 +3,9 @@
 use sha2::{Digest, Sha256};
 
 use super::{
-    super::{StoreError, StoreErrorKind, error::DatabaseLocation, statement::Value},
+    super::{
+        StoreError, StoreErrorKind, columns::columns, error::DatabaseLocation, statement::Value,
+    },
     DescriptionCursor, DescriptionOrder,
 };
 use crate::description::{
@@ -49,16 +51,18 @@ impl StoredDescription {
     }
 }
 
-/// Row as it is read.
-#[derive(Debug, sqlx::FromRow)]
-pub(super) struct ReadRow {
-    url: String,
-    first_seen_ms: i64,
-    modified_ms: i64,
-    attributes: String,
-    partial_text: Option<String>,
-    full_text: Option<String>,
-    contents: Option<String>,
+columns! {
+    /// Row as it is read.
+    #[derive(Debug)]
+    pub(super) struct ReadRow {
+        url: String,
+        first_seen_ms: i64,
+        modified_ms: i64,
+        attributes: String,
+        partial_text: Option<String>,
+        full_text: Option<String>,
+        contents: Option<String>,
+    }
 }
 
 impl ReadRow {

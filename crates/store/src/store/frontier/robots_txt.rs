@@ -1,21 +1,23 @@
 //! Copies of the hosts' robots.txt files.
 
 use super::{
-    super::{Store, StoreError},
+    super::{Store, StoreError, columns::columns},
     sql,
 };
 
-/// A host's robots.txt as it came last, and what tells its version.
-#[derive(Clone, Debug, Default, Eq, PartialEq, sqlx::FromRow)]
-pub struct RobotsTxtCopy {
-    /// URL of the file.
-    pub url: String,
-    /// `ETag` of it.
-    pub etag: Option<String>,
-    /// `Last-Modified` of it, as the server wrote it.
-    pub last_modified: Option<String>,
-    /// The file itself.
-    pub body: String,
+columns! {
+    /// A host's robots.txt as it came last, and what tells its version.
+    #[derive(Clone, Debug, Default, Eq, PartialEq)]
+    pub struct RobotsTxtCopy {
+        /// URL of the file.
+        pub url: String,
+        /// `ETag` of it.
+        pub etag: Option<String>,
+        /// `Last-Modified` of it, as the server wrote it.
+        pub last_modified: Option<String>,
+        /// The file itself.
+        pub body: String,
+    }
 }
 
 impl Store {

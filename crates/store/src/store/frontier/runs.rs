@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        Store, StoreError, StoreErrorKind, publications::forget_staged, robots::from_sql,
-        statement::Value,
+        Store, StoreError, StoreErrorKind, columns::columns, publications::forget_staged,
+        robots::from_sql, statement::Value,
     },
     sql,
 };
@@ -274,27 +274,29 @@ impl RunCounts {
     }
 }
 
-/// Row of a run.
-#[derive(Debug, sqlx::FromRow)]
-struct RunRow {
-    run_id: i64,
-    site: String,
-    state: String,
-    wanted: String,
-    settings: String,
-    started_ms: i64,
-    finished_ms: Option<i64>,
-    found: i64,
-    fetched: i64,
-    unmodified: i64,
-    bytes: i64,
-    added: i64,
-    changed: i64,
-    same: i64,
-    withdrawn: i64,
-    rejected: i64,
-    failed: i64,
-    held: Option<String>,
+columns! {
+    /// Row of a run.
+    #[derive(Debug)]
+    struct RunRow {
+        run_id: i64,
+        site: String,
+        state: String,
+        wanted: String,
+        settings: String,
+        started_ms: i64,
+        finished_ms: Option<i64>,
+        found: i64,
+        fetched: i64,
+        unmodified: i64,
+        bytes: i64,
+        added: i64,
+        changed: i64,
+        same: i64,
+        withdrawn: i64,
+        rejected: i64,
+        failed: i64,
+        held: Option<String>,
+    }
 }
 
 impl From<RunRow> for StoredRun {

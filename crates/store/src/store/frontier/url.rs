@@ -1,6 +1,9 @@
 //! URLs as the frontier holds them.
 
-use super::{super::Loss, claim::small};
+use super::{
+    super::{Loss, columns::columns},
+    claim::small,
+};
 
 /// URL that was found and shall be visited.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -99,22 +102,24 @@ pub struct KnownUrl {
     pub content_hash: Option<String>,
 }
 
-/// Row of a URL that was claimed.
-#[derive(Debug, sqlx::FromRow)]
-pub(super) struct ClaimedRow {
-    depth: i64,
-    max_depth: Option<i64>,
-    position: i64,
-    url: String,
-    found_on: String,
-    attempts: i64,
-    relink: i64,
-    described: i64,
-    etag: Option<String>,
-    last_modified: Option<String>,
-    content_hash: Option<String>,
-    settings: Option<String>,
-    asks_password: Option<i64>,
+columns! {
+    /// Row of a URL that was claimed.
+    #[derive(Debug)]
+    pub(super) struct ClaimedRow {
+        depth: i64,
+        max_depth: Option<i64>,
+        position: i64,
+        url: String,
+        found_on: String,
+        attempts: i64,
+        relink: i64,
+        described: i64,
+        etag: Option<String>,
+        last_modified: Option<String>,
+        content_hash: Option<String>,
+        settings: Option<String>,
+        asks_password: Option<i64>,
+    }
 }
 
 impl ClaimedRow {
@@ -142,20 +147,22 @@ impl ClaimedRow {
     }
 }
 
-/// Row of what is known of a URL.
-#[derive(Debug, sqlx::FromRow)]
-pub(super) struct KnownRow {
-    run_id: i64,
-    depth: i64,
-    found_on: String,
-    state: i64,
-    described: i64,
-    status: Option<i64>,
-    outcome: Option<String>,
-    fetched_ms: Option<i64>,
-    loss: Option<String>,
-    asks_password: Option<i64>,
-    content_hash: Option<String>,
+columns! {
+    /// Row of what is known of a URL.
+    #[derive(Debug)]
+    pub(super) struct KnownRow {
+        run_id: i64,
+        depth: i64,
+        found_on: String,
+        state: i64,
+        described: i64,
+        status: Option<i64>,
+        outcome: Option<String>,
+        fetched_ms: Option<i64>,
+        loss: Option<String>,
+        asks_password: Option<i64>,
+        content_hash: Option<String>,
+    }
 }
 
 impl KnownRow {
