@@ -29,6 +29,7 @@ macro_rules! files {
             "20261123120000_heaven_publications",
             "20261123130000_login_failures",
             "20261124100000_held_refreshes",
+            "20261124110000_traffic",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

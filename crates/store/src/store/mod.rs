@@ -49,6 +49,7 @@ mod sqlite_writer;
 mod statement;
 #[expect(clippy::module_inception, reason = "the file is named for its type")]
 mod store;
+mod traffic;
 
 pub use address_ranges::StoredRanges;
 pub use descriptions::{
@@ -75,3 +76,6 @@ pub use robots::{RobotCount, RobotPage, RobotQuery, RobotSort};
 pub use row::StoredRobot;
 pub use sources::SourceState;
 pub use store::Store;
+pub use traffic::{
+    CountedMinute, LiveMinutes, TrafficBatch, TrafficCount, TrafficKey, TrafficSpan, TrafficSum,
+};

@@ -11,6 +11,7 @@ use super::{
     frontier, publications,
     robots::{RobotQuery, RobotSort},
     statement::Statement,
+    traffic,
 };
 
 /// Rows in one statement that inserts robots.
@@ -363,6 +364,7 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     all.extend(descriptions::sql::every_statement());
     all.extend(frontier::sql::every_statement(engine));
     all.extend(publications::sql::every_statement());
+    all.extend(traffic::sql::every_statement());
     for words in [0, 1, SEARCH_WORDS] {
         all.push(count_page(words));
         for sort in RobotSort::ALL {

@@ -1,0 +1,150 @@
+//! What was counted is added to the sums.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+};
+
+use super::{
+    super::{
+        Store, StoreError,
+        statement::{Step, Value},
+    },
+    CountedMinute, TrafficCount, TrafficKey, TrafficSpan, sql,
+};
+
+/// Milliseconds for which a writer that is silent is remembered.
+const WRITER_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+
+/// What a writer adds in one transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct TrafficBatch<'b> {
+    /// Who writes: another name for each start of a process.
+    pub writer: &'b str,
+    /// Number of the batch: each is higher than the one before.
+    pub number: i64,
+    /// What was counted.
+    pub counted: &'b [CountedMinute],
+    /// Minutes in which requests were counted, or would have been if there had been any.
+    pub live: &'b [LiveMinutes],
+}
+
+/// Minutes in which the requests of a site were counted as they came.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct LiveMinutes {
+    /// Name of the site.
+    pub site: String,
+    /// First and last minute since 1970.
+    pub minutes: RangeInclusive<i64>,
+}
+
+impl Store {
+    /// Adds a batch to the sums; of a batch that is in them already, nothing.
+    ///
+    /// A commit whose answer is lost may have happened or not: the same batch is simply
+    /// added once more.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does; then nothing was added, or all of it.
+    pub async fn add_traffic(
+        &self,
+        batch: &TrafficBatch<'_>,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.database.begin("add traffic").await?;
+        let values = [batch.writer.into(), batch.number.into(), now_ms.into()];
+        if transaction.execute(&sql::NEXT_BATCH, &values).await? == 0 {
+            return Ok(());
+        }
+        let steps = steps(batch);
+        transaction.commit_with::<(i64,)>(&steps).await.map(|_| ())
+    }
+
+    /// Removes sums that are kept no longer, and writers that have long been silent.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn prune_traffic(&self, now_ms: i64) -> Result<(), StoreError> {
+        let now = now_ms.div_euclid(60_000);
+        for span in TrafficSpan::ALL {
+            let Some(kept) = span.kept_minutes() else {
+                continue;
+            };
+            // The span that has only begun to be old is still whole.
+            let values = [span.number().into(), span.start(now - kept).into()];
+            self.database.execute(&sql::PRUNE, &values).await?;
+        }
+        let silent_ms = now_ms.saturating_sub(WRITER_KEPT_MS);
+        let values = [silent_ms.into()];
+        let pruned = self.database.execute(&sql::PRUNE_WRITERS, &values);
+        pruned.await.map(|_| ())
+    }
+}
+
+/// Returns what is done in the transaction, in an order that is the same for every instance:
+/// two that add to the same sums would otherwise wait for each other for ever.
+fn steps<'b>(batch: &TrafficBatch<'b>) -> Vec<Step<'b>> {
+    let mut keys = BTreeMap::<i64, &TrafficKey>::new();
+    let mut sums = BTreeMap::<(i64, i64, i64), TrafficCount>::new();
+    for counted in batch.counted {
+        let id = counted.key.id();
+        keys.insert(id, &counted.key);
+        for span in TrafficSpan::ALL {
+            let place = (span.number(), span.start(counted.minute), id);
+            *sums.entry(place).or_default() += counted.count;
+        }
+    }
+    let keys: Vec<_> = keys.into_iter().collect();
+    let sums: Vec<_> = sums.into_iter().collect();
+    let live: BTreeSet<_> = batch.live.iter().map(|live| &live.site).collect();
+    let mut steps = Vec::new();
+    for (statement, rows) in sql::KEYS.pieces(&keys) {
+        steps.push((statement, rows.iter().flat_map(key_values).collect()));
+    }
+    for (statement, rows) in sql::ADD.pieces(&sums) {
+        steps.push((statement, rows.iter().flat_map(sum_values).collect()));
+    }
+    for site in live {
+        let of_site = batch.live.iter().filter(|live| live.site == *site);
+        steps.extend(of_site.map(|live| (&sql::LIVE, live_values(batch.writer, live))));
+    }
+    steps
+}
+
+fn key_values<'k>((id, key): &(i64, &'k TrafficKey)) -> [Value<'k>; sql::KEY_COLUMNS] {
+    [
+        (*id).into(),
+        (&key.site).into(),
+        (&key.kind).into(),
+        (&key.robot).into(),
+        (&key.verdict).into(),
+        (&key.decision).into(),
+        (&key.cause).into(),
+        i64::from(key.status).into(),
+    ]
+}
+
+fn sum_values<'v>(
+    ((span, began, id), count): &((i64, i64, i64), TrafficCount),
+) -> [Value<'v>; sql::SUM_COLUMNS] {
+    [
+        (*span).into(),
+        (*began).into(),
+        (*id).into(),
+        count.requests.into(),
+        count.bytes.into(),
+        count.micros.into(),
+    ]
+}
+
+fn live_values<'v>(writer: &'v str, live: &'v LiveMinutes) -> Vec<Value<'v>> {
+    let (began, ended) = (*live.minutes.start(), *live.minutes.end());
+    vec![
+        (&live.site).into(),
+        writer.into(),
+        began.into(),
+        ended.into(),
+    ]
+}

@@ -1,0 +1,10 @@
+//! What is counted of visitors: sums by minute, hour and day.
+
+mod add;
+mod key;
+mod read;
+pub(super) mod sql;
+
+pub use add::{LiveMinutes, TrafficBatch};
+pub use key::{CountedMinute, TrafficCount, TrafficKey, TrafficSpan};
+pub use read::TrafficSum;

@@ -1,0 +1,86 @@
+//! Statements about traffic.
+
+use std::{fmt::Write as _, sync::LazyLock};
+
+use super::super::{
+    descriptions::sql::parameters,
+    sql::statements,
+    statement::{ByRows, Statement},
+};
+
+/// Columns of a key, and of a sum.
+pub(super) const KEY_COLUMNS: usize = 8;
+pub(super) const SUM_COLUMNS: usize = 6;
+
+/// Enter keys.
+///
+/// `SQLite` looks for each parameter among all of a statement: many rows take long.
+pub(super) static KEYS: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[16, 4, 1], keys));
+
+/// Add to sums.
+pub(super) static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[32, 8, 4, 2, 1], add));
+
+statements! {
+    // Nothing changes where the batch before is not the last one: then it is in the sums already.
+    NEXT_BATCH = "count a batch of traffic",
+        "INSERT INTO traffic_writers (writer, batch, seen_ms) VALUES ($1, $2, $3) \
+         ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, seen_ms = excluded.seen_ms \
+         WHERE traffic_writers.batch < excluded.batch";
+    LIVE = "note which minutes are counted",
+        "INSERT INTO traffic_live (site, writer, began, ended) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (site, writer) DO UPDATE SET ended = excluded.ended \
+         WHERE traffic_live.ended < excluded.ended";
+    LIVE_MINUTES = "read which minutes were counted",
+        "SELECT began, ended FROM traffic_live WHERE site = $1 AND began <= $3 AND ended >= $2 \
+         ORDER BY began, ended";
+    SUMS = "read the traffic",
+        "SELECT site, kind, robot, verdict, decision, cause, status, requests, bytes, micros \
+         FROM (SELECT key_id, CAST(SUM(requests) AS BIGINT) AS requests, \
+         CAST(SUM(bytes) AS BIGINT) AS bytes, CAST(SUM(micros) AS BIGINT) AS micros \
+         FROM traffic_counts WHERE span = $1 AND began >= $2 AND began < $3 GROUP BY key_id) \
+         AS sums JOIN traffic_keys ON traffic_keys.key_id = sums.key_id";
+    PRUNE = "remove old sums of traffic",
+        "DELETE FROM traffic_counts WHERE span = $1 AND began < $2";
+    PRUNE_WRITERS = "forget writers of traffic",
+        "DELETE FROM traffic_writers WHERE seen_ms < $1";
+    FIRST_DAY = "look for the first day of traffic",
+        "SELECT MIN(began) FROM traffic_counts WHERE span = $1";
+}
+
+/// Returns every statement that can be asked for.
+pub(in crate::store) fn every_statement() -> Vec<Statement> {
+    let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
+    all.extend(KEYS.all().chain(ADD.all()).cloned());
+    all
+}
+
+fn keys(rows: usize) -> Statement {
+    let sql = values(
+        "INSERT INTO traffic_keys (key_id, site, kind, robot, verdict, decision, cause, status)",
+        rows,
+        KEY_COLUMNS,
+    ) + " ON CONFLICT (key_id) DO NOTHING";
+    Statement::assembled("name what traffic is counted of", sql)
+}
+
+fn add(rows: usize) -> Statement {
+    let sql = values(
+        "INSERT INTO traffic_counts (span, began, key_id, requests, bytes, micros)",
+        rows,
+        SUM_COLUMNS,
+    ) + " ON CONFLICT (span, began, key_id) DO UPDATE SET \
+         requests = traffic_counts.requests + excluded.requests, \
+         bytes = traffic_counts.bytes + excluded.bytes, \
+         micros = traffic_counts.micros + excluded.micros";
+    Statement::assembled("add to the sums of traffic", sql)
+}
+
+fn values(insert: &str, rows: usize, columns: usize) -> String {
+    let mut sql = format!("{insert} VALUES ");
+    for row in 0..rows {
+        let comma = if row == 0 { "" } else { ", " };
+        // Writing to a string never fails.
+        let _ = write!(sql, "{comma}({})", parameters(1 + row * columns, columns));
+    }
+    sql
+}
