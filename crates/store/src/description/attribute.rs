@@ -47,6 +47,7 @@ impl Attribute {
 pub(super) fn usual_name(name: &str) -> Cow<'_, str> {
     let name = name.trim();
     let is_usual = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-_.:".contains(&c);
+    // Nearly all names are ours and usual already: looking one up copies nothing.
     if name.len() <= MAX_NAME_BYTES && name.bytes().all(is_usual) {
         return Cow::Borrowed(name);
     }

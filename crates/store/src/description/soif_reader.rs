@@ -62,6 +62,7 @@ impl<R: BufRead> SoifReader<R> {
         }
         let mut description = ResourceDescription::new(url);
         let mut bytes = 0;
+        // One turn more than there are attributes: the last one finds the `}`.
         for _ in 0..=MAX_ATTRIBUTES {
             self.skip(|byte| byte.is_ascii_whitespace())?;
             match self.peek()? {
@@ -96,6 +97,7 @@ impl<R: BufRead> SoifReader<R> {
         let size: usize = size
             .parse()
             .map_err(|_| self.wrong("an attribute has no size"))?;
+        // What is announced is added up before it is read, so that a size that lies costs nothing.
         *bytes = bytes.saturating_add(size);
         if *bytes > MAX_VALUE_BYTES {
             return Err(self.wrong("an object is larger than 16 MiB"));

@@ -20,6 +20,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CONNECTIONS: u32 = 9;
 
 /// Time-outs of the sessions, in milliseconds.
+// Below our own for a statement, so that the server ends what takes too long and rolls it back; a
+// process that is frozen in a transaction must not keep its locks.
 const TIMEOUTS: [(&str, &str); 3] = [
     ("statement_timeout", "15000"),
     ("lock_timeout", "5000"),
@@ -70,6 +72,7 @@ pub(super) async fn migrate(url: &str, place: &DatabaseLocation) -> Result<(), S
     let options = options(url)?.options(MIGRATION_TIMEOUTS);
     let mut connection = connect_with(place, options).await?;
     let mut migrator = sqlx::migrate!("migrations/postgres");
+    // sqlx's own name for it may be taken by the application whose database this is too.
     migrator.dangerous_set_table_name("robot_detection_migrations");
     let migrated = migrator.run_direct(None, &mut connection, false).await;
     // What matters is done; a connection that cannot say goodbye is no failure.

@@ -111,6 +111,7 @@ impl RobotRow {
 
     /// Returns the text that searches look through.
     pub(super) fn search_text(&self) -> String {
+        // Folded here: of `LIKE`, `SQLite` folds ASCII alone, and `PostgreSQL` nothing.
         let operator = self.operator.as_deref().unwrap_or_default();
         [
             self.robot_id.as_str(),

@@ -143,6 +143,8 @@ impl Verifier {
             request,
             now_ms: self.inner.clock.now_ms(),
         };
+        // Subscribed to before memory is asked: a proof that ends in between is found in one of the
+        // two.
         let by_signature = self.running_signature_proof(&lookup);
         let by_address = self.running_address_proof(&lookup);
         let known = match by_address {
