@@ -26,6 +26,7 @@ pub(super) fn declared(bytes: &[u8], length: usize) -> Option<&'static Encoding>
     Some(if found == UTF_16LE || found == UTF_16BE {
         UTF_8
     } else if found == X_USER_DEFINED {
+        // WHATWG HTML §13.2.3.2 has it read so.
         WINDOWS_1252
     } else {
         found

@@ -210,6 +210,7 @@ fn close(line: usize, from: usize, items: &mut Vec<Item>, notes: &mut Notes) {
         line,
         format!("</Filter> added for the filter of line {from}"),
     );
+    // Empty lines and comments that follow belong to the next filter.
     let is_last = |item: &Item| matches!(item, Item::Entry(_) | Item::Open(_));
     let at = items
         .iter()
@@ -303,6 +304,7 @@ fn enable(pair: &mut Pair, notes: &mut Notes) -> bool {
             quoted(&pair.value)
         );
         notes.error(pair.line, text);
+        // The file is refused because of the error: what is returned does not matter.
         return true;
     };
     let right = if is_enabled { "true" } else { "false" };

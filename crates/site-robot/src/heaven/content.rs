@@ -72,6 +72,7 @@ impl<'d> Content<'d> {
         };
         let directives = directives(description);
         let title = field(name::TITLE);
+        // `noarchive` forbids a copy, and the words of a page are one.
         let layout = if directives.archive() {
             let is_plain = description
                 .value(name::CONTENT_TYPE)

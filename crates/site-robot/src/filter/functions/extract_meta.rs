@@ -87,6 +87,7 @@ impl ExtractMeta {
             if !seen.contains(&meta.name.as_str()) {
                 seen.push(&meta.name);
                 self.set(description, &meta.name, &meta.content);
+            // Many pages have a tag for each author and each group of keywords.
             } else if !meta.is_http_equiv
                 && [name::KEYWORDS, name::AUTHOR].contains(&meta.name.as_str())
             {

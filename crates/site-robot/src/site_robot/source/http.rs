@@ -81,6 +81,7 @@ impl HttpSource {
             timeout: limits.timeout,
             max_body_bytes: limits.max_body_bytes,
             proxy: settings.proxy,
+            // Who runs the robot names the sites, and theirs may have private addresses.
             is_public_only: false,
         })?;
         let mut headers = HeaderMap::new();
@@ -230,6 +231,8 @@ fn cookie_of(headers: &HeaderMap) -> Option<HeaderValue> {
     let mut cookies = BTreeMap::new();
     for line in headers.get_all(HeaderName::from_static("set-cookie")) {
         let line = line.to_str().unwrap_or_default();
+        // Its attributes are left out: it goes back to the same origin, for as long as this source
+        // lives.
         let pair = line.split(';').next().unwrap_or_default();
         if let Some((name, value)) = pair.split_once('=') {
             cookies.insert(name.trim().to_owned(), value.trim().to_owned());
