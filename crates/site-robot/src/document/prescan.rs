@@ -96,6 +96,7 @@ impl Scan<'_> {
         let mut is_content_type = false;
         let mut by_content = None;
         let mut by_charset = None;
+        // Bounded, as each name is compared with all that came before it.
         for _ in 0..MAX_ATTRIBUTES {
             let Some((name, value)) = self.attribute() else {
                 break;

@@ -113,6 +113,7 @@ impl Reader<'_> {
         let is_part = traits.part.is_some();
         let is_shown = !traits.is_hidden && !self.open.is_hidden();
         if is_shown && (element.is_block() || is_part) {
+            // A block within a heading parts its words, and does not end it.
             if self.open.heading().is_some() && !is_part {
                 self.text.space();
             } else {

@@ -56,6 +56,7 @@ pub(super) fn read<'a>(
                     resolve_predefined_entity(&reference).unwrap_or(" "),
                 ),
             },
+            // The parser cannot go on behind a fault: what it read before counts.
             Ok(Event::Eof) | Err(_) => false,
             Ok(_) => true,
         };

@@ -259,6 +259,7 @@ fn filter(tag: &Tag, before: &[FilterText], notes: &mut Notes) -> FilterText {
 
 /// Moves `fn` to the front and `enable` behind it, and reads both.
 fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
+    // The sort is stable, so that all other parameters keep their order.
     entry.pairs.sort_by_key(|pair| match pair.key.as_str() {
         "fn" => 0,
         "enable" => 1,

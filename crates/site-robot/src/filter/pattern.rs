@@ -161,6 +161,7 @@ fn bracket<'a>(text: &'a str, out: &mut String) -> &'a str {
         out.push('^');
         rest = after;
     }
+    // POSIX.1 §9.3.5: a `]` that stands first is plain.
     if let Some(after) = rest.strip_prefix(']') {
         out.push_str("\\]");
         rest = after;

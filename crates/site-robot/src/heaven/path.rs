@@ -232,6 +232,7 @@ fn slug(name: &str) -> String {
             break;
         }
         if byte == b'%' {
+            // The two digits of an escape say nothing by themselves.
             bytes.nth(1);
         }
         if byte.is_ascii_alphanumeric() {

@@ -83,6 +83,7 @@ impl Hosts {
             rules: Rules::Unknown,
             delay_ms,
             connections: 0,
+            // At once, whatever a clock says that was set back.
             next_ms: i64::MIN,
             turn: None,
         });

@@ -213,6 +213,7 @@ impl FilteredUrl {
         }
         let filter = &visitor.settings().generation;
         let around = visitor.around(&visitor.generation_run);
+        // A copy: what this filter assigns must not reach the other one.
         let mut resource = self.resource.clone();
         filter.recall_metadata(&mut resource, &around);
         if let Some(denial) = filter.data(&mut resource, &around).denial() {

@@ -279,7 +279,6 @@ pub(super) fn check_scheme(url: &Url) -> Result<(), FetchError> {
 
 fn refused(url: &str, status: StatusCode) -> FetchError {
     let url = shown_url(url);
-    // reqwest follows what has a `Location`; a redirect that comes this far has none.
     if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
         return FetchError::Redirect {
             url,

@@ -108,6 +108,6 @@ impl Shared {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each change behind these locks is one assignment: what a panic left is whole.
+    // Each change behind these locks is one step: what a panic left is whole.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

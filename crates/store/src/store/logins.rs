@@ -80,6 +80,6 @@ impl Store {
 }
 
 fn ms(duration: Duration) -> i64 {
-    // Far from the end, as statements add it to the time of day.
+    // Far from the largest number, as statements add it to the time.
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
 }

@@ -13,6 +13,7 @@ const MAX_TAGS: usize = 200;
 const MAX_NAME: usize = 64;
 
 /// What no page says about itself: other functions find it out.
+// A page that could set these would speak for its server, or for another page.
 const NOT_OF_PAGES: [&str; 22] = [
     "url",
     "csid",

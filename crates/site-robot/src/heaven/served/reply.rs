@@ -77,8 +77,7 @@ impl Reply {
         }
         let content_type = HeaderValue::from_static(self.content_type);
         headers.insert(header::CONTENT_TYPE, content_type);
-        // The server would derive 0 from the empty body; the length is that of the answer to GET
-        // (RFC 9110 §8.6).
+        // The length is that of the answer to GET (RFC 9110 §8.6), though this body is empty.
         if asked.is_head() {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
         }

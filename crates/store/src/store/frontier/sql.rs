@@ -60,9 +60,9 @@ macro_rules! described_now {
     };
 }
 
-// `state` of a URL: 0 waits, 1 is taken, 2 failed and waits for `due_ms`, 3 is done. A claim makes
-// 1 of 0, a record 2 or 3 of 1; a holder that releases it or dies makes it 0 again, as its time
-// does a 2, and a 3 that is found nearer to a starting point.
+// `state` of a URL: 0 waits, 1 is taken, 2 failed and waits for `due_ms`, 3 is done. A claim turns
+// 0 into 1, a record turns 1 into 2 or 3. It is 0 again when its holder releases it or dies, when
+// `due_ms` has come, and when a page that is done is found nearer to a starting point.
 statements! {
     OPEN_RUN = "look for the site robot's run",
         concat!("SELECT ", run_columns!(),
