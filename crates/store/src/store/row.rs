@@ -156,6 +156,7 @@ impl RobotRow {
                 ),
             )
         })?;
+        // One row must not keep all other robots from being in force.
         let (patterns, status, facts) = self.decoded().unwrap_or_else(|what| {
             let reason = format!("its stored {what} cannot be read; refresh its source");
             (
