@@ -12,6 +12,7 @@ const MAX_QUOTED: usize = 80;
 /// Returns the candidate that is spelled most like a word, if one comes near.
 #[must_use]
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    // Comparing takes as long as one length times the other.
     if word.len() > MAX_NAME {
         return None;
     }

@@ -31,6 +31,7 @@ pub fn resolve(base: &Url, link: &str) -> Option<Url> {
         return None;
     }
     let url = base.join(link).ok()?;
+    // A page from a server must not have us read files of this machine.
     if url.scheme() == "file" && base.scheme() != "file" {
         return None;
     }
@@ -70,6 +71,7 @@ fn normalise_authority(url: &mut Url) -> Option<()> {
     url.set_username("").ok()?;
     url.set_password(None).ok()?;
     let host = url.host_str()?;
+    // To DNS both are one host; to the frontier they would be two.
     if host.ends_with('.') {
         let host = host.trim_end_matches('.').to_owned();
         url.set_host(Some(&host)).ok()?;
@@ -98,6 +100,7 @@ fn normal_escapes(text: &str) -> String {
 }
 
 fn push_byte(text: &mut String, byte: u8) {
+    // The unreserved characters (RFC 3986 §2.3) mean the same, escaped or not.
     if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
         text.push(char::from(byte));
     } else {

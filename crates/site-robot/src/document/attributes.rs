@@ -58,6 +58,7 @@ pub(super) struct Attributes {
 
 impl Attributes {
     pub(super) fn clear(&mut self) {
+        // Most tags have no attribute that counts, and nothing to be cleared.
         if !self.is_empty {
             self.values.fill(None);
             self.is_empty = true;
@@ -78,6 +79,7 @@ impl Attributes {
     /// Begins the value of the attribute whose name is there.
     pub(super) fn begin_value(&mut self) {
         self.current = None;
+        // So XHTML names a language, and SVG a link.
         let name = match self.name.as_bytes() {
             b"xml:lang" => b"lang",
             b"xlink:href" => b"href",

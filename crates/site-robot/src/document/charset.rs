@@ -43,6 +43,8 @@ pub fn decode<'a>(
     content_type: Option<&str>,
     tld: Option<&str>,
 ) -> DecodedText<'a> {
+    // A byte order mark wins over what the server says, as it does in browsers (WHATWG Encoding,
+    // "decode").
     let (encoding, bytes) = match Encoding::for_bom(bytes) {
         Some((encoding, length)) => (encoding, bytes.get(length..).unwrap_or_default()),
         None => (encoding_of(bytes, content_type, tld), bytes),

@@ -84,6 +84,7 @@ impl Element {
             b"area" | b"base" | b"basefont" | b"bgsound" | b"col" | b"embed" | b"frame"
             | b"img" | b"input" | b"keygen" | b"link" | b"meta" | b"param" | b"source"
             | b"track" | b"wbr" => Self::Void,
+            // Within most of these stands what is for browsers that cannot show the element itself.
             b"annotation" | b"annotation-xml" | b"audio" | b"canvas" | b"datalist"
             | b"noscript" | b"object" | b"rp" | b"select" | b"video" => Self::Unseen,
             _ => Self::raw(name).map_or(Self::Inline, Self::Raw),

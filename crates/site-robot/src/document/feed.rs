@@ -37,6 +37,7 @@ impl Feed {
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim_start_matches('\u{FEFF}').trim_start();
         let mut reading = FeedReader::default();
+        // Both closures change it, and neither runs within the other.
         let reader = std::cell::RefCell::new(&mut reading);
         xml::read(
             text,
@@ -71,6 +72,7 @@ impl FeedReader {
             ("item" | "entry", None) => self.entry = Some(depth),
             ("link", Some(entry)) if depth == entry + 1 => self.atom_link(tag),
             ("guid", Some(_)) => {
+                // RSS 2.0: a `guid` is a permanent link unless it says that it is none.
                 self.is_guid_link =
                     xml::attribute(tag, "isPermaLink").is_none_or(|it| it != "false");
             }
@@ -80,6 +82,7 @@ impl FeedReader {
     }
 
     fn atom_link(&mut self, tag: &BytesStart<'_>) {
+        // RFC 4287 §4.2.7.2: a link without `rel` is an alternate one.
         let is_page = xml::attribute(tag, "rel").is_none_or(|rel| rel == "alternate");
         if let (true, true, Some(url)) = (
             is_page,
@@ -106,6 +109,8 @@ impl FeedReader {
                 }
                 _ => {}
             },
+            // A feed's own title: at depth 1 in Atom, at 2 in RSS, where that of its image is
+            // deeper.
             None if name == "title" && depth <= 2 && self.feed.title.is_none() => {
                 self.feed.title = some();
             }

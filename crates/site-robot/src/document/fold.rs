@@ -72,6 +72,8 @@ fn plain_length(text: &[u8]) -> usize {
         let is_plain = |(one, next): (&u8, &u8)| {
             *one >= b' ' && *next >= b' ' && (*one != b' ' || *next != b' ')
         };
+        // Not `all`: it ends at the first, so that the compiler could not compare many bytes at
+        // once.
         pairs.fold(true, |all, pair| all & is_plain(pair))
     };
     // Each piece ends with the byte that the next one begins with.

@@ -57,6 +57,7 @@ impl Page {
         if bytes(PagePart::Main) > 0 {
             |place| place == PagePart::Main
         } else if articles > 0 && articles.saturating_mul(ARTICLES_SHARE) >= articles + other {
+            // Less than that are teasers, which lead to articles elsewhere.
             |place| place == PagePart::Article
         } else if articles + other > 0 {
             |place| place != PagePart::Around
@@ -86,6 +87,7 @@ fn line_of_row(row: &[&Block]) -> Option<String> {
     for (at, block) in row.iter().enumerate() {
         let cell = block.cell?;
         let is_next = at == 0 || cell.column > column;
+        // A table with long cells, or with headings in them, lays a page out.
         let is_short = block.kind == BlockKind::Text && block.text.len() <= MAX_CELL_BYTES;
         if !is_next || !is_short || cell.column > MAX_COLUMNS {
             return None;

@@ -152,6 +152,7 @@ impl OpenElements {
 
     /// Returns where the elements begin that an end tag ends, if it ends any.
     pub(super) fn ended_by_end(&self, element: Element, name: &[u8]) -> Option<usize> {
+        // What lies deeper than the elements that are kept ends before them.
         if self.beyond > 0 {
             return None;
         }
@@ -195,6 +196,7 @@ impl OpenElements {
             is_foreign,
             is_island: is_foreign && is_island(name),
         });
+        // The outermost counts: it ends last, and what is in it before.
         let set = |mark: &mut Option<usize>, is: bool| {
             if is && mark.is_none() {
                 *mark = Some(at);

@@ -26,6 +26,7 @@ pub(super) fn declared(bytes: &[u8], length: usize) -> Option<&'static Encoding>
     Some(if found == UTF_16LE || found == UTF_16BE {
         UTF_8
     } else if found == X_USER_DEFINED {
+        // WHATWG HTML §13.2.3.2 has it read so.
         WINDOWS_1252
     } else {
         found
@@ -95,6 +96,7 @@ impl Scan<'_> {
         let mut is_content_type = false;
         let mut by_content = None;
         let mut by_charset = None;
+        // Bounded, as each name is compared with all that came before it.
         for _ in 0..MAX_ATTRIBUTES {
             let Some((name, value)) = self.attribute() else {
                 break;

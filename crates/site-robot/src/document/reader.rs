@@ -79,6 +79,7 @@ impl Reader<'_> {
             self.page.asks_password |= self.asks_password(name.as_bytes());
         }
         let is_foreign = self.open.is_foreign();
+        // To HTML itself the slash at the end of a tag means nothing.
         let may_close = is_foreign || self.is_xhtml || element.is_foreign_root();
         if may_close && self.is_self_closing && !element.is_void() {
             if element.is_block() && !self.open.is_hidden() {
@@ -112,6 +113,7 @@ impl Reader<'_> {
         let is_part = traits.part.is_some();
         let is_shown = !traits.is_hidden && !self.open.is_hidden();
         if is_shown && (element.is_block() || is_part) {
+            // A block within a heading parts its words, and does not end it.
             if self.open.heading().is_some() && !is_part {
                 self.text.space();
             } else {
@@ -324,6 +326,7 @@ impl Emitter for Reader<'_> {
     }
 
     fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
+        // The tokenizer asks before `<![CDATA[`, which is a comment in HTML alone.
         self.is_xhtml || self.open.is_foreign()
     }
 

@@ -59,6 +59,7 @@ pub fn without_session(url: &Url) -> Url {
         }
     }
     if let Some(query) = url.query() {
+        // HTML 4.01 §B.2.2 recommends `;` in place of `&`.
         let separator = if query.contains('&') { '&' } else { ';' };
         let kept: Vec<&str> = query
             .split(separator)

@@ -96,6 +96,7 @@ impl Tag<'_> {
             let url = self.attributes.value(Attribute::Href);
             self.page.canonical = url.filter(|url| !url.is_empty() && url.len() <= MAX_LINK_BYTES);
         }
+        // `rel="alternate stylesheet"` names no page.
         if RELATIONS.iter().any(|it| has(it)) && !has("stylesheet") {
             self.link(Attribute::Href, LinkKind::Relation);
         }

@@ -24,6 +24,7 @@ pub(super) fn read<'a>(
 ) {
     let mut reader = Reader::from_str(xml);
     let config = reader.config_mut();
+    // A bare `&` and tags that cross are common in feeds; what is around them is read all the same.
     config.allow_dangling_amp = true;
     config.allow_unmatched_ends = true;
     config.check_end_names = false;
@@ -48,11 +49,14 @@ pub(super) fn read<'a>(
             Ok(Event::CData(part)) => push(&mut text, &part.into_inner()),
             Ok(Event::GeneralRef(reference)) => match reference.resolve_char_ref() {
                 Ok(Some(c)) => push(&mut text, c.encode_utf8(&mut [0; 4])),
+                // HTML's entities, such as `&nbsp;`, are none of XML: the words around one must not
+                // join.
                 _ => push(
                     &mut text,
                     resolve_predefined_entity(&reference).unwrap_or(" "),
                 ),
             },
+            // The parser cannot go on behind a fault: what it read before counts.
             Ok(Event::Eof) | Err(_) => false,
             Ok(_) => true,
         };

@@ -210,6 +210,7 @@ fn close(line: usize, from: usize, items: &mut Vec<Item>, notes: &mut Notes) {
         line,
         format!("</Filter> added for the filter of line {from}"),
     );
+    // Empty lines and comments that follow belong to the next filter.
     let is_last = |item: &Item| matches!(item, Item::Entry(_) | Item::Open(_));
     let at = items
         .iter()
@@ -258,6 +259,7 @@ fn filter(tag: &Tag, before: &[FilterText], notes: &mut Notes) -> FilterText {
 
 /// Moves `fn` to the front and `enable` behind it, and reads both.
 fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
+    // The sort is stable, so that all other parameters keep their order.
     entry.pairs.sort_by_key(|pair| match pair.key.as_str() {
         "fn" => 0,
         "enable" => 1,
@@ -303,6 +305,7 @@ fn enable(pair: &mut Pair, notes: &mut Notes) -> bool {
             quoted(&pair.value)
         );
         notes.error(pair.line, text);
+        // The file is refused because of the error: what is returned does not matter.
         return true;
     };
     let right = if is_enabled { "true" } else { "false" };

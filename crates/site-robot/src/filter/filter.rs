@@ -60,6 +60,7 @@ impl Filter {
         let mut work = work(resource, around);
         for directive in self.directives(Stage::MetaData) {
             if !directive.is_counting {
+                // It let the resource pass the first time: a denial is none now.
                 let _ = directive.step.run(&mut work);
             }
         }

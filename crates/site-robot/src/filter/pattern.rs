@@ -40,6 +40,7 @@ impl Pattern {
         if text.len() > MAX_PATTERN {
             return Err(format!("expression longer than {MAX_PATTERN} bytes"));
         }
+        // Repetitions within each other, such as `(a{999}){999}`, would compile to gigabytes.
         let regex = RegexBuilder::new(&translate(text))
             .size_limit(MAX_COMPILED)
             .dfa_size_limit(MAX_COMPILED)
@@ -160,6 +161,7 @@ fn bracket<'a>(text: &'a str, out: &mut String) -> &'a str {
         out.push('^');
         rest = after;
     }
+    // POSIX.1 §9.3.5: a `]` that stands first is plain.
     if let Some(after) = rest.strip_prefix(']') {
         out.push_str("\\]");
         rest = after;
@@ -203,6 +205,8 @@ fn inside_bracket<'a>(c: char, rest: &'a str, after: &'a str, out: &mut String) 
                 }
             }
         }
+        // To the regex crate these begin classes within classes, and set operations; to POSIX they
+        // are plain.
         '[' | '&' | '~' => {
             out.extend(['\\', c]);
             after

@@ -247,6 +247,7 @@ impl Resource {
     }
 
     fn put(&mut self, source: &Source, value: Option<String>) {
+        // Few sources are assigned: a list of them is searched as fast as a map.
         let mut assigned = self.assigned.iter_mut();
         match assigned.find(|(assigned, _)| assigned == source) {
             Some((_, known)) => *known = value,
@@ -305,6 +306,7 @@ impl Resource {
     fn language(&self) -> Option<Cow<'_, str>> {
         let of_page = || self.page()?.language.as_ref();
         let received = self.received.as_deref()?;
+        // Whoever wrote the page knows its language; a header is often one for a whole server.
         some(of_page())
             .or_else(|| some(received.content_language.as_ref()))
             .or_else(|| self.meta("content-language"))

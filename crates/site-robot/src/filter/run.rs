@@ -96,6 +96,7 @@ impl FilterRun {
     /// Counts a resource unless there are `max` already.
     pub(super) fn count_object(&self, max: u64) -> bool {
         let mut memory = self.memory();
+        // Looked at and counted under one lock, so that no two workers take the last place.
         let is_room = memory.objects < max;
         memory.objects += u64::from(is_room);
         is_room
@@ -115,6 +116,7 @@ impl FilterRun {
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
+        // What the lock guards is whole at any moment.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

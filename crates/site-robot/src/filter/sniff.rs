@@ -53,6 +53,7 @@ pub(super) fn sniff(body: &[u8]) -> Option<&'static str> {
     if start.starts_with(b"<?xml") {
         return Some("text/xml");
     }
+    // Bytes that no text has; ESC (27) is none of them, as text in ISO-2022-JP is full of it.
     let is_text = !first.is_empty() && !first.iter().any(|octet| matches!(octet, 0..=8 | 14..=26));
     is_text.then_some("text/plain")
 }

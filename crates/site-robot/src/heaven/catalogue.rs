@@ -115,6 +115,7 @@ impl Catalogue {
         let digest = digest(path);
         let first = self.paths.partition_point(|(known, _)| *known < digest);
         let same = self.paths.get(first..)?.iter();
+        // Two paths may share a digest: the path itself decides.
         same.take_while(|(known, _)| *known == digest)
             .filter_map(|(_, at)| self.entries.get(*at as usize))
             .find(|entry| HeavenPath::of(&entry.url, settings.site()).as_str() == path)
@@ -153,6 +154,7 @@ impl Catalogue {
     pub(super) fn nearest(&self, limit: usize) -> Vec<&Entry> {
         let mut entries: Vec<_> = self.entries.iter().collect();
         let key = |entry: &&Entry| (entry.depth.unwrap_or(u32::MAX), Reverse(entry.date));
+        // Selected before they are sorted: of a large site few are wanted.
         if entries.len() > limit {
             entries.select_nth_unstable_by(limit, |a, b| {
                 key(a).cmp(&key(b)).then_with(|| a.url.cmp(&b.url))

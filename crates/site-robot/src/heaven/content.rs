@@ -72,6 +72,7 @@ impl<'d> Content<'d> {
         };
         let directives = directives(description);
         let title = field(name::TITLE);
+        // `noarchive` forbids a copy, and the words of a page are one.
         let layout = if directives.archive() {
             let is_plain = description
                 .value(name::CONTENT_TYPE)
@@ -157,6 +158,7 @@ fn language(tag: &str) -> Option<&str> {
         (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
     };
     let first = tag.split('-').next().unwrap_or_default();
+    // Room for 35 characters is what RFC 5646 §4.4.1 recommends; a longer tag is hardly a language.
     let is_tag = tag.len() <= 35
         && first.len() >= 2
         && first.bytes().all(|byte| byte.is_ascii_alphabetic())

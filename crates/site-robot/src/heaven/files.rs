@@ -68,6 +68,7 @@ pub(super) fn text(path: &str, catalogue: &Catalogue, settings: &HeavenSettings)
         "index.html" => 1,
         _ => file.strip_suffix(".html")?.parse().ok()?,
     };
+    // A page has one path: there is neither a `1.html` nor a `02.html`.
     let is_its_name = number == 1 || view.path(number).ends_with(&format!("/{file}"));
     let is_first = (number == 1) == (file == "index.html");
     (is_its_name && is_first).then(|| index::listing(view, number, catalogue, settings))?

@@ -68,6 +68,7 @@ fn split(text: &str, has_tables: bool, headings: Vec<Heading>) -> (Vec<Block>, V
         if line.is_empty() {
             continue;
         }
+        // Headings stand in the text's own order: one that was passed over does not come any more.
         let left = headings.get(waiting..).unwrap_or_default();
         let found = left.iter().position(|heading| heading.text == line);
         match found.and_then(|skipped| Some((skipped, left.get(skipped)?))) {

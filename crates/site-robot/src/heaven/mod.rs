@@ -43,7 +43,6 @@ mod library;
 mod markdown;
 mod page;
 mod path;
-mod prefetch;
 mod publish;
 mod served;
 mod settings;

@@ -5,6 +5,7 @@ use std::{fmt, ops::ControlFlow};
 use sha2::{Digest, Sha256};
 
 /// Bytes of a segment that is kept as it is.
+// File systems take names of 255 bytes, and an extension comes behind it.
 const MAX_PLAIN_BYTES: usize = 180;
 /// Bytes of what is kept of other segments.
 const MAX_SLUG_BYTES: usize = 60;
@@ -231,6 +232,7 @@ fn slug(name: &str) -> String {
             break;
         }
         if byte == b'%' {
+            // The two digits of an escape say nothing by themselves.
             bytes.nth(1);
         }
         if byte.is_ascii_alphanumeric() {

@@ -117,6 +117,7 @@ pub(super) fn write_index<'e>(
 fn location(entry: &Entry, settings: &HeavenSettings) -> Option<String> {
     let url = settings.listed(&entry.url);
     let rest = url.strip_prefix(settings.site())?;
+    // A sitemap may list URLs of its own host only: `https://www.example.com.evil` is none.
     let is_own = rest.starts_with(['/', '?']);
     (is_own && url.len() <= MAX_URL_BYTES).then(|| xml(&url).into_owned())
 }

@@ -62,6 +62,7 @@ fn is_one_line(text: &[u8]) -> bool {
 
 /// Returns `true` if all bytes are such; many are looked at at once.
 fn all_bytes(text: &[u8], is_such: impl Fn(u8) -> bool) -> bool {
+    // Not `all`: it ends at the first, so that the compiler could not compare many bytes at once.
     let are_such = |piece: &[u8]| piece.iter().fold(true, |all, byte| all & is_such(*byte));
     text.chunks(256).all(are_such)
 }

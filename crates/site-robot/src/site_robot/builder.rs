@@ -47,6 +47,7 @@ enum Reach {
 impl SiteRobotBuilder {
     pub(super) fn new(site: String, store: Store, source: PageSource) -> Self {
         let mut scope = Scope::default();
+        // Heaven is made of descriptions: described itself, it would grow with each run.
         for prefix in EXCLUDED {
             scope.exclude(prefix);
         }
@@ -76,6 +77,8 @@ impl SiteRobotBuilder {
                 meta: true,
                 rel_nofollow: true,
             },
+            // The numbers that robot.conf has keys for are those of its reference; retries are
+            // ours.
             limits: Limits {
                 max_connections: 8,
                 site_max_connections: 2,

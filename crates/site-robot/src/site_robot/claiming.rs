@@ -13,6 +13,7 @@ impl RunLoop {
     /// Looks for URLs to take while there is room for them.
     pub(super) fn fill(&mut self) {
         let max = self.visitor.settings().limits.max_working;
+        // Filled up once half is gone, so that a claim is worth its transaction.
         let is_full = self.hosts.queued() > max / 2;
         if self.is_taking || is_full || !self.may_have_more || !self.goes_on() {
             return;
@@ -34,6 +35,7 @@ impl RunLoop {
     /// Claims URLs of hosts that have some, of each as many as there is room for.
     pub(super) fn take(&mut self, hosts: Vec<String>) {
         let max = self.visitor.settings().limits.max_working;
+        // Hosts share the room: a large one must not keep the others out of memory.
         let share = (max / hosts.len().max(1)).clamp(1, MAX_CLAIM);
         let mut room = max.saturating_sub(self.hosts.queued());
         let mut wanted = Vec::new();
@@ -45,6 +47,7 @@ impl RunLoop {
             }
         }
         if wanted.is_empty() || !self.goes_on() {
+            // What a pause or a stop keeps from being claimed is still there.
             self.may_have_more |= !self.goes_on();
             self.taken(Vec::new());
             return;

@@ -110,6 +110,8 @@ const DYNAMIC: [&str; 9] = [
 /// ```
 #[must_use]
 pub fn effect(url: &Url) -> Option<Effect> {
+    // GET is to change nothing (RFC 9110 §9.2.1), and on many a site deletes all the same what a
+    // robot with a login may delete.
     let mut segments = url.path().split('/').filter(|it| !it.is_empty());
     let by_path = segments.find_map(|segment| by_segment(segment, url.query().is_some()));
     by_path.or_else(|| parameters(url).find_map(|(name, value)| by_parameter(&name, &value)))

@@ -117,6 +117,7 @@ impl<'r> RunEnd<'r> {
             return self.summary(ended).await;
         }
         if let Some(why) = tally.doubt(shown, &self.starts()).filter(|_| !terms.accept) {
+            // What is not to be shown any more waits for nobody's word.
             let hidden = store.publish_staged(site, run_id, StagedSelection::Hidden, now_ms);
             let hidden = hidden.await?;
             let run = store.hold_run(run_id, &why, hidden, now_ms).await?;
@@ -309,6 +310,7 @@ async fn withdraw_duplicates(settings: &Settings, run: &StoredRun) -> Result<(),
     }
     let reason = "filter-by-md5: a better URL has the same content";
     let outcome = format!("not described: {}", Rejection::new(Step::Data, reason));
+    // There may be more than one piece; what was withdrawn is in none that comes later.
     loop {
         let described = settings.store.duplicates(run, DUPLICATES_PIECE);
         let described = described.await?;

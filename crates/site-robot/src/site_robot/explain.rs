@@ -118,6 +118,7 @@ pub(super) async fn explain(
             return Ok(explanation.reject(Rejection::new(Step::RobotsTxt, reason)));
         }
     }
+    // A URL that was never met is judged as if a starting point linked to it.
     let depth = explanation.known.as_ref().map_or(1, |known| known.depth);
     Ok(filters(settings, &url, depth, explanation))
 }

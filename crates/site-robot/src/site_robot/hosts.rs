@@ -53,6 +53,8 @@ struct Host {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+// A host begins as `Unknown`; its first job requests robots.txt, and nothing else of it begins
+// until the answer makes it `Known`, for the rest of the run.
 enum Rules {
     Unknown,
     Requested,
@@ -81,6 +83,7 @@ impl Hosts {
             rules: Rules::Unknown,
             delay_ms,
             connections: 0,
+            // At once, whatever a clock says that was set back.
             next_ms: i64::MIN,
             turn: None,
         });
@@ -94,6 +97,7 @@ impl Hosts {
     /// It occupies a connection of its host until [`Self::rules_known`] or
     /// [`Self::finished`].
     pub(super) fn begin(&mut self, now_ms: i64) -> Option<Job> {
+        // The first to be due, and of those the one that has waited longest: no host starves.
         let (due_ms, turn, host) = self.ready.first()?.clone();
         if due_ms > now_ms {
             return None;

@@ -71,6 +71,7 @@ impl FilteredUrl {
 
     /// Asks both filters before the page is fetched; it is not where both deny it.
     pub(super) fn metadata(&mut self) -> Result<(), Rejection> {
+        // robots.txt announces lists, and filters judge pages.
         if self.claimed.found_on == SITEMAP {
             return Ok(());
         }
@@ -212,6 +213,7 @@ impl FilteredUrl {
         }
         let filter = &visitor.settings().generation;
         let around = visitor.around(&visitor.generation_run);
+        // A copy: what this filter assigns must not reach the other one.
         let mut resource = self.resource.clone();
         filter.recall_metadata(&mut resource, &around);
         if let Some(denial) = filter.data(&mut resource, &around).denial() {
@@ -288,10 +290,13 @@ impl FilteredUrl {
         if !is_announced && self.claimed.depth > 0 || media_type == "text/html" {
             return None;
         }
+        // The protocol allows 50 MB before compression (sitemaps.org); more may be an attempt to
+        // fill memory.
         let unzipped = is_gzip(&answer.body)
             .then(|| gunzip(&answer.body, MAX_SITEMAP_BYTES).ok())
             .flatten();
         let bytes = unzipped.as_deref().unwrap_or(&answer.body);
+        // Text with URLs in it is a list only where robots.txt calls it a sitemap.
         let is_text = media_type == "text/plain" && self.claimed.found_on != SITEMAP;
         let text = String::from_utf8_lossy(bytes);
         let urls: Vec<String> = match Sitemap::read(&text) {
@@ -361,6 +366,7 @@ fn content_hash(answer: &PageResponse, md5: &str) -> String {
         hash.update((header.len() as u64).to_le_bytes());
         hash.update(header);
     }
+    // No header has this length, so that what follows is not taken for one.
     hash.update(u64::MAX.to_le_bytes());
     hash.update(md5);
     let digest = hash.finalize();

@@ -119,6 +119,7 @@ pub(super) fn check(settings: &Settings, url: &Url) -> Result<(), Rejection> {
         return Err(Rejection::new(Step::Url, reason));
     }
     settings.scope.check(url)?;
+    // Somebody asked for a starting point by its whole URL: it is no trap, whatever it looks like.
     let is_start = settings.starts.iter().any(|start| start.url == *url);
     if is_start {
         return Ok(());
@@ -142,6 +143,7 @@ fn this_year(now_ms: i64) -> i32 {
 /// Returns the URLs of a page for the frontier; those that are too deep are left out.
 pub(super) fn found(claimed: &ClaimedUrl, taken: &[AcceptedLink]) -> Vec<FoundUrl> {
     let mut all = Vec::new();
+    // Most links stay on their host, whose name need not be parsed out of each.
     let here = origin(&claimed.url);
     let host = |url: &str| match here {
         Some(here) if url.strip_prefix(here).is_some_and(is_path) => Some(claimed.host.clone()),

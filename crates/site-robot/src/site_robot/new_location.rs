@@ -30,6 +30,7 @@ impl RunEnd<'_> {
         Ok(match end {
             RedirectEnd::Unmet(to) => {
                 let urls = (Url::parse(&lost.url), Url::parse(&to));
+                // Only these say that the page will not come back (RFC 9110 §15.4.2 and §15.4.9).
                 let is_lasting = matches!(lost.status, Some(301 | 308));
                 let is_out = |to: &Url| self.settings.scope.check_host(to).is_err();
                 match urls {

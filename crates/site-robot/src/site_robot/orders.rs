@@ -58,6 +58,7 @@ impl RunLoop {
         match open.filter(|open| open.run_id == self.run.run_id) {
             Some(open) if open.wanted != self.wanted => self.obey(open.wanted),
             Some(_) => self.tell(|_| {}),
+            // Another instance has ended the run, or somebody gave it up.
             None => self.is_over = true,
         }
         Ok(())

@@ -61,6 +61,7 @@ pub(super) fn meaning(answer: &PageResponse, was_conditional: bool, now_ms: i64)
         // requests (RFC 6585 §4), and faults of the server.
         408 | 425 | 429 | 500..=599 => AnswerMeaning::Passing {
             reason: format!("status {status}"),
+            // A run has to end, whatever a server asks for.
             hold: answer.retry_after(time(now_ms)).map(|it| it.min(MAX_HOLD)),
         },
         _ => gone(format!("status {status}"), loss_of(status)),

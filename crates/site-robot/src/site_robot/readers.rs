@@ -80,6 +80,7 @@ impl Readers {
         &self,
         read: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, SiteRobotError> {
+        // Nobody closes the semaphore: there is no error to answer.
         let _turn = self.converters.acquire().await;
         let done = spawn_blocking(read).await;
         done.map_err(|error| SiteRobotError::Worker {

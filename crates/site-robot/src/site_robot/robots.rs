@@ -58,6 +58,8 @@ impl HostRules {
             let (answer, reason) = ask(settings, &file, copy.as_ref()).await;
             let is_last = attempt >= settings.limits.retries;
             match answer.access {
+                // RFC 9309 §2.3.1.4: while a server fails, all of it is disallowed. It may not fail
+                // for long.
                 Access::DenyAll { retry: true } if !is_last => {
                     tokio::time::sleep(pause).await;
                     pause = pause.saturating_mul(4);
@@ -153,6 +155,8 @@ async fn ask(
         }
         let target = answer.is_redirect().then(|| answer.location()).flatten();
         let target = target.and_then(|location| resolve(&url, &location));
+        // RFC 9309 lets redirects lead to other hosts; here they lead to none that nobody asked
+        // for.
         let target = target.filter(|target| settings.scope.check_host(target).is_ok());
         if let Some(target) = target
             && redirects < MAX_REDIRECTS
@@ -188,6 +192,7 @@ fn beginning(body: &[u8]) -> &[u8] {
     if body.len() < MAX_FILE_BYTES {
         return body;
     }
+    // A line that is cut could be another rule, and a shorter path disallows more.
     let end = body.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
     end.and_then(|end| body.get(..end)).unwrap_or(body)
 }

@@ -37,6 +37,7 @@ impl CopyChange {
             last_modified,
         } = answer.conditions();
         let has_version = etag.is_some() || last_modified.is_some();
+        // `PostgreSQL` takes no NUL, and without it the copy would be of another file.
         if access != Access::Rules || !has_version || answer.body.contains(&0) {
             return None;
         }

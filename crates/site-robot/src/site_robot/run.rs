@@ -27,6 +27,7 @@ pub(super) async fn run(
         .begin_run(&settings.site, &fingerprint, began_ms);
     let (run, is_resumed) = begun.await?;
     let withdrawn = settings.store.withdrawn_urls(&settings.site).await?;
+    // A run that is resumed has used up some of what `filter-by-max` allows.
     let counted = FilterRunState {
         objects: run.counts.fetched,
         ..FilterRunState::default()
@@ -48,6 +49,7 @@ pub(super) async fn run(
     let mut course = RunLoop::new(Arc::new(visitor), run, is_resumed, began_ms);
     course.enter_starts().await?;
     let ended = course.go().await;
+    // After an error too: other instances go on with what was claimed here.
     course.leave().await;
     let has_finished = ended?;
     course.end(has_finished, terms).await

@@ -102,6 +102,8 @@ impl RunLoop {
             run,
             is_resumed,
             began_ms,
+            // Grows from one start to the next, and leaves room for a million batches a
+            // millisecond.
             position: began_ms.saturating_mul(1_000_000),
             seen: SeenUrls::default(),
             queries: QueryVariants::new(max_queries),
@@ -127,6 +129,7 @@ impl RunLoop {
         // An order may have been given before there was anybody to hear it.
         orders.mark_changed();
         let mut tick = tokio::time::interval(TICK);
+        // A process that was frozen has one heartbeat to make up for, not each that it missed.
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         tick.tick().await;
         self.heartbeat().await?;
@@ -148,6 +151,7 @@ impl RunLoop {
                 }
             }
             let pause = self.pause();
+            // Each of these may be dropped while it waits: the branches that lose lose nothing.
             tokio::select! {
                 Some(done) = self.work.join_next() => self.done(flatten(done)?),
                 changed = orders.changed() => self.order(changed, &orders).await?,
@@ -250,6 +254,7 @@ impl RunLoop {
         if holds_host {
             self.hosts.finished(&host, was_asked, now_ms);
         }
+        // The page may be described, but its links only lead deeper into the same.
         if look.is_some_and(|look| self.repeats.is_repeated(look)) {
             record.found.clear();
             record.links = Some(Vec::new());

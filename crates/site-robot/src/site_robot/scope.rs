@@ -47,10 +47,13 @@ impl Scope {
         self.check_host(url)?;
         let path = url.path();
         let served = as_served(path);
+        // A server that ignores case, or decodes first, has heaven under many spellings: all are
+        // out.
         let is_out = |prefix: &&String| begins(path, prefix) || begins_in_any_case(&served, prefix);
         if let Some(prefix) = self.excluded.iter().find(is_out) {
             return Err(reject(format!("paths below {prefix} are never visited")));
         }
+        // Below as it is written and as a server may read it: `/members/..%2Fadmin` is not.
         let is_below = |prefix: &String| {
             begins(path, prefix) && (path == served || begins(&served, &as_served(prefix)))
         };

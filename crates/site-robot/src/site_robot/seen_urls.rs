@@ -23,6 +23,7 @@ pub(super) struct SeenUrls {
 impl Default for SeenUrls {
     fn default() -> Self {
         Self {
+            // Keyed at random: no site can make two URLs that share a hash.
             hasher: RandomState::new(),
             new: HashMap::new(),
             old: HashMap::new(),

@@ -151,6 +151,7 @@ impl SiteRobot {
             let site = self.site().to_owned();
             return Err(SiteRobotError::RunsAlready { site });
         }
+        // An order to an earlier run is none to this one.
         self.shared.wanted.send_replace(RunCommand::Run);
         Ok(RunGuard(&self.shared))
     }
@@ -194,6 +195,7 @@ impl Drop for RunGuard<'_> {
         self.0
             .progress
             .send_modify(|progress| progress.state = idle);
+        // Counted before the robot is free: who runs it next knows that this one has ended.
         self.0.runs_ended.fetch_add(1, Ordering::AcqRel);
         self.0.is_running.store(false, Ordering::Release);
     }

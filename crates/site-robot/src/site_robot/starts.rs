@@ -86,6 +86,7 @@ pub(super) async fn end_of(
         }
         let links = store.links(site, &url).await?;
         let next = links.first().and_then(|line| AcceptedLink::of_line(line));
+        // A target out of scope was never entered as a link: the outcome of the visit tells it.
         let Some(next) = next.map(|next| next.url) else {
             let to = known.outcome.as_deref().and_then(moved_to);
             return Ok(RedirectEnd::Unmet(absolute(&url, to.unwrap_or_default())));

@@ -42,6 +42,7 @@ impl LossTally {
     }
 
     pub(super) fn count_target(&mut self, to: &str) {
+        // A login's query says where to return to, and so is another one for each page.
         let place = to.split(['?', '#']).next().unwrap_or(to);
         if self.targets.len() < MAX_TARGETS || self.targets.contains_key(place) {
             *self.targets.entry(place.to_owned()).or_default() += 1;

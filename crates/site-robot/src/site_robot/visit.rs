@@ -243,6 +243,7 @@ impl PageVisitor {
     ) -> Result<FinishedVisit, SiteRobotError> {
         let mut record = self.kept(claimed, &format!("failed: {reason}")).await?;
         (record.retry_ms, record.loss) = (retry_ms, Some(Loss::Missing));
+        // The page comes once more, and its links with it.
         if retry_ms.is_some() {
             record.found.clear();
         }

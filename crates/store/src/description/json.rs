@@ -136,6 +136,7 @@ impl<'de> Visitor<'de> for Object {
 /// Name of an attribute, not copied where JSON holds it as it is.
 struct Name<'de>(Cow<'de, str>);
 
+// serde reads a bare `Cow` as an owned one; `#[serde(borrow)]` is for fields of derived types only.
 impl<'de> Deserialize<'de> for Name<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct AsItIs;

@@ -88,6 +88,8 @@ impl<R: BufRead> Iterator for JsonLinesReader<R> {
             return None;
         }
         let read = self.read();
+        // A line that is wrong has others behind it; an input that fails may go on failing for
+        // ever.
         self.is_over = matches!(read, Ok(None) | Err(ReadError::Io(_)));
         read.transpose()
     }
@@ -96,6 +98,7 @@ impl<R: BufRead> Iterator for JsonLinesReader<R> {
 /// Returns what is wrong, the place within the line as a column.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
+    // The parser is handed one line at a time, and would call each of them line 1.
     let (what, _) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
     format!("{what} at column {}", error.column())
 }

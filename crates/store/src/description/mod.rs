@@ -16,20 +16,16 @@
 //! assert_eq!(description.title(), "A page");
 //! ```
 
-mod attribute;
 mod error;
 mod json;
 mod json_lines;
 pub mod name;
 mod resource_description;
 mod soif;
-mod soif_reader;
 
-pub use attribute::Attribute;
 pub use error::ReadError;
 #[doc(hidden)]
 pub(crate) use json::{TEXTS, attributes_from_json, attributes_to_json, stored_texts};
 pub use json_lines::{JsonLinesReader, write_json_line};
-pub use resource_description::{MAX_ATTRIBUTES, MAX_VALUE_BYTES, ResourceDescription};
-pub use soif::write_soif;
-pub use soif_reader::SoifReader;
+pub use resource_description::{Attribute, MAX_ATTRIBUTES, MAX_VALUE_BYTES, ResourceDescription};
+pub use soif::{SoifReader, write_soif};

@@ -1,12 +1,17 @@
 //! A URL and what is said about it.
 
-use super::{Attribute, attribute::usual_name, name};
+use std::borrow::Cow;
+
+use super::name;
 
 /// Attributes that a description has at most; more are ignored.
 pub const MAX_ATTRIBUTES: usize = 1024;
 
 /// Bytes that all values of a description have at most: 16 MiB.
 pub const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes of a name that are kept.
+const MAX_NAME_BYTES: usize = 128;
 
 /// Description of one resource (an RD).
 ///
@@ -19,6 +24,13 @@ pub struct ResourceDescription {
     url: String,
     attributes: Vec<Attribute>,
     value_bytes: usize,
+}
+
+/// Attribute of a resource description.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Attribute {
+    name: String,
+    value: String,
 }
 
 impl ResourceDescription {
@@ -92,6 +104,52 @@ impl ResourceDescription {
     }
 }
 
+impl Attribute {
+    /// Attribute of a name in its usual form.
+    fn new(name: Cow<'_, str>, value: String) -> Self {
+        let name = name.into_owned();
+        Self { name, value }
+    }
+
+    /// Returns the name, in lower case.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the value.
+    #[must_use]
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+
+    fn set(&mut self, value: String) {
+        self.value = value;
+    }
+
+    fn into_value(self) -> String {
+        self.value
+    }
+}
+
+/// Returns a name in its usual form, such as SOIF can hold: lower case, `-` for odd characters.
+///
+/// Letters and digits of ASCII stay, and `-`, `_`, `.` and `:` do. The first
+/// 128 bytes count.
+fn usual_name(name: &str) -> Cow<'_, str> {
+    let name = name.trim();
+    let is_usual = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-_.:".contains(&c);
+    // Nearly all names are ours and usual already: looking one up copies nothing.
+    if name.len() <= MAX_NAME_BYTES && name.bytes().all(is_usual) {
+        return Cow::Borrowed(name);
+    }
+    let usual = |c: char| match c.to_ascii_lowercase() {
+        c if u8::try_from(c).is_ok_and(is_usual) => c,
+        _ => '-',
+    };
+    Cow::Owned(name.chars().take(MAX_NAME_BYTES).map(usual).collect())
+}
+
 /// Cuts a text between two characters.
 fn cut(mut text: String, max_bytes: usize) -> String {
     if text.len() > max_bytes {
@@ -131,5 +189,20 @@ mod tests {
         assert_eq!(description.remove("Full Text"), Some("short".to_owned()));
         assert_eq!(description.title(), "there");
         assert_eq!(description.value_bytes, "there".len());
+    }
+
+    #[test]
+    fn odd_characters_of_a_name_become_hyphens() {
+        for (name, usual) in [
+            (" Content-Type ", "content-type"),
+            ("og:title", "og:title"),
+            ("a{5}:\tb\n@x", "a-5-:-b--x"),
+            ("Autorité", "autorit-"),
+            ("", ""),
+        ] {
+            assert_eq!(usual_name(name), usual, "{name:?}");
+            assert_eq!(usual_name(usual), usual);
+        }
+        assert_eq!(usual_name(&"é".repeat(999)).len(), MAX_NAME_BYTES);
     }
 }

@@ -122,6 +122,8 @@ impl AddressKind {
         let v6 = v6.into_iter().flat_map(|span| {
             let networks = SPECIAL_V6.iter();
             networks.filter_map(move |&(start, length, kind)| {
+                // A shift by all 128 bits would overflow, and leaves no bits: such a network is one
+                // address.
                 let start = Ipv6Addr::from_segments(start).to_bits();
                 let end = start | u128::MAX.checked_shr(length).unwrap_or(0);
                 (start <= span.1 && span.0 <= end).then_some(kind)
@@ -161,6 +163,8 @@ impl Span {
             (first, last) => (v6(first), v6(last)),
         };
         match (within(first), within(last)) {
+            // Only if both ends are embedded in the same way: a range that leaves it holds more
+            // than IPv4.
             (Some((way, first)), Some((other, last))) if way == other => Self::V4(first, last),
             _ => Self::V6(first.to_bits(), last.to_bits()),
         }

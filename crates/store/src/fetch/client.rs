@@ -24,6 +24,8 @@ pub(super) fn build(limits: &FetchLimits) -> Result<Client, FetchError> {
 
 /// Builds a client that follows no redirect and uses no proxy.
 pub(super) fn build_direct(limits: &FetchLimits) -> Result<Client, FetchError> {
+    // reqwest would take the proxy that the environment names, and this client asks servers beside
+    // us.
     finish(builder(limits).redirect(Policy::none()).no_proxy())
 }
 
@@ -42,6 +44,8 @@ pub(super) fn build_agent(settings: &DirectSettings) -> Result<Client, FetchErro
         builder = builder.proxy(proxy);
     }
     if settings.is_public_only {
+        // Checked as the connection is made, not before: a name whose addresses change in between
+        // (DNS rebinding) leads no further.
         builder = builder.dns_resolver(PublicResolver);
     }
     finish(builder)
@@ -57,6 +61,8 @@ fn builder(limits: &FetchLimits) -> ClientBuilder {
 fn base() -> ClientBuilder {
     // Another part of the program may have installed a provider already.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    // On a redirect the `Referer` would tell the second server the query that the first was asked
+    // with.
     Client::builder().user_agent(USER_AGENT).referer(false)
 }
 

@@ -153,6 +153,7 @@ impl DirectClient {
     ) -> Result<DirectResponse, FetchError> {
         super::fetcher::check_scheme(url)?;
         if self.settings.is_public_only {
+            // A resolver is not asked about addresses, so that those in URLs are refused here.
             check_public(url)?;
         }
         let sent = self.sent(request).await;
@@ -210,6 +211,8 @@ impl DirectClient {
             }
             self.check_size(url, length as u64)?;
             body.extend_from_slice(&chunk);
+            // A server that sends a byte before each time-out would hold the fetch for all of its
+            // time.
             if is_too_slow(body.len(), began.elapsed(), idle) {
                 return Err(self.too_slow(url));
             }
@@ -269,6 +272,7 @@ impl DirectSettings {
 
     /// Returns the proxy to use.
     pub(super) fn proxy(&self) -> Result<Option<Proxy>, FetchError> {
+        // A proxy would resolve the names itself, where we cannot check their addresses.
         let Some(url) = self.proxy.as_ref().filter(|_| !self.is_public_only) else {
             return Ok(None);
         };

@@ -126,6 +126,8 @@ pub(super) fn classify(
 ) -> FetchError {
     let url = shown_url(url);
     let error = error.without_url();
+    // Kinds overlap: a connection that takes too long is one of `is_connect` too, and so is TLS
+    // that fails. What explains more is asked first.
     if error.is_timeout() {
         return FetchError::Timeout { url, total, idle };
     }
@@ -154,6 +156,7 @@ pub(super) fn is_reset(error: &reqwest::Error) -> bool {
         io_kind(error),
         Some(ConnectionReset | ConnectionAborted | BrokenPipe)
     );
+    // hyper, which tells this by its text, is no dependency of this crate.
     !error.is_connect() && (is_cut || innermost(error).contains("before message completed"))
 }
 
@@ -164,6 +167,7 @@ pub(super) fn innermost(error: &(dyn StdError + 'static)) -> String {
         text = cause.to_string();
         false
     });
+    // A cause may quote the server: it must not forge lines of a log, nor fill the database.
     text.chars().filter(|c| !c.is_control()).take(300).collect()
 }
 

@@ -206,6 +206,7 @@ impl FetchLimits {
     }
 
     fn part(&self) -> Duration {
+        // A part of the whole, not a setting of its own: who shortens the one shortens all of them.
         (self.timeout / 6)
             .max(Duration::from_secs(1))
             .min(self.timeout)
@@ -226,6 +227,8 @@ impl Conditions {
     /// Returns the headers to send; a validator that fits in none is left out.
     #[must_use]
     pub fn headers(&self) -> HeaderMap {
+        // Both are sent, as older servers know the date only; one that knows the tag ignores the
+        // date (RFC 9110 §13.1.3).
         let pairs = [
             (header::IF_NONE_MATCH, &self.etag),
             (header::IF_MODIFIED_SINCE, &self.last_modified),
@@ -247,6 +250,8 @@ fn set_up(
     if let Some(client) = place.get() {
         return Ok(client);
     }
+    // `OnceLock::get_or_try_init` is not stable. Of two clients that are built at once one is
+    // dropped.
     let client = build()?;
     Ok(place.get_or_init(|| client))
 }

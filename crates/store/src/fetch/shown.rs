@@ -32,6 +32,7 @@ pub fn shown_url(url: &str) -> String {
 
 fn without_userinfo(text: String) -> String {
     match text.split_once("://") {
+        // The last `@`: a password that is not escaped may hold one too.
         Some((scheme, rest)) => match rest.rsplit_once('@') {
             Some((_, place)) => format!("{scheme}://***@{place}"),
             None => text,

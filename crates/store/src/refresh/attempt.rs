@@ -104,6 +104,8 @@ impl Attempt {
                 record.error = record::reason(&format!("the database failed: {error}"));
                 let record = self.save(record).await;
                 match record.refresh_id {
+                    // The history could not be written either: there is no record that anybody
+                    // could look up.
                     0 => Err(RefreshError::Store(error)),
                     _ => Err(RefreshError::Failed(Box::new(record))),
                 }
@@ -173,6 +175,7 @@ impl Attempt {
         };
         told(0, None);
         let fetched = tokio::select! {
+            // The end of the program comes first, even where the download is done by then.
             biased;
             () = self.shared.stop.cancelled() => return Err(Interruption::Stopped),
             fetched = origin.read(&self.shared.fetcher, &conditions, &told) => {
@@ -211,6 +214,8 @@ impl Attempt {
 
     /// Returns the conditions of the request; none where "not modified" would be of no use.
     fn conditions(&self, before: Option<&SourceState>) -> Conditions {
+        // Validators hold for their URL alone; and rows that older rules made are made anew, even
+        // of a document that has not changed.
         let is_of_use = |state: &&SourceState| {
             !self.options.force
                 && state.url == shown_url(&self.spec.url)

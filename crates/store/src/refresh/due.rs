@@ -7,6 +7,7 @@ use robot_detection_layer::registry::Source;
 
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+// The schedule rings every five minutes: a shorter delay would change nothing.
 const FIRST_RETRY_MS: i64 = 5 * MINUTE_MS;
 const LAST_RETRY_MS: i64 = 6 * 60 * MINUTE_MS;
 

@@ -72,6 +72,7 @@ impl Fingerprint {
             rules: next()?,
             format: next()?,
             sha256: next()?,
+            // Rows that were made before cuts were looked for have no such part.
             ending: next()
                 .map(|words| Truncation::parse(&words))
                 .unwrap_or_default(),

@@ -71,6 +71,7 @@ impl Shared {
         Ok(history
             .into_iter()
             .filter(|record| record.source == *source)
+            // The order matters: a success ends the failures, wherever it was read from.
             .take_while(is_failure)
             .filter(is_here)
             .collect())

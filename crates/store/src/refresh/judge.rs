@@ -41,6 +41,7 @@ pub(super) fn content_refusal(content_type: Option<&str>, bytes: &[u8]) -> Optio
         .unwrap_or_default()
         .trim()
         .to_ascii_lowercase();
+    // Captive portals, logins and many error pages are web pages that come with 200.
     if matches!(media_type.as_str(), "text/html" | "application/xhtml+xml") {
         return Some(format!(
             "it is a web page ({media_type}), not a registry: check the address"
@@ -148,6 +149,7 @@ fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
         return Some("UTF-16");
     }
     let controls = bytes.iter().filter(|byte| is_odd_control(**byte)).count();
+    // The two more are for short files, of which a hundredth would be none.
     let is_binary = bytes.contains(&0) || controls > bytes.len() / CONTROLS_ONE_IN + 2;
     is_binary.then_some("binary data")
 }

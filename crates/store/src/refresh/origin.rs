@@ -65,6 +65,7 @@ impl Origin {
                 .await
                 .map_err(|error| error.to_string()),
             Self::File(path) => {
+                // A file may lie on a network's disk that does not answer.
                 let read = read_file(path, limits.max_body_bytes);
                 let bytes = tokio::time::timeout(limits.timeout, read)
                     .await
@@ -135,6 +136,7 @@ fn file_path(url: &str) -> Result<PathBuf, String> {
 /// Reads a plain file up to a limit; a pipe or device could go on for ever.
 async fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
     let explain = |error: std::io::Error| format!("cannot be read: {error}");
+    // Asked before it is opened, as opening a named pipe waits for somebody who writes to it.
     let about = tokio::fs::metadata(path).await.map_err(explain)?;
     if about.is_dir() {
         return Err("is a directory: name a file in it".to_owned());

@@ -71,6 +71,7 @@ impl Shared {
                 self.drop_source(&count.source).await?;
             }
         }
+        // Only when all are gone: if the database failed before, the next round begins again.
         self.is_tidy.store(true, Ordering::SeqCst);
         Ok(())
     }

@@ -243,6 +243,8 @@ impl Refresher {
         let source = spec.source.clone();
         self.attempt(spec, trigger, options, origin, false)
             .await?
+            // Only an attempt that is made if due ends without a record, and this one is made
+            // anyway.
             .ok_or(RefreshError::Stopped(source))
     }
 

@@ -48,6 +48,7 @@ impl Refresher {
         let spread = LONGEST_SPREAD.mul_f64(fastrand::f64());
         let sleep = tokio::time::sleep(spread);
         self.shared.stop.run_until_cancelled(sleep).await;
+        // A program that is ending comes here too: each attempt then gives up at once.
         self.refresh_due(Trigger::Schedule).await;
     }
 

@@ -63,6 +63,7 @@ impl Shared {
             stop: CancellationToken::new(),
             seed: fastrand::u64(..),
             reloading: tokio::sync::Mutex::new(()),
+            // Less than any version there is, so that the first look loads the registry.
             loaded: AtomicI64::new(i64::MIN),
             is_tidy: AtomicBool::new(false),
             unprepared: Mutex::default(),
@@ -107,5 +108,6 @@ impl Shared {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Each change behind these locks is one step: what a panic left is whole.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

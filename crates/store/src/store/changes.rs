@@ -25,6 +25,7 @@ const SLOW_POLL: Duration = Duration::from_secs(30);
 /// Pause before a database that failed is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
+// Without SQL, as sqlx writes it: errors want its words.
 static LISTEN: Statement = Statement::new("listen for changes", "");
 
 /// Kind of change that instances are notified of.
@@ -88,6 +89,8 @@ impl Store {
     {
         loop {
             match self.wait_for_change(channel, seen, &look).await {
+                // A closed store fails as one that is away does, and would be waited for until the
+                // end of time.
                 Err(error) if error.is_passing() && !self.database.link.is_closed() => {
                     tracing::debug!(%error, "waiting for the database: {error}");
                     tokio::time::sleep(RETRY).await;

@@ -21,6 +21,8 @@ use super::{
 };
 
 /// Longest that one statement may take, waiting for a connection included.
+// More than what `PostgreSQL` is told to allow, connection and locks included: its own error, which
+// says more, comes first.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Database of either engine.
@@ -378,6 +380,7 @@ pub(super) async fn in_time<T>(
 
 fn bad_scheme(url: &str, scheme: &str) -> StoreError {
     use super::StoreErrorKind::BadUrl;
+    // Of `user:password@host` the part before the colon is a name, not a scheme: nothing is quoted.
     if scheme.is_empty() || url.contains('@') && !url.contains("://") {
         return StoreError::new(
             BadUrl,

@@ -99,6 +99,7 @@ impl StoreError {
     /// Error of the statement that should `what`.
     pub(super) fn of_statement(what: &str, place: &DatabaseLocation, error: &sqlx::Error) -> Self {
         let kind = kind_of(place.engine, error);
+        // The reason names the place and the next step already, and who watches the database knows.
         if let Some(absence) = known_absence(error) {
             let text = format!("cannot {what}: {}", absence.reason);
             let absence = Some(Arc::clone(absence));
@@ -188,6 +189,7 @@ impl DatabaseLocation {
 
     /// Has who watches the database look at once, where the error is the database's.
     fn note(&self, error: &sqlx::Error, kind: StoreErrorKind) {
+        // A row that cannot be decoded is `Corrupt` as well, but the file is whole then.
         let is_damage =
             kind == StoreErrorKind::Corrupt && matches!(error, sqlx::Error::Database(_));
         if is_damage {
@@ -238,6 +240,7 @@ pub(super) fn kind_of(engine: Engine, error: &sqlx::Error) -> StoreErrorKind {
                 Engine::Postgres => postgres::kind_of_code(&code),
             }
         }
+        // The connections to a file are busy at worst; a server that grants none may be gone.
         sqlx::Error::PoolTimedOut if engine == Engine::Sqlite => StoreErrorKind::Busy,
         sqlx::Error::Io(_)
         | sqlx::Error::Tls(_)

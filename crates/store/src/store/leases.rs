@@ -229,6 +229,7 @@ impl Lease {
 impl LeaseHolder {
     /// Returns key, process and host.
     fn parts(&self) -> Option<(u64, u32, &str)> {
+        // Three parts: the name of a host is the rest, and "an unnamed host" has spaces.
         let mut parts = self.holder.splitn(3, ' ');
         let key = u64::from_str_radix(parts.next()?, 16).ok()?;
         Some((key, parts.next()?.parse().ok()?, parts.next()?))

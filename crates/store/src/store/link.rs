@@ -109,6 +109,7 @@ impl Link {
             (Engine::Sqlite, None) => self.check_file(place, now_ms).await,
             (Engine::Sqlite, Some(_)) => self.return_to_file(place).await?,
         };
+        // Who closed it meanwhile made it fail: that is no absence.
         if self.is_closed() {
             return None;
         }
@@ -173,6 +174,8 @@ impl Link {
         kept: &mut Option<PgConnection>,
         place: &DatabaseLocation,
     ) -> Result<(), StoreError> {
+        // Taken out for the time of the question: if this is dropped, nobody goes on with a
+        // connection on which an answer is still to come.
         if let Some(mut connection) = kept.take()
             && let Ok(Ok(_)) = timeout(ANSWER_TIMEOUT, version(&mut connection)).await
         {
@@ -190,6 +193,7 @@ impl Link {
 
     /// Uses the server again: a backup of an older program may have been restored.
     async fn return_to_server(&self, place: &DatabaseLocation) -> Result<(), StoreError> {
+        // Its pool makes new connections by itself; only the tables have to be looked at.
         if self.pools.load().is_some() {
             postgres::migrate(&self.url, place).await?;
         } else {

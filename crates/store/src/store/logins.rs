@@ -37,6 +37,7 @@ impl Store {
         let values = [client.into(), ms(each).into(), ms(longest).into()];
         let count = sql::count_login_failure(engine);
         self.database.execute(&count, &values).await?;
+        // Somebody who guesses from many addresses must not fill the database.
         let prune = sql::prune_login_failures(engine);
         let values = [kept.into(), MAX_CLIENTS.into()];
         self.database.execute(&prune, &values).await.map(|_| ())
@@ -79,5 +80,6 @@ impl Store {
 }
 
 fn ms(duration: Duration) -> i64 {
+    // Far from the largest number, as statements add it to the time.
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
 }

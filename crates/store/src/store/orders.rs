@@ -84,6 +84,7 @@ impl Store {
         let waiting = self.database.rows(&sql::WAITING_ORDERS, &since);
         let waiting: Vec<OrderRow> = waiting.await?;
         for order in waiting {
+            // Another server may have taken it since it was read: the update tells.
             let values = [(&order.order_id).into(), holder.into(), now_ms.into()];
             if self.database.execute(&sql::TAKE_ORDER, &values).await? > 0 {
                 return Ok(Some(order.into()));

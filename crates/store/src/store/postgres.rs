@@ -21,6 +21,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const CONNECTIONS: u32 = 9;
 
 /// Time-outs of the sessions, in milliseconds.
+// Below our own for a statement, so that the server ends what takes too long and rolls it back; a
+// process that is frozen in a transaction must not keep its locks.
 const TIMEOUTS: [(&str, &str); 3] = [
     ("statement_timeout", "15000"),
     ("lock_timeout", "5000"),

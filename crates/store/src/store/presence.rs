@@ -116,6 +116,7 @@ impl Pools {
 fn is_wrong_place(url: &str, error: &StoreError) -> bool {
     match error.kind() {
         StoreErrorKind::BadUrl => true,
+        // A file that is there can be repaired, or its rights set, while a server waits.
         StoreErrorKind::CannotOpen => sqlite_file::path(url).is_some_and(|path| !path.is_file()),
         _ => false,
     }

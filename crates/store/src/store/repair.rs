@@ -332,6 +332,7 @@ impl Salvage<'_> {
 
     async fn copy_rows(&mut self, which: &str) -> bool {
         let Self { table, columns, .. } = self;
+        // `REPLACE`, since the migrations put rows of their own into the new tables.
         let sql = format!(
             "INSERT OR REPLACE INTO main.{table} ({columns}) \
              SELECT {columns} FROM damaged.{table}{which}"
@@ -343,6 +344,7 @@ impl Salvage<'_> {
 
     /// Returns the numbers of the first and the last row, from the table or an index.
     async fn ends(&mut self) -> Option<(i64, i64)> {
+        // `+` keeps `SQLite` from the table's own tree, so that it may read an index that is whole.
         for number in ["rowid", "+rowid"] {
             let table = self.table;
             let sql = format!("SELECT min({number}), max({number}) FROM damaged.{table}");
@@ -367,6 +369,7 @@ fn exchange(path: &Path, new: &Path, kept: Option<&Path>) -> io::Result<()> {
             drop(fs::rename(beside(path, end), beside(kept, end)));
         }
     }
+    // In between there is no file at the path: a server that looks then waits a second for it.
     fs::rename(new, path)
 }
 

@@ -225,6 +225,7 @@ fn name_duplicate(error: StoreError, source: &Source, rows: &[RobotRow]) -> Stor
     if error.kind() != StoreErrorKind::Conflict {
         return error;
     }
+    // The database says that two are alike, but not which.
     let mut seen = HashSet::new();
     let twice = rows.iter().find(|row| !seen.insert(&row.robot_id));
     let id = twice.map_or("", |row| row.robot_id.as_str());

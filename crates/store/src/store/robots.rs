@@ -90,6 +90,7 @@ impl Store {
         ];
         values.extend(patterns.iter().map(Value::from));
 
+        // One state for both statements, so that the number of robots fits the page.
         let mut transaction = self.database.begin_reading("read the robots").await?;
         let count = sql::count_page(patterns.len());
         let (total,) = transaction.one::<(i64,)>(&count, &values).await?;

@@ -114,6 +114,7 @@ impl RobotRow {
 
     /// Returns the text that searches look through.
     pub(super) fn search_text(&self) -> String {
+        // Folded here: of `LIKE`, `SQLite` folds ASCII alone, and `PostgreSQL` nothing.
         let operator = self.operator.as_deref().unwrap_or_default();
         [
             self.robot_id.as_str(),
@@ -158,6 +159,7 @@ impl RobotRow {
                 ),
             )
         })?;
+        // One row must not keep all other robots from being in force.
         let (patterns, status, facts) = self.decoded().unwrap_or_else(|what| {
             let reason = format!("its stored {what} cannot be read; refresh its source");
             (

@@ -70,6 +70,7 @@ statements! {
 
     REGISTRY_VERSION = "read the registry's version",
         "SELECT version FROM registry_version WHERE id = 1";
+    // An update that changes nothing locks the row until the transaction ends, on both engines.
     LOCK_REGISTRY = "lock the registry",
         "UPDATE registry_version SET version = version WHERE id = 1";
     BUMP_REGISTRY_VERSION = "change the registry's version",
@@ -138,6 +139,7 @@ statements! {
          ON CONFLICT (id) DO NOTHING";
     ADD_ADMIN_TOKEN = "add a token",
         "INSERT INTO admin_tokens (name, sha256, created_ms) VALUES ($1, $2, $3)";
+    // Looked up by its hash, so that the time of the comparison tells nothing of the token.
     ADMIN_TOKEN_NAME = "look for a token",
         "SELECT name FROM admin_tokens WHERE sha256 = $1";
     DELETE_ADMIN_TOKEN = "remove a token",
@@ -224,6 +226,7 @@ pub(super) static IS_LEASE_UNLOCKED: Statement = Statement::new(
 
 /// Returns the statement that takes a lease: name, holder, life.
 pub(super) fn acquire_lease(engine: Engine) -> Statement {
+    // One statement: of those who find a lease that has expired, the row lets one have it.
     timed(
         engine,
         "take a lease",
@@ -291,6 +294,7 @@ pub(super) fn prune_login_failures(engine: Engine) -> Statement {
 pub(super) fn timed(engine: Engine, what: &'static str, sql: &str) -> Statement {
     let now = match engine {
         Engine::Sqlite => "CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)",
+        // `now()` would be the time at which the transaction began.
         Engine::Postgres => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
     };
     Statement::assembled(what, sql.replace("{now}", now))

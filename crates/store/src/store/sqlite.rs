@@ -79,6 +79,7 @@ pub(super) async fn open(
         .map_err(|error| bad_url(url, &error.to_string()))?
         .busy_timeout(BUSY_TIMEOUT)
         .foreign_keys(true)
+        // With a write-ahead log a power failure may cost the last transactions, never the file.
         .synchronous(SqliteSynchronous::Normal)
         .statement_cache_capacity(STATEMENTS)
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
@@ -123,6 +124,8 @@ impl Target {
         match (file, mode) {
             (":memory:", _) | (_, Some("memory")) => Ok(Self::Memory),
             ("", _) => Err(bad_url(url, "it names no file")),
+            // sqlx makes a file only when told by `mode=rwc`; a first start should need no more
+            // than a path.
             (_, mode) => Ok(Self::File {
                 create: mode.is_none_or(|mode| mode == "rwc"),
             }),
@@ -237,6 +240,7 @@ pub(super) async fn lock_start(
     place: &DatabaseLocation,
     database: &Path,
 ) -> Result<File, StoreError> {
+    // Not the database itself: closing that would drop the locks that `SQLite` has on it.
     let path = beside(database, ".lock");
     let file = OpenOptions::new()
         .create(true)
@@ -245,6 +249,7 @@ pub(super) async fn lock_start(
         .open(&path)
         .map_err(|error| cannot_lock(place, &path, &error))?;
     let waiting = async {
+        // Polled, as waiting in the system would hold a thread that nothing can cancel.
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(()),

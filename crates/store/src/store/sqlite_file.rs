@@ -132,6 +132,7 @@ pub(super) async fn fault_of(path: &Path, limit: Option<Duration>) -> Option<Fau
         let why = "it is empty, and its write-ahead log is not".to_owned();
         return (log > 0).then_some(Fault::Damage(why));
     }
+    // Where there is no log the file is declared immutable: `SQLite` then puts nothing beside it.
     let options = SqliteConnectOptions::new()
         .filename(path)
         .read_only(true)
@@ -188,6 +189,7 @@ pub(super) async fn save_open_file(
     let copy = beside(path, &format!(".saved-{}", label(now_ms)));
     create_private(&copy);
     let name = copy.to_string_lossy().into_owned();
+    // `SQLite` reads the file that is open still, though its name is gone.
     let saving = sqlx::query("VACUUM INTO $1").bind(name).execute(pool);
     match timeout(SAVE_TIME, saving).await {
         Ok(Ok(_)) => Ok(copy),
@@ -240,6 +242,7 @@ async fn fault_on(connection: &mut SqliteConnection) -> Option<Fault> {
         sqlx::query_scalar("SELECT version FROM robot_detection_migrations ORDER BY version")
             .fetch_all(connection)
             .await
+            // The file of another program, and one that is new, has no such table.
             .unwrap_or_default();
     let newer = applied.into_iter().find(|version| !known.contains(version));
     newer.map(Fault::Newer)
@@ -252,6 +255,7 @@ pub(super) async fn quick_check(connection: &mut SqliteConnection) -> Option<Str
         .await;
     match checked {
         Ok(found) if found == "ok" => None,
+        // The first line names the schema only.
         Ok(found) => Some(found.lines().next_back().unwrap_or_default().to_owned()),
         Err(error) => damage(&error),
     }

@@ -73,6 +73,7 @@ static JOINED: LazyLock<Mutex<JoinedSql>> = LazyLock::new(Mutex::default);
 ///
 /// The program has few such sequences, so each is joined once and kept.
 pub(super) fn joined(begin: &'static str, all: &[Step<'_>], end: &'static str) -> Arc<str> {
+    // SQL that lasts never moves, so that its place stands for its text.
     let place = |sql: &'static str| (sql.as_ptr().addr(), sql.len());
     let places = all.iter().map(|(statement, _)| match &statement.sql {
         Cow::Borrowed(sql) => Some(place(sql)),
@@ -99,6 +100,7 @@ fn join(begin: &str, all: &[Step<'_>], end: &str) -> String {
     sql.push_str(begin);
     let mut before = 0;
     for (statement, values) in all {
+        // No literal of our statements holds a `$`: each begins a parameter.
         let mut parts = statement.sql.split('$');
         sql.push_str(parts.next().unwrap_or_default());
         for part in parts {
@@ -133,6 +135,7 @@ impl ByRows {
     ) -> impl Iterator<Item = (&Statement, &'l [T])> {
         std::iter::from_fn(move || {
             let mut statements = self.statements.iter();
+            // The last statement is for one row, so that any list comes to its end.
             let (size, statement) = statements.find(|(size, _)| *size <= list.len())?;
             let (piece, rest) = list.split_at_checked(*size)?;
             list = rest;
@@ -147,6 +150,7 @@ impl ByRows {
             let mut fitting = self.statements.iter().rev();
             let (size, statement) = fitting.find(|(size, _)| *size >= piece.len())?;
             let mut list = piece.to_vec();
+            // A value that stands twice in `IN (…)` finds its row once.
             list.resize(*size, *piece.last()?);
             Some((statement, list))
         })

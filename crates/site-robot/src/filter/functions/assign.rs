@@ -62,6 +62,7 @@ impl Step for Assign {
             AssignedValue::Value(value) => resource.assign(&self.to, value),
             AssignedValue::Source(from) => match resource.source(from).map(Cow::into_owned) {
                 Some(value) => resource.assign(&self.to, value),
+                // What stood there before must not pass for the value of a source that has none.
                 None => resource.clear(&self.to),
             },
         }

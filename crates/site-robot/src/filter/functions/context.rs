@@ -20,6 +20,7 @@ pub enum LogType {
 
 /// What a missing file is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+// Filters that ship do without the file, a check warns of it, and a run is refused.
 pub(in crate::filter) enum Missing {
     Fails,
     Warns,

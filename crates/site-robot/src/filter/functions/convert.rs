@@ -50,6 +50,7 @@ impl Convert {
         let Some(content) = work.resource.content().map(Arc::clone) else {
             return;
         };
+        // All that text lacked was the name of its type.
         if media_type.starts_with("text/") {
             work.resource.assign(&self.to, media_type);
             return;

@@ -13,6 +13,7 @@ const MAX_TAGS: usize = 200;
 const MAX_NAME: usize = 64;
 
 /// What no page says about itself: other functions find it out.
+// A page that could set these would speak for its server, or for another page.
 const NOT_OF_PAGES: [&str; 22] = [
     "url",
     "csid",
@@ -87,6 +88,7 @@ impl ExtractMeta {
             if !seen.contains(&meta.name.as_str()) {
                 seen.push(&meta.name);
                 self.set(description, &meta.name, &meta.content);
+            // Many pages have a tag for each author and each group of keywords.
             } else if !meta.is_http_equiv
                 && [name::KEYWORDS, name::AUTHOR].contains(&meta.name.as_str())
             {

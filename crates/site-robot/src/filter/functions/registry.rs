@@ -59,6 +59,7 @@ impl Functions {
         } else {
             return Err(unknown("function", name, self.names()));
         };
+        // Only now is it known which parameters the function has asked for.
         for (line, text) in making.parameters.unknown() {
             making.error(line, format!("{name}: {text}"));
         }

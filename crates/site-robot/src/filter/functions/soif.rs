@@ -28,6 +28,8 @@ pub(super) fn attributes(output: &[u8]) -> Vec<(String, String)> {
 
 /// Reads one attribute: name, value and what comes after.
 fn attribute(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
+    // Looked for in a few bytes: of output that is no SOIF each line is tried, and must not be read
+    // to the end.
     let open = text
         .iter()
         .take(MAX_NAME)

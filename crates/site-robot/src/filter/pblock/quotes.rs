@@ -34,6 +34,7 @@ pub fn is_quote(c: char) -> bool {
 pub fn unquote(text: &str) -> Option<Unquoted<'_>> {
     let opening = text.chars().next().filter(|c| is_quote(*c))?;
     let inside = text.get(opening.len_utf8()..)?;
+    // A straight quote ends at the next straight one: curly ones within belong to the value.
     let straight = (opening == '"').then(|| inside.split_once('"')).flatten();
     if let Some((value, rest)) = straight {
         let fault = None;

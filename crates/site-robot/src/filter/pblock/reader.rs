@@ -80,6 +80,7 @@ impl Reader<'_> {
         } else if text.starts_with('#') {
             self.items.push(Item::Comment(text.to_owned()));
         } else if let Some(inside) = text.strip_prefix('<') {
+            // A line of pairs behind a tag belongs to no entry before it.
             self.last_entry = None;
             self.tag(line, inside);
         } else {
@@ -155,6 +156,7 @@ impl Reader<'_> {
         self.last_entry = Some(self.items.len());
         self.items.push(Item::Entry(Entry {
             line,
+            // An unknown word stays in the normal form, although the file is refused.
             word: known.unwrap_or(word).to_owned(),
             pairs: read.pairs,
             comment: read.comment,

@@ -101,6 +101,7 @@ fn add(line: usize, key: &str, value: &str, pairs: &mut Vec<Pair>, notes: &mut N
         let text = format!("{} is no name of a parameter", quoted(key));
         return notes.error(line, text);
     }
+    // The normal form has no escapes, so that such a value could not be read again.
     if value.contains('"') {
         let text = format!("quote within the value {}; leave it out", quoted(value));
         return notes.error(line, text);

@@ -101,6 +101,7 @@ impl Host {
     }
 
     fn covers(&self, host: &str) -> bool {
+        // At the boundary of a label: `notexample.com` is no host of `example.com`.
         let before = host.strip_suffix(self.name.as_str());
         before.is_some_and(|it| it.is_empty() || (self.with_subdomains && it.ends_with('.')))
     }

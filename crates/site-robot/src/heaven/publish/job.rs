@@ -4,7 +4,9 @@ use std::{
     collections::{HashSet, VecDeque},
     io::Write as _,
     path::Path,
+    pin::Pin,
     sync::Arc,
+    task::Poll,
 };
 
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -20,9 +22,7 @@ use crate::heaven::{
     export::{self, Export},
     feed,
     feed_item::FeedItem,
-    files, markdown, page,
-    prefetch::Prefetch,
-    sitemap,
+    files, markdown, page, sitemap,
 };
 use robot_detection_store::description::ResourceDescription;
 
@@ -68,6 +68,14 @@ struct WrittenPages {
     exports: [Vec<u8>; Export::ALL.len()],
     briefs: Vec<FeedItem>,
     tally: Tally,
+}
+
+/// Future that goes on by itself once it was asked for, as a question to the database does.
+///
+/// Until it is awaited, no task is woken for each row of the answer.
+enum Prefetch<F: Future> {
+    Running(Pin<Box<F>>),
+    Done(F::Output),
 }
 
 /// Publishes a heaven into a directory: all of it, or nothing.
@@ -289,5 +297,47 @@ impl Work {
                 Err(error)
             }
         }
+    }
+}
+
+impl<F: Future> Prefetch<F> {
+    /// Begins, and does not wait.
+    async fn begin(future: F) -> Self {
+        let mut future = Box::pin(future);
+        let polled = std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context)));
+        match polled.await {
+            Poll::Ready(done) => Self::Done(done),
+            Poll::Pending => Self::Running(future),
+        }
+    }
+
+    /// Waits for the end.
+    async fn end(self) -> F::Output {
+        match self {
+            Self::Running(future) => future.await,
+            Self::Done(done) => done,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_has_begun_is_waited_for_later() {
+        let steps = Cell::new(0);
+        let ahead = Prefetch::begin(async {
+            steps.set(1);
+            tokio::task::yield_now().await;
+            steps.set(2);
+            "done"
+        });
+        let ahead = ahead.await;
+        assert_eq!(steps.get(), 1);
+        assert_eq!((ahead.end().await, steps.get()), ("done", 2));
+        assert_eq!(Prefetch::begin(async { 7 }).await.end().await, 7);
     }
 }

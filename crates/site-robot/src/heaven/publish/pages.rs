@@ -153,6 +153,8 @@ pub fn count_published(directory: &Path) -> io::Result<Option<usize>> {
 impl Shared {
     fn refresh(&self) {
         for _ in 0..MAX_LOOKS {
+            // The stamp before the list: if another heaven comes in between, the next look sees
+            // another stamp.
             let stamp = stamp(&self.directory);
             if self.seen.load().stamp == stamp {
                 return;
@@ -163,6 +165,7 @@ impl Shared {
                 Some(Err(error)) => {
                     let directory = self.directory.display();
                     warn!(%error, %directory, "the pages published in {directory} are not known: {error}");
+                    // Kept with the stamp, so that the warning comes once for each publication.
                     Vec::new()
                 }
             };

@@ -110,6 +110,7 @@ impl Staging {
         let old = self.places.heaven.join(below);
         if are_same(&old, &path).unwrap_or(false) {
             fs::remove_file(&path).map_err(HeavenError::on("remove", &path))?;
+            // A file system without hard links gets a copy.
             let linked = fs::hard_link(&old, &path).or_else(|_| fs::copy(&old, &path).map(drop));
             linked.map_err(HeavenError::on("write", &path))?;
             self.files.tally.unchanged += 1;
@@ -124,6 +125,7 @@ impl Staging {
         let Tally { written, unchanged } = self.files.tally;
         let is_as_before = written == 0
             && self.places.heaven.join(MARK).is_file()
+            // The mark is the one file that is not counted while writing.
             && count(&self.places.heaven).is_ok_and(|files| files == unchanged + 1);
         if is_as_before {
             remove(&self.places.staging)?;
@@ -183,6 +185,7 @@ impl Stream {
 }
 
 fn is_same(path: &Path, content: &[u8]) -> bool {
+    // Most changes show in the length, without reading.
     let is_as_long = |file: &File| {
         let length = file.metadata().map(|metadata| metadata.len());
         length.is_ok_and(|length| length == content.len() as u64)

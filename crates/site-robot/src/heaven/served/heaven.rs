@@ -262,6 +262,7 @@ impl ServedHeaven {
             let reading = self.shared.library.read();
             (export.content_type(), Pieces::Export(export, reading))
         } else {
+            // 0 stands for the index, which a single sitemap does not need.
             let mut numbers = usize::from(count == 1)..=count;
             let number = numbers.find(|number| sitemap::file(*number, count) == path)?;
             if number == 0 {

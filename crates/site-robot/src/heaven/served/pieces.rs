@@ -118,10 +118,12 @@ impl AsyncRead for Reader {
                 self.read += length;
                 return Poll::Ready(Ok(()));
             }
+            // A reader that adds nothing to the buffer has come to its end.
             let Some(next) = &mut self.next else {
                 return Poll::Ready(Ok(()));
             };
             let made = ready!(next.as_mut().poll(cx));
+            // Before an error is returned: a future that has ended must not be polled again.
             self.next = None;
             let (piece, rest) = made?;
             (self.piece, self.read) = (piece, 0);

@@ -61,6 +61,7 @@ impl Reply {
         {
             headers.insert(header::LAST_MODIFIED, date);
         }
+        // A `>` would end the link's target, and what follows would be read as parameters.
         if let Some(url) = self.canonical.filter(|url| !url.contains('>'))
             && let Ok(link) = HeaderValue::try_from(format!("<{url}>; rel=\"canonical\""))
         {
@@ -69,12 +70,14 @@ impl Reply {
         if self.varies {
             headers.insert(header::VARY, HeaderValue::from_static("Accept"));
         }
+        // A 304 has the headers that tell versions apart, and none of a body (RFC 9110 §15.4.5).
         if is_known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             return response;
         }
         let content_type = HeaderValue::from_static(self.content_type);
         headers.insert(header::CONTENT_TYPE, content_type);
+        // The length is that of the answer to GET (RFC 9110 §8.6), though this body is empty.
         if asked.is_head() {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
         }

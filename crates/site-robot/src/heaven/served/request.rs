@@ -86,6 +86,8 @@ fn thousandths(weight: &str) -> u16 {
 
 /// Returns the file that a path below heaven names; none where no file is called so.
 pub(super) fn file(below: &str) -> Option<String> {
+    // It may hold `..` by now, and does no harm: it is compared with paths that we have made, and
+    // opens no file.
     let mut path = percent_decode_str(below).decode_utf8().ok()?.into_owned();
     if path.is_empty() || path.ends_with('/') {
         path.push_str("index.html");

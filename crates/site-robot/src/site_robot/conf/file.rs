@@ -247,6 +247,7 @@ impl<'t> Reader<'t> {
         let mut value = String::new();
         for ahead in 0..MAX_VALUE_LINES {
             let text = *self.lines.get(self.at + ahead)?;
+            // A quote that somebody forgot to close must not swallow the keys behind it.
             if text.starts_with('#') || is_key(text) {
                 return None;
             }
@@ -276,6 +277,7 @@ fn cut_comment(text: &str) -> (&str, Option<&str>) {
     let mut at = 0;
     while let Some(found) = text.get(at..).and_then(|rest| rest.find('#')) {
         let (before, comment) = text.split_at(at + found);
+        // A `#` within a word begins the fragment of a URL.
         if before.is_empty() || before.ends_with(char::is_whitespace) {
             return (before.trim_end(), Some(comment));
         }

@@ -46,6 +46,7 @@ impl Files for ConfigFiles {
 }
 
 fn read(path: &Path) -> io::Result<String> {
+    // One byte more than a file may have: who parses it then finds it too large.
     let mut bytes = Vec::new();
     File::open(path)?
         .take(MAX_BYTES + 1)

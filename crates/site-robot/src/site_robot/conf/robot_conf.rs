@@ -155,6 +155,7 @@ impl RobotConf {
             command_port: v.own("command-port").and_then(|port| port.parse().ok()),
             connect_timeout: v.seconds("connect-timeout"),
             convert_timeout: v.seconds("convert-timeout"),
+            // -1, for all of them, is the one value that is no `u32`.
             depth: u32::try_from(v.number::<i64>("depth")).ok(),
             email: v.word("email"),
             enable_ip: v.is_true("enable-ip"),

@@ -105,12 +105,15 @@ impl SiteAccess {
     ) -> Result<Self, SourceError> {
         let value = HeaderValue::from_str(value);
         let mut value = value.map_err(|_| SourceError::BadSetting { setting })?;
+        // Kept out of debug output, and out of the tables of HTTP/2's compression (RFC 7541
+        // §7.1.3).
         value.set_sensitive(true);
         self.headers.insert(name, value);
         Ok(self)
     }
 
     pub(super) fn is_for(&self, url: &Url) -> bool {
+        // A redirect to another host, or to another port, must not take the login along.
         url.origin() == self.origin
     }
 

@@ -177,6 +177,7 @@ async fn exchange(
     } else {
         read(body, beginning, &limits).await?
     };
+    // There is no HTTP client in between that would decompress it.
     let encoding = parts.headers.get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"gzip")) && !body.is_empty() {
         body = unzip(&body, &limits)?;

@@ -108,6 +108,7 @@ impl FileSource {
         let headers = headers_of(&path, metadata.len(), metadata.modified().ok());
         let known = request.conditions.last_modified.as_deref();
         let last_modified = headers.get(header::LAST_MODIFIED);
+        // The same date, not a later one: a file may be put back with the date that it had once.
         if known.is_some() && known == last_modified.and_then(|it| it.to_str().ok()) {
             return Ok(PageResponse::new(304, headers, bytes::Bytes::new()));
         }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt,
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -14,7 +15,7 @@ use url::Url;
 
 use robot_detection_store::fetch::{DirectClient, DirectSettings, UnzipError, gunzip, shown_url};
 
-use super::{PageRequest, PageResponse, RequestSigner, SiteAccess, SourceError, SourceLimits};
+use super::{PageRequest, PageResponse, SiteAccess, SourceError, SourceLimits};
 
 /// Value of `Accept`: pages, feeds and texts first.
 const ACCEPT: &str =
@@ -22,6 +23,8 @@ const ACCEPT: &str =
 
 /// Cookies of one login that are kept, at most, in bytes.
 const MAX_COOKIE_BYTES: usize = 16 * 1024;
+
+type Sign = dyn Fn(&Method, &Url, &mut HeaderMap) + Send + Sync;
 
 /// Settings of an [`HttpSource`].
 #[derive(Clone, Debug, Default)]
@@ -45,6 +48,12 @@ pub struct HttpSettings {
     pub pass: Option<RequestSigner>,
 }
 
+/// Function that adds a signature to the headers of a request.
+///
+/// It gets the URL of the page, whatever server is asked for it.
+#[derive(Clone)]
+pub struct RequestSigner(Arc<Sign>);
+
 /// Source of pages over HTTP: GET and HEAD, no redirect followed.
 ///
 /// Clones share connections and logins.
@@ -58,6 +67,18 @@ pub struct HttpSource {
     pass: Option<RequestSigner>,
     /// Cookies of logins, by origin.
     cookies: Arc<RwLock<BTreeMap<String, HeaderValue>>>,
+}
+
+impl RequestSigner {
+    /// Creates one of a function.
+    pub fn new(sign: impl Fn(&Method, &Url, &mut HeaderMap) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(sign))
+    }
+
+    /// Signs a request to be sent.
+    pub fn sign(&self, method: &Method, url: &Url, headers: &mut HeaderMap) {
+        (self.0)(method, url, headers);
+    }
 }
 
 impl HttpSource {
@@ -81,6 +102,7 @@ impl HttpSource {
             timeout: limits.timeout,
             max_body_bytes: limits.max_body_bytes,
             proxy: settings.proxy,
+            // Who runs the robot names the sites, and theirs may have private addresses.
             is_public_only: false,
         })?;
         let mut headers = HeaderMap::new();
@@ -192,6 +214,12 @@ impl HttpSource {
     }
 }
 
+impl fmt::Debug for RequestSigner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RequestSigner")
+    }
+}
+
 /// Decompresses a body whose coding goes by its old name (RFC 9110 §8.4.1.3).
 ///
 /// What cannot be decompressed stays as it is. The error is the limit that it passes.
@@ -230,6 +258,8 @@ fn cookie_of(headers: &HeaderMap) -> Option<HeaderValue> {
     let mut cookies = BTreeMap::new();
     for line in headers.get_all(HeaderName::from_static("set-cookie")) {
         let line = line.to_str().unwrap_or_default();
+        // Its attributes are left out: it goes back to the same origin, for as long as this source
+        // lives.
         let pair = line.split(';').next().unwrap_or_default();
         if let Some((name, value)) = pair.split_once('=') {
             cookies.insert(name.trim().to_owned(), value.trim().to_owned());

@@ -35,14 +35,12 @@ mod files;
 mod http;
 mod limits;
 mod page_source;
-mod request_signer;
 
 pub use access::{Credentials, SiteAccess};
 pub use answer::PageResponse;
 pub use application::ApplicationSource;
 pub use error::SourceError;
 pub use files::FileSource;
-pub use http::{HttpSettings, HttpSource};
+pub use http::{HttpSettings, HttpSource, RequestSigner};
 pub use limits::SourceLimits;
 pub use page_source::{PageRequest, PageSource};
-pub use request_signer::RequestSigner;

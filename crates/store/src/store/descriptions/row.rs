@@ -14,6 +14,8 @@ use crate::description::{
 };
 
 /// Bytes of a key; `PostgreSQL` has a limit for a row of an index.
+// A row of an index has 2,704 bytes at most, and the site's name and a URL of up to 2,000 bytes
+// stand beside the key.
 const KEY_BYTES: usize = 255;
 
 /// Attributes that may change while the resource stays as it was.
@@ -141,6 +143,7 @@ fn fingerprint(description: &ResourceDescription) -> String {
     let lasting = |attribute: &&Attribute| !FLEETING.contains(&attribute.name());
     for attribute in description.attributes().iter().filter(lasting) {
         for part in [attribute.name(), attribute.value()] {
+            // The length comes first, so that `ab`, `c` and `a`, `bc` are not the same.
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }

@@ -118,6 +118,7 @@ pub(in crate::store) static SAVED_OVER: LazyLock<String> = LazyLock::new(|| {
              THEN resource_descriptions.{column} ELSE excluded.{column} END, "
         )
     };
+    // The fingerprint leaves the depth out, but the attributes tell it.
     let as_near = " AND resource_descriptions.depth_key = excluded.depth_key";
     let mut sql = " ON CONFLICT (site, url) DO UPDATE SET ".to_owned();
     sql.push_str(&kept("modified_ms", ""));
@@ -174,6 +175,7 @@ fn ordered(
             format!("{key} <> '' AND ({key}, url) > ($2, $3)"),
             format!("{key}, url"),
         ),
+        // `$2` is compared with itself because `PostgreSQL` accepts no gap among the parameters.
         (None, _) => ("$2 = $2 AND url > $3".to_owned(), "url".to_owned()),
     };
     // SQLite compiles a statement anew for each value of a bare limit.

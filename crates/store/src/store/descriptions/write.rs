@@ -43,6 +43,7 @@ impl Store {
     ) -> Result<Vec<SaveOutcome>, StoreError> {
         let mut transaction = self.database.begin("save resource descriptions").await?;
         let mut all = Vec::with_capacity(descriptions.len());
+        // As many as the largest statement of `SAVE` takes.
         for piece in descriptions.chunks(8) {
             let piece: Vec<_> = piece.iter().collect();
             let of = (site, run_id);

@@ -94,6 +94,7 @@ impl Store {
                 holder.into(),
             ];
             let mut rows: Vec<ClaimedRow> = transaction.rows(&statement, &values).await?;
+            // `RETURNING` promises no order.
             rows.sort_by_key(ClaimedRow::place);
             claimed.extend(rows.into_iter().map(|row| row.into_claimed(host)));
         }
@@ -120,6 +121,8 @@ impl Store {
         let lease = lease_name(holder);
         let sign = [(&lease).into(), holder.into(), LEASE_MS.into()];
         let mark = super::super::sql::mark_alive(engine);
+        // Itself first, so that the next statement does not count its own URLs among those of the
+        // dead.
         self.database.execute(&mark, &sign).await?;
         let values = [site.into(), run_id.into(), now_ms.into()];
         let [site, run_id, _] = values;

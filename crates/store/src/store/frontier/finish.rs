@@ -22,6 +22,7 @@ impl Store {
         now_ms: i64,
     ) -> Result<StoredRun, StoreError> {
         self.count_withdrawn(run_id, withdrawn).await?;
+        // Of instances that end the run at once, the one whose statement counts settles it.
         if self.end_run(run_id, RunState::Finished, now_ms).await? {
             self.settle(site, run_id).await?;
         }

@@ -202,6 +202,7 @@ impl<'p> VisitRow<'p> {
     fn values(&self, now_ms: i64) -> [Value<'_>; 17] {
         let Self { page, links } = self;
         let claimed = &page.claimed;
+        // 3 is done, 2 waits for its time: see the states in `sql.rs`.
         let (state, attempts) = match page.retry_ms {
             None => (3, claimed.attempts),
             Some(_) => (2, claimed.attempts.saturating_add(1)),

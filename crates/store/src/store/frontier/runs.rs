@@ -36,6 +36,8 @@ pub struct StoredRun {
 
 /// State of a run.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+// An index allows one `Running` run a site. It ends as one of the others, of which only `Held`
+// changes once more: to `Finished`, when somebody accepts its results.
 #[non_exhaustive]
 pub enum RunState {
     /// It goes on, or was cut off and can be resumed.
@@ -112,6 +114,7 @@ impl Store {
                 transaction.commit().await?;
                 return Ok((StoredRun { wanted, ..open }, true));
             }
+            // Half of the site was judged by other settings; the other half would not fit to it.
             let abandoned = RunState::Abandoned.as_str();
             let values = [open.run_id.into(), abandoned.into(), now_ms.into()];
             transaction.execute(&sql::END_RUN, &values).await?;

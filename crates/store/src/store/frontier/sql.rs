@@ -60,6 +60,9 @@ macro_rules! described_now {
     };
 }
 
+// `state` of a URL: 0 waits, 1 is taken, 2 failed and waits for `due_ms`, 3 is done. A claim turns
+// 0 into 1, a record turns 1 into 2 or 3. It is 0 again when its holder releases it or dies, when
+// `due_ms` has come, and when a page that is done is found nearer to a starting point.
 statements! {
     OPEN_RUN = "look for the site robot's run",
         concat!("SELECT ", run_columns!(),
@@ -127,6 +130,7 @@ statements! {
          FROM site_robot_urls WHERE site = $1 AND url = $2";
     LINKS = "read the links of a page",
         "SELECT COALESCE(links, '') FROM site_robot_urls WHERE site = $1 AND url = $2";
+    // `$3` is the depth at which it was taken: one that was found nearer still waits once more.
     RELINKED = "record links followed again",
         "UPDATE site_robot_urls SET holder = NULL, \
          relink = CASE WHEN depth < $3 THEN 1 ELSE 0 END, \

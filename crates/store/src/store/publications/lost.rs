@@ -145,6 +145,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut transaction = self.database.begin(sql::DISCARD_LOGINS.what).await?;
         let values = [site.into(), run_id.into()];
+        // In this order: the statements that keep clear the marks that those before them go by.
         transaction.execute(&sql::DISCARD_LOGINS, &values).await?;
         transaction.execute(&sql::KEEP_LOGINS, &values).await?;
         for hash in alike {

@@ -69,6 +69,8 @@ impl Store {
             .copied()
             .filter(|change| counts.iter().any(|(staged, _)| staged == change))
             .collect();
+        // Pages that only did not answer change nothing that is shown: what could be put back
+        // stays.
         if changes.iter().any(|change| *change != "miss") {
             self.begin_publication(site, run_id, now_ms).await?;
         }
@@ -77,6 +79,7 @@ impl Store {
             gone += self.publish_change(site, change, now_ms).await?;
         }
         let mut transaction = self.database.begin("end a publication").await?;
+        // Before its end a run has not asked for all pages.
         if what == StagedSelection::All {
             let values = [site.into(), run_id.into()];
             transaction.execute(&sql::FOUND_AGAIN, &values).await?;
@@ -178,6 +181,7 @@ impl Store {
         if change == "miss" {
             transaction.execute(&sql::STILL_DESCRIBED, &piece).await?;
         }
+        // In the same transaction: who is cut off goes on behind the last piece that is in force.
         transaction.execute(&sql::DROP_STAGED, &piece).await?;
         transaction.commit().await?;
         Ok(gone)

@@ -95,12 +95,14 @@ statements! {
          AND seen.url = resource_descriptions.url AND seen.run_id = $2 \
          AND seen.described = 1 AND seen.loss IS NULL)";
 
+    // An update that changes nothing locks the row until the transaction ends, on both engines.
     LOCK_PUBLICATION = "lock the publication",
         "INSERT INTO heaven_publications (site, version) VALUES ($1, 0) \
          ON CONFLICT (site) DO UPDATE SET version = heaven_publications.version";
     BUMP_PUBLICATION = "change the version of heaven",
         "INSERT INTO heaven_publications (site, version) VALUES ($1, 1) \
          ON CONFLICT (site) DO UPDATE SET version = heaven_publications.version + 1";
+    // A run may publish more than once: what was in force before its first time is kept.
     FORGET_PREVIOUS = "forget what was published before",
         "DELETE FROM previous_descriptions WHERE site = $1 AND NOT EXISTS (SELECT 1 \
          FROM heaven_publications AS known WHERE known.site = $1 AND known.run_id = $2 \
@@ -151,6 +153,7 @@ statements! {
          ON CONFLICT (site, url) DO NOTHING";
     ADMIT = "let a page in again",
         "DELETE FROM withdrawn_urls WHERE site = $1 AND url = $2";
+    // A page that the run has lost for a reason of its own stays hidden.
     SHOW_URL = "show a page again",
         "UPDATE resource_descriptions SET hidden_ms = NULL, hidden_reason = NULL \
          WHERE site = $1 AND url = $2 AND hidden_reason = $3 AND NOT EXISTS (SELECT 1 \

@@ -106,6 +106,7 @@ pub(in crate::store) async fn forget_staged(
     transaction: &mut Transaction<'_>,
     site: &str,
 ) -> Result<(), StoreError> {
+    // Asked for again first: once they are cleared, nothing tells which they were.
     for statement in [&sql::ASK_STAGED_AGAIN, &sql::CLEAR_STAGED] {
         transaction.execute(statement, &[site.into()]).await?;
     }

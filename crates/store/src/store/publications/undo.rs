@@ -28,10 +28,14 @@ impl Store {
         let known: Vec<(i64, Option<i64>, Option<i64>)> =
             transaction.rows(&sql::PUBLICATION, &of_site).await?;
         let (shown,): (i64,) = transaction.one(&sql::SHOWN_AFTER_UNDO, &of_site).await?;
+        // What was there before the first publication is nothing: heaven is not to be emptied by
+        // this.
         if known.is_empty() || shown == 0 {
             // Dropped, the transaction has done nothing.
             return Ok(None);
         }
+        // What is taken back is kept under the other turn, which then becomes this one: the same
+        // call puts it into force again.
         for statement in [
             &*sql::UNDO_KEEP,
             &sql::UNDO_REMOVE,

@@ -46,6 +46,7 @@ impl Store {
             .await?;
         let of_url = [site.into(), url.into()];
         let staged = transaction.execute(&sql::UNSTAGE, &of_url).await?;
+        // With its validators the page would answer "not modified", and never come back.
         transaction.execute(&sql::ASK_URL_AGAIN, &of_url).await?;
         if for_good {
             let values = [site.into(), url.into(), now_ms.into()];

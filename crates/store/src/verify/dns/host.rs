@@ -192,6 +192,8 @@ impl<'a> UnconfirmedNames<'a> {
 
     fn conclude(&self, claim: &Claim, names: &Names) -> (fn(Evidence) -> Finding, String) {
         let Claim { address, suffixes } = claim;
+        // A name that could not be asked about, or comes beyond those that are, might have
+        // confirmed the claim: nothing is contradicted then.
         if let Some((name, why)) = self.failed {
             let name = QuotedName(name);
             let text =

@@ -93,11 +93,13 @@ impl DnsProver {
     /// Creates a prover; it asks nothing yet, and reads the system's settings when it does.
     #[must_use]
     pub fn new(settings: DnsSettings) -> Self {
+        // Halves, since a semaphore panics when made with more, and one gets the sum of both.
         let turns = settings.concurrency.clamp(1, Semaphore::MAX_PERMITS / 2);
         let queue = settings.queue.min(Semaphore::MAX_PERMITS / 2);
         let cache = Cache::builder()
             .max_capacity(settings.cache_entries)
             .weigher(|_, host: &Arc<AddressRecords>| places(host))
+            // No record is relied on for longer: see `MAX_TTL`.
             .time_to_live(Duration::from_hours(24))
             .build();
         Self {
@@ -189,6 +191,7 @@ impl Inner {
 
     /// Looks the address up, or waits for another task that does.
     async fn look(&self, claim: &Claim) -> DnsProof {
+        // Who finds no place is told so at once: a flood of claims must not pile up.
         let Ok(_place) = self.places.try_acquire() else {
             return too_many(claim);
         };
@@ -215,6 +218,8 @@ impl Inner {
         slot: &'a LookupSlot,
         claim: &Claim,
     ) -> Result<LookupTurn<'a>, DnsProof> {
+        // The address first, then the turn: those who wait for the same address keep none from
+        // others.
         let host = slot.turn().await;
         if let Some(proof) = proof(&host, claim, self.settings.clock.now_ms()) {
             return Err(proof);
@@ -230,6 +235,7 @@ impl Inner {
 
     /// Queries DNS for what is not cached until there is a proof.
     async fn ask(&self, host: &mut AddressRecords, claim: &Claim) -> DnsProof {
+        // One instant for all queries: an answer does not run out while the next one is asked for.
         let now_ms = self.settings.clock.now_ms();
         let deadline = Instant::now() + self.settings.proof_timeout.min(MAX_TIMEOUT);
         loop {

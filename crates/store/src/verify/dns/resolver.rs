@@ -71,6 +71,7 @@ impl Resolver {
                 if names.first.contains(&name.0) {
                     continue;
                 }
+                // Who has an address may give it any number of names, and each would cost a query.
                 if names.first.len() == MAX_NAMES {
                     names.is_cut = true;
                     break;
@@ -190,6 +191,7 @@ fn found_records(
     if records.is_empty() {
         return failed(question, "the answer had other records than asked for");
     }
+    // A TTL of 0 must not make each request a query.
     TimedAnswer {
         answer: DnsAnswer::Records(records),
         ttl: Duration::from_secs(ttl.into()).clamp(MIN_TTL, MAX_TTL),

@@ -34,6 +34,7 @@ fn later(instant_ms: i64, interval: Duration) -> i64 {
 }
 
 fn delay_ms(failures: u64) -> i64 {
+    // More would overflow the shift; the longest delay is reached long before.
     let doublings = failures.saturating_sub(1).min(16);
     (FIRST_RETRY_MS << doublings).min(LAST_RETRY_MS)
 }

@@ -128,6 +128,7 @@ impl<'w, 's, 'n> Value<'w, 's, 'n> {
 
     /// Returns the level of what is inside.
     fn deeper<E: Error>(&mut self) -> Result<usize, E> {
+        // Each level is a call: the document must not decide how deep the stack gets.
         if self.depth >= MAX_DEPTH {
             return Err(self.walk.give_up(RangesError::TooDeep { max: MAX_DEPTH }));
         }

@@ -7,6 +7,8 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use crate::fetch::AddressKind;
 
 /// Shortest IPv4 prefix that is accepted.
+// IANA gave out IPv4 by /8, some of them to one holder: a list that names more in one range is no
+// list of one robot.
 pub(super) const SHORTEST_V4: u8 = 8;
 /// Shortest IPv6 prefix that is accepted.
 pub(super) const SHORTEST_V6: u8 = 16;

@@ -99,6 +99,7 @@ fn judge(
     let entries = found.entries.iter().filter(is_selected);
     let all = entries.clone().count();
     let nets: Vec<IpNet> = entries.filter_map(|entry| entry.net).collect();
+    // One such range would verify anybody in it, however good the other entries are.
     if let Some(wide) = nets.iter().find(|net| prefix::is_too_wide(**net)) {
         return Err(RangesError::TooWide {
             prefix: wide.to_string(),
@@ -140,6 +141,7 @@ fn nothing(selection: &Selection<'_>) -> RangesError {
 }
 
 fn check_size(set: &RangeSet) -> Result<(), RangesError> {
+    // Each range may be narrow, and all of them together be everybody's.
     let (mut v4, mut v6) = (0_u128, 0_u128);
     for net in set.iter() {
         match net {

@@ -82,6 +82,7 @@ impl Ranges {
         let listings = self.listings.load();
         let listing = listings.get(url)?;
         let published = listing.published.as_deref()?;
+        // A hit counts whatever else could not be read, and however old the copy is.
         if published.set.contains(address) {
             return Some(true);
         }

@@ -171,6 +171,7 @@ impl RangesRefresher {
         queue: &Mutex<impl Iterator<Item = &str>>,
         force: bool,
     ) -> Vec<RangesReport> {
+        // Locked for `next` alone, never across an await.
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
         let mut reports = Vec::new();
         while let Some(url) = next() {
@@ -205,6 +206,7 @@ impl RangesRefresher {
         if force {
             return false;
         }
+        // Another instance may have had the lease, and given it back, since the lists were loaded.
         if let Ok(Some(stored)) = self.store.address_ranges(url).await {
             let listing = Listing::from_stored(stored);
             self.ranges.set_stored(vec![(url.to_owned(), listing)]);
@@ -276,6 +278,7 @@ impl RangesRefresher {
     /// Sets the listing, and saves it.
     async fn keep(&self, url: &str, mut listing: Listing) {
         let stored = listing.to_stored(url);
+        // In force before it is saved: without a database it serves all the same.
         self.ranges.set(url, listing.clone());
         match self.store.save_address_ranges(&stored).await {
             Ok(()) if listing.is_saved => {}

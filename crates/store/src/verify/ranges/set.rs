@@ -119,6 +119,7 @@ impl<A: Address> SortedPrefixes<A> {
     fn new(mut prefixes: Vec<(A, u8)>) -> Self {
         // Of those that begin alike the widest comes first.
         prefixes.sort_unstable();
+        // Sorted, a prefix can lie within the last one that was kept, and within no other.
         let mut kept: Option<(A, u8)> = None;
         prefixes.retain(|&(start, length)| {
             let is_within = kept.is_some_and(|(outer, bits)| start.agrees(outer, bits));

@@ -162,6 +162,7 @@ impl Count {
     fn add(&self, hour: i64, requests: u64) {
         let tag = Self::tag(hour);
         let Self(count) = self;
+        // If the hour ends in between, these requests are counted in the next one: no harm is done.
         if count.load(Ordering::Relaxed) & Self::TAG == tag {
             count.fetch_add(requests, Ordering::Relaxed);
             return;

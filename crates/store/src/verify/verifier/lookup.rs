@@ -251,6 +251,7 @@ impl Verifier {
         let (task, verifier) = (task(self.clone()), self.clone());
         let run = async move {
             let inner = &verifier.inner;
+            // Nobody makes the proofs that wait any more: who waits for them is told.
             if inner.stop.run_until_cancelled(task).await.is_none() {
                 inner.proofs.abandon();
             }
@@ -266,8 +267,11 @@ impl Verifier {
             let methods = self.inner.methods.load_full();
             let answer = self.ask_dns(&methods, &job).await;
             let ProofJob { robot, address } = job;
+            // Asked again, as the list may have come while the DNS was asked.
             let by_ranges = self.find_in_ranges(&methods, &robot, address);
             let verdict = stronger(by_ranges, by_dns(&methods, &robot, by_ranges, &answer));
+            // Stored before it is announced: whoever comes in between finds the answer or the proof
+            // under way.
             self.inner.answers.put(address, Arc::clone(&answer));
             let pending = making.announce(verdict);
             let now_ms = self.inner.clock.now_ms();
@@ -310,6 +314,7 @@ impl Verifier {
         };
         let request = job.request();
         let finding = prover.prove(&request, &job.robot);
+        // A job that is dropped tells those who wait for it that nothing comes.
         let Ok(finding) = time::timeout(PROOF_TIME, finding).await else {
             return;
         };

@@ -13,7 +13,6 @@ mod spoofed;
     reason = "the file is named for what stands in it"
 )]
 mod verifier;
-mod wanted;
 
 pub use counts::{HourVerdicts, RobotVerdicts};
 pub use methods::Methods;

@@ -17,6 +17,7 @@ use super::{dns_verdicts::DnsVerdictKey, spoofed::SpoofedRequest};
 const MAX_WAITING: usize = 20_000;
 
 /// Proofs at the same time.
+// As many as addresses are looked up at once by default: more would wait there.
 const MAX_WORKERS: usize = 64;
 
 /// Proofs of addresses that are under way.

@@ -57,6 +57,7 @@ impl SignedProofs {
                 .max_capacity(MAX_TOLD)
                 .time_to_live(TOLD_FOR)
                 .build(),
+            // Seeded at random, so that nobody can make two requests that share a key.
             hasher: RandomState::new(),
             places: Arc::new(Semaphore::new(MAX_REQUESTS)),
         }
@@ -76,6 +77,7 @@ impl SignedProofs {
         if is_known && SignatureProver::is_for_one_request(request.headers) {
             return Err(ReplayedNonce);
         }
+        // Each proof keeps a copy of its request's headers.
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             return Ok(None);
         };
@@ -121,6 +123,7 @@ impl SignedProofs {
             headers,
         } = SignedRequest::from(request);
         let mut headers: Vec<_> = headers.iter().collect();
+        // A stable sort: the lines of one name keep their order, which the signature covers.
         headers.sort_by_key(|(name, _)| name.as_str());
         let target = (method, scheme, authority, target);
         self.hasher.hash_one((target, headers))

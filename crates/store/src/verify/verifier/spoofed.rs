@@ -62,6 +62,7 @@ pub(super) struct LastSpoofed {
 impl LastSpoofed {
     /// Notes a request; leaves it out where another thread notes one just now.
     pub(super) fn note(&self, summary: RequestSummary<'_>, evidence: &str, now_ms: i64) {
+        // A request does not wait for a list that is for people to read.
         let mut requests = match self.requests.try_lock() {
             Ok(requests) => requests,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),

@@ -3,7 +3,10 @@
 use std::{collections::BTreeSet, fmt, net::IpAddr, pin::Pin, sync::Arc};
 
 use arc_swap::ArcSwap;
-use tokio::{runtime::Handle, sync::watch};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, watch},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::debug;
 
@@ -22,7 +25,6 @@ use super::{
     signed::SignedProofs,
     signers::Signers,
     spoofed::{LastSpoofed, RequestSummary},
-    wanted::WantedRanges,
 };
 
 /// Verdict to come; see [`Verifier::settled`].
@@ -63,6 +65,13 @@ pub(super) struct Inner {
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
     pub(super) runtime: Option<Handle>,
+}
+
+/// URLs of lists that are worth having; there are at most as many as the registry names.
+#[derive(Debug, Default)]
+pub(super) struct WantedRanges {
+    urls: ArcSwap<BTreeSet<String>>,
+    bell: Notify,
 }
 
 impl Verifier {
@@ -143,6 +152,8 @@ impl Verifier {
             request,
             now_ms: self.inner.clock.now_ms(),
         };
+        // Subscribed to before memory is asked: a proof that ends in between is found in one of the
+        // two.
         let by_signature = self.running_signature_proof(&lookup);
         let by_address = self.running_address_proof(&lookup);
         let known = match by_address {
@@ -242,6 +253,31 @@ impl Verifier {
     /// Waits until another list is wanted.
     pub async fn ranges_wanted(&self) {
         self.inner.wanted.changed().await;
+    }
+}
+
+impl WantedRanges {
+    /// Notes that a list would have been needed; allocates only the first time.
+    pub(super) fn want(&self, url: &str) {
+        if self.urls.load().contains(url) {
+            return;
+        }
+        self.urls.rcu(|urls| {
+            let mut urls = BTreeSet::clone(urls);
+            urls.insert(url.to_owned());
+            urls
+        });
+        self.bell.notify_one();
+    }
+
+    /// Returns them in order.
+    pub(super) fn all(&self) -> Arc<BTreeSet<String>> {
+        self.urls.load_full()
+    }
+
+    /// Waits until there is a new one.
+    pub(super) async fn changed(&self) {
+        self.bell.notified().await;
     }
 }
 

@@ -159,11 +159,13 @@ impl KeyUrl {
     pub(super) fn parse(text: &str, discovery: Discovery, allow_http: bool) -> Option<Self> {
         let mut url = Url::parse(text).ok()?;
         let is_fetched = url.scheme() == "https" || (allow_http && url.scheme() == "http");
+        // A user and password in the URL would be sent along by us.
         let is_anonymous = url.username().is_empty() && url.password().is_none();
         if !is_fetched || !is_anonymous {
             return None;
         }
         if discovery != Discovery::Directory {
+            // It is never sent, and each one would be another entry of the cache.
             url.set_fragment(None);
             return Some(Self {
                 discovery,

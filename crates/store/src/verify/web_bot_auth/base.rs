@@ -61,6 +61,7 @@ fn signature_base(
     let mut names: Vec<String> = Vec::with_capacity(input.items.len());
     for item in &input.items {
         let name = spell_item(item);
+        // A component stands once in a base (RFC 9421 §2.5). Of 64 names at most, no set is needed.
         if names.contains(&name) {
             return Err(Refusal::RepeatedComponent(shown(&name)));
         }

@@ -81,6 +81,7 @@ impl Inner {
         signature: &Signature,
     ) -> Result<(KeyUrl, String), CheckStop> {
         let parameters = signature.parameters()?;
+        // Without the host a signature for one site could be used at any other.
         if !signature.covers("@authority") && !signature.covers("@target-uri") {
             return Err(Refusal::AuthorityNotCovered.into());
         }
@@ -99,6 +100,7 @@ impl Inner {
         // verification.
         let found = find(directories, candidates, &parameters.keyid)?;
         let fitting = self.fitting(&found, &parameters, signature, &bases, now_s);
+        // Only a signature that fits uses its nonce up: else anybody could use up a robot's.
         let supposed = fitting
             .and_then(|fitting| {
                 self.use_up(used, &found.key, &parameters, now_s)

@@ -193,6 +193,7 @@ impl Directories {
         let client = self.client().map_err(|error| error.to_string())?;
         let answer = client.send(Method::GET, url, headers).await;
         let answer = answer.map_err(|error| error.to_string())?;
+        // The client follows no redirects: another host must not answer for this one.
         if answer.status == 200 {
             Ok(answer)
         } else {
@@ -208,6 +209,7 @@ impl Directories {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
+        // The client refuses a limit of zero.
         let limit = self.settings.fetch_timeout.max(Duration::from_millis(1));
         let client = DirectClient::new(DirectSettings {
             connect_timeout: limit,
@@ -234,6 +236,7 @@ impl DirectoryState {
         };
         match keys.iter().find(|key| key.keyid == keyid) {
             Some(key) => Lookup::Known(key.clone()),
+            // The key may be newer than our copy: it is asked for, but once a minute at most.
             None if !was_just_tried => Lookup::NotFetched,
             None if self.failure.is_empty() => Lookup::Unknown,
             None => Lookup::Unavailable(self.failure.clone()),
@@ -283,6 +286,7 @@ impl Metadata {
     fn read(json: &[u8], url: &Url) -> Result<Self, String> {
         let json: MetadataJson = serde_json::from_slice(json)
             .map_err(|_| "it is no metadata document of a client".to_owned())?;
+        // A copy of somebody's document at another URL must not speak for him.
         if json.client_id.as_deref() != Some(url.as_str()) {
             return Err("its client_id is not its own URL".to_owned());
         }

@@ -164,6 +164,7 @@ impl Material {
             ("EC", curve @ ("P-256" | "P-384")) => {
                 let length = if curve == "P-256" { 32 } else { 48 };
                 let of_length = |text: &str| decode(text).filter(|it| it.len() == length);
+                // An uncompressed point (SEC 1 §2.3.3), which is what ring takes.
                 let point = [&[4][..], &of_length(&jwk.x)?, &of_length(&jwk.y)?].concat();
                 Some(if curve == "P-256" {
                     Self::P256(point)
@@ -172,8 +173,11 @@ impl Material {
                 })
             }
             ("RSA", _) => {
+                // Some libraries put a zero in front, against RFC 7518 §6.3.1.1: the thumbprint is
+                // made without.
                 let n = without_zeros(decode(&jwk.n)?);
                 let e = without_zeros(decode(&jwk.e)?);
+                // ring verifies with moduli of 2,048 to 8,192 bits.
                 let fits = (256..=1024).contains(&n.len()) && (1..=8).contains(&e.len());
                 fits.then_some(Self::Rsa { n, e })
             }

@@ -99,6 +99,7 @@ fn base(headers: &HeaderMap, authority: &str, input: &InnerList) -> Option<Vec<u
                 covers_host = true;
                 authority.as_bytes().to_vec()
             }
+            // Only an answer of 200 gets this far.
             "@status" if item.params.is_empty() => b"200".to_vec(),
             _ => component::field_value(headers, item).ok()?,
         };

@@ -76,6 +76,7 @@ impl UsedNonces {
 
 fn name(keyid: &str, nonce: &str) -> u128 {
     let mut context = digest::Context::new(&digest::SHA256);
+    // The NUL parts them: no string of a structured field has one (RFC 9651 §3.3.3).
     for part in [keyid, "\0", nonce] {
         context.update(part.as_bytes());
     }

@@ -54,6 +54,7 @@ pub(super) fn tagged(
         if tag.is_none_or(|tag| tag.as_str() != wanted) {
             continue;
         }
+        // Each one may cost a fetch and a verification.
         if found.len() == most {
             return Err(Refusal::TooManySignatures);
         }

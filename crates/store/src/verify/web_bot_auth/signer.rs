@@ -157,6 +157,7 @@ impl Signer {
             target: &target,
             headers: &covered,
         };
+        // The scheme is known, so that there is one base.
         let base = signature_bases(&request, &input).ok()?.pop()?;
         let [input, signature] = self.sign_base(input, &base.bytes)?;
         Some([(agent_name, agent), input, signature])
