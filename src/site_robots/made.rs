@@ -195,6 +195,7 @@ fn source(
     let mut sites: Vec<(url::Origin, SiteAccess)> = Vec::new();
     for start in &settings.starts {
         let origin = start.url.origin();
+        // A login is for an origin: of several starting points of one, the first speaks for all.
         if sites.iter().all(|(known, _)| *known != origin) {
             sites.push((origin, access(settings, &start.url, start.is_configured)?));
         }
@@ -205,6 +206,7 @@ fn source(
         .transpose()?;
     let source = HttpSource::new(HttpSettings {
         user_agent: Some(conf.user_agent.clone()),
+        // An address that nobody reads is worse than none in the `From` of each request.
         email: Some(conf.email.clone()).filter(|email| email != NO_EMAIL),
         referrer: conf.referer.clone(),
         proxy: proxy.and_then(|proxy| proxy.parse().ok()),

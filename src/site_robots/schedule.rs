@@ -99,6 +99,7 @@ impl Schedules {
                 }
             }
         }
+        // Only now: runs end in order while nothing begins new ones any more.
         self.inner.stop.cancel();
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
@@ -108,6 +109,7 @@ impl Schedules {
     }
 
     fn look(&self) {
+        // Of a robot that still runs since an earlier ring, the lease says so, and the task ends.
         for runs in self.inner.robots.load().iter() {
             let (schedules, runs) = (self.clone(), Arc::clone(runs));
             self.inner.tasks.spawn(async move {
