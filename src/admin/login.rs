@@ -25,6 +25,7 @@ use super::{
 };
 
 /// Seconds of `Retry-After` where too many others try to log in.
+// As long as the longest delay, after which the places of those who wait are free again.
 const CROWDED_SECONDS: u64 = 5;
 
 /// Pages that a login may lead to.
@@ -146,6 +147,8 @@ pub(super) async fn check_password(
     let Some(hash) = store.admin_password_hash().await? else {
         return Ok(LoginOutcome::NotSet);
     };
+    // The browser's cookie is signed with the hash, so that it is needed before the client is
+    // known.
     let client = caller.client(&hash);
     // Held to the end of the function: its drop gives the place back, also where the client goes away.
     let Some(_waiting) = logins.enter(&client) else {
