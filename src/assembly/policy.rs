@@ -26,8 +26,8 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
                 number,
                 key,
                 reason,
-            // Rules are numbered from 1, as people count them.
             } if let Some(rule) = settings.tables.rules.get(number - 1) => {
+                // Rules are numbered from 1, as people count them.
                 return rule.wrong_by_name(key, reason);
             }
             PolicyError::Tag {
