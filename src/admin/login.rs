@@ -17,6 +17,7 @@ use super::{
     fields::{Fields, LoginFields, Params},
     login_client::{BrowserCookie, LoginOrigin},
     login_limiter::LoginDecision,
+    navigation::NAVIGATION,
     page::{Page, html, html_with},
     password,
     problem::Problem,
@@ -28,17 +29,8 @@ use super::{
 // As long as the longest delay, after which the places of those who wait are free again.
 const CROWDED_SECONDS: u64 = 5;
 
-/// Pages that a login may lead to.
-const PAGES: &[&str] = &[
-    "overview",
-    "robots",
-    "identify",
-    "robots-txt",
-    "sites",
-    "refresh",
-    "refreshes",
-    "account",
-];
+/// Pages that a login may lead to, beside those of the navigation.
+const OTHER_PAGES: [&str; 2] = ["refresh", "account"];
 
 #[derive(Template)]
 #[template(path = "admin/login.html")]
@@ -238,7 +230,9 @@ fn destination(next: &str) -> &str {
         .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
         && !next.contains("..")
         && !next.contains("//");
-    if PAGES.contains(&first) && is_plain {
+    let mut entries = NAVIGATION.iter();
+    let is_page = OTHER_PAGES.contains(&first) || entries.any(|entry| entry.path == first);
+    if is_page && is_plain {
         next
     } else {
         "overview"
@@ -259,6 +253,13 @@ mod tests {
             "sites",
         ] {
             assert_eq!(destination(next), next);
+        }
+    }
+
+    #[test]
+    fn one_is_sent_to_each_page_of_the_navigation() {
+        for entry in NAVIGATION {
+            assert_eq!(destination(entry.path), entry.path);
         }
     }
 

@@ -1,13 +1,13 @@
 //! A site robot made from settings.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use url::Url;
 
 use crate::clock::Clock;
 use crate::config::Schedule;
 use crate::filter::CommandLine;
-use crate::heaven::{HeavenSettings, Library};
+use crate::heaven::{HeavenError, HeavenSettings, Library, PublishReport, publish};
 use crate::layer::OwnRobot;
 use crate::own_robot;
 use crate::site_robot::{
@@ -21,7 +21,6 @@ use crate::store::Store;
 
 use super::{
     Programs,
-    publication::Publication,
     settings::{SiteRobotSettings, is_of},
     when::next_round_ms,
 };
@@ -49,6 +48,15 @@ pub struct SiteRobotRuns {
     pub(super) publish_every: Duration,
     /// Whether the results are in force whatever they are.
     pub(super) accept: bool,
+}
+
+/// Where heaven is published to after a run, and from what.
+#[derive(Clone, Debug)]
+pub(super) struct Publication {
+    pub(super) library: Library,
+    pub(super) settings: HeavenSettings,
+    /// None: heaven is served from the database, which needs no publication.
+    pub(super) directory: Option<PathBuf>,
 }
 
 impl SiteRobotRuns {
@@ -133,6 +141,21 @@ impl SiteRobotRuns {
     #[must_use]
     pub fn next_round_ms(&self, finished_ms: i64) -> i64 {
         next_round_ms(self.schedule.as_ref(), finished_ms)
+    }
+}
+
+impl Publication {
+    /// Publishes what the database holds now; what did not change is left alone.
+    pub(super) async fn publish(&self) -> Result<Option<PublishReport>, HeavenError> {
+        let Some(directory) = &self.directory else {
+            return Ok(None);
+        };
+        let published = publish(&self.library, directory, &self.settings).await?;
+        if published.is_changed {
+            let (pages, directory) = (published.catalogue.len(), directory.display());
+            tracing::info!(pages, %directory, "published robot heaven, {pages} pages, in {directory}");
+        }
+        Ok(Some(published))
     }
 }
 
