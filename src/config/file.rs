@@ -161,7 +161,6 @@ fn read_site(table: &Spanned<DeValue<'_>>, lines: Lines<'_>, content: &mut FileC
     };
     let mut site = FileContent::default();
     read_table(Scope::Site, "", entries, lines, &mut site);
-    // Errors stay in the order of the file, whichever table they are in.
     content.errors.append(&mut site.errors);
     content.sites.push(SiteContent {
         line,

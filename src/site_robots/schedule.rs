@@ -109,7 +109,7 @@ impl Schedules {
     }
 
     fn look(&self) {
-        // Of a robot that still runs since an earlier ring, the lease says so, and the task ends.
+        // A robot that still runs since an earlier ring has the lease: its task here ends at once.
         for runs in self.inner.robots.load().iter() {
             let (schedules, runs) = (self.clone(), Arc::clone(runs));
             self.inner.tasks.spawn(async move {

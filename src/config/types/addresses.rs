@@ -79,7 +79,6 @@ impl Resolver {
         let text = text.trim();
         let address = |text: &str| Some(SocketAddr::new(text.parse::<IpAddr>().ok()?, DNS_PORT));
         let bracketed = || address(text.strip_prefix('[')?.strip_suffix(']')?);
-        // First with a port: `::1:53` alone is an address whose last group is 53.
         let addr = text.parse().ok();
         addr.or_else(|| address(text)).or_else(bracketed).map(Self)
     }
