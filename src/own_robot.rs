@@ -8,6 +8,7 @@ use crate::layer::OwnRobot;
 use crate::store::{Store, StoreError};
 
 /// Shortest key that is believed; ours are nearly twice as long.
+// Whoever guesses a short key signs requests that pass as those of our own robot.
 const MIN_KEY_BYTES: usize = 32;
 
 /// Pause before a database that failed is asked again.

@@ -60,6 +60,7 @@ fn after_request_at(request: &[u8]) -> Option<(u64, &[u8], usize)> {
     let mut rest = request;
     loop {
         let (_, after) = quoted(rest)?;
+        // Linear: two words are looked at behind each quote, and then the search goes on.
         if let Some((bytes, behind)) = status_and_bytes(after) {
             return Some((bytes, behind, request.len() - after.len() - 1));
         }
@@ -71,6 +72,7 @@ fn status_and_bytes(text: &[u8]) -> Option<(u64, &[u8])> {
     let (status, rest) = word(text.strip_prefix(b" ")?);
     let is_status = status == b"-" || (status.len() == 3 && status.iter().all(u8::is_ascii_digit));
     let (bytes, rest) = word(rest.strip_prefix(b" ")?);
+    // Apache's `%b` writes `-` where no byte was sent.
     let bytes = if bytes == b"-" { 0 } else { number(bytes)? };
     is_status.then_some((bytes, rest))
 }
@@ -104,6 +106,8 @@ fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
         if text.get(at) == Some(&b'"') {
             return Some((text.get(..at)?, text.get(at + 1..)?));
         }
+        // Past the escaped byte too: `\"` does not end the field, and `\\` escapes nothing behind
+        // it.
         from = at + 2;
     }
 }

@@ -26,6 +26,8 @@ pub(super) fn json(text: &[u8], limit: usize, out: &mut Vec<u8>) {
     for chunk in text.utf8_chunks() {
         let invalid = (!chunk.invalid().is_empty()).then_some(char::REPLACEMENT_CHARACTER);
         for letter in chunk.valid().chars().chain(invalid) {
+            // There is room for the longest escape, or the field ends: half an escape could not be
+            // read again.
             if out.len() + MAX_ESCAPE_BYTES > end {
                 return;
             }
@@ -53,6 +55,8 @@ fn escape(text: &[u8], limit: usize, is_special: impl Fn(u8) -> bool, out: &mut 
         if out.len() + MAX_ESCAPE_BYTES > end {
             return;
         }
+        // A line break in a header would forge a line, and an ESC would command the terminal of who
+        // reads it.
         if is_special(byte) || !matches!(byte, b' '..=b'~') {
             let _ = write!(out, "\\x{byte:02X}");
         } else {

@@ -30,6 +30,7 @@ fn escape<'a>(rest: &'a [u8], text: &mut Vec<u8>) -> Option<&'a [u8]> {
         b'n' => text.push(b'\n'),
         b'r' => text.push(b'\r'),
         b't' => text.push(b'\t'),
+        // Of Apache alone; `\/` and `\f` are JSON's.
         b'v' => text.push(0x0b),
         b'x' => {
             let (number, after) = hex(after, 2)?;
@@ -50,6 +51,7 @@ fn unicode<'a>(rest: &'a [u8], text: &mut Vec<u8>) -> Option<&'a [u8]> {
         && let Some((second, next)) = hex(next, 4)
         && (0xdc00..0xe000).contains(&second)
     {
+        // RFC 2781 §2.2
         number = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
         after = next;
     }

@@ -26,6 +26,7 @@ impl FieldPath {
             "user_agent",
             "userAgent",
             "agent",
+            // Of Caddy, Traefik and the Elastic Common Schema.
             "request.headers.User-Agent",
             "request_User-Agent",
             "user_agent.original",
@@ -40,6 +41,7 @@ impl FieldPath {
             "bytes_sent",
             "bytes",
             "size",
+            // Of Traefik.
             "DownstreamContentSize",
         ])
     }

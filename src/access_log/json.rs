@@ -7,6 +7,7 @@ use super::{
 };
 
 /// Most paths of which each field is looked for.
+// So few that their state fits in arrays on the stack: a line costs no allocation.
 const MAX_PATHS: usize = 8;
 
 /// Reader of two fields of an object.
@@ -102,9 +103,12 @@ fn value<'a>(
     {
         return object(scanner, below, found);
     }
+    // The value is skipped whatever it is, and only a copy reads it: one of another type than is
+    // expected, such as `null`, does not spoil the rest of the line.
     let mut copy = *scanner;
     scanner.skip()?;
     if let Some(index) = step.user_agent
+        // Of two members of one name the first counts; RFC 8259 §4 leaves it to the reader.
         && found.user_agent.is_none_or(|(best, _)| index < best)
         && let Some(text) = text(&mut copy)
     {
@@ -120,6 +124,7 @@ fn value<'a>(
 
 /// Returns a string, or the first one of an array, as which Caddy writes headers.
 fn text<'a>(scanner: &mut Scanner<'a>) -> Option<Raw<'a>> {
+    // The scanner is a copy, so that nobody misses the end of the array.
     scanner.take(b'[');
     scanner.string()
 }

@@ -102,6 +102,7 @@ impl Line<'_> {
         // Writing to memory never fails.
         let _ = write!(
             out,
+            // The two names that nobody here knows are those of identd and of HTTP authentication.
             "{} - - [{:02}/{month}/{:04}:{:02}:{:02}:{:02} +0000] \"",
             self.client,
             at.day(),

@@ -11,6 +11,7 @@ use memchr::memchr;
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
 /// Bytes that are read with one call, and all that is ever in memory.
+// Eight of the longest lines, so that to move the begun one to the front copies an eighth at most.
 const BLOCK_BYTES: usize = 512 * 1024;
 
 /// Reader of lines that keeps one block in memory.
@@ -56,6 +57,7 @@ impl<R: Read> Lines<R> {
         let room = self.block.get_mut(self.end..).unwrap_or_default();
         let read = loop {
             match self.input.read(room) {
+                // A signal that was handled is no failure of the input.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => break result?,
             }
@@ -88,6 +90,9 @@ impl<R: Read> Lines<R> {
 
     /// Moves the begun line to the front, and drops what is too long of it.
     fn make_room(&mut self) {
+        // The one byte more is for the CR of a line of just the longest length. As the rest of the
+        // block stays free, no read is into an empty buffer, which would pass for the end of the
+        // input.
         let kept = (self.end - self.start).min(MAX_LINE_BYTES + 1);
         self.block.copy_within(self.start..self.start + kept, 0);
         self.start = 0;

@@ -76,11 +76,13 @@ impl LoggedRequest {
         let Some((scheme, rest)) = self.target.split_once("://") else {
             return;
         };
+        // In `/login?to=https://example.com/` the `://` belongs to the query.
         if scheme.contains(['/', '?']) {
             return;
         }
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (host, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        // `http://example.com?a` has an empty path, which stands for `/` (RFC 9110 §4.2.3).
         let slash = if path.starts_with('/') { "" } else { "/" };
         let target = format!("{slash}{path}");
         self.host = Some(host.to_owned());
@@ -136,6 +138,7 @@ fn field(line: &[u8], paths: Vec<FieldPath>) -> Option<Vec<u8>> {
 fn split(request: &str) -> Option<(&str, &str)> {
     let (method, rest) = request.split_once(' ')?;
     let target = match rest.rsplit_once(' ') {
+        // From the right, as a target that somebody made up may hold blanks.
         Some((target, version)) if version.starts_with("HTTP/") => target,
         _ => rest,
     };

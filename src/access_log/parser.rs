@@ -147,6 +147,7 @@ const CLIENTS: &[&str] = &[
 fn client_of_combined(line: &[u8]) -> Option<IpAddr> {
     let mut words = line.split(|byte| *byte == b' ');
     let (first, second) = (words.next()?, words.next()?);
+    // Without a virtual host the second word is the `-` of identd, which is no address.
     address(second).or_else(|| address(first))
 }
 

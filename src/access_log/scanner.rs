@@ -17,6 +17,7 @@ pub(super) struct Raw<'a>(pub(super) &'a [u8]);
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
         Self {
+            // A reader may ignore a byte order mark (RFC 8259 §8.1).
             rest: text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text),
         }
     }
@@ -69,6 +70,8 @@ impl<'a> Scanner<'a> {
 
     /// Consumes a value of any kind, however deep.
     pub(super) fn skip(&mut self) -> Option<()> {
+        // Counted and not called recursively: a line of nothing but brackets must not exhaust the
+        // stack.
         let mut depth = 0_usize;
         loop {
             match self.peek()? {

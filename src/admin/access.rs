@@ -88,6 +88,7 @@ async fn recognise(
     session: Option<Session>,
     address: Option<IpAddr>,
 ) -> Result<Visitor, Problem> {
+    // Before a token is looked at: the application's own login may use `Authorization` itself.
     if state.admin().access == Access::Open {
         return Ok(Visitor::Open);
     }
@@ -167,6 +168,7 @@ pub(super) fn location(extensions: &Extensions) -> RequestLocation {
 
 /// Compares two tokens in a time that does not depend on where they differ.
 pub(super) fn is_equal(left: &[u8], right: &[u8]) -> bool {
+    // The length may show: it is the same for all tokens of ours.
     left.len() == right.len()
         && left
             .iter()

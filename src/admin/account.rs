@@ -79,6 +79,7 @@ pub(super) async fn submit(
     session::begin(&session, now_ms).await?;
     info!("the administrator's password was changed; other sessions ended");
     let mut response = page.location.see_other("account?note=changed");
+    // The cookie of this browser was signed with the hash of the old password.
     browser.add_to(response.headers_mut(), &hash);
     Ok(response)
 }

@@ -198,6 +198,7 @@ async fn remove(
     _proof: CsrfProof,
     Path(path): Path<RobotPath>,
 ) -> Result<StatusCode, Problem> {
+    // First found: a robot that nobody knows is a 404, one of a registry a 409.
     robots::find(&state, &path.robot_source, &path.robot_id).await?;
     if path.robot_source != Source::manual().as_str() {
         return Err(Problem::conflict(

@@ -64,6 +64,7 @@ pub(super) async fn serve(Path(path): Path<AssetPath>, headers: HeaderMap) -> Re
         (header::ETAG, etag.clone()),
         (
             header::CACHE_CONTROL,
+            // A year is the usual for ever, and RFC 8246 spares the revalidation on a reload.
             "public, max-age=31536000, immutable".to_owned(),
         ),
     ];

@@ -53,6 +53,7 @@ impl DecisionView {
         let mut answered_by = None;
         if let Some(site) = &site.site {
             explained = explained.own_page(|to| (site.own_pages)(target, to));
+            // What is refused or redirected is answered by the layer.
             if explained.passes() {
                 answered_by = (site.answers)(request, target);
             }

@@ -154,6 +154,7 @@ fn of_rejection(status: StatusCode, text: &str) -> Problem {
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
             Problem::new(status, told.code, text)
         }
+        // Other texts of axum's name its types, of which a reader knows nothing.
         _ => told,
     }
 }

@@ -35,6 +35,8 @@ const HEADERS: [(HeaderName, &str); 5] = [
          img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    // Addresses of these pages hold what was searched for, and details of robots lead to other
+    // sites.
     (header::REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("x-robots-tag"), "noindex"),
     (
@@ -68,6 +70,8 @@ pub(super) async fn finish(mut request: Request, next: Next) -> Response {
 async fn catch_panic(answering: impl Future<Output = Response>) -> Response {
     let mut answering = pin!(answering);
     poll_fn(|context| {
+        // The future is not polled again; what it shares with others are locks that outlive a
+        // panic.
         catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))).unwrap_or_else(|_| {
             Poll::Ready(Problem::internal("a handler panicked").into_response())
         })

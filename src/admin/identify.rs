@@ -102,6 +102,7 @@ pub(super) async fn show(
     of: SelectedSite,
     page: Page,
 ) -> Result<Response, Problem> {
+    // An empty User-Agent is a question too, and by its value alone not told from none.
     let has_asked = page.location.local.contains("user_agent=");
     let answer = if has_asked {
         Some(answer(&state, &question, &of)?)

@@ -56,6 +56,7 @@ impl Jobs {
 
     fn begin(&self, job: Job) -> Result<(), AlreadyRunning> {
         let mut last = self.lock();
+        // Looked at and replaced under one lock: of two buttons pressed at once one begins.
         if last.as_ref().is_some_and(Job::is_running) {
             return Err(AlreadyRunning);
         }
@@ -98,6 +99,7 @@ pub(super) fn start(
     sources: Vec<Source>,
     options: RefreshOptions,
 ) -> Result<(), AlreadyRunning> {
+    // A refresh by schedule is none of our jobs, and no second one is begun beside it.
     if is_busy(&state.admin().refresher.progress().borrow()) {
         return Err(AlreadyRunning);
     }

@@ -17,6 +17,7 @@ use super::{
     fields::{Fields, LoginFields, Params},
     login_client::{BrowserCookie, LoginOrigin},
     login_limiter::LoginDecision,
+    navigation::NAVIGATION,
     page::{Page, html, html_with},
     password,
     problem::Problem,
@@ -25,19 +26,11 @@ use super::{
 };
 
 /// Seconds of `Retry-After` where too many others try to log in.
+// As long as the longest delay, after which the places of those who wait are free again.
 const CROWDED_SECONDS: u64 = 5;
 
-/// Pages that a login may lead to.
-const PAGES: &[&str] = &[
-    "overview",
-    "robots",
-    "identify",
-    "robots-txt",
-    "sites",
-    "refresh",
-    "refreshes",
-    "account",
-];
+/// Pages that a login may lead to, beside those of the navigation.
+const OTHER_PAGES: [&str; 2] = ["refresh", "account"];
 
 #[derive(Template)]
 #[template(path = "admin/login.html")]
@@ -146,6 +139,8 @@ pub(super) async fn check_password(
     let Some(hash) = store.admin_password_hash().await? else {
         return Ok(LoginOutcome::NotSet);
     };
+    // The browser's cookie is signed with the hash, so that it is needed before the client is
+    // known.
     let client = caller.client(&hash);
     // Held to the end of the function: its drop gives the place back, also where the client goes away.
     let Some(_waiting) = logins.enter(&client) else {
@@ -235,7 +230,9 @@ fn destination(next: &str) -> &str {
         .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
         && !next.contains("..")
         && !next.contains("//");
-    if PAGES.contains(&first) && is_plain {
+    let mut entries = NAVIGATION.iter();
+    let is_page = OTHER_PAGES.contains(&first) || entries.any(|entry| entry.path == first);
+    if is_page && is_plain {
         next
     } else {
         "overview"
@@ -256,6 +253,13 @@ mod tests {
             "sites",
         ] {
             assert_eq!(destination(next), next);
+        }
+    }
+
+    #[test]
+    fn one_is_sent_to_each_page_of_the_navigation() {
+        for entry in NAVIGATION {
+            assert_eq!(destination(entry.path), entry.path);
         }
     }
 

@@ -129,6 +129,8 @@ impl FromRequestParts<AdminState> for BrowserCookie {
 
 impl BrowserCookie {
     pub(super) fn add_to(&self, headers: &mut HeaderMap, password_hash: &str) {
+        // A new name with each login, so that failures under a cookie that was stolen do not follow
+        // it.
         let name = Id::default().to_string();
         let signature = signature(&name, password_hash);
         let (path, secure) = (&self.path, if self.is_secure { "; Secure" } else { "" });

@@ -90,6 +90,7 @@ impl LoginLimiter {
             LoginClient::Browser(_) => &self.browsers,
             LoginClient::Network(_) | LoginClient::Unknown => &self.strangers,
         };
+        // Not waited for: who waits for a place takes memory just as one in the queue does.
         let permit = queue.try_acquire().ok()?;
         let key = client.key();
         let mut waiting = lock(&self.waiting);
@@ -146,6 +147,7 @@ impl LoginLimiter {
     /// Forgets the wrong passwords of a client that knows the right one.
     pub(super) async fn succeeded(&self, client: &LoginClient) {
         let key = client.key();
+        // Of the client alone: a right password of one says nothing about the guesses of others.
         lock(&self.memory).remove(&key);
         if let Err(error) = self.store.forget_login_failures(&key).await {
             warn!("failed logins are not forgotten: {error}");
@@ -167,6 +169,7 @@ impl LoginLimiter {
 
     fn remember(&self, key: &str, each: Duration, longest: Duration) {
         let (mut memory, now_ms) = (lock(&self.memory), self.clock.now_ms());
+        // Only when it is full, as it costs a pass over all.
         if memory.len() >= MAX_REMEMBERED {
             memory.retain(|_, forgotten_ms| *forgotten_ms > now_ms);
         }
@@ -198,16 +201,20 @@ impl Drop for QueueSlot<'_> {
 
 /// Decides by the time until the failures before are forgotten.
 fn decide_by(client: &LoginClient, failures: LoginFailures) -> LoginDecision {
+    // The debt of the first four is free; what is above it has to be waited for.
     let wait_ms = failures.client_ms - ms(CLIENT_FAILURE_LIFETIME * (MAX_FREE_FAILURES - 1));
     let wait = duration(wait_ms.min(ms(CLIENT_FAILURE_LIFETIME)));
     let most_ms = ms(GLOBAL_MAX_DEBT) - ms(GLOBAL_FREE_DEBT);
     let crowd_ms = (failures.all_ms - ms(GLOBAL_FREE_DEBT)).clamp(0, most_ms);
+    // It grows with the debt, so that few guesses delay nobody and many do not shut out a person
+    // who comes from a new place.
     let delay = duration(crowd_ms * ms(MAX_DELAY) / most_ms);
     match client {
         // Never refused: all visitors may share this client.
         LoginClient::Unknown => LoginDecision::After(delay.max(wait.min(MAX_DELAY))),
         _ if !wait.is_zero() => LoginDecision::Refused { wait },
         LoginClient::Network(_) => LoginDecision::After(delay),
+        // An attack on the login does not delay who has logged in before.
         LoginClient::Browser(_) => LoginDecision::After(Duration::ZERO),
     }
 }

@@ -96,6 +96,7 @@ pub(super) async fn add(
         Ok(robot) => match store(&state, &robot).await {
             Ok(()) => {
                 let page_of_robot = link(robot.source.as_str(), &robot.id);
+                // The page of a robot named `..` has its id in the query.
                 let mark = if page_of_robot.contains('?') {
                     '&'
                 } else {
@@ -144,6 +145,7 @@ pub(super) fn checked(form: &RobotForm) -> Result<Robot, Refusal> {
         .robot()
         .map_err(|errors| Refusal::Fields(told(errors)))?;
     match hit_browser(&robot) {
+        // A pattern such as `Mozilla` would take every person for this robot.
         Some(browser) if !form.accept_browser_hits => Err(Refusal::Browser(browser)),
         _ => Ok(robot),
     }

@@ -43,6 +43,7 @@ pub(crate) fn rfc3339(at_ms: i64) -> String {
 
 /// Converts milliseconds since 1970; what is beyond the calendar becomes 1970.
 fn date_time(at_ms: i64) -> OffsetDateTime {
+    // Euclidean, so that moments before 1970 are rounded down too.
     let at = OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000));
     at.unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }

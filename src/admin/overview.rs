@@ -78,6 +78,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let sources = sources::load(&state).await?;
     let recent = match &page.away {
+        // The page is to show that the database is away, and not fail for want of its history.
         Some(_) => Vec::new(),
         None => refreshes::history(&state, RECENT).await?,
     };

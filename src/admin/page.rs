@@ -128,6 +128,7 @@ fn prefers_json(headers: &HeaderMap) -> bool {
 fn up(path: &str) -> String {
     match path.bytes().filter(|&byte| byte == b'/').count() {
         0 | 1 => "./".to_owned(),
+        // Relative to the directory of the page: the first slash leads into the router itself.
         slashes => "../".repeat(slashes - 1),
     }
 }

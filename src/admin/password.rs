@@ -12,6 +12,7 @@ pub(crate) const MIN_PASSWORD_CHARS: usize = 12;
 
 /// Groups of five letters, sixteen random bits each.
 const GROUPS: usize = 5;
+// The letters of proquints (arXiv:0901.4016), which can be read aloud.
 const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
 const VOWELS: &[u8; 4] = b"aiou";
 
@@ -64,6 +65,7 @@ pub fn hash_password(password: &str) -> Result<String, PasswordError> {
 /// Returns `true` if a password is the one that was hashed.
 pub(crate) fn verify_password(password: &str, hash: &str) -> bool {
     password.len() <= MAX_PASSWORD_BYTES
+        // The parameters are those of the hash: a password outlives a change of the defaults.
         && PasswordHash::new(hash).is_ok_and(|hash| {
             Argon2::default()
                 .verify_password(password.as_bytes(), &hash)

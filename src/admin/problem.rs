@@ -130,6 +130,7 @@ impl Problem {
         };
         let (mut parts, body) = dressed.into_parts();
         parts.headers.remove(header::CONTENT_LENGTH);
+        // Both lengths are of bodies as they were; hyper sets that of the one which is sent.
         response.headers_mut().remove(header::CONTENT_LENGTH);
         for (name, value) in &parts.headers {
             response.headers_mut().insert(name, value.clone());

@@ -85,6 +85,7 @@ impl StepView {
 }
 
 fn headline(job: Option<&Job>, progress: &Progress) -> String {
+    // A refresh by schedule that runs now is more news than a job of ours that has ended.
     let Some(job) = job.filter(|job| job.is_running() || !jobs::is_busy(progress)) else {
         return match of_progress(progress) {
             Some((source, text)) => format!("{}: {text}", title(source)),

@@ -132,6 +132,7 @@ pub(super) async fn progress(
     html(&ProgressPage {
         page,
         sources: source_names(&state),
+        // The note stays in the address: on a reload of the page it may not be true any more.
         was_busy: params.note == "busy" && job.running,
         job,
     })

@@ -154,6 +154,7 @@ impl RobotRuns {
         if accept {
             known.accepted.insert(site.to_owned());
         }
+        // It was about the run before.
         known.failures.remove(site);
         known.wanted.insert(site.to_owned());
         drop(known);
@@ -174,6 +175,7 @@ impl RobotRuns {
     /// Returns `true` if a requested run has not ended; pages wait until they see it.
     pub(super) fn is_wanted(&self, site: &str) -> bool {
         let known = self.sites();
+        // Counted and not asked whether it runs: a run may begin and end between two looks.
         let is_under_way = |ended: &u64| known.ended(site) == Some(*ended);
         known.wanted.contains(site) || known.taken.get(site).is_some_and(is_under_way)
     }

@@ -85,6 +85,8 @@ pub(super) async fn manage(
         .with_same_site(SameSite::Strict)
         .with_secure(secure_cookies)
         .with_path(cookie_path)
+        // The cookie's own life alone: when the session ends, its data says, which use does not
+        // change.
         .with_expiry(Expiry::OnInactivity(time::Duration::hours(LIFE_HOURS)));
     match layer.layer(next).oneshot(request).await {
         Ok(response) => response,
@@ -184,6 +186,7 @@ impl CachedSessions {
 #[async_trait]
 impl SessionStore for DatabaseSessions {
     async fn create(&self, record: &mut Record) -> session_store::Result<()> {
+        // No check that the id is free: of 128 random bits two are never the same.
         self.save(record).await
     }
 
@@ -219,6 +222,7 @@ impl SessionStore for DatabaseSessions {
     }
 
     async fn delete(&self, id: &Id) -> session_store::Result<()> {
+        // First, so that it is gone from memory even if the database cannot be told.
         self.known.forget(&hashed(*id));
         self.store
             .delete_session(&hashed(*id))

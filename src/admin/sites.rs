@@ -175,6 +175,7 @@ impl SelectedSite {
         let is_at_host = |site: &&AdminSite| own_host.is_some_and(|host| site.matches_host(host));
         let found = if named_site.is_empty() {
             let by_host = sites.iter().find(is_at_host);
+            // The site of all other hosts, as the server finds it.
             let rest = || sites.iter().find(|site| site.hosts.is_empty());
             by_host.or_else(rest).or_else(|| sites.first())
         } else {
@@ -198,6 +199,8 @@ impl SelectedSite {
             enforcer: site.enforcer.clone(),
             site: Some(site.clone()),
             host: match named {
+                // A decision about a site is shown for one of its hosts, not for that of the admin
+                // page.
                 Some(named) if !is_at_host(&site) => Some(named.clone()),
                 _ => host,
             },

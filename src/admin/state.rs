@@ -60,6 +60,8 @@ impl AdminState {
     /// Returns the address of a client; the peer of a Unix socket has none.
     pub(super) fn address(&self, extensions: &Extensions) -> Option<IpAddr> {
         let address = self.inner.admin.client_address.find(extensions)?;
+        // An IPv4 client on an IPv6 socket is the same as on an IPv4 one, for limits and in the
+        // log.
         Some(address.to_canonical()).filter(|address| !address.is_unspecified())
     }
 

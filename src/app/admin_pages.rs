@@ -58,6 +58,8 @@ impl RobotDetection {
             return Err(BuildError::ShortPassword(MIN_PASSWORD_CHARS));
         }
         let (store, clock) = (self.store().clone(), self.clock().clone());
+        // Where the database is there a failure is the caller's to see; one that is away is waited
+        // for.
         if store.absence().is_none() {
             return set_password(&store, &clock, password).await;
         }
@@ -141,6 +143,7 @@ async fn first_password(store: &Store, clock: &Clock) -> Result<Option<String>, 
     if store.admin_password_hash().await?.is_some() {
         return Ok(None);
     }
+    // argon2id is made to be slow: on a worker thread it would hold up requests.
     let made = tokio::task::spawn_blocking(|| {
         let password = generate_password();
         hash_password(&password).map(|hash| (password, hash))
@@ -149,6 +152,7 @@ async fn first_password(store: &Store, clock: &Clock) -> Result<Option<String>, 
         return Ok(None);
     };
     let now_ms = clock.now_ms();
+    // Of instances that start together one stores its password, and only that one may tell it.
     let is_ours = store.init_admin_password_hash(&hash, now_ms).await?;
     Ok(is_ours.then_some(password))
 }

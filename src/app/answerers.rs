@@ -90,6 +90,8 @@ impl Answerers {
         let path = request.uri().path();
         if self.has_keys
             && path == Signer::DIRECTORY_PATH
+            // Other methods are the site's: it may have a resource of its own at this well-known
+            // path.
             && matches!(*request.method(), Method::GET | Method::HEAD)
         {
             return Answerer::KeyDirectory;

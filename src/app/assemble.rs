@@ -13,6 +13,7 @@ use super::{RobotDetection, RobotDetectionBuilder, verification::verification};
 /// Fails with the place of each wrong value.
 pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> {
     let settings = loaded.settings();
+    // The builder is given what this was made from, and told a wrong value without its place.
     policy(loaded)?;
     let sources = sources(loaded)?;
     let mut builder = RobotDetection::builder()
@@ -43,6 +44,7 @@ pub(super) fn shown(loaded: &Loaded) -> Vec<Setting> {
             old_name: key.old_name.map(str::to_owned),
             value: (key.shown)(&found.value),
             origin: found.origin.clone(),
+            // Backticks are Markdown's, for the documentation; the page shows plain text.
             help: key.help.replace('`', ""),
         })
         .collect()

@@ -329,9 +329,12 @@ impl RobotDetectionBuilder {
         if let Some(password) = password {
             robots.want_password(password).await?;
         }
+        // The database was opened: one that goes away now must not keep the application from
+        // starting.
         if let Err(error) = robots.refresher().prepare(bundled).await {
             warn!(%error, "the database does not answer, the bundled registry serves until it does");
         }
+        // Behind the registry, which says which robots a robots.txt of ours names.
         robots.served_robots_txt().prepare(START_WAIT).await;
         robots.start_jobs();
         robots.load_own_robot().await;
@@ -349,6 +352,7 @@ impl RobotDetectionBuilder {
     pub async fn build_idle(self) -> Result<RobotDetection, BuildError> {
         let bundled = self.bundled;
         let robots = self.open().await?;
+        // What comes with a newer program than the server's must not replace the server's rows.
         if robots.store().robot_counts().await?.is_empty() {
             robots.refresher().prepare(bundled).await?;
         } else {
@@ -381,6 +385,7 @@ impl RobotDetectionBuilder {
             detector,
             fetcher: Fetcher::new(LIMITS)?,
             clock: self.clock,
+            // Until the database tells the key nobody passes as our robot.
             own_robot: own_robot::unknown(),
             proving,
             client_address: self.client_address,

@@ -9,6 +9,8 @@ use crate::refresh::Refresher;
 use crate::store::{PresenceChange, Store};
 
 /// Time between two looks at a database that is there.
+// For a database that is there a failed call brings the look forward; this only finds one that went
+// away while nobody asked.
 const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Time that failing calls are not asked to wait for a look.
@@ -42,6 +44,7 @@ pub(super) async fn watch_database(
         }
         pause = match store.absence() {
             None => INTERVAL,
+            // The first look after it went away is soon, as a restart takes a second or two.
             Some(_) if pause == INTERVAL => SHORTEST,
             Some(_) => (pause * 2).min(LONGEST),
         };
@@ -50,8 +53,10 @@ pub(super) async fn watch_database(
 
 /// Waits for the next look; a call that failed brings it forward.
 async fn wait(store: &Store, pause: Duration) {
+    // Also when calls fail all the time, as of a table that is broken: a look costs a query.
     tokio::time::sleep(SHORTEST).await;
     let rest = tokio::time::sleep(pause.saturating_sub(SHORTEST));
+    // While it is away every call fails: one more is no news.
     if store.absence().is_some() {
         return rest.await;
     }

@@ -100,8 +100,11 @@ pub(super) async fn exposition(
     observer: &Observer,
     listeners: &ListenerMetrics,
 ) -> String {
+    // Before the recorder, which is local to a thread and does not go through an await.
     let counts = robots.store().robot_counts().await.ok();
     let refreshed = refreshed(robots).await;
+    // A recorder for each scrape: our own counters are what lasts, and sites or servers that are
+    // gone leave no series behind.
     let recorder = PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
     metrics::with_local_recorder(&recorder, || {
@@ -113,6 +116,7 @@ pub(super) async fn exposition(
         registry(robots, counts.as_deref(), refreshed);
     });
     let mut text = handle.render();
+    // By ourselves, as the recorder has only histograms whose values it has seen one by one.
     histograms(observer, &mut text);
     text
 }

@@ -276,6 +276,7 @@ impl RobotDetection {
     pub async fn shutdown(&self) {
         self.inner.stop.cancel();
         self.inner.tasks.close();
+        // The database is last: jobs that end store what they have.
         self.inner.tasks.wait().await;
         self.inner.store.close().await;
     }
@@ -318,6 +319,7 @@ impl RobotDetection {
 
     /// Lists a site, in place of one of the same name.
     pub(super) fn list_site(&self, site: &Site) {
+        // Two sites may be built at a time: the loser of the exchange tries again with both.
         self.inner.sites.rcu(|sites| {
             let others = sites.iter().filter(|other| other.name() != site.name());
             let mut sites: Vec<_> = others.cloned().collect();
@@ -349,6 +351,7 @@ impl RobotDetection {
         let robots_txt = site.served_robots_txt().clone();
         let (stop, site_stop) = (self.inner.stop.clone(), site.stop());
         self.inner.tasks.spawn(async move {
+            // Of the two tokens one ends with the site, the other with the handle.
             site_stop.run_until_cancelled(robots_txt.run(stop)).await;
         });
     }

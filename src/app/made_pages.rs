@@ -129,6 +129,8 @@ impl MadePages {
     /// Returns where a robot goes that would be sent to heaven's start: to its page, if there is one.
     pub(super) fn location(&self, asked: &Uri, to: &HeaderValue) -> Option<HeaderValue> {
         let to = to.to_str().ok()?;
+        // `to` is the path of heaven, or a URL of it; of another site's heaven nothing is known
+        // here.
         let start = to.strip_suffix(self.settings.base())?;
         let is_heaven = start.is_empty() || start == self.settings.site();
         let page = match &self.source {

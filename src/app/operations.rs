@@ -71,6 +71,7 @@ pub(super) fn router(
 async fn ready(State(state): State<Operations>) -> impl IntoResponse {
     let robots = state.robots.detector().load().robots().len();
     let absence = state.robots.store().absence();
+    // A balancer takes it out first, and the listeners close after the drain delay.
     let is_ready = !state.stop.is_cancelled() && (robots > 0 || absence.is_none());
     let status = if is_ready {
         StatusCode::OK
@@ -103,6 +104,7 @@ fn warnings(robots: &RobotDetection) -> Vec<String> {
 
 async fn metrics(State(state): State<Operations>) -> impl IntoResponse {
     let text = exposition(&state.robots, &state.observer, &state.listeners).await;
+    // Of the text format of Prometheus.
     let content_type = "text/plain; version=0.0.4; charset=utf-8";
     ([(header::CONTENT_TYPE, content_type)], text)
 }

@@ -115,10 +115,12 @@ impl Heaven {
         let below = request
             .uri()
             .path()
+            // The slash that begins what is below is the one that ends the path of heaven.
             .get(self.path.len() - 1..)
             .unwrap_or_default();
         let served = request.extensions().get::<ServedInPlace>();
         if below.is_empty() && served.is_none() {
+            // Links of the page that are relative lead astray without the slash.
             return redirect(&self.path);
         }
         match (&self.directory, served) {
@@ -155,6 +157,7 @@ impl Heaven {
         let markdown = Request::from_parts(head.clone(), Body::empty());
         let file = markdown_of(below);
         let markdown = self.answer_from(directory.clone(), markdown, &file).await;
+        // Also a 304 or a 206 of the rendition is its answer.
         if markdown.status() != StatusCode::NOT_FOUND {
             return markdown;
         }
@@ -196,6 +199,8 @@ impl Heaven {
                 let mut response = self.with_prefix(response.map(Body::new));
                 if self.negotiates() {
                     let accept = HeaderValue::from_static("Accept");
+                    // Also where HTML is the answer: a cache must not give it to who wants Markdown
+                    // (RFC 9110 §12.5.5).
                     response.headers_mut().append(header::VARY, accept);
                 }
                 response

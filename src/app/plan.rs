@@ -68,6 +68,7 @@ impl Plan {
         let common = detection(loaded)?;
         let tables = if demo { Vec::new() } else { loaded.sites() };
         let mut sites = Vec::new();
+        // Only to find sites that are at one place.
         let mut places = Table::new(None::<()>);
         for table in &tables {
             let site = site(table, known)?;
@@ -92,6 +93,8 @@ impl Plan {
             sites.push(site);
         }
         let has_upstream = !demo && !loaded.settings().server.upstream.is_empty();
+        // With sites alone, other hosts are answered with 421; with nothing at all there is the
+        // demonstration.
         if tables.is_empty() || has_upstream {
             sites.push(SitePlan {
                 about: About::new(loaded, DEFAULT_SITE, &[], "/", has_upstream),
@@ -175,6 +178,7 @@ impl SiteIndex {
 fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, ConfigErrors> {
     let loaded = table.loaded();
     let (hosts, path) = place(table)?;
+    // A site may also have that of `[server]`, but not the demonstration.
     if loaded.settings().server.upstream.is_empty() {
         let reason = "the site has none; write such as upstream = \"http://127.0.0.1:3000\"";
         return Err(table.wrong(&ServerSection::KEY.upstream, reason));

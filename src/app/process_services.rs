@@ -52,6 +52,8 @@ pub(super) fn is_operation<B>(request: &Request<B>, client: ClientAddr) -> bool 
     OPERATION_PATHS.contains(&request.uri().path())
         && client.direct
         && client.peer.ip().to_canonical().is_loopback()
+        // A gateway has to name itself there (RFC 9110 §7.6.3). Many do not: hence the host as
+        // well.
         && !request.headers().contains_key(header::VIA)
         && asks_for_this_machine(request)
 }
@@ -63,6 +65,8 @@ fn asks_for_this_machine<B>(request: &Request<B>) -> bool {
         None => header.and_then(|host| Authority::try_from(host.as_bytes()).ok()),
     };
     authority.is_some_and(|authority| {
+        // By another name a page elsewhere could have a browser on this machine ask (DNS
+        // rebinding).
         let host = authority.host().trim_matches(['[', ']']);
         host.eq_ignore_ascii_case("localhost")
             || host

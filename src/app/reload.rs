@@ -33,6 +33,8 @@ pub struct Reloaded {
 ///
 /// Fails with the place of each wrong value; then nothing changes.
 pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, ConfigErrors> {
+    // What only a restart takes over is judged all the same: a reload that says nothing of it would
+    // promise a restart that fails.
     sources(loaded)?;
     let serving = robots.serving();
     if serving.is_some() {

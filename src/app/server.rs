@@ -251,11 +251,13 @@ impl Server {
             return;
         }
         warn!("{room}");
+        // One pool: any of the listeners may use all of it.
         let permits = ClientPermits::new(room.clients);
         for listener in &mut self.listeners {
             listener.share_permits(&permits);
         }
         if let Some(listener) = &mut self.admin_listener {
+            // A pool of its own, so that an administrator gets in while visitors use up theirs.
             listener.limit_clients(ADMIN_CLIENTS);
         }
     }
@@ -282,6 +284,8 @@ impl Server {
     /// of the settings until [`reload`](super::reload) exchanges them.
     pub async fn run(mut self, robots: &RobotDetection, stop: CancellationToken) {
         self.limit_clients();
+        // Before the first visitor, so that a robot finds the page made from the one that it asks
+        // for.
         let pages = Box::pin(self.demo_pages(robots)).await;
         let mut operations = Some(operations::router(
             robots.clone(),
@@ -314,6 +318,7 @@ impl Server {
             admin,
             operations,
             observer: self.observer,
+            // Connections are served on the threads of `Workers`, each with a runtime of its own.
             runtime: Handle::current(),
             tasks: robots.tasks().clone(),
         });
@@ -335,6 +340,7 @@ impl Server {
         }
         tasks.close();
         tasks.wait().await;
+        // Behind the listeners: no request can come any more that would need a proxy.
         serving.serving.close().await;
         drop(workers); // The proxies' connections end on them.
     }
@@ -373,6 +379,7 @@ async fn drain(
     closing: CancellationToken,
 ) {
     stop.cancelled().await;
+    // Relaxed: a response more or less that keeps its connection does no harm.
     is_draining.store(true, Ordering::Relaxed);
     time::sleep(delay).await;
     closing.cancel();

@@ -75,6 +75,7 @@ impl ServerService {
             |answering| ServiceResponse::Later(ServerFuture::new(answering, ends_connection));
         let sites = self.shared.serving.sites();
         let places = &sites.places;
+        // Most servers have one site: neither the host's name nor the path is looked at then.
         let found = match places.only() {
             Some(site) => Found::Site(site),
             None => places.find(host(request), request.uri().path()),
@@ -83,6 +84,7 @@ impl ServerService {
             Found::Site(served) => served.observer(),
             Found::NoPath | Found::NoHost => &self.shared.nowhere,
         };
+        // Before the site's layer: nothing that a rule says may shut the administrator out.
         if let Some(future) = self.ask_process(request, observer) {
             return later(Answering::Aside { future });
         }
@@ -143,6 +145,7 @@ impl HttpService for ServerService {
         request: &mut Request<RequestContext>,
     ) -> ServiceResponse<ServerBody, LayerHead, ServerFuture> {
         let is_draining = self.shared.is_draining.load(Ordering::Relaxed);
+        // HTTP/2 has GOAWAY for it, and forbids `Connection` (RFC 9113 §8.2.2).
         let ends_connection = is_draining && request.version() < Version::HTTP_2;
         let response = self.route(request, ends_connection);
         if !ends_connection {
@@ -205,6 +208,7 @@ async fn settle(
 ) -> Result<Response<ServerBody>, Infallible> {
     let settled = timeout(verdict.limit, verdict.settling).await;
     let verdict = settled.unwrap_or(Verdict::Pending);
+    // Our own wait is not to be measured as the upstream's.
     request.body_mut().restart_clock();
     let response = observed(served.respond_settled(&mut request, verdict), observation);
     match response.into_response(request.headers_mut(), Option::unwrap_or_default) {
@@ -279,6 +283,7 @@ impl Future for Answering {
 
 /// Tells the client to ask somebody else from now on, unless a tunnel begins.
 fn end_connection<B>(response: &mut Response<B>) {
+    // `Connection: upgrade` is part of a 101 (RFC 9110 §7.8), and must not be replaced.
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(header::CONNECTION, close);

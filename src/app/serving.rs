@@ -206,6 +206,8 @@ impl Serving {
             let site = match (plan.detection.take(), known) {
                 (None, _) => keeper.main_site().clone(),
                 (Some(detection), Some(known)) => {
+                    // Applied behind the loop, so that no site decides by new rules while another
+                    // is still made.
                     changes.push((known.site.clone(), detection));
                     known.site.clone()
                 }
@@ -247,11 +249,13 @@ impl Serving {
         let mut retired: Vec<Arc<Upstream>> = Vec::new();
         for upstream in old.upstreams() {
             let is = |other: &Arc<Upstream>| Arc::ptr_eq(other, &upstream);
+            // Several sites may share one, and it is retired once.
             if !new.upstreams().any(|used| is(&used)) && !retired.iter().any(is) {
                 retired.push(upstream);
             }
         }
         for upstream in retired {
+            // In the background: a download may go on for hours, and a reload does not wait for it.
             self.retired.spawn(upstream.retire(self.stop.clone()));
         }
     }

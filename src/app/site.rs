@@ -88,6 +88,8 @@ impl Site {
             policy,
             enforcer,
             robots_txt,
+            // The job of the site has clones of its parts, never of the site: else it would not
+            // end.
             _ends: stop.clone().drop_guard(),
             stop,
         };

@@ -23,6 +23,7 @@ impl RobotDetection {
         let keeping = self.inner.schedules.clone().keep(self.inner.stop.clone());
         self.inner.tasks.spawn(keeping);
         let taking = self.inner.orders.clone();
+        // Weak, as the job must not keep the handle alive: its last clone ends the jobs.
         let taking = taking.keep(Arc::downgrade(&self.inner), self.inner.stop.clone());
         self.inner.tasks.spawn(taking);
         Ok(())

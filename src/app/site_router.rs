@@ -82,6 +82,8 @@ impl SiteRouter {
                 future: Box::pin(demo::answer(guarded(request))),
             },
             Target::Upstream(upstream) => SiteFuture::Proxy {
+                // The token goes on into the body: a proxy is retired when its last response has
+                // ended.
                 used: Some(upstream.requests.token()),
                 future: upstream.proxy.forward_incoming(request),
             },
@@ -92,6 +94,7 @@ impl SiteRouter {
 /// Makes the body one that must not come too slowly.
 fn guarded(request: &mut Request<RequestContext>) -> Request<Body> {
     let mut request = RequestContext::take_with_extensions(request);
+    // Whoever reads a body has to watch it; a proxied one is watched by the proxy.
     let guard = request.extensions_mut().remove::<BodyGuard>();
     request.map(|body| match guard {
         Some(guard) => Body::new(guard.watch(body)),
@@ -131,8 +134,10 @@ impl SiteFuture {
         request: &mut Request<RequestContext>,
     ) -> Self {
         let answer = router.clone().oneshot(guarded(request));
+        // The database's pool is bound to that runtime, and not to the thread of this connection.
         let task = services.tasks.spawn_on(answer, &services.runtime);
         Self::Task {
+            // A client that goes away drops this, and what was begun for it ends.
             task: AbortOnDropHandle::new(task),
         }
     }

@@ -107,6 +107,8 @@ impl<T> Table<T> {
     /// Sites whose patterns stand for a name, the longest pattern first.
     fn above<'t>(&'t self, name: &str) -> impl Iterator<Item = &'t Paths<T>> {
         let dots = name.match_indices('.').map(|(at, _)| at);
+        // From left to right each suffix is shorter: the first pattern that is found is the
+        // longest.
         let dots = dots.filter(|at| *at > 0 && !self.patterns.is_empty());
         dots.filter_map(|at| self.patterns.get(name.get(at..)?))
     }
@@ -119,6 +121,7 @@ impl<T> Paths<T> {
         }
         let at = self
             .0
+            // Longest first, so that the first that fits is the most specific.
             .partition_point(|(known, _)| known.len() > path.0.len());
         self.0.insert(at, (path.0.clone(), site));
         true
@@ -173,6 +176,7 @@ impl SitePath {
         if !text.starts_with('/') || text.contains(['?', '#', '*']) {
             return Err(format!("{text:?} is no path such as / or /shop"));
         }
+        // Compared in normal form, or `/%73hop` would slip past the site at `/shop`.
         let normal = with_normal_path(text, <[u8]>::to_vec);
         let end = normal.iter().rposition(|octet| *octet != b'/');
         let normal = normal.get(..end.map_or(0, |end| end + 1));
@@ -191,8 +195,10 @@ pub(super) fn host<B>(request: &Request<B>) -> Option<&str> {
 /// Calls `look` with a name in lower case, without port and final dot.
 fn with_name<T>(host: &str, look: impl FnOnce(&str) -> T) -> T {
     let name = without_port(host);
+    // `example.com.` is the same host, written as absolute (RFC 1034 §3.1).
     let name = name.strip_suffix('.').unwrap_or(name);
     if name.len() > MAX_NAME_BYTES {
+        // No site has such a host, and nothing of the length of a header is lower-cased for it.
         return look("");
     }
     // Nearly all names come in lower case.
@@ -215,6 +221,7 @@ fn without_port(host: &str) -> &str {
 /// Returns `true` if a path is `prefix` or below it.
 pub(super) fn is_below(path: &[u8], prefix: &[u8]) -> bool {
     let rest = path.strip_prefix(prefix);
+    // `/shopping` is not below `/shop`.
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
 }
 

@@ -54,6 +54,7 @@ impl Upstream {
             self.requests.wait().await;
             self.proxy.tunnels_ended().await;
         };
+        // At a shutdown the listeners have drained already: who is left has had the time for it.
         stop.run_until_cancelled(ended).await;
         self.proxy.close().await;
     }

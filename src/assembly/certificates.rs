@@ -9,6 +9,7 @@ pub(crate) fn tls(settings: &Settings) -> Result<Option<Tls>, ConfigErrors> {
     let orders: Vec<_> = listeners
         .filter_map(|listener| Some((listener, listener.acme()?)))
         .collect();
+    // First what a listener says of itself: it can be told without a file being read.
     if let Some((listener, _)) = orders.iter().find(|(listener, _)| !listener.is_tls()) {
         let reason = "it encrypts nothing, but orders certificates: remove tls or acme";
         return Err(listener.wrong(&ListenerSettings::KEY.tls, reason));
@@ -22,6 +23,7 @@ pub(crate) fn tls(settings: &Settings) -> Result<Option<Tls>, ConfigErrors> {
                 .iter()
                 .any(ListenerSettings::is_tls) =>
         {
+            // Who has a certificate believes that the site is encrypted.
             return Err(first.wrong_files("no [[listener]] has tls = true"));
         }
         (_, None) => Tls::load(files(settings)),

@@ -31,6 +31,7 @@ pub(crate) fn site_url(settings: &Settings) -> Option<String> {
     if !settings.heaven.url.is_empty() {
         return Some(settings.heaven.url.clone());
     }
+    // The one setting that tells that visitors come by https, also where TLS ends in front of us.
     let scheme = if settings.admin.secure_cookies {
         "https"
     } else {

@@ -24,6 +24,7 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
             ));
         }
         let proxy_protocol = listener.proxy_protocol.unwrap_or_default();
+        // Only trusted proxies may connect to such a listener, which would turn everybody away.
         if proxy_protocol && settings.server.trusted_proxies == TrustedProxies::default() {
             let reason =
                 "nobody's PROXY headers are believed; name the proxies in server.trusted_proxies";

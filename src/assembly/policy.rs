@@ -27,6 +27,7 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
                 key,
                 reason,
             } if let Some(rule) = settings.tables.rules.get(number - 1) => {
+                // Rules are numbered from 1, as people count them.
                 return rule.wrong_by_name(key, reason);
             }
             PolicyError::Tag {
@@ -53,6 +54,7 @@ pub(crate) fn policy_builder(settings: &Settings) -> PolicyBuilder {
         .own_hosts(&settings.server.hosts)
         .spoofed(settings.verify.spoofed)
         .dry_run(settings.general.mode == Mode::Report);
+    // A rule about `/*` must not lock the administrator out.
     if settings.admin.enabled {
         builder = builder.never(&*settings.admin.path);
     }
@@ -62,6 +64,7 @@ pub(crate) fn policy_builder(settings: &Settings) -> PolicyBuilder {
             builder = builder.never(path);
         }
     }
+    // A robot that was sent to heaven would be sent there again, for ever.
     if settings.heaven.serve {
         builder = builder.never(&*settings.heaven.path);
     }

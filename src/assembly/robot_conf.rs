@@ -69,6 +69,7 @@ pub(crate) fn robot_conf(
         }
         text
     };
+    // Behind the file's: of a key that stands twice the later value counts.
     let all = format!("{}\n{lines}\n", text.trim_end_matches('\\'));
     let conf = RobotConfFile::parse(&all).conf().clone();
     if conf.auto_proxy.as_deref().is_some_and(is_script) {
@@ -93,6 +94,8 @@ pub(crate) fn robot_conf(
 pub(crate) fn read(path: &str) -> Result<String, String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| {
+        // A byte beyond the limit tells that there is more, and a device that never ends fills no
+        // memory.
         let mut file = file.take(MAX_BYTES + 1);
         file.read_to_string(&mut text)
     });
@@ -108,6 +111,7 @@ fn warnings(conf: &RobotConf) -> Vec<String> {
     let set = rows.iter().filter(|row| !row.is_default);
     let warning = |key: &str, value: Option<&str>| {
         let (_, reason) = ELSEWHERE.iter().find(|(name, _)| *name == key)?;
+        // `enable-rdm-probe=false` asks for just what this program does.
         let is_off = matches!(value, None | Some("false"));
         (!is_off).then(|| format!("{key} of robot.conf is not used: {reason}"))
     };

@@ -88,6 +88,7 @@ fn add(
     let main = host.main_mirror.as_deref();
     let main = main.map(|main| parse(&keys.main_mirror, main));
     let main = main.transpose()?;
+    // Asked before the names of this table are added, among which its main mirror may stand.
     let is_seen = |main: &&HostName| seen.iter().any(|seen| seen.is_same(main));
     let taken = main.as_ref().filter(is_seen).cloned();
     for name in &names {

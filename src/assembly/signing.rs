@@ -52,6 +52,8 @@ fn agent(settings: &Settings) -> Result<String, String> {
     }
     let first = settings.site_robot.starting_points.first();
     match first.map(StartingPoint::url) {
+        // Verifiers fetch the directory over https alone, as whoever is in between could exchange
+        // the keys.
         Some(url) if url.scheme() == "https" => Ok(url.origin().ascii_serialization()),
         _ => Err(format!(
             "{} is set: say which site serves the key directory, such as https://www.example.com",

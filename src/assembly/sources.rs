@@ -32,6 +32,7 @@ pub fn sources(loaded: &Loaded) -> Result<Vec<SourceSpec>, ConfigErrors> {
 
 fn source_spec(settings: &SourceSettings, interval_days: u32) -> Result<SourceSpec, ConfigErrors> {
     let source = &settings.name;
+    // From 3 on stand the sources of users; below are `manual`, `bundled` and `web-robots-db`.
     if source.precedence() < 3 {
         let reason = format!(
             "the name {:?} is taken by the program itself",

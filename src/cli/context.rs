@@ -19,6 +19,7 @@ pub(super) fn loader(cli: &Cli) -> anyhow::Result<Loader> {
     let path = named.unwrap_or(Path::new(DEFAULT_FILE));
     let loader = match std::fs::read_to_string(path) {
         Ok(text) => Loader::new().file(&path.display().to_string(), &text),
+        // A file that is named has to be there; the usual one only may.
         Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
             Loader::new()
         }
@@ -74,6 +75,7 @@ pub(super) async fn store(loaded: &Loaded) -> anyhow::Result<Store> {
     let url = if database_exists(url) {
         url
     } else {
+        // A command that only asks leaves no file behind.
         "sqlite::memory:"
     };
     Ok(Store::connect(url).await?)

@@ -27,6 +27,7 @@ pub(super) async fn run(cli: &Cli, command: &DatabaseCommand) -> anyhow::Result<
 
 async fn repair(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     let shown = Store::shown_url(url);
+    // Before the question: nobody is asked about a file that is well.
     let Some(damage) = Store::damage(url).await? else {
         return print_undamaged(&shown, args);
     };

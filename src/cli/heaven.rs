@@ -41,6 +41,7 @@ pub(super) struct UndoArgs {
 pub(super) async fn run(cli: &Cli, command: &HeavenCommand) -> anyhow::Result<ExitCode> {
     let context = CommandContext::new(cli).await?;
     let HeavenCommand::Undo(args) = command;
+    // Not `?`: the database is closed in any case.
     let code = undo(&context, args).await;
     context.store.close().await;
     code

@@ -21,6 +21,8 @@ use crate::observe::Observer;
 use super::{Cli, args::ServeArgs, context, serve};
 
 /// How often the file is checked for changes.
+// Polled, as events of the file system do not come from every kind of mount, and not for a file
+// that a link is exchanged for (Kubernetes mounts configuration so).
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Supervisor that waits for whatever stops or reloads the server.
@@ -88,6 +90,7 @@ impl Supervisor {
                     self.reload(by);
                     notify_service_manager(ServiceState::Ready);
                 }
+                // The second signal: who runs it does not want to wait for the drain.
                 None if stop.is_cancelled() => return,
                 None => {
                     notify_service_manager(ServiceState::Stopping);
@@ -104,6 +107,7 @@ impl Supervisor {
     fn reload(&mut self, by: &str) {
         // Before it is read: a change while it is read is then seen at the next poll.
         self.file.mark_read();
+        // SIGHUP is what logrotate sends, whether or not the configuration has changed.
         self.observer.reopen_log();
         let reloaded = serve::load(&self.cli, &self.args).and_then(|loaded| {
             let reloaded = app::reload(&self.robots, &loaded)?;
@@ -142,6 +146,8 @@ impl FileWatch {
     pub(super) fn new(cli: &Cli) -> Self {
         let path = cli.config.as_deref();
         let mut polls = interval(POLL_INTERVAL);
+        // While a reload is under way no polls pile up: two at once would take a half-written file
+        // for one that is still.
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut watch = Self {
             path: path.unwrap_or(Path::new(context::DEFAULT_FILE)).to_owned(),
@@ -168,6 +174,8 @@ impl FileWatch {
             self.polls.tick().await;
             let now = self.stamp();
             let is_still = std::mem::replace(&mut self.last_seen, now) == now;
+            // A file that is gone is no change: an editor may be about to put a new one in its
+            // place.
             if self.is_on && is_still && now.is_some() && now != self.read {
                 return;
             }

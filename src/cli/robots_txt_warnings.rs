@@ -24,6 +24,7 @@ pub(super) fn robots_txt_warnings(settings: &Settings, robots: &[Robot]) -> Vec<
         };
         let is_main = |name: &String| {
             let names = (HostName::parse(name.trim()), HostName::parse(main));
+            // Names that cannot be read are errors of the configuration, and told there.
             matches!(names, (Ok(name), Ok(main)) if name.is_same(&main))
         };
         if !host.hosts.iter().any(is_main) {

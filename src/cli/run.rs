@@ -26,6 +26,7 @@ pub fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
     match run(&cli) {
         Ok(code) => code,
+        // `head` has seen enough: that is no failure of ours.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::note(&format!("error: {}", text(&error)));

@@ -51,8 +51,10 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     warn_unknown_words(&loaded);
     let is_demo = server_settings.is_demo();
     let sites: Vec<String> = server_settings.sites().collect();
+    // Before the database: a second server on the same address ends without having touched it.
     let mut server = server_settings.bind().await?;
     let observer = server.observe()?;
+    // Asked before the database is opened, which makes the file.
     let is_new = context::is_gone(&settings.database.url);
     let robots = builder.build().await?;
     if is_new {
@@ -70,9 +72,11 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
         print_first_password(&robots).await?;
     }
     let stop = CancellationToken::new();
+    // The demonstration was not made from the file.
     let file = file.enabled(settings.general.reload_on_change && !args.demo);
     let supervisor = Supervisor::new(cli, args, &robots, file, observer.clone())?;
     announce(&server, &robots, settings, is_demo, &sites);
+    // The addresses are bound: who is told now may connect, and waits at most for `accept`.
     notify_service_manager(ServiceState::Ready);
     tokio::select! {
         // A reload needs a server that has begun, so that is polled first.
@@ -81,6 +85,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
         () = supervisor.run(stop) => info!("stopping at once"),
         () = ensure_password(&robots, settings.admin.enabled) => {}
     }
+    // Behind the server, whose last requests are logged too.
     observer.close().await;
     robots.shutdown().await;
     info!("stopped");
@@ -154,6 +159,7 @@ async fn ensure_password(robots: &RobotDetection, is_wanted: bool) {
             warn!("the administrator's password cannot be looked up: {error}");
         }
     }
+    // An end of this branch would end the server.
     std::future::pending::<()>().await;
 }
 
@@ -221,6 +227,7 @@ fn admin_page(server: &Server, path: &str) -> String {
 fn reachable(addr: SocketAddr) -> SocketAddr {
     match addr {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => ([127, 0, 0, 1], v4.port()).into(),
+        // `[::]` takes IPv4 as well, and some machines have no `::1`.
         SocketAddr::V6(v6) if v6.ip().is_unspecified() => ([127, 0, 0, 1], v6.port()).into(),
         addr => addr,
     }

@@ -60,6 +60,7 @@ pub(super) fn read(text: &str) -> FileContent {
 struct Lines<'t>(&'t str);
 
 impl Lines<'_> {
+    // Each call counts from the beginning: a configuration is short, and read seldom.
     fn at(self, position: usize) -> usize {
         1 + self
             .0
@@ -98,6 +99,8 @@ fn read_table(
             continue;
         }
         match (value.get_ref(), scope.key(&full)) {
+            // Tables are one deep: what is further in is an unknown key, and told by its whole
+            // name.
             (DeValue::Table(inner), None) if prefix.is_empty() && is_table(&full) => {
                 read_table(scope, &format!("{full}."), inner, lines, content);
             }
@@ -257,6 +260,7 @@ pub(super) fn unknown(name: &str) -> String {
         );
     }
     if let Some((table, key)) = name.split_once('.')
+        // The usual slip: in TOML a key behind a table's header is the table's, however far below.
         && let Some(key) = Key::find(key)
     {
         let key = key.name;
@@ -284,6 +288,7 @@ fn hint(nearest: Option<&str>) -> String {
     )
 }
 
+// A message of the TOML parser may have several lines, and `ConfigErrors` has one for each error.
 fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }

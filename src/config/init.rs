@@ -171,6 +171,7 @@ fn sources() -> String {
     let formats = either(&formats);
     let help = format!("Any other, by its URL or file, also gzip. format: {formats}.");
     let mut lines = String::new();
+    // As if the line were full, so that the first word begins one.
     let mut width = MAX_COLUMNS;
     for word in help.split(' ') {
         if width + 1 + word.len() > MAX_COLUMNS {

@@ -43,6 +43,7 @@ impl Key {
         kind: Kind,
         reach: Reach,
     ) -> Self {
+        // At compile time: a prefix that is not one cannot reach a running program.
         let (_, short_name) = name.split_at(prefix.len());
         Self {
             name,

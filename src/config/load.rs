@@ -68,6 +68,7 @@ impl Loader {
     /// Adds the process's environment variables, those of our prefix.
     #[must_use]
     pub fn process_environment(self) -> Self {
+        // `vars` panics at a variable that is not UTF-8, whosever it is.
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .filter(|(name, _)| name.starts_with(PREFIX))
@@ -298,6 +299,7 @@ fn unknown_variable(origin: String) -> ConfigError {
         let message = format!("[[{table}]] has no variable; write it into the configuration file");
         return ConfigError { origin, message };
     }
+    // A misspelt variable is an error, as it would otherwise leave its default in force unseen.
     let variables = KEYS.iter().map(Key::variable).collect::<Vec<_>>();
     let message = nearest(name, variables.iter().map(String::as_str)).map_or_else(
         || "no setting has this name; `robot-detection init --stdout` prints every key".to_owned(),

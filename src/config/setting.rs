@@ -179,6 +179,7 @@ impl<T: Setting> Setting for Option<T> {
 
     fn read(value: &Value) -> Result<Self, String> {
         match value {
+            // So that an environment variable can take back what the file sets.
             Value::Text(text) if !T::MAY_BE_EMPTY && text.trim().is_empty() => Ok(None),
             value => T::read(value).map(Some),
         }

@@ -28,6 +28,8 @@ macro_rules! settings {
             /// Fails with what would be right.
             pub(super) fn set(&mut self, key: &Key, value: &Value) -> Result<(), String> {
                 let prefix = key.prefix();
+                // `[robots_txt]` is read by two sections: the prefix alone does not tell which has
+                // the key.
                 $(if $Section::PREFIX == prefix && self.$field.set(key.short_name, value)? {
                     return Ok(());
                 })*

@@ -65,6 +65,8 @@ impl SiteLoaded {
         let (tables, own) = (&mut settings.tables, parts.settings.tables.clone());
         tables.rules.splice(..0, own.rules);
         tables.tags.splice(..0, own.tags);
+        // Of the common ones only those of its own hosts: a robots.txt of another site is none of
+        // its.
         tables.robots_txt_hosts.retain(|host| parts.is_about(host));
         tables.robots_txt_hosts.splice(..0, own.robots_txt_hosts);
         Self {
@@ -176,6 +178,7 @@ fn of_sites() -> impl Iterator<Item = &'static Key> {
 
 fn without_port(name: &str) -> &str {
     match name.rsplit_once(':') {
+        // The last colon of `[::1]` is not that of a port (RFC 3986 §3.2.2).
         Some((name, port)) if !port.ends_with(']') => name,
         _ => name,
     }
@@ -188,6 +191,7 @@ fn is_of(name: &str, host: &str) -> bool {
         Some(suffix) => {
             let start = name.len().checked_sub(suffix.len());
             let end = start.and_then(|start| name.get(start..));
+            // `*.example.org` is not `.example.org`: something has to stand for the `*`.
             start != Some(0) && end.is_some_and(|end| end.eq_ignore_ascii_case(suffix))
         }
     }

@@ -186,6 +186,8 @@ impl<'a> Reader<'a> {
     pub(super) fn suggest(&mut self, key: &'static Key, value: Value) {
         let values = &mut self.table.values;
         if values.iter().all(|(set, ..)| set.name != key.name) {
+            // Its place is the table's, which is where the preset stands that is at fault if it is
+            // wrong.
             values.push((key, value, self.table.line));
         }
     }
@@ -195,6 +197,7 @@ impl<'a> Reader<'a> {
         let mut entries = self.table.values.iter();
         let (_, value, line) = entries.find(|(set, ..)| set.name == key.name)?;
         let line = *line;
+        // An empty text takes a key back, as in a section.
         if !T::MAY_BE_EMPTY && value.text().is_ok_and(str::is_empty) {
             return None;
         }
@@ -227,6 +230,7 @@ impl<'a> Reader<'a> {
 
     /// Reports what the table needs, unless something else is wrong with it.
     pub(super) fn needs(&mut self, needs: &str) {
+        // A key with a wrong value reads as one that is missing: it would be told twice.
         if !self.is_wrong {
             self.errors.push(ConfigError {
                 origin: self.at(self.table.line),

@@ -50,6 +50,7 @@ impl Value {
             (Kind::Integer { min, max }, Self::Integer(number)) if number < min || number > max => {
                 Err(format!("{number} is not between {min} and {max}"))
             }
+            // One item needs no brackets, as in `FilterPattern = '/private/*'`.
             (Kind::List | Kind::Words(_), Self::Text(text)) => {
                 Ok(Self::List(comma_separated(&text)))
             }

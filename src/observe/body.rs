@@ -69,6 +69,8 @@ impl<B: Body> Body for ObservedBody<B> {
         Poll::Ready(frame)
     }
 
+    // Once this is true hyper does not poll any more; the observation then ends with the body's
+    // drop.
     fn is_end_stream(&self) -> bool {
         self.inner.is_end_stream()
     }

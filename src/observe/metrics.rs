@@ -21,6 +21,7 @@ const MAX_SITES: usize = 1_000;
 const OTHER_SITES: &str = "other";
 
 /// Most robots that are counted apart.
+// Each is one time series for every decision that was ever made about it.
 const MAX_ROBOTS: usize = 200;
 /// Most signing hosts of unlisted robots that are counted apart, and one name for the rest.
 const MAX_SIGNERS: usize = 201;
@@ -104,6 +105,7 @@ impl Labels {
             .iter()
             .position(|action| *action == outcome.decision())
             .unwrap_or_default();
+        // What passes in a dry run passes without one too: there is no word for "would pass".
         let dry = if outcome.is_dry_run() && action > 0 {
             Action::ALL.len() - 1
         } else {

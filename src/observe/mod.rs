@@ -5,7 +5,6 @@ mod future;
 mod metrics;
 mod observation;
 mod observer;
-mod refused;
 mod request_head;
 mod site;
 #[cfg(feature = "otel")]

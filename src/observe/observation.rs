@@ -119,6 +119,8 @@ impl Observation {
 }
 
 impl Drop for Observation {
+    // Only a drop comes at the end of every request: a client that goes away has hyper drop future
+    // and body wherever they are.
     fn drop(&mut self) {
         let shared = &*self.site.shared;
         let inner = &shared.observer.inner;

@@ -1,15 +1,21 @@
 //! The observer of all requests, with metrics, access log and traces.
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
-use crate::access_log::LineFormat;
+use axum::http::HeaderValue;
+
+use crate::access_log::{Line, LineFormat};
 use crate::clock::Clock;
 use crate::config::{AccessLogSection, ConfigErrors, Loaded, OtelSection, Settings};
+use crate::listen::{RefusalObserver, RefusedRequest};
 use crate::telemetry::LineWriter;
 #[cfg(feature = "otel")]
 use crate::telemetry::Traces;
 
-use super::{Metrics, SiteObserver};
+use super::{Metrics, SiteObserver, request_head::RequestHead};
+
+/// Word for the site and the visitor of a request that a listener refused by itself.
+const UNKNOWN: &str = "-";
 
 /// Destination and format of the access log.
 #[derive(Clone, Debug)]
@@ -127,6 +133,39 @@ impl Observer {
         if let Some(traces) = &self.inner.traces {
             super::traces::close(traces).await;
         }
+    }
+}
+
+impl RefusalObserver for Observer {
+    fn refused(&self, refused: &RefusedRequest<'_>) {
+        let Some(log) = &self.inner.log else { return };
+        let received_ms = self.inner.clock.now_ms();
+        let head = refused
+            .request
+            .map(|request| RequestHead::new(request, refused.client, received_ms));
+        let head = head.as_ref();
+        let target = head.map(RequestHead::target);
+        let line = Line {
+            client: refused.client,
+            received_ms,
+            host: head.and_then(|head| head.host.as_deref()),
+            method: head.map_or("", |head| head.method.as_str()),
+            target: target.as_deref().unwrap_or_default(),
+            version: head.map_or("", RequestHead::version),
+            status: refused.status.as_u16(),
+            body_bytes: 0,
+            duration: Duration::ZERO,
+            referer: head.and_then(|head| head.referer.as_ref().map(HeaderValue::as_bytes)),
+            user_agent: head.and_then(RequestHead::user_agent),
+            // The listener refuses before a site or a visitor is looked up.
+            site: UNKNOWN,
+            robot: None,
+            visitor: UNKNOWN,
+            decision: "refuse",
+            cause: "listener",
+            verdict: None,
+        };
+        log.writer.line(|out| line.write(log.format, out));
     }
 }
 

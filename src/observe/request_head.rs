@@ -33,6 +33,7 @@ impl RequestHead {
         let headers = request.headers();
         let authority = request.uri().authority();
         let host = match authority {
+            // Where both are there the target's counts, and `Host` is ignored (RFC 9112 §3.2.2).
             Some(authority) => Some(authority.as_str().as_bytes()),
             None => headers.get(HOST).map(HeaderValue::as_bytes),
         };

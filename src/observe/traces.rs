@@ -28,7 +28,11 @@ impl HttpClient for RuntimeClient {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let poster = self.poster.clone();
         let sending = async move { poster.send(request).await };
+        // The exporter's thread only waits here: HTTP needs the timers and sockets of a Tokio
+        // runtime.
         let sent = self.tasks.spawn_on(sending, &self.runtime);
+        // Of the two errors the outer one tells of a task that panicked, or of a runtime that
+        // ended.
         Ok(sent.await??)
     }
 }

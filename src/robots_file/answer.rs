@@ -50,6 +50,8 @@ impl PreparedFile {
     /// Keeps the date of an earlier answer with the same body.
     pub(super) fn since(self, earlier: Option<&Self>) -> Self {
         match earlier.filter(|earlier| earlier.body == self.body) {
+            // The registry changes more often than what is said of it: robots that have the file
+            // keep it.
             Some(earlier) => Self {
                 last_modified: earlier.last_modified.clone(),
                 modified_s: earlier.modified_s,
@@ -77,6 +79,8 @@ impl PreparedFile {
         if is_known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
         } else {
+            // A 304 has the validators alone (RFC 9110 §15.4.5), a HEAD what GET would have
+            // (§9.3.2).
             fields.insert(header::CONTENT_TYPE, CONTENT_TYPE);
             fields.insert(header::CONTENT_LENGTH, self.body.len().into());
         }
@@ -133,6 +137,7 @@ fn refusal(method: &Method) -> Option<Response<Body>> {
     let mut response = Response::new(Body::from("405 Method Not Allowed\n"));
     *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
     let fields = response.headers_mut();
+    // A 405 has to name them (RFC 9110 §15.5.6).
     fields.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
     fields.insert(header::CONTENT_TYPE, CONTENT_TYPE);
     Some(response)

@@ -55,6 +55,7 @@ impl HostFile {
         match content.as_ref() {
             RobotsTxtContent::Pass => Self {
                 body: HostBody::Site,
+                // We do not serve it, and hold robots to it all the same.
                 file: (sources.theirs)().map(|text| parse(&text)),
             },
             RobotsTxtContent::File { text, modified_ms } => {

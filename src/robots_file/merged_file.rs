@@ -30,6 +30,7 @@ pub(super) fn merged_file(theirs: &[u8], ours: &str, earlier: Option<&MergedFile
     if let Some(earlier) = earlier.filter(|earlier| earlier.of == of) {
         return earlier.clone();
     }
+    // Ours is then served as it was written, with its comments.
     let (text, remark) = if theirs.is_empty() {
         (ours.to_owned().into(), None)
     } else {
@@ -87,6 +88,8 @@ pub(super) fn with_host(text: Vec<u8>, main: Option<&HostName>) -> Vec<u8> {
         .filter(|group| group.agents.iter().any(|agent| agent == "*"))
         .find_map(|group| Some(group.rules.last()?.line()));
     let host = format!("Host: {main}\n");
+    // The parser also ends lines at a lone CR (RFC 9309 §2.2), and its numbers are then no indexes
+    // here.
     let is_by_lines = !text.contains(&b'\r') || lines.iter().all(|line| line.ends_with(b"\r\n"));
     if let Some(place) = last.filter(|place| is_by_lines && *place < lines.len()) {
         lines.insert(place, host.as_bytes());
@@ -97,6 +100,8 @@ pub(super) fn with_host(text: Vec<u8>, main: Option<&HostName>) -> Vec<u8> {
     if !text.is_empty() && !text.ends_with(b"\n") {
         text.push(b'\n');
     }
+    // Behind a last line that is the group's own, the line still belongs to the group. Elsewhere
+    // the group is begun again, and robots combine the two (RFC 9309 §2.2.1).
     if last.is_none_or(|place| place < lines.len() || !is_by_lines) {
         text.extend(b"\nUser-agent: *\n");
     }

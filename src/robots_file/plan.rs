@@ -241,6 +241,7 @@ impl RobotsTxtPlan {
         let hosts = self.entries.iter().filter(|(_, entry)| needs(entry));
         let mut asked: Vec<_> = hosts.map(|(host, _)| self.asked(host)).collect();
         asked.sort_unstable();
+        // Hosts that share one name at the upstream share its file, which is fetched once.
         asked.dedup();
         if self.upstream.is_none() {
             asked.clear();

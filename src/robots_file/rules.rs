@@ -199,6 +199,8 @@ impl RobotsTxtRules {
         text.push_str("User-agent: *\n");
         line(&mut text, "Content-Signal", &self.content_signal);
         line(&mut text, "Content-Usage", &self.content_usage);
+        // First, for robots that obey the first line that matches (draft-koster-robots §3.2.2); by
+        // RFC 9309 §2.2.2 the longest counts, whatever the order.
         for path in &self.allow {
             line(&mut text, "Allow", path);
         }
@@ -251,6 +253,7 @@ impl RobotsTxtRules {
         let taken: HashSet<String> = taken.map(str::to_ascii_lowercase).collect();
         refused.into_iter().partition(|robot| {
             robot.token().is_ok_and(|token| {
+                // Product tokens are matched without regard to case (RFC 9309 §2.2.1).
                 token.is_published() || !taken.contains(&token.as_str().to_ascii_lowercase())
             })
         })
@@ -282,6 +285,7 @@ fn path(path: &str) -> Result<String, WrongRule> {
     if path.contains('#') {
         return wrong("a # begins a comment; write %23");
     }
+    // A line break would begin a line of its own, and could open another group.
     if path.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return wrong("a path has no blanks; write %20");
     }
@@ -309,6 +313,7 @@ fn url(address: &str) -> Result<String, WrongRule> {
     };
     let parsed = url::Url::parse(address).map_err(|_| wrong())?;
     let is_http = matches!(parsed.scheme(), "http" | "https");
+    // The file is public: a password in it would be published.
     let is_safe = parsed.username().is_empty() && parsed.password().is_none();
     let has_odd = |c: char| c.is_whitespace() || c.is_control() || c == '#';
     if is_http && is_safe && !address.contains(has_odd) {

@@ -38,6 +38,7 @@ use super::{
 const PATH: &str = "/robots.txt";
 
 /// How often the registry is checked for changes.
+// A look compares two pointers, so that it may be often.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long a start waits for the upstream's file, which the job fetches otherwise.
@@ -70,6 +71,8 @@ struct Inner {
 /// State that the answers were made from.
 #[derive(Debug, Default)]
 struct BuildState {
+    // Weak, so that an old registry is not kept in memory; and as its allocation is, no later
+    // detector can come to stand at the same address and pass for it.
     detector: Weak<Detector>,
     /// Merged files by host: one host's file may change often, and merging is costly.
     merged_file: HashMap<Option<String>, MergedFile>,
@@ -207,6 +210,8 @@ impl ServedRobotsTxt {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
+                // `notify_one` leaves a permit: a change during the fetch below is heard in the
+                // next round.
                 () = self.inner.changed.notified() => {}
                 () = time::sleep_until(self.next_poll()) => {}
             }
@@ -244,6 +249,7 @@ impl ServedRobotsTxt {
             return;
         };
         for host in plan.fetched() {
+            // Cloned, as no lock may be held while the upstream is waited for.
             let copy = self.copies().get(&host).cloned().unwrap_or_default();
             if copy.due.is_some_and(|due| due > Instant::now()) {
                 continue;
@@ -299,6 +305,7 @@ impl ServedRobotsTxt {
             info!(upstream = %url, "the upstream's robots.txt is back");
         }
         copy.due = Some(Instant::now() + fresh_for);
+        // A scope of its own: `rebuild` locks the copies again, and a std mutex is not re-entrant.
         let is_same = {
             let mut copies = self.copies();
             let is_same = copies.get(&host).is_some_and(|old| old.text == copy.text);
@@ -370,6 +377,7 @@ impl ServedRobotsTxt {
             Answer::Ours { prepared, .. } if old_host == host => Some(prepared.as_ref()),
             _ => None,
         });
+        // A file on disk has a date of its own, which may well be an older one.
         let earlier = earlier.filter(|_| modified_ms.is_none());
         Answer::Ours {
             prepared: Arc::new(prepared.since(earlier)),

@@ -20,8 +20,10 @@ const DEFAULT_FRESHNESS: Duration = Duration::from_mins(10);
 /// RFC 9309 §2.4 ends all caching after a day.
 const MAX_FRESHNESS: Duration = Duration::from_hours(24);
 
+// `no-cache` would otherwise have the job ask without a pause.
 const MIN_FRESHNESS: Duration = Duration::from_mins(1);
 
+// An upstream that is restarted is back in seconds; the pause doubles for one that is not.
 const MIN_RETRY: Duration = Duration::from_secs(5);
 const MAX_RETRY: Duration = Duration::from_mins(5);
 
@@ -29,6 +31,7 @@ const MAX_RETRY: Duration = Duration::from_mins(5);
 pub(crate) const LIMITS: FetchLimits = FetchLimits {
     max_body_bytes: 1 << 20,
     timeout: Duration::from_secs(10),
+    // `Upstream::fetch` follows redirects itself, as it looks at where each of them leads.
     max_redirects: 0,
 };
 
@@ -153,6 +156,7 @@ fn outcome(url: &str, answered: &AnyStatusResponse) -> FetchOutcome {
 /// Returns `true` if a body is a page: some applications answer every path with one.
 fn is_html(body: &[u8]) -> bool {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    // No line of a robots.txt begins so.
     body.trim_ascii_start().starts_with(b"<")
 }
 
@@ -180,6 +184,7 @@ fn fresh_for(cache_control: Option<&str>) -> Duration {
         });
         found.next()
     };
+    // We keep it for others, as a shared cache does (RFC 9111 §5.2.2.10).
     let seconds: Option<u64> = value("s-maxage").or_else(|| value("max-age"));
     seconds.map_or(DEFAULT_FRESHNESS, |seconds| {
         Duration::from_secs(seconds).clamp(MIN_FRESHNESS, MAX_FRESHNESS)
@@ -188,6 +193,7 @@ fn fresh_for(cache_control: Option<&str>) -> Duration {
 
 /// Returns the pause after so many failures.
 pub(super) fn retry_after(failures: u32) -> Duration {
+    // Ten are beyond `MAX_RETRY`, and far from what overflows.
     let doublings = failures.saturating_sub(1).min(10);
     (MIN_RETRY * 2_u32.pow(doublings)).min(MAX_RETRY)
 }

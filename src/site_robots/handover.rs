@@ -17,6 +17,7 @@ use super::{
 const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 
 /// How long a server may be silent that has taken it.
+// A server tells its progress twice a second, so that a minute is a restart or worse.
 const SILENT: Duration = Duration::from_mins(1);
 
 /// Run that was handed over to whichever server takes it.
@@ -61,6 +62,8 @@ impl Handover {
         let clock = Clock::system();
         let now_ms = clock.now_ms();
         let servers = store.servers(now_ms).await?;
+        // A file that a command names need not exist where a server runs, and a path from the
+        // database is no reason for a server to read or write there.
         if changes.names_files() || servers.iter().all(|server| has_ended(server)) {
             return Ok(None);
         }

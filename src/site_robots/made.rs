@@ -1,13 +1,13 @@
 //! A site robot made from settings.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use url::Url;
 
 use crate::clock::Clock;
 use crate::config::Schedule;
 use crate::filter::CommandLine;
-use crate::heaven::{HeavenSettings, Library};
+use crate::heaven::{HeavenError, HeavenSettings, Library, PublishReport, publish};
 use crate::layer::OwnRobot;
 use crate::own_robot;
 use crate::site_robot::{
@@ -21,7 +21,6 @@ use crate::store::Store;
 
 use super::{
     Programs,
-    publication::Publication,
     settings::{SiteRobotSettings, is_of},
     when::next_round_ms,
 };
@@ -49,6 +48,15 @@ pub struct SiteRobotRuns {
     pub(super) publish_every: Duration,
     /// Whether the results are in force whatever they are.
     pub(super) accept: bool,
+}
+
+/// Where heaven is published to after a run, and from what.
+#[derive(Clone, Debug)]
+pub(super) struct Publication {
+    pub(super) library: Library,
+    pub(super) settings: HeavenSettings,
+    /// None: heaven is served from the database, which needs no publication.
+    pub(super) directory: Option<PathBuf>,
 }
 
 impl SiteRobotRuns {
@@ -136,6 +144,21 @@ impl SiteRobotRuns {
     }
 }
 
+impl Publication {
+    /// Publishes what the database holds now; what did not change is left alone.
+    pub(super) async fn publish(&self) -> Result<Option<PublishReport>, HeavenError> {
+        let Some(directory) = &self.directory else {
+            return Ok(None);
+        };
+        let published = publish(&self.library, directory, &self.settings).await?;
+        if published.is_changed {
+            let (pages, directory) = (published.catalogue.len(), directory.display());
+            tracing::info!(pages, %directory, "published robot heaven, {pages} pages, in {directory}");
+        }
+        Ok(Some(published))
+    }
+}
+
 fn builder(
     settings: &SiteRobotSettings,
     store: &Store,
@@ -195,6 +218,7 @@ fn source(
     let mut sites: Vec<(url::Origin, SiteAccess)> = Vec::new();
     for start in &settings.starts {
         let origin = start.url.origin();
+        // A login is for an origin: of several starting points of one, the first speaks for all.
         if sites.iter().all(|(known, _)| *known != origin) {
             sites.push((origin, access(settings, &start.url, start.is_configured)?));
         }
@@ -205,6 +229,7 @@ fn source(
         .transpose()?;
     let source = HttpSource::new(HttpSettings {
         user_agent: Some(conf.user_agent.clone()),
+        // An address that nobody reads is worse than none in the `From` of each request.
         email: Some(conf.email.clone()).filter(|email| email != NO_EMAIL),
         referrer: conf.referer.clone(),
         proxy: proxy.and_then(|proxy| proxy.parse().ok()),

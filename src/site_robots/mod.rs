@@ -9,7 +9,6 @@ mod own_hosts;
 mod parity;
 mod programs;
 mod public_url;
-mod publication;
 mod run;
 mod schedule;
 mod settings;

@@ -21,6 +21,7 @@ use super::{
 };
 
 /// How often a server shows that it runs.
+// Four times in the minute for which the store believes a sign of life.
 const SHOWN_EVERY: Duration = Duration::from_secs(15);
 
 /// How often the progress of a run is told to who has handed it over.
@@ -151,6 +152,8 @@ impl Orders {
             places,
             ..
         } = &*self.inner;
+        // First a place, then an order: one that was taken and not begun would have to be given
+        // back.
         while let Ok(place) = Arc::clone(places).try_acquire_owned() {
             let Some(order) = store.take_order(holder, clock.now_ms()).await? else {
                 return Ok(());
@@ -205,6 +208,7 @@ impl Orders {
             site,
             "a command asked for a run of the site robot of {site}"
         );
+        // The pages show the run of this robot, and the site's own again when it has ended.
         let before = desk.pages.show(&runs.robot);
         let ran = self.run_robot(&runs, &order.order_id, stop).await;
         if let Some(before) = before {
@@ -224,6 +228,7 @@ impl Orders {
         tokio::pin!(running);
         tokio::select! {
             ran = &mut running => ran,
+            // It ends with the run: the other branch drops it.
             never = self.accompany(order_id, &handle) => match never {},
             () = stop.cancelled() => {
                 handle.stop();
@@ -245,10 +250,12 @@ impl Orders {
         let Some(loaded) = self.inner.loaded.load_full() else {
             return Ok(Err("the server has no settings".to_owned()));
         };
+        // Unknown fields are refused: what a newer command asks for must not be left out silently.
         let Ok(work) = serde_json::from_str::<Order>(&order.work) else {
             return Ok(Err("the server is of another version".to_owned()));
         };
         let key = own_robot::key(store, clock).await?;
+        // The command would announce another run than this server does.
         if settings_digest(&loaded, &order.site, &key) != work.settings {
             let reason = "the server has other settings for this site, and was not reloaded";
             return Ok(Err(reason.to_owned()));

@@ -38,6 +38,8 @@ impl OwnHosts {
     /// Returns what signs requests to these hosts as those of our own robot.
     pub(super) fn pass(self, own: OwnRobot, clock: Clock) -> RequestSigner {
         RequestSigner::new(move |method, url, headers| {
+            // Another site could hand a signature on to ours, and pass as our robot while it is
+            // valid.
             let Some(host) = url.host_str().filter(|_| self.has(url)) else {
                 return;
             };
@@ -56,6 +58,7 @@ impl OwnHosts {
             let is_port = own_port.is_none_or(|own| {
                 own == port || USUAL_PORTS.contains(&own) && USUAL_PORTS.contains(&port)
             });
+            // The parser of URLs has put the host into lower case (URL Standard, host parsing).
             own == host && is_port
         })
     }
@@ -67,6 +70,7 @@ fn listener(listen: &ListenAddr) -> Vec<(String, Option<u16>)> {
         return Vec::new();
     };
     let local: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    // `0.0.0.0` is where one listens, and not where one connects.
     let is_local = addr.ip().is_unspecified() || local.contains(&addr.ip());
     let hosts = match addr {
         _ if is_local => ["127.0.0.1", "localhost", "[::1]"]

@@ -122,6 +122,7 @@ fn words_of_answer(answer: &PageResponse) -> Option<Human> {
     let content_type = content_type.and_then(|value| value.to_str().ok());
     let text = decode(&answer.body, content_type, None).text;
     match answer.media_type().as_deref() {
+        // Without a type a browser looks for HTML too.
         Some("text/html") | None => Some(Human::of_page(&Page::read(&text))),
         Some("application/xhtml+xml") => Some(Human::of_page(&Page::read_xhtml(&text))),
         Some(other) if other.starts_with("text/") => Some(Human::of_text(&text)),
@@ -172,6 +173,7 @@ fn missing(heaven: &str, human: &Human, url: &str) -> Vec<String> {
     let mut missing: Vec<String> = Vec::new();
     for block in blocks {
         let is_title = matches!(block.kind, BlockKind::Heading(1));
+        // A page without a title is headed by its URL, which the human page need not say.
         if is_title && block.text == url {
             continue;
         }

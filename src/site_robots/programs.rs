@@ -69,6 +69,8 @@ impl Programs {
 
     fn start(&self, line: &CommandLine) -> Result<Child, String> {
         let mut command = Command::new("/bin/sh");
+        // The program is an argument and not a part of the script, so that the shell reads nothing
+        // of it.
         command.args(["-c", PRELUDE, "sh"]);
         command.arg(self.bindir.as_deref().unwrap_or("".as_ref()));
         command.args([MAX_MEMORY_KIB, &line.program]);
@@ -77,9 +79,12 @@ impl Programs {
             command.env("TMPDIR", tmpdir);
         }
         command
+            // A converter may be a script that starts others, which a signal to itself would leave
+            // behind.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // Nobody reads it: a program that complains at length would wait at a full pipe.
             .stderr(Stdio::null());
         let started = command.spawn();
         started.map_err(|error| format!("{:?} cannot be started: {error}", line.program))
@@ -105,6 +110,7 @@ impl Commands for Programs {
         let stdout = child.stdout.take();
         let (tell, told) = mpsc::channel();
         let max = self.max_output_bytes;
+        // Neither reading nor waiting has a time limit; the channel has.
         thread::spawn(move || tell.send(end(child, stdout, max)));
         match told.recv_timeout(self.timeout) {
             Ok(Ok(output)) => Ok(output),
@@ -134,6 +140,7 @@ fn kill(group: Option<Pid>) {
 fn end(mut child: Child, stdout: Option<ChildStdout>, max: u64) -> Result<Vec<u8>, String> {
     let mut output = Vec::new();
     if let Some(stdout) = stdout {
+        // A byte beyond the limit tells that there is more.
         let read = stdout.take(max.saturating_add(1)).read_to_end(&mut output);
         read.map_err(|error| format!("cannot be read from: {error}"))?;
     }

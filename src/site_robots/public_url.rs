@@ -36,6 +36,8 @@ impl PublicUrl {
             let is_server = servers.contains(&start.url.origin());
             let is_public =
                 start.url.host_str() == url.host_str() || is_of(&start.url, &settings.server.hosts);
+            // Who sets the public URL says that starting points elsewhere are other addresses of
+            // the site.
             is_server || is_set && !is_public
         };
         let mut aliases: Vec<Url> = Vec::new();

@@ -16,6 +16,7 @@ use super::SiteRobotRuns;
 const LEASE: Duration = Duration::from_mins(2);
 
 /// How often they hear of it.
+// A quarter of `LEASE`: the database may be away for two of them.
 const RENEW: Duration = Duration::from_secs(30);
 
 /// What came of a run; a server tells it to the command that has handed the run over.
@@ -111,6 +112,7 @@ impl SiteRobotRuns {
         let now_ms = self.clock.now_ms();
         let undone = self.store.undo_publication(self.robot.site(), now_ms).await;
         lease.release().await;
+        // Behind the release: an error must not keep the robot from running for two minutes.
         let undone = undone?;
         if undone.is_some() {
             self.publication.publish().await?;
@@ -145,6 +147,7 @@ impl SiteRobotRuns {
         }
         let ended = CancellationToken::new();
         let running = async {
+            // Also where the robot fails: `join!` would otherwise wait for the renewing for ever.
             let _ended = ended.clone().drop_guard();
             let may_publish: &MayPublish<'_> = &|| Box::pin(may_publish(lease));
             let terms = PublishTerms {
@@ -224,6 +227,7 @@ impl SiteRobotRuns {
             return None;
         }
         let programs = Arc::clone(&self.programs);
+        // `run` blocks until the program ends, which may take as long as `convert-timeout`.
         let ended = tokio::task::spawn_blocking(move || programs.run(&hook, b"")).await;
         let failure = match ended {
             Ok(Ok(_)) => return None,

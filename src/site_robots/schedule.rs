@@ -99,6 +99,7 @@ impl Schedules {
                 }
             }
         }
+        // Only now: runs end in order while nothing begins new ones any more.
         self.inner.stop.cancel();
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
@@ -108,6 +109,7 @@ impl Schedules {
     }
 
     fn look(&self) {
+        // A robot that still runs since an earlier ring has the lease: its task here ends at once.
         for runs in self.inner.robots.load().iter() {
             let (schedules, runs) = (self.clone(), Arc::clone(runs));
             self.inner.tasks.spawn(async move {

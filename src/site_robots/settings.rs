@@ -223,6 +223,7 @@ impl SiteRobotSettings {
             fingerprint: format!("{conf_text}\n{filter_text}\n{}", Filters::SHIPPED),
             login: settings.site_robot.login.clone(),
             upstream: match &public {
+                // The warning would be wrong: the robot begins at an address that it can ask.
                 Some(public) => public.upstream(upstream(&settings, &mut Vec::new())),
                 None => upstream(&settings, &mut warnings),
             },
@@ -311,6 +312,7 @@ fn starts(
         starts.extend(conf.seeds.iter().map(|seed| Start {
             url: seed.url.clone(),
             depth: match seed.depth {
+                // robot.conf writes any number as -1.
                 Some(own) => u32::try_from(own).ok(),
                 None => depth,
             },
@@ -351,6 +353,7 @@ fn filters(loaded: &Loaded, settings: &Settings) -> Result<(Filters, String), Co
         "" => String::new(),
         path => read_text(path).map_err(wrong)?,
     };
+    // Errors need a name for the filters that come with the program, too.
     let named = if path.is_empty() { "filter.conf" } else { path };
     let files = ConfigFiles::beside(Path::new(named));
     let filters = Filters::compile(named, &text, &Functions::new(), &files);

@@ -35,6 +35,8 @@ pub(super) fn is_due(
             .is_some_and(|next_ms| next_ms <= now_ms)
     };
     match (last.finished_ms, last.wanted) {
+        // Since it began and not since it ended: a run that is longer than the interval would skip
+        // a time.
         (Some(_), _) => passed_since(last.started_ms),
         (None, RunCommand::Run) => true,
         (None, RunCommand::Pause) => false,

@@ -35,6 +35,7 @@ impl Histogram {
     pub fn record(&self, duration: Duration) {
         let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let bounds = BOUNDS.iter();
+        // `le` is "less than or equal": a duration of just the bound is in its bucket.
         let at = bounds.take_while(|(bound, _)| micros > *bound).count();
         if let Some(bucket) = self.buckets.get(at) {
             bucket.fetch_add(1, Ordering::Relaxed);

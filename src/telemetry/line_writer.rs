@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 /// Most bytes that wait to be written; further lines are dropped.
+// Room for 64 wake-ups of a disk that stands still, so that a short stall loses nothing.
 const MAX_BUFFERED_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes at which the writer is woken.
 const WAKE_BYTES: usize = 64 * 1024;
@@ -94,6 +95,7 @@ impl LineWriter {
         };
         let thread = thread::Builder::new()
             .name("access-log".to_owned())
+            // Nobody joins the thread: a disk that hangs must not keep the process from ending.
             .spawn(move || job.run())?
             .thread()
             .clone();
@@ -112,12 +114,14 @@ impl LineWriter {
             write(line);
             line.push(b'\n');
             self.add(line);
+            // One line of great length must not keep its memory in every thread.
             line.shrink_to(WAKE_BYTES);
         });
     }
 
     /// Opens the file again, after the lines so far are written: log rotation has moved it.
     pub fn reopen(&self) {
+        // Release, so that the thread that sees the wish sees the lines in the buffer as well.
         self.handle.shared.reopen.store(true, Ordering::Release);
         self.handle.thread.unpark();
     }
@@ -183,6 +187,7 @@ impl Drop for Handle {
 impl Job {
     fn run(mut self) {
         loop {
+            // A wake-up that comes while it writes is kept by `unpark`, and this returns at once.
             thread::park_timeout(FLUSH_EVERY);
             // Read before the flush: lines that came before the request are then written.
             let closes = self.shared.close.load(Ordering::Acquire);
@@ -299,6 +304,7 @@ impl Sink {
 fn append_to(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .create(true)
+        // Also after a `copytruncate` of logrotate the next line stands at the end of the file.
         .append(true)
         .mode(FILE_MODE)
         .open(path)

@@ -91,6 +91,7 @@ fn quiet_libraries(filter: &str) -> String {
         .into_iter()
         .find(|level| filter.eq_ignore_ascii_case(level));
     match level {
+        // For libraries `warn` would be the louder level here.
         Some("error") => "error".to_owned(),
         Some(level) => format!("warn,robot_detection={level}"),
         None => filter.to_owned(),

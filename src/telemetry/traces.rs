@@ -68,6 +68,8 @@ impl Traces {
     #[must_use]
     pub fn begin(&self, method: &Method, headers: &mut HeaderMap) -> RequestSpan {
         let propagator = TraceContextPropagator::new();
+        // From an empty context: a span that happens to be current on this thread is not the
+        // parent.
         let parent = propagator.extract_with_context(&Context::new(), &HeaderExtractor(headers));
         let span = self
             .tracer
@@ -76,6 +78,7 @@ impl Traces {
             .start_with_context(&self.tracer, &parent);
         let own = Context::new().with_remote_span_context(span.span_context().clone());
         propagator.inject_context(&own, &mut HeaderInjector(headers));
+        // The propagator writes one even where the request came without.
         if headers.get(&TRACESTATE).is_some_and(HeaderValue::is_empty) {
             headers.remove(&TRACESTATE);
         }

@@ -34,6 +34,7 @@ impl RobotSite {
         let mut names = admin.robot_runs.offered();
         let described = admin.store.description_sites().await?;
         let described = described.into_iter().map(|(name, ..)| name);
+        // Also sites without a robot here: another process may have it, and this one show its work.
         for name in described.chain(admin.store.run_sites().await?) {
             if !names.contains(&name) {
                 names.push(name);

@@ -161,8 +161,11 @@ impl RunStatus {
             // The database shows a requested run only once it has begun.
             (_, RobotState::Idle) if is_asked_for => Self::Starting,
             (None, RobotState::Idle) => Self::Idle,
+            // Nothing runs here, and a process elsewhere that has it ends at the same word of the
+            // database.
             (Some(RunCommand::Stop), RobotState::Idle) => Self::Stopped,
             (Some(RunCommand::Stop), _) => Self::Stopping,
+            // Visits under way still end, which for the page makes no difference.
             (Some(RunCommand::Pause), _) => Self::Paused,
             (Some(RunCommand::Run) | None, _) => Self::Running,
         }

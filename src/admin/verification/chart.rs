@@ -74,6 +74,7 @@ impl ChartColumn {
             ("unverifiable", counts.unverifiable),
             ("spoofed", counts.spoofed),
         ] {
+            // Parts of the least height may be more together than the bar has room for.
             let height = height(count, most).min(y);
             if height > 0 {
                 y -= height;

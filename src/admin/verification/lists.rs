@@ -51,6 +51,7 @@ impl ListView {
         }
         let mut states: BTreeMap<_, _> = BTreeMap::new();
         for list in state.admin().ranges.states() {
+            // A copy that no robot names any more is still kept, and shown.
             robots.entry(list.url.clone()).or_default();
             states.insert(list.url.clone(), list);
         }

@@ -137,6 +137,7 @@ impl Order {
 
     /// Sorts rows; equal ones stand by name.
     pub(super) fn apply(self, rows: &mut [RobotRow]) {
+        // The row of all others is last, whatever its name.
         let name = |row: &RobotRow| (row.robot.is_none(), row.name.to_lowercase());
         // First by name: the sort by numbers is stable and keeps that order among equals.
         rows.sort_by_cached_key(name);

@@ -69,6 +69,7 @@ impl HourView {
     ) -> Vec<Self> {
         let mut hours: Vec<Self> = Vec::new();
         for robot in robots {
+            // All robots have the same hours, so that the place in the list tells the hour.
             for (at, counts) in robot.hours.iter().enumerate() {
                 let counted = TotalsView::new(counts);
                 if let Some(hour) = hours.get_mut(at) {

@@ -33,6 +33,7 @@ const FORM_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What the cookie of a member holds; of this process alone.
 static TOKEN: LazyLock<String> = LazyLock::new(|| {
+    // Not for secrets: the password is on the form. It only keeps cookies of earlier starts out.
     let random = |number: u8| RandomState::new().hash_one(number);
     format!("{:016x}{:016x}", random(1), random(2))
 });
@@ -75,6 +76,7 @@ pub(super) async fn enter(request: Request<Body>) -> Response<Body> {
     let (mut to, mut is_right) = (MEMBERS, false);
     for (name, value) in url::form_urlencoded::parse(&body) {
         match &*name {
+            // Only to pages that are known: a form must not redirect to wherever a link says.
             "to" => to = members_page(&value).unwrap_or(MEMBERS),
             "password" => is_right = value.trim().eq_ignore_ascii_case(PASSWORD),
             _ => {}

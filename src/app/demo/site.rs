@@ -48,6 +48,7 @@ const FILES: &[Page] = members_pages! {
 static PAGES: LazyLock<Vec<Page>> = LazyLock::new(|| {
     let files = FILES.iter().copied();
     let pages = files.map(|(path, kind, file)| match kind {
+        // Leaked once for each page, so that all pages are `'static` like the files.
         HTML => (path, kind, &*DemoPage::html(file).leak()),
         _ => (path, kind, file),
     });
@@ -71,6 +72,7 @@ pub(in crate::app) async fn answer(request: Request<Body>) -> Response<Body> {
     }
     let mut response = pages::answer(&PAGES, method, path);
     if page.is_some() {
+        // A cache in between would show members' pages to everybody.
         let no_store = HeaderValue::from_static("private, no-store");
         response
             .headers_mut()

@@ -65,6 +65,7 @@ pub(in crate::app) async fn walk(
 }
 
 fn settings(url: &str, heaven_path: &str) -> Result<HeavenSettings, HeavenError> {
+    // On a Unix socket there is no URL, and the robot asks the application itself anyway.
     let settings = HeavenSettings::new(url).or_else(|_| HeavenSettings::new(NOWHERE))?;
     Ok(settings
         .path(heaven_path)

@@ -22,6 +22,8 @@ impl Proving {
         let mut is_loaded = false;
         loop {
             if self.settings().uses(Method::Ranges) {
+                // Nothing is downloaded before: a list that the database has would be fetched once
+                // more.
                 is_loaded = is_loaded || self.load_lists().await;
                 let urls = self.kept_lists(&detector);
                 if is_loaded && !urls.is_empty() {
@@ -53,6 +55,8 @@ impl Proving {
         let known: BTreeSet<&str> = states.iter().map(|state| &*state.url).collect();
         let urls: BTreeSet<String> = (detector.load().robots().iter())
             .filter_map(|robot| robot.ranges_url.as_ref())
+            // Lists of robots that never come are not asked for; states have URLs without their
+            // passwords.
             .filter(|url| wanted.contains(*url) || known.contains(&*shown_url(url)))
             .cloned()
             .collect();

@@ -129,6 +129,7 @@ fn methods(
                 && before.allow_private_addresses == settings.allow_private_addresses
         };
         let known = before.filter(|(before, _)| is_same(before));
+        // With its cache: a reload must not ask the DNS about every robot anew.
         let known = known.and_then(|(_, methods)| methods.reverse_dns.clone());
         methods.reverse_dns = Some(known.unwrap_or_else(|| dns(settings, clock)));
     }
@@ -153,6 +154,8 @@ pub(super) fn dns_settings(settings: &Verification, clock: &Clock) -> DnsSetting
     let mut dns = DnsSettings::default();
     dns.servers.clone_from(&settings.dns_servers);
     dns.timeout = settings.dns_timeout;
+    // A proof is two queries one after the other, the name of the address and the addresses of the
+    // name.
     dns.proof_timeout = dns.proof_timeout.max(settings.dns_timeout * 2);
     dns.allow_private = settings.allow_private_addresses;
     dns.clock = clock.clone();

@@ -23,6 +23,7 @@ pub(super) fn certificates(subject: &Subject<'_>) -> Vec<Check> {
 
 fn certificate(state: &CertificateState, now: u64) -> Check {
     const NAME: &str = "certificate";
+    // A certificate may have an address in place of a name, or nothing that is known to us.
     let names = match &*state.names.join(", ") {
         "" => state.file.display().to_string(),
         names => names.to_owned(),

@@ -40,6 +40,7 @@ impl Check {
             Ok(text) => ("ok  ", text),
             Err(text) => ("FAIL", text),
         };
+        // Text of upstreams and sources is in it, which must not command the terminal.
         format!("{mark}  {}: {}", self.name, output::clean(text))
     }
 

@@ -99,6 +99,7 @@ fn from_files(
     let (path, directory) = (&settings.heaven.path, &settings.heaven.directory);
     let served = format!("{path} is served from {directory}");
     let into = robot.map(SiteRobotSettings::publishes_into);
+    // By their spelling, as neither directory need be there yet.
     let is_same = |into: &Path| absolute(into).ok() == absolute(directory).ok();
     match (into, pages) {
         (Some(Some(into)), _) if !is_same(into) => {

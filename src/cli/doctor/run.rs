@@ -43,6 +43,7 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
         Err(error) => return refused(error, args.json),
     };
     let settings = loaded.settings();
+    // The error is dropped here, as the check of the configuration tells it.
     let server = ServerSettings::new(&loaded, false).ok();
     let subject = Subject {
         loaded: &loaded,
@@ -68,6 +69,7 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
 
 /// Prints each wrong value: nothing else can be checked then.
 fn refused(error: anyhow::Error, as_json: bool) -> anyhow::Result<ExitCode> {
+    // Another error is about a file that cannot be read, and ends the command as it ends `serve`.
     let ConfigErrors(errors) = error.downcast::<ConfigErrors>()?;
     let wrong = |error: &ConfigError| Check::new("configuration", Err(error.to_string()));
     print(&errors.iter().map(wrong).collect::<Vec<_>>(), as_json)?;

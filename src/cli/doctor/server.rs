@@ -46,6 +46,7 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
                 Ok("the service manager gives the socket at the start".to_owned())
             }
             Ok(_) => Ok(format!("{addr} is free")),
+            // Who asks beside a running server wants to know of it, not that its port is in use.
             Err(error) => match readiness(addr).await {
                 Some(told) => {
                     warnings.extend(warnings_of(&told));
@@ -98,6 +99,7 @@ async fn readiness(addr: &ListenAddr) -> Option<Value> {
     let ListenAddr::Tcp(addr) = addr else {
         return None;
     };
+    // By a name of this machine: to any other the server does not tell its state.
     let url = format!("http://localhost:{}/readyz", addr.port());
     let fetcher = Fetcher::new(FetchLimits::default()).ok()?;
     let ready = fetcher

@@ -26,6 +26,7 @@ pub(super) fn sites(loaded: &Loaded) -> Vec<ServedSite> {
         .iter()
         .map(|table| of_table(table.name(), table.loaded()))
         .collect();
+    // As `serve` has it: beside sites there is one for all other hosts only with an upstream.
     if !has_others || !loaded.settings().server.upstream.is_empty() {
         sites.push(ServedSite {
             name: has_others.then(|| DEFAULT.to_owned()),

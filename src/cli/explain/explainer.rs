@@ -16,6 +16,7 @@ use crate::verify::{Proof, SignatureProver, SignedRequest};
 use super::report::{ExplainedRequest, RequestReport};
 
 /// Most bytes of a robots.txt that are read.
+// Sixteen times what robots read (RFC 9309 §2.5), so that a file is judged whole.
 const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Explainer of decisions: a detector, and the policy of each site.
@@ -92,6 +93,7 @@ impl Explainer {
             &request.user_agent,
         );
         let explained = explained.own_page(|to| site.answers.own_page(&request.target, to));
+        // A robot that may fetch nothing may still fetch this (RFC 9309 §2.2.2).
         let answers = explained.passes() || request.path() == "/robots.txt";
         let answered_by =
             answers.then(|| site.answers.who_answers(&policy_request, &request.target));

@@ -75,6 +75,7 @@ fn request(logged: LoggedRequest, args: &ExplainArgs, number: u64) -> ExplainedR
         method: logged.method.unwrap_or_else(|| args.method.clone()),
         host: logged.host.or_else(|| args.host.clone()),
         target: logged.target,
+        // The layer takes an absent header for an empty one, too.
         user_agent: logged.user_agent.unwrap_or_default(),
         // No log format has the headers of a signature.
         headers: HeaderMap::new(),

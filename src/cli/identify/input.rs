@@ -94,6 +94,7 @@ pub(super) fn read_all(
         };
         if let Some(error) = failure {
             counts.failed += 1;
+            // The bar would otherwise be drawn over the line.
             bar.suspend(|| output::note(&format!("error: cannot read {input}: {error}")));
         }
     }
@@ -119,6 +120,7 @@ fn read(
             }
             sink.entry(entry)?;
         }
+        // Before more is read, which for a pipe may take for ever.
         sink.pause()?;
         match lines.fill() {
             Ok(true) => {}

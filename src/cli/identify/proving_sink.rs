@@ -17,9 +17,11 @@ use crate::registry::Robot;
 use super::{input::EntrySink, progress::ProofProgress};
 
 /// Most proofs that run at the same time.
+// A proof mostly waits for the DNS; without a limit a large log would flood the resolver.
 const MAX_PROOFS: usize = 64;
 
 /// Most verdicts that are remembered; beyond it all are forgotten and proven again.
+// Of a log with many addresses a table of all would grow with the log.
 const MAX_VERDICTS: usize = 500_000;
 
 /// Consumer of entries that receives the verdict on each of them first.

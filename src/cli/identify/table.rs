@@ -38,6 +38,7 @@ pub(super) fn write(
 
 fn grid(tally: &Tally<'_>, by: By, top: usize, all: Count, out: &mut impl Write) -> io::Result<()> {
     let mut rows = tally.rows(by);
+    // What is cut off is still told in sum, so that the figures add up to all.
     let (gone, rest) = rows.truncate(top);
     let shown: Vec<bool> = rows
         .columns
@@ -70,6 +71,7 @@ fn line(row: &Row, shown: &[bool], all: Count, has_bytes: bool) -> Vec<String> {
     let (hits_share, bytes_share) = row.count.shares_of(all);
     let cells = row.cells.iter().zip(shown).filter(|(_, shown)| **shown);
     let width = match row.cells.len() {
+        // User-Agents stand alone, and are of no use when cut short.
         1 => MAX_WIDTH_ALONE,
         _ => MAX_WIDTH,
     };

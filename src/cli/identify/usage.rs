@@ -58,6 +58,7 @@ fn paths(named: Option<&FieldPath>, usual: fn() -> Vec<FieldPath>) -> Vec<FieldP
 /// Prints hints on standard error where the log does not seem to be of the named form.
 pub(super) fn hint(args: &IdentifyArgs, counts: &ReadCounts, is_summary: bool) {
     let readable = counts.lines - counts.unreadable;
+    // A log of the right form has odd lines too; when most are odd it is the wrong form.
     if counts.unreadable > readable {
         output::note(&format!(
             "{} of {} lines cannot be read as --format {}: is it another?",

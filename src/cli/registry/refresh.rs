@@ -38,6 +38,7 @@ pub(super) async fn refresh(
                 records.push(record_object(&record));
             }
             Err(error) => {
+                // The other sources are refreshed all the same: none depends on another.
                 code = ExitCode::FAILURE;
                 let reason = output::clean(&error.to_string());
                 let is_held = matches!(error, RefreshError::Held(_));
@@ -133,6 +134,7 @@ fn spec_of_file(from: &str, args: &RefreshArgs) -> anyhow::Result<SourceSpec> {
         source,
         url,
         format,
+        // Of no effect: the schedule is the server's, and has only configured sources.
         interval_days: 30,
     })
 }
@@ -155,6 +157,7 @@ async fn refresh_one(
                 }
                 return result;
             }
+            // When the sender is gone the branch is off, and only the work is waited for.
             Ok(()) = progress.changed() => {
                 if let Some(bar) = &bar {
                     show_progress(bar, &progress.borrow_and_update());

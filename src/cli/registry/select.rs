@@ -112,6 +112,7 @@ impl Selection {
     fn has_words(&self, robot: &Robot) -> bool {
         let operator = robot.operator.as_deref().unwrap_or_default();
         let text = [&robot.id, &robot.name, &robot.useragent, operator]
+            // A line break, so that no word is found across two of them.
             .join("\n")
             .to_lowercase();
         self.words.iter().all(|word| text.contains(word))

@@ -49,6 +49,7 @@ fn robot(file: &RobotsTxt, user_agent: &str) -> ForRobot {
 }
 
 fn is_header(user_agent: &str, dialect: &Dialect) -> bool {
+    // The other dialects look for the group's name in whatever the robot sends.
     matches!(dialect.names, Naming::Equal | Naming::TokenPrefix)
         && user_agent.contains(['/', ' ', '(', ';'])
 }

@@ -90,6 +90,8 @@ impl Evaluation<'_> {
             };
             match value {
                 Some(value) => drop(answer.insert(field.name().to_owned(), value)),
+                // Said and not refused: a suite that runs over many parsers skips what one of them
+                // lacks.
                 None => is_unsupported = true,
             }
         }
@@ -227,6 +229,8 @@ impl CachedFile {
     /// Returns the rules of the file for a robot.
     pub(super) fn robot(&mut self, name: &str) -> &ForRobot {
         if self.robots.len() >= MAX_ROBOTS && !self.robots.contains_key(name) {
+            // A suite asks about few robots: to forget all is simpler than to find the oldest, and
+            // as good.
             self.robots.clear();
         }
         match self.robots.entry(name.to_owned()) {

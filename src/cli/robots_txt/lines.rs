@@ -34,6 +34,7 @@ pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
         is_empty = false;
         let end = memchr(b'\n', read);
         let part = read.get(..end.unwrap_or(read.len())).unwrap_or_default();
+        // It stays so until the line ends: what is left of it must not pass for a line of its own.
         is_too_long |= line.len() + part.len() > MAX_LINE_BYTES;
         if is_too_long {
             line.clear();

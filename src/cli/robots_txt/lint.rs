@@ -39,6 +39,7 @@ fn warnings(cli: &Cli, file: &RobotsTxt) -> Vec<Warning> {
     if !warnings.iter().any(is_name) {
         return warnings;
     }
+    // A file can be linted where there is no configuration, or one that is wrong.
     let robots = robots(cli).unwrap_or_else(|_| bundled().robots);
     let tokens = robots
         .iter()

@@ -135,6 +135,7 @@ async fn known_sites(
     }
     let described = context.store.description_sites().await?;
     let mut sites: BTreeSet<_> = described.into_iter().map(|(site, ..)| site).collect();
+    // A run that was cut off early has described nothing yet, and is the one that is asked about.
     sites.extend(context.store.run_sites().await?);
     let configured = crate::app::site_robots(&context.loaded)?;
     sites.extend(configured.iter().map(|settings| settings.site().to_owned()));

@@ -71,33 +71,26 @@ pub(super) async fn import(
         .iter()
         .find(|byte| !byte.is_ascii_whitespace())
         == Some(&b'@');
-    let mut found: Box<dyn Iterator<Item = Result<ResourceDescription, String>>> = if is_soif {
+    let mut found: Box<Found> = if is_soif {
         Box::new(SoifReader::new(reader).map(|it| it.map_err(|error| error.to_string())))
     } else {
         Box::new(JsonLinesReader::new(reader).map(|it| it.map_err(|error| error.to_string())))
     };
     let (mut imported, mut wrong) = (0_u64, 0_u64);
-    loop {
-        let mut batch = Vec::new();
-        for description in found.by_ref().take(BATCH_SIZE as usize) {
-            match description {
-                Ok(description) => batch.push(description),
-                Err(error) => {
-                    wrong += 1;
-                    output::note(&format!("error: {name}: {}", output::clean(&error)));
-                }
-            }
+    while let Some((batch, unreadable)) = next_batch(&mut *found) {
+        for error in &unreadable {
+            output::note(&format!("error: {name}: {}", output::clean(error)));
         }
-        let count = batch.len() as u64;
-        if count == 0 {
-            break;
+        wrong += unreadable.len() as u64;
+        if batch.is_empty() {
+            continue;
         }
         let now_ms = CommandContext::now_ms();
         context
             .store
             .save_descriptions(&args.site, NO_RUN, &batch, now_ms)
             .await?;
-        imported += count;
+        imported += batch.len() as u64;
     }
     output::line(&format!(
         "{imported} descriptions imported, {wrong} cannot be read"
@@ -107,4 +100,38 @@ pub(super) async fn import(
     } else {
         ExitCode::FAILURE
     })
+}
+
+type Found = dyn Iterator<Item = Result<ResourceDescription, String>>;
+
+/// Returns the next descriptions, and the errors of those that cannot be read; `None` at the end.
+fn next_batch(found: &mut Found) -> Option<(Vec<ResourceDescription>, Vec<String>)> {
+    let (mut batch, mut unreadable) = (Vec::new(), Vec::new());
+    for description in found.take(BATCH_SIZE as usize) {
+        match description {
+            Ok(description) => batch.push(description),
+            Err(error) => unreadable.push(error),
+        }
+    }
+    // Only the end of the input gives neither: a hundred errors in a row may be followed by more.
+    let is_over = batch.is_empty() && unreadable.is_empty();
+    (!is_over).then_some((batch, unreadable))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_that_cannot_be_read_does_not_hide_the_next() {
+        let wrong = "none\n".repeat(BATCH_SIZE as usize);
+        let lines = format!("{wrong}{{\"url\":\"u\"}}\n");
+        let reader = JsonLinesReader::new(io::Cursor::new(lines));
+        let mut found = reader.map(|it| it.map_err(|error| error.to_string()));
+        let (batch, unreadable) = next_batch(&mut found).unwrap();
+        assert_eq!((batch.len(), unreadable.len()), (0, BATCH_SIZE as usize));
+        let (batch, unreadable) = next_batch(&mut found).unwrap();
+        assert_eq!((batch.len(), unreadable.len()), (1, 0));
+        assert!(next_batch(&mut found).is_none());
+    }
 }

@@ -57,6 +57,7 @@ fn of_line(line: &str) -> Option<FileKind> {
         Some(FileKind::FilterRules)
     } else if is("class") || is("<classes") {
         Some(FileKind::Classification)
+    // mime.types has `text/html html` in Apache's form and `type=text/html` in Sun's.
     } else if is("type") || (!rest.starts_with('=') && word.split('/').count() == 2) {
         Some(FileKind::MimeTypes)
     } else if rest.trim_start().starts_with('=') && (is("seed") || RobotKey::find(word).is_some()) {

@@ -64,6 +64,8 @@ pub(super) async fn run(
             stopped = &mut interrupted => {
                 stopped?;
                 interrupted.set(tokio::signal::ctrl_c());
+                // An order that nobody has taken is gone with this; one that runs is asked to stop
+                // first.
                 if is_stopping || handover.take_back().await? {
                     break HandoverResult::Interrupted;
                 }

@@ -64,6 +64,7 @@ pub(super) async fn parity(
     context: &CommandContext,
     args: &ParityArgs,
 ) -> anyhow::Result<ExitCode> {
+    // Without a configuration the site is known by its descriptions alone, such as imported ones.
     let first = context.first_described(&args.site).await?;
     let runs = if let Some(url) = first {
         context.runs_for(&args.site, &url).await?

@@ -62,6 +62,7 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
         if described(&ran.summary.counts) == 0 && !runs.is_at_home() {
             output::note(UNKNOWN_SITE_NOTE);
         }
+        // A run that was stopped or held back wants somebody to look at it, and no next round.
         let is_finished = ran.summary.state == RunState::Finished;
         if !is_finished || runs.on_completion() != OnCompletion::Loop {
             let is_done = ran.summary.is_good() && ran.hook_failure.is_none();

@@ -21,6 +21,7 @@ pub(super) async fn withdraw(
         let was_described = store
             .withdraw_url(site, &url, args.for_good, now_ms)
             .await?;
+        // For good, a page may also be kept out before it was ever described.
         was_described || args.for_good
     };
     if !is_done {
@@ -33,6 +34,8 @@ pub(super) async fn withdraw(
         return Ok(ExitCode::FAILURE);
     }
     if let Some(runs) = context.configured(site).await? {
+        // Files that are published have to lose the page as well; the database's pages have lost it
+        // already.
         runs.publish().await?;
     }
     output::line(&match (args.again, args.for_good) {

@@ -44,6 +44,7 @@ pub(super) async fn run(
     let lists: Vec<_> = named
         .into_iter()
         .map(|(url, robots)| {
+            // States have the URL without its password: compared is what is shown.
             let url = shown_url(url);
             let state = states.iter().find(|state| state.url == url).cloned();
             List { url, robots, state }

@@ -39,6 +39,7 @@ section! {
     /// Seconds to connect to the upstream
     @site connect_timeout as "connect_timeout_seconds": Duration = "5";
     /// Seconds until the upstream's response begins
+    // As nginx's proxy_read_timeout.
     @site response_timeout as "response_timeout_seconds": Duration = "60";
     /// Seconds that an upstream's response may stand still once it has begun
     @site upstream_idle_timeout as "upstream_idle_timeout_seconds": Duration = "300";
@@ -46,6 +47,7 @@ section! {
     header_timeout as "header_timeout_seconds": Duration = "10";
     /// Seconds after which an idle connection is closed, and one whose client does not read or
     /// sends less than 1 KiB of a body
+    // As nginx's keepalive_timeout.
     idle_timeout as "idle_timeout_seconds": Duration = "75";
     /// Seconds that requests under way get to end at shutdown
     drain_timeout as "drain_timeout_seconds": Duration = "30";
@@ -58,10 +60,13 @@ section! {
     /// trusted proxies have no limit; 0: nobody has
     max_connections_per_address: usize = "0", 0..=1_000_000;
     /// Headers of a request; more are answered with 431
+    // As hyper, and Apache's LimitRequestFields.
     max_headers: usize = "100", 1..=10_000;
     /// Bytes of a request's head; more are answered with 431
+    // As the four buffers of nginx's large_client_header_buffers; hyper panics below 8192.
     max_header_bytes: usize = "32768", 8_192..=1_048_576;
     /// Bytes of one line of a request's head, its target too; more are answered with 431 or 414
+    // As one of these buffers, and within a few bytes of Apache's LimitRequestLine.
     max_header_line_bytes: usize = "8192", 1_024..=1_048_576;
     /// Bytes of a request's body; more are answered with 413, or cut where the length is not told;
     /// 0: no limit

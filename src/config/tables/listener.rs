@@ -53,6 +53,8 @@ impl ListenerSettings {
     /// Returns the certificates that it orders by itself, if it does.
     #[must_use]
     pub fn acme(&self) -> Option<&AcmeTable> {
+        // By what is written, as `acme.cache` alone is a slip that is to be told, not no order at
+        // all.
         let mut keys = self.place.origins.keys();
         keys.any(|key| key.starts_with("acme."))
             .then_some(&self.acme_table)

@@ -111,6 +111,7 @@ impl Tables {
 
     /// Takes over what a running process cannot change, and returns the tables that differ.
     pub(super) fn keep(&mut self, running: &Self) -> Vec<&'static str> {
+        // These three are read when the process starts, and never again.
         let are_same = [
             ("[[source]]", keep(&mut self.sources, &running.sources)),
             (

@@ -54,6 +54,7 @@ table! {
 impl SourceSettings {
     /// Reads one; what it does not say, its preset does.
     pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
+        // Before the table is read: with these values its required keys are there.
         if let Some(Some(preset)) = reader.value::<Option<&Preset>>(&Self::KEY.preset) {
             reader.suggest(&Self::KEY.name, Value::Text(preset.name.to_owned()));
             reader.suggest(&Self::KEY.url, Value::Text(preset.url.to_owned()));

@@ -109,6 +109,7 @@ impl StartingPoint {
             scheme => Err(format!("{scheme}: is not visited")),
         });
         url.map_err(|reason| {
+            // The text may hold a password, and errors are logged.
             let text = shown_url(text);
             format!("{text:?}: {reason}; write it as http://… or https://…")
         })

@@ -74,6 +74,8 @@ impl Setting for RobotLines {
 impl Item for (String, CommandLine) {
     fn read_item(line: &str) -> Result<Self, String> {
         let read = || {
+            // Words are split at blanks alone: no shell reads the line, so that quotes mean nothing
+            // in it.
             let (media_type, command) = line.split_once('=')?;
             let mut words = command.split_whitespace();
             let program = CommandLine::new(words.next()?);
@@ -98,6 +100,7 @@ impl Setting for Credentials {
         let credentials = match kind.to_ascii_lowercase().as_str() {
             "bearer" if !secret.is_empty() => Some(Self::Bearer(secret.to_owned())),
             "cookie" if secret.contains('=') => Some(Self::Cookie(secret.to_owned())),
+            // A password may have a colon, a name may not (RFC 7617 §2).
             "basic" => secret
                 .split_once(':')
                 .map(|(username, password)| Self::Basic {
@@ -113,6 +116,7 @@ impl Setting for Credentials {
 
     fn shown(value: &Value) -> String {
         let kind = value.text().unwrap_or_default().split_whitespace().next();
+        // Settings stand on the admin page and in the output of commands.
         kind.map_or_else(String::new, |kind| format!("{kind} ***"))
     }
 }

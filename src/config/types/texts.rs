@@ -58,6 +58,7 @@ texts! {
 }
 
 fn check_path(path: &str) -> Result<(), String> {
+    // `/` alone would take every page away from the site.
     if path.starts_with('/') && !path.trim_matches('/').is_empty() && !path.contains("//") {
         return Ok(());
     }

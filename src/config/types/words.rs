@@ -147,6 +147,8 @@ impl Item for Purpose {
 
     fn read_item(word: &str) -> Result<Self, String> {
         match Self::from_word(word.trim()) {
+            // Who writes it wants to spare people, and would as a purpose of robots achieve
+            // nothing.
             Some(Self::Shared) => {
                 let reason = "shared is no purpose of robots: it marks User-Agents that stand for many people, which rules name as visitors = [\"shared\"]";
                 Err(reason.to_owned())
