@@ -57,6 +57,8 @@ mod collect;
 mod cut_off;
 #[cfg(feature = "formats")]
 mod export;
+#[cfg(feature = "verify")]
+mod fixed_map;
 mod flat_file;
 mod format;
 mod import;
@@ -82,6 +84,9 @@ pub use export::{
     write_crawler_user_agents, write_haproxy, write_list, write_matomo, write_nginx,
     write_robots_txt,
 };
+#[cfg(feature = "verify")]
+#[doc(hidden)]
+pub use fixed_map::{FixedMap, KeyHash};
 pub use flat_file::write_flat_file;
 pub use format::Format;
 pub use parse::{ParseError, Parsed, Skipped, parse};
