@@ -36,6 +36,8 @@ mod site_robots;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub mod telemetry;
+#[cfg(feature = "admin")]
+mod traffic;
 
 #[cfg(feature = "proxy")]
 #[doc(no_inline)]

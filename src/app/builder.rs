@@ -20,6 +20,7 @@ use crate::policy::{Enforce, Enforcement, Policy, PolicyBuilder, PolicyError};
 use crate::refresh::{Refresher, SourceSpec};
 use crate::robots_file::{LIMITS, START_WAIT};
 use crate::store::{Store, StoreError};
+use crate::traffic::Traffic;
 
 use super::{
     RobotDetection, RobotsTxtPlan, Site,
@@ -81,6 +82,7 @@ pub struct RobotDetectionBuilder {
     robots_txt: RobotsTxtPlan,
     verification: Verification,
     waits_for_database: bool,
+    keeps_traffic: bool,
     #[cfg(feature = "server")]
     started: Option<crate::config::Loaded>,
 }
@@ -134,6 +136,7 @@ impl RobotDetectionBuilder {
             robots_txt: RobotsTxtPlan::default(),
             verification: Verification::new(),
             waits_for_database: false,
+            keeps_traffic: true,
             #[cfg(feature = "server")]
             started: None,
         }
@@ -294,6 +297,15 @@ impl RobotDetectionBuilder {
         self
     }
 
+    /// Sets whether what is counted of visitors is kept in the database; default `true`.
+    ///
+    /// Sums by minute, hour and day, without addresses. What `/metrics` shows is counted
+    /// in any case.
+    pub fn keep_traffic(mut self, keep: bool) -> Self {
+        self.keeps_traffic = keep;
+        self
+    }
+
     /// Notes the settings that all this came from, for a reload to compare with.
     #[cfg(feature = "server")]
     pub(super) fn started(mut self, loaded: crate::config::Loaded) -> Self {
@@ -373,6 +385,11 @@ impl RobotDetectionBuilder {
             self.clock.clone(),
             sources,
         );
+        let traffic = if self.keeps_traffic {
+            Traffic::kept_in(store.clone(), self.clock.clone())
+        } else {
+            Traffic::counted_only(self.clock.clone())
+        };
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let proving = Proving::new(
             self.verification,
@@ -418,6 +435,7 @@ impl RobotDetectionBuilder {
             secure_cookies: self.secure_cookies,
             hosts: self.hosts,
             settings: self.settings.into(),
+            traffic,
             tasks,
             stop,
         })))

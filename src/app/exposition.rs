@@ -14,7 +14,7 @@ use crate::policy::Enforcer;
 use crate::proxy::ServerState;
 use crate::store::RobotCount;
 
-use super::{RobotDetection, listener_metrics::ListenerMetrics};
+use super::{RobotDetection, listener_metrics::ListenerMetrics, request_metrics};
 
 const COUNTERS: [(&str, &str); 8] = [
     (
@@ -109,7 +109,7 @@ pub(super) async fn exposition(
     let handle = recorder.handle();
     metrics::with_local_recorder(&recorder, || {
         describe();
-        requests(observer);
+        request_metrics::record(robots.traffic());
         sites(robots);
         house(observer);
         listeners.record();
@@ -127,37 +127,6 @@ fn describe() {
     }
     for (name, help) in GAUGES {
         describe_gauge!(name, Unit::Count, help);
-    }
-}
-
-fn requests(observer: &Observer) {
-    for site in observer.metrics().sites() {
-        for (visitor, decision, number) in site.requests() {
-            counter!(
-                "robot_detection_requests_total",
-                "site" => site.name.clone(), "visitor" => visitor, "decision" => decision
-            )
-            .absolute(number);
-        }
-        for (robot, verdict, number) in site.verdicts() {
-            counter!(
-                "robot_detection_verdicts_total",
-                "site" => site.name.clone(), "verdict" => verdict, "robot" => robot
-            )
-            .absolute(number);
-        }
-        for (class, number) in site.statuses() {
-            counter!(
-                "robot_detection_responses_total", "site" => site.name.clone(), "status" => class
-            )
-            .absolute(number);
-        }
-    }
-    for (robot, decision, number) in observer.metrics().robots() {
-        counter!(
-            "robot_detection_robot_requests_total", "robot" => robot, "decision" => decision
-        )
-        .absolute(number);
     }
 }
 

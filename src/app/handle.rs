@@ -20,6 +20,7 @@ use crate::own_robot;
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
+use crate::traffic::Traffic;
 use crate::verify::{RangesRefresher, Verifier};
 
 #[cfg(feature = "server")]
@@ -76,6 +77,7 @@ pub(super) struct Inner {
     /// Runs that commands hand over.
     #[cfg(feature = "server")]
     pub(super) orders: Orders,
+    pub(super) traffic: Traffic,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
 }
@@ -278,6 +280,7 @@ impl RobotDetection {
         self.inner.tasks.close();
         // The database is last: jobs that end store what they have.
         self.inner.tasks.wait().await;
+        self.inner.traffic.flush().await;
         self.inner.store.close().await;
     }
 
@@ -307,6 +310,8 @@ impl RobotDetection {
         self.inner.tasks.spawn(async move {
             stop.run_until_cancelled(lists).await;
         });
+        let (traffic, stop) = (self.inner.traffic.clone(), self.inner.stop.clone());
+        self.inner.tasks.spawn(traffic.run(stop));
         self.follow(&self.inner.main);
     }
 
@@ -359,6 +364,10 @@ impl RobotDetection {
 
 #[cfg(feature = "server")]
 impl RobotDetection {
+    pub(super) fn traffic(&self) -> &Traffic {
+        &self.inner.traffic
+    }
+
     pub(super) fn schedules(&self) -> &Schedules {
         &self.inner.schedules
     }

@@ -47,6 +47,8 @@ mod process_services;
 #[cfg(feature = "server")]
 mod reload;
 #[cfg(feature = "server")]
+mod request_metrics;
+#[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "server")]
 mod server_body;
@@ -88,7 +90,6 @@ pub use handle::RobotDetection;
 pub use plan::SiteIndex;
 #[cfg(feature = "server")]
 pub use reload::{Reloaded, reload};
-#[cfg(feature = "server")]
 #[cfg(feature = "server")]
 pub use server::{Server, ServerSettings};
 pub use site::Site;

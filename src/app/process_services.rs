@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 use crate::assembly::OPERATION_PATHS;
 use crate::listen::{ClientAddr, RequestContext};
 use crate::observe::Observer;
+use crate::traffic::Traffic;
 
 use super::table::is_below;
 
@@ -26,6 +27,7 @@ pub(super) struct ProcessServices {
     /// `None` where they have a listener of their own, as the admin page then has.
     pub(super) operations: Option<Router>,
     pub(super) observer: Observer,
+    pub(super) traffic: Traffic,
     pub(super) runtime: Handle,
     pub(super) tasks: TaskTracker,
 }

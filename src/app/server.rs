@@ -318,6 +318,7 @@ impl Server {
             admin,
             operations,
             observer: self.observer,
+            traffic: robots.traffic().clone(),
             // Connections are served on the threads of `Workers`, each with a runtime of its own.
             runtime: Handle::current(),
             tasks: robots.tasks().clone(),

@@ -58,7 +58,7 @@ impl ServerService {
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
-                nowhere: services.observer.site(NO_SITE),
+                nowhere: services.observer.site(&services.traffic, NO_SITE),
                 serving,
                 services,
                 is_draining,

@@ -129,7 +129,7 @@ impl Served {
         Self {
             service: layer.layer(behind),
             answers: SiteAnswers::new(answerers),
-            observer: services.observer.site(&plan.about.name),
+            observer: services.observer.site(&services.traffic, &plan.about.name),
             site,
             about: plan.about,
             heaven: plan.heaven,

@@ -6,21 +6,24 @@ use axum::http::{HeaderValue, Request, Response, StatusCode};
 use tokio::time::Instant;
 
 use crate::access_log::Line;
-use crate::detect::{UNLISTED, Verdict};
+use crate::detect::{Kind, Verdict};
 use crate::layer::Outcome;
 use crate::listen::RequestContext;
 #[cfg(feature = "otel")]
 use crate::telemetry::RequestSpan;
+use crate::traffic::decision_word;
 
 #[cfg(feature = "otel")]
 use super::traces;
 use super::{
-    FromUpstream, ObservedBody, SiteObserver, metrics::Labels, observer::AccessLog,
-    request_head::RequestHead,
+    FromUpstream, ObservedBody, SiteObserver, observer::AccessLog, request_head::RequestHead,
 };
 
 /// Status of a request whose client went away before the response; nginx logs the same number.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
+
+/// Word for the visitor where there is none.
+pub(super) const NOBODY: &str = "-";
 
 /// Observation of one request; it is counted and logged when dropped.
 #[derive(Debug)]
@@ -86,14 +89,7 @@ impl Observation {
         self.body_bytes = self.body_bytes.saturating_add(bytes);
     }
 
-    fn log(
-        &self,
-        log: &AccessLog,
-        head: &RequestHead,
-        outcome: &Outcome,
-        labels: Labels,
-        duration: Duration,
-    ) {
+    fn log(&self, log: &AccessLog, head: &RequestHead, outcome: &Outcome, duration: Duration) {
         let target = head.target();
         let line = Line {
             client: head.client,
@@ -107,10 +103,10 @@ impl Observation {
             duration,
             referer: head.referer.as_ref().map(HeaderValue::as_bytes),
             user_agent: head.user_agent(),
-            site: &self.site.shared.site.name,
+            site: self.site.shared.counters.name(),
             robot: outcome.robot(),
-            visitor: labels.visitor(),
-            decision: labels.decision(),
+            visitor: outcome.kind().map_or(NOBODY, Kind::as_str),
+            decision: decision_word(outcome),
             cause: outcome.cause(),
             verdict: outcome.verdict().map(Verdict::as_str),
         };
@@ -125,25 +121,22 @@ impl Drop for Observation {
         let shared = &*self.site.shared;
         let inner = &shared.observer.inner;
         let duration = self.begun.elapsed();
-        let labels = Labels::new(self.outcome.as_ref());
-        shared.site.count(labels, self.status, duration);
-        if let Some(outcome) = &self.outcome {
-            inner.metrics.count_robot(outcome, labels);
-            // No registry lists a signer: its verdicts are counted with those of unlisted robots.
-            let signer = outcome.signer().map(|_| UNLISTED);
-            if let Some(robot) = signer.or(outcome.robot()) {
-                shared.site.count_verdict(robot, outcome.verdict());
-            }
+        let outcome = self.outcome.as_ref();
+        let bytes = self.body_bytes;
+        shared.counters.count(outcome, self.status, bytes, duration);
+        // The program's own requests count as no visits.
+        if outcome.is_none_or(|outcome| !outcome.is_own()) {
+            shared.metrics.durations.record(duration);
         }
         let Some(head) = &self.head else { return };
         let nobody = Outcome::default();
         let outcome = self.outcome.as_ref().unwrap_or(&nobody);
         if let Some(log) = &inner.log {
-            self.log(log, head, outcome, labels, duration);
+            self.log(log, head, outcome, duration);
         }
         #[cfg(feature = "otel")]
         if let Some(span) = self.span.take() {
-            span.end(self.status, traces::attributes(head, outcome, labels));
+            span.end(self.status, traces::attributes(head, outcome));
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::listen::{RefusalObserver, RefusedRequest};
 use crate::telemetry::LineWriter;
 #[cfg(feature = "otel")]
 use crate::telemetry::Traces;
+use crate::traffic::Traffic;
 
 use super::{Metrics, SiteObserver, request_head::RequestHead};
 
@@ -98,8 +99,10 @@ impl Observer {
     }
 
     /// Returns the observer of a site, whose name becomes a label.
-    pub(crate) fn site(&self, name: &str) -> SiteObserver {
-        SiteObserver::new(self.clone(), self.inner.metrics.site(name))
+    pub(crate) fn site(&self, traffic: &Traffic, name: &str) -> SiteObserver {
+        let counters = traffic.site(name);
+        let metrics = self.inner.metrics.site(counters.name());
+        SiteObserver::new(self.clone(), counters, metrics)
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

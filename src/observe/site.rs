@@ -3,6 +3,7 @@ use std::sync::Arc;
 use axum::http::Request;
 
 use crate::listen::RequestContext;
+use crate::traffic::SiteCounters;
 
 use super::{Observation, Observer, SiteMetrics};
 
@@ -15,13 +16,22 @@ pub(crate) struct SiteObserver {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) observer: Observer,
-    pub(super) site: Arc<SiteMetrics>,
+    pub(super) counters: Arc<SiteCounters>,
+    pub(super) metrics: Arc<SiteMetrics>,
 }
 
 impl SiteObserver {
-    pub(super) fn new(observer: Observer, site: Arc<SiteMetrics>) -> Self {
+    pub(super) fn new(
+        observer: Observer,
+        counters: Arc<SiteCounters>,
+        metrics: Arc<SiteMetrics>,
+    ) -> Self {
         Self {
-            shared: Arc::new(Shared { observer, site }),
+            shared: Arc::new(Shared {
+                observer,
+                counters,
+                metrics,
+            }),
         }
     }
 

@@ -8,12 +8,13 @@ use opentelemetry_http::{HttpClient, HttpError};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use crate::detect::Verdict;
+use crate::detect::{Kind, Verdict};
 use crate::fetch::{FetchLimits, Poster};
 use crate::layer::Outcome;
 use crate::telemetry::Traces;
+use crate::traffic::decision_word;
 
-use super::{metrics::Labels, request_head::RequestHead};
+use super::{observation::NOBODY, request_head::RequestHead};
 
 /// Client that sends on our runtime, as the exporter's thread has none.
 #[derive(Debug)]
@@ -57,13 +58,16 @@ pub(super) async fn close(traces: &Traces) {
 }
 
 /// Returns the attributes of a span: those of OpenTelemetry's conventions for HTTP, and ours.
-pub(super) fn attributes(head: &RequestHead, outcome: &Outcome, labels: Labels) -> Vec<KeyValue> {
+pub(super) fn attributes(head: &RequestHead, outcome: &Outcome) -> Vec<KeyValue> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut attributes = vec![
         KeyValue::new("http.request.method", head.method.to_string()),
         KeyValue::new("url.path", head.path().to_owned()),
-        KeyValue::new("robot_detection.visitor", labels.visitor()),
-        KeyValue::new("robot_detection.decision", labels.decision()),
+        KeyValue::new(
+            "robot_detection.visitor",
+            outcome.kind().map_or(NOBODY, Kind::as_str),
+        ),
+        KeyValue::new("robot_detection.decision", decision_word(outcome)),
         KeyValue::new("robot_detection.cause", outcome.cause().to_owned()),
     ];
     let more = [

@@ -1,0 +1,411 @@
+//! Counters of all requests: atomics, so that no request waits for another.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use crate::detect::{Kind, UNLISTED, Verdict};
+use crate::layer::Outcome;
+use crate::registry::{FixedMap, KeyHash};
+use crate::store::{TrafficCount, TrafficKey};
+
+use super::decision::Decision;
+
+/// Classes of statuses; 0 is none of the five.
+const CLASSES: usize = 6;
+
+/// Most that is counted apart: three hundred bytes each, for five thousand robots of several
+/// sites, verdicts and rules.
+const MAX_CELLS: usize = 32_768;
+
+/// Most that is counted apart of what is beyond it, without names.
+const MAX_OTHERS: usize = 4_096;
+
+/// Most sites that are counted apart: each label value is a time series in Prometheus.
+const MAX_SITES: usize = 1_000;
+
+/// Most hosts of unlisted robots that sign which are counted apart: whoever has a domain may
+/// sign under as many names as he likes.
+const MAX_SIGNERS: usize = 200;
+
+/// Name of further sites, and of further robots.
+const OTHER: &str = "other";
+
+/// Word for the verdict where there is none.
+const NO_VERDICT: &str = "none";
+
+/// Why a person's request passes: of these there is no outcome.
+const NOT_A_ROBOT: &str = "not-a-robot";
+
+/// Counters of all sites.
+#[derive(Debug)]
+pub(super) struct Counters {
+    sites: Mutex<BTreeMap<Arc<str>, Arc<SiteCounters>>>,
+    table: Arc<Table>,
+}
+
+/// Counters of one site.
+#[derive(Debug)]
+pub(crate) struct SiteCounters {
+    name: Arc<str>,
+    number: u64,
+    /// Of people whose requests pass, which are most: they need not be looked up.
+    people: Cell,
+    table: Arc<Table>,
+}
+
+/// What is counted of all visitors but people.
+#[derive(Debug)]
+struct Table {
+    cells: FixedMap<CellKey, Cell>,
+    /// Counts of what found no place among the cells.
+    others: FixedMap<CellKey, Cell>,
+    signers: FixedMap<Box<str>, ()>,
+    /// Cells that were made, to tell which came first.
+    made: AtomicUsize,
+    /// Held while numbers are taken out, so that nobody reads them half way.
+    taking: Mutex<()>,
+}
+
+/// Who asked and what was decided.
+#[derive(Debug)]
+struct CellKey {
+    site: Arc<str>,
+    site_number: u64,
+    kind: Kind,
+    verdict: Option<Verdict>,
+    decision: Decision,
+    robot: Box<str>,
+    cause: Box<str>,
+    made: usize,
+}
+
+/// Numbers by class of the status.
+#[derive(Debug, Default)]
+struct Cell([Numbers; CLASSES]);
+
+#[derive(Debug, Default)]
+struct Numbers {
+    /// What was added since it was last taken out.
+    requests: AtomicU64,
+    bytes: AtomicU64,
+    micros: AtomicU64,
+    /// Requests that were taken out before.
+    taken: AtomicU64,
+}
+
+/// What is looked for among the cells.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    site: &'a SiteCounters,
+    kind: Kind,
+    verdict: Option<Verdict>,
+    decision: Decision,
+    robot: &'a str,
+    cause: &'a str,
+}
+
+/// Requests since the start, as `/metrics` shows them.
+#[derive(Clone, Debug)]
+pub(crate) struct Counted {
+    pub(crate) site: Arc<str>,
+    pub(crate) kind: Kind,
+    pub(crate) verdict: Option<Verdict>,
+    /// Word for what was done.
+    pub(crate) decision: &'static str,
+    /// Empty for people.
+    pub(crate) robot: Box<str>,
+    /// Requests by class of the status; those of no class first.
+    pub(crate) by_status: [u64; CLASSES],
+    /// Which of them came first.
+    made: usize,
+}
+
+impl Counted {
+    pub(crate) fn requests(&self) -> u64 {
+        self.by_status.iter().sum()
+    }
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self {
+            sites: Mutex::default(),
+            table: Arc::new(Table {
+                cells: FixedMap::new(MAX_CELLS),
+                others: FixedMap::new(MAX_OTHERS),
+                signers: FixedMap::new(MAX_SIGNERS),
+                made: AtomicUsize::new(0),
+                taking: Mutex::default(),
+            }),
+        }
+    }
+}
+
+impl Counters {
+    /// Returns the counters of a site, the same ones for the same name.
+    pub(super) fn site(&self, name: &str) -> Arc<SiteCounters> {
+        let mut sites = self.sites();
+        let name = if !sites.contains_key(name) && sites.len() >= MAX_SITES {
+            OTHER
+        } else {
+            name
+        };
+        if let Some(site) = sites.get(name) {
+            return Arc::clone(site);
+        }
+        let name: Arc<str> = name.into();
+        let site = Arc::new(SiteCounters {
+            name: Arc::clone(&name),
+            number: sites.len() as u64,
+            people: Cell::default(),
+            table: Arc::clone(&self.table),
+        });
+        sites.insert(name, Arc::clone(&site));
+        site
+    }
+
+    /// Returns the names of all sites.
+    pub(super) fn site_names(&self) -> Vec<Arc<str>> {
+        self.sites().keys().cloned().collect()
+    }
+
+    /// Takes out what was added since the last time.
+    pub(super) fn take(&self) -> Vec<(TrafficKey, TrafficCount)> {
+        let _taking = self.table.taking();
+        let mut taken = Vec::new();
+        for site in self.sites().values() {
+            site.people.take(|| site.key_of_people(), &mut taken);
+        }
+        for (key, cell) in self.table.iter() {
+            cell.take(|| key.traffic_key(), &mut taken);
+        }
+        taken
+    }
+
+    /// Returns all requests since the start, those of what came first first.
+    pub(super) fn counted(&self) -> Vec<Counted> {
+        let _taking = self.table.taking();
+        let mut counted: Vec<_> = self.sites().values().map(|site| site.people()).collect();
+        let begun = counted.len();
+        counted.extend(self.table.iter().map(|(key, cell)| key.counted(cell)));
+        if let Some(cells) = counted.get_mut(begun..) {
+            cells.sort_by_key(|counted| counted.made);
+        }
+        counted
+    }
+
+    fn sites(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Arc<SiteCounters>>> {
+        // Nothing panics between the changes of a map.
+        self.sites.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SiteCounters {
+    /// Counts a request, if it is a visit; `None` stands for a person's that passed.
+    pub(crate) fn count(
+        &self,
+        outcome: Option<&Outcome>,
+        status: u16,
+        bytes: u64,
+        duration: Duration,
+    ) {
+        let Some(outcome) = outcome else {
+            return self.people.add(status, bytes, duration);
+        };
+        // Requests of the program's own have no kind.
+        let Some(kind) = outcome.kind() else { return };
+        let asked = Asked {
+            site: self,
+            kind,
+            verdict: outcome.verdict(),
+            decision: Decision::of(outcome),
+            robot: self.table.named(outcome),
+            cause: outcome.cause(),
+        };
+        if let Some(cell) = self.table.of(asked) {
+            cell.add(status, bytes, duration);
+        }
+    }
+
+    /// Returns the name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn key_of_people(&self) -> TrafficKey {
+        TrafficKey {
+            site: self.name.to_string(),
+            kind: Kind::Person.as_str().to_owned(),
+            robot: String::new(),
+            verdict: NO_VERDICT.to_owned(),
+            decision: Decision::default().word().to_owned(),
+            cause: NOT_A_ROBOT.to_owned(),
+            status: 0,
+        }
+    }
+
+    fn people(&self) -> Counted {
+        Counted {
+            site: Arc::clone(&self.name),
+            kind: Kind::Person,
+            verdict: None,
+            decision: Decision::default().word(),
+            robot: Box::default(),
+            by_status: self.people.requests(),
+            made: 0,
+        }
+    }
+}
+
+impl Table {
+    /// Returns the name under which a robot is counted; empty for people.
+    fn named<'o>(&self, outcome: &'o Outcome) -> &'o str {
+        let name = outcome.robot().unwrap_or_default();
+        if outcome.signer().is_none() {
+            return name;
+        }
+        let hash = KeyHash::default().text(name);
+        let is_known = self
+            .signers
+            .of(hash, |known| **known == *name, || name.into());
+        is_known.map_or(UNLISTED, |()| name)
+    }
+
+    /// Returns the numbers of what is asked for; of more than there is room for, nothing.
+    fn of(&self, asked: Asked<'_>) -> Option<&Cell> {
+        if let Some(cell) = self.find(&self.cells, asked) {
+            return Some(cell);
+        }
+        let robot = if asked.robot.is_empty() { "" } else { OTHER };
+        let nameless = Asked {
+            robot,
+            cause: OTHER,
+            ..asked
+        };
+        self.find(&self.others, nameless)
+    }
+
+    fn find<'t>(&self, table: &'t FixedMap<CellKey, Cell>, asked: Asked<'_>) -> Option<&'t Cell> {
+        table.of(
+            asked.hash(),
+            |key| asked.is(key),
+            || asked.key(self.made.fetch_add(1, Relaxed)),
+        )
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&CellKey, &Cell)> {
+        self.cells.iter().chain(self.others.iter())
+    }
+
+    fn taking(&self) -> MutexGuard<'_, ()> {
+        // It guards no data of its own.
+        self.taking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Asked<'_> {
+    fn hash(&self) -> KeyHash {
+        let verdict = self.verdict.map_or(0, |verdict| 1 + verdict as u64);
+        let small = (self.kind as u64) << 16 | verdict << 8 | self.decision.number();
+        KeyHash::default()
+            .number(self.site.number << 24 | small)
+            .text(self.robot)
+            .text(self.cause)
+    }
+
+    fn is(&self, key: &CellKey) -> bool {
+        self.site.number == key.site_number
+            && self.kind == key.kind
+            && self.verdict == key.verdict
+            && self.decision == key.decision
+            && *self.robot == *key.robot
+            && *self.cause == *key.cause
+    }
+
+    fn key(&self, made: usize) -> CellKey {
+        CellKey {
+            site: Arc::clone(&self.site.name),
+            site_number: self.site.number,
+            kind: self.kind,
+            verdict: self.verdict,
+            decision: self.decision,
+            robot: self.robot.into(),
+            cause: self.cause.into(),
+            made,
+        }
+    }
+}
+
+impl CellKey {
+    fn traffic_key(&self) -> TrafficKey {
+        TrafficKey {
+            site: self.site.to_string(),
+            kind: self.kind.as_str().to_owned(),
+            robot: self.robot.to_string(),
+            verdict: self.verdict.map_or(NO_VERDICT, Verdict::as_str).to_owned(),
+            decision: self.decision.word().to_owned(),
+            cause: self.cause.to_string(),
+            status: 0,
+        }
+    }
+
+    fn counted(&self, cell: &Cell) -> Counted {
+        Counted {
+            site: Arc::clone(&self.site),
+            kind: self.kind,
+            verdict: self.verdict,
+            decision: self.decision.word(),
+            robot: self.robot.clone(),
+            by_status: cell.requests(),
+            made: self.made,
+        }
+    }
+}
+
+impl Cell {
+    fn add(&self, status: u16, bytes: u64, duration: Duration) {
+        let class = usize::from(status / 100);
+        let class = if class < CLASSES { class } else { 0 };
+        if let Some(numbers) = self.0.get(class) {
+            // Less than a microsecond over half a million years.
+            let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+            numbers.requests.fetch_add(1, Relaxed);
+            numbers.bytes.fetch_add(bytes, Relaxed);
+            numbers.micros.fetch_add(micros, Relaxed);
+        }
+    }
+
+    /// Takes out what was added, as counts of a key for each class.
+    fn take(&self, key: impl Fn() -> TrafficKey, taken: &mut Vec<(TrafficKey, TrafficCount)>) {
+        for (status, numbers) in (0..).zip(&self.0) {
+            let count = numbers.take();
+            if !count.is_empty() {
+                taken.push((TrafficKey { status, ..key() }, count));
+            }
+        }
+    }
+
+    fn requests(&self) -> [u64; CLASSES] {
+        let requests =
+            |numbers: &Numbers| numbers.taken.load(Relaxed) + numbers.requests.load(Relaxed);
+        std::array::from_fn(|class| self.0.get(class).map_or(0, requests))
+    }
+}
+
+impl Numbers {
+    fn take(&self) -> TrafficCount {
+        let requests = self.requests.swap(0, Relaxed);
+        self.taken.fetch_add(requests, Relaxed);
+        TrafficCount {
+            requests,
+            bytes: self.bytes.swap(0, Relaxed),
+            micros: self.micros.swap(0, Relaxed),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Words for what was done with a request.
+
+use crate::layer::Outcome;
+use crate::policy::Action;
+
+/// Returns the word for what was done, or would have been done in a dry run.
+pub(crate) fn decision_word(outcome: &Outcome) -> &'static str {
+    Decision::of(outcome).word()
+}
+
+/// What was done, or would have been.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Decision {
+    action: Action,
+    /// Whether it was only noted; what passes passes in a dry run too.
+    is_noted: bool,
+}
+
+impl Decision {
+    pub(super) fn of(outcome: &Outcome) -> Self {
+        let action = outcome.decision();
+        Self {
+            action,
+            is_noted: outcome.is_dry_run() && action != Action::Pass,
+        }
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        let words = self.action.words();
+        if self.is_noted {
+            words.would
+        } else {
+            words.word
+        }
+    }
+
+    /// Returns a number that tells it from all others.
+    pub(super) fn number(self) -> u64 {
+        2 * (self.action as u64) + u64::from(self.is_noted)
+    }
+}

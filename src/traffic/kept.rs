@@ -1,0 +1,87 @@
+//! The handle on what is counted.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::store::Store;
+
+use super::{
+    counters::{Counted, Counters, SiteCounters},
+    writer::Writer,
+};
+
+/// Counters of all requests, and what keeps them; clones share everything.
+#[derive(Clone, Debug)]
+pub(crate) struct Traffic {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    counters: Counters,
+    /// `None` where nothing is kept: then the numbers of `/metrics` are all there is.
+    writer: Option<tokio::sync::Mutex<Writer>>,
+    clock: Clock,
+}
+
+impl Traffic {
+    /// Creates counters that nobody keeps.
+    pub(crate) fn counted_only(clock: Clock) -> Self {
+        Self::new(None, clock)
+    }
+
+    /// Creates counters that are kept in a database.
+    pub(crate) fn kept_in(store: Store, clock: Clock) -> Self {
+        Self::new(Some(Writer::new(store, clock.now_ms())), clock)
+    }
+
+    fn new(writer: Option<Writer>, clock: Clock) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                counters: Counters::default(),
+                writer: writer.map(tokio::sync::Mutex::new),
+                clock,
+            }),
+        }
+    }
+
+    /// Returns the counters of a site, the same ones for the same name.
+    pub(crate) fn site(&self, name: &str) -> Arc<SiteCounters> {
+        self.inner.counters.site(name)
+    }
+
+    /// Returns all requests since the start, those of what came first first.
+    pub(crate) fn counted(&self) -> Vec<Counted> {
+        self.inner.counters.counted()
+    }
+
+    /// Keeps what is counted until `stop` is cancelled.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        let Some(writer) = &self.inner.writer else {
+            return;
+        };
+        loop {
+            let now_ms = self.inner.clock.now_ms();
+            let next = tokio::time::sleep(Writer::until_next(now_ms));
+            if stop.run_until_cancelled(next).await.is_none() {
+                return;
+            }
+            self.write(&mut *writer.lock().await).await;
+        }
+    }
+
+    /// Keeps what was counted since the last time; for the end, when nothing is served any more.
+    pub(crate) async fn flush(&self) {
+        if let Some(writer) = &self.inner.writer {
+            self.write(&mut *writer.lock().await).await;
+        }
+    }
+
+    async fn write(&self, writer: &mut Writer) {
+        let counters = &self.inner.counters;
+        writer.collect(counters, self.inner.clock.now_ms());
+        writer.write(self.inner.clock.now_ms()).await;
+    }
+}

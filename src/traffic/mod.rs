@@ -1,0 +1,17 @@
+//! What is counted of visitors, and kept in the database.
+//!
+//! [`Traffic`] counts every request of every site: who asked, what was proven, what was done and
+//! why, and how it was answered. No request waits for it: the numbers are atomics in a table that
+//! is read without a lock, `/metrics` reads the same ones, and one task carries over what has
+//! been added to them, five seconds at a time, into sums by minute, hour and day. Instances of a
+//! fleet add to the same sums. No address is among them.
+
+mod counters;
+mod decision;
+mod kept;
+mod pending;
+mod writer;
+
+pub(crate) use counters::{Counted, SiteCounters};
+pub(crate) use decision::decision_word;
+pub(crate) use kept::Traffic;

@@ -1,0 +1,137 @@
+//! The one task that carries counts over to the database.
+
+use std::time::Duration;
+
+use tracing::{info, warn};
+
+use crate::store::{CountedMinute, LiveMinutes, Store, TrafficBatch};
+
+use super::{counters::Counters, pending::Pending};
+
+/// Milliseconds from one batch to the next; a process that is killed loses what came since.
+///
+/// A divisor of a minute: no batch holds requests of two.
+const EVERY_MS: i64 = 5_000;
+
+const MINUTE_MS: i64 = 60_000;
+
+/// Minutes between two removals of what is too old.
+const PRUNE_EVERY: i64 = 60;
+
+/// Writer of one process.
+#[derive(Debug)]
+pub(super) struct Writer {
+    store: Store,
+    /// Another one for each start, as a number below is used once.
+    name: String,
+    pending: Pending,
+    /// Batch that has not been added, as far as is known; it stays as it is until it has.
+    batch: Option<Batch>,
+    /// Number of the last batch.
+    number: i64,
+    begun: i64,
+    /// Time up to which requests have been collected.
+    collected_ms: i64,
+    /// Last minute that is known to be noted as counted.
+    noted: Option<i64>,
+    pruned: Option<i64>,
+    is_failing: bool,
+}
+
+/// What is added in one transaction.
+#[derive(Debug)]
+struct Batch {
+    number: i64,
+    counted: Vec<CountedMinute>,
+    live: Vec<LiveMinutes>,
+    minute: i64,
+}
+
+impl Writer {
+    pub(super) fn new(store: Store, now_ms: i64) -> Self {
+        Self {
+            store,
+            name: format!("{:x}-{:08x}", now_ms, fastrand::u32(..)),
+            pending: Pending::default(),
+            batch: None,
+            number: 0,
+            begun: now_ms.div_euclid(MINUTE_MS),
+            collected_ms: now_ms,
+            noted: None,
+            pruned: None,
+            is_failing: false,
+        }
+    }
+
+    /// Returns the time until the next batch, which falls on every full minute too.
+    pub(super) fn until_next(now_ms: i64) -> Duration {
+        let left_ms = EVERY_MS - now_ms.rem_euclid(EVERY_MS);
+        Duration::from_millis(left_ms.unsigned_abs())
+    }
+
+    /// Takes out what was counted since the last time.
+    pub(super) fn collect(&mut self, counters: &Counters, now_ms: i64) {
+        // It came in the minute in which it began to be counted: the timer rings at its end.
+        let minute = self.collected_ms.div_euclid(MINUTE_MS);
+        self.pending.add(minute, counters.take());
+        self.collected_ms = now_ms;
+        if self.batch.is_some() {
+            return;
+        }
+        let minute = now_ms.div_euclid(MINUTE_MS);
+        if self.pending.is_empty() && self.noted == Some(minute) {
+            return;
+        }
+        self.number += 1;
+        let live = counters.site_names().into_iter().map(|site| LiveMinutes {
+            site: site.to_string(),
+            minutes: self.begun..=minute,
+        });
+        self.batch = Some(Batch {
+            number: self.number,
+            counted: self.pending.take(),
+            live: live.collect(),
+            minute,
+        });
+    }
+
+    /// Adds the batch to the sums, and removes what is too old.
+    pub(super) async fn write(&mut self, now_ms: i64) {
+        if let Some(batch) = &self.batch {
+            let added = TrafficBatch {
+                writer: &self.name,
+                number: batch.number,
+                counted: &batch.counted,
+                live: &batch.live,
+            };
+            if let Err(error) = self.store.add_traffic(&added, now_ms).await {
+                return self.failed(&error);
+            }
+            self.noted = Some(batch.minute);
+            self.batch = None;
+            self.succeeded();
+        }
+        let hour = now_ms.div_euclid(MINUTE_MS * PRUNE_EVERY);
+        if self.pruned != Some(hour) {
+            match self.store.prune_traffic(now_ms).await {
+                Ok(()) => self.pruned = Some(hour),
+                Err(error) => self.failed(&error),
+            }
+        }
+    }
+
+    /// Tells of the first failure; until it is over, counts stay in memory.
+    fn failed(&mut self, error: &dyn std::error::Error) {
+        if !self.is_failing {
+            warn!(%error, "traffic is counted in memory until the database takes it: {error}");
+        }
+        self.is_failing = true;
+    }
+
+    fn succeeded(&mut self) {
+        if self.is_failing {
+            info!("the database takes what is counted of traffic again");
+        }
+        self.is_failing = false;
+    }
+}
