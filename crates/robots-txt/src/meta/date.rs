@@ -3,6 +3,7 @@
 use crate::http_date::days_since_1970;
 
 /// Characters of a date, at most.
+// `Wednesday, 25 September 2010 15:00:00.000 +0200 (CEST)` has 54.
 const MAX_CHARS: usize = 64;
 
 /// Reads a date and time; returns seconds since 1970-01-01 UTC.
@@ -120,6 +121,7 @@ impl<'t> Scan<'t> {
         let day = self.number(1..=2)?;
         let has_comma = self.eat(b',');
         self.blanks();
+        // A colon so early: it is asctime, in which the time comes before the year.
         if !has_comma && matches!(self.rest, [_, b':', ..] | [_, _, b':', ..]) {
             let time = self.time()?;
             self.blanks();

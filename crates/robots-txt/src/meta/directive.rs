@@ -118,6 +118,7 @@ impl Directive {
     /// Returns `true` if a name is a directive's, with or without a value, `-` and `_` being the
     /// same.
     pub(super) fn is_name(name: &str) -> bool {
+        // A misspelt `max_snippet: 50` must not pass for rules of a robot of that name.
         let same = |known: &str| {
             known.len() == name.len()
                 && known.bytes().zip(name.bytes()).all(|(known, byte)| {
