@@ -155,6 +155,7 @@ fn concat_gates(parts: &[Hir]) -> Option<Vec<Literal>> {
     }
     candidates.extend(usable(run));
     candidates.into_iter().max_by_key(|literals| {
+        // Rare goes before long: a gate that is always open spares nothing, however long it is.
         let rare = !literals.iter().any(Literal::is_common);
         (rare, shortest(literals), usize::MAX - literals.len())
     })
@@ -183,6 +184,7 @@ fn class_texts(class: &Class) -> Option<Vec<Literal>> {
         let lower = byte.to_ascii_lowercase();
         let upper = byte.to_ascii_uppercase();
         let caseless = lower != upper && has(lower) && has(upper);
+        // Both cases of a letter are one text, in lower case.
         if !(caseless && byte == upper) {
             texts.push(Literal::from_byte(byte, caseless));
         }

@@ -17,6 +17,7 @@ use super::{
 };
 
 /// Rules of one policy, at most.
+// They are asked one after the other for every request of a robot.
 const MAX_RULES: usize = 256;
 
 /// What is wrong with a redirect that leads nowhere.

@@ -287,6 +287,7 @@ fn parse_set(rest: &mut Chars<'_>) -> Result<Token, String> {
         let mut ahead = rest.clone();
         if ahead.next() == Some('-')
             && !ahead.as_str().is_empty()
+            // A `-` at the end stands for itself, as in POSIX.
             && ahead.clone().next() != Some(']')
         {
             last = match ahead.next().ok_or(UNCLOSED)? {

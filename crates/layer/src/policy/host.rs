@@ -3,6 +3,7 @@
 use std::{borrow::Cow, net::Ipv6Addr};
 
 /// Longest `Host` that is looked at: a name and a port.
+// 253 octets of a name, a dot at its end, a colon, five digits.
 const MAX_BYTES: usize = 260;
 
 /// Host and port of a URL or of one's own site.

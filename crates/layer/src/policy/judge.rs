@@ -34,6 +34,7 @@ impl Policy {
         visitor: Option<Visitor<'_>>,
         trace: &mut impl Trace,
     ) -> Judgement<'_> {
+        // Before the settings are looked at: impostors are refused where nothing is filtered, too.
         if let Some(refused) = self.refuse_spoofed(request, visitor, trace) {
             refused.tell(trace);
             return refused;
@@ -236,6 +237,8 @@ impl Policy {
         let decided = with_normal_path(request.path, |path| {
             let asked = site.asked(request, path);
             self.rules.iter().find_map(|rule| {
+                // The first rule that slows the robot down counts; a second limit would be used up
+                // unasked.
                 if rule.rate_limiter().is_some() && slowed_by.is_some() {
                     return None;
                 }

@@ -344,6 +344,7 @@ fn breach(
         && let Some(breach) =
             disallowed(&check(&robot.rules, visit.target).0).or(robot.refused.map(Breach::Refused))
     {
+        // Looked up only here: few requests break a rule.
         let is_named = file.named.contains(visit.request.host, visit.target);
         return (!is_named).then_some(breach);
     }
