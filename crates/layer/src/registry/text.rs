@@ -206,6 +206,7 @@ fn entity(text: &str) -> Option<(char, &str)> {
 
 /// Returns `true` if a character has no place in a field: control and direction marks.
 fn is_invisible(c: char) -> bool {
+    // Marks of direction could show a name as another one.
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{2069}' | '\u{feff}')

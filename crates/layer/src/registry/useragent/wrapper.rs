@@ -119,6 +119,7 @@ fn push_inside<'a>(text: &'a str, compatible: &mut Option<Place>, segments: &mut
     }
     let place = compatible.unwrap_or(Place::Elsewhere);
     if compatible.is_some() {
+        // The word introduces the first part behind it; what follows is a name less often.
         *compatible = Some(Place::Behind);
     }
     if !is_browser_part(text) {
