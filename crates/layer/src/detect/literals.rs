@@ -58,6 +58,7 @@ impl Literal {
         let lower = self.bytes.to_ascii_lowercase();
         COMMON
             .as_bytes()
+            // `windows` panics at a length of 0.
             .windows(lower.len().max(1))
             .any(|window| window == lower)
     }
@@ -112,6 +113,7 @@ pub(super) fn gates(hir: &Hir) -> Option<Vec<Literal>> {
     }
     match hir.kind() {
         HirKind::Capture(capture) => gates(&capture.sub),
+        // What may be left out altogether is no gate.
         HirKind::Repetition(repetition) if repetition.min > 0 => gates(&repetition.sub),
         HirKind::Concat(parts) => concat_gates(parts),
         HirKind::Alternation(branches) => {

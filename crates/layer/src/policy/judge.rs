@@ -124,6 +124,7 @@ impl Policy {
     /// Returns the place of the first filter pattern that matches.
     fn judge_patterns(&self, path: &[u8], trace: &mut impl Trace) -> Option<usize> {
         let matches = |pattern: &FilterPattern| pattern.matches(path);
+        // A request that names no path is for no page, though a lone `*` would match it.
         let at = if path.is_empty() {
             None
         } else {

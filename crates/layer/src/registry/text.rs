@@ -160,6 +160,7 @@ pub(super) fn slug(text: &str) -> String {
             slug.push('-');
         }
     }
+    // The cut itself may end the text with a `-`.
     cut(&slug, 64).trim_end_matches('-').to_owned()
 }
 
@@ -181,6 +182,7 @@ fn windows_1252(byte: u8) -> Option<char> {
             .get(usize::from(byte - 0x80))
             .copied()
             .flatten(),
+        // All other bytes are those of ISO 8859-1, which are the code points themselves.
         _ => Some(char::from(byte)),
     }
 }

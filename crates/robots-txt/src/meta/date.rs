@@ -186,6 +186,7 @@ impl<'t> Scan<'t> {
             if !(1..=12).contains(&hour) {
                 return None;
             }
+            // 12 am is midnight, and 12 pm is noon.
             hour = hour % 12 + if is_afternoon { 12 } else { 0 };
         }
         // A leap second counts as the next one; 24:00 is the next midnight.
@@ -218,6 +219,7 @@ impl<'t> Scan<'t> {
                 return None;
             }
             hours = zone_hours(word).unwrap_or(0);
+            // Only behind these an offset may follow, as in the `GMT+0100` of JavaScript.
             let is_universal = [&b"UT"[..], b"UTC", b"GMT"]
                 .iter()
                 .any(|name| word.eq_ignore_ascii_case(name));
@@ -259,6 +261,7 @@ impl<'t> Scan<'t> {
     /// Skips a comment in parentheses (RFC 5322 §3.2.2).
     fn comment(&mut self) {
         self.blanks();
+        // JavaScript, and mail, name the zone once more there: `(CET)`.
         if self.rest.first() == Some(&b'(') && self.rest.last() == Some(&b')') {
             self.rest = b"";
         }
@@ -281,6 +284,7 @@ impl<'t> Scan<'t> {
         match self.count(u8::is_ascii_digit) {
             2 => {
                 let year = self.number(2..=2)?;
+                // The century is told as in the dates of cookies (RFC 6265 §5.1.1).
                 Some(if year >= 70 { 1900 + year } else { 2000 + year })
             }
             _ => self.number(4..=4),

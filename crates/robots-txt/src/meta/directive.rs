@@ -196,6 +196,7 @@ impl Limit {
             return Some(Self::Unlimited);
         }
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        // Of digits alone, only a number that is too large is refused.
         is_number.then(|| Self::AtMost(text.parse().unwrap_or(u32::MAX)))
     }
 }

@@ -140,6 +140,7 @@ impl Enforcer {
         now_ms: impl Fn() -> i64,
     ) -> Option<CountedBreach> {
         let settings = self.settings();
+        // In the order of what they cost: the last one has to read the path.
         if settings.is_off()
             || visit.visitor.claims_nothing()
             || exemption(policy, &visit.request, visit.visitor).is_some()

@@ -150,6 +150,8 @@ impl Records {
         let refused = outcome.answer.is_refusal();
         self.count(report.robot, &outcome.breach, refused);
         outcome.is_new = self.is_untold(report.robot, &outcome.breach);
+        // The clock may stand still or be set back between two violations; a number of turns does
+        // neither.
         self.turn += 1;
         let key = Key {
             robot: report.robot.to_owned(),

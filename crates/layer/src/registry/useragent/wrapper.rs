@@ -94,6 +94,7 @@ fn segments(useragent: &str) -> Vec<Segment<'_>> {
         match piece.chars().last() {
             Some('(' | '[' | '{') => depth += 1,
             Some(')' | ']' | '}') => {
+                // A parenthesis may be closed that was never opened: people type these texts.
                 depth = depth.saturating_sub(1);
                 compatible = None;
             }
