@@ -93,8 +93,8 @@ impl Servers {
             left.add(number);
             match server.health.state() {
                 State::Healthy => healthy.add(number),
-                // It is tried even while others are healthy: without checks nothing else would bring
-                // it back.
+                // It is tried even while others are healthy: without checks nothing else would
+                // bring it back.
                 State::Due if server.health.claim_trial() => return Some(number),
                 State::Due | State::Out => {}
             }
