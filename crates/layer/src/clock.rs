@@ -51,6 +51,7 @@ impl Clock {
     #[must_use]
     pub fn now_ms(&self) -> i64 {
         match &self.manual {
+            // No other memory depends on the time, so that no order is needed.
             Some(manual) => manual.load(Ordering::Relaxed),
             None => system_now_ms(),
         }
@@ -80,6 +81,7 @@ impl fmt::Debug for Clock {
 fn system_now_ms() -> i64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
+        // A system clock before 1970 was never set.
         .map_or(0, duration_ms)
 }
 

@@ -110,6 +110,7 @@ impl RobotsTxtBuilder {
     /// Adds parameters that do not change a page below a path, for Yandex.
     #[must_use]
     pub fn clean_param(self, names: &[&str], path: &str) -> Self {
+        // A blank would end the names and begin the path.
         let names = names.join("&").replace(char::is_whitespace, "+");
         self.end("Clean-param", Value::Url(format!("{names} {path}")))
     }
@@ -219,6 +220,7 @@ impl fmt::Display for RobotsTxtBuilder {
         }
         for (field, value) in &self.ends {
             match value {
+                // Blanks around a URL are a slip: `Path` would keep them as `%20`.
                 Value::Url(url) => writeln!(formatter, "{field}: {}", Path(url.trim().as_bytes()))?,
                 Value::Text(text) => writeln!(formatter, "{field}: {}", Text(text.as_bytes()))?,
             }

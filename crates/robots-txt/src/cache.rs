@@ -97,6 +97,7 @@ impl RobotsCache {
     /// Sets how many octets of files are remembered; default 64 MiB, at least one file.
     #[must_use]
     pub fn max_bytes(mut self, max_bytes: usize) -> Self {
+        // With less room, a file could be dropped as soon as it was parsed.
         self.max_bytes = max_bytes.max(MAX_FILE_BYTES);
         self.shrink();
         self
@@ -107,6 +108,7 @@ impl RobotsCache {
         let agent = short_name(robot);
         if agent != self.agent {
             agent.clone_into(&mut self.agent);
+            // The rules were selected for the old name.
             self.sites.clear();
             self.order.clear();
             self.bytes = 0;
@@ -144,6 +146,7 @@ impl RobotsCache {
         let Some(entry) = self.touch(url) else {
             return;
         };
+        // The file that is replaced gives its octets back, else every refresh would add to the sum.
         let before = entry.known.replace(known);
         let freed = before.map_or(0, |known| known.bytes);
         self.bytes = self.bytes.saturating_sub(freed).saturating_add(body.len());
@@ -247,6 +250,7 @@ impl RobotsCache {
             return None;
         };
         let site: Arc<str> = site.into();
+        // A count orders better than the time: no two touches have the same place in `order`.
         self.touches += 1;
         let entry = self.sites.entry(Arc::clone(&site)).or_default();
         self.order.remove(&entry.touched);
@@ -279,6 +283,7 @@ fn pause(rules: &ForRobot) -> Option<Duration> {
         .request_rate()
         .filter(|rate| rate.requests > 0)
         .map(|rate| rate.period / rate.requests);
+    // `None` is less than any pause.
     rules.crawl_delay().max(by_rate)
 }
 

@@ -29,6 +29,7 @@ pub(super) fn cleaned<'u, 'v>(
         let name = parameter.split('=').next().unwrap_or_default();
         !names
             .iter()
+            // Yandex tells upper from lower case in the names.
             .any(|names| names.split('&').any(|other| other == name))
     };
     let kept: Vec<&str> = query.split('&').filter(is_kept).collect();
@@ -36,6 +37,7 @@ pub(super) fn cleaned<'u, 'v>(
         return Cow::Borrowed(url);
     }
     let origin = url.strip_suffix(rest).unwrap_or_default();
+    // A query of which nothing is left takes its question mark along.
     let mark = if kept.is_empty() { "" } else { "?" };
     let hash = if fragment.is_some() { "#" } else { "" };
     Cow::Owned(format!(
@@ -52,6 +54,7 @@ fn names_on<'v>(value: &'v [u8], path: &str) -> Option<&'v str> {
     let Some(prefix) = words.next() else {
         return Some(names);
     };
+    // No other dialect has the field.
     let pattern = PathPattern::new(prefix.as_bytes(), &Dialect::yandex())?;
     let texts = pattern.texts.iter().map(AsRef::as_ref);
     let path = if path.is_empty() { "/" } else { path };

@@ -72,6 +72,7 @@ pub(super) fn normalised(text: &[u8]) -> Cow<'_, [u8]> {
     let mut out = Vec::with_capacity(text.len() + 16);
     for piece in pieces(text) {
         match piece {
+            // RFC 9309 §2.2.3: `%2A` and `%24` are the way to write the two signs literally.
             Piece::Escaped(octet) if is_unreserved(octet) || matches!(octet, b'*' | b'$') => {
                 out.push(octet);
             }
@@ -150,6 +151,7 @@ pub(super) fn form_decoded(text: &[u8]) -> Option<Vec<u8>> {
             }
         };
     }
+    // A Java `String` cannot hold octets that are not UTF-8; rule and URL are replaced alike.
     Some(match String::from_utf8_lossy(&out) {
         Cow::Borrowed(_) => out,
         Cow::Owned(replaced) => replaced.into_bytes(),

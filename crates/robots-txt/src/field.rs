@@ -43,6 +43,7 @@ pub(super) enum Content<'t> {
 pub(super) fn lines(text: &[u8], reading: LineReading) -> Lines<'_> {
     let marked = match reading {
         LineReading::Standard if text.starts_with(MARK) => MARK.len(),
+        // Google's parser skips a mark octet by octet, so that one cut short is gone too.
         LineReading::Google => common_length(text, MARK),
         _ => 0,
     };
@@ -189,6 +190,7 @@ fn two_words(text: &[u8]) -> Option<(&[u8], &[u8])> {
 /// Returns the field of a name, in upper or lower case.
 fn named(key: &[u8]) -> Field {
     let is = |name: &[u8]| key.eq_ignore_ascii_case(name);
+    // The length leaves two names at most to be compared.
     match key.len() {
         4 if is(b"host") => Field::Host,
         5 if is(b"allow") => Field::Allow,
@@ -203,6 +205,7 @@ fn named(key: &[u8]) -> Field {
 }
 
 /// Names that Google's parser takes for a field, by their beginning.
+// The list is that of `ParsedRobotsKey` in github.com/google/robotstxt, `robots.cc`.
 const GOOGLE_NAMES: [(&[u8], Field); 12] = [
     (b"user-agent", Field::UserAgent),
     (b"useragent", Field::UserAgent),

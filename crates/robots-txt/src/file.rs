@@ -156,6 +156,7 @@ impl RobotsTxt {
 
     /// Returns the URLs of its `License` lines (RSL 1.0) in the file's order.
     pub fn licenses(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        // No dialect knows the field, so that the parser keeps none of its lines; few ask for them.
         let lines = Lines::new(&self.inner.parsed.text);
         lines.filter_map(|line| {
             let text = line.before_comment().trim_ascii();

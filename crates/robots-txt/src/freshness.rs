@@ -53,11 +53,13 @@ impl CacheHeaders {
                 self.directive(directive);
             }
         } else if is("expires") {
+            // RFC 9111 §5.3: an invalid date, `0` above all, is one that has passed.
             let moment = http_date::parse_ms(value, now_ms).unwrap_or(i64::MIN);
             self.expires_ms = Some(earlier(self.expires_ms, moment));
         } else if is("date") {
             self.date_ms = http_date::parse_ms(value, now_ms);
         } else if is("age") {
+            // RFC 9111 §5.1: an invalid `Age` is ignored.
             self.age_ms = seconds_ms(value).unwrap_or(0);
         }
     }
@@ -69,6 +71,7 @@ impl CacheHeaders {
         if is("no-store") || (is("no-cache") && value.trim().is_empty()) {
             self.is_uncacheable = true;
         } else if is("max-age") {
+            // RFC 9111 §4.2.1: freshness that is invalid, or said twice, is better taken for none.
             let max_age = seconds_ms(value.trim().trim_matches('"')).unwrap_or(0);
             self.max_age_ms = Some(earlier(self.max_age_ms, max_age));
         }
@@ -78,6 +81,7 @@ impl CacheHeaders {
         if self.is_uncacheable {
             return 0;
         }
+        // RFC 9111 §5.3: `max-age` goes before `Expires`.
         let lifetime = match (self.max_age_ms, self.expires_ms) {
             (Some(max_age), _) => max_age,
             (None, Some(expires)) => expires.saturating_sub(self.date_ms.unwrap_or(now_ms)),
@@ -99,6 +103,7 @@ fn seconds_ms(text: &str) -> Option<i64> {
     }
     Some(
         text.parse::<i64>()
+            // RFC 9111 §1.2.2: what overflows is taken for the largest number.
             .unwrap_or(i64::MAX)
             .saturating_mul(1_000),
     )

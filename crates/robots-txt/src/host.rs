@@ -26,6 +26,8 @@ fn host_and_port(value: &str) -> Option<(&str, u16)> {
     let is_address = host
         .bytes()
         .all(|octet| octet.is_ascii_digit() || octet == b'.');
+    // Names of 255 octets in DNS (RFC 1035 §2.3.4) are 253 as text: the first length and the root
+    // go.
     let is_name = host.len() <= 253 && host.split('.').all(is_label);
     (is_name && !is_address).then_some((host, port))
 }

@@ -7,6 +7,7 @@ const MONTHS: [&str; 12] = [
 /// Reads a date of one of the three forms of RFC 9110 §5.6.7 as milliseconds since 1970.
 pub(super) fn parse_ms(text: &str, now_ms: i64) -> Option<i64> {
     let text = text.trim();
+    // The weekday says nothing that the date does not.
     let (_, rest) = text.split_once([',', ' '])?;
     let is_asctime = !text.contains(',');
     let rest = rest.to_ascii_lowercase();
@@ -46,6 +47,8 @@ fn full_year(text: &str, now_ms: i64) -> Option<i64> {
     if text.len() != 2 {
         return None;
     }
+    // The mean year of the Gregorian calendar, wrong by a day around New Year, is near enough for a
+    // century.
     let this_year = 1970 + now_ms.div_euclid(31_556_952_000);
     let year = this_year - this_year.rem_euclid(100) + year;
     Some(if year > this_year + 50 {
@@ -72,6 +75,8 @@ pub(super) fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
         (year - 1, month + 9)
     };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    // From March on, five months in a row have 153 days; 719,468 is the day 1970-01-01 since
+    // 0000-03-01.
     year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
 }
 

@@ -48,6 +48,7 @@ impl Index {
                 [text] => {
                     let ends = pattern.ends;
                     plain.push(Entry { text, ends, rank });
+                    // A rule for `/a/` is one for exactly `/a` too.
                     plain.extend(bare(text, slash_matches_bare && !ends).map(|text| Entry {
                         text,
                         ends: true,
@@ -66,6 +67,8 @@ impl Index {
 
     /// Returns what the winning rule says about a path.
     pub(super) fn decide(&self, path: &[u8]) -> Option<Decision> {
+        // The tree is asked first, as its answer spares the comparison of all rules of a higher
+        // rank.
         let rank = self.wildcards.best(path, self.plain.best(path));
         self.decisions.get(rank as usize).copied()
     }

@@ -72,6 +72,7 @@ impl<'t> Iterator for Lines<'t> {
         };
         let (bytes, after) = rest.split_at_checked(end)?;
         let hash = self.hash.filter(|hash| *hash < end);
+        // RFC 9309 §2.2: `NL` is CR, LF or both.
         let ended_by = if after.starts_with(b"\r\n") { 2 } else { 1 };
         self.step(rest, end + ended_by);
         Some(Line {

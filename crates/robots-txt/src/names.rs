@@ -97,6 +97,7 @@ fn header_part(value: &[u8], naming: Naming) -> &[u8] {
 pub(super) fn is_any(value: &[u8], naming: Naming) -> bool {
     match (value, naming) {
         (b"*", _) => true,
+        // Google's parser takes `*` before a space, whatever follows, for every robot.
         ([b'*', next, ..], Naming::TokenPrefix) => next.is_ascii_whitespace() || *next == 0x0b,
         _ => false,
     }
@@ -172,6 +173,7 @@ impl Words {
             .filter_map(|at| {
                 let rest = header.get(at..)?;
                 Some(
+                    // One octet more than a name has, to see whether the word goes on.
                     rest.get(..=MAX_NAME)
                         .unwrap_or(rest)
                         .to_ascii_lowercase()
@@ -179,6 +181,7 @@ impl Words {
                 )
             })
             .collect();
+        // Sorted, a name is found by bisection: a file may have thousands of them.
         starts.sort_unstable();
         Self { starts }
     }

@@ -29,6 +29,8 @@ fn control(text: &[u8]) -> usize {
     let (pairs, tail) = text.as_chunks();
     for (at, octets) in pairs.iter().enumerate() {
         let pair = u128::from_le_bytes(*octets);
+        // Octets below 0x0e borrow and get their high bit; `!pair` leaves out those beyond ASCII. A
+        // borrow may mark octets behind the first one, so only the first mark counts.
         let found = pair.wrapping_sub(EACH * 0x0e) & !pair & (EACH * 0x80);
         if found != 0 {
             return at * PAIR + found.trailing_zeros() as usize / 8;
@@ -45,6 +47,7 @@ pub(super) fn has(text: &[u8], one: u8, other: u8) -> bool {
     let found = |word| equal(word, one) | equal(word, other) | beyond_ascii(word);
     let (words, tail) = text.as_chunks();
     let left = match text.last_chunk() {
+        // The last eight octets, some of them seen before, take the place of a loop over the rest.
         Some(last) => word(*last),
         None => tail
             .iter()
@@ -90,6 +93,7 @@ const fn each(octet: u8) -> u64 {
 
 #[inline]
 const fn zero(word: u64) -> u64 {
+    // Hacker's Delight §6-1.
     word.wrapping_sub(each(1)) & !word & each(0x80)
 }
 

@@ -160,6 +160,7 @@ impl<'t> Parser<'t> {
             Field::Allow if self.dialect.allow => self.rule(true, value, line),
             Field::Disallow => self.rule(false, value, line),
             Field::UserAgent => self.agent(value, line),
+            // The dialects that have no `Allow` read it as a field that they do not know.
             Field::Allow | Field::Other => self.end_listing(AgentsEnd::AnyField),
             _ => self.extra(field, value, line),
         }
@@ -198,6 +199,8 @@ impl<'t> Parser<'t> {
     #[inline]
     fn rule(&mut self, allow: bool, value: &[u8], line: u32) {
         if !self.open {
+            // Behind a group that a blank line ended, rules are about nobody: only the first lines
+            // may be.
             if !(self.dialect.orphans_for_all && self.parsed.agents.is_empty()) {
                 return;
             }
@@ -210,6 +213,8 @@ impl<'t> Parser<'t> {
 
     fn extra(&mut self, field: Field, value: &[u8], line: u32) {
         let named = self.parsed.agents.len();
+        // A value that cannot be read is about nobody: the next line of the field still is about
+        // all agents since the last good one.
         let from = match field {
             Field::CrawlDelay if crawl_delay(value).is_some() => replace(&mut self.delayed, named),
             Field::RequestRate if RequestRate::parse(value).is_some() => {
@@ -247,6 +252,8 @@ impl<'t> Parser<'t> {
     /// Returns where a part of the text stands in it.
     #[inline]
     fn span(&self, part: &[u8]) -> Span {
+        // Parts are slices of the text. Of any other slice the place would lie beyond it, and be
+        // read as nothing.
         let start = part.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
         match (u32::try_from(start), u32::try_from(part.len())) {
             (Ok(start), Ok(length)) => Span { start, length },

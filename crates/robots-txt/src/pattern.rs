@@ -110,6 +110,7 @@ fn cut(written: &[u8]) -> (Vec<&[u8]>, bool) {
     let mut texts: Vec<&[u8]> = Vec::new();
     let mut parts = text.split(|octet| *octet == b'*').peekable();
     while let Some(part) = parts.next() {
+        // Several `*` in a row match what one does.
         if texts.is_empty() || parts.peek().is_none() || !part.is_empty() {
             texts.push(part);
         }
@@ -137,6 +138,7 @@ pub(super) fn matches<'t>(
     while let Some(text) = pending {
         pending = texts.next();
         if pending.is_none() && ends {
+            // The last text is tied to the end, where the first place that fits is not enough.
             return rest.ends_with(text);
         }
         let Some(at) = find(rest, text) else {

@@ -80,6 +80,7 @@ impl<'t> PreferenceLine<'t> {
         let (path, list) = value.split_at_checked(end).unwrap_or((b"", value));
         let mut is_quoted = false;
         let members = list.split(|octet| {
+            // A string of a structured field may hold commas (RFC 9651 §3.3.3).
             is_quoted ^= *octet == b'"';
             *octet == b',' && !is_quoted
         });
@@ -99,6 +100,7 @@ impl<'t> Member<'t> {
         let mut parts = text.splitn(2, |octet| *octet == b'=');
         let name = parts.next().unwrap_or_default().trim_ascii();
         let value = parts.next().map(|value| {
+            // Parameters follow a value behind semicolons (RFC 9651 §3.1.2).
             let bare = value.split(|octet| *octet == b';').next();
             bare.unwrap_or_default().trim_ascii()
         });

@@ -48,6 +48,7 @@ impl PrefixTree {
     pub(super) fn new(mut entries: Vec<Entry<'_>>) -> Self {
         entries.sort_unstable();
         let mut tree = Self::default();
+        // Breadth first: so the children of a node stand in a row.
         let mut pending = std::collections::VecDeque::new();
         if !entries.is_empty() {
             pending.push_back(tree.push(&entries, 0, NONE));
@@ -81,6 +82,7 @@ impl PrefixTree {
     ) -> Pending<'e, 't> {
         let first = entries.first().map_or(&[][..], |entry| entry.text);
         let last = entries.last().map_or(&[][..], |entry| entry.text);
+        // Sorted, the first and the last differ most: all share what these two share.
         let end = common_prefix(first, last);
         let text = first.get(alike..end).unwrap_or_default();
         let here = entries.iter().take_while(|entry| entry.text.len() == end);
@@ -114,6 +116,7 @@ impl PrefixTree {
             let Some(behind) = rest.strip_prefix(self.text(node)) else {
                 break;
             };
+            // It is the lowest of all above, as each node inherits it.
             best = node.prefix;
             let Some(next) = behind.first() else {
                 return best.min(node.exact);

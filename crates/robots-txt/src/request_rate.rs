@@ -50,11 +50,13 @@ fn number<N: FromStr>(digits: &str) -> Option<N> {
 
 /// Reads a number of seconds: digits, and a decimal point among them.
 pub(super) fn crawl_delay(value: &[u8]) -> Option<Duration> {
+    // Rust's parser would read `inf`, `1e9` and `-1` too.
     let is_number = |octet: &u8| octet.is_ascii_digit() || *octet == b'.';
     if !value.iter().all(is_number) {
         return None;
     }
     let seconds: f64 = str::from_utf8(value).ok()?.parse().ok()?;
+    // Within the limit, the conversion cannot panic.
     (seconds <= MAX_SECONDS).then(|| Duration::from_secs_f64(seconds))
 }
 

@@ -20,6 +20,7 @@ pub(super) fn resolved(written: &[u8], base: Option<&str>) -> Option<Vec<u8>> {
         return resolved(url.as_bytes(), base);
     } else if reference.starts_with('/') {
         reference.to_owned()
+    // RFC 3986 §5.2.2: a query alone, or nothing, is about the document that holds the reference.
     } else if reference.starts_with('?') {
         format!("/robots.txt{reference}")
     } else if reference.is_empty() {
@@ -36,6 +37,7 @@ pub(super) fn resolved(written: &[u8], base: Option<&str>) -> Option<Vec<u8>> {
 
 /// Removes what people wrap URLs in.
 fn unwrapped(written: &[u8]) -> &[u8] {
+    // RFC 2396 appendix E: `<URL:…>` and quotation marks delimit a URL in a text.
     let inner = match written {
         [b'<', inner @ .., b'>'] => inner.strip_prefix(b"URL:").unwrap_or(inner),
         written => written,
@@ -82,6 +84,7 @@ fn relative(reference: &str) -> String {
         match segment {
             "." if is_last => parts.push(""),
             "." => {}
+            // Above the root it stays, as in Perl's URI; RFC 2396 §5.2 leaves the choice.
             ".." if parts.last().is_some_and(|last| *last != "..") => {
                 parts.pop();
                 if is_last {

@@ -179,6 +179,7 @@ impl ForRobot {
         if inner.dialect.host != HostUse::CloseMirrors {
             return None;
         }
+        // A file whose URL is not known is asked about pages of its own host.
         let here = SplitUrl::of(inner.url.as_deref().unwrap_or(url));
         let (host, port) = here.host_and_port()?;
         let group = self.first_group()?;

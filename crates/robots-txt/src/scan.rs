@@ -77,6 +77,7 @@ fn compare(written: &[u8], path: &[u8]) -> Comparison {
         let Some((one, other)) = words(written, path, seen, both) else {
             return compare_slowly(written, path);
         };
+        // Of several marks only the first is right, and only the first is used.
         let same = octets::first(one ^ other);
         let plain = octets::first(must_be_read(one));
         if same.min(plain) < octets::WORD {
@@ -93,6 +94,7 @@ fn compare(written: &[u8], path: &[u8]) -> Comparison {
 /// Returns the next words of two texts, or the last ones of what is compared.
 #[inline]
 fn words(written: &[u8], path: &[u8], seen: usize, both: usize) -> Option<(u64, u64)> {
+    // The last word begins earlier and has octets that are compared twice: no rest is left.
     let start = seen.min(both.checked_sub(octets::WORD)?);
     let one = written.get(start..)?.first_chunk()?;
     let other = path.get(start..)?.first_chunk()?;

@@ -61,6 +61,7 @@ impl OwnGroups {
         let mut places = match dialect.groups {
             Grouping::FirstThenAny => section(parsed, dialect, name)?,
             _ => groups(parsed, |group| {
+                // Groups that end before the first agent of that name need no second look.
                 group.agents.end > first && is_about(parsed, group, name)
             })
             .collect(),
@@ -305,6 +306,7 @@ fn push_rule<'t>(
 fn index_page(written: &[u8]) -> Option<&[u8]> {
     let slash = memchr::memrchr(b'/', written)?;
     let (_, page) = written.split_at_checked(slash)?;
+    // Google's matcher takes `index.htm` and `index.html` for their directory.
     page.starts_with(b"/index.htm")
         .then(|| written.get(..=slash))
         .flatten()

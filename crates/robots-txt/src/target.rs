@@ -93,6 +93,8 @@ pub(super) fn target(url: &str, reading: Escapes) -> Option<Cow<'_, [u8]>> {
 /// Returns `true` if a URL is a path that is compared as it stands: most are.
 fn is_simple(url: &str) -> bool {
     let path = url.as_bytes();
+    // Two slashes may begin a host for Google's parser; blanks, escapes and fragments have to be
+    // read.
     matches!(path, [b'/'] | [b'/', b'!'..=b'.' | b'0'..=b'~', ..]) && !octets::has(path, b'%', b'#')
 }
 
@@ -100,6 +102,7 @@ fn is_simple(url: &str) -> bool {
 pub(super) fn is_robots_txt(url: &str, any_case: bool) -> bool {
     const PATH: &[u8] = b"/robots.txt";
     let begins_otherwise = |octet: &u8| !matches!(octet, b'r' | b'R' | b'%');
+    // It is asked of every URL, and nearly all are told apart by one octet.
     if url.starts_with('/') && url.as_bytes().get(1).is_none_or(begins_otherwise) {
         return false;
     }

@@ -98,6 +98,7 @@ impl Wildcards {
         let mut best = limit;
         let mut look = |at: u32| {
             if let Some(rule) = self.rules.get(at as usize)
+                // The rank is compared first: it costs nothing, and rules are met in no order.
                 && rule.rank < best
                 && rule.matches(if rule.bare { &slashed } else { path })
             {

@@ -138,6 +138,7 @@ const fn name(field: Field) -> &'static str {
         Field::Sitemap => "Sitemap",
         Field::Host => "Host",
         Field::CleanParam => "Clean-param",
+        // The parser keeps no line of such a field; as a comment it would say nothing.
         Field::Other => "Comment",
     }
 }

@@ -39,6 +39,7 @@ impl fmt::Display for Path<'_> {
 impl fmt::Display for Text<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for character in String::from_utf8_lossy(self.0.trim_ascii()).chars() {
+            // A tab ends no line, and is as good as a blank in a sentence.
             let is_unsafe = is_unsafe(character) && character != '\t';
             formatter.write_char(if is_unsafe { '\u{fffd}' } else { character })?;
         }

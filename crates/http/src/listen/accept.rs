@@ -102,6 +102,8 @@ impl AcceptLoop {
             let stream = Transport::new(accepted, reads_eagerly);
             let connection = connection::serve(shared, stream, peer, permit, service);
             let mut connection = boxed(connection, room.take());
+            // Only on the thread that will keep the connection: the poll registers the socket with
+            // the runtime of the thread that it runs on.
             if reads_eagerly && other.is_none() && finishes_on_first_poll(connection.as_mut()).await
             {
                 room = Some(connection);

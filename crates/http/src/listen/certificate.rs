@@ -209,6 +209,7 @@ fn read_key(file: &Path, bytes: &[u8]) -> Result<PrivateKeyDer<'static>, Certifi
 fn read(file: &Path) -> Result<Vec<u8>, CertificateError> {
     let mut bytes = Vec::new();
     let read = fs::File::open(file)
+        // Limited while it is read, since the size of a pipe or a device says nothing.
         .and_then(|opened| opened.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
     match read {
         Ok(len) if len as u64 > MAX_FILE_BYTES => Err(wrong(file, "it is too large")),

@@ -170,6 +170,8 @@ async fn open(
         trusted: shared.trusted_proxies.trusts(peer),
         https: shared.settings.tls.is_some(),
     };
+    // A proxy's address stands for all of its clients, and a Unix socket has no address to count
+    // by.
     let mut is_counted = !origin.trusted && peer != Peer::Unix;
     if shared.settings.proxy_protocol {
         // In a box: few listeners use the PROXY protocol, and all would carry its state.

@@ -103,6 +103,7 @@ impl AddressLimits {
             }));
         }
         let has_warned = std::mem::replace(&mut count.has_warned, true);
+        // Every connection takes this lock, so it is not held while the log is written.
         drop(counts);
         if !has_warned {
             let limit = self.limit;

@@ -51,6 +51,8 @@ impl ConnectionCounts {
     /// Returns the connections that are open, tunnels among them.
     #[must_use]
     pub fn open(&self) -> u64 {
+        // Read before `accepted`: a connection that ends in between must not make the difference
+        // negative.
         let ended = self.ended.load(Relaxed);
         self.accepted().saturating_sub(ended)
     }

@@ -58,6 +58,8 @@ impl BodyGuard {
     pub(super) fn new(activity: Arc<Activity>, max_bytes: u64) -> Self {
         Self {
             activity,
+            // No limit is written as the largest number, so that every frame takes a single
+            // subtraction.
             max_bytes: if max_bytes == 0 { u64::MAX } else { max_bytes },
         }
     }

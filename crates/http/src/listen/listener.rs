@@ -281,6 +281,7 @@ impl Listener {
         let max_connections = shared
             .settings
             .max_connections
+            // Draining takes all permits at once, of which tokio counts a `u32`.
             .clamp(1, u32::MAX as usize)
             .min(Semaphore::MAX_PERMITS);
         let permits = Arc::new(Semaphore::new(max_connections));

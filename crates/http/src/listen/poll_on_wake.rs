@@ -48,6 +48,8 @@ impl<F: Future> Future for PollOnWake<F> {
             Some(known) if known.0.task.will_wake(cx.waker()) => known,
             other => other.insert(WakeFlag::new(cx.waker())),
         };
+        // A wake that is missed here is not lost: the flag is set first, and the task woken again
+        // after it.
         if !wake_flag.is_woken.load(Ordering::Relaxed) {
             return Poll::Pending;
         }

@@ -77,6 +77,8 @@ impl RequestContext {
     /// Takes a request out, and leaves an empty one.
     pub fn take(request: &mut Request<Self>) -> Request<Self> {
         let request_context = request.body_mut();
+        // The request is behind a reference, so something has to stand in the place of what is
+        // taken.
         let nothing = Self {
             body: None,
             client: request_context.client,

@@ -39,6 +39,8 @@ impl Peer {
     /// Address of the peer; unspecified for that of a Unix socket.
     pub(super) fn addr(self) -> SocketAddr {
         match self {
+            // A socket for both families shows an IPv4 client as `::ffff:a.b.c.d`, which no IPv4
+            // range contains.
             Self::Tcp(addr) => SocketAddr::new(addr.ip().to_canonical(), addr.port()),
             Self::Unix => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
         }
@@ -113,12 +115,15 @@ impl Transport {
             return None;
         };
         let eager_bytes = mem::take(&mut self.eager_bytes)?;
+        // Limited, so that a client who goes on sending does not hold the thread.
         let len = buf.remaining().min(eager_bytes);
         if len == 0 {
             cx.waker().wake_by_ref();
             return Some(Poll::Pending);
         }
         let result = accepted.read(buf.initialize_unfilled_to(len));
+        // Only the first read says whether clients send at once; later ones follow their own
+        // request.
         if eager_bytes == EAGER_BYTES {
             eager_read::record(result.is_ok());
         }

@@ -114,6 +114,8 @@ impl Worker {
             .name(format!("worker-{number}"))
             .spawn(move || {
                 runtime.block_on(stopped.cancelled());
+                // Dropping the runtime would wait for blocking tasks, and one that hangs would hold
+                // up the end.
                 runtime.shutdown_background();
             })?;
         Ok(Self {
@@ -153,6 +155,7 @@ impl Runtimes {
     ///
     /// Returns the other one, if so.
     pub(super) fn assign(&self, runtime: &RuntimeHandle) -> (RuntimeSlot, Option<&RuntimeHandle>) {
+        // Counts that are a moment old do: a wrong choice costs balance, nothing else.
         let here = runtime.connections.load(Relaxed);
         let least = self
             .handles

@@ -39,6 +39,8 @@ pub(super) async fn run(
             _ = ticks.tick() => {}
             () = stop.cancelled() => return,
         }
+        // Only a weak reference is held while the task waits: a proxy that is dropped must end its
+        // checks.
         let Some(server) = server.upgrade() else {
             return;
         };

@@ -86,6 +86,7 @@ impl ConnectError {
 pub(super) fn http_connector() -> HttpConnector {
     let mut http = HttpConnector::new();
     http.set_nodelay(true);
+    // The TLS connector hands on URLs with `https`, which would otherwise be refused.
     http.enforce_http(false);
     http.set_keepalive(Some(Duration::from_mins(1)));
     http
@@ -186,6 +187,8 @@ impl Connector {
             let ended = std::future::poll_fn(|cx| {
                 let polled = connection.as_mut().poll(cx);
                 let max = connection.current_max_send_streams();
+                // Until the server's SETTINGS arrive, hyper reports the number that it was given
+                // above.
                 if max != FIRST_STREAMS {
                     allowed.allow(max);
                 }

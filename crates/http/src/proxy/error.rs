@@ -73,6 +73,7 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut cause = error.source();
     while let Some(error) = cause {
         let next = error.to_string();
+        // Some errors end with the text of their cause already.
         if !text.ends_with(&next) {
             text.push_str(": ");
             text.push_str(&next);

@@ -63,6 +63,8 @@ impl ErrorPage {
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        // Caches may keep a 501 of their own accord (RFC 9110 §15.1), and no page here may outlast
+        // its cause.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if matches!(self, Self::BadGateway | Self::GatewayTimeout) {
             headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS));

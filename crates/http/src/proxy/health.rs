@@ -131,6 +131,8 @@ impl Health {
             }
             Err(reason) => {
                 self.set_error(&reason);
+                // No atomic addition is needed: only the one task that checks this server writes
+                // the count.
                 let failed = self.failed_checks.load(Ordering::Relaxed).saturating_add(1);
                 self.failed_checks.store(failed, Ordering::Relaxed);
                 if failed == MAX_FAILED_CHECKS {

@@ -41,6 +41,7 @@ pub(super) async fn send(
     }
     let Message { parts, body, .. } = mem::take(message);
     let mut request = Request::from_parts(parts, body);
+    // Taken before the request is changed: a retry may go to a server that speaks HTTP/1.1.
     stream.copy.take(&request);
     from_http1(&mut request, stream.is_tls);
     let answer = pin!(stream.sender.try_send_request(request));

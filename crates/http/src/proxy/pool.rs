@@ -100,6 +100,7 @@ impl Pool {
         let Some(mut state) = self.shard(number).map(Shard::lock) else {
             return false;
         };
+        // A connection that is not shared ends with the stream of the request that it was made for.
         if state.is_closed || state.shared.len() >= MAX_SHARED {
             return false;
         }
@@ -125,6 +126,7 @@ impl Pool {
         };
         state
             .kept
+            // One that the server has closed is not quiet either, so this frees its descriptor too.
             .retain_mut(|kept| kept.is_fresh(now) && kept.connection.is_quiet());
         state.shared.retain(|kept| {
             let is_used = kept.connection.open() > 0;

@@ -83,6 +83,7 @@ impl ProxyBody {
         idle_timeout: Duration,
     ) -> Self {
         if body.is_end_stream() {
+            // Nothing is left to wait for: stream and slot are free before the client has the head.
             return Self::whole(None, true);
         }
         let streamed = Http2Body {

@@ -111,6 +111,8 @@ impl RoundTrip {
         if !body.is_empty() {
             body.trailers = trailers::announced(&parts.headers, &rules.kept);
         }
+        // What middleware has left there would live as long as the request, and means nothing
+        // upstream.
         parts.extensions.clear();
         *added = Some(rewritten.added);
         self.page_context.accept = rewritten.accept;

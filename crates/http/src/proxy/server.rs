@@ -164,6 +164,7 @@ impl ServerSlot {
             return self.connect_now(switches).await;
         };
         let timeout = server.connector.timeout();
+        // The wait for another request's handshake counts as connecting, and so has the same limit.
         let Ok(_turn) = time::timeout(timeout, shard.connecting.lock()).await else {
             return Err(ConnectError::Timeout(timeout));
         };
@@ -178,6 +179,8 @@ impl ServerSlot {
         let server = &self.server;
         match server.connector.connect(&server.upstream, switches).await? {
             NewConnection::Http1(http1) => {
+                // Where a protocol is to be switched only HTTP/1.1 is offered, so its answer says
+                // nothing.
                 if !switches {
                     server.is_http2.store(false, Ordering::Relaxed);
                 }
@@ -217,6 +220,8 @@ async fn sweep(server: Weak<Server>, number: usize, stop: CancellationToken) {
             () = time::sleep(SWEEP_EVERY) => {}
             () = stop.cancelled() => return,
         }
+        // The task must not keep the server alive: a dropped proxy would leave its connections open
+        // until they are too old.
         if !server
             .upgrade()
             .is_some_and(|server| server.pool.sweep(number))

@@ -93,10 +93,13 @@ impl Servers {
             left.add(number);
             match server.health.state() {
                 State::Healthy => healthy.add(number),
+                // It is tried even while others are healthy: without checks nothing else would
+                // bring it back.
                 State::Due if server.health.claim_trial() => return Some(number),
                 State::Due | State::Out => {}
             }
         }
+        // If all are left out, a try at one of them is better than a certain error.
         let among = if healthy.count() > 0 { healthy } else { left };
         self.less_busy_of_two(among)
     }

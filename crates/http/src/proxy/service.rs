@@ -70,6 +70,8 @@ impl Proxy {
     pub fn new(settings: ProxySettings) -> Result<Self, ProxyError> {
         let upstreams = upstreams(&settings.servers)?;
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        // A file of certificates is read even if no server needs it, so that a wrong path is
+        // noticed.
         let has_tls = upstreams.iter().any(|one| one.protocol == Protocol::Tls);
         let tls = (has_tls || settings.ca_file.is_some())
             .then(|| {
@@ -88,6 +90,8 @@ impl Proxy {
             Arc::new(Server::new(upstream, connector, has_others, tasks, stop))
         });
         let servers = Servers::new(servers.collect()).ok_or(ProxyError::NoServer)?;
+        // Random keys let two instances with the same upstream differ, or one in front of the other
+        // would take its requests for a loop.
         let id = RandomState::new().hash_one(&first.name);
         let inner = Inner {
             rules: Rules {
@@ -131,6 +135,7 @@ impl Proxy {
     pub fn start_checks(&self) {
         let inner = &self.inner;
         let Some(checks) = &inner.checks else { return };
+        // Requests come here too, and each server is to be checked by a single task.
         if checks.are_running.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -282,6 +287,7 @@ fn upstreams(urls: &[String]) -> Result<Vec<Upstream>, ProxyError> {
         .map(|url| Upstream::parse(url))
         .collect::<Result<_, _>>()?;
     let first = upstreams.first().ok_or(ProxyError::NoServer)?;
+    // Requests are rewritten once, before a server is chosen, and a retry may go to any of them.
     let other = upstreams.iter().find(|one| one.prefix() != first.prefix());
     match other {
         Some(other) => Err(ProxyError::Prefix(other.name.to_string())),

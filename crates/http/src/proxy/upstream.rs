@@ -128,6 +128,7 @@ fn unix(path: &str) -> Result<Upstream, &'static str> {
     Ok(Upstream {
         address: Address::Unix(path.into()),
         protocol: Protocol::Http1,
+        // A socket has no host name, and HTTP/1.1 requires the field (RFC 9112 §3.2).
         host: HeaderValue::from_static("localhost"),
         name: format!("unix:{path}").into(),
         prefix: String::new(),

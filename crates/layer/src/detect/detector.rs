@@ -14,6 +14,7 @@ use crate::registry::{Pattern, Purpose, Robot, Source};
 /// What one detector takes.
 pub(super) const LIMITS: Limits = Limits {
     literals_bytes: 4 << 20,
+    // Each of these runs on every User-Agent: a list with more of them would slow all requests.
     always: 64,
 };
 
@@ -73,6 +74,8 @@ impl Detector {
         let mut taking_part: Vec<Arc<Robot>> = Vec::new();
         let mut rejected = Vec::new();
         for robot in of_best_source(robots) {
+            // Of a robot that has no usable pattern nothing is kept, so that the next one gets its
+            // number.
             let refused = builder.add(taking_part.len(), &robot);
             let is_usable = refused.len() < robot.patterns.len();
             rejected.extend(
@@ -152,6 +155,7 @@ impl Detector {
         if listed.robot.purpose != Purpose::Shared {
             return Some(Claim::Listed(listed));
         }
+        // A mark within the shared name is part of it, and names nobody else.
         let marks = best.marks.outside(&listed.range);
         let named = self.named_unlisted(user_agent, &marks, &listed.range);
         Some(named.map_or(Claim::Shared(listed), Claim::Unlisted))
@@ -169,6 +173,8 @@ impl Detector {
         }
         let found = unlisted::find(read(user_agent), marks)?;
         let is_beside = found.range.end <= shared.start || found.range.start >= shared.end;
+        // A URL or an address may be that of what is shared; a word that robots call themselves is
+        // not.
         (found.sign == Sign::Word && is_beside).then_some(found)
     }
 
@@ -222,6 +228,7 @@ impl Detector {
         let mut any = AnyRobot::default();
         matcher.scan(user_agent, &mut any);
         if any.is_found || any.is_shared {
+            // Beside what is shared, only the whole search tells whether a robot is named too.
             return any.is_found || self.identify(user_agent).is_some();
         }
         self.recognises_unlisted && unlisted::find(read(user_agent), &any.marks).is_some()

@@ -58,6 +58,7 @@ impl Literal {
         let lower = self.bytes.to_ascii_lowercase();
         COMMON
             .as_bytes()
+            // `windows` panics at a length of 0.
             .windows(lower.len().max(1))
             .any(|window| window == lower)
     }
@@ -112,6 +113,7 @@ pub(super) fn gates(hir: &Hir) -> Option<Vec<Literal>> {
     }
     match hir.kind() {
         HirKind::Capture(capture) => gates(&capture.sub),
+        // What may be left out altogether is no gate.
         HirKind::Repetition(repetition) if repetition.min > 0 => gates(&repetition.sub),
         HirKind::Concat(parts) => concat_gates(parts),
         HirKind::Alternation(branches) => {
@@ -155,6 +157,7 @@ fn concat_gates(parts: &[Hir]) -> Option<Vec<Literal>> {
     }
     candidates.extend(usable(run));
     candidates.into_iter().max_by_key(|literals| {
+        // Rare goes before long: a gate that is always open spares nothing, however long it is.
         let rare = !literals.iter().any(Literal::is_common);
         (rare, shortest(literals), usize::MAX - literals.len())
     })
@@ -183,6 +186,7 @@ fn class_texts(class: &Class) -> Option<Vec<Literal>> {
         let lower = byte.to_ascii_lowercase();
         let upper = byte.to_ascii_uppercase();
         let caseless = lower != upper && has(lower) && has(upper);
+        // Both cases of a letter are one text, in lower case.
         if !(caseless && byte == upper) {
             texts.push(Literal::from_byte(byte, caseless));
         }

@@ -149,6 +149,7 @@ impl Matcher {
             Test::Regex(_) | Test::Mark(_) => None,
         };
         if let Some(range) = hit.filter(|range| range.end <= MAX_USER_AGENT_BYTES)
+            // Asked last: it reads what stands before, and few patterns come so far.
             && !is_compared(text, range.start)
         {
             visitor.hit(form.owner, range);

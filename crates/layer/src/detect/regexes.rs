@@ -127,6 +127,8 @@ fn edged(inner: &Hir, before: Edge, after: Edge) -> Option<Vec<(Literal, Plain)>
     }
     let texts = literals::all_texts(inner)?;
     let plain = |literal: Literal| {
+        // Where the case of some letters matters and that of others does not, there is no one
+        // spelling to compare with: it stays a regular expression.
         let one_case = !(literal.cased && literal.caseless);
         let spelled = literal.cased.then(|| literal.bytes.clone().into());
         (one_case && !literal.bytes.is_empty()).then_some((

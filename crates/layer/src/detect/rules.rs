@@ -56,6 +56,7 @@ impl Rule {
         match self {
             Self::Token => {
                 !before.last().is_some_and(u8::is_ascii_alphanumeric)
+                    // A digit may follow, as some write the version at once: `ExampleBot2`.
                     && !after.first().is_some_and(u8::is_ascii_alphabetic)
             }
             Self::Prefix => before.is_empty(),

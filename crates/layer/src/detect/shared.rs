@@ -44,6 +44,7 @@ impl SharedDetector {
     ///
     /// What the one before does about unlisted robots, it does too.
     pub fn replace_robots(&self, detector: &Detector) {
+        // Tried again where another exchange came between, so that neither change is lost.
         self.current.rcu(|current| {
             detector
                 .clone()

@@ -62,6 +62,7 @@ impl SigningHost {
         let is_host = host.len() <= Self::MAX_BYTES
             && host.contains('.')
             && host.split('.').all(is_label)
+            // An IPv4 address ends in digits; no top-level domain begins with one.
             && last.starts_with(|first: char| first.is_ascii_lowercase());
         is_host.then(|| Self(Some(host.into())))
     }

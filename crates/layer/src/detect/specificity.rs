@@ -12,6 +12,7 @@ use crate::registry::{Purpose, Robot};
 /// name, the better source, and the order of robots and patterns decide. The name is the literal without signs at
 /// its ends: `Googlebot` and `Googlebot/` of two sources are one name.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+// The derived order goes by the fields from the first to the last.
 pub(super) struct Specificity {
     /// A mark of unlisted robots, which every robot's name goes before.
     pub(super) is_mark: bool,

@@ -166,6 +166,7 @@ impl PreparedAnswers {
         if prepared.version == policy.version() {
             return prepared;
         }
+        // Two requests may make them at once, and one is dropped: cheaper than a lock for all.
         let answers = Arc::new(Answers::new(policy));
         self.prepared.store(Arc::clone(&answers));
         Guard::from_inner(answers)
@@ -175,6 +176,8 @@ impl PreparedAnswers {
 impl Answers {
     #[cold]
     fn new(policy: &SharedPolicy) -> Self {
+        // The version first: if the policy is replaced before it is read, the next request sees an
+        // old version and makes the answers anew.
         let version = policy.version();
         let policy = Guard::into_inner(policy.load());
         Self {
@@ -314,6 +317,7 @@ fn ask_for_signature<R>(shared: &Shared, verdict: Verdict, response: &mut Respon
 
 /// A second that has begun is waited for to its end.
 fn seconds(wait: Duration) -> HeaderValue {
+    // With `Retry-After: 0` it would come back at once.
     let seconds = wait.as_micros().div_ceil(1_000_000).max(1);
     HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX))
 }
@@ -324,6 +328,7 @@ fn plain_text() -> (HeaderName, HeaderValue) {
 }
 
 fn uncached(first: (HeaderName, HeaderValue)) -> Vec<(HeaderName, HeaderValue)> {
+    // No cache may give a person what a robot was told.
     vec![
         first,
         (VARY, HeaderValue::from_static("User-Agent")),

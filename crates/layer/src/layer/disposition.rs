@@ -54,6 +54,7 @@ impl<'p> Disposition<'p> {
             user_agent,
             client,
         } = sender;
+        // The limit counts all requests of the robot, also those that are refused below.
         if let Some(rule) = judgement.slowed_by
             && let Some(limiter) = rule.rate_limiter()
             && let Err(wait) = limiter.check(visitor, user_agent, client, shared.clock.now_ms())
@@ -62,6 +63,7 @@ impl<'p> Disposition<'p> {
         }
         let Judgement { decision, rule, .. } = judgement;
         if let Decision::Refuse(_) = decision
+            // No rule refuses an impostor, and a new signature would not make it genuine.
             && rule.is_some()
             && is_used_up(shared, policy, request, visitor)
         {

@@ -49,6 +49,7 @@ impl IdentificationHeaders {
             let key = key.as_str().as_bytes();
             names.iter().any(|name| is_taken_for(key, name))
         };
+        // Several spellings may come at once; in nearly all requests there is none.
         while let Some(forged) = headers.keys().find(is_forged).cloned() {
             headers.remove(forged);
         }

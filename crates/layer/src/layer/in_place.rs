@@ -56,6 +56,7 @@ pub(super) fn ask_for<B>(request: &mut Request<B>, page: &PathAndQuery) {
     let original = request.uri().clone();
     let mut parts = original.clone().into_parts();
     parts.path_and_query = Some(page.clone());
+    // A target in authority form (CONNECT) has no scheme, without which no path can be added.
     *request.uri_mut() = Uri::from_parts(parts).unwrap_or_else(|_| Uri::from(page.clone()));
     for name in ABOUT_ANOTHER_PAGE {
         request.headers_mut().remove(name);

@@ -299,6 +299,7 @@ impl RobotDetectionLayer {
     }
 
     fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
+        // Clones that were made before keep the settings that they have.
         let mut shared = Arc::unwrap_or_clone(self.shared);
         change(&mut shared);
         Self {

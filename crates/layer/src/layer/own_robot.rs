@@ -79,6 +79,7 @@ impl OwnRobot {
         let tag = hmac::sign(&self.key.load(), signed.as_bytes());
         let text = format!("{minute}.{}", URL_SAFE_NO_PAD.encode(tag));
         let mut value = HeaderValue::try_from(text).expect("digits, a dot and Base64 are a header");
+        // HPACK does not index it then, and `Debug` does not show it.
         value.set_sensitive(true);
         value
     }
@@ -106,6 +107,7 @@ impl OwnRobot {
         let (minute, tag) = signature.to_str().ok()?.split_once('.')?;
         let minute: i64 = minute.parse().ok()?;
         let age = now_ms.div_euclid(MINUTE_MS).checked_sub(minute)?;
+        // Who reads a request on the way can replay it for that long, and no longer.
         if !(-1..=1).contains(&age) {
             return None;
         }

@@ -34,6 +34,7 @@ impl ReadyHead {
     /// Returns status line and headers as HTTP/1.1 writes them.
     pub fn lines(&self) -> &[u8] {
         self.lines.get_or_init(|| {
+            // The placeholder is hyper's, so that both ways of writing give the same line.
             let reason = self.status.canonical_reason().unwrap_or("<none>");
             let line = format!("HTTP/1.1 {} {reason}\r\n", self.status.as_str());
             let mut lines = line.into_bytes();

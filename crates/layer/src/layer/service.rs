@@ -120,6 +120,8 @@ impl<S> RobotDetectionService<S> {
         R: Default + 'static,
     {
         let network = |_: &_| client.network;
+        // Policy and registry may have changed while it waited: all is decided anew, but for the
+        // verdict, so that nothing waits twice.
         let Ok(decided) = self.shared.decide(request, network, |_, _, _| {
             Ok::<_, Infallible>(Some(verdict))
         });
@@ -158,6 +160,7 @@ impl Shared {
         let policy = &*answers.policy;
         let own = self.own(request);
         let reported = match &mut claim {
+            // Our own requests are no visits: their claim is not proven, judged or counted.
             Some(claim) if own.is_none() => lookup(policy, request, claim)?,
             _ => None,
         };
@@ -201,6 +204,7 @@ impl Shared {
             if let Some(Claim::Shared(shared)) = &claim {
                 self.stats.count_shared(shared);
             }
+            // What does not go on was counted with its answer.
             Stats::count(match (&claim, disposition.action()) {
                 (None, _) | (Some(Claim::Shared(_)), Action::Pass) => &self.stats.people,
                 (Some(Claim::Nameless), Action::Pass) => &self.stats.nameless_passed,
@@ -294,6 +298,7 @@ fn identify<B>(
     reported: Option<Verdict>,
     shared: &Shared,
 ) {
+    // A layer around this one may have put its own there.
     request.extensions_mut().remove::<Identification>();
     match &shared.identification {
         Some(headers) => headers.remove_forged(request.headers_mut()),

@@ -23,6 +23,7 @@ pub fn signed_claim<'d>(
     headers: &HeaderMap,
     by_name: Option<Claim<'d>>,
 ) -> Option<Claim<'d>> {
+    // One look-up is all that the requests of nearly everybody cost.
     if !headers.contains_key(SIGNATURE_AGENT) || !has_robot_signature(headers) {
         return by_name;
     }
@@ -47,6 +48,7 @@ fn has_robot_tag(header: &[u8]) -> bool {
             return true;
         }
         rest = match byte {
+            // An escaped quotation mark does not end a string (RFC 9651 §3.3.3).
             b'\\' if is_text => behind.get(1..).unwrap_or_default(),
             b'"' => {
                 is_text = !is_text;

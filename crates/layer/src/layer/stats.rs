@@ -65,6 +65,8 @@ impl Stats {
 
     /// Counts a request by a User-Agent that many people share, if it says nothing of them.
     pub(super) fn count_shared(&self, shared: &Listed<'_>) {
+        // A CDN puts one fixed text in place of every User-Agent; a translator adds its name to the
+        // visitor's, which is still there.
         let is_fixed = |pattern: &Pattern| pattern.kind == PatternKind::Exact;
         if shared.pattern.is_some_and(is_fixed) {
             Self::count(&self.behind_front);

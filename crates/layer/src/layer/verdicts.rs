@@ -203,6 +203,7 @@ impl VerdictSource {
         let verdict = verdicts.verdict(&claimed);
         if verdict == Verdict::Pending
             && let Some(limit) = policy.wait(&header::parts(request), Visitor { claim, verdict })
+            // Asked last, as it takes part in the proof.
             && let Some(settling) = verdicts.settled(&claimed)
         {
             return Err(Pending { settling, limit });

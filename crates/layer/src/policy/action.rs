@@ -279,6 +279,7 @@ fn rate_limiter(settings: &RuleBuilder) -> Result<RateLimiter, InvalidCondition>
         return Err(("per_seconds", "a period has a length".to_owned()));
     }
     let text = settings.text.as_deref().map(told).transpose()?;
+    // By default the requests of a whole period may come at once.
     let burst = settings.burst.unwrap_or(requests).max(1);
     Ok(RateLimiter::new(requests, per, burst, text))
 }

@@ -44,6 +44,7 @@ impl Bucket {
     pub(super) fn take(&self, now_ms: i64, rate: Rate) -> Result<(), Duration> {
         let now_us = now_ms.saturating_mul(1_000);
         let refill = |full_us| refilled(full_us, now_us, rate).ok();
+        // The bucket is this one number: no other memory hangs on it.
         let order = Ordering::Relaxed;
         match self.full_us.fetch_update(order, order, refill) {
             Ok(_) => Ok(()),
@@ -66,6 +67,7 @@ impl Bucket {
 impl Default for Bucket {
     fn default() -> Self {
         Self {
+            // Full since ever.
             full_us: AtomicI64::new(i64::MIN),
         }
     }

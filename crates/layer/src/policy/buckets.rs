@@ -26,6 +26,7 @@ const MAX_NETWORKS: usize = 4_096;
 /// of its network; a robot that comes from many networks that of its name.
 #[derive(Debug, Default)]
 pub(super) struct UnlistedBuckets {
+    // A random seed: nobody can choose names that meet in one bucket.
     hasher: RandomState,
     names: Buckets,
     networks: Buckets,
@@ -103,6 +104,7 @@ impl Buckets {
     pub(super) fn bucket(&mut self, key: u64, max: usize, now_ms: i64) -> &mut ClientBucket {
         if self.known.len() >= max && !self.known.contains_key(&key) {
             self.known
+                // A full bucket knows nothing that a new one does not.
                 .retain(|_, bucket| !bucket.bucket.is_full(now_ms));
             if self.known.len() >= max {
                 return &mut self.others;

@@ -17,6 +17,7 @@ use super::{
 };
 
 /// Rules of one policy, at most.
+// They are asked one after the other for every request of a robot.
 const MAX_RULES: usize = 256;
 
 /// What is wrong with a redirect that leads nowhere.
@@ -245,6 +246,7 @@ impl PolicyBuilder {
             plain: Box::default(),
             asks_for_host: true,
         };
+        // Only now is everything known that heaven covers, as rules add to it.
         check_paths(&policy)?;
         Ok(policy.with_idle().with_plain().with_hosts())
     }
@@ -332,6 +334,7 @@ fn build_rules(
             let reason = format!("there are more than {MAX_RULES} rules; join some");
             return Err(PolicyError::rule(number, "name", reason));
         }
+        // Decisions are logged and counted under the name of the rule.
         if let Some(name) = rule.own_name()
             && !names.insert(name.to_owned())
         {

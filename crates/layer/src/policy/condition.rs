@@ -63,6 +63,8 @@ impl Conditions {
                 fails(holds, Mismatch::Source)
             })
             .or_else(|| {
+                // Asked last, so that a mismatch of the verdict says that all else holds: a request
+                // waits for a verdict only then.
                 let verdicts = self.verdicts.as_ref()?;
                 let holds = !visitor.claims_nothing() && verdicts.contains(&verdict);
                 fails(holds, Mismatch::Verdict)

@@ -262,6 +262,7 @@ impl Policy {
     pub fn explain(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Explanation<'_> {
         let mut steps = Vec::new();
         let judgement = self.judge_traced(request, visitor, &mut steps);
+        // An answer that is given here has no response of the site that could carry tags.
         if judgement.decision.goes_on() && !self.is_dry_run {
             steps.extend(self.explain_tags(request, visitor));
         }

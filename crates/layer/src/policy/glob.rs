@@ -77,6 +77,7 @@ impl FilterPattern {
             let Some((after, from)) = retry else {
                 return false;
             };
+            // A star grows by whole characters, so that `?` behind it never takes half of one.
             let Some((_, behind)) = split_char(from) else {
                 return false;
             };
@@ -158,6 +159,7 @@ fn split_char(bytes: &[u8]) -> Option<(Option<char>, &[u8])> {
     if first.is_ascii() {
         return Some((Some(char::from(first)), behind));
     }
+    // No character has more bytes than that (RFC 3629 §3).
     let head = bytes.get(..bytes.len().min(4))?;
     let found = head.utf8_chunks().next()?.valid().chars().next();
     let length = found.map_or(1, char::len_utf8);
@@ -284,9 +286,11 @@ fn parse_set(rest: &mut Chars<'_>) -> Result<Token, String> {
             c => c,
         };
         let mut last = first;
+        // On a copy, as a `-` that begins no range has to be read again.
         let mut ahead = rest.clone();
         if ahead.next() == Some('-')
             && !ahead.as_str().is_empty()
+            // A `-` at the end stands for itself, as in POSIX.
             && ahead.clone().next() != Some(']')
         {
             last = match ahead.next().ok_or(UNCLOSED)? {

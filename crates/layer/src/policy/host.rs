@@ -3,6 +3,7 @@
 use std::{borrow::Cow, net::Ipv6Addr};
 
 /// Longest `Host` that is looked at: a name and a port.
+// 253 octets of a name, a dot at its end, a colon, five digits.
 const MAX_BYTES: usize = 260;
 
 /// Host and port of a URL or of one's own site.
@@ -102,10 +103,12 @@ fn split(host: &str) -> (&str, Option<&str>) {
 }
 
 fn without_dot(name: &str) -> &str {
+    // The dot of the root belongs to the same name (RFC 1034 §3.1), and clients do send it.
     name.strip_suffix('.').unwrap_or(name)
 }
 
 fn parse_port(digits: &str) -> Option<u16> {
+    // `parse` alone would take a sign, too: `+80`.
     let are_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
     are_digits.then(|| digits.parse().ok()).flatten()
 }
@@ -122,6 +125,8 @@ fn is_name(name: &str) -> bool {
             !label.is_empty()
                 && label
                     .bytes()
+                    // RFC 1123 §2.1 knows no underscore, but hosts inside of networks have it in
+                    // their names.
                     .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
         })
 }

@@ -34,6 +34,7 @@ impl Policy {
         visitor: Option<Visitor<'_>>,
         trace: &mut impl Trace,
     ) -> Judgement<'_> {
+        // Before the settings are looked at: impostors are refused where nothing is filtered, too.
         if let Some(refused) = self.refuse_spoofed(request, visitor, trace) {
             refused.tell(trace);
             return refused;
@@ -123,6 +124,7 @@ impl Policy {
     /// Returns the place of the first filter pattern that matches.
     fn judge_patterns(&self, path: &[u8], trace: &mut impl Trace) -> Option<usize> {
         let matches = |pattern: &FilterPattern| pattern.matches(path);
+        // A request that names no path is for no page, though a lone `*` would match it.
         let at = if path.is_empty() {
             None
         } else {
@@ -236,6 +238,8 @@ impl Policy {
         let decided = with_normal_path(request.path, |path| {
             let asked = site.asked(request, path);
             self.rules.iter().find_map(|rule| {
+                // The first rule that slows the robot down counts; a second limit would be used up
+                // unasked.
                 if rule.rate_limiter().is_some() && slowed_by.is_some() {
                     return None;
                 }

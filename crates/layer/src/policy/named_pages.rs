@@ -34,6 +34,7 @@ struct Page {
 
 impl NamedPages {
     pub(super) fn new(file: &RobotsTxt) -> Self {
+        // Licenses first: a file may name more sitemaps than are kept.
         let named = file.licenses().chain(file.sitemaps());
         let pages = named.filter_map(|url| Page::parse(url.trim()));
         Self {
@@ -47,6 +48,7 @@ impl NamedPages {
             return false;
         }
         let query = query_of(target);
+        // A server may take an odd target for another page than the one that is named.
         with_normal_path(target, |path| {
             self.pages.iter().any(|page| {
                 *page.path == *path && page.query.as_deref() == query && page.is_on(host)

@@ -259,9 +259,12 @@ fn is_normal(target: &[u8]) -> bool {
         // A dot differs from a slash by the lowest bit.
         let segments = places(word | EACH, b'/');
         let rewritten = places(word, b'%') | places(word, b'?') | places(word, b'#');
+        // A slash or a dot right behind a slash: the shift moves the mark of each slash to the next
+        // byte.
         if (rewritten | (segments & ((slashes << 8) | slash_before))) != 0 {
             return false;
         }
+        // The mark of the last byte is carried to the first one of the next word.
         slash_before = slashes >> 56;
     }
     let mut previous = if slash_before == 0 { b'a' } else { b'/' };
@@ -379,6 +382,7 @@ impl Writer<'_> {
                     .room
                     .get(..self.segment.saturating_sub(1))
                     .and_then(|above| above.iter().rposition(|&byte| byte == b'/'))
+                    // Above the root it stays at the root (RFC 3986 §5.2.4).
                     .map_or(1, |slash| slash + 1);
                 self.written = parent;
                 self.segment = parent;

@@ -46,6 +46,7 @@ impl Policy {
     /// Finds out once which patterns match nothing that is exempt or part of a heaven.
     pub(super) fn with_plain(mut self) -> Self {
         let starts = self.patterns.iter().map(FilterPattern::literal_start);
+        // Asked once here, so that requests on most patterns need not go through all exemptions.
         let plain = starts.map(|start| {
             let is_exempt = self.never.iter().any(|subtree| subtree.may_contain(start));
             !is_exempt && !may_be_for_robots(start) && !self.heavens.may_cover(start)
@@ -85,6 +86,7 @@ impl Policy {
             }
             match rule.effect {
                 Effect::Slow(_) => limiter = limiter.or(Some(rule)),
+                // It lets certain robots pass: about all others the next rules decide.
                 Effect::Pass if decisive.is_some() || !rule.scope.is_for_all() => {}
                 _ if decisive.is_some_and(Rule::acts) => break,
                 _ => decisive = Some(rule),

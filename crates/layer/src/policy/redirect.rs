@@ -88,6 +88,8 @@ impl Guard {
     pub(super) fn covers(&self, host: Option<&str>, path: &[u8]) -> bool {
         self.pages.contains(path)
             && self.site.as_ref().is_none_or(|site| {
+                // A request without a `Host` may be one for heaven: to let it pass is better than a
+                // circle.
                 site.is_own || host.is_none_or(|host| site.host.is(host, site.default_port))
             })
     }
@@ -158,6 +160,7 @@ fn encode(path: &str) -> Result<String, String> {
         if byte == b'%' && !starts_with_two_digits(behind) {
             return Err("it holds a % that starts no escape; write %25".to_owned());
         }
+        // These are graphic, but no characters of a URI (RFC 3986 §2).
         if byte.is_ascii_graphic() && !b"\"<>^`{|}".contains(&byte) {
             encoded.push(char::from(byte));
         } else {

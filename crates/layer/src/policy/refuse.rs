@@ -41,6 +41,7 @@ impl Refuse {
 /// Returns a text for robots with a line feed at its end.
 pub(super) fn told(text: &str) -> Result<String, (&'static str, String)> {
     let text = text.trim_end();
+    // Not even as long, since a line break is added.
     let reason = if text.len() >= MAX_TEXT_BYTES {
         format!("it is longer than {MAX_TEXT_BYTES} bytes")
     } else if text

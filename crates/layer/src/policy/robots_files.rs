@@ -89,6 +89,7 @@ impl<T> HostMap<T> {
     #[must_use]
     pub fn of(&self, host: Option<&str>) -> Option<&T> {
         let own = host.filter(|_| !self.by_host.is_empty()).and_then(|host| {
+            // Nearly all clients spell it so already, and no copy is made.
             let known = self.by_host.get(host);
             known.or_else(|| self.by_host.get(&*host::spelling(host)?))
         });

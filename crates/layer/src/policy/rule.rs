@@ -164,6 +164,7 @@ impl Rule {
         if visitor.claims_nothing() && !self.scope.robots.is_about(visitor.claim.kind()) {
             return Some(Mismatch::Kind);
         }
+        // Otherwise a robot's name would open what the rule opens to that robot.
         let is_spoofed = visitor.is_spoofed() && self.favours();
         let spoofed = is_spoofed.then_some(Mismatch::Spoofed);
         self.scope.mismatch(asked, Some(visitor)).or(spoofed)

@@ -63,6 +63,8 @@ impl Scope {
 
     /// Returns `true` if it is about all that `other` is about.
     pub(super) fn includes(&self, other: &Self) -> bool {
+        // Patterns and what is filtered may overlap in any way: no rule is called hidden without
+        // proof.
         let has_paths = match (&self.paths, &other.paths) {
             (None, None) => true,
             (Some(ours), Some(theirs)) => theirs.iter().all(|path| ours.contains(path)),

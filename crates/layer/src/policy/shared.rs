@@ -58,6 +58,7 @@ impl SharedPolicy {
     pub fn replace(&self, mut policy: Policy) {
         policy.take_over(&self.load());
         self.current.policy.store(Arc::new(policy));
+        // After the store: whoever reads this version finds this policy, or a later one.
         self.current.version.fetch_add(1, Ordering::Release);
     }
 }

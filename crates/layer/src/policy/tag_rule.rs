@@ -199,6 +199,8 @@ impl Policy {
                 .iter()
                 .filter(|rule| rule.scope.is_about(&asked))
             {
+                // Where the rule does not match, too: by another User-Agent it may, and caches have
+                // to know.
                 tags.depends_on_user_agent |= !rule.scope.is_for_all();
                 if rule.scope.mismatch(&asked, visitor).is_none() {
                     tags.values.push(&rule.value);

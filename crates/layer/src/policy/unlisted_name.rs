@@ -49,6 +49,7 @@ pub(super) fn unlisted_name<'n>(claim: &Claim<'_>, user_agent: &'n [u8]) -> Unli
         _ => None,
     });
     let text = name.filter(|name| name.iter().any(|byte| is_letter(*byte)));
+    // Without a name the whole User-Agent tells it apart.
     let text = text.unwrap_or(user_agent);
     UnlistedName {
         text: text.get(..MAX_BYTES).unwrap_or(text),

@@ -30,6 +30,7 @@ impl Policy {
                 let mismatch = rule.mismatch(&asked, visitor);
                 if rule.wait.is_some() && matches!(mismatch, None | Some(Mismatch::Verdict)) {
                     wait = wait.max(rule.wait);
+                // It decides whatever the verdict is: no rule behind it is reached.
                 } else if mismatch.is_none() && rule.rate_limiter().is_none() {
                     break;
                 }

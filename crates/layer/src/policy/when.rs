@@ -267,6 +267,7 @@ fn texts(items: Option<&Vec<String>>) -> impl Iterator<Item = &str> {
 
 /// Returns the key of a condition whose list is empty.
 fn empty_list(scope: &Scope) -> Option<&'static str> {
+    // Taken apart field by field, so that none that is added later can be forgotten.
     let Scope {
         paths,
         methods,

@@ -61,6 +61,8 @@ impl Collector {
         if self.parsed.skipped.len() < MAX_SKIPPED {
             self.parsed.skipped.push(Skipped {
                 line,
+                // Cut before it is cleaned, as a record may be as long as its file; entities grow
+                // shorter.
                 what: cut(&clean(cut(what, 4 * MAX_WHAT_BYTES)), MAX_WHAT_BYTES).to_owned(),
                 reason: reason.into(),
             });

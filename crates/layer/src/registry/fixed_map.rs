@@ -57,10 +57,13 @@ impl<K, N: Default> FixedMap<K, N> {
         let hash = hash.end();
         let last = places.len() - 1;
         let start = usize::try_from(hash).unwrap_or_default();
+        // Open addressing: at least half of the places are free, so that a free one is soon met.
         for step in 0..=last {
             let place = places.get((start + step) & last)?;
             let taken = match place.get() {
                 Some(taken) => taken,
+                // Threads that come at once may each go one beyond the limit, for which there is
+                // room.
                 None if self.count.load(Relaxed) >= self.max => return None,
                 None => self.take(place, hash, &make),
             };

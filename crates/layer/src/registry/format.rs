@@ -174,6 +174,7 @@ impl Format {
             b'<' | 0 => None,
             _ if has_line("- regex:") => Some(Self::Matomo),
             _ if has_line("robot-") && text.contains("robot-id") => Some(Self::WebRobotsDb),
+            // Any text is a list of tokens, but for UTF-16 and binary data.
             _ if text.contains('\0') => None,
             _ => Some(Self::List),
         }

@@ -43,6 +43,8 @@ fn ending(word: &str) -> String {
 #[cfg(feature = "verify")]
 pub fn is_public_suffix(name: &str) -> bool {
     let name = name.trim_end_matches('.').as_bytes();
+    // To the list any last label that it does not know is a suffix; names within a company may end
+    // in one.
     let suffix = psl::suffix(name).filter(psl::Suffix::is_known);
     suffix.is_some_and(|suffix| suffix.as_bytes().len() == name.len())
 }
@@ -66,6 +68,7 @@ pub(super) fn signature_agents(value: &str) -> FactList {
         let (authority, path) = agent.split_at_checked(path)?;
         let authority = authority.to_ascii_lowercase();
         let authority = authority.strip_suffix(":443").unwrap_or(&authority);
+        // Without a port any good number does: it is only looked at.
         let (host, port) = authority.split_once(':').unwrap_or((authority, "1"));
         let is_port = port.parse::<u16>().is_ok_and(|number| number > 0)
             && port.bytes().all(|b| b.is_ascii_digit());

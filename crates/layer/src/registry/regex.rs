@@ -6,6 +6,7 @@ use regex_syntax::ParserBuilder;
 use super::InvalidPattern;
 
 /// Bytes of memory that one compiled expression may take.
+// Lists come from outside: counted repetitions alone could take all the memory there is.
 const SIZE_LIMIT: usize = 1 << 20;
 /// Depth of groups in groups.
 const NEST_LIMIT: u32 = 50;
@@ -60,6 +61,7 @@ fn minimum_match(text: &str) -> Result<usize, InvalidPattern> {
         .build()
         .parse(text)
         .map_err(|error| InvalidPattern::Regex(last_line(&error.to_string())))?;
+    // Without a length it matches nothing at all, and harms nobody.
     Ok(hir.properties().minimum_len().unwrap_or(usize::MAX))
 }
 

@@ -160,6 +160,7 @@ pub(super) fn slug(text: &str) -> String {
             slug.push('-');
         }
     }
+    // The cut itself may end the text with a `-`.
     cut(&slug, 64).trim_end_matches('-').to_owned()
 }
 
@@ -181,6 +182,7 @@ fn windows_1252(byte: u8) -> Option<char> {
             .get(usize::from(byte - 0x80))
             .copied()
             .flatten(),
+        // All other bytes are those of ISO 8859-1, which are the code points themselves.
         _ => Some(char::from(byte)),
     }
 }
@@ -206,6 +208,7 @@ fn entity(text: &str) -> Option<(char, &str)> {
 
 /// Returns `true` if a character has no place in a field: control and direction marks.
 fn is_invisible(c: char) -> bool {
+    // Marks of direction could show a name as another one.
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{2069}' | '\u{feff}')

@@ -30,10 +30,12 @@ const FIELDS: [(&str, Field); 18] = [
     ("Sitemap", Field::Sitemap),
     ("Host", Field::Host),
     ("Clean-param", Field::CleanParam),
+    // Google obeyed it without documenting it, until September 2019.
     ("Noindex", Field::Noindex),
     ("Nofollow", Field::Noindex),
     ("Noarchive", Field::Noindex),
     ("Nosnippet", Field::Noindex),
+    // Of Conner's Extended Standard for Robot Exclusion (1996), as `Request-rate` is.
     ("Visit-time", Field::Other),
     ("Robot-version", Field::Other),
     ("Comment", Field::Other),

@@ -115,6 +115,7 @@ impl<'t> Groups<'t> {
             }
         }
         compare(group.rules, self.dialect, warnings);
+        // Sorted, the same names stand side by side, the first line first.
         let mut names: Vec<&(Vec<u8>, usize)> = group.agents.iter().collect();
         names.sort();
         for same in names.chunk_by(|(one, _), (next, _)| one == next) {

@@ -39,10 +39,12 @@ fn slips(one: &[u8], other: &[u8]) -> usize {
         let mut left_other = None;
         for (column, wanted) in other.iter().enumerate() {
             let at =
+                // Beyond a row nothing is ever the least, and adding one does not overflow.
                 |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
             let mut cost = (at(&last, column) + usize::from(letter != wanted))
                 .min(at(&last, column + 1) + 1)
                 .min(at(&this, column) + 1);
+            // `left_other` is there from the second column on, so that `column - 1` is.
             if left_one == Some(wanted) && left_other == Some(letter) {
                 cost = cost.min(at(&before_last, column - 1) + 1);
             }

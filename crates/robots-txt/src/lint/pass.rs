@@ -68,6 +68,7 @@ impl RobotsTxt {
         let mut warnings = Warnings::default();
         let text = self.as_bytes();
         if !is_other(text, &mut warnings) {
+            // The mark is told once, and not again as a part of the first field.
             let text = start(text, self.dialect(), &mut warnings);
             let text = end(text, &mut warnings);
             let mut pass = Pass {
@@ -90,6 +91,7 @@ impl RobotsTxt {
 fn is_other(text: &[u8], warnings: &mut Warnings) -> bool {
     let is_utf16 = match text {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
+        // Without a mark, each character of ASCII has a NUL beside it.
         [0, one, 0, other, ..] | [one, 0, other, 0, ..] => {
             one.is_ascii_graphic() && other.is_ascii_graphic()
         }
@@ -159,6 +161,7 @@ impl<'t> Pass<'t, '_> {
     fn line(&mut self, line: Line<'t>) {
         let number = line.number as usize;
         self.octets(line.bytes, number);
+        // In a comment any encoding does: nobody reads it.
         let text = line.before_comment().trim_ascii();
         if str::from_utf8(text).is_err() {
             self.warnings.add(number, WarningKind::NotUtf8, || {

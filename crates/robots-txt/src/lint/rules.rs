@@ -9,6 +9,7 @@ use super::{
 
 /// Rule as it is written.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+// Sorted by its fields in this order: `compare` relies on the path being the first.
 pub(super) struct WrittenRule<'t> {
     pub(super) path: &'t [u8],
     pub(super) line: usize,

@@ -3,6 +3,7 @@
 use super::{Warning, WarningKind};
 
 /// Warnings that are returned at most, the one that counts the others aside.
+// A file of 500 KiB has room for more than a hundred thousand.
 pub(super) const MAX_WARNINGS: usize = 200;
 
 /// Octets of a value that a warning quotes.
@@ -28,6 +29,7 @@ impl Warnings {
     /// Returns them by line, and at the end how many were left out.
     pub(super) fn finish(self) -> Vec<Warning> {
         let mut warnings = self.warnings;
+        // The sort is stable: warnings of one line stay in the order of the pass.
         warnings.sort_by_key(|warning| warning.line);
         if self.left_out > 0 {
             let line = warnings.last().map_or(1, |warning| warning.line);
@@ -47,6 +49,7 @@ impl Warnings {
 /// Returns a value in quotation marks, escaped and cut.
 pub(super) fn quote(value: &[u8]) -> String {
     let cut = value.get(..MAX_QUOTED).unwrap_or(value);
+    // Escaped, a value from somebody else's file moves no cursor and forges no line of a log.
     let mut quoted = format!("{:?}", String::from_utf8_lossy(cut));
     if cut.len() < value.len() {
         quoted.push('…');

@@ -10,6 +10,7 @@ use super::union::{RuleLine, union};
 pub(super) const MAX_BYTES: usize = 8 << 20;
 
 /// Most octets that are looked at to put groups together, and most that are kept of them.
+// A group of a thousand robots is gathered for each of them: small files can take long to read.
 const MAX_READ: usize = 256 << 20;
 const MAX_KEPT: usize = 32 << 20;
 
@@ -102,6 +103,7 @@ pub(super) fn write_group(text: &mut Vec<u8>, names: &[&str], fields: &[u8], rul
         let field = if rule.allow { "Allow" } else { "Disallow" };
         push(text, field, &rule.path);
     }
+    // Without a rule its names would join those of the next group (RFC 9309 §2.1).
     if rules.is_empty() {
         push(text, "Disallow", b"");
     }
@@ -138,6 +140,7 @@ pub(super) fn contents<'f>(theirs: &'f Side<'_>, ours: &'f Side<'_>) -> Contents
     let mut found: Vec<(Content, Vec<&'f str>)> = Vec::new();
     let mut too_many = Vec::new();
     let mut places: HashMap<Content, usize> = HashMap::new();
+    // The group of `*` is added at the end, named or not.
     let mut seen = HashSet::from(["*".to_owned()]);
     let (mut read, mut kept) = (0_usize, 0_usize);
     for name in theirs.names().chain(ours.names()) {

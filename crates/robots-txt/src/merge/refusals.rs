@@ -20,6 +20,7 @@ pub fn refusals(theirs: &RobotsTxt, ours: &RobotsTxt) -> Vec<u8> {
     let mut everybody = Vec::new();
     for (content, names) in contents.groups {
         let mut rules: Vec<RuleLine> = content.ours.into_iter().chain(content.theirs).collect();
+        // Without `Allow` no rule can win over another: the two lists need not be weighed.
         rules.retain(|rule| !rule.allow);
         let mut group = Vec::new();
         write_group(&mut group, &names, &content.fields, &rules);

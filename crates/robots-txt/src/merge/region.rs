@@ -96,12 +96,15 @@ impl Region {
 
     /// Returns `false` if no path is in both; `true` may be wrong.
     pub(super) fn may_meet(&self, other: &Self) -> bool {
+        // Without a `*` it is a single path, which meets whatever covers it.
         if !self.has_any() {
             return other.covers(self) != Some(false);
         }
         if !other.has_any() {
             return self.covers(other) != Some(false);
         }
+        // What lies between the first and the last `*` can follow one upon the other, so that only
+        // the beginnings and the ends of two patterns can disagree.
         let ours = self.tokens.iter();
         let theirs = other.tokens.iter();
         agree(ours.clone().zip(theirs.clone())) && agree(ours.rev().zip(theirs.rev()))
@@ -112,6 +115,7 @@ impl Region {
     /// There is no answer where they would be too many, or take more than
     /// `steps` to find; those that were taken are subtracted.
     pub(super) fn common(&self, other: &Self, steps: &mut usize) -> Option<Vec<Self>> {
+        // Most rules contain each other or do not meet: the search is for the few that cross.
         if self.contains(other) {
             return Some(vec![other.clone()]);
         }
@@ -155,6 +159,7 @@ impl Region {
                     text.extend(std::iter::repeat_n(b'*', stars));
                 }
                 Token::Any => text.push(b'*'),
+                // Written as they are, the two signs would be wildcards (RFC 9309 §2.2.3).
                 Token::Octet(b'*') => text.extend(b"%2A"),
                 Token::Octet(b'$') if at + 1 == self.pattern().len() => text.extend(b"%24"),
                 Token::Octet(octet) => text.push(*octet),

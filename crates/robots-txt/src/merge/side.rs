@@ -73,6 +73,7 @@ impl<'f> Side<'f> {
             }
         }
         side.sort_fields();
+        // Once for each group, as every robot that it names is going to ask.
         side.octets = side.groups.iter().map(octets).collect();
         side
     }
@@ -99,6 +100,7 @@ impl<'f> Side<'f> {
             };
             let group = begun.checked_sub(1);
             match group.and_then(|group| self.groups.get_mut(group)) {
+                // Yandex reads it wherever it stands, whichever group is above.
                 _ if field.key == "clean-param" => self.whole.push(field),
                 Some((_, fields)) => fields.push(field),
                 None => self.before.push(field),
@@ -164,6 +166,7 @@ fn field(line: &[u8]) -> Option<Field> {
     let colon = text.iter().position(|octet| *octet == b':')?;
     let key = std::str::from_utf8(text.get(..colon)?.trim_ascii()).ok()?;
     let is_name = |octet: u8| octet.is_ascii_alphanumeric() || octet == b'-' || octet == b'_';
+    // These are read by the parser, and written from what it made of them.
     let is_known = ["user-agent", "allow", "disallow", "crawl-delay", "sitemap"];
     let key = key.to_ascii_lowercase();
     let is_kept = !key.is_empty()

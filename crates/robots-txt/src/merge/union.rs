@@ -67,6 +67,7 @@ pub(super) fn union(theirs: &[RuleLine], ours: &[RuleLine], most: usize) -> Opti
     let is_exact = matches!((&theirs, &ours), (Cow::Borrowed(_), Cow::Borrowed(_)));
     let below: Vec<Ranked> = theirs.iter().map(Ranked::new).collect();
     let above = above(&below, &ours, most);
+    // Each of ours is going to be compared with all that stands above and below it.
     let fits = |above: &Vec<Ranked>| above.len() * (below.len() + above.len()) <= MAX_COMPARISONS;
     let mut union = match above.filter(fits) {
         Some(above) => stack(&theirs, below, above, most)?,

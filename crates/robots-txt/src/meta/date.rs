@@ -3,6 +3,7 @@
 use crate::http_date::days_since_1970;
 
 /// Characters of a date, at most.
+// `Wednesday, 25 September 2010 15:00:00.000 +0200 (CEST)` has 54.
 const MAX_CHARS: usize = 64;
 
 /// Reads a date and time; returns seconds since 1970-01-01 UTC.
@@ -120,6 +121,7 @@ impl<'t> Scan<'t> {
         let day = self.number(1..=2)?;
         let has_comma = self.eat(b',');
         self.blanks();
+        // A colon so early: it is asctime, in which the time comes before the year.
         if !has_comma && matches!(self.rest, [_, b':', ..] | [_, _, b':', ..]) {
             let time = self.time()?;
             self.blanks();
@@ -184,6 +186,7 @@ impl<'t> Scan<'t> {
             if !(1..=12).contains(&hour) {
                 return None;
             }
+            // 12 am is midnight, and 12 pm is noon.
             hour = hour % 12 + if is_afternoon { 12 } else { 0 };
         }
         // A leap second counts as the next one; 24:00 is the next midnight.
@@ -216,6 +219,7 @@ impl<'t> Scan<'t> {
                 return None;
             }
             hours = zone_hours(word).unwrap_or(0);
+            // Only behind these an offset may follow, as in the `GMT+0100` of JavaScript.
             let is_universal = [&b"UT"[..], b"UTC", b"GMT"]
                 .iter()
                 .any(|name| word.eq_ignore_ascii_case(name));
@@ -257,6 +261,7 @@ impl<'t> Scan<'t> {
     /// Skips a comment in parentheses (RFC 5322 §3.2.2).
     fn comment(&mut self) {
         self.blanks();
+        // JavaScript, and mail, name the zone once more there: `(CET)`.
         if self.rest.first() == Some(&b'(') && self.rest.last() == Some(&b')') {
             self.rest = b"";
         }
@@ -279,6 +284,7 @@ impl<'t> Scan<'t> {
         match self.count(u8::is_ascii_digit) {
             2 => {
                 let year = self.number(2..=2)?;
+                // The century is told as in the dates of cookies (RFC 6265 §5.1.1).
                 Some(if year >= 70 { 1900 + year } else { 2000 + year })
             }
             _ => self.number(4..=4),

@@ -118,6 +118,7 @@ impl Directive {
     /// Returns `true` if a name is a directive's, with or without a value, `-` and `_` being the
     /// same.
     pub(super) fn is_name(name: &str) -> bool {
+        // A misspelt `max_snippet: 50` must not pass for rules of a robot of that name.
         let same = |known: &str| {
             known.len() == name.len()
                 && known.bytes().zip(name.bytes()).all(|(known, byte)| {
@@ -195,6 +196,7 @@ impl Limit {
             return Some(Self::Unlimited);
         }
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        // Of digits alone, only a number that is too large is refused.
         is_number.then(|| Self::AtMost(text.parse().unwrap_or(u32::MAX)))
     }
 }

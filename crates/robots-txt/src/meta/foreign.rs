@@ -108,6 +108,7 @@ impl Surroundings {
                     b"template" => self.push(Open::Template),
                     _ => {}
                 }
+                // In SVG and `MathML`, even `<title>` and `<script>` hold markup and no text.
                 return text_state(name);
             }
         }
@@ -122,6 +123,7 @@ impl Surroundings {
                 self.open.pop();
                 self.templates -= 1;
             }
+            // WHATWG HTML §13.2.6.5: the end tags of these two break out like the start tags above.
             (b"p" | b"br", _) => {
                 while self.is_foreign() {
                     self.open.pop();

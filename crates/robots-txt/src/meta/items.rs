@@ -3,6 +3,7 @@
 use super::Directive;
 
 /// Items with commas that a date is made of, at most.
+// Behind the weekday, the day and the year: no date that is read has more than three commas.
 const MAX_DATE_ITEMS: usize = 4;
 
 /// Item of a list.
@@ -50,6 +51,8 @@ impl<'t> Items<'t> {
     fn date(&mut self, from: &'t str, value: &'t str) -> Item<'t> {
         let commas = value.match_indices(',').map(|(at, _)| at);
         let ends = commas.chain([value.len()]).take(MAX_DATE_ITEMS);
+        // The longest first: `June 25` alone is no date, and a time may stand behind the last
+        // comma.
         let longest = ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| {
             let (date, rest) = value.split_at_checked(end)?;
             let directive = Directive::of_pair("unavailable_after", trim(date))?;
@@ -57,6 +60,7 @@ impl<'t> Items<'t> {
         });
         let (kind, rest) = match longest {
             Some((directive, rest)) => (ItemKind::Directives([Some(directive), None]), rest),
+            // What is no date must not hide the directives behind its comma.
             None => (
                 ItemKind::Unknown,
                 value.find(',').map_or("", |at| tail(value, at)),
@@ -95,6 +99,7 @@ impl<'t> Iterator for Items<'t> {
         if name.eq_ignore_ascii_case("unavailable_after") {
             return Some(self.date(from, value));
         }
+        // `name: 50` is a directive that is not known, rather than a robot.
         if self.has_tokens && is_token(name) && !starts_with_number(value) {
             self.rest = value;
             return Some(Item {

@@ -102,6 +102,7 @@ fn revisit_after(content: &str) -> Option<Duration> {
         "year" | "years" => 365 * 24,
         _ => return None,
     };
+    // 2³² years have less than 2⁶⁴ seconds, so that no product overflows.
     let number: u32 = number.parse().ok()?;
     Some(Duration::from_secs(u64::from(number) * hours * 3600))
 }

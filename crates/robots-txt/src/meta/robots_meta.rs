@@ -8,6 +8,7 @@ use super::{
 };
 
 /// Robots with statements of their own that are kept, at most.
+// Names come from the page: without a limit, it says how much memory is taken.
 const MAX_ROBOTS: usize = 1000;
 
 /// Bytes of a header's value that are read, at most.

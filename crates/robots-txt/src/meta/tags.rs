@@ -140,6 +140,7 @@ impl<F: FnMut(&[u8], &[u8])> Emitter for Finder<F> {
             return None;
         }
         let state = self.surroundings.start(tag, self.is_self_closing);
+        // `meta` has just ended any SVG and `MathML` around it, so that it is never foreign here.
         if tag == b"meta"
             && !self.surroundings.is_in_template()
             && let (Some(name), Some(content)) = (&self.name, &self.content)
@@ -200,6 +201,7 @@ impl Name {
         if let Some(room) = self.bytes.get_mut(self.length..end) {
             room.copy_from_slice(part);
         }
+        // The length grows all the same: by it a name that is too long is told.
         self.length = end;
     }
 

@@ -124,6 +124,7 @@ impl FromStr for XRobotsTag {
             robots: Vec::new(),
         };
         let mut token = None;
+        // Whether a rule is still missing: of the whole value, or behind the last token.
         let mut is_waiting = true;
         for item in Items::of_header(text) {
             match item.kind {
@@ -194,6 +195,7 @@ fn check_characters(text: &str) -> Result<(), XRobotsTagError> {
     if text.len() > MAX_BYTES {
         return Err(refuse(format!("it is longer than {MAX_BYTES} bytes")));
     }
+    // A line break would end the header and begin another.
     let is_fit = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
     if text.bytes().all(is_fit) {
         Ok(())

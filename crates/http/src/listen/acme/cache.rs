@@ -47,6 +47,8 @@ impl Cache {
             .mode(DIRECTORY_MODE)
             .create(&self.directory);
         made.and_then(|()| {
+            // A directory that existed already has kept its mode, and private keys are written to
+            // it.
             let private = Permissions::from_mode(DIRECTORY_MODE);
             fs::set_permissions(&self.directory, private)
         })

@@ -169,6 +169,7 @@ async fn refusal(order: &mut Order, error: Option<Error>) -> OrderError {
 fn key_and_request(host: &str) -> Result<(KeyPair, Vec<u8>), rcgen::Error> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::new([host.to_owned()])?;
+    // By default rcgen gives a common name of its own, which is not a name of this host.
     params.distinguished_name = DistinguishedName::new();
     let request = params.serialize_request(&key)?.der().to_vec();
     Ok((key, request))

@@ -171,6 +171,7 @@ impl Acme {
         let http = http.map_err(|error| OrderError::Inner(error.into()))?;
         let account = account(settings, cache, http).await?;
         let pem = order(&account, &host.name, &self.challenges, &self.provider).await?;
+        // Before it is kept: what cannot be used must not take the place of what can.
         let certificate = host.validate(&pem, &self.provider)?;
         let name = host.name.clone();
         blocking(cache, move |cache| cache.keep_certificate(&name, &pem))

@@ -132,6 +132,7 @@ impl AcmeSettings {
         if self.cache.as_os_str().is_empty() {
             return Err(AcmeError::NoCache);
         }
+        // Only for its errors, which would otherwise be found weeks later, by the first order.
         if let Some(file) = &self.ca_file {
             roots(file)?;
         }

@@ -36,6 +36,7 @@ impl Literals {
         literals: impl Iterator<Item = &'l [u8]> + Clone,
     ) -> Result<Self, BuildError> {
         let symbols = Symbols::of(literals.clone());
+        // Four bytes a place; the crate rounds the places of a state up to a power of two.
         let table_bytes = states(literals.clone()) * symbols.count.next_power_of_two() * 4;
         let spelled = literals.map(|literal| symbols.spell(literal));
         let all = noncontiguous::Builder::new()
@@ -145,6 +146,7 @@ impl Symbols {
             count: 1,
         };
         for byte in (0..=u8::MAX).filter(|byte| is_said.get(usize::from(*byte)) == Some(&true)) {
+            // It fits: capitals share the numbers of small letters, which leaves 230.
             let symbol = u8::try_from(symbols.count).unwrap_or_default();
             for byte in [byte, byte.to_ascii_uppercase()] {
                 if let Some(of_byte) = symbols.of_bytes.get_mut(usize::from(byte)) {

@@ -104,6 +104,7 @@ impl Builder {
         self.check_size()?;
         self.settle_weakness();
         self.drafts.sort_by_key(|draft| draft.specificity);
+        // Ascending, as the automaton asks for; the forms of one literal come most specific first.
         let mut by_literal: BTreeMap<Vec<u8>, Vec<Form>> = BTreeMap::new();
         let mut always = Vec::new();
         for (rank, draft) in self.drafts.into_iter().enumerate() {

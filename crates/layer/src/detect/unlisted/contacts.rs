@@ -5,6 +5,7 @@ use super::{
     words::{Words, has_any, words},
 };
 
+// Browsers and apps of people carry the URLs of these makers, as robots do those of theirs.
 const HOSTS: [&[u8]; 4] = [
     b"bsalsa.com",
     b"qtweb.net",

@@ -136,6 +136,8 @@ pub(in crate::detect) const MARKS: &[Mark] = &[
     mark("(at)", Sign::Address, Rule::Address),
     mark("[at]", Sign::Address, Rule::Address),
     mark(" at ", Sign::Address, Rule::Address),
+    // Lookups of Log4j (CVE-2021-44228), functions of Bash (CVE-2014-6271), and what is meant to
+    // end up in a page, a shell, a path or a query.
     attack("${"),
     attack("() {"),
     attack("<script"),

@@ -29,6 +29,7 @@ impl Marks {
     ///
     /// The last place goes to who says more.
     pub(in crate::detect) fn push(&mut self, mark: u8, start: usize) {
+        // Always so, as no more than 8 KiB are read.
         let Ok(start) = u16::try_from(start) else {
             return;
         };

@@ -175,6 +175,7 @@ fn is_domain(name: &[u8]) -> bool {
         && host.first().is_some_and(u8::is_ascii_alphabetic)
         && (2..=4).contains(&top.len())
         && top.iter().all(u8::is_ascii_lowercase)
+        // Programs of Windows send the name of their file: `example.exe`.
         && top != b"exe"
 }
 

@@ -155,6 +155,7 @@ pub(super) fn visible(text: &str, max_chars: usize) -> String {
             break;
         }
         match c {
+            // `escape_debug` would put a backslash before these, which end nothing here.
             '"' | '\'' | '\\' => shown.push(c),
             _ => shown.extend(c.escape_debug()),
         }

@@ -28,6 +28,7 @@ pub(super) struct DelayLimiter {
 impl DelayLimiter {
     /// Counts a request; one that is too soon does not put off the next.
     pub(super) fn check(&self, now_ms: i64, delay: Duration) -> Result<(), TooSoon> {
+        // The gap is that between two requests, whatever became of the first.
         let before_ms = self.last_ms.swap(now_ms, Ordering::Relaxed);
         self.bucket.take(now_ms, rate(delay)).map_err(|wait| {
             let gap_ms = now_ms.saturating_sub(before_ms);

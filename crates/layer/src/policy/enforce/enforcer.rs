@@ -140,6 +140,7 @@ impl Enforcer {
         now_ms: impl Fn() -> i64,
     ) -> Option<CountedBreach> {
         let settings = self.settings();
+        // In the order of what they cost: the last one has to read the path.
         if settings.is_off()
             || visit.visitor.claims_nothing()
             || exemption(policy, &visit.request, visit.visitor).is_some()
@@ -344,6 +345,7 @@ fn breach(
         && let Some(breach) =
             disallowed(&check(&robot.rules, visit.target).0).or(robot.refused.map(Breach::Refused))
     {
+        // Looked up only here: few requests break a rule.
         let is_named = file.named.contains(visit.request.host, visit.target);
         return (!is_named).then_some(breach);
     }

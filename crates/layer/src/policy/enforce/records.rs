@@ -150,6 +150,8 @@ impl Records {
         let refused = outcome.answer.is_refusal();
         self.count(report.robot, &outcome.breach, refused);
         outcome.is_new = self.is_untold(report.robot, &outcome.breach);
+        // The clock may stand still or be set back between two violations; a number of turns does
+        // neither.
         self.turn += 1;
         let key = Key {
             robot: report.robot.to_owned(),
@@ -205,6 +207,7 @@ impl Records {
     /// Returns `true` if robot and rule, on whatever host, are met for the first time.
     fn is_untold(&mut self, robot: &str, breach: &Breach) -> bool {
         let rule = rule_of(breach).map(|(_, rule)| rule);
+        // Beyond that nothing new is logged: who makes up names must fill neither memory nor log.
         self.told.len() < MAX_TOLD && self.told.insert((robot.to_owned(), rule))
     }
 
@@ -293,6 +296,8 @@ fn broken(breach: &Breach, group: impl FnOnce() -> String) -> Broken {
 
 /// Drops what was seen last the longest ago; returns how many.
 fn drop_oldest(kept: &mut HashMap<Key, Violation>) -> u64 {
+    // A walk over a thousand, and only for a violation of which none was kept: no order is
+    // maintained.
     let oldest = kept.iter().min_by_key(|(_, violation)| violation.turn);
     let oldest = oldest.map(|(key, _)| key.clone());
     u64::from(oldest.is_some_and(|key| kept.remove(&key).is_some()))

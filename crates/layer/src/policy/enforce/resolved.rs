@@ -194,6 +194,7 @@ fn fallback(token: &str) -> Option<&'static str> {
 
 impl ResolvedRobot {
     fn new(robot: Option<&Arc<Robot>>, rules: ForRobot, refused: Option<RefusedFor>) -> Arc<Self> {
+        // A robot that is remembered is going to ask again: no request of its own builds the index.
         rules.prepare();
         Arc::new(Self {
             robot: robot.cloned(),
@@ -223,6 +224,7 @@ fn remember<K: Clone + Eq + Hash, V>(
     value: &Arc<V>,
 ) -> Arc<V> {
     let mut kept = Arc::clone(value);
+    // Additions are rare, so that each may copy the map; requests read it without a lock.
     map.rcu(|current| {
         let mut next = if current.len() < max {
             HashMap::clone(current)

@@ -48,6 +48,7 @@ fn entry(robot: &Robot) -> Entry {
     let operator = robot
         .operator
         .as_deref()
+        // Square brackets would end the text of the link below.
         .map(|name| one_line(name).replace('[', "(").replace(']', ")"));
     let url = robot.details_url.as_deref().map(link_target);
     let description = match (&operator, &url) {

@@ -64,6 +64,7 @@ fn entry(robot: &Robot, pattern: String) -> Entry {
 fn expression(pattern: &Pattern) -> Option<String> {
     let has_flags = |text: &str| {
         let groups = text.match_indices("(?").map(|(at, _)| text.get(at + 2..));
+        // Of what begins with `(?`, engines agree on the group that captures nothing.
         groups.flatten().any(|rest| !rest.starts_with(':'))
     };
     let is_fine = |text: &str| !has_flags(text) && !text.contains(char::is_control);

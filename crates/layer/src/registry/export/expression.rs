@@ -220,6 +220,7 @@ impl Printer {
             &[upper, lower] if self.is_caseless && upper.eq_ignore_ascii_case(&lower) => {
                 return push_byte(&mut self.text, lower);
             }
+            // All but the line feed is what a dot means to both engines.
             all if all.len() == 255 && !has(class, b'\n') => return self.text.push('.'),
             _ => {}
         }

@@ -87,6 +87,7 @@ fn expression(pattern: &Pattern) -> Option<String> {
 /// Returns a value between quotation marks, on one line.
 fn scalar(value: &str) -> String {
     if value.chars().all(|c| matches!(c, ' '..='~')) {
+        // YAML 1.2 §7.3.2: between single quotation marks only these are escaped, by doubling.
         return format!("'{}'", value.replace('\'', "''"));
     }
     let mut scalar = String::from("\"");

@@ -85,6 +85,8 @@ fn next_glued(value: &str) -> Option<(usize, String)> {
     while let Some(found) = find_robot(value, from) {
         let name = value
             .get(found..)
+            // Some blanks may stand between name and colon; to look for it farther would cost the
+            // square of the value's length.
             .and_then(|text| cut(text, MAX_NAME_BYTES + 16).split_once(':'))
             .and_then(|(name, _)| field_name(name.trim_end()));
         if let Some(name) = name

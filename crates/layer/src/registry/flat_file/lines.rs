@@ -38,6 +38,7 @@ fn split(bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
         return (bytes, None);
     };
     let (line, tail) = bytes.split_at(end);
+    // Line ends that were converted twice are CR CR LF.
     let returns = tail.iter().take_while(|&&b| b == b'\r').count();
     let length = match tail.get(returns) {
         Some(b'\n') => returns + 1,

@@ -49,6 +49,7 @@ pub(super) fn product_token(value: &str) -> Option<String> {
     loop {
         let first = token.split(',').next().unwrap_or_default();
         let first = first.split(" or ").next().unwrap_or_default();
+        // Again until nothing goes: what is cut off may bare quotation marks or another version.
         let shorter = strip_useragent(without_version(first));
         if shorter == token {
             break;
@@ -82,6 +83,7 @@ fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
     robot.operator = operator(record, trusted);
     robot.product_token = product_token(record.first("robot-exclusion-useragent"));
     robot.exclusion = Exclusion::from_value(record.first("robot-exclusion"));
+    // A list from outside could name hosts and keys of its own as proofs of another's robot.
     if trusted {
         robot.host_suffixes = host_suffixes(record.first("robot-host")).facts;
         robot.ranges_url = http_url(record.first("robot-ranges-url"));

@@ -121,9 +121,11 @@ fn protect_verbatim(value: &str) -> String {
             text = text.replace(robot, &robot.replace('-', "&#45;"));
         }
     }
+    // The word may be in mixed case, which is to stay; the colon goes then.
     if holds_field(&text) {
         text = text.replace(':', "&#58;");
     }
+    // A blank at the end would be trimmed when it is read.
     if let Some(blank) = text.chars().next_back().filter(|c| c.is_whitespace()) {
         text.pop();
         let _ = write!(text, "&#{};", u32::from(blank));

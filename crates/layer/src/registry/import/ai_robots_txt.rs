@@ -78,6 +78,7 @@ pub(in crate::registry) fn function(purpose: Purpose) -> &'static str {
 
 /// Returns the purpose that its own word, or a few in a list's own terms, stand for.
 fn purpose(function: &str) -> Purpose {
+    // Files that were exported here say most purposes in our own words.
     if let Some(purpose) = Purpose::from_word(function.trim()) {
         return purpose;
     }

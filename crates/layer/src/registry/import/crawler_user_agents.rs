@@ -115,6 +115,7 @@ fn literal(regex: &str) -> String {
                 }
             }
             '?' | '*' | '{' => {
+                // What stands before may be missing, and is no part of the name.
                 run.pop();
                 end(&mut run);
                 if c == '{' {

@@ -64,6 +64,7 @@ pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Result<Parsed,
 
 /// Makes a pattern with the boundary, of an expression that is fine without it.
 fn bounded(regex: &str) -> Result<Pattern, InvalidPattern> {
+    // By itself first: `a)|(b` would end our group and open another one.
     Pattern::stated(PatternKind::Regex, regex)?;
     Pattern::stated(PatternKind::Regex, &format!("{BOUNDARY}{regex})"))
 }

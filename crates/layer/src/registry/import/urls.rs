@@ -16,6 +16,7 @@ pub(super) fn first_url(text: &str) -> Option<String> {
             .unwrap_or(rest.len());
         let url = rest
             .get(..end)?
+            // At the end these belong to the sentence around the URL.
             .trim_end_matches(['.', ',', ';', ':', '!', '?']);
         if is_http(url) {
             return Some(url.to_owned());

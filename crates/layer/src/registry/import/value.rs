@@ -19,6 +19,7 @@ pub(super) enum Value {
 impl Value {
     /// Reads JSON, whatever its encoding.
     pub(super) fn from_json(bytes: &[u8]) -> Result<Self, String> {
+        // RFC 8259 §8.1 forbids the mark to writers, and allows readers to ignore it.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let text = crate::registry::text::decode(bytes);
         serde_json::from_str(&text).map_err(|error| error.to_string())
@@ -124,6 +125,8 @@ impl<'de> Visitor<'de> for AnyShape {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut fields = Vec::new();
         while let Some(key) = map.next_key::<Self::Value>()? {
+            // YAML has keys of every shape, but no format that is read here has other keys than
+            // text.
             match key {
                 Value::Text(key) => fields.push((key, map.next_value()?)),
                 Value::Nothing | Value::List(_) | Value::Map(_) => {

@@ -144,6 +144,7 @@ pub(super) fn is_browser_part(segment: &str) -> bool {
     if is_contact(segment) {
         return true;
     }
+    // Only the first word is compared below, and `Mobile Crawler` is a robot all the same.
     if words::names_robot(segment) {
         return false;
     }
@@ -168,6 +169,7 @@ pub(super) fn is_contact(segment: &str) -> bool {
 
 /// Returns `true` if a segment is a language tag: `en`, `de-DE`, `zh_CN`.
 fn is_language(segment: &str) -> bool {
+    // A language alone gets a region that passes, so that one test does for both.
     let (language, region) = segment.split_once(['-', '_']).unwrap_or((segment, "xx"));
     [language, region]
         .iter()

@@ -33,6 +33,7 @@ pub(super) fn name_of(text: &str) -> Option<Name> {
             break;
         }
     }
+    // What they lead to was cut off: a comment, a version or a URL.
     while words.len() > 1
         && words.last().is_some_and(|last| {
             PREPOSITIONS
@@ -67,6 +68,7 @@ fn cut_at_comment(text: &str) -> &str {
     let url = ["http://", "https://", " www.", "+www."]
         .iter()
         .filter_map(|start| lower.find(start))
+        // At the start it is all there is of a name.
         .filter(|&at| at > 0)
         .min();
     let end = [brackets, dash, url].into_iter().flatten().min();
@@ -75,6 +77,7 @@ fn cut_at_comment(text: &str) -> &str {
 
 /// Splits a word into name and the separator of its version, if it has one.
 fn split_version(word: &str) -> (&str, Option<char>) {
+    // None of the slashes of a URL leads to a version.
     if word.contains("://") {
         return (word.trim_end_matches('/'), None);
     }

@@ -117,6 +117,7 @@ pub(in crate::registry) fn strip_useragent(useragent: &str) -> &str {
     let mut value = useragent;
     loop {
         let mut rest = value
+            // Again until nothing goes: quotes may stand on both sides of a comma or `User-Agent:`.
             .trim_matches([' ', '"', '\'', '`', '“', '”', '‘', '’'])
             .trim_end_matches([' ', ',', ';']);
         if starts_with_ignore_case(rest, "User-Agent:") {
@@ -182,6 +183,7 @@ fn split_at_commas(text: &str) -> Vec<&str> {
     let first = parts.next();
     first
         .into_iter()
+        // What follows a comma mostly says more of the same robot.
         .chain(parts.filter(|part| looks_like_product(part)))
         .collect()
 }

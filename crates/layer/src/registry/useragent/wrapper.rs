@@ -94,6 +94,7 @@ fn segments(useragent: &str) -> Vec<Segment<'_>> {
         match piece.chars().last() {
             Some('(' | '[' | '{') => depth += 1,
             Some(')' | ']' | '}') => {
+                // A parenthesis may be closed that was never opened: people type these texts.
                 depth = depth.saturating_sub(1);
                 compatible = None;
             }
@@ -119,6 +120,7 @@ fn push_inside<'a>(text: &'a str, compatible: &mut Option<Place>, segments: &mut
     }
     let place = compatible.unwrap_or(Place::Elsewhere);
     if compatible.is_some() {
+        // The word introduces the first part behind it; what follows is a name less often.
         *compatible = Some(Place::Behind);
     }
     if !is_browser_part(text) {
