@@ -26,6 +26,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .secure_cookies(settings.admin.secure_cookies)
         .robots_txt(robots_txt(loaded)?)
         .verification(verification(&settings.verify))
+        .keep_traffic(settings.traffic.keep)
         .admin_hosts(settings.server.hosts.iter())
         .shown_settings(shown(loaded))
         .started(loaded.clone());

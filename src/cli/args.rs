@@ -11,6 +11,7 @@ use super::identify::IdentifyArgs;
 use super::registry::RegistryCommand;
 use super::robots_txt::RobotsTxtCommand;
 use super::site_robot::SiteRobotCommand;
+use super::traffic::TrafficCommand;
 
 /// Tells robots from people on the way into a web site.
 #[derive(Clone, Debug, Parser)]
@@ -36,6 +37,9 @@ pub(super) enum Command {
     Registry(RegistryCommand),
     /// Names the robot of each User-Agent or line of a log, or sums logs up
     Identify(IdentifyArgs),
+    /// Prints what was counted of visitors
+    #[command(subcommand)]
+    Traffic(TrafficCommand),
     /// Tells what would be done with a request, and why
     Explain(ExplainArgs),
     /// Proves that a robot is who it says, or shows the lists of addresses that prove it

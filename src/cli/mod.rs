@@ -32,6 +32,8 @@ mod rule_warnings;
 mod run;
 mod serve;
 mod site_robot;
+mod summary;
+mod traffic;
 mod usage;
 mod verify;
 

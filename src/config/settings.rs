@@ -3,7 +3,7 @@
 use super::{
     AccessLogSection, AdminSection, DatabaseSection, EnforcementSection, GeneralSection,
     HeavenSection, Key, LogSection, OtelSection, RobotsTxtSection, ServerSection, SiteRobotSection,
-    Tables, Value, VerifySection, setting::Section,
+    Tables, TrafficSection, Value, VerifySection, setting::Section,
 };
 
 macro_rules! settings {
@@ -66,6 +66,8 @@ settings! {
     site_robot: SiteRobotSection,
     /// `[admin]`
     admin: AdminSection,
+    /// `[traffic]`
+    traffic: TrafficSection,
     /// `[access_log]`
     access_log: AccessLogSection,
     /// `[otel]`

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::access_log::FieldPath;
+use crate::cli::summary::{Grouping, SummaryForm};
 
 /// Arguments of `identify`.
 #[derive(Args, Clone, Debug)]
@@ -79,17 +80,6 @@ impl LogFormat {
     }
 }
 
-/// Form of the summary that `identify` prints.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(in crate::cli) enum SummaryForm {
-    /// Aligned columns, for people
-    Table,
-    /// One table, for spreadsheets
-    Csv,
-    /// One object, for programs
-    Json,
-}
-
 /// What the summary adds up by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(in crate::cli) enum By {
@@ -109,9 +99,10 @@ pub(in crate::cli) enum By {
     Total,
 }
 
-impl By {
-    /// Returns the name of an array of them.
-    pub(super) fn plural(self) -> &'static str {
+impl Grouping for By {
+    const TOTAL: Self = Self::Total;
+
+    fn plural(self) -> &'static str {
         match self {
             Self::Robot => "robots",
             Self::Operator => "operators",

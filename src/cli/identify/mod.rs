@@ -6,16 +6,17 @@
 
 mod answer_writer;
 mod args;
-mod csv;
 mod input;
-mod json;
 mod progress;
 mod proving_sink;
 mod run;
-mod table;
 mod tally;
 mod usage;
 
 pub(super) use answer_writer::object;
+#[cfg(test)]
+pub(super) use args::By;
 pub(super) use args::IdentifyArgs;
 pub(super) use run::run;
+#[cfg(test)]
+pub(super) use tally::{Tally, sample};

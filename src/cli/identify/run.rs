@@ -9,17 +9,18 @@ use indicatif::ProgressBar;
 
 use crate::access_log::Parser;
 use crate::app::ClaimProver;
-use crate::cli::{Cli, context};
+use crate::cli::{
+    Cli, context,
+    summary::{self, SummaryForm},
+};
 use crate::detect::Detector;
 
 use super::{
     answer_writer::AnswerWriter,
-    args::{By, IdentifyArgs, SummaryForm},
-    csv,
+    args::{By, IdentifyArgs},
     input::{Input, ReadCounts, read_all},
-    json, progress,
+    progress,
     proving_sink::{ProvingSink, VerdictSink},
-    table,
     tally::Tally,
     usage,
 };
@@ -140,11 +141,7 @@ fn summarise(
         (SummaryForm::Json, []) => &[By::Robot, By::Operator, By::Purpose, By::Source],
         (_, named) => named,
     };
-    match form {
-        SummaryForm::Table => table::write(tally, groupings, args.top.unwrap_or(20), out),
-        SummaryForm::Csv => csv::write(tally, groupings, args.top.unwrap_or(0), out),
-        SummaryForm::Json => json::write(tally, groupings, args.top.unwrap_or(0), out),
-    }
+    summary::write(tally, form, groupings, args.top, out)
 }
 
 fn exit_code(counts: &ReadCounts) -> ExitCode {

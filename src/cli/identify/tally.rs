@@ -11,6 +11,7 @@ use crate::detect::{Claim, Detector, UNLISTED, Verdict};
 use crate::registry::{Purpose, Robot};
 
 use super::{args::By, input::EntrySink, proving_sink::VerdictSink};
+use crate::cli::summary::{Count, Row, Rows, Summary};
 
 /// Most User-Agents of unlisted robots that are counted apart; later ones are counted together.
 ///
@@ -20,13 +21,6 @@ const MAX_UNLISTED: usize = 10_000;
 
 /// Bytes of a User-Agent by which it is distinguished from others.
 const MAX_USER_AGENT_BYTES: usize = 256;
-
-/// Hits, and the bytes that were sent for them.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Count {
-    pub(super) hits: u64,
-    pub(super) bytes: u64,
-}
 
 /// Counter that grows with the registry, not with the log.
 #[derive(Debug)]
@@ -55,49 +49,6 @@ struct RobotCount<'d> {
     count: Count,
 }
 
-/// Rows of a table, most hits first.
-#[derive(Debug)]
-pub(super) struct Rows {
-    /// Names of the cells.
-    pub(super) columns: &'static [&'static str],
-    pub(super) rows: Vec<Row>,
-}
-
-/// Row of a table; a cell of `None` is unknown.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Row {
-    pub(super) cells: Vec<Option<String>>,
-    pub(super) count: Count,
-}
-
-impl Count {
-    pub(super) fn hit(&mut self, bytes: u64) {
-        self.add(Self { hits: 1, bytes });
-    }
-
-    pub(super) fn add(&mut self, other: Self) {
-        self.hits += other.hits;
-        // The log says how many bytes were sent: a forged line must not overflow the sum.
-        self.bytes = self.bytes.saturating_add(other.bytes);
-    }
-
-    /// Returns the shares of hits and bytes; those of nothing are 0.
-    pub(super) fn shares_of(self, all: Self) -> (f64, f64) {
-        (share(self.hits, all.hits), share(self.bytes, all.bytes))
-    }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a share is shown with six digits"
-)]
-fn share(part: u64, all: u64) -> f64 {
-    if all == 0 {
-        return 0.0;
-    }
-    part as f64 / all as f64
-}
-
 impl<'d> Tally<'d> {
     pub(super) fn new(detector: &'d Detector) -> Self {
         Self {
@@ -111,65 +62,6 @@ impl<'d> Tally<'d> {
             no_user_agent: Count::default(),
             unreadable: Count::default(),
         }
-    }
-
-    /// Returns the count of all lines, read or not.
-    pub(super) fn all(&self) -> Count {
-        let mut all = Count::default();
-        for (_, count) in self.totals() {
-            all.add(count);
-        }
-        all
-    }
-
-    /// Returns the count of each kind of line; every line is of one kind.
-    pub(super) fn totals(&self) -> [(&'static str, Count); 6] {
-        let (mut robots, mut unlisted) = (Count::default(), Count::default());
-        for robot_count in self.claims.values() {
-            match robot_count.robot {
-                Some(_) => robots.add(robot_count.count),
-                None => unlisted.add(robot_count.count),
-            }
-        }
-        [
-            ("people", self.people),
-            ("shared", self.shared),
-            ("robots", robots),
-            ("unlisted", unlisted),
-            ("no-user-agent", self.no_user_agent),
-            ("unreadable", self.unreadable),
-        ]
-    }
-
-    /// Returns the rows of a table.
-    pub(super) fn rows(&self, by: By) -> Rows {
-        let (columns, rows) = match by {
-            By::Robot => (
-                ["robot", "name", "operator", "purpose", "source"].as_slice(),
-                self.claims.values().map(robot_row).collect(),
-            ),
-            By::Operator => (
-                ["operator"].as_slice(),
-                self.grouped(|robot_count| robot_count.robot?.operator.as_deref()),
-            ),
-            By::Purpose => (
-                ["purpose"].as_slice(),
-                self.grouped(|robot_count| Some(robot_count.purpose.as_str())),
-            ),
-            By::Source => (
-                ["source"].as_slice(),
-                self.grouped(|robot_count| Some(robot_count.robot?.source.as_str())),
-            ),
-            By::Unlisted => (["user_agent"].as_slice(), self.unlisted.rows()),
-            By::Verdict => (["robot", "verdict"].as_slice(), self.verdict_rows()),
-            By::Total => (["total"].as_slice(), self.total_rows()),
-        };
-        let mut rows = Rows { columns, rows };
-        // Totals keep the order in which they add up.
-        if by != By::Total {
-            rows.sort();
-        }
-        rows
     }
 
     fn grouped<'t>(&'t self, name: impl Fn(&'t RobotCount<'d>) -> Option<&'t str>) -> Vec<Row> {
@@ -224,6 +116,59 @@ impl<'d> Tally<'d> {
     }
 }
 
+impl Summary for Tally<'_> {
+    type By = By;
+
+    /// Every line is of one kind, read or not.
+    fn totals(&self) -> Vec<(&'static str, Count)> {
+        let (mut robots, mut unlisted) = (Count::default(), Count::default());
+        for robot_count in self.claims.values() {
+            match robot_count.robot {
+                Some(_) => robots.add(robot_count.count),
+                None => unlisted.add(robot_count.count),
+            }
+        }
+        vec![
+            ("people", self.people),
+            ("shared", self.shared),
+            ("robots", robots),
+            ("unlisted", unlisted),
+            ("no-user-agent", self.no_user_agent),
+            ("unreadable", self.unreadable),
+        ]
+    }
+
+    fn rows(&self, by: By) -> Rows {
+        let (columns, rows) = match by {
+            By::Robot => (
+                ["robot", "name", "operator", "purpose", "source"].as_slice(),
+                self.claims.values().map(robot_row).collect(),
+            ),
+            By::Operator => (
+                ["operator"].as_slice(),
+                self.grouped(|robot_count| robot_count.robot?.operator.as_deref()),
+            ),
+            By::Purpose => (
+                ["purpose"].as_slice(),
+                self.grouped(|robot_count| Some(robot_count.purpose.as_str())),
+            ),
+            By::Source => (
+                ["source"].as_slice(),
+                self.grouped(|robot_count| Some(robot_count.robot?.source.as_str())),
+            ),
+            By::Unlisted => (["user_agent"].as_slice(), self.unlisted.rows()),
+            By::Verdict => (["robot", "verdict"].as_slice(), self.verdict_rows()),
+            By::Total => (["total"].as_slice(), self.total_rows()),
+        };
+        let mut rows = Rows { columns, rows };
+        // Totals keep the order in which they add up.
+        if by != By::Total {
+            rows.sort();
+        }
+        rows
+    }
+}
+
 impl EntrySink for Tally<'_> {
     fn entry(&mut self, entry: Option<Entry<'_>>) -> io::Result<()> {
         let Some(entry) = entry else {
@@ -251,29 +196,6 @@ impl EntrySink for Tally<'_> {
 impl VerdictSink for Tally<'_> {
     fn verdict(&mut self, verdict: Option<Verdict>) {
         self.verdict = verdict;
-    }
-}
-
-impl Rows {
-    /// Keeps the first `top` rows, 0 being all; returns how many were removed, and their count.
-    pub(super) fn truncate(&mut self, top: usize) -> (usize, Count) {
-        let mut rest = Count::default();
-        if top == 0 || self.rows.len() <= top {
-            return (0, rest);
-        }
-        let gone = self.rows.split_off(top);
-        for row in &gone {
-            rest.add(row.count);
-        }
-        (gone.len(), rest)
-    }
-
-    fn sort(&mut self) {
-        self.rows.sort_by(|a, b| {
-            let most = |row: &Row| std::cmp::Reverse((row.count.hits, row.count.bytes));
-            // Equal counts stand by name: a hash map's order would differ from run to run.
-            most(a).cmp(&most(b)).then_with(|| a.cells.cmp(&b.cells))
-        });
     }
 }
 

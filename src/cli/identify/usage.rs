@@ -1,10 +1,10 @@
 //! Checks that arguments fit each other, and hints where the log does not fit them.
 
 use crate::access_log::{FieldPath, Parser};
-use crate::cli::{output, usage::WrongUsage};
+use crate::cli::{output, summary::SummaryForm, usage::WrongUsage};
 
 use super::{
-    args::{By, IdentifyArgs, LogFormat, SummaryForm},
+    args::{By, IdentifyArgs, LogFormat},
     input::ReadCounts,
 };
 

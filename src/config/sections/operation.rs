@@ -1,4 +1,4 @@
-//! What an administrator sees: `[admin]`, `[access_log]`, `[otel]` and `[log]`.
+//! What an administrator sees: `[admin]`, `[traffic]`, `[access_log]`, `[otel]` and `[log]`.
 
 use crate::access_log::LineFormat;
 use crate::config::{
@@ -20,6 +20,14 @@ section! {
     listen: Option<ListenAddr>;
     /// Whether the session cookie is sent over https only; set it when the site has https
     secure_cookies: bool = "false";
+}
+
+section! {
+    /// What is counted of visitors.
+    pub struct TrafficSection, TrafficKeys = "traffic." @process;
+    /// Whether requests, bytes and time are kept in the database, summed up by minute (for 48
+    /// hours), hour (for 35 days) and day, without addresses
+    keep: bool = "true";
 }
 
 section! {

@@ -4,18 +4,18 @@ use std::io::{self, Write};
 
 use crate::cli::output;
 
-use super::{args::By, tally::Tally};
+use super::Summary;
 
 /// Writes one table, a header first; shares are fractions of all lines and bytes.
-pub(super) fn write(
-    tally: &Tally<'_>,
-    groupings: &[By],
+pub(super) fn write<S: Summary>(
+    summary: &S,
+    groupings: &[S::By],
     top: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let all = tally.all();
+    let all = summary.all();
     for by in groupings {
-        let mut rows = tally.rows(*by);
+        let mut rows = summary.rows(*by);
         rows.truncate(top);
         let columns = rows.columns.join(",");
         writeln!(out, "{columns},hits,hits_share,bytes,bytes_share")?;
@@ -55,7 +55,7 @@ fn quoted(cell: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::identify::tally::sample;
+    use crate::cli::identify::{By, Tally, sample};
 
     fn written(by: By, top: usize) -> String {
         let detector = sample::detector();

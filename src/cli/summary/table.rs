@@ -6,10 +6,7 @@ use indicatif::{BinaryBytes, HumanCount};
 
 use crate::cli::output;
 
-use super::{
-    args::By,
-    tally::{Count, Row, Tally},
-};
+use super::{Count, Grouping, Row, Summary};
 
 /// Columns that the table for people leaves out.
 const LEFT_OUT: [&str; 2] = ["name", "source"];
@@ -21,23 +18,29 @@ const MAX_WIDTH: usize = 40;
 const MAX_WIDTH_ALONE: usize = 120;
 
 /// Writes the totals and a table for each grouping, of at most `top` rows.
-pub(super) fn write(
-    tally: &Tally<'_>,
-    groupings: &[By],
+pub(super) fn write<S: Summary>(
+    summary: &S,
+    groupings: &[S::By],
     top: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let all = tally.all();
-    grid(tally, By::Total, 0, all, out)?;
-    for by in groupings.iter().filter(|by| **by != By::Total) {
+    let all = summary.all();
+    grid(summary, S::By::TOTAL, 0, all, out)?;
+    for by in groupings.iter().filter(|by| **by != S::By::TOTAL) {
         writeln!(out)?;
-        grid(tally, *by, top, all, out)?;
+        grid(summary, *by, top, all, out)?;
     }
     Ok(())
 }
 
-fn grid(tally: &Tally<'_>, by: By, top: usize, all: Count, out: &mut impl Write) -> io::Result<()> {
-    let mut rows = tally.rows(by);
+fn grid<S: Summary>(
+    summary: &S,
+    by: S::By,
+    top: usize,
+    all: Count,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut rows = summary.rows(by);
     // What is cut off is still told in sum, so that the figures add up to all.
     let (gone, rest) = rows.truncate(top);
     let shown: Vec<bool> = rows
@@ -129,7 +132,7 @@ fn aligned(lines: &[Vec<String>], texts: usize, out: &mut impl Write) -> io::Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::identify::tally::sample;
+    use crate::cli::identify::{By, Tally, sample};
 
     fn written(groupings: &[By], top: usize) -> String {
         let detector = sample::detector();

@@ -4,31 +4,28 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    args::By,
-    tally::{Count, Rows, Tally},
-};
+use super::{Count, Grouping, Rows, Summary};
 
 /// Writes one object: the totals, and an array for each grouping.
-pub(super) fn write(
-    tally: &Tally<'_>,
-    groupings: &[By],
+pub(super) fn write<S: Summary>(
+    summary: &S,
+    groupings: &[S::By],
     top: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let all = tally.all();
-    let mut summary = Map::new();
-    summary.insert("totals".to_owned(), totals(tally, all));
-    for by in groupings.iter().filter(|by| **by != By::Total) {
-        let mut rows = tally.rows(*by);
+    let all = summary.all();
+    let mut object = Map::new();
+    object.insert("totals".to_owned(), totals(summary, all));
+    for by in groupings.iter().filter(|by| **by != S::By::TOTAL) {
+        let mut rows = summary.rows(*by);
         rows.truncate(top);
-        summary.insert(by.plural().to_owned(), array(&rows, all));
+        object.insert(by.plural().to_owned(), array(&rows, all));
     }
-    writeln!(out, "{:#}", Value::Object(summary))
+    writeln!(out, "{:#}", Value::Object(object))
 }
 
-fn totals(tally: &Tally<'_>, all: Count) -> Value {
-    let kinds = tally.totals().into_iter().chain([("all", all)]);
+fn totals(summary: &impl Summary, all: Count) -> Value {
+    let kinds = summary.totals().into_iter().chain([("all", all)]);
     kinds
         .map(|(name, count)| {
             let figures = figures(count, all).into_iter();
@@ -41,7 +38,7 @@ fn totals(tally: &Tally<'_>, all: Count) -> Value {
 }
 
 fn array(rows: &Rows, all: Count) -> Value {
-    let object = |row: &super::tally::Row| {
+    let object = |row: &super::Row| {
         let cells = rows.columns.iter().zip(&row.cells);
         let cells = cells.map(|(name, cell)| (*name, json!(cell)));
         let all = cells.chain(figures(row.count, all));
@@ -64,7 +61,7 @@ fn figures(count: Count, all: Count) -> [(&'static str, Value); 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::identify::tally::sample;
+    use crate::cli::identify::{By, Tally, sample};
 
     #[test]
     fn object_has_totals_and_an_array_for_each_grouping() {

@@ -1,0 +1,109 @@
+//! Arguments of the commands.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::cli::summary::{Grouping, SummaryForm};
+
+use super::moment::Moment;
+
+/// Commands of `traffic`.
+#[derive(Clone, Debug, Subcommand)]
+pub(in crate::cli) enum TrafficCommand {
+    /// Prints who came, what was done with them, and how many bytes they got
+    #[command(
+        after_help = "What is kept by the minute (48 hours), by the hour (35 days) and by the day (UTC) is added up;
+where minutes are gone, whole hours or days are told.
+
+Example: robot-detection traffic report --since 7d --by robot,verdict
+Example: robot-detection traffic report --since 2026-11-01 --site shop --csv --by operator"
+    )]
+    Report(ReportArgs),
+}
+
+/// Arguments of `traffic report`.
+#[derive(Args, Clone, Debug)]
+pub(in crate::cli) struct ReportArgs {
+    /// From when: 30m, 24h, 7d or 4w ago, a day or a time in UTC such as 2026-11-01T08:00Z, or all
+    #[arg(long, value_name = "WHEN", default_value = "24h")]
+    pub(super) since: Moment,
+    /// Until when [default: now]
+    #[arg(long, value_name = "WHEN")]
+    pub(super) until: Option<Moment>,
+    /// Only this site
+    #[arg(long, value_name = "NAME")]
+    pub(super) site: Option<String>,
+    /// What is added up by [default: robot, operator and purpose; csv: robot; json: all]
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    pub(super) by: Vec<By>,
+    /// Rows of each table, 0 for all [default: 20; csv and json: 0]
+    #[arg(long, value_name = "N")]
+    pub(super) top: Option<usize>,
+    /// Prints JSON
+    #[arg(long, conflicts_with = "csv")]
+    pub(super) json: bool,
+    /// Prints one table as CSV
+    #[arg(long)]
+    pub(super) csv: bool,
+}
+
+/// What traffic is added up by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(in crate::cli) enum By {
+    /// Robots
+    Robot,
+    /// Companies and projects that run them
+    Operator,
+    /// What they are for
+    Purpose,
+    /// Robots and the verdicts on their claims
+    Verdict,
+    /// What was done
+    Decision,
+    /// Rules and words that decided
+    Cause,
+    /// Sites
+    Site,
+    /// Classes of statuses
+    Status,
+    /// People, robots, unlisted robots, requests without User-Agent
+    Total,
+}
+
+impl ReportArgs {
+    pub(super) fn form(&self) -> SummaryForm {
+        match (self.json, self.csv) {
+            (true, _) => SummaryForm::Json,
+            (_, true) => SummaryForm::Csv,
+            _ => SummaryForm::Table,
+        }
+    }
+
+    pub(super) fn groupings(&self) -> Vec<By> {
+        if !self.by.is_empty() {
+            return self.by.clone();
+        }
+        match self.form() {
+            SummaryForm::Table => vec![By::Robot, By::Operator, By::Purpose],
+            SummaryForm::Csv => vec![By::Robot],
+            SummaryForm::Json => By::value_variants().to_vec(),
+        }
+    }
+}
+
+impl Grouping for By {
+    const TOTAL: Self = Self::Total;
+
+    fn plural(self) -> &'static str {
+        match self {
+            Self::Robot => "robots",
+            Self::Operator => "operators",
+            Self::Purpose => "purposes",
+            Self::Verdict => "verdicts",
+            Self::Decision => "decisions",
+            Self::Cause => "causes",
+            Self::Site => "sites",
+            Self::Status => "statuses",
+            Self::Total => "totals",
+        }
+    }
+}
