@@ -230,8 +230,22 @@ async fn redirects_that_go_on_or_astray_are_refused() {
         let error = failure_of(Reply::redirect(astray)).await;
         assert!(matches!(error, FetchError::Redirect { .. }), "{error:?}");
     }
-    let error = failure_of(Reply::status(302)).await;
-    assert!(matches!(error, FetchError::Redirect { .. }), "{error:?}");
+    for status in [300, 302, 305] {
+        let error = failure_of(Reply::status(status)).await;
+        assert!(matches!(error, FetchError::Redirect { .. }), "{error:?}");
+        let nowhere = format!("the answer {status} names no place to go to");
+        assert!(error.to_string().contains(&nowhere), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn redirects_of_a_kind_that_is_not_followed_say_so() {
+    for status in [300, 305, 306] {
+        let error = failure_of(Reply::status(status).with("Location", "/b")).await;
+        assert!(matches!(error, FetchError::Redirect { .. }), "{error:?}");
+        let reason = format!("the answer {status} is not one that is followed");
+        assert!(error.to_string().contains(&reason), "{error}");
+    }
 }
 
 #[tokio::test]

@@ -140,6 +140,12 @@ async fn a_robot_that_fails_leaves_everything_as_it_was(database: TestDatabase) 
 
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
     assert!(error.to_string().contains("\"new7\""), "{error}");
+    // Also where each of them is stored already as it is.
+    let twice = [robot("old"), robot("old")];
+    let error = store
+        .replace_source(&web_robots(), &twice, &later, 2_000)
+        .await;
+    assert_eq!(error.unwrap_err().kind(), StoreErrorKind::Conflict);
     assert_eq!(store.robots().await.unwrap(), before);
     assert_eq!(store.registry_version().await.unwrap(), version);
     let state = store.source_state(&web_robots()).await.unwrap().unwrap();

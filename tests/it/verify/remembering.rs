@@ -324,6 +324,25 @@ async fn other_settings_forget_what_the_old_ones_found() {
 }
 
 #[tokio::test]
+async fn what_old_settings_were_about_to_find_is_not_remembered() {
+    let house = House::new().await;
+    house.dns.host(IN_LIST, "a.robots.example");
+    house.dns.hold();
+    assert_eq!(house.now("hostbot/1", IN_LIST), Pending);
+    house.dns.until_under_way(1).await;
+    let settled = house.with("hostbot/1", Some(IN_LIST), |request| {
+        house.verifier.settled(request)
+    });
+    let methods = Methods::clone(&house.verifier.methods());
+    house.verifier.replace(methods);
+    house.dns.release();
+    assert_eq!(settled.await, Verified);
+    assert_eq!(house.now("hostbot/1", IN_LIST), Pending);
+    assert_eq!(house.settled("hostbot/1", IN_LIST).await, Verified);
+    assert_eq!(house.now("hostbot/1", IN_LIST), Verified);
+}
+
+#[tokio::test]
 async fn the_end_of_the_program_waits_for_no_proof() {
     let house = House::new().await;
     house.dns.hold();

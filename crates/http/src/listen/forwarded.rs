@@ -54,12 +54,18 @@ fn is_port_suffix(suffix: &str) -> bool {
     suffix.is_empty() || suffix.strip_prefix(':').is_some_and(is_port)
 }
 
-/// Port number, or an obfuscated port (RFC 7239 §6).
+/// Port number of at most five digits, or an obfuscated port (RFC 7239 §6).
 fn is_port(port: &str) -> bool {
-    let obfuscated = port.strip_prefix('_').is_some_and(|name| {
-        !name.is_empty() && name.bytes().all(|byte| is_token(byte) && byte != b'+')
-    });
-    obfuscated || (port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok())
+    let is_obfuscating = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    match port.strip_prefix('_') {
+        Some(name) => !name.is_empty() && name.bytes().all(is_obfuscating),
+        // Parsing alone would take a sign, and zeros without end.
+        None => {
+            port.len() <= 5
+                && port.bytes().all(|byte| byte.is_ascii_digit())
+                && port.parse::<u16>().is_ok()
+        }
+    }
 }
 
 struct Parser<'a> {
@@ -195,6 +201,10 @@ mod tests {
         a_bare_address_breaks_the_line: "192.0.2.1" => None;
         a_space_around_the_equals_sign_breaks_the_line: "for = 192.0.2.1" => None;
         a_port_too_large_is_no_address: r#"for="192.0.2.43:65536""# => Some("-");
+        a_port_of_six_digits_is_no_address: r#"for="192.0.2.43:000080""# => Some("-");
+        an_obfuscated_port_is_of_letters_digits_and_three_signs: r#"for="192.0.2.43:_a.B_9-""# => Some("192.0.2.43");
+        an_obfuscated_port_without_a_name_is_no_address: r#"for="192.0.2.43:_""# => Some("-");
+        an_obfuscated_port_with_another_sign_is_no_address: r#"for="192.0.2.43:_a!", for="[2001:db8::1]:_a~""# => Some("- -");
         bytes_after_a_quote_break_the_line: r#"for="192.0.2.1"x"# => None;
     }
 

@@ -5,7 +5,10 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use http::{HeaderValue, Request, Response, StatusCode, Version, header::CONNECTION};
+use http::{
+    HeaderValue, Request, Response, StatusCode, Version,
+    header::{CONNECTION, CONTENT_LENGTH},
+};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::time::Instant;
@@ -202,7 +205,13 @@ impl InFlightGuard {
     pub(super) fn answers<B>(&mut self, response: &mut Response<B>) {
         self.answers = true;
         self.activity.answer_begins();
-        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        let status = response.status();
+        if status.is_informational() || status == StatusCode::NO_CONTENT {
+            // These must not have a length (RFC 9110 §8.6), and both ways to write a response would
+            // pass on what the service says.
+            response.headers_mut().remove(CONTENT_LENGTH);
+        }
+        if status == StatusCode::SWITCHING_PROTOCOLS {
             self.activity.head_flags.end();
         } else if self.has_body && !self.activity.has_body_ended() {
             // hyper closes the connection after an early response, without

@@ -8,8 +8,8 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 
-/// Characters of an element's text that are kept.
-const MAX_TEXT_CHARS: usize = 8 * 1024;
+/// Bytes of an element's text that are kept.
+const MAX_TEXT_BYTES: usize = 8 * 1024;
 
 /// Reads XML, leniently, as far as it can be read.
 ///
@@ -79,7 +79,7 @@ pub(super) fn attribute<'a>(tag: &BytesStart<'a>, name: &str) -> Option<Cow<'a, 
 }
 
 fn push(text: &mut String, part: &str) -> bool {
-    let room = MAX_TEXT_CHARS.saturating_sub(text.len());
+    let room = MAX_TEXT_BYTES.saturating_sub(text.len());
     text.push_str(
         part.get(..part.floor_char_boundary(room))
             .unwrap_or_default(),

@@ -95,9 +95,9 @@ fn repeats(segments: &[&str], max: usize) -> bool {
         })
     };
     let often = |segment: &&str| {
-        // Numbers repeat in dates.
+        // Numbers repeat in dates: only a run of them counts.
         let is_name = !segment.bytes().all(|byte| byte.is_ascii_digit());
-        is_name && segments.iter().filter(|it| *it == segment).count() > times
+        is_name && segments.iter().filter(|it| *it == segment).count() > max
     };
     // A longer run cannot stand in the path often enough.
     let longest = segments.len() / times;
@@ -235,8 +235,11 @@ mod tests {
             ("/a/b/a/b/a/b", None),
             ("/a/b/a/b/a/b/a/b", Some(Trap::Repeats)),
             ("/x/a/a/a/a/y", Some(Trap::Repeats)),
-            ("/a/1/a/2/a/3/a/4", None),
+            ("/a/x/a/y/a/z", None),
+            ("/a/x/a/y/a/z/a", Some(Trap::Repeats)),
+            ("/a/1/a/2/a/3/a/4", Some(Trap::Repeats)),
             ("/a/1/a/2/a/3/a/4/a/5", Some(Trap::Repeats)),
+            ("/1/a/1/b/1/c/1", None),
             ("/1/1/1", None),
             ("/?a&b&c", None),
             ("/a;jsessionid=17", Some(Trap::Session)),

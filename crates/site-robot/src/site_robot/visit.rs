@@ -287,7 +287,7 @@ impl PageVisitor {
         Ok(record)
     }
 
-    /// Runs both filters before a page is fetched.
+    /// Returns the [`Surroundings`] of a filter's run.
     pub(super) fn around<'a>(&'a self, run: &'a FilterRun) -> Surroundings<'a> {
         Surroundings {
             run,

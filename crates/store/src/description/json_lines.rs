@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read, Write};
 
 use super::{ReadError, ResourceDescription};
 
-/// Bytes of a line; what a description may hold, each byte an escape of six.
+/// Bytes of a line without its line feed; what a description may hold, each byte an escape of six.
 const MAX_LINE_BYTES: u64 = 100 * 1024 * 1024;
 
 /// Writes a description as one line: an object with `url` and its attributes.
@@ -37,6 +37,7 @@ pub fn write_json_line(description: &ResourceDescription, out: &mut impl Write) 
 pub struct JsonLinesReader<R> {
     input: R,
     line: u64,
+    max_line_bytes: u64,
     is_over: bool,
 }
 
@@ -46,6 +47,7 @@ impl<R: BufRead> JsonLinesReader<R> {
         Self {
             input,
             line: 0,
+            max_line_bytes: MAX_LINE_BYTES,
             is_over: false,
         }
     }
@@ -55,12 +57,14 @@ impl<R: BufRead> JsonLinesReader<R> {
         let mut line = Vec::new();
         loop {
             line.clear();
-            let mut limited = self.input.by_ref().take(MAX_LINE_BYTES);
+            // One byte more than the limit: the line feed, or what shows that the line is too long.
+            let most = self.max_line_bytes.saturating_add(1);
+            let mut limited = self.input.by_ref().take(most);
             if limited.read_until(b'\n', &mut line)? == 0 {
                 return Ok(None);
             }
             self.line += 1;
-            if line.len() as u64 == MAX_LINE_BYTES && line.last() != Some(&b'\n') {
+            if line.len() as u64 == most && line.last() != Some(&b'\n') {
                 self.input.skip_until(b'\n')?;
                 return Err(self.wrong("the line is too long".to_owned()));
             }
@@ -126,6 +130,24 @@ mod tests {
         assert_eq!(third.value("n"), Some("1"));
         assert_eq!(third.value("list"), Some("[\"a\"]"));
         assert_eq!(third.value("no"), None);
+    }
+
+    #[test]
+    fn the_line_feed_does_not_count_towards_the_limit_of_a_line() {
+        let fits = "{\"url\":\"1234567\"}";
+        let long = "{\"url\":\"12345678\"}";
+        for (lines, expected) in [
+            (format!("{fits}\n{fits}"), [true, true]),
+            (format!("{fits}\n{long}"), [true, false]),
+            (format!("{long}\n{fits}\n"), [false, true]),
+            (format!("{long}\n{long}\n"), [false, false]),
+        ] {
+            let mut reader = JsonLinesReader::new(lines.as_bytes());
+            reader.max_line_bytes = fits.len() as u64;
+            let all: Vec<_> = reader.collect();
+            let read: Vec<bool> = all.iter().map(Result::is_ok).collect();
+            assert_eq!(read, expected, "{all:?}");
+        }
     }
 
     proptest! {

@@ -128,7 +128,7 @@ impl Fetcher {
             StatusCode::OK => self.body(url, response, progress).await,
             // A 304 to an unconditional request is a fault of the server, with nothing to keep.
             StatusCode::NOT_MODIFIED if is_conditional => Ok(FetchResponse::NotModified),
-            status => Err(refused(url, status)),
+            status => Err(refused(url, status, response.headers())),
         }
     }
 
@@ -277,18 +277,21 @@ pub(super) fn check_scheme(url: &Url) -> Result<(), FetchError> {
     }
 }
 
-fn refused(url: &str, status: StatusCode) -> FetchError {
+fn refused(url: &str, status: StatusCode, headers: &HeaderMap) -> FetchError {
     let url = shown_url(url);
-    if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
-        return FetchError::Redirect {
-            url,
-            reason: format!("the answer {} names no place to go to", status.as_u16()),
-        };
+    let code = status.as_u16();
+    if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
+        return FetchError::Status { url, status: code };
     }
-    FetchError::Status {
-        url,
-        status: status.as_u16(),
-    }
+    // These the client follows. Others may name a place all the same: 300 the one that the server
+    // prefers, 305 a proxy (RFC 9110 §15.4.1, §15.4.6).
+    let is_followed = matches!(code, 301 | 302 | 303 | 307 | 308);
+    let reason = if is_followed || !headers.contains_key(header::LOCATION) {
+        format!("the answer {code} names no place to go to")
+    } else {
+        format!("the answer {code} is not one that is followed")
+    };
+    FetchError::Redirect { url, reason }
 }
 
 pub(super) fn text_of(headers: &HeaderMap, name: &HeaderName) -> Option<String> {

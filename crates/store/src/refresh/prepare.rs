@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 
 use super::{
     fingerprint::{Fingerprint, OriginKind},
@@ -19,12 +19,21 @@ const BUNDLED_URL: &str = "bundled with the program";
 impl Shared {
     /// Carries out [`Refresher::prepare`](super::Refresher::prepare).
     pub(super) async fn prepare(&self, use_bundled: bool) -> Result<(), StoreError> {
+        self.prepare_with(use_bundled, || bundled().robots).await
+    }
+
+    /// Prepares the store with the bundled registry that `read` returns.
+    async fn prepare_with(
+        &self,
+        use_bundled: bool,
+        read: impl FnOnce() -> Vec<Robot> + Send + 'static,
+    ) -> Result<(), StoreError> {
         let bundled = if use_bundled {
-            self.bundled().await
+            self.tested(read).await
         } else {
             Vec::new()
         };
-        let result = self.bring_in(&bundled).await;
+        let result = self.bring_in(use_bundled, &bundled).await;
         match &result {
             Ok(()) => self.set_unprepared(None),
             Err(error) => {
@@ -35,10 +44,10 @@ impl Shared {
         result
     }
 
-    /// Returns the bundled registry, tested.
-    async fn bundled(&self) -> Vec<Robot> {
-        let reading = || {
-            let mut robots = bundled().robots;
+    /// Returns the robots that `read` returns, tested; none if it fails.
+    async fn tested(&self, read: impl FnOnce() -> Vec<Robot> + Send + 'static) -> Vec<Robot> {
+        let reading = move || {
+            let mut robots = read();
             self_test(&mut robots);
             robots
         };
@@ -46,12 +55,15 @@ impl Shared {
         read.unwrap_or_default()
     }
 
-    async fn bring_in(&self, bundled: &[Robot]) -> Result<(), StoreError> {
+    async fn bring_in(&self, use_bundled: bool, bundled: &[Robot]) -> Result<(), StoreError> {
         let source = Source::bundled();
-        if bundled.is_empty() {
+        if !use_bundled {
             if self.row_count(&source).await? > 0 {
                 self.drop_source(&source).await?;
             }
+        } else if bundled.is_empty() {
+            // Old data is kept until new data is proven.
+            error!("the bundled registry cannot be read, what is stored of it serves on");
         } else if differs(&self.store.robots().await?, bundled) {
             self.store_bundled(bundled).await?;
         }
@@ -150,4 +162,44 @@ fn differs(rows: &[StoredRobot], bundled: &[Robot]) -> bool {
     stored.sort_by(by_id);
     wanted.sort_by(by_id);
     stored != wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fetch::{FetchLimits, Fetcher};
+    use crate::store::Store;
+    use robot_detection_layer::clock::Clock;
+    use robot_detection_layer::detect::SharedDetector;
+    use robot_detection_layer::registry::{Pattern, PatternKind};
+
+    fn robots() -> Vec<Robot> {
+        let mut robot = Robot::new("examplefetcher", Source::bundled());
+        robot.patterns = vec![Pattern::new(PatternKind::Token, "examplefetcher")];
+        vec![robot]
+    }
+
+    #[tokio::test]
+    async fn rows_stay_in_force_if_the_bundled_registry_cannot_be_read() {
+        let store = Store::connect("sqlite::memory:").await.unwrap();
+        let shared = |store: &Store| {
+            let fetcher = Fetcher::new(FetchLimits::default()).unwrap();
+            let (detector, clock) = (SharedDetector::default(), Clock::manual(1_000_000));
+            Shared::new(store.clone(), fetcher, detector, clock, Vec::new())
+        };
+        let before = shared(&store);
+        before.prepare_with(true, robots).await.unwrap();
+        for fails in [true, false] {
+            let after = shared(&store);
+            let read = move || {
+                assert!(!fails, "the parser has a fault");
+                Vec::new()
+            };
+            after.prepare_with(true, read).await.unwrap();
+            assert_eq!(after.detector.load().robots().len(), 1);
+            assert_eq!(store.robots().await.unwrap().len(), 1);
+        }
+        before.prepare(false).await.unwrap();
+        assert!(store.robots().await.unwrap().is_empty());
+    }
 }

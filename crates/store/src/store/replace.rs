@@ -69,9 +69,8 @@ impl Store {
         transaction.execute(&sql::LOCK_REGISTRY, &[]).await?;
         let values = [source.as_str().into()];
         let old = transaction.rows(&sql::ROBOTS_OF_SOURCE, &values).await?;
-        let same_size = old.len() == rows.len();
         let changes = compare(old, &mut rows);
-        if !(changes.is_empty() && same_size) {
+        if !changes.is_empty() {
             let drop_all = &sql::DELETE_ROBOTS_OF_SOURCE;
             transaction.execute(drop_all, &values).await?;
             let inserted = insert(&mut transaction, &rows).await;

@@ -114,6 +114,12 @@ impl DnsVerdicts {
         self.answers.insert(key, answer);
     }
 
+    /// Removes what is known of the address and the robot of a verdict.
+    pub(super) fn remove(&self, address: IpAddr, answer: &DnsVerdict) {
+        let key = DnsVerdictKey::new(address, &answer.robot);
+        self.answers.invalidate(&key);
+    }
+
     /// Removes all verdicts.
     pub(super) fn clear(&self) {
         self.answers.invalidate_all();

@@ -272,7 +272,7 @@ impl Verifier {
             let verdict = stronger(by_ranges, by_dns(&methods, &robot, by_ranges, &answer));
             // Stored before it is announced: whoever comes in between finds the answer or the proof
             // under way.
-            self.inner.answers.put(address, Arc::clone(&answer));
+            self.remember(&methods, address, &answer);
             let pending = making.announce(verdict);
             let now_ms = self.inner.clock.now_ms();
             let counts = &self.inner.counts;
@@ -283,6 +283,17 @@ impl Verifier {
                     .spoofed
                     .note(first.summary(), &evidence, first.at_ms);
             }
+        }
+    }
+
+    /// Stores an answer, unless the methods that found it are no longer in force.
+    fn remember(&self, methods: &Arc<Methods>, address: IpAddr, answer: &Arc<DnsVerdict>) {
+        let answers = &self.inner.answers;
+        answers.put(address, Arc::clone(answer));
+        // Asked behind the storing, as `replace` clears behind its exchange: either it clears this
+        // answer too, or the new methods are seen here.
+        if !Arc::ptr_eq(methods, &self.inner.methods.load()) {
+            answers.remove(address, answer);
         }
     }
 

@@ -24,6 +24,7 @@ const PATHS: &[&str] = &[
     "/trailers",
     "/empty",
     "/none",
+    "/none-length",
     "/unmodified",
     "/odd-status",
     "/own-reason",
@@ -166,6 +167,23 @@ fn an_odd_request_between_plain_ones_is_answered_in_its_turn() {
             same_as_hyper(&format!("{plain}{odd}{plain}{LAST}"), piece),
             2
         );
+    }
+}
+
+/// RFC 9110 §8.6: no 1xx or 204 has a length, whatever the service says.
+#[test]
+fn an_answer_that_cannot_have_a_body_tells_no_length() {
+    for path in ["/none-length", "/switched-length"] {
+        for method in ["GET", "HEAD"] {
+            let input = format!("{method} {path} HTTP/1.1\r\nHost: a\r\n\r\n{LAST}");
+            let (ours, plain) = run(said::<true>(&input, usize::MAX));
+            let (hypers, _) = run(said::<false>(&input, usize::MAX));
+            assert!(plain > 0, "{input}");
+            for said in [ours, hypers] {
+                let (head, _) = said.split_once("\r\n\r\n").unwrap();
+                assert!(!head.contains("content-length"), "{input}: {said}");
+            }
+        }
     }
 }
 

@@ -158,6 +158,14 @@ fn by_path(path: &str, request: &Request<RequestContext>) -> Response<AnyBody> {
         }
         "/empty" => *response.body_mut() = nothing(),
         "/none" => *response.status_mut() = StatusCode::NO_CONTENT,
+        "/none-length" | "/switched-length" => {
+            *response.status_mut() = match path {
+                "/none-length" => StatusCode::NO_CONTENT,
+                _ => StatusCode::SWITCHING_PROTOCOLS,
+            };
+            headers_of(&mut response, "content-length", &["4", "4"]);
+            *response.body_mut() = pieces(&["ab", "cd"], false);
+        }
         "/unmodified" => *response.status_mut() = StatusCode::NOT_MODIFIED,
         "/odd-status" => *response.status_mut() = StatusCode::from_u16(799).unwrap(),
         "/own-reason" => say_why(&mut response),
