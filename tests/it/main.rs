@@ -59,6 +59,7 @@ mod stopping;
 mod store;
 mod support;
 mod tags;
+mod traffic;
 mod unlisted;
 mod verdicts;
 mod verify;

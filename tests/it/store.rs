@@ -16,6 +16,7 @@ mod opening;
 mod orders;
 mod publications;
 mod robots;
+mod traffic;
 mod trouble;
 
 use robot_detection::{

@@ -59,8 +59,8 @@ async fn minutes(store: &Store, args: &ReportArgs, now_ms: i64) -> anyhow::Resul
     // The minute that has begun is counted too.
     let now = now_ms.div_euclid(MINUTE_MS) + 1;
     let first = first.unwrap_or(now);
-    let since = args.since.minute(now, first);
     let until = args.until.map_or(now, |until| until.minute(now, first));
+    let since = args.since.minute(now, first.min(until));
     if since > until {
         let text = "--since is later than --until: nothing is between them";
         return Err(WrongUsage(text.to_owned()).into());

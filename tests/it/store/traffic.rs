@@ -1,0 +1,209 @@
+//! What is counted of visitors adds up, once, whoever adds it and however long ago.
+
+use robot_detection::store::{
+    CountedMinute, LiveMinutes, Store, TrafficBatch, TrafficCount, TrafficKey, TrafficSpan,
+};
+use tokio::task::JoinSet;
+
+use super::{TestDatabase, on_each_engine, on_shared_engines};
+
+on_each_engine! {
+    minutes_hours_and_days_have_the_same_sums,
+    a_batch_is_added_once,
+    old_minutes_and_hours_go_and_days_stay,
+    minutes_that_were_counted_live_are_known,
+    visitors_of_any_name_are_counted,
+}
+
+mod shared {
+    use super::*;
+    on_shared_engines! {
+        instances_that_add_at_once_add_up,
+    }
+}
+
+const DAY: i64 = 24 * 60;
+const MINUTE_MS: i64 = 60_000;
+/// A minute of 2026, in the middle of a day.
+const NOW: i64 = 20_000 * DAY + 700;
+
+fn key(robot: &str) -> TrafficKey {
+    TrafficKey {
+        site: "default".to_owned(),
+        kind: "listed".to_owned(),
+        robot: robot.to_owned(),
+        verdict: "verified".to_owned(),
+        decision: "pass".to_owned(),
+        cause: "no-filter-pattern".to_owned(),
+        status: 2,
+    }
+}
+
+fn counted(minute: i64, robot: &str, requests: u64) -> CountedMinute {
+    CountedMinute {
+        minute,
+        key: key(robot),
+        count: TrafficCount {
+            requests,
+            bytes: 1_000 * requests,
+            micros: 7 * requests,
+        },
+    }
+}
+
+async fn add(store: &Store, writer: &str, number: i64, counted: &[CountedMinute]) {
+    let batch = TrafficBatch {
+        writer,
+        number,
+        counted,
+        live: &[],
+    };
+    store.add_traffic(&batch, NOW * MINUTE_MS).await.unwrap();
+}
+
+/// Requests of all robots in some minutes.
+async fn requests(store: &Store, minutes: std::ops::Range<i64>) -> u64 {
+    let sums = store.traffic(minutes, NOW * MINUTE_MS).await.unwrap();
+    sums.iter().map(|sum| sum.count.requests).sum()
+}
+
+async fn minutes_hours_and_days_have_the_same_sums(database: TestDatabase) {
+    let store = database.store().await;
+    let counted: Vec<_> = (0..3 * DAY)
+        .step_by(7)
+        .map(|ago| counted(NOW - ago, &format!("bot-{}", ago % 5), 3))
+        .collect();
+    for (number, counted) in (1..).zip(counted.chunks(100)) {
+        add(&store, "a", number, counted).await;
+    }
+    let all: u64 = counted.iter().map(|one| one.count.requests).sum();
+    assert_eq!(requests(&store, 0..NOW + 1).await, all);
+    // Minute by minute, hour by hour: whatever they are put together of.
+    let mut by_hour = 0;
+    for hour in (NOW - 3 * DAY..=NOW).step_by(60) {
+        let start = TrafficSpan::Hour.start(hour);
+        by_hour += requests(&store, start..start + 60).await;
+    }
+    assert_eq!(by_hour, all);
+    assert_eq!(requests(&store, NOW..NOW + 1).await, 3);
+    assert_eq!(requests(&store, NOW - 6..NOW).await, 0);
+    let sums = store.traffic(NOW..NOW + 1, NOW * MINUTE_MS).await.unwrap();
+    assert_eq!(sums[0].key, key("bot-0"));
+    assert_eq!((sums[0].count.bytes, sums[0].count.micros), (3_000, 21));
+    let first = store.first_day_of_traffic().await.unwrap();
+    assert_eq!(first, Some(TrafficSpan::Day.start(NOW - 3 * DAY + 7)));
+}
+
+async fn a_batch_is_added_once(database: TestDatabase) {
+    let store = database.store().await;
+    let batch = [counted(NOW, "a", 5)];
+    add(&store, "writer", 1, &batch).await;
+    add(&store, "writer", 1, &batch).await;
+    assert_eq!(requests(&store, NOW..NOW + 1).await, 5);
+    add(&store, "writer", 2, &batch).await;
+    add(&store, "another", 1, &batch).await;
+    // An older one that was under way for long.
+    add(&store, "writer", 1, &batch).await;
+    assert_eq!(requests(&store, NOW..NOW + 1).await, 15);
+}
+
+async fn old_minutes_and_hours_go_and_days_stay(database: TestDatabase) {
+    let store = database.store().await;
+    for (number, days) in (1..).zip([1, 3, 40]) {
+        add(&store, "a", number, &[counted(NOW - days * DAY, "a", 1)]).await;
+    }
+    store.prune_traffic(NOW * MINUTE_MS).await.unwrap();
+    assert_eq!(requests(&store, 0..NOW + 1).await, 3);
+    // By the minute, by the hour, by the day.
+    for (days, before, within) in [(1, 1, 1), (3, 60, 60), (40, DAY, DAY)] {
+        let at = NOW - days * DAY;
+        assert_eq!(requests(&store, at..at + 1).await, 1, "{days} days");
+        assert_eq!(requests(&store, at - before..at - before + 1).await, 0);
+        assert_eq!(requests(&store, at + within..at + within + 1).await, 0);
+    }
+    // As if it had been counted three months later: all but the days is gone.
+    store
+        .prune_traffic((NOW + 90 * DAY) * MINUTE_MS)
+        .await
+        .unwrap();
+    let later = (NOW + 90 * DAY) * MINUTE_MS;
+    let sums = store.traffic(0..NOW + 1, later).await.unwrap();
+    assert_eq!(sums.iter().map(|sum| sum.count.requests).sum::<u64>(), 3);
+}
+
+async fn minutes_that_were_counted_live_are_known(database: TestDatabase) {
+    let store = database.store().await;
+    for (writer, minutes) in [
+        ("a", 10..=20),
+        ("a", 10..=25),
+        ("a", 10..=22),
+        ("b", 40..=40),
+    ] {
+        let live = ["default", "shop"].map(|site| LiveMinutes {
+            site: site.to_owned(),
+            minutes: minutes.clone(),
+        });
+        let batch = TrafficBatch {
+            writer,
+            number: *minutes.end(),
+            counted: &[],
+            live: &live,
+        };
+        store.add_traffic(&batch, NOW * MINUTE_MS).await.unwrap();
+    }
+    let of = async |minutes| store.live_minutes("shop", minutes).await.unwrap();
+    assert_eq!(of(0..100).await, [10..26, 40..41]);
+    assert_eq!(of(26..40).await, []);
+    assert_eq!(of(25..26).await, [10..26]);
+    assert_eq!(store.live_minutes("elsewhere", 0..100).await.unwrap(), []);
+}
+
+async fn visitors_of_any_name_are_counted(database: TestDatabase) {
+    let store = database.store().await;
+    let names = [
+        "",
+        "' OR 1=1 --",
+        "<script>",
+        "=1+1",
+        "\u{202e}a",
+        "名",
+        "a\0b",
+    ];
+    let counted: Vec<_> = names.iter().map(|name| counted(NOW, name, 1)).collect();
+    add(&store, "a", 1, &counted).await;
+    let sums = store.traffic(NOW..NOW + 1, NOW * MINUTE_MS).await.unwrap();
+    let mut found: Vec<_> = sums.iter().map(|sum| &*sum.key.robot).collect();
+    found.sort_unstable();
+    let mut expected = names.map(|name| if name == "a\0b" { "ab" } else { name });
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+async fn instances_that_add_at_once_add_up(database: TestDatabase) {
+    database.store().await.close().await;
+    let mut instances = JoinSet::new();
+    for instance in 0..3 {
+        let store = database.store().await;
+        instances.spawn(async move {
+            for number in 1..=20 {
+                // The same keys in another order: whoever locks them as they come may wait for ever.
+                let counted: Vec<_> = (0..40)
+                    .map(|key| {
+                        counted(
+                            NOW - key % 3,
+                            &format!("bot-{}", (key * (instance + 1)) % 40),
+                            1,
+                        )
+                    })
+                    .collect();
+                add(&store, &instance.to_string(), number, &counted).await;
+            }
+            store.close().await;
+        });
+    }
+    while let Some(ended) = instances.join_next().await {
+        ended.unwrap();
+    }
+    let store = database.store().await;
+    assert_eq!(requests(&store, 0..NOW + 1).await, 3 * 20 * 40);
+}
