@@ -20,7 +20,7 @@ use crate::own_robot;
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
-use crate::traffic::Traffic;
+use crate::traffic::{Traffic, TrafficLayer};
 use crate::verify::{RangesRefresher, Verifier};
 
 #[cfg(feature = "server")]
@@ -94,6 +94,24 @@ impl RobotDetection {
     #[must_use]
     pub fn layer(&self) -> RobotDetectionLayer {
         self.inner.main.layer()
+    }
+
+    /// Returns a layer that counts the requests of the application; put it outside of [`layer`](Self::layer).
+    ///
+    /// What it counts is kept in the database, as what a server of ours counts.
+    ///
+    /// # Example
+    ///
+    /// ```no_run
+    /// # async fn example(site: axum::Router) -> Result<(), Box<dyn std::error::Error>> {
+    /// let robots = robot_detection::RobotDetection::builder().build().await?;
+    /// let site = site.layer(robots.layer()).layer(robots.traffic_layer());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn traffic_layer(&self) -> TrafficLayer {
+        TrafficLayer::new(self.inner.traffic.site(self.inner.main.name()))
     }
 
     /// Returns a router that answers for `/robots.txt`, to be merged into the application's.

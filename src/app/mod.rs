@@ -80,6 +80,7 @@ pub use crate::site_robots::{
     Disparity, Handed, Handover, Parity, Programs, PublishedFiles, Ran, SiteRobotChanges,
     SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots,
 };
+pub use crate::traffic::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};
 #[cfg(feature = "server")]
 pub(crate) use answerers::SiteAnswers;
 #[cfg(feature = "server")]

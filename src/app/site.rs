@@ -111,7 +111,8 @@ impl Site {
     /// elsewhere want [`own_path`](RobotDetectionLayer::own_path).
     #[must_use]
     pub fn layer(&self) -> RobotDetectionLayer {
-        self.layer.clone().own_path(ADMIN_PATH)
+        // What counts traffic outside of it wants to know.
+        self.layer.clone().own_path(ADMIN_PATH).report_outcome(true)
     }
 
     /// Returns the layer of a server, which asks the admin pages before it.

@@ -75,13 +75,14 @@ impl Traffic {
     /// Keeps what was counted since the last time; for the end, when nothing is served any more.
     pub(crate) async fn flush(&self) {
         if let Some(writer) = &self.inner.writer {
-            self.write(&mut *writer.lock().await).await;
+            let mut writer = writer.lock().await;
+            self.write(&mut writer).await;
+            writer.tell_lost();
         }
     }
 
     async fn write(&self, writer: &mut Writer) {
-        let counters = &self.inner.counters;
-        writer.collect(counters, self.inner.clock.now_ms());
-        writer.write(self.inner.clock.now_ms()).await;
+        writer.collect(&self.inner.counters, self.inner.clock.now_ms());
+        writer.write().await;
     }
 }

@@ -9,9 +9,11 @@
 mod counters;
 mod decision;
 mod kept;
+mod layer;
 mod pending;
 mod writer;
 
 pub(crate) use counters::{Counted, SiteCounters};
 pub(crate) use decision::decision_word;
 pub(crate) use kept::Traffic;
+pub use layer::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};

@@ -30,6 +30,10 @@ impl Pending {
         self.counts.is_empty()
     }
 
+    pub(super) fn requests(&self) -> u64 {
+        self.counts.values().map(|count| count.requests).sum()
+    }
+
     /// Returns all, and is empty.
     pub(super) fn take(&mut self) -> Vec<CountedMinute> {
         let counts = std::mem::take(&mut self.counts).into_iter();

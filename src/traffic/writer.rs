@@ -1,6 +1,6 @@
 //! The one task that carries counts over to the database.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tracing::{info, warn};
 
@@ -25,6 +25,7 @@ pub(super) struct Writer {
     /// Another one for each start, as a number below is used once.
     name: String,
     pending: Pending,
+    sites: Vec<Arc<str>>,
     /// Batch that has not been added, as far as is known; it stays as it is until it has.
     batch: Option<Batch>,
     /// Number of the last batch.
@@ -53,6 +54,7 @@ impl Writer {
             store,
             name: format!("{:x}-{:08x}", now_ms, fastrand::u32(..)),
             pending: Pending::default(),
+            sites: Vec::new(),
             batch: None,
             number: 0,
             begun: now_ms.div_euclid(MINUTE_MS),
@@ -74,49 +76,65 @@ impl Writer {
         // It came in the minute in which it began to be counted: the timer rings at its end.
         let minute = self.collected_ms.div_euclid(MINUTE_MS);
         self.pending.add(minute, counters.take());
+        self.sites = counters.site_names();
         self.collected_ms = now_ms;
-        if self.batch.is_some() {
-            return;
-        }
-        let minute = now_ms.div_euclid(MINUTE_MS);
-        if self.pending.is_empty() && self.noted == Some(minute) {
-            return;
-        }
-        self.number += 1;
-        let live = counters.site_names().into_iter().map(|site| LiveMinutes {
-            site: site.to_string(),
-            minutes: self.begun..=minute,
-        });
-        self.batch = Some(Batch {
-            number: self.number,
-            counted: self.pending.take(),
-            live: live.collect(),
-            minute,
-        });
     }
 
-    /// Adds the batch to the sums, and removes what is too old.
-    pub(super) async fn write(&mut self, now_ms: i64) {
-        if let Some(batch) = &self.batch {
+    /// Adds what was collected to the sums, and removes what is too old.
+    pub(super) async fn write(&mut self) {
+        // After a failure there are two: the batch that failed, and what has come since.
+        while let Some(batch) = self.batch.take().or_else(|| self.next_batch()) {
             let added = TrafficBatch {
                 writer: &self.name,
                 number: batch.number,
                 counted: &batch.counted,
                 live: &batch.live,
             };
-            if let Err(error) = self.store.add_traffic(&added, now_ms).await {
+            if let Err(error) = self.store.add_traffic(&added, self.collected_ms).await {
+                self.batch = Some(batch);
                 return self.failed(&error);
             }
             self.noted = Some(batch.minute);
-            self.batch = None;
             self.succeeded();
         }
-        let hour = now_ms.div_euclid(MINUTE_MS * PRUNE_EVERY);
+        let hour = self.collected_ms.div_euclid(MINUTE_MS * PRUNE_EVERY);
         if self.pruned != Some(hour) {
-            match self.store.prune_traffic(now_ms).await {
+            match self.store.prune_traffic(self.collected_ms).await {
                 Ok(()) => self.pruned = Some(hour),
                 Err(error) => self.failed(&error),
             }
+        }
+    }
+
+    /// Returns what is to be added; `None` where nothing is new.
+    fn next_batch(&mut self) -> Option<Batch> {
+        let minute = self.collected_ms.div_euclid(MINUTE_MS);
+        if self.pending.is_empty() && self.noted == Some(minute) {
+            return None;
+        }
+        self.number += 1;
+        let live = self.sites.iter().map(|site| LiveMinutes {
+            site: site.to_string(),
+            minutes: self.begun..=minute,
+        });
+        Some(Batch {
+            number: self.number,
+            counted: self.pending.take(),
+            live: live.collect(),
+            minute,
+        })
+    }
+
+    /// Tells what is lost if nothing is written any more.
+    pub(super) fn tell_lost(&self) {
+        let batch = self.batch.iter().flat_map(|batch| &batch.counted);
+        let lost: u64 = batch.map(|counted| counted.count.requests).sum();
+        let lost = lost.saturating_add(self.pending.requests());
+        if lost > 0 {
+            warn!(
+                lost,
+                "{lost} requests are missing in the traffic that is kept: the database did not take them"
+            );
         }
     }
 

@@ -79,6 +79,10 @@ const ROOMS: &[(&str, &[Room])] = &[
                 ],
             ),
             (
+                "traffic",
+                &["clock", "detect", "layer", "policy", "registry", "store"],
+            ),
+            (
                 "observe",
                 &[
                     "access_log",
@@ -88,9 +92,8 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "fetch",
                     "layer",
                     "listen",
-                    "policy",
-                    "registry",
                     "telemetry",
+                    "traffic",
                 ],
             ),
             (

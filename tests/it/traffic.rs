@@ -2,7 +2,14 @@
 
 use std::{path::Path, time::Duration};
 
+use axum::{
+    body::{Body, to_bytes},
+    http::Request,
+    routing::get,
+};
+use robot_detection::{RobotDetection, clock::Clock, layer::Outcome, store::Store};
 use serde_json::Value;
+use tower::Service as _;
 
 use crate::support::{
     http::{Reply, TestServer},
@@ -220,4 +227,59 @@ fn wrong_usage_says_what_is_right() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(error.contains(expected), "{error}");
     }
+}
+
+#[tokio::test]
+async fn an_application_counts_with_a_layer_outside_of_the_detection() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", directory.path().join("app.db").display());
+    let builder = RobotDetection::builder().database_url(&url);
+    let robots = builder.web_robots_db("").build().await.unwrap();
+    let mut app = axum::Router::new()
+        .route("/", get(async || "hello"))
+        .layer(robots.layer())
+        .layer(robots.traffic_layer());
+    for (path, user_agent) in [
+        ("/", GOOGLEBOT),
+        ("/", FIREFOX),
+        ("/", FIREFOX),
+        ("/members-only-stuff/a", GOOGLEBOT),
+        ("/robot-detection/admin/", FIREFOX),
+    ] {
+        let request = Request::get(path).header("user-agent", user_agent);
+        let response = app
+            .call(request.body(Body::empty()).unwrap())
+            .await
+            .unwrap();
+        let outcome = response.extensions().get::<Outcome>();
+        assert!(outcome.is_none(), "it is for the layer alone");
+        to_bytes(Body::new(response.into_body()), 1_000)
+            .await
+            .unwrap();
+    }
+    robots.shutdown().await;
+    let store = Store::connect(&url).await.unwrap();
+    let now_ms = Clock::system().now_ms();
+    let sums = store
+        .traffic(now_ms / 60_000 - 5..now_ms / 60_000 + 1, now_ms)
+        .await
+        .unwrap();
+    let mut told: Vec<_> = sums
+        .iter()
+        .map(|sum| {
+            (
+                &*sum.key.robot,
+                &*sum.key.decision,
+                sum.count.requests,
+                sum.count.bytes,
+            )
+        })
+        .collect();
+    told.sort_unstable();
+    let expected = [
+        ("", "pass", 2, 10),
+        ("googlebot", "pass", 1, 5),
+        ("googlebot", "redirect", 1, 0),
+    ];
+    assert_eq!(told, expected);
 }

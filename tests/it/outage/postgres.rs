@@ -1,11 +1,14 @@
 //! PostgreSQL stops under a server, or is not there when it starts.
 
+use std::time::Duration;
+
 use robot_detection::app::{BuildError, RobotDetection};
+use serde_json::Value;
 
 use super::site::{Site, assert_serves, log_in, page, readiness, wait_for};
 use crate::support::{
     postgres::{self, Cluster},
-    program::{Server, eventually, request},
+    program::{Server, eventually, request, succeed},
 };
 
 /// Who has no session is told that the database is away, and not why.
@@ -138,4 +141,45 @@ async fn an_application_says_whether_it_starts_without_its_database() {
     let nowhere = format!("sqlite://{}/none/a.db", directory.path().display());
     let wrong = RobotDetection::builder().database_url(nowhere);
     assert!(wrong.wait_for_database(true).build().await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_counted_while_the_database_is_away_is_kept_once_it_is_back() {
+    let cluster = Cluster::start();
+    let site = Site::new(&cluster.create_database().await);
+    // What both count is added up.
+    let servers = [site.start(), site.start()];
+    let ask = || {
+        for server in &servers {
+            assert_serves(server);
+        }
+    };
+    let kept = || -> Value {
+        let arguments = ["traffic", "report", "--json", "--by", "robot"];
+        serde_json::from_str(&succeed(site.path(), &arguments)).unwrap()
+    };
+    ask();
+    eventually("what came before is kept", || {
+        kept()["totals"]["all"]["hits"] == 4
+    });
+    cluster.stop();
+    wait_for(&servers[0], "away");
+    ask();
+    wait_for(&servers[1], "away");
+    // Longer than it takes until it is tried again.
+    tokio::time::sleep(Duration::from_secs(11)).await;
+    ask();
+    cluster.resume();
+    for server in &servers {
+        wait_for(server, "ok");
+    }
+    ask();
+    for server in servers {
+        site.end(server);
+    }
+    let kept = kept();
+    assert_eq!(kept["totals"]["people"]["hits"], 8, "{}", site.log());
+    assert_eq!(kept["robots"][0]["robot"], "googlebot");
+    assert_eq!(kept["robots"][0]["hits"], 8);
+    assert_eq!(kept["totals"]["all"]["bytes"], 8 * "the page".len());
 }
