@@ -15,10 +15,10 @@ pub(super) const SUM_COLUMNS: usize = 6;
 /// Enter keys.
 ///
 /// `SQLite` looks for each parameter among all of a statement: many rows take long.
-pub(super) static KEYS: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[16, 4, 1], keys));
+pub(super) static KEYS: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[6, 3, 2, 1], keys));
 
 /// Add to sums.
-pub(super) static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[32, 8, 4, 2, 1], add));
+pub(super) static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[8, 4, 2, 1], add));
 
 statements! {
     // Nothing changes where the batch before is not the last one: then it is in the sums already.
