@@ -45,3 +45,20 @@ CREATE TABLE traffic_live (
     ended  BIGINT           NOT NULL,
     PRIMARY KEY (site, writer)
 );
+
+-- Logs that were counted, by their beginnings: one that has grown since, or was packed, is the same.
+CREATE TABLE traffic_imports (
+    -- Hash of the first lines when it was first seen.
+    import_id  TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    -- Hash of the first line, and of as many bytes at the beginning as `head_bytes` says.
+    first_line TEXT COLLATE "C" NOT NULL,
+    head_bytes BIGINT           NOT NULL,
+    head       TEXT COLLATE "C" NOT NULL,
+    name       TEXT             NOT NULL,
+    -- Bytes, unpacked, that have been counted.
+    counted    BIGINT           NOT NULL,
+    requests   BIGINT           NOT NULL,
+    updated_ms BIGINT           NOT NULL
+);
+
+CREATE INDEX traffic_imports_by_line ON traffic_imports (first_line);

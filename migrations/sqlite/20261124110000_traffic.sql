@@ -45,3 +45,20 @@ CREATE TABLE traffic_live (
     ended  INTEGER NOT NULL,
     PRIMARY KEY (site, writer)
 ) STRICT, WITHOUT ROWID;
+
+-- Logs that were counted, by their beginnings: one that has grown since, or was packed, is the same.
+CREATE TABLE traffic_imports (
+    -- Hash of the first lines when it was first seen.
+    import_id  TEXT    NOT NULL PRIMARY KEY,
+    -- Hash of the first line, and of as many bytes at the beginning as `head_bytes` says.
+    first_line TEXT    NOT NULL,
+    head_bytes INTEGER NOT NULL,
+    head       TEXT    NOT NULL,
+    name       TEXT    NOT NULL,
+    -- Bytes, unpacked, that have been counted.
+    counted    INTEGER NOT NULL,
+    requests   INTEGER NOT NULL,
+    updated_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX traffic_imports_by_line ON traffic_imports (first_line);

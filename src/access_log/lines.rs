@@ -27,6 +27,10 @@ pub struct Lines<R> {
     /// Where what was read ends.
     end: usize,
     is_over: bool,
+    /// Bytes that were dropped from the front of the block.
+    dropped: u64,
+    /// Whether the last line that was given had an end.
+    was_ended: bool,
 }
 
 impl<R: Read> Lines<R> {
@@ -39,6 +43,8 @@ impl<R: Read> Lines<R> {
             searched: 0,
             end: 0,
             is_over: false,
+            dropped: 0,
+            was_ended: false,
         }
     }
 
@@ -70,12 +76,14 @@ impl<R: Read> Lines<R> {
     /// Returns the next line without its end, if all of it is here.
     pub fn next_line(&mut self) -> Option<&[u8]> {
         let unsearched = self.block.get(self.searched..self.end)?;
-        let (line, next) = match memchr(b'\n', unsearched) {
+        let (line, next, was_ended) = match memchr(b'\n', unsearched) {
             Some(at) => {
                 let end = self.searched + at;
-                (self.start..end, end + 1)
+                (self.start..end, end + 1, true)
             }
-            None if self.is_over && self.start < self.end => (self.start..self.end, self.end),
+            None if self.is_over && self.start < self.end => {
+                (self.start..self.end, self.end, false)
+            }
             None => {
                 self.searched = self.end;
                 return None;
@@ -83,9 +91,22 @@ impl<R: Read> Lines<R> {
         };
         self.start = next;
         self.searched = next;
+        self.was_ended = was_ended;
         let line = self.block.get(line)?;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         Some(line.get(..MAX_LINE_BYTES).unwrap_or(line))
+    }
+
+    /// Returns the bytes of the input up to the end of the last line that was given.
+    #[cfg(feature = "server")]
+    pub(crate) fn consumed(&self) -> u64 {
+        self.dropped + self.start as u64
+    }
+
+    /// Returns `true` if the last line that was given had an end: what has none may grow.
+    #[cfg(feature = "server")]
+    pub(crate) fn was_ended(&self) -> bool {
+        self.was_ended
     }
 
     /// Moves the begun line to the front, and drops what is too long of it.
@@ -94,6 +115,8 @@ impl<R: Read> Lines<R> {
         // block stays free, no read is into an empty buffer, which would pass for the end of the
         // input.
         let kept = (self.end - self.start).min(MAX_LINE_BYTES + 1);
+        // What is cut off a line is counted as if it stood before it.
+        self.dropped += (self.end - kept) as u64;
         self.block.copy_within(self.start..self.start + kept, 0);
         self.start = 0;
         self.end = kept;

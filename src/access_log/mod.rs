@@ -62,6 +62,8 @@ mod logged_request;
 mod open;
 mod parser;
 mod scanner;
+#[cfg(feature = "server")]
+mod served;
 
 pub use field_path::{FieldPath, InvalidFieldPath};
 #[cfg(feature = "server")]
@@ -72,3 +74,5 @@ pub use lines::{Lines, MAX_LINE_BYTES};
 pub use logged_request::LoggedRequest;
 pub use open::open;
 pub use parser::{Entry, Parser};
+#[cfg(feature = "server")]
+pub(crate) use served::{Served, ServedLines};

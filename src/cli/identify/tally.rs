@@ -24,7 +24,7 @@ const MAX_USER_AGENT_BYTES: usize = 256;
 
 /// Counter that grows with the registry, not with the log.
 #[derive(Debug)]
-pub(super) struct Tally<'d> {
+pub(in crate::cli) struct Tally<'d> {
     detector: &'d Detector,
     /// By id, which unlisted robots lack, and purpose.
     claims: HashMap<(Option<&'d str>, Purpose), RobotCount<'d>>,
@@ -50,7 +50,7 @@ struct RobotCount<'d> {
 }
 
 impl<'d> Tally<'d> {
-    pub(super) fn new(detector: &'d Detector) -> Self {
+    pub(in crate::cli) fn new(detector: &'d Detector) -> Self {
         Self {
             detector,
             claims: HashMap::new(),
@@ -249,12 +249,12 @@ impl UnlistedUserAgents {
 
 /// Detector and log of which every figure is known.
 #[cfg(test)]
-pub(super) mod sample {
+pub(in crate::cli) mod sample {
     use super::*;
     use crate::access_log::Parser;
     use crate::registry::{Pattern, PatternKind, Source};
 
-    pub(in crate::cli::identify) fn detector() -> Detector {
+    pub(in crate::cli) fn detector() -> Detector {
         let robot = |id: &str, operator: Option<&str>, purpose| {
             let mut robot = Robot::new(id, Source::bundled());
             robot.patterns.push(Pattern::new(PatternKind::Token, id));
@@ -271,7 +271,7 @@ pub(super) mod sample {
         .unwrap()
     }
 
-    pub(in crate::cli::identify) fn fill(tally: &mut Tally<'_>) {
+    pub(in crate::cli) fn fill(tally: &mut Tally<'_>) {
         let mut parser = Parser::combined();
         for (user_agent, bytes, times) in [
             ("alphabot/1", 100, 4),

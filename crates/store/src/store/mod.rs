@@ -77,5 +77,6 @@ pub use row::StoredRobot;
 pub use sources::SourceState;
 pub use store::Store;
 pub use traffic::{
-    CountedMinute, LiveMinutes, TrafficBatch, TrafficCount, TrafficKey, TrafficSpan, TrafficSum,
+    CountedMinute, ImportProgress, LiveMinutes, TrafficBatch, TrafficCount, TrafficImport,
+    TrafficKey, TrafficSpan, TrafficSum,
 };

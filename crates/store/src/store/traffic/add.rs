@@ -1,9 +1,6 @@
 //! What was counted is added to the sums.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::RangeInclusive,
-};
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use super::{
     super::{
@@ -57,7 +54,7 @@ impl Store {
         if transaction.execute(&sql::NEXT_BATCH, &values).await? == 0 {
             return Ok(());
         }
-        let steps = steps(batch);
+        let steps = steps(batch.counted, batch.writer, batch.live);
         transaction.commit_with::<(i64,)>(&steps).await.map(|_| ())
     }
 
@@ -85,10 +82,14 @@ impl Store {
 
 /// Returns what is done in the transaction, in an order that is the same for every instance:
 /// two that add to the same sums would otherwise wait for each other for ever.
-fn steps<'b>(batch: &TrafficBatch<'b>) -> Vec<Step<'b>> {
+pub(super) fn steps<'b>(
+    counted: &'b [CountedMinute],
+    writer: &'b str,
+    live: &'b [LiveMinutes],
+) -> Vec<Step<'b>> {
     let mut keys = BTreeMap::<i64, &TrafficKey>::new();
     let mut sums = BTreeMap::<(i64, i64, i64), TrafficCount>::new();
-    for counted in batch.counted {
+    for counted in counted {
         let id = counted.key.id();
         keys.insert(id, &counted.key);
         for span in TrafficSpan::ALL {
@@ -98,7 +99,7 @@ fn steps<'b>(batch: &TrafficBatch<'b>) -> Vec<Step<'b>> {
     }
     let keys: Vec<_> = keys.into_iter().collect();
     let sums: Vec<_> = sums.into_iter().collect();
-    let live: BTreeSet<_> = batch.live.iter().map(|live| &live.site).collect();
+    let live: BTreeMap<_, _> = live.iter().map(|live| (&live.site, live)).collect();
     let mut steps = Vec::new();
     for (statement, rows) in sql::KEYS.pieces(&keys) {
         steps.push((statement, rows.iter().flat_map(key_values).collect()));
@@ -106,10 +107,10 @@ fn steps<'b>(batch: &TrafficBatch<'b>) -> Vec<Step<'b>> {
     for (statement, rows) in sql::ADD.pieces(&sums) {
         steps.push((statement, rows.iter().flat_map(sum_values).collect()));
     }
-    for site in live {
-        let of_site = batch.live.iter().filter(|live| live.site == *site);
-        steps.extend(of_site.map(|live| (&sql::LIVE, live_values(batch.writer, live))));
-    }
+    steps.extend(
+        live.into_values()
+            .map(|live| (&sql::LIVE, live_values(writer, live))),
+    );
     steps
 }
 

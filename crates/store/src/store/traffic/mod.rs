@@ -1,10 +1,12 @@
 //! What is counted of visitors: sums by minute, hour and day.
 
 mod add;
+mod import;
 mod key;
 mod read;
 pub(super) mod sql;
 
 pub use add::{LiveMinutes, TrafficBatch};
+pub use import::{ImportProgress, TrafficImport};
 pub use key::{CountedMinute, TrafficCount, TrafficKey, TrafficSpan};
 pub use read::TrafficSum;

@@ -33,6 +33,17 @@ statements! {
     LIVE_MINUTES = "read which minutes were counted",
         "SELECT began, ended FROM traffic_live WHERE site = $1 AND began <= $3 AND ended >= $2 \
          ORDER BY began, ended";
+    IMPORTS = "look for a log that was counted",
+        "SELECT import_id, first_line, head_bytes, head, name, counted, requests \
+         FROM traffic_imports WHERE first_line = $1 ORDER BY head_bytes DESC, import_id";
+    BEGIN_IMPORT = "note a log",
+        "INSERT INTO traffic_imports (import_id, first_line, head_bytes, head, name, counted, \
+         requests, updated_ms) VALUES ($1, $2, $3, $4, $5, 0, 0, $6) \
+         ON CONFLICT (import_id) DO NOTHING";
+    // Nothing changes where somebody else has counted on from the same place.
+    IMPORT = "note how much of a log was counted",
+        "UPDATE traffic_imports SET head_bytes = $3, head = $4, name = $5, counted = $6, \
+         requests = requests + $7, updated_ms = $8 WHERE import_id = $1 AND counted = $2";
     SUMS = "read the traffic",
         "SELECT site, kind, robot, verdict, decision, cause, status, requests, bytes, micros \
          FROM (SELECT key_id, CAST(SUM(requests) AS BIGINT) AS requests, \
