@@ -64,6 +64,11 @@ fn names_of_fields_are_known_or_told() {
         ),
         ("v0", "User-agent: *\nAllow: /a\n", "2 unknown-allow"),
     ]);
+    for slip in ["Sitemaps", "Site-map", "Useragents", "Allowed", "Disallaw"] {
+        let line = format!("{slip}: https://a.example/s.xml");
+        let text = &warnings("google", &line)[0].text;
+        assert!(text.contains("this dialect forgives it"), "{slip}: {text}");
+    }
     for (line, next) in [
         (
             "https://a.example/s.xml",
