@@ -48,12 +48,11 @@ fn split<'a>(bytes: &'a [u8], bare: &mut usize) -> (&'a [u8], Option<&'a [u8]>) 
     let (line, tail) = bytes.split_at(end);
     // Line ends that were converted twice are CR CR LF.
     let returns = tail.iter().take_while(|&&b| b == b'\r').count();
-    let length = match tail.get(returns) {
-        Some(b'\n') => returns + 1,
-        _ => {
-            *bare = returns.saturating_sub(1);
-            1
-        }
+    let length = if tail.get(returns) == Some(&b'\n') {
+        returns + 1
+    } else {
+        *bare = returns.saturating_sub(1);
+        1
     };
     (line, tail.get(length..))
 }
