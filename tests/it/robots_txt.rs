@@ -519,6 +519,18 @@ Disallow: /late
     assert!(file.covers("/a"));
 }
 
+/// No preset has both options.
+#[test]
+fn an_allow_ends_no_list_of_agents_where_only_disallow_does() {
+    let mut dialect = Dialect::v0();
+    dialect.allow = true;
+    holds(
+        dialect,
+        "User-agent: a\nAllow: /x\nUser-agent: b\nDisallow: /\nUser-agent: c\nDisallow: /z\n",
+        &["+2 a /x", "-4 a /y", "+2 b /x", "-4 b /y", "-6 c /z"],
+    );
+}
+
 /// The draft of 1996: a record ends at a blank line, and the first match wins.
 #[test]
 fn the_draft_of_1996_takes_the_first_match_of_the_first_record() {

@@ -206,7 +206,9 @@ impl<'t> Parser<'t> {
             }
             self.begin(true);
         }
-        self.listing = false;
+        if !(allow && self.dialect.agents_end == AgentsEnd::Disallow) {
+            self.listing = false;
+        }
         let path = self.span(value);
         self.parsed.rules.push(RuleLine { path, line, allow });
     }

@@ -3,7 +3,7 @@
 
 use super::{
     Dialect,
-    dialect::{Escapes, Winner},
+    dialect::{EmptyPath, Escapes, Winner},
     escapes::is_plain,
     index::Decision,
     octets,
@@ -23,6 +23,8 @@ enum Comparison {
 /// Returns `true` if a dialect's rules can be asked one after the other here.
 pub(super) fn can_scan(dialect: &Dialect) -> bool {
     dialect.winner == Winner::Longest
+        && dialect.wildcards
+        && dialect.empty_path == EmptyPath::NoRule
         && dialect.escapes == Escapes::Normalised
         && !dialect.index_page
         && !dialect.slash_matches_bare
@@ -147,6 +149,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::RobotsTxt;
 
     /// Looks at one octet after the other.
     fn slowly(written: &[u8], path: &[u8]) -> char {
@@ -158,6 +161,44 @@ mod tests {
             }
         }
         '='
+    }
+
+    #[test]
+    fn a_changed_preset_is_scanned_as_it_is_indexed() {
+        let changed = [
+            Dialect {
+                wildcards: false,
+                ..Dialect::rfc9309()
+            },
+            Dialect {
+                empty_path: EmptyPath::MatchesAll,
+                ..Dialect::rfc9309()
+            },
+            Dialect {
+                empty_path: EmptyPath::AllowsAll,
+                ..Dialect::rfc9309()
+            },
+            Dialect {
+                empty_path: EmptyPath::Inverted,
+                ..Dialect::rfc9309()
+            },
+        ];
+        for dialect in changed {
+            for rules in ["Disallow: /a*b", "Disallow: /a$", "Disallow:", "Allow:"] {
+                let text = format!("User-agent: *\n{rules}\n");
+                for path in ["/axb", "/a*b", "/a", "/a$"] {
+                    let file = RobotsTxt::parse(text.as_bytes(), dialect);
+                    let me = file.for_robot("robot");
+                    let answer = || {
+                        let permission = me.check(path);
+                        (permission.allowed(), permission.rule().is_some())
+                    };
+                    let first = answer();
+                    me.prepare();
+                    assert_eq!(first, answer(), "{dialect:?} {rules} {path}");
+                }
+            }
+        }
     }
 
     proptest! {

@@ -45,7 +45,7 @@ const FIELDS: [(&str, Field); 18] = [
 ];
 
 /// Slips that Google's parser forgives, by how a name begins.
-const FORGIVEN: [(&str, Field); 11] = [
+const FORGIVEN: [(&str, Field); 12] = [
     ("user-agent", Field::UserAgent),
     ("useragent", Field::UserAgent),
     ("user agent", Field::UserAgent),
@@ -56,6 +56,7 @@ const FORGIVEN: [(&str, Field); 11] = [
     ("disalow", Field::Disallow),
     ("diasllow", Field::Disallow),
     ("disallaw", Field::Disallow),
+    ("sitemap", Field::Sitemap),
     ("site-map", Field::Sitemap),
 ];
 

@@ -242,7 +242,7 @@ impl<'t> Pass<'t, '_> {
                     "readers of this dialect ignore Allow; write Disallow for the rest instead"
                         .to_owned()
                 });
-                self.groups.other(true);
+                self.groups.other(false);
             }
             Field::Allow | Field::Disallow => {
                 let is_allow = field == Field::Allow;

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use super::warnings::MAX_WARNINGS;
-use crate::{Dialect, RobotsTxt, Warning};
+use crate::{AgentsEnd, Dialect, RobotsTxt, Warning};
 
 fn warnings(dialect: &str, text: impl AsRef<[u8]>) -> Vec<Warning> {
     let dialect = dialect.parse().expect("a dialect");
@@ -64,6 +64,11 @@ fn names_of_fields_are_known_or_told() {
         ),
         ("v0", "User-agent: *\nAllow: /a\n", "2 unknown-allow"),
     ]);
+    for slip in ["Sitemaps", "Site-map", "Useragents", "Allowed", "Disallaw"] {
+        let line = format!("{slip}: https://a.example/s.xml");
+        let text = &warnings("google", &line)[0].text;
+        assert!(text.contains("this dialect forgives it"), "{slip}: {text}");
+    }
     for (line, next) in [
         (
             "https://a.example/s.xml",
@@ -142,6 +147,30 @@ fn agents_are_product_tokens() {
     assert!(text.contains("about all robots"), "{text}");
     let text = &warnings("google", file("Example9/1.0"))[0].text;
     assert!(text.contains("reads \"Example\" only"), "{text}");
+}
+
+/// No preset has these options together.
+#[test]
+fn groups_of_changed_presets_are_those_that_the_parser_reads() {
+    let text = "User-agent: a\nAllow: /x\nUser-agent: a\nDisallow: /\n";
+    let kinds = |dialect| {
+        let file = RobotsTxt::parse(text.as_bytes(), dialect);
+        let warnings = file.warnings();
+        let kinds = warnings.iter().map(|it| format!("{} {}", it.line, it.kind));
+        (file.groups().count(), kinds.collect::<Vec<_>>().join(", "))
+    };
+    let no_allow = Dialect {
+        allow: false,
+        agents_end: AgentsEnd::KnownField,
+        ..Dialect::rfc9309()
+    };
+    let expected = "2 unknown-allow, 3 duplicate-agent".to_owned();
+    assert_eq!(kinds(no_allow), (1, expected));
+    let with_allow = Dialect {
+        allow: true,
+        ..Dialect::v0()
+    };
+    assert_eq!(kinds(with_allow), (1, "3 duplicate-agent".to_owned()));
 }
 
 #[test]

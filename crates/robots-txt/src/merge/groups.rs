@@ -384,6 +384,16 @@ mod tests {
     }
 
     #[test]
+    fn what_we_refuse_wins_over_escaped_wildcards_of_theirs() {
+        let theirs = "User-agent: *\nAllow: /x%2A%2A%2A\n";
+        let ours = "User-agent: *\nDisallow: /*.php\n";
+        let file = parse(&merged(theirs, ours));
+        let me = file.for_robot("robot");
+        assert!(!me.check("/x***.php").allowed());
+        assert!(me.check("/x***").allowed());
+    }
+
+    #[test]
     fn long_lines_of_the_upstream_end_neither_memory_nor_stack() {
         let theirs = format!("User-agent: *\nDisallow: /{}*b\n", "a".repeat(900_000));
         let ours: Vec<_> = (0..400).map(|n| format!("Disallow: /*{n}\n")).collect();
@@ -406,9 +416,10 @@ mod tests {
         assert!(merge(&parse(&theirs), &parse(&ours)).is_none());
     }
 
-    /// Paths of few letters, so that rules meet each other and the questions.
+    /// Paths of few letters, so that rules meet each other and the questions, with wildcards and
+    /// with the escapes of their signs.
     fn path() -> impl Strategy<Value = String> {
-        "/[ab/]{0,3}([*][ab/]{0,2}){0,2}[$]?"
+        "/[ab/]{0,3}(([*]|%2A|%24)[ab/]{0,2}){0,2}[$]?"
     }
 
     fn file() -> impl Strategy<Value = String> {
@@ -443,7 +454,7 @@ mod tests {
         fn refuses_what_one_of_the_two_refuses(
             theirs in file(),
             ours in file(),
-            paths in prop::collection::vec("/[ab/]{0,7}", 1..24),
+            paths in prop::collection::vec("/[ab/*$]{0,7}", 1..24),
         ) {
             let (theirs, ours) = (parse(&theirs), parse(&ours));
             let merged = merge(&theirs, &ours).unwrap();
@@ -464,7 +475,10 @@ mod tests {
 
         #[test]
         fn files_without_wildcards_merge_exactly(theirs in file(), ours in file()) {
-            let plain = |text: String| parse(&text.replace('*', ""));
+            let plain = |text: String| {
+                let text = text.replace("%2A", "").replace("%24", "");
+                parse(&text.replace('*', ""))
+            };
             let merged = merge(&plain(theirs), &plain(ours)).unwrap();
             prop_assert!(merged.is_exact);
             prop_assert!(!merged.text.windows(2).any(|pair| pair == b"/*" || pair == b"**"));

@@ -342,6 +342,9 @@ mod tests {
         both_have_to_allow: "-/ +/a", "-/ +/a/b" => "+/a/b -/";
         a_longer_allow_of_theirs_loses: "+/private/public/", "-/*.php" =>
             "-/*.php*********** +/private/public/";
+        an_escaped_wildcard_counts_as_three: "+/x%2A%2A%2A", "-/*.php" =>
+            "-/*.php****** +/x%2A%2A%2A";
+        ours_with_an_escape_is_long_enough: "+/x*", "-/x%2A" => "-/x%2A +/x*";
         exact_paths_keep_their_length: "-/ +/$", "-/ +/$" => "+/$ -/";
         an_exact_path_of_ours: "+/a", "-/a$" => "-/a$ +/a";
     }

@@ -21,8 +21,9 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut rest = Some(bytes);
     let mut number = 0;
+    let mut bare = 0;
     std::iter::from_fn(move || {
-        let (line, behind) = split(rest?);
+        let (line, behind) = split(rest?, &mut bare);
         rest = behind;
         number += 1;
         Some(Line {
@@ -33,16 +34,25 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
 }
 
 /// Splits the first line off; `None` as the rest when it was the last.
-fn split(bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
+///
+/// `bare` counts the CR at the beginning of the rest that are known to stand before no LF.
+fn split<'a>(bytes: &'a [u8], bare: &mut usize) -> (&'a [u8], Option<&'a [u8]>) {
+    // Counted once: each CR counting those behind it would take quadratic time.
+    if let Some(left) = bare.checked_sub(1) {
+        *bare = left;
+        return (&[], bytes.get(1..));
+    }
     let Some(end) = bytes.iter().position(|&b| b == b'\n' || b == b'\r') else {
         return (bytes, None);
     };
     let (line, tail) = bytes.split_at(end);
     // Line ends that were converted twice are CR CR LF.
     let returns = tail.iter().take_while(|&&b| b == b'\r').count();
-    let length = match tail.get(returns) {
-        Some(b'\n') => returns + 1,
-        _ => 1,
+    let length = if tail.get(returns) == Some(&b'\n') {
+        returns + 1
+    } else {
+        *bare = returns.saturating_sub(1);
+        1
     };
     (line, tail.get(length..))
 }
@@ -66,6 +76,16 @@ mod tests {
         ] {
             assert_eq!(texts(file), ["a", "", "b"], "{file:?}");
         }
+    }
+
+    #[test]
+    fn many_returns_take_no_longer_than_other_lines() {
+        // It would take minutes if each one counted those behind it.
+        let returns = 1 << 20;
+        let file = [&b"robot-id: a"[..], &vec![b'\r'; returns]].concat();
+        assert_eq!(lines(&file).count(), returns + 1);
+        let file = [&file[..], b"\nb"].concat();
+        assert_eq!(texts(&file), ["robot-id: a", "b"]);
     }
 
     #[test]
