@@ -72,6 +72,8 @@ pub(crate) use line::Line;
 pub use line::{LineFormat, UnknownLineFormat};
 pub use lines::{Lines, MAX_LINE_BYTES};
 pub use logged_request::LoggedRequest;
+#[cfg(feature = "server")]
+pub(crate) use open::GZIP;
 pub use open::open;
 pub use parser::{Entry, Parser};
 #[cfg(feature = "server")]

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Cursor, Read};
 use flate2::bufread::MultiGzDecoder;
 
 /// First bytes of a gzip member (RFC 1952 §2.3.1); no line of text begins so.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Compressed bytes that are read with one call.
 const PACKED_BYTES: usize = 128 * 1024;

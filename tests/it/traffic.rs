@@ -1,19 +1,20 @@
 //! What is counted of visitors, and kept.
 
-use std::{path::Path, time::Duration};
+use std::{io::Write as _, path::Path, time::Duration};
 
 use axum::{
     body::{Body, to_bytes},
     http::Request,
     routing::get,
 };
+use flate2::{Compression, write::GzEncoder};
 use robot_detection::{RobotDetection, clock::Clock, layer::Outcome, store::Store};
 use serde_json::Value;
 use tower::Service as _;
 
 use crate::support::{
     http::{Reply, TestServer},
-    program::{FIREFOX, GOOGLEBOT, Server, eventually, request, run, succeed},
+    program::{FIREFOX, GOOGLEBOT, Server, command, eventually, request, run, succeed},
 };
 
 const UNLISTED: &str = "Mozilla/5.0 (compatible; frobnicator-crawler/1.0; +https://frob.example/)";
@@ -282,4 +283,147 @@ async fn an_application_counts_with_a_layer_outside_of_the_detection() {
         ("googlebot", "redirect", 1, 0),
     ];
     assert_eq!(told, expected);
+}
+
+/// A log as nginx writes it, of so many requests, ten a minute.
+fn nginx_log(requests: std::ops::Range<usize>) -> String {
+    let agents = [
+        GOOGLEBOT,
+        FIREFOX,
+        GPTBOT,
+        UNLISTED,
+        "-",
+        FIREFOX,
+        "curl/8.5.0",
+    ];
+    let line = |number: usize| {
+        let (day, minute) = (1 + number / 14_400, number / 10 % 1_440);
+        format!(
+            "192.0.2.{} - - [{day:02}/Mar/2026:{:02}:{:02}:{:02} +0000] \"GET /{number} HTTP/1.1\" {} {} \"-\" \"{}\"\n",
+            number % 250,
+            minute / 60,
+            minute % 60,
+            number % 10,
+            [200, 200, 404, 301][number % 4],
+            number % 900,
+            agents[number % agents.len()]
+        )
+    };
+    requests.map(line).collect()
+}
+
+fn import(directory: &Path, arguments: &[&str]) -> Value {
+    let mut all = vec!["traffic", "import", "--json"];
+    all.extend(arguments);
+    serde_json::from_str(&succeed(directory, &all)).unwrap()
+}
+
+#[test]
+fn a_log_is_counted_once_however_often_it_is_imported_and_where_it_has_grown() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    std::fs::write(path.join("robot-detection.toml"), "web_robots_db = ''").unwrap();
+    let (log, old) = (path.join("access.log"), nginx_log(0..20_000));
+    // What was written last has no end yet.
+    std::fs::write(&log, format!("{old}192.0.2.1 - - [02/Mar/2026:09:")).unwrap();
+    assert_eq!(import(path, &["access.log"])[0]["requests"], 20_000);
+    let again = import(path, &["access.log"]);
+    assert_eq!(again[0]["requests"], 0, "{again}");
+    let whole = nginx_log(0..30_000);
+    std::fs::write(&log, &whole).unwrap();
+    assert_eq!(import(path, &["access.log"])[0]["requests"], 10_000);
+    // Rotated and packed.
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(whole.as_bytes()).unwrap();
+    std::fs::write(path.join("access.log.1.gz"), packed.finish().unwrap()).unwrap();
+    let again = import(path, &["access.log.1.gz", "access.log"]);
+    assert_eq!(
+        (&again[0]["requests"], &again[1]["requests"]),
+        (&0.into(), &0.into())
+    );
+
+    let told = report(path, &["--since", "2026-03-01"]);
+    let log = [
+        "identify",
+        "--format",
+        "combined",
+        "--summary=json",
+        "--input",
+        "access.log",
+    ];
+    let log: Value = serde_json::from_str(&succeed(path, &log)).unwrap();
+    for total in [
+        "people",
+        "shared",
+        "robots",
+        "unlisted",
+        "no_user_agent",
+        "all",
+    ] {
+        assert_eq!(told["totals"][total], log["totals"][total], "{total}");
+    }
+    let day = report(path, &["--since", "2026-03-02", "--until", "2026-03-03"]);
+    assert_eq!(day["totals"]["all"]["hits"], 14_400);
+}
+
+#[test]
+fn minutes_that_a_server_has_counted_are_left_out_of_its_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let upstream = TestServer::new(Reply::text("hello"));
+    let server = start(path, &upstream, "");
+    ask(&server, "shop.example", "/members/a", Some(GOOGLEBOT), 3);
+    ask(&server, "blog.example", "/", Some(GOOGLEBOT), 2);
+    server.signal("TERM");
+    assert!(server.wait());
+    let now = std::fs::read_to_string(path.join("access.log")).unwrap();
+    std::fs::write(path.join("all.log"), nginx_log(0..100) + &now).unwrap();
+    let imported = import(path, &["--site", "shop", "all.log"]);
+    assert_eq!(imported[0]["requests"], 100, "{imported}");
+    assert_eq!(imported[0]["counted_live"], 5);
+    let shop = report(path, &["--since", "all", "--site", "shop"]);
+    assert_eq!(shop["totals"]["all"]["hits"], 103);
+}
+
+#[test]
+fn what_is_written_to_a_log_is_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    std::fs::write(path.join("robot-detection.toml"), "web_robots_db = ''").unwrap();
+    std::fs::write(path.join("access.log"), nginx_log(0..10)).unwrap();
+    let arguments = ["traffic", "import", "--follow", "access.log"];
+    let mut command = command(path).args(arguments).spawn().unwrap();
+    let all = || report(path, &["--since", "2026-03-01"])["totals"]["all"]["hits"].clone();
+    eventually("what was there is counted", || all() == 10);
+    std::fs::write(path.join("access.log"), nginx_log(0..35)).unwrap();
+    eventually("what came is counted", || all() == 35);
+    // Rotated: another log of the same name.
+    std::fs::write(path.join("access.log"), nginx_log(100..120)).unwrap();
+    eventually("the next log is counted", || all() == 55);
+    command.kill().unwrap();
+    command.wait().unwrap();
+}
+
+#[test]
+fn a_file_that_is_no_log_is_told_and_the_others_are_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    std::fs::write(path.join("robot-detection.toml"), "web_robots_db = ''").unwrap();
+    std::fs::write(path.join("a.log"), nginx_log(0..10)).unwrap();
+    std::fs::write(path.join("noise"), [0_u8, 255, 10, 13, 0, 10, 200]).unwrap();
+    std::fs::write(path.join("cut.gz"), [0x1f, 0x8b, 8, 0, 0]).unwrap();
+    std::fs::write(path.join("empty"), "").unwrap();
+    let files = ["missing", "noise", "cut.gz", "empty", "a.log"];
+    let mut all = vec!["traffic", "import"];
+    all.extend(files);
+    let output = run(path, &all);
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        error.contains("error: missing: ") && error.contains("error: cut.gz: "),
+        "{error}"
+    );
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains("a.log: 10 requests counted\n"), "{told}");
+    assert!(told.contains("noise: 0 requests counted, "), "{told}");
 }

@@ -35,14 +35,14 @@ pub(super) struct ReadCounts {
 
 /// Source of lines.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Input {
+pub(in crate::cli) enum Input {
     Stdin,
     File(PathBuf),
 }
 
 impl Input {
     /// Returns the inputs that arguments name: `-` and none are standard input.
-    pub(super) fn named(files: &[PathBuf]) -> Vec<Self> {
+    pub(in crate::cli) fn named(files: &[PathBuf]) -> Vec<Self> {
         if files.is_empty() {
             return vec![Self::Stdin];
         }

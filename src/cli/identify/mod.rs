@@ -17,6 +17,8 @@ pub(super) use answer_writer::object;
 #[cfg(test)]
 pub(super) use args::By;
 pub(super) use args::IdentifyArgs;
+pub(super) use input::Input;
+pub(super) use progress::bar;
 pub(super) use run::run;
 #[cfg(test)]
 pub(super) use tally::{Tally, sample};

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::input::Input;
 
 /// Returns a bar, hidden where nobody sees it or where answers are printed to the same terminal.
-pub(super) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
+pub(in crate::cli) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
     // Bar and answers on one terminal would take turns in overwriting each other.
     let is_free = is_summary || !io::stdout().is_terminal();
     if !is_free || !io::stderr().is_terminal() {

@@ -1,5 +1,7 @@
 //! Arguments of the commands.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::summary::{Grouping, SummaryForm};
@@ -18,6 +20,35 @@ Example: robot-detection traffic report --since 7d --by robot,verdict
 Example: robot-detection traffic report --since 2026-11-01 --site shop --csv --by operator"
     )]
     Report(ReportArgs),
+    /// Counts the requests of access logs, each once
+    #[command(
+        after_help = "A log is known again by its first lines: one that has grown, or was packed by gzip since, goes on where
+it was counted last, and a second run changes nothing. Minutes in which a server has counted the site
+are left out. Sites are told apart by host, as far as the lines name one.
+
+Exit code: 0 done, 1 a file could not be read
+
+Example: robot-detection traffic import /var/log/nginx/access.log*
+Example: robot-detection traffic import --site shop --follow /var/log/nginx/shop.log"
+    )]
+    Import(ImportArgs),
+}
+
+/// Arguments of `traffic import`.
+#[derive(Args, Clone, Debug)]
+pub(in crate::cli) struct ImportArgs {
+    /// Logs in the common, combined or JSON form, gzip or not
+    #[arg(value_name = "FILE", required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// Site that all lines are of [default: by host]
+    #[arg(long, value_name = "NAME")]
+    pub(super) site: Option<String>,
+    /// Goes on counting what is written to the last of the files
+    #[arg(long)]
+    pub(super) follow: bool,
+    /// Prints JSON
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// Arguments of `traffic report`.

@@ -1,7 +1,10 @@
 //! `traffic`: what was counted of visitors.
 
 mod args;
+mod counter;
 mod figures;
+mod head;
+mod import;
 mod moment;
 mod run;
 

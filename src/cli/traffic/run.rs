@@ -18,12 +18,19 @@ use crate::store::{Store, TrafficSpan};
 use super::{
     args::{ReportArgs, TrafficCommand},
     figures::Figures,
+    import,
 };
 
 const MINUTE_MS: i64 = 60_000;
 
 pub(in crate::cli) async fn run(cli: &Cli, command: &TrafficCommand) -> anyhow::Result<ExitCode> {
-    let TrafficCommand::Report(args) = command;
+    match command {
+        TrafficCommand::Report(args) => report(cli, args).await,
+        TrafficCommand::Import(args) => import::run(cli, args).await,
+    }
+}
+
+async fn report(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     if args.csv && args.by.len() > 1 {
         let text = "--csv prints one table; name one with --by, or use --json";
         return Err(WrongUsage(text.to_owned()).into());

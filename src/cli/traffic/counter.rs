@@ -1,0 +1,182 @@
+//! Lines of a log become counts.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
+
+use crate::access_log::{Served, ServedLines};
+use crate::app::SiteIndex;
+use crate::config::Loaded;
+use crate::detect::{Detector, Kind};
+use crate::policy::Action;
+use crate::store::{CountedMinute, Store, TrafficCount, TrafficKey};
+
+/// What decided, of requests that other servers answered.
+const IMPORTED: &str = "imported";
+
+/// Word for the verdict where there is none.
+const NO_VERDICT: &str = "none";
+
+/// Most bytes that one line may tell of: a line that somebody forged must not spoil a sum.
+const MAX_BYTES: u64 = 1 << 40;
+
+/// How many lines were counted, and how many were not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    pub(super) requests: u64,
+    pub(super) unreadable: u64,
+    /// Requests of minutes in which a server had counted.
+    pub(super) live: u64,
+}
+
+/// Sites that lines are counted for.
+#[derive(Debug)]
+pub(super) struct Sites {
+    /// `None` where a name was given.
+    index: Option<SiteIndex>,
+    names: Vec<String>,
+}
+
+/// Counter of lines.
+pub(super) struct Counter<'c> {
+    detector: &'c Detector,
+    store: &'c Store,
+    sites: Sites,
+    lines: ServedLines,
+    counts: BTreeMap<(i64, TrafficKey), TrafficCount>,
+    /// Minutes that a server has counted, by site.
+    live: HashMap<String, Vec<Range<i64>>>,
+    told: Told,
+    was_read: bool,
+}
+
+impl Sites {
+    pub(super) fn new(loaded: &Loaded, name: Option<&str>) -> anyhow::Result<Self> {
+        if let Some(name) = name {
+            return Ok(Self {
+                index: None,
+                names: vec![name.to_owned()],
+            });
+        }
+        let index = SiteIndex::new(loaded)?;
+        Ok(Self {
+            names: index.names().to_vec(),
+            index: Some(index),
+        })
+    }
+
+    fn of<'s>(&'s self, served: &'s Served<'_>) -> &'s str {
+        let number = match &self.index {
+            Some(index) => index.find(served.host.as_deref(), "/"),
+            None => 0,
+        };
+        let own = served.site.as_deref().filter(|_| self.index.is_some());
+        let found = own.or_else(|| self.names.get(number).map(String::as_str));
+        found.unwrap_or_default()
+    }
+}
+
+impl<'c> Counter<'c> {
+    pub(super) fn new(detector: &'c Detector, store: &'c Store, sites: Sites) -> Self {
+        Self {
+            detector,
+            store,
+            sites,
+            lines: ServedLines::default(),
+            counts: BTreeMap::new(),
+            live: HashMap::new(),
+            told: Told::default(),
+            was_read: false,
+        }
+    }
+
+    /// Counts a line.
+    pub(super) async fn line(&mut self, line: &[u8]) -> anyhow::Result<()> {
+        // The end of a line that had none when it was counted.
+        if line.is_empty() {
+            self.was_read = true;
+            return Ok(());
+        }
+        let served = self.lines.read(line);
+        self.was_read = served.is_some();
+        let Some(served) = served else {
+            self.told.unreadable += 1;
+            return Ok(());
+        };
+        let minute = served.at_s.div_euclid(60);
+        let site = self.sites.of(&served);
+        if !self.live.contains_key(site) {
+            let live = self.store.live_minutes(site, i64::MIN..i64::MAX).await?;
+            self.live.insert(site.to_owned(), live);
+        }
+        let live = self.live.get(site).into_iter().flatten();
+        if live.into_iter().any(|live| live.contains(&minute)) {
+            self.told.live += 1;
+            return Ok(());
+        }
+        let key = key(self.detector, site, &served);
+        let count = TrafficCount {
+            requests: 1,
+            bytes: served.bytes.min(MAX_BYTES),
+            micros: served.micros,
+        };
+        *self.counts.entry((minute, key)).or_default() += count;
+        self.told.requests += 1;
+        Ok(())
+    }
+
+    /// Returns `true` if the last line could be read.
+    pub(super) fn was_read(&self) -> bool {
+        self.was_read
+    }
+
+    /// Forgets that the last line could not be read.
+    pub(super) fn take_back(&mut self) {
+        self.told.unreadable -= 1;
+    }
+
+    /// Returns how many counts there are.
+    pub(super) fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Returns all counts, and has none.
+    pub(super) fn take(&mut self) -> Vec<CountedMinute> {
+        let counts = std::mem::take(&mut self.counts).into_iter();
+        let counted = |((minute, key), count)| CountedMinute { minute, key, count };
+        counts.map(counted).collect()
+    }
+
+    pub(super) fn told(&self) -> Told {
+        self.told
+    }
+}
+
+fn key(detector: &Detector, site: &str, served: &Served<'_>) -> TrafficKey {
+    // Who sends no User-Agent is nameless, whatever else he says.
+    let claim = detector.claim(served.user_agent.unwrap_or_default());
+    let kind = claim.as_ref().map_or(Kind::Person, |claim| claim.kind());
+    let robot = match kind {
+        Kind::Person | Kind::Shared => "",
+        _ => claim.as_ref().map_or("", |claim| claim.id()),
+    };
+    let decision = served.decision.as_deref();
+    TrafficKey {
+        site: site.to_owned(),
+        kind: kind.as_str().to_owned(),
+        robot: robot.to_owned(),
+        verdict: served.verdict.as_deref().unwrap_or(NO_VERDICT).to_owned(),
+        decision: decision.unwrap_or(Action::Pass.as_str()).to_owned(),
+        cause: IMPORTED.to_owned(),
+        status: class(served.status),
+    }
+}
+
+fn class(status: u16) -> u8 {
+    let class = status / 100;
+    u8::try_from(class)
+        .ok()
+        .filter(|class| *class <= 5)
+        .unwrap_or_default()
+}

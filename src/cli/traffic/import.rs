@@ -1,0 +1,260 @@
+//! `traffic import`: logs that were written before, or by others.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek as _, SeekFrom},
+    path::Path,
+    process::ExitCode,
+    time::Duration,
+};
+
+use indicatif::ProgressBar;
+use serde_json::json;
+
+use crate::access_log::{GZIP, Lines, open};
+use crate::cli::{
+    Cli, context,
+    identify::{Input, bar},
+    output,
+};
+use crate::clock::Clock;
+use crate::config::Loaded;
+use crate::detect::Detector;
+use crate::store::{ImportProgress, Store, TrafficImport};
+
+use super::{
+    args::ImportArgs,
+    counter::{Counter, Sites, Told},
+    head::Head,
+};
+
+/// Lines between two batches: some seconds of reading.
+const BATCH_LINES: u64 = 200_000;
+
+/// Counts that are held before they are added, whatever the lines; a hundred bytes each.
+const BATCH_COUNTS: usize = 50_000;
+
+/// Time between two looks at a log that is followed.
+const FOLLOW_EVERY: Duration = Duration::from_secs(2);
+
+/// What came of one log.
+#[derive(Debug, Default)]
+struct Imported {
+    told: Told,
+    /// Bytes that had been counted before.
+    known: u64,
+}
+
+pub(super) async fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode> {
+    let loaded = context::load(cli)?;
+    let detector = context::detector(&loaded).await?;
+    let store = context::store(&loaded).await?;
+    let inputs = Input::named(&args.files);
+    let bar = bar(&inputs, true);
+    let importer = Importer {
+        args,
+        loaded: &loaded,
+        detector: &detector,
+        store: &store,
+        bar: &bar,
+    };
+    let mut failed = false;
+    let mut all = Vec::new();
+    for path in &args.files {
+        match Box::pin(importer.import(path)).await {
+            Ok(imported) => all.push((path, imported)),
+            Err(error) => {
+                failed = true;
+                let name = output::clean(&path.display().to_string());
+                bar.suspend(|| output::note(&format!("error: {name}: {error:#}")));
+            }
+        }
+    }
+    bar.finish_and_clear();
+    print(args, &all)?;
+    if args.follow
+        && let Some(path) = args.files.last()
+    {
+        Box::pin(importer.follow(path)).await?;
+    }
+    store.close().await;
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// Counter of logs.
+struct Importer<'i> {
+    args: &'i ImportArgs,
+    loaded: &'i Loaded,
+    detector: &'i Detector,
+    store: &'i Store,
+    bar: &'i ProgressBar,
+}
+
+impl Importer<'_> {
+    /// Counts a log from where it was counted last.
+    async fn import(&self, path: &Path) -> anyhow::Result<Imported> {
+        let Some(head) = Head::read(open(File::open(path)?)?)? else {
+            return Ok(Imported::default());
+        };
+        let known = self.store.traffic_imports(head.first_line()).await?;
+        let known = known.into_iter().find(|known| head.is_of(known));
+        let mut import = match known {
+            Some(known) => known,
+            None => self.begin(&head, path).await?,
+        };
+        let mut imported = Imported {
+            known: import.counted,
+            ..Imported::default()
+        };
+        let Some(reader) = self.behind(path, import.counted)? else {
+            // It was cut meanwhile: what is left of it is counted already.
+            return Ok(imported);
+        };
+        let sites = Sites::new(self.loaded, self.args.site.as_deref())?;
+        let mut counter = Counter::new(self.detector, self.store, sites);
+        let begun = import.counted;
+        let mut lines = Lines::new(reader);
+        let mut counted_to = begun;
+        let mut in_batch = 0;
+        while lines.fill()? {
+            while let Some(line) = lines.next_line() {
+                counter.line(line).await?;
+                in_batch += 1;
+                // The last line without an end may be half of one: then it is read again.
+                if lines.was_ended() || counter.was_read() {
+                    counted_to = begun + lines.consumed();
+                } else {
+                    counter.take_back();
+                }
+            }
+            if in_batch >= BATCH_LINES || counter.len() >= BATCH_COUNTS {
+                in_batch = 0;
+                self.add(&mut import, &head, &mut counter, counted_to)
+                    .await?;
+            }
+        }
+        self.add(&mut import, &head, &mut counter, counted_to)
+            .await?;
+        imported.told = counter.told();
+        Ok(imported)
+    }
+
+    /// Opens a log behind what has been counted of it; `None` where it ends before.
+    fn behind(&self, path: &Path, counted: u64) -> io::Result<Option<Box<dyn Read>>> {
+        let mut file = File::open(path)?;
+        if is_packed(&mut file)? {
+            let mut reader = open(self.bar.wrap_read(file))?;
+            let skipped = io::copy(&mut reader.by_ref().take(counted), &mut io::sink())?;
+            return Ok((skipped == counted).then_some(reader));
+        }
+        if file.metadata()?.len() < counted {
+            return Ok(None);
+        }
+        file.seek(SeekFrom::Start(counted))?;
+        self.bar.inc(counted);
+        Ok(Some(Box::new(self.bar.wrap_read(file))))
+    }
+
+    async fn begin(&self, head: &Head, path: &Path) -> anyhow::Result<TrafficImport> {
+        let (head_bytes, hash) = head.whole();
+        let import = TrafficImport {
+            import_id: hash.to_owned(),
+            first_line: head.first_line().to_owned(),
+            head_bytes,
+            head: hash.to_owned(),
+            name: path.display().to_string(),
+            counted: 0,
+            requests: 0,
+        };
+        let now_ms = Clock::system().now_ms();
+        self.store.begin_traffic_import(&import, now_ms).await?;
+        Ok(import)
+    }
+
+    /// Adds what was counted up to a place in the log.
+    async fn add(
+        &self,
+        import: &mut TrafficImport,
+        head: &Head,
+        counter: &mut Counter<'_>,
+        counted_to: u64,
+    ) -> anyhow::Result<()> {
+        if counted_to == import.counted {
+            return Ok(());
+        }
+        let counted = counter.take();
+        let progress = ImportProgress {
+            import,
+            head: head.whole(),
+            counted_to,
+            counted: &counted,
+        };
+        let now_ms = Clock::system().now_ms();
+        let is_added = self.store.import_traffic(&progress, now_ms).await?;
+        anyhow::ensure!(
+            is_added,
+            "another import counts the same log; wait for its end, then run it again"
+        );
+        import.counted = counted_to;
+        Ok(())
+    }
+
+    /// Counts what is written to a log, until somebody interrupts it.
+    async fn follow(&self, path: &Path) -> anyhow::Result<()> {
+        let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
+        loop {
+            tokio::select! {
+                _ = &mut interrupt => return Ok(()),
+                () = tokio::time::sleep(FOLLOW_EVERY) => {}
+            }
+            // A log that is being exchanged is there again in a moment.
+            if path.exists() {
+                Box::pin(self.import(path)).await?;
+            }
+        }
+    }
+}
+
+/// Returns `true` if a file is gzip; it is read from its start again then.
+fn is_packed(file: &mut File) -> io::Result<bool> {
+    let mut first = Vec::new();
+    file.by_ref().take(2).read_to_end(&mut first)?;
+    file.rewind()?;
+    Ok(first == GZIP)
+}
+
+fn print(args: &ImportArgs, all: &[(&std::path::PathBuf, Imported)]) -> anyhow::Result<()> {
+    if args.json {
+        let value = all.iter().map(|(path, imported)| {
+            let told = &imported.told;
+            json!({
+                "file": path.display().to_string(),
+                "requests": told.requests,
+                "unreadable": told.unreadable,
+                "counted_live": told.live,
+                "known_bytes": imported.known,
+            })
+        });
+        return Ok(output::json(&value.collect())?);
+    }
+    for (path, imported) in all {
+        let name = output::clean(&path.display().to_string());
+        let Told {
+            requests,
+            unreadable,
+            live,
+        } = imported.told;
+        let mut line = format!("{name}: {requests} requests counted");
+        if imported.known > 0 {
+            line += &format!(", {} bytes were known", imported.known);
+        }
+        if live > 0 {
+            line += &format!(", {live} left out as a server had counted them");
+        }
+        if unreadable > 0 {
+            line += &format!(", {unreadable} lines cannot be read");
+        }
+        output::line(&line)?;
+    }
+    Ok(())
+}
