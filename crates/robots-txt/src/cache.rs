@@ -404,7 +404,7 @@ mod tests {
             let read = MAX_FILE_BYTES - group.len() - kept.len() - "Disallow: /".len();
             let comment = format!("{}{end}", "#".repeat(read - end.len()));
             let body = format!("{group}{kept}{comment}{rule}");
-            assert!(body[..MAX_FILE_BYTES].ends_with("Disallow: /"));
+            assert!(body.as_bytes()[..MAX_FILE_BYTES].ends_with(b"Disallow: /"));
             cache.parse(&robots_txt("joe.example"), body.as_bytes(), HOUR_MS);
             let allowed = |path: &str| cache.allowed(&format!("http://joe.example{path}"), 0);
             assert_eq!(allowed("/x"), Some(true), "{end:?}");

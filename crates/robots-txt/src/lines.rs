@@ -125,8 +125,8 @@ mod tests {
         let most = "a".repeat(MAX_FILE_BYTES);
         for (text, expected) in [
             ("a\nb".to_owned(), 3),
-            (most[1..].to_owned(), MAX_FILE_BYTES - 1),
-            (format!("a\n{}", &most[2..]), 1),
+            ("a".repeat(MAX_FILE_BYTES - 1), MAX_FILE_BYTES - 1),
+            (format!("a\n{}", "b".repeat(MAX_FILE_BYTES - 2)), 1),
             (format!("a\r\nb\r\n{most}\n"), 5),
             (format!("{most}\nb"), MAX_FILE_BYTES),
         ] {
