@@ -13,8 +13,10 @@ pub struct FixedMap<K, N> {
     max: usize,
     count: AtomicUsize,
     /// A power of two, so many that at most half of them are taken; made for the first key.
-    places: OnceLock<Box<[OnceLock<Place<K, N>>]>>,
+    places: OnceLock<Places<K, N>>,
 }
+
+type Places<K, N> = Box<[OnceLock<Place<K, N>>]>;
 
 #[derive(Debug)]
 struct Place<K, N> {
