@@ -6,16 +6,17 @@ use std::{
     time::Duration,
 };
 
-use super::{Access, Dialect, ForRobot, RobotsTxt, site::Site};
+use super::{
+    Access, Dialect, ForRobot, RobotsTxt,
+    lines::{MAX_FILE_BYTES, beginning},
+    site::Site,
+};
 
 /// Sites that are remembered at most, where no other number is set.
 const MAX_SITES: usize = 10_000;
 
 /// Octets of files that are remembered at most, where no other number is set.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-
-/// Octets of one file that count; RFC 9309 §2.5 asks for these at least.
-const MAX_FILE_BYTES: usize = 500 * 1024;
 
 /// Rules of many sites for one robot, as `WWW::RobotRules` keeps them.
 ///
@@ -118,7 +119,8 @@ impl RobotsCache {
     /// Parses the robots.txt of a site, to be used until it is no longer fresh.
     ///
     /// `url` is where it came from. What stands beyond 500 KiB is ignored
-    /// (RFC 9309 §2.5). A URL without a site, such as `mailto:`, is ignored.
+    /// (RFC 9309 §2.5), with the line that it cuts. A URL without a site,
+    /// such as `mailto:`, is ignored.
     /// [`fresh_until_ms`](super::fresh_until_ms) reads the time from headers.
     pub fn parse(&mut self, url: &str, body: &[u8], fresh_until_ms: i64) {
         self.answer(url, Access::Rules, body, fresh_until_ms);
@@ -135,8 +137,7 @@ impl RobotsCache {
     /// assert_eq!(cache.allowed("http://shop.example/", 0), Some(false));
     /// ```
     pub fn answer(&mut self, url: &str, access: Access, body: &[u8], fresh_until_ms: i64) {
-        let body = body.get(..MAX_FILE_BYTES).unwrap_or(body);
-        let body = access.file(body);
+        let body = access.file(beginning(body));
         let rules = RobotsTxt::parse_from(url, body, self.dialect).for_robot(&self.agent);
         let known = CachedRules {
             rules,
@@ -392,6 +393,23 @@ mod tests {
         cache.visit(url, 1_000);
         assert_eq!(cache.next_visit_ms(url, 1_500), 21_000);
         assert_eq!(cache.next_visit_ms(url, 30_000), 30_000);
+    }
+
+    #[test]
+    fn a_rule_that_the_limit_cuts_is_no_rule() {
+        let mut cache = cache(Dialect::rfc9309());
+        let (group, rule) = ("User-agent: *\n", "Disallow: /private\n");
+        let kept = "Disallow: /kept\n";
+        for end in ["\n", "\r", "\r\n"] {
+            let read = MAX_FILE_BYTES - group.len() - kept.len() - "Disallow: /".len();
+            let comment = format!("{}{end}", "#".repeat(read - end.len()));
+            let body = format!("{group}{kept}{comment}{rule}");
+            assert!(body.as_bytes()[..MAX_FILE_BYTES].ends_with(b"Disallow: /"));
+            cache.parse(&robots_txt("joe.example"), body.as_bytes(), HOUR_MS);
+            let allowed = |path: &str| cache.allowed(&format!("http://joe.example{path}"), 0);
+            assert_eq!(allowed("/x"), Some(true), "{end:?}");
+            assert_eq!(allowed("/kept"), Some(false), "{end:?}");
+        }
     }
 
     #[test]

@@ -7,9 +7,8 @@ use memchr::memchr;
 use super::{
     Dialect, ForRobot, Rule, clean_param,
     dialect::HostUse,
-    field::Field,
+    field::{Field, lines},
     host,
-    lines::Lines,
     names::{Name, value},
     parsed::{Extra, GroupLines, ParsedFile},
     selection::{OwnGroups, Selection},
@@ -157,7 +156,7 @@ impl RobotsTxt {
     /// Returns the URLs of its `License` lines (RSL 1.0) in the file's order.
     pub fn licenses(&self) -> impl Iterator<Item = Cow<'_, str>> {
         // No dialect knows the field, so that the parser keeps none of its lines; few ask for them.
-        let lines = Lines::new(&self.inner.parsed.text);
+        let lines = lines(&self.inner.parsed.text, self.inner.dialect.lines);
         lines.filter_map(|line| {
             let text = line.before_comment().trim_ascii();
             let (key, value) = text.split_at(memchr(b':', text)?);
@@ -250,5 +249,36 @@ impl fmt::Debug for RobotsTxt {
             .field("groups", &self.inner.parsed.groups.len())
             .field("rules", &self.inner.parsed.rules.len())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_that_the_dialect_skips_hides_no_first_line() {
+        for (dialect, is_skipped) in [
+            (Dialect::rfc9309(), true),
+            (Dialect::google(), true),
+            (Dialect::v1(), false),
+        ] {
+            let sitemap = b"\xef\xbb\xbfSitemap: https://a.example/s.xml";
+            let file = RobotsTxt::parse(sitemap, dialect);
+            assert_eq!(
+                file.sitemaps().count(),
+                usize::from(is_skipped),
+                "{dialect}"
+            );
+            let license = b"\xef\xbb\xbfLicense: https://a.example/l.xml\nLicense: /m.xml";
+            let file = RobotsTxt::parse(license, dialect);
+            let expected = ["https://a.example/l.xml", "/m.xml"];
+            let expected = if is_skipped {
+                &expected[..]
+            } else {
+                &expected[1..]
+            };
+            assert_eq!(file.licenses().collect::<Vec<_>>(), expected, "{dialect}");
+        }
     }
 }

@@ -27,9 +27,8 @@ pub(super) fn parse_ms(text: &str, now_ms: i64) -> Option<i64> {
         return None;
     }
     let month = MONTHS.iter().position(|name| *name == month)?;
-    let day = number(day).filter(|day| (1..=31).contains(day))?;
     let year = full_year(year, now_ms)?;
-    let days = days_since_1970(year, i64::try_from(month).ok()? + 1, day);
+    let days = days_since_1970(year, i64::try_from(month).ok()? + 1, number(day)?)?;
     Some((days * 86_400 + seconds_of_day(time)?) * 1_000)
 }
 
@@ -66,8 +65,19 @@ fn seconds_of_day(time: &str) -> Option<i64> {
     is_time.then_some(hour * 3_600 + minute * 60 + second)
 }
 
-/// Returns the days from 1970-01-01 to a day of the Gregorian calendar.
-pub(super) fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+/// Returns the days from 1970-01-01 to a day of the Gregorian calendar, if it has that day.
+pub(super) fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days_in_month = match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1..=days_in_month).contains(&day) {
+        return None;
+    }
     // Years begin in March here, so that the leap day is the last one.
     let (year, month) = if month > 2 {
         (year, month - 3)
@@ -77,7 +87,7 @@ pub(super) fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
     // From March on, five months in a row have 153 days; 719,468 is the day 1970-01-01 since
     // 0000-03-01.
-    year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
+    Some(year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468)
 }
 
 #[cfg(test)]
@@ -125,6 +135,11 @@ mod tests {
             "Sun, 06 Nov 1994 08:49:37 GMT more",
             "Sun, 06 Non 1994 08:49:37 GMT",
             "Sun, 32 Nov 1994 08:49:37 GMT",
+            "Sun, 00 Nov 1994 08:49:37 GMT",
+            "Mon, 31 Nov 1994 08:49:37 GMT",
+            "Sun, 31 Feb 2026 00:00:00 GMT",
+            "Sunday, 29-Feb-26 00:00:00 GMT",
+            "Thu Feb 29 00:00:00 1900",
             "Sun, 06 Nov 1994 24:49:37 GMT",
             "Sun, 06 Nov 99999999999999999999 08:49:37 GMT",
             "Sun, 06 Nov 194 08:49:37 GMT",

@@ -1,8 +1,24 @@
 //! Lines of a file: CR, LF and CRLF all end one.
 
-use memchr::memchr;
+use memchr::{memchr, memrchr2};
 
 use super::octets;
+
+/// Octets of a file that count; RFC 9309 §2.5 asks for these at least.
+pub const MAX_FILE_BYTES: usize = 500 * 1024;
+
+/// Returns the part of a file that counts: of one that reaches the limit, whole lines.
+///
+/// A file that is as long as the limit may be a download that ended there.
+#[must_use]
+pub fn beginning(text: &[u8]) -> &[u8] {
+    let Some(read) = text.get(..MAX_FILE_BYTES) else {
+        return text;
+    };
+    // A line that is cut could be another rule, and a shorter path disallows more.
+    let end = memrchr2(b'\n', b'\r', read);
+    end.and_then(|end| read.get(..end)).unwrap_or(read)
+}
 
 /// Line of a file, without what ends it.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +118,20 @@ mod tests {
         let texts: Vec<_> = numbered.iter().map(|line| line.1.as_str()).collect();
         assert_eq!(texts, ["a", "b", "c", "d", "", "e"]);
         assert_eq!(numbered.last().map(|line| line.0), Some(6));
+    }
+
+    #[test]
+    fn a_long_file_counts_up_to_its_last_whole_line() {
+        let most = "a".repeat(MAX_FILE_BYTES);
+        for (text, expected) in [
+            ("a\nb".to_owned(), 3),
+            ("a".repeat(MAX_FILE_BYTES - 1), MAX_FILE_BYTES - 1),
+            (format!("a\n{}", "b".repeat(MAX_FILE_BYTES - 2)), 1),
+            (format!("a\r\nb\r\n{most}\n"), 5),
+            (format!("{most}\nb"), MAX_FILE_BYTES),
+        ] {
+            assert_eq!(beginning(text.as_bytes()).len(), expected);
+        }
     }
 
     #[test]

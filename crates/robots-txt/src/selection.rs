@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::HashSet,
+    collections::{BTreeSet, HashMap},
     sync::{
         OnceLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -216,7 +216,7 @@ fn any_groups(parsed: &ParsedFile, dialect: &Dialect) -> impl Iterator<Item = us
 /// The first group that names the robot and not `*`, and each later one whose
 /// agents are all among that one's, unless an earlier group has them all.
 fn section(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Vec<usize>> {
-    let agents = |group: &GroupLines| -> HashSet<Vec<u8>> {
+    let agents = |group: &GroupLines| -> Agents {
         let agents = parsed.agents_of(group).iter();
         agents
             .map(|agent| value(parsed.octets(agent.value), dialect).to_ascii_lowercase())
@@ -230,17 +230,57 @@ fn section(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Ve
     let (before, rest) = named.split_at_checked(first)?;
     let (own, after) = rest.split_first()?;
     let ours = agents(parsed.groups.get(*own)?);
-    let before: Vec<_> = before
-        .iter()
-        .filter_map(|at| parsed.groups.get(*at))
-        .map(agents)
-        .filter(|agents| !agents.is_disjoint(&ours))
-        .collect();
+    let groups_before = before.iter().filter_map(|at| parsed.groups.get(*at));
+    let before = AgentSets::new(groups_before.map(|group| {
+        let mut theirs = agents(group);
+        theirs.retain(|agent| ours.contains(agent));
+        theirs
+    }));
+    let mut known = HashMap::new();
     let joined = after.iter().copied().filter(|at| {
         let theirs = parsed.groups.get(*at).map(agents).unwrap_or_default();
-        theirs.is_subset(&ours) && !before.iter().any(|before| theirs.is_subset(before))
+        // Groups with the same agents are asked for once.
+        theirs.is_subset(&ours)
+            && *known
+                .entry(theirs)
+                .or_insert_with_key(|theirs| !before.any_contains(theirs))
     });
     Some([*own].into_iter().chain(joined).collect())
+}
+
+/// Agents of a group, in lower case.
+type Agents = BTreeSet<Vec<u8>>;
+
+/// Sets of agents, each kept once.
+struct AgentSets {
+    sets: Vec<Agents>,
+    /// Places of the sets that hold an agent.
+    holders: HashMap<Vec<u8>, Vec<usize>>,
+}
+
+impl AgentSets {
+    fn new(sets: impl Iterator<Item = Agents>) -> Self {
+        let distinct: BTreeSet<Agents> = sets.collect();
+        let sets: Vec<Agents> = distinct.into_iter().collect();
+        let mut holders: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+        for (at, set) in sets.iter().enumerate() {
+            for agent in set {
+                holders.entry(agent.clone()).or_default().push(at);
+            }
+        }
+        Self { sets, holders }
+    }
+
+    /// Returns `true` if one of the sets has all these agents.
+    fn any_contains(&self, agents: &Agents) -> bool {
+        // Such a set holds the rarest of them too, so no other needs to be compared.
+        let holders = agents
+            .iter()
+            .map(|agent| self.holders.get(agent).map_or(&[][..], Vec::as_slice));
+        let fewest = holders.min_by_key(|holders| holders.len());
+        let mut sets = fewest.unwrap_or_default().iter();
+        sets.any(|at| self.sets.get(*at).is_some_and(|set| agents.is_subset(set)))
+    }
 }
 
 /// Adds the rules of a group.
@@ -310,4 +350,62 @@ fn index_page(written: &[u8]) -> Option<&[u8]> {
     page.starts_with(b"/index.htm")
         .then(|| written.get(..=slash))
         .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn own(text: &str, robot: &str) -> Vec<usize> {
+        let dialect = Dialect::geoportal();
+        let parsed = ParsedFile::new(text.as_bytes(), &dialect);
+        let own = OwnGroups::new(&parsed, &dialect, &Name::new(robot, &dialect));
+        own.map_or_else(Vec::new, |own| own.places)
+    }
+
+    fn push(text: &mut String, agents: impl IntoIterator<Item = char>) {
+        for agent in agents {
+            let _ = writeln!(text, "User-agent: {agent}");
+        }
+        text.push_str("Disallow: /\n");
+    }
+
+    proptest! {
+        #[test]
+        fn a_later_group_joins_if_the_first_has_its_agents_and_none_before(
+            groups in prop::collection::vec(prop::collection::vec(prop::char::range('a', 'f'), 1..5), 1..24),
+        ) {
+            let mut text = String::new();
+            for agents in &groups {
+                push(&mut text, agents.iter().copied());
+            }
+            let mut expected = Vec::new();
+            if let Some(first) = groups.iter().position(|agents| agents.contains(&'a')) {
+                let among = |group: &Vec<char>, other: &Vec<char>| group.iter().all(|agent| other.contains(agent));
+                let joins = |at: &usize| {
+                    among(&groups[*at], &groups[first])
+                        && !groups[..first].iter().any(|before| among(&groups[*at], before))
+                };
+                expected.push(first);
+                expected.extend((first + 1..groups.len()).filter(joins));
+            }
+            prop_assert_eq!(own(&text, "a"), expected);
+        }
+    }
+
+    #[test]
+    fn many_groups_with_the_same_robots_are_no_work() {
+        let mut text = String::new();
+        for agents in ["ab", "xa", "ax"] {
+            let count = if agents == "xa" { 1 } else { 10_000 };
+            for _ in 0..count {
+                push(&mut text, agents.chars());
+            }
+        }
+        assert_eq!(own(&text, "x").len(), 10_001);
+    }
 }

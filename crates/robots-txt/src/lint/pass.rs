@@ -5,7 +5,7 @@ use memchr::memchr;
 use crate::{
     Dialect, LineReading, RobotsTxt,
     field::GOOGLE_MAX_LINE,
-    lines::{Line, Lines},
+    lines::{Line, Lines, MAX_FILE_BYTES, beginning},
 };
 
 use super::{
@@ -18,9 +18,6 @@ use super::{
     values,
     warnings::{Warnings, quote},
 };
-
-/// Octets of a file that robots read at least (RFC 9309 §2.5), and this pass.
-const MAX_FILE_BYTES: usize = 500 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -145,7 +142,8 @@ fn end<'t>(text: &'t [u8], warnings: &mut Warnings) -> &'t [u8] {
     warnings.add(Lines::new(read).count(), WarningKind::LongFile, || {
         "robots may ignore what stands beyond 500 KiB, from this line on; shorten the file, with wildcards for instance".to_owned()
     });
-    read
+    // Of a line that is cut here, a half would be warned of.
+    beginning(text)
 }
 
 /// State between two lines.

@@ -336,6 +336,10 @@ fn octets_that_are_no_text_are_told() {
     let mut large = "User-agent: *\n".to_owned();
     large.extend(std::iter::repeat_n("# nothing\n", 60_000));
     assert_eq!(kinds("rfc9309", large), "51200 long-file");
+    // The limit cuts the rule behind `Disall`, a line without a colon.
+    let comments = "# nothing\n".repeat(51_198);
+    let cut = format!("User-agent: *\n{comments}Disallow: /private\n");
+    assert_eq!(kinds("rfc9309", cut), "51200 long-file");
 }
 
 #[test]

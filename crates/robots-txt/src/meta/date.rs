@@ -40,18 +40,10 @@ struct Moment {
 
 impl Moment {
     fn seconds(self) -> Option<i64> {
-        let is_leap = self.year % 4 == 0 && (self.year % 100 != 0 || self.year % 400 == 0);
-        let days_in_month = match self.month {
-            2 if is_leap => 29,
-            2 => 28,
-            4 | 6 | 9 | 11 => 30,
-            1..=12 => 31,
-            _ => return None,
-        };
-        if self.year == 0 || !(1..=days_in_month).contains(&self.day) {
+        if self.year == 0 {
             return None;
         }
-        let days = days_since_1970(self.year, self.month, self.day);
+        let days = days_since_1970(self.year, self.month, self.day)?;
         Some(days * 86_400 + self.time - self.offset)
     }
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
 use url::Url;
 
 use crate::document::resolve;
-use robot_detection_robots_txt::{Access, ForRobot, RobotsTxt};
+use robot_detection_robots_txt::{Access, ForRobot, MAX_FILE_BYTES, RobotsTxt, beginning};
 use robot_detection_store::store::RobotsTxtCopy;
 
 use super::{
@@ -20,9 +20,6 @@ const MAX_REDIRECTS: u32 = 5;
 
 /// Sitemaps of one robots.txt that are visited.
 const MAX_SITEMAPS: usize = 100;
-
-/// Octets of a file that count (RFC 9309 §2.5).
-const MAX_FILE_BYTES: usize = 500 * 1024;
 
 /// Rules of a host.
 #[derive(Debug)]
@@ -184,17 +181,6 @@ async fn ask(
 /// Of a file without end, the beginning counts.
 fn request(url: &Url) -> PageRequest<'_> {
     PageRequest::get(url).beginning(MAX_FILE_BYTES as u64)
-}
-
-/// Returns what is read of a file: of a long one whole lines.
-fn beginning(body: &[u8]) -> &[u8] {
-    let body = body.get(..MAX_FILE_BYTES).unwrap_or(body);
-    if body.len() < MAX_FILE_BYTES {
-        return body;
-    }
-    // A line that is cut could be another rule, and a shorter path disallows more.
-    let end = body.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
-    end.and_then(|end| body.get(..end)).unwrap_or(body)
 }
 
 /// No answer is as good as a server's fault; one that nobody can decompress as none.
