@@ -242,7 +242,10 @@ mod tests {
 
     const AT_S: i64 = 1_772_359_200;
 
-    fn read(line: &str) -> Option<(i64, u16, u64, Option<String>, Option<String>)> {
+    /// Time, status, bytes, User-Agent and host.
+    type Told = (i64, u16, u64, Option<String>, Option<String>);
+
+    fn read(line: &str) -> Option<Told> {
         let mut lines = ServedLines::default();
         let served = lines.read(line.as_bytes())?;
         let text = |text: &[u8]| String::from_utf8_lossy(text).into_owned();

@@ -11,7 +11,7 @@ use crate::admin::{
     verify_password,
 };
 use crate::clock::Clock;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 
 /// Time after which a database that was away is asked again for a password.
 const RETRY: Duration = Duration::from_secs(30);
@@ -127,32 +127,71 @@ async fn set_password(store: &Store, clock: &Clock, password: String) -> Result<
 /// Makes a password where there is none, and tells it in the log.
 async fn tell_first_password(store: Store, clock: Clock) {
     loop {
-        match first_password(&store, &clock).await {
+        match first_password(&store, &clock, new_password).await {
             Ok(Some(password)) => {
                 warn!("admin password, shown this once: {password}");
                 return;
             }
             Ok(None) => return,
-            Err(error) => debug!("no password for the admin pages yet: {error}"),
+            // A database that is away is waited for.
+            Err(BuildError::Store(error)) => {
+                debug!("no password for the admin pages yet: {error}");
+            }
+            Err(error) => {
+                warn!("no password for the admin pages was made: {error}");
+                return;
+            }
         }
         tokio::time::sleep(RETRY).await;
     }
 }
 
-async fn first_password(store: &Store, clock: &Clock) -> Result<Option<String>, StoreError> {
+/// Makes a password where there is none; returns it if the database keeps this one.
+async fn first_password(
+    store: &Store,
+    clock: &Clock,
+    make: fn() -> Result<(String, String), PasswordError>,
+) -> Result<Option<String>, BuildError> {
     if store.admin_password_hash().await?.is_some() {
         return Ok(None);
     }
     // argon2id is made to be slow: on a worker thread it would hold up requests.
-    let made = tokio::task::spawn_blocking(|| {
-        let password = generate_password();
-        hash_password(&password).map(|hash| (password, hash))
-    });
-    let Ok(Ok::<_, PasswordError>((password, hash))) = made.await else {
+    let made = tokio::task::spawn_blocking(make);
+    // A task that is not cancelled ends, unless it panics.
+    let Ok(made) = made.await else {
         return Ok(None);
     };
+    let (password, hash) = made?;
     let now_ms = clock.now_ms();
     // Of instances that start together one stores its password, and only that one may tell it.
     let is_ours = store.init_admin_password_hash(&hash, now_ms).await?;
     Ok(is_ours.then_some(password))
+}
+
+/// Makes a password and its hash.
+fn new_password() -> Result<(String, String), PasswordError> {
+    let password = generate_password();
+    hash_password(&password).map(|hash| (password, hash))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_password_that_cannot_be_hashed_is_an_error() {
+        let store = Store::connect("sqlite::memory:").await.unwrap();
+        let clock = Clock::system();
+        let too_long = || {
+            let password = "x".repeat(10_000);
+            hash_password(&password).map(|hash| (password, hash))
+        };
+        let made = first_password(&store, &clock, too_long).await;
+        assert!(matches!(made, Err(BuildError::Password(_))), "{made:?}");
+        assert_eq!(store.admin_password_hash().await.unwrap(), None);
+        let made = first_password(&store, &clock, new_password).await;
+        let password = made.unwrap().expect("the first one");
+        let hash = store.admin_password_hash().await.unwrap().unwrap();
+        assert!(verify_password(&password, &hash));
+    }
 }

@@ -378,18 +378,9 @@ impl RobotDetectionBuilder {
         let policy = self.policy.build()?;
         let fetcher = Fetcher::new(self.limits)?;
         let store = open_store(&self.database_url, self.waits_for_database, &self.clock).await?;
-        let refresher = Refresher::new(
-            store.clone(),
-            fetcher,
-            detector.clone(),
-            self.clock.clone(),
-            sources,
-        );
-        let traffic = if self.keeps_traffic {
-            Traffic::kept_in(store.clone(), self.clock.clone())
-        } else {
-            Traffic::counted_only(self.clock.clone())
-        };
+        let clock = self.clock.clone();
+        let refresher = Refresher::new(store.clone(), fetcher, detector.clone(), clock, sources);
+        let traffic = Traffic::new(self.keeps_traffic.then(|| store.clone()), &self.clock);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let proving = Proving::new(
             self.verification,

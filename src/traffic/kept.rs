@@ -27,22 +27,14 @@ struct Inner {
 }
 
 impl Traffic {
-    /// Creates counters that nobody keeps.
-    pub(crate) fn counted_only(clock: Clock) -> Self {
-        Self::new(None, clock)
-    }
-
-    /// Creates counters that are kept in a database.
-    pub(crate) fn kept_in(store: Store, clock: Clock) -> Self {
-        Self::new(Some(Writer::new(store, clock.now_ms())), clock)
-    }
-
-    fn new(writer: Option<Writer>, clock: Clock) -> Self {
+    /// Creates counters, which are kept where there is a database for them.
+    pub(crate) fn new(store: Option<Store>, clock: &Clock) -> Self {
+        let writer = store.map(|store| Writer::new(store, clock.now_ms()));
         Self {
             inner: Arc::new(Inner {
                 counters: Counters::default(),
                 writer: writer.map(tokio::sync::Mutex::new),
-                clock,
+                clock: clock.clone(),
             }),
         }
     }

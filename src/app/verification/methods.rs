@@ -82,11 +82,15 @@ impl Proving {
 
     /// Has a layer ask for verdicts.
     pub(in crate::app) fn ask_from(&self, layer: RobotDetectionLayer) -> RobotDetectionLayer {
-        let layer = layer.verdicts(Arc::new(self.verifier().clone()));
-        if self.settings().uses(Method::WebBotAuth) {
-            return layer.accept_signature(HeaderValue::from_static(ACCEPT_SIGNATURE));
-        }
+        let verifier = self.verifier().clone();
         layer
+            .verdicts(Arc::new(verifier.clone()))
+            // Not decided here: a reload changes the methods of sites that stay.
+            .accept_signature_by(move || {
+                let methods = verifier.methods();
+                let accept = HeaderValue::from_static(ACCEPT_SIGNATURE);
+                methods.web_bot_auth.as_ref().map(|_| accept)
+            })
     }
 
     /// Applies other settings; a method whose settings are the same keeps its state.

@@ -102,16 +102,20 @@ async fn run_with_bar(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Opt
     let running = runs.run();
     tokio::pin!(running);
     let mut redraw = tokio::time::interval(REDRAW_INTERVAL);
+    // One future for all rounds: a new one each time would miss a signal in between.
+    let interrupted = tokio::signal::ctrl_c();
+    tokio::pin!(interrupted);
     let mut is_stopping = false;
     let ran = loop {
         tokio::select! {
             ran = &mut running => break Some(ran?),
             _ = redraw.tick() => draw(&bar, &handle.progress()),
-            stopped = tokio::signal::ctrl_c() => {
+            stopped = &mut interrupted => {
                 stopped?;
                 if is_stopping {
                     break None;
                 }
+                interrupted.set(tokio::signal::ctrl_c());
                 is_stopping = true;
                 handle.stop();
                 bar.suspend(|| output::note("stopping; Ctrl-C again ends at once"));

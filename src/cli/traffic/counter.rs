@@ -8,7 +8,7 @@ use std::{
 use crate::access_log::{Served, ServedLines};
 use crate::app::SiteIndex;
 use crate::config::Loaded;
-use crate::detect::{Detector, Kind};
+use crate::detect::{Claim, Detector, Kind};
 use crate::policy::Action;
 use crate::store::{CountedMinute, Store, TrafficCount, TrafficKey};
 
@@ -156,7 +156,7 @@ impl<'c> Counter<'c> {
 fn key(detector: &Detector, site: &str, served: &Served<'_>) -> TrafficKey {
     // Who sends no User-Agent is nameless, whatever else he says.
     let claim = detector.claim(served.user_agent.unwrap_or_default());
-    let kind = claim.as_ref().map_or(Kind::Person, |claim| claim.kind());
+    let kind = claim.as_ref().map_or(Kind::Person, Claim::kind);
     let robot = match kind {
         Kind::Person | Kind::Shared => "",
         _ => claim.as_ref().map_or("", |claim| claim.id()),

@@ -244,15 +244,19 @@ fn print(args: &ImportArgs, all: &[(&std::path::PathBuf, Imported)]) -> anyhow::
             unreadable,
             live,
         } = imported.told;
+        let known = imported.known;
+        let parts = [
+            (known, format!("{known} bytes were known")),
+            (
+                live,
+                format!("{live} left out as a server had counted them"),
+            ),
+            (unreadable, format!("{unreadable} lines cannot be read")),
+        ];
         let mut line = format!("{name}: {requests} requests counted");
-        if imported.known > 0 {
-            line += &format!(", {} bytes were known", imported.known);
-        }
-        if live > 0 {
-            line += &format!(", {live} left out as a server had counted them");
-        }
-        if unreadable > 0 {
-            line += &format!(", {unreadable} lines cannot be read");
+        for (_, part) in parts.iter().filter(|(number, _)| *number > 0) {
+            line.push_str(", ");
+            line.push_str(part);
         }
         output::line(&line)?;
     }

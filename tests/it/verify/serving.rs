@@ -1,5 +1,7 @@
 //! A server proves its robots, and does what it is told about impostors.
 
+use robot_detection::verify::ACCEPT_SIGNATURE;
+
 use crate::support::program::eventually;
 
 use super::site::{ELSEWHERE, HOME, Site, ask, ask_aside, ask_until};
@@ -104,4 +106,27 @@ async fn a_reload_switches_verification_off_and_on() {
     site.configure("");
     server.signal("HUP");
     ask_until(&server, "listbot/1", ELSEWHERE, "spoofed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_decides_whether_the_refused_are_asked_to_sign() {
+    const REFUSE: &str = "[[rule]]\npath = '/*'\naction = 'refuse'";
+    let site = Site::new(&format!("verify.methods = ['ranges']\n{REFUSE}")).await;
+    let server = site.serve();
+    let asked = || {
+        let answer = ask(&server, "hostbot/1", ELSEWHERE);
+        assert_eq!(answer.status, 403);
+        answer.header("accept-signature")
+    };
+    assert_eq!(asked(), "");
+    site.configure(&format!(
+        "verify.methods = ['ranges', 'web-bot-auth']\n{REFUSE}"
+    ));
+    server.signal("HUP");
+    eventually("the refused are asked to sign", || {
+        asked() == ACCEPT_SIGNATURE
+    });
+    site.configure(&format!("verify.methods = ['ranges']\n{REFUSE}"));
+    server.signal("HUP");
+    eventually("the refused are not asked to sign", || asked().is_empty());
 }

@@ -66,9 +66,10 @@ impl Site {
 
     fn write(&self, settings: &str, proxies: &[&str]) {
         let (upstream, dns) = (self.upstream.url("/"), self.dns.address());
-        let is_of_verify = settings.starts_with("verify.");
-        let of_verify = settings.strip_prefix("verify.").unwrap_or_default();
-        let settings = if is_of_verify { "" } else { settings };
+        let (of_verify, settings) = match settings.strip_prefix("verify.") {
+            Some(first) => first.split_once('\n').unwrap_or((first, "")),
+            None => ("", settings),
+        };
         let text = format!(
             "web_robots_db = ''\nbundled_registry = false\ndatabase.url = 'sqlite://robots.db'\n\
              [server]\nupstream = '{upstream}'\ntrusted_proxies = {proxies:?}\n\

@@ -59,7 +59,7 @@ impl Detector {
     /// source takes part: [`Source::precedence`], then the order. A pattern
     /// that cannot be used is left out and told by [`Detector::rejected`]: a
     /// literal that is empty or longer than 512 bytes, a regular expression
-    /// that does not compile in half a MiB, that matches an empty User-Agent,
+    /// that does not compile in 1 MiB, that matches an empty User-Agent,
     /// or that is one too many of 64 that need no literal of three bytes.
     ///
     /// Takes milliseconds for a thousand patterns: build it off the request

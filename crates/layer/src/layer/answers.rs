@@ -1,6 +1,6 @@
 //! Responses that the layer gives itself.
 
-use std::{mem, ptr, sync::Arc, time::Duration};
+use std::{fmt, mem, ptr, sync::Arc, time::Duration};
 
 use arc_swap::{ArcSwap, Guard};
 use http::{
@@ -304,14 +304,39 @@ impl Head {
     }
 }
 
+/// Finds the `Accept-Signature` of a refusal; by default there is none.
+#[derive(Clone, Default)]
+pub(super) struct AcceptSignature {
+    find: Option<Arc<dyn Fn() -> Option<HeaderValue> + Send + Sync>>,
+}
+
+impl AcceptSignature {
+    pub(super) fn new(find: impl Fn() -> Option<HeaderValue> + Send + Sync + 'static) -> Self {
+        let find = Some(Arc::new(find) as Arc<_>);
+        Self { find }
+    }
+
+    /// Returns the value as of now.
+    fn find(&self) -> Option<HeaderValue> {
+        let find = self.find.as_ref()?;
+        find()
+    }
+}
+
+impl fmt::Debug for AcceptSignature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_there = self.find.is_some();
+        f.debug_tuple("AcceptSignature").field(&is_there).finish()
+    }
+}
+
 /// Asks an unverifiable robot to sign its request and send it again.
 fn ask_for_signature<R>(shared: &Shared, verdict: Verdict, response: &mut Response<R>) {
-    if let Some(value) = &shared.accept_signature
-        && verdict != Verdict::Verified
+    if verdict != Verdict::Verified
         && !response.status().is_redirection()
+        && let Some(value) = shared.accept_signature.find()
     {
-        let headers = response.headers_mut();
-        headers.insert(ACCEPT_SIGNATURE, value.clone());
+        response.headers_mut().insert(ACCEPT_SIGNATURE, value);
     }
 }
 

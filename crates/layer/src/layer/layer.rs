@@ -13,7 +13,7 @@ use crate::policy::{Enforcer, SharedPolicy};
 use super::OwnRobot;
 use super::{
     LayerBuilder, RobotDetectionService, Stats, Verdicts,
-    answers::PreparedAnswers,
+    answers::{AcceptSignature, PreparedAnswers},
     body::TextBody,
     header::IdentificationHeaders,
     own_pages::{OwnPages, OwnPath},
@@ -38,7 +38,7 @@ pub(super) struct Shared {
     pub(super) text_body: TextBody,
     pub(super) identification: Option<IdentificationHeaders>,
     pub(super) verdicts: VerdictSource,
-    pub(super) accept_signature: Option<HeaderValue>,
+    pub(super) accept_signature: AcceptSignature,
     pub(super) reports_outcome: bool,
     pub(super) own_pages: OwnPages,
     pub(super) own_paths: Vec<OwnPath>,
@@ -62,7 +62,7 @@ impl RobotDetectionLayer {
                 text_body: TextBody::default(),
                 identification: None,
                 verdicts: VerdictSource::default(),
-                accept_signature: None,
+                accept_signature: AcceptSignature::default(),
                 reports_outcome: false,
                 own_pages: OwnPages::default(),
                 own_paths: Vec::new(),
@@ -173,7 +173,19 @@ impl RobotDetectionLayer {
     /// they are.
     #[must_use]
     pub fn accept_signature(self, value: HeaderValue) -> Self {
-        self.with(|shared| shared.accept_signature = Some(value))
+        self.accept_signature_by(move || Some(value.clone()))
+    }
+
+    /// Sets how the `Accept-Signature` of each refusal is found, where it can change.
+    ///
+    /// It is asked about the same robots as
+    /// [`accept_signature`](Self::accept_signature) is for. It must not wait for anything.
+    #[must_use]
+    pub fn accept_signature_by(
+        self,
+        find: impl Fn() -> Option<HeaderValue> + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|shared| shared.accept_signature = AcceptSignature::new(find))
     }
 
     /// Sets whether responses to robots carry an [`Outcome`](super::Outcome).
