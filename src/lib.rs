@@ -37,6 +37,13 @@ mod site_robots;
 #[doc(hidden)]
 pub mod telemetry;
 #[cfg(feature = "admin")]
+#[cfg_attr(
+    not(feature = "server"),
+    expect(
+        dead_code,
+        reason = "what was counted since the start is read by `/metrics` alone"
+    )
+)]
 mod traffic;
 
 #[cfg(feature = "proxy")]

@@ -13,7 +13,10 @@ mod layer;
 mod pending;
 mod writer;
 
-pub(crate) use counters::{Counted, SiteCounters};
+#[cfg(feature = "server")]
+pub(crate) use counters::Counted;
+pub(crate) use counters::SiteCounters;
+#[cfg(feature = "server")]
 pub(crate) use decision::decision_word;
 pub(crate) use kept::Traffic;
 pub use layer::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};

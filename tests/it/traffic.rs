@@ -1,6 +1,6 @@
 //! What is counted of visitors, and kept.
 
-use std::{io::Write as _, path::Path, time::Duration};
+use std::{io::Write as _, path::Path, process::Child, time::Duration};
 
 use axum::{
     body::{Body, to_bytes},
@@ -75,8 +75,8 @@ fn rows<'v>(report: &'v Value, table: &str, cell: &str) -> Vec<(&'v str, u64)> {
     .collect()
 }
 
-#[test]
-fn the_report_tells_what_the_log_of_the_same_requests_tells() {
+/// Directory of a server that has answered 39 requests of two sites.
+fn asked() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let upstream = TestServer::new(Reply::text("hello, whoever you are"));
     let server = start(directory.path(), &upstream, "");
@@ -90,7 +90,12 @@ fn the_report_tells_what_the_log_of_the_same_requests_tells() {
     ask(&server, "nowhere.example", "/", Some(FIREFOX), 1);
     server.signal("TERM");
     assert!(server.wait());
+    directory
+}
 
+#[test]
+fn the_report_tells_what_the_log_of_the_same_requests_tells() {
+    let directory = asked();
     let told = report(directory.path(), &["--since", "all"]);
     let log = [
         "identify",
@@ -136,7 +141,11 @@ fn the_report_tells_what_the_log_of_the_same_requests_tells() {
         rows(&told, "statuses", "status"),
         [("2xx", 26), ("3xx", 12), ("4xx", 1)]
     );
+}
 
+#[test]
+fn the_report_tells_of_a_site_or_a_time_and_in_each_form() {
+    let directory = asked();
     let shop = report(directory.path(), &["--site", "shop", "--since", "all"]);
     assert_eq!(
         rows(&shop, "robots", "robot"),
@@ -312,6 +321,16 @@ fn nginx_log(requests: std::ops::Range<usize>) -> String {
     requests.map(line).collect()
 }
 
+/// A command that follows a log; killed when it goes out of scope.
+struct Following(Child);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 fn import(directory: &Path, arguments: &[&str]) -> Value {
     let mut all = vec!["traffic", "import", "--json"];
     all.extend(arguments);
@@ -392,7 +411,7 @@ fn what_is_written_to_a_log_is_followed() {
     std::fs::write(path.join("robot-detection.toml"), "web_robots_db = ''").unwrap();
     std::fs::write(path.join("access.log"), nginx_log(0..10)).unwrap();
     let arguments = ["traffic", "import", "--follow", "access.log"];
-    let mut command = command(path).args(arguments).spawn().unwrap();
+    let following = Following(command(path).args(arguments).spawn().unwrap());
     let all = || report(path, &["--since", "2026-03-01"])["totals"]["all"]["hits"].clone();
     eventually("what was there is counted", || all() == 10);
     std::fs::write(path.join("access.log"), nginx_log(0..35)).unwrap();
@@ -400,8 +419,7 @@ fn what_is_written_to_a_log_is_followed() {
     // Rotated: another log of the same name.
     std::fs::write(path.join("access.log"), nginx_log(100..120)).unwrap();
     eventually("the next log is counted", || all() == 55);
-    command.kill().unwrap();
-    command.wait().unwrap();
+    drop(following);
 }
 
 #[test]

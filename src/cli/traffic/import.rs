@@ -48,7 +48,8 @@ struct Imported {
 pub(super) async fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     let loaded = context::load(cli)?;
     let detector = context::detector(&loaded).await?;
-    let store = context::store(&loaded).await?;
+    context::check_database(loaded.settings())?;
+    let store = Store::connect(&loaded.settings().database.url).await?;
     let inputs = Input::named(&args.files);
     let bar = bar(&inputs, true);
     let importer = Importer {
