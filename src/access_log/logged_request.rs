@@ -22,7 +22,7 @@ const TARGETS: &[&str] = &[
     "url.original",
     "url",
 ];
-const HOSTS: &[&str] = &[
+pub(super) const HOSTS: &[&str] = &[
     "http_host",
     "request.host",
     "RequestHost",

@@ -10,6 +10,7 @@ use super::{
     combined::{self, Whole},
     escapes::unescape,
     json::Fields,
+    logged_request::HOSTS,
 };
 
 /// Names of JSON fields, best first: at most eight of each.
@@ -29,14 +30,6 @@ const STATUSES: &[&str] = &[
     "DownstreamStatus",
     "http.response.status_code",
     "httpRequest.status",
-];
-const HOSTS: &[&str] = &[
-    "http_host",
-    "request.host",
-    "RequestHost",
-    "host",
-    "server_name",
-    "url.domain",
 ];
 
 /// Response that a line tells of.
