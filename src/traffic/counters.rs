@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -14,10 +14,10 @@ use crate::layer::Outcome;
 use crate::registry::{FixedMap, KeyHash};
 use crate::store::{TrafficCount, TrafficKey};
 
-use super::decision::Decision;
-
-/// Classes of statuses; 0 is none of the five.
-const CLASSES: usize = 6;
+use super::{
+    cell::{CLASSES, Cell},
+    decision::Decision,
+};
 
 /// Most that is counted apart: three hundred bytes each, for five thousand robots of several
 /// sites, verdicts and rules.
@@ -83,20 +83,6 @@ struct CellKey {
     robot: Box<str>,
     cause: Box<str>,
     made: usize,
-}
-
-/// Numbers by class of the status.
-#[derive(Debug, Default)]
-struct Cell([Numbers; CLASSES]);
-
-#[derive(Debug, Default)]
-struct Numbers {
-    /// What was added since it was last taken out.
-    requests: AtomicU64,
-    bytes: AtomicU64,
-    micros: AtomicU64,
-    /// Requests that were taken out before.
-    taken: AtomicU64,
 }
 
 /// What is looked for among the cells.
@@ -368,44 +354,114 @@ impl CellKey {
     }
 }
 
-impl Cell {
-    fn add(&self, status: u16, bytes: u64, duration: Duration) {
-        let class = usize::from(status / 100);
-        let class = if class < CLASSES { class } else { 0 };
-        if let Some(numbers) = self.0.get(class) {
-            // Less than a microsecond over half a million years.
-            let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
-            numbers.requests.fetch_add(1, Relaxed);
-            numbers.bytes.fetch_add(bytes, Relaxed);
-            numbers.micros.fetch_add(micros, Relaxed);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn robot<'a>(site: &'a SiteCounters, robot: &'a str) -> Asked<'a> {
+        Asked {
+            site,
+            kind: Kind::Listed,
+            verdict: Some(Verdict::Verified),
+            decision: Decision::default(),
+            robot,
+            cause: "not-filtered",
         }
     }
 
-    /// Takes out what was added, as counts of a key for each class.
-    fn take(&self, key: impl Fn() -> TrafficKey, taken: &mut Vec<(TrafficKey, TrafficCount)>) {
-        for (status, numbers) in (0..).zip(&self.0) {
-            let count = numbers.take();
-            if !count.is_empty() {
-                taken.push((TrafficKey { status, ..key() }, count));
+    fn requests(counted: &[Counted]) -> u64 {
+        counted.iter().map(Counted::requests).sum()
+    }
+
+    #[test]
+    fn a_person_is_counted_without_an_outcome_and_the_program_not_at_all() {
+        let counters = Counters::default();
+        let site = counters.site("a");
+        for status in [204, 499, 700] {
+            site.count(None, status, 10, Duration::from_micros(7));
+        }
+        site.count(Some(&Outcome::own("own-page")), 200, 10, Duration::ZERO);
+        let counted = counters.counted();
+        assert_eq!(counted.len(), 1);
+        assert_eq!(counted[0].by_status, [1, 0, 1, 0, 1, 0]);
+        assert_eq!(counted[0].decision, "pass");
+        let mut taken = counters.take();
+        taken.sort_by_key(|(key, _)| key.status);
+        let statuses: Vec<_> = taken.iter().map(|(key, _)| key.status).collect();
+        assert_eq!(statuses, [0, 2, 4]);
+        let count = TrafficCount {
+            requests: 1,
+            bytes: 10,
+            micros: 7,
+        };
+        assert!(taken.iter().all(|(_, one)| *one == count));
+    }
+
+    #[test]
+    fn what_is_taken_out_stays_in_the_numbers_since_the_start() {
+        let counters = Counters::default();
+        let site = counters.site("a");
+        for _ in 0..3 {
+            site.count(None, 200, 5, Duration::ZERO);
+        }
+        assert_eq!(counters.take().len(), 1);
+        assert_eq!(counters.take(), []);
+        site.count(None, 200, 5, Duration::ZERO);
+        assert_eq!(requests(&counters.counted()), 4);
+        assert_eq!(counters.take()[0].1.requests, 1);
+    }
+
+    #[test]
+    fn what_comes_at_once_is_taken_out_once() {
+        let counters = Counters::default();
+        let site = counters.site("a");
+        let mut taken = 0;
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..10_000).for_each(|_| site.count(None, 200, 1, Duration::ZERO)));
             }
-        }
+            for _ in 0..100 {
+                taken += counters
+                    .take()
+                    .iter()
+                    .map(|(_, one)| one.requests)
+                    .sum::<u64>();
+            }
+        });
+        taken += counters
+            .take()
+            .iter()
+            .map(|(_, one)| one.requests)
+            .sum::<u64>();
+        assert_eq!(taken, 40_000);
+        assert_eq!(requests(&counters.counted()), 40_000);
     }
 
-    fn requests(&self) -> [u64; CLASSES] {
-        let requests =
-            |numbers: &Numbers| numbers.taken.load(Relaxed) + numbers.requests.load(Relaxed);
-        std::array::from_fn(|class| self.0.get(class).map_or(0, requests))
-    }
-}
-
-impl Numbers {
-    fn take(&self) -> TrafficCount {
-        let requests = self.requests.swap(0, Relaxed);
-        self.taken.fetch_add(requests, Relaxed);
-        TrafficCount {
-            requests,
-            bytes: self.bytes.swap(0, Relaxed),
-            micros: self.micros.swap(0, Relaxed),
+    #[test]
+    fn robots_beyond_the_room_are_counted_together() {
+        let counters = Counters::default();
+        let site = counters.site("a");
+        for number in 0..MAX_CELLS + 3 {
+            let name = number.to_string();
+            let cell = counters.table.of(robot(&site, &name)).unwrap();
+            cell.add(200, 1, Duration::ZERO);
         }
+        let counted = counters.counted();
+        assert_eq!(requests(&counted), MAX_CELLS as u64 + 3);
+        let others = counted.iter().find(|one| &*one.robot == OTHER).unwrap();
+        assert_eq!(others.requests(), 3);
+        // Those that came first keep their places, and stand first.
+        assert_eq!(&*counted[1].robot, "0");
+    }
+
+    #[test]
+    fn sites_beyond_a_thousand_are_counted_together() {
+        let counters = Counters::default();
+        for number in 0..MAX_SITES + 5 {
+            counters.site(&number.to_string());
+        }
+        assert_eq!(counters.site_names().len(), MAX_SITES + 1);
+        assert_eq!(counters.site("9999").name(), "other");
+        assert_eq!(counters.site("7").name(), "7");
     }
 }

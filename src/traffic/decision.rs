@@ -39,3 +39,30 @@ impl Decision {
         2 * (self.action as u64) + u64::from(self.is_noted)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_action_has_its_two_words_and_a_number_for_each() {
+        let mut numbers = Vec::new();
+        for action in Action::ALL {
+            let done = Decision {
+                action: *action,
+                is_noted: false,
+            };
+            let noted = Decision {
+                is_noted: true,
+                ..done
+            };
+            assert_eq!(done.word(), action.as_str());
+            assert_eq!(noted.word(), format!("would-{action}"));
+            numbers.extend([done.number(), noted.number()]);
+        }
+        let count = numbers.len();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), count);
+    }
+}

@@ -6,6 +6,7 @@
 //! been added to them, five seconds at a time, into sums by minute, hour and day. Instances of a
 //! fleet add to the same sums. No address is among them.
 
+mod cell;
 mod counters;
 mod decision;
 mod kept;
