@@ -8,6 +8,7 @@
 
 mod address_ranges;
 mod administrator;
+mod audit;
 mod changes;
 mod descriptions;
 mod frontier;

@@ -30,6 +30,7 @@ macro_rules! files {
             "20261123130000_login_failures",
             "20261124100000_held_refreshes",
             "20261124110000_traffic",
+            "20261124120000_audit_log",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

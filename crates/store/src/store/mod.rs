@@ -21,6 +21,7 @@
 
 mod address_ranges;
 mod admin;
+mod audit;
 mod changes;
 mod columns;
 mod database;
@@ -52,6 +53,7 @@ mod store;
 mod traffic;
 
 pub use address_ranges::StoredRanges;
+pub use audit::AuditEntry;
 pub use descriptions::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, SaveOutcome,
     StoredDescription,

@@ -145,6 +145,15 @@ statements! {
     DELETE_ADMIN_TOKEN = "remove a token",
         "DELETE FROM admin_tokens WHERE name = $1";
 
+    ADD_AUDIT = "record a change",
+        "INSERT INTO audit_log (at_ms, actor, event, subject, detail) VALUES ($1, $2, $3, $4, $5) \
+         RETURNING entry_id";
+    PRUNE_AUDIT = "forget old changes",
+        "DELETE FROM audit_log WHERE entry_id <= $1";
+    AUDIT = "read the changes",
+        "SELECT at_ms, actor, event, subject, detail FROM audit_log \
+         WHERE at_ms >= $1 AND at_ms < $2 ORDER BY entry_id DESC LIMIT $3";
+
     FORGET_LOGIN_FAILURES = "forget the failed logins of a client",
         "DELETE FROM login_failures WHERE client = $1";
     FORGET_ALL_LOGIN_FAILURES = "forget all failed logins",

@@ -1,0 +1,51 @@
+//! Who changed what.
+
+use robot_detection::store::AuditEntry;
+
+use super::{TestDatabase, on_each_engine, on_shared_engines};
+
+on_each_engine! {
+    changes_are_told_by_time_the_newest_first,
+    what_is_written_is_kept_as_text_of_bounded_length,
+}
+
+async fn changes_are_told_by_time_the_newest_first(database: TestDatabase) {
+    let store = database.store().await;
+    for at_ms in 1..=5 {
+        store
+            .record_audit(&entry(at_ms, "rule-added"))
+            .await
+            .unwrap();
+    }
+    let told = store.audit_log(2..5, 2).await.unwrap();
+    let times: Vec<_> = told.iter().map(|entry| entry.at_ms).collect();
+    assert_eq!(times, [4, 3]);
+    assert_eq!(told[0], entry(4, "rule-added"));
+    assert_eq!(store.audit_log(6..9, 10).await.unwrap(), []);
+}
+
+async fn what_is_written_is_kept_as_text_of_bounded_length(database: TestDatabase) {
+    let store = database.store().await;
+    let long = AuditEntry {
+        subject: format!(
+            "<b>'; DROP TABLE audit_log;--\0\u{202e}{}",
+            "é".repeat(1_000)
+        ),
+        ..entry(1, "forgotten")
+    };
+    store.record_audit(&long).await.unwrap();
+    let told = store.audit_log(0..9, 10).await.unwrap();
+    // A NUL is left out: PostgreSQL has no text with one.
+    assert_eq!(told[0].subject.chars().count(), 499);
+    assert!(told[0].subject.starts_with("<b>'; DROP TABLE audit_log;--"));
+}
+
+fn entry(at_ms: i64, event: &str) -> AuditEntry {
+    AuditEntry {
+        at_ms,
+        actor: "admin".to_owned(),
+        event: event.to_owned(),
+        subject: "gptbot".to_owned(),
+        detail: String::new(),
+    }
+}
