@@ -22,7 +22,7 @@ pub(crate) use counters::SiteCounters;
 pub(crate) use decision::decision_word;
 pub(crate) use figures::{
     By, Course, Figures, KnownRobots, Line, Moment, NONE_KNOWN, Times, TimesError, TrafficFilter,
-    VISITORS, decision_words, status_word, told, verdict_words,
+    VISITORS, decision_words, told, verdict_words,
 };
 pub(crate) use kept::Traffic;
 pub use layer::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use crate::store::{TrafficCell, TrafficSpan};
+use crate::store::{TrafficCell, TrafficKey, TrafficSpan};
 use crate::summary::Count;
 
 use super::{By, Figures};
@@ -88,28 +88,58 @@ impl Course {
 }
 
 impl Figures<'_> {
+    /// Returns the requests of each step that a key is one of.
+    pub(crate) fn steps_of(
+        &self,
+        course: &Course,
+        is_of: impl Fn(&TrafficKey) -> bool,
+    ) -> Vec<u64> {
+        let mut steps = vec![0_u64; course.steps];
+        let is_wanted: Vec<bool> = self.keys().map(is_of).collect();
+        for cell in self.cells() {
+            if is_wanted.get(cell.key) == Some(&true)
+                && let Some(step) = steps.get_mut(course.place(cell.began))
+            {
+                *step = step.saturating_add(cell.requests);
+            }
+        }
+        steps
+    }
+
     /// Returns the figures of each row of a table over time, most hits first.
     pub(crate) fn lines(&self, by: By, course: &Course) -> Vec<Line> {
-        let places = self.places(by);
-        let mut lines = BTreeMap::new();
+        let mut numbers = BTreeMap::new();
+        let mut lines: Vec<Line> = Vec::new();
+        // The line of each key, so that of a hundred thousand cells none is compared by its words.
+        let places: Vec<Option<usize>> = self
+            .places(by)
+            .into_iter()
+            .map(|cells| {
+                let number = *numbers.entry(cells?).or_insert_with_key(|cells| {
+                    lines.push(Line {
+                        cells: cells.clone(),
+                        count: Count::default(),
+                        steps: vec![Count::default(); course.steps],
+                    });
+                    lines.len() - 1
+                });
+                Some(number)
+            })
+            .collect();
         for cell in self.cells() {
-            for cells in places.get(cell.key).into_iter().flatten() {
+            let place = places.get(cell.key).copied().flatten();
+            if let Some(line) = place.and_then(|place| lines.get_mut(place)) {
                 let count = Count {
                     hits: cell.requests,
                     bytes: cell.bytes,
                 };
-                let line: &mut Line = lines.entry(cells).or_insert_with(|| Line {
-                    cells: cells.clone(),
-                    count: Count::default(),
-                    steps: vec![Count::default(); course.steps],
-                });
                 line.count.add(count);
                 if let Some(step) = line.steps.get_mut(course.place(cell.began)) {
                     step.add(count);
                 }
             }
         }
-        let mut lines: Vec<Line> = lines.into_values().collect();
+        lines.retain(|line| line.count.hits > 0);
         lines.sort_by(|a, b| {
             let most = |line: &Line| std::cmp::Reverse((line.count.hits, line.count.bytes));
             most(a).cmp(&most(b)).then_with(|| a.cells.cmp(&b.cells))

@@ -112,6 +112,15 @@ impl<'d> Figures<'d> {
         }
     }
 
+    /// Creates those of nothing.
+    pub(crate) fn none(robots: KnownRobots<'d>) -> Self {
+        Self {
+            sums: Vec::new(),
+            cells: Vec::new(),
+            robots,
+        }
+    }
+
     /// Returns what was counted when.
     pub(crate) fn cells(&self) -> &[TrafficCell] {
         &self.cells
@@ -133,10 +142,14 @@ impl<'d> Figures<'d> {
         self.sums.get(cell.key).map(|(key, _)| key)
     }
 
+    /// Returns what was counted apart, in the places that cells name.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &TrafficKey> {
+        self.sums.iter().map(|(key, _)| key)
+    }
+
     /// Returns the cells of the row that each sum is in, by their places.
     pub(super) fn places(&self, by: By) -> Vec<Option<Cells>> {
-        let keys = self.sums.iter().map(|(key, _)| key);
-        keys.map(|key| self.cells_of(by, key)).collect()
+        self.keys().map(|key| self.cells_of(by, key)).collect()
     }
 
     /// Adds up by the cells of a row; what has none is left out.
@@ -248,7 +261,7 @@ fn total_row((name, count): (&str, Count)) -> Row {
 }
 
 /// Returns the word for a class of statuses.
-pub(crate) fn status_word(class: u8) -> String {
+pub(super) fn status_word(class: u8) -> String {
     match class {
         0 => "other".to_owned(),
         class => format!("{class}xx"),

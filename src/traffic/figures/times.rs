@@ -35,7 +35,9 @@ impl Times {
         self.within(first, now_ms).ok_or(TimesError::Backwards)
     }
 
-    fn within(self, first: Option<i64>, now_ms: i64) -> Option<Range<i64>> {
+    /// Returns them where the first day of which anything was counted is known; `None` where
+    /// since is later than until.
+    pub(crate) fn within(self, first: Option<i64>, now_ms: i64) -> Option<Range<i64>> {
         // The minute that has begun is counted too.
         let now = now_ms.div_euclid(MINUTE_MS) + 1;
         let first = first.unwrap_or(now);
@@ -44,16 +46,6 @@ impl Times {
         // Nothing was counted before; who asks for the year 1970 waits for no half a million pieces.
         let bounded = |minute: i64| minute.clamp(first.min(now), now);
         (since <= until).then(|| bounded(since)..bounded(until))
-    }
-
-    /// Returns the time in minutes, whether anything was counted or not; `None` of all.
-    pub(crate) fn asked(self, now_ms: i64) -> Option<Range<i64>> {
-        let now = now_ms.div_euclid(MINUTE_MS) + 1;
-        if matches!(self.since, Moment::All) {
-            return None;
-        }
-        let until = self.until.map_or(now, |until| until.minute(now, now));
-        Some(self.since.minute(now, now)..until.min(now))
     }
 }
 
