@@ -16,4 +16,7 @@ mod queries;
 mod readme;
 mod site;
 mod site_robot;
+mod traffic;
+mod traffic_looks;
+mod visits;
 mod verification;

@@ -17,7 +17,7 @@ use crate::admin::{
 use crate::detect::{Detector, Kind, Verdict};
 use crate::policy::Action;
 use crate::store::TrafficKey;
-use crate::traffic::{By, Course, Figures, KnownRobots};
+use crate::traffic::{By, Course, Figures, KnownRobots, NONE_KNOWN, SPARED};
 
 use super::{
     TrafficParams,
@@ -190,7 +190,7 @@ fn chart(traffic: &Traffic, by: By, known: &KnownRobots<'_>, course: &Course) ->
     let lines = figures.lines(by, course);
     AreaChart::new(&lines, course, traffic.zone, |line| {
         let word = line.cells.first().cloned().flatten();
-        let value = word.clone().unwrap_or_else(|| crate::traffic::NONE_KNOWN.to_owned());
+        let value = word.clone().unwrap_or_else(|| NONE_KNOWN.to_owned());
         let visitors = traffic.question.filter.visitors.as_deref().unwrap_or("robots");
         let other = [("visitors", visitors), (by.as_str(), &*value)];
         Named {
@@ -276,7 +276,7 @@ impl SparedView {
         let spared = parts.iter().map(|(_, hits)| hits).sum();
         let link = |word: &str| traffic.question.link("traffic", &[("decision", word)]);
         Self {
-            figure: FigureView::requests(spared, String::new()),
+            figure: FigureView::requests(spared, link(SPARED)),
             share: percent(spared, all),
             parts: parts
                 .into_iter()
