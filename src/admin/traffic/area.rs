@@ -117,11 +117,12 @@ impl AreaChart {
         let mut views = Vec::new();
         for (number, (named, steps, total)) in layers.iter().enumerate() {
             let above: Vec<u64> = below.iter().zip(steps).map(|(low, step)| low.saturating_add(*step)).collect();
+            let drawn = |line: &[u64]| line.iter().take(course.drawn()).copied().collect::<Vec<_>>();
             views.push(LayerView {
                 name: named.name.clone(),
                 link: named.link.clone(),
                 colour: number + 1,
-                path: area(&below, &above, most),
+                path: area(&drawn(&below), &drawn(&above), most),
                 total: short(*total),
             });
             below = above;
@@ -206,7 +207,7 @@ fn scaled(value: u64, most: u64, length: u64) -> u64 {
 }
 
 fn labels(course: &Course, zone: TimeZone) -> Vec<LabelView> {
-    let last = course.steps.saturating_sub(1);
+    let last = course.drawn().saturating_sub(1);
     let mut places: Vec<usize> = (0..LABELS).map(|number| number * last / (LABELS - 1)).collect();
     places.dedup();
     let starts: Vec<i64> = course.starts().collect();
@@ -268,7 +269,12 @@ mod tests {
 
     fn chart(lines: &[Line]) -> AreaChart {
         let steps = lines.first().map_or(0, |line| line.steps.len());
-        let course = Course { began: 0, step: 60, steps };
+        let course = Course {
+            began: 0,
+            step: 60,
+            steps,
+            is_cut: false,
+        };
         AreaChart::new(lines, &course, TimeZone::default(), |line| Named {
             name: line.cells[0].clone().unwrap(),
             link: String::new(),

@@ -231,12 +231,13 @@ fn tiles(
         };
         let now = total(figures);
         let link = traffic.question.link("traffic", &[other]);
+        let steps = figures.steps_of(course, is_of);
         TileView {
             name,
             note,
             figure: FigureView::requests(now, link),
             change: ChangeView::new(now, before.map(total)),
-            spark: spark(&figures.steps_of(course, is_of)),
+            spark: spark(steps.get(..course.drawn()).unwrap_or(&steps)),
         }
     };
     vec![

@@ -52,7 +52,7 @@ pub(super) const USUAL: &[Visits] = &[
     visits(("blog", "shared", ""), ("none", "pass", 2), 40, None),
     visits(("shop", "listed", "googlebot"), ("verified", "pass", 2), 320, None),
     visits(("shop", "listed", "googlebot"), ("verified", "redirect", 3), 45, None),
-    visits(("shop", "listed", "googlebot"), ("spoofed", "refuse", 4), 3, Some(3)),
+    visits(("shop", "listed", "googlebot"), ("spoofed", "refuse", 4), 14, Some(3)),
     visits(("blog", "listed", "googlebot"), ("verified", "pass", 2), 130, None),
     visits(("blog", "listed", "bingbot"), ("verified", "pass", 2), 110, Some(6)),
     visits(("shop", "listed", "gptbot"), ("verified", "refuse", 4), 180, Some(2)),
