@@ -73,15 +73,27 @@ fn traffic_pages() -> Router<AdminState> {
     let of_robot = |route| with_parameters(traffic::ROBOT, route);
     Router::new()
         .route("/", with_parameters(traffic::FIGURES, get(traffic::top)))
-        .route("/overview", with_parameters(traffic::FIGURES, get(traffic::now)))
-        .route("/traffic", with_parameters(traffic::FIGURES, get(traffic::explore)))
+        .route(
+            "/overview",
+            with_parameters(traffic::FIGURES, get(traffic::now)),
+        )
+        .route(
+            "/traffic",
+            with_parameters(traffic::FIGURES, get(traffic::explore)),
+        )
         .route(
             "/traffic/export",
             with_parameters(traffic::FIGURES, get(traffic::download)),
         )
-        .route("/robots", with_parameters(traffic::ROBOTS, get(traffic::robots)))
+        .route(
+            "/robots",
+            with_parameters(traffic::ROBOTS, get(traffic::robots)),
+        )
         .route("/sites", with_parameters(traffic::SITES, get(sites::list)))
-        .route("/robots/{robot_source}", of_robot(get(robots::show_by_query)))
+        .route(
+            "/robots/{robot_source}",
+            of_robot(get(robots::show_by_query)),
+        )
         .route(
             "/robots/{robot_source}/{robot_id}",
             of_robot(get(robots::show)),

@@ -183,7 +183,11 @@ async fn request_reload(state: &AdminState) -> Result<ReloadView, Problem> {
 }
 
 impl SelectedSite {
-    pub(super) fn new(state: &AdminState, named_site: &str, own_host: Option<&str>) -> Option<Self> {
+    pub(super) fn new(
+        state: &AdminState,
+        named_site: &str,
+        own_host: Option<&str>,
+    ) -> Option<Self> {
         let admin = state.admin();
         let sites = admin.sites.load();
         let is_at_host = |site: &&AdminSite| own_host.is_some_and(|host| site.matches_host(host));

@@ -18,5 +18,5 @@ mod site;
 mod site_robot;
 mod traffic;
 mod traffic_looks;
-mod visits;
 mod verification;
+mod visits;

@@ -84,7 +84,11 @@ impl AreaChart {
         zone: TimeZone,
         name: impl Fn(&Line) -> Named,
     ) -> Self {
-        let shown = if lines.len() > COLOURS + 1 { COLOURS } else { lines.len() };
+        let shown = if lines.len() > COLOURS + 1 {
+            COLOURS
+        } else {
+            lines.len()
+        };
         let (own, rest) = lines.split_at_checked(shown).unwrap_or((lines, &[]));
         let mut layers: Vec<(Named, Vec<u64>, u64)> = own
             .iter()
@@ -109,15 +113,32 @@ impl AreaChart {
 
     fn drawn(layers: &[(Named, Vec<u64>, u64)], course: &Course, zone: TimeZone) -> Self {
         let sums: Vec<u64> = (0..course.steps)
-            .map(|at| layers.iter().filter_map(|(_, steps, _)| steps.get(at)).fold(0, |sum: u64, step| sum.saturating_add(*step)))
+            .map(|at| {
+                layers
+                    .iter()
+                    .filter_map(|(_, steps, _)| steps.get(at))
+                    .fold(0, |sum: u64, step| sum.saturating_add(*step))
+            })
             .collect();
         let most = sums.iter().copied().max().unwrap_or_default();
-        let times: Vec<String> = course.starts().map(|at| step_text(at, course, zone)).collect();
+        let times: Vec<String> = course
+            .starts()
+            .map(|at| step_text(at, course, zone))
+            .collect();
         let mut below = vec![0_u64; course.steps];
         let mut views = Vec::new();
         for (number, (named, steps, total)) in layers.iter().enumerate() {
-            let above: Vec<u64> = below.iter().zip(steps).map(|(low, step)| low.saturating_add(*step)).collect();
-            let drawn = |line: &[u64]| line.iter().take(course.drawn()).copied().collect::<Vec<_>>();
+            let above: Vec<u64> = below
+                .iter()
+                .zip(steps)
+                .map(|(low, step)| low.saturating_add(*step))
+                .collect();
+            let drawn = |line: &[u64]| {
+                line.iter()
+                    .take(course.drawn())
+                    .copied()
+                    .collect::<Vec<_>>()
+            };
             views.push(LayerView {
                 name: named.name.clone(),
                 link: named.link.clone(),
@@ -208,7 +229,9 @@ fn scaled(value: u64, most: u64, length: u64) -> u64 {
 
 fn labels(course: &Course, zone: TimeZone) -> Vec<LabelView> {
     let last = course.drawn().saturating_sub(1);
-    let mut places: Vec<usize> = (0..LABELS).map(|number| number * last / (LABELS - 1)).collect();
+    let mut places: Vec<usize> = (0..LABELS)
+        .map(|number| number * last / (LABELS - 1))
+        .collect();
     places.dedup();
     let starts: Vec<i64> = course.starts().collect();
     let label = |at: usize| {
@@ -234,7 +257,9 @@ fn step_text(start: i64, course: &Course, zone: TimeZone) -> String {
         return TimeZone::default().at(at_ms).format("%d %b %Y").to_string();
     }
     let at = zone.at(at_ms);
-    let length = course.step.saturating_mul(i64::try_from(course.steps).unwrap_or(i64::MAX));
+    let length = course
+        .step
+        .saturating_mul(i64::try_from(course.steps).unwrap_or(i64::MAX));
     let form = if length > day { "%d %b %H:%M" } else { "%H:%M" };
     at.format(form).to_string()
 }
@@ -259,7 +284,10 @@ mod tests {
     use super::*;
 
     fn line(name: &str, hits: &[u64]) -> Line {
-        let count = |hits: &u64| Count { hits: *hits, bytes: 0 };
+        let count = |hits: &u64| Count {
+            hits: *hits,
+            bytes: 0,
+        };
         Line {
             cells: vec![Some(name.to_owned())],
             count: count(&hits.iter().sum()),
@@ -292,7 +320,9 @@ mod tests {
 
     #[test]
     fn more_groups_than_colours_are_put_together() {
-        let lines: Vec<_> = (0..10).map(|number| line(&number.to_string(), &[1, 2])).collect();
+        let lines: Vec<_> = (0..10)
+            .map(|number| line(&number.to_string(), &[1, 2]))
+            .collect();
         let chart = chart(&lines);
         assert_eq!(chart.layers.len(), COLOURS + 1);
         assert_eq!(chart.layers[COLOURS].name, "4 others");
@@ -301,11 +331,19 @@ mod tests {
 
     #[test]
     fn no_figure_leaves_the_picture() {
-        for lines in [vec![], vec![line("a", &[u64::MAX])], vec![line("a", &[0, 0, u64::MAX])]] {
+        for lines in [
+            vec![],
+            vec![line("a", &[u64::MAX])],
+            vec![line("a", &[0, 0, u64::MAX])],
+        ] {
             for layer in chart(&lines).layers {
                 let numbers = layer.path.split(|c: char| !c.is_ascii_digit());
                 let largest = numbers.filter_map(|number| number.parse().ok()).max();
-                assert!(largest.is_none_or(|number: u64| number <= WIDTH), "{}", layer.path);
+                assert!(
+                    largest.is_none_or(|number: u64| number <= WIDTH),
+                    "{}",
+                    layer.path
+                );
             }
         }
         assert_eq!(spark(&[]), "");

@@ -60,7 +60,9 @@ pub(in crate::admin) struct InputView {
 }
 
 /// Filters that the forms have fields for.
-const FIELDS: &[&str] = &["site", "robot", "operator", "purpose", "verdict", "decision"];
+const FIELDS: &[&str] = &[
+    "site", "robot", "operator", "purpose", "verdict", "decision",
+];
 
 impl BarView {
     /// Creates the bar of a page; `own` are parameters that the page has beside these.
@@ -98,7 +100,12 @@ impl BarView {
             }),
             selects: selects(traffic, names.sites.iter().cloned().collect()),
             inputs: vec![
-                input("robot", "Robot", &filter.robot, names.robots.into_iter().collect()),
+                input(
+                    "robot",
+                    "Robot",
+                    &filter.robot,
+                    names.robots.into_iter().collect(),
+                ),
                 input(
                     "operator",
                     "Operator",
@@ -177,7 +184,12 @@ fn selects(traffic: &Traffic, sites: Vec<String>) -> Vec<SelectView> {
             owned(purposes.chain([NONE_KNOWN]).collect()),
             filter.purpose.as_ref(),
         ),
-        select("verdict", "Verdict", owned(verdict_words()), filter.verdict.as_ref()),
+        select(
+            "verdict",
+            "Verdict",
+            owned(verdict_words()),
+            filter.verdict.as_ref(),
+        ),
         select(
             "decision",
             "Decision",

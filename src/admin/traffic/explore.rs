@@ -161,7 +161,11 @@ pub(super) fn rows(
     let all = figures.all();
     let then = before.map(|before| before.rows(by));
     let rows = figures.rows(by).rows;
-    let most = rows.iter().map(|row| row.count.hits).max().unwrap_or_default();
+    let most = rows
+        .iter()
+        .map(|row| row.count.hits)
+        .max()
+        .unwrap_or_default();
     let shown = rows.into_iter().take(top);
     shown
         .map(|row| {
@@ -187,7 +191,9 @@ fn hits_of(rows: &Rows, cells: &[Option<String>]) -> u64 {
 /// Returns a length of at most 100, and at least 1 of what is there.
 pub(super) fn width(part: u64, most: u64) -> u64 {
     let scaled = u128::from(part) * 100 / u128::from(most.max(1));
-    u64::try_from(scaled).unwrap_or(100).max(u64::from(part > 0))
+    u64::try_from(scaled)
+        .unwrap_or(100)
+        .max(u64::from(part > 0))
 }
 
 /// Returns the columns that people see: of a robot its name and operator.
@@ -203,11 +209,17 @@ fn cells(all: &[Option<String>], by: By) -> Vec<String> {
     let none = || "\u{2013}".to_owned();
     match by {
         By::Robot => vec![
-            cell(1).filter(|name| !name.trim().is_empty()).or(cell(0)).unwrap_or_else(none),
+            cell(1)
+                .filter(|name| !name.trim().is_empty())
+                .or(cell(0))
+                .unwrap_or_else(none),
             cell(2).unwrap_or_default(),
             cell(3).unwrap_or_default(),
         ],
         By::Operator | By::Purpose => vec![cell(0).unwrap_or_else(|| "not known".to_owned())],
-        _ => all.iter().map(|cell| cell.clone().unwrap_or_else(none)).collect(),
+        _ => all
+            .iter()
+            .map(|cell| cell.clone().unwrap_or_else(none))
+            .collect(),
     }
 }

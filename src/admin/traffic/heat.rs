@@ -50,7 +50,12 @@ impl HeatMap {
         }
         let most = counts.iter().flatten().copied().max().unwrap_or_default();
         (most > 0).then(|| Self {
-            days: DAYS.iter().zip(&counts).enumerate().map(|day| view(day, most)).collect(),
+            days: DAYS
+                .iter()
+                .zip(&counts)
+                .enumerate()
+                .map(|day| view(day, most))
+                .collect(),
             words: words(&counts, most, zone),
         })
     }

@@ -31,10 +31,7 @@ pub(in crate::admin) struct Traffic {
 
 impl Traffic {
     /// Reads the traffic that parameters ask for.
-    pub(super) async fn load(
-        state: &AdminState,
-        params: &TrafficParams,
-    ) -> Result<Self, Problem> {
+    pub(super) async fn load(state: &AdminState, params: &TrafficParams) -> Result<Self, Problem> {
         let zone = state.admin().time_zone;
         let question = TrafficQuestion::parse(params, zone)?;
         let traffic = Self::read(state, question, None).await?;
@@ -64,7 +61,8 @@ impl Traffic {
         let (store, now_ms) = (&state.admin().store, state.now_ms());
         let first = store.first_day_of_traffic().await?;
         let minutes = question.times.within(first, now_ms);
-        let minutes = minutes.ok_or_else(|| wrong("since is later than until: use an earlier one"))?;
+        let minutes =
+            minutes.ok_or_else(|| wrong("since is later than until: use an earlier one"))?;
         let told = told(&minutes, now_ms);
         let length = told.end - told.start;
         let before = told.start - length..told.start;
@@ -114,7 +112,9 @@ impl Traffic {
     /// Returns those of the time before, where it is compared with.
     pub(super) fn figures_before<'d>(&self, robots: &KnownRobots<'d>) -> Option<Figures<'d>> {
         let filter = &self.question.filter;
-        self.before.as_ref().map(|_| self.filtered(1, filter, robots))
+        self.before
+            .as_ref()
+            .map(|_| self.filtered(1, filter, robots))
     }
 
     /// Returns those of robots, unless other visitors are asked for.
@@ -166,7 +166,9 @@ impl Names {
     fn of(traffic: &Traffic, state: &AdminState, detector: &Detector) -> Self {
         let mut names = Self::default();
         let sites = state.admin().sites.load();
-        names.sites.extend(sites.iter().map(|site| site.name.clone()));
+        names
+            .sites
+            .extend(sites.iter().map(|site| site.name.clone()));
         for robot in detector.robots() {
             names.robots.insert(robot.id.to_string());
             names.operators.extend(robot.operator.clone());

@@ -105,7 +105,9 @@ pub(in crate::admin) async fn show(
         Err(problem) => return Err(problem),
     };
     let front = first_front(&state);
-    let needs = sources.iter().filter(|source| source.held.is_some() || source.failure.is_some());
+    let needs = sources
+        .iter()
+        .filter(|source| source.held.is_some() || source.failure.is_some());
     let needs = needs.count() + usize::from(front.is_some());
     let asked = by(&params.by, STACKED)?.unwrap_or(By::Purpose);
     let detector = state.admin().detector.load();
@@ -191,7 +193,12 @@ fn chart(traffic: &Traffic, by: By, known: &KnownRobots<'_>, course: &Course) ->
     AreaChart::new(&lines, course, traffic.zone, |line| {
         let word = line.cells.first().cloned().flatten();
         let value = word.clone().unwrap_or_else(|| NONE_KNOWN.to_owned());
-        let visitors = traffic.question.filter.visitors.as_deref().unwrap_or("robots");
+        let visitors = traffic
+            .question
+            .filter
+            .visitors
+            .as_deref()
+            .unwrap_or("robots");
         let other = [("visitors", visitors), (by.as_str(), &*value)];
         Named {
             name: word.unwrap_or_else(|| "not known".to_owned()),
@@ -221,9 +228,8 @@ fn tiles(
     before: Option<&Figures<'_>>,
     course: &Course,
 ) -> Vec<TileView> {
-    let is_kind = |key: &TrafficKey, kinds: &[Kind]| {
-        kinds.iter().any(|kind| kind.as_str() == key.kind)
-    };
+    let is_kind =
+        |key: &TrafficKey, kinds: &[Kind]| kinds.iter().any(|kind| kind.as_str() == key.kind);
     let tile = |name, note, other: (&str, &str), is_of: &dyn Fn(&TrafficKey) -> bool| {
         let total = |figures: &Figures<'_>| -> u64 {
             let sums = figures.sums().filter(|(key, _)| is_of(key));
@@ -241,15 +247,24 @@ fn tiles(
         }
     };
     vec![
-        tile("People", "browsers, and services that many people share", ("visitors", "people"), &|key| {
-            is_kind(key, Kind::PEOPLE)
-        }),
-        tile("Robots", "of the registry", ("visitors", "listed"), &|key| {
-            is_kind(key, &[Kind::Listed])
-        }),
-        tile("Unlisted", "robots that no list knows", ("visitors", "unlisted"), &|key| {
-            is_kind(key, &[Kind::Unlisted])
-        }),
+        tile(
+            "People",
+            "browsers, and services that many people share",
+            ("visitors", "people"),
+            &|key| is_kind(key, Kind::PEOPLE),
+        ),
+        tile(
+            "Robots",
+            "of the registry",
+            ("visitors", "listed"),
+            &|key| is_kind(key, &[Kind::Listed]),
+        ),
+        tile(
+            "Unlisted",
+            "robots that no list knows",
+            ("visitors", "unlisted"),
+            &|key| is_kind(key, &[Kind::Unlisted]),
+        ),
         tile(
             "Impostors",
             "whose address contradicts their name",
@@ -265,7 +280,9 @@ impl SparedView {
         let mut all = 0;
         let mut parts: Vec<(&'static str, u64)> = Vec::new();
         for action in Action::ALL.iter().filter(|action| **action != Action::Pass) {
-            let done = figures.sums().filter(|(key, _)| key.decision == action.as_str());
+            let done = figures
+                .sums()
+                .filter(|(key, _)| key.decision == action.as_str());
             let hits = done.map(|(_, count)| count.hits).sum();
             if hits > 0 {
                 parts.push((action.as_str(), hits));

@@ -60,7 +60,11 @@ pub(super) fn short(value: u64) -> String {
 
 /// Returns bytes with a unit.
 pub(super) fn bytes(value: u64) -> String {
-    scaled(value, 1_024, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
+    scaled(
+        value,
+        1_024,
+        &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"],
+    )
 }
 
 fn scaled(value: u64, base: u64, units: &[&str]) -> String {

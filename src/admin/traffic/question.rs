@@ -169,7 +169,9 @@ fn parse_time(params: &TrafficParams, zone: TimeZone) -> Result<(AskedTime, Time
     if since.is_empty() && until.is_empty() {
         let words = TIMES.iter().map(|(word, _)| *word);
         let asked = word("time", &params.time, words)?;
-        let known = TIMES.iter().find(|(word, _)| Some(*word) == asked.as_deref());
+        let known = TIMES
+            .iter()
+            .find(|(word, _)| Some(*word) == asked.as_deref());
         let word = known.map_or(DEFAULT_TIME, |(word, _)| *word);
         let since = moment("time", word, zone)?;
         return Ok((AskedTime::Word(word), Times { since, until: None }));
@@ -252,7 +254,10 @@ mod tests {
         );
         let row = [None];
         let link = question.row_link(By::Operator, &row);
-        assert_eq!(link, "traffic?time=7d&site=a%26b&robot=googlebot&operator=-");
+        assert_eq!(
+            link,
+            "traffic?time=7d&site=a%26b&robot=googlebot&operator=-"
+        );
         assert_eq!(parsed(|_| ()).unwrap().link("overview", &[]), "overview");
     }
 

@@ -65,7 +65,11 @@ impl RobotTraffic {
         let figures = traffic.figures(&known);
         let before = traffic.figures_before(&known);
         let all = figures.all();
-        let word = if stacked == By::Decision { "" } else { stacked.as_str() };
+        let word = if stacked == By::Decision {
+            ""
+        } else {
+            stacked.as_str()
+        };
         // The robot stands in the path.
         let own = [("robot", ""), ("by", word)];
         let mut bar = BarView::new(path, &own, &traffic, state, &detector);

@@ -125,7 +125,11 @@ pub(in crate::admin) async fn list(
     let mut rows = rows(&traffic, &known, by);
     sort_rows(&mut rows, sort, descending);
     let by_word = if by == By::Robot { "" } else { by.as_str() };
-    let own = [("by", by_word), ("sort", &*params.sort), ("dir", &*params.dir)];
+    let own = [
+        ("by", by_word),
+        ("sort", &*params.sort),
+        ("dir", &*params.dir),
+    ];
     let word = [("by", by.as_str())];
     Ok(html(&RobotsPage {
         bar: BarView::new("robots", &own, &traffic, &state, &detector),
@@ -152,12 +156,20 @@ fn is_of_registry(query: &str) -> bool {
 }
 
 fn order(params: &TrafficParams) -> Result<(&'static str, bool), Problem> {
-    let words = || SORTS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+    let words = || {
+        SORTS
+            .iter()
+            .map(|(word, _)| *word)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let sort = match &*params.sort {
         "" => "requests",
         asked => {
             let found = SORTS.iter().find(|(word, _)| *word == asked);
-            found.ok_or_else(|| wrong(format!("sort: use one of {}", words())))?.0
+            found
+                .ok_or_else(|| wrong(format!("sort: use one of {}", words())))?
+                .0
         }
     };
     let descending = match &*params.dir {
@@ -169,12 +181,7 @@ fn order(params: &TrafficParams) -> Result<(&'static str, bool), Problem> {
     Ok((sort, descending))
 }
 
-fn columns(
-    question: &TrafficQuestion,
-    by: &str,
-    sort: &str,
-    descending: bool,
-) -> Vec<SortView> {
+fn columns(question: &TrafficQuestion, by: &str, sort: &str, descending: bool) -> Vec<SortView> {
     let view = |(word, label): &(&'static str, &'static str)| {
         let is_sorted = *word == sort;
         let is_number = !matches!(*word, "robot" | "purpose" | "seen");
@@ -221,7 +228,9 @@ fn rows(traffic: &Traffic, known: &KnownRobots<'_>, by: By) -> Vec<RobotRow> {
     let then = before.map(|before| sums(&before, known, by));
     let all = sums(&figures, known, by).into_iter();
     all.map(|(name, sums)| {
-        let before = then.as_ref().map(|then| then.get(&name).map_or(0, |sums| sums.count.hits));
+        let before = then
+            .as_ref()
+            .map(|then| then.get(&name).map_or(0, |sums| sums.count.hits));
         RobotRow::new(&name, &sums, before, (traffic, known, by))
     })
     .collect()
@@ -245,10 +254,17 @@ fn sums(figures: &Figures<'_>, known: &KnownRobots<'_>, by: By) -> BTreeMap<Stri
         *sums.decisions.entry(key.decision.clone()).or_default() += count.hits;
     }
     for cell in figures.cells() {
-        let robot = figures.key(cell).map(|key| &*key.robot).filter(|robot| !robot.is_empty());
+        let robot = figures
+            .key(cell)
+            .map(|key| &*key.robot)
+            .filter(|robot| !robot.is_empty());
         if let Some(sums) = robot.and_then(|robot| all.get_mut(&name(robot))) {
             let newest = |seen: &TrafficCell| seen.began + seen.span.minutes();
-            if sums.seen.as_ref().is_none_or(|seen| newest(seen) < newest(cell)) {
+            if sums
+                .seen
+                .as_ref()
+                .is_none_or(|seen| newest(seen) < newest(cell))
+            {
                 sums.seen = Some(*cell);
             }
         }
@@ -282,14 +298,21 @@ impl RobotRow {
                 (_, Some(robot)) => question.link(
                     &robot_view::link(robot.source.as_str(), name),
                     // The page is about the robot, whatever else is asked for here.
-                    &[("robot", ""), ("operator", ""), ("purpose", ""), ("visitors", "")],
+                    &[
+                        ("robot", ""),
+                        ("operator", ""),
+                        ("purpose", ""),
+                        ("visitors", ""),
+                    ],
                 ),
                 _ => of(&[]),
             },
             below: match (by, sums.robots.len()) {
                 (By::Operator, 1) => "1 robot".to_owned(),
                 (By::Operator, robots) => format!("{robots} robots"),
-                _ => robot.and_then(|robot| robot.operator.clone()).unwrap_or_default(),
+                _ => robot
+                    .and_then(|robot| robot.operator.clone())
+                    .unwrap_or_default(),
             },
             purpose: robot.map_or_else(String::new, |robot| robot.purpose.to_string()),
             requests: FigureView::requests(sums.count.hits, of(&[])),

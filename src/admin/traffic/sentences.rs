@@ -89,7 +89,10 @@ fn compared(now: &Figures<'_>, before: Option<&Figures<'_>>) -> BTreeMap<String,
 }
 
 fn impostors(robots: &BTreeMap<String, Compared>) -> Vec<Sentence> {
-    let mut found: Vec<_> = robots.iter().filter(|(_, robot)| robot.spoofed > 0).collect();
+    let mut found: Vec<_> = robots
+        .iter()
+        .filter(|(_, robot)| robot.spoofed > 0)
+        .collect();
     found.sort_by_key(|(_, robot)| std::cmp::Reverse(robot.spoofed));
     let sentence = |(id, robot): &(&String, &Compared)| {
         let requests = match robot.spoofed {
@@ -123,7 +126,10 @@ fn more(robots: &BTreeMap<String, Compared>, before_words: &str) -> Vec<Sentence
         let text = match (robot.before, tenths(robot)) {
             (0, _) => format!("{name} asked {now} times, and not once {before_words}."),
             (_, tenths @ 100..) => {
-                format!("{name} asks {} times as much as {before_words}.", grouped(tenths / 10))
+                format!(
+                    "{name} asks {} times as much as {before_words}.",
+                    grouped(tenths / 10)
+                )
             }
             (_, tenths) => {
                 let (whole, tenth) = (tenths / 10, tenths % 10);
@@ -169,21 +175,29 @@ mod tests {
     fn said(now: &[(&str, &str, &str, u64)], before: &[(&str, u64)], needs: usize) -> Vec<String> {
         let detector = Detector::new([]).unwrap();
         let figures = |counted: Vec<(&str, &str, &str, u64)>| {
-            let sums = counted.into_iter().map(|(robot, verdict, decision, requests)| {
-                let key = TrafficKey {
-                    kind: "listed".to_owned(),
-                    robot: robot.to_owned(),
-                    verdict: verdict.to_owned(),
-                    decision: decision.to_owned(),
-                    ..TrafficKey::default()
-                };
-                let count = TrafficCount { requests, ..TrafficCount::default() };
-                TrafficSum::new(key, count)
-            });
+            let sums = counted
+                .into_iter()
+                .map(|(robot, verdict, decision, requests)| {
+                    let key = TrafficKey {
+                        kind: "listed".to_owned(),
+                        robot: robot.to_owned(),
+                        verdict: verdict.to_owned(),
+                        decision: decision.to_owned(),
+                        ..TrafficKey::default()
+                    };
+                    let count = TrafficCount {
+                        requests,
+                        ..TrafficCount::default()
+                    };
+                    TrafficSum::new(key, count)
+                });
             let robots = KnownRobots::new(&detector);
             Figures::new(sums.collect(), &TrafficFilter::default(), robots)
         };
-        let then: Vec<_> = before.iter().map(|(robot, hits)| (*robot, "none", "pass", *hits)).collect();
+        let then: Vec<_> = before
+            .iter()
+            .map(|(robot, hits)| (*robot, "none", "pass", *hits))
+            .collect();
         let before = (!then.is_empty()).then(|| figures(then));
         let words = "in the 24 hours before";
         sentences(&figures(now.to_vec()), before.as_ref(), words, needs)
@@ -226,7 +240,10 @@ mod tests {
         let now = [("Googlebot", "spoofed", "refuse", 14)];
         assert_eq!(
             said(&now, &[], 0),
-            ["14 requests of impostors of Googlebot were seen.", "Nothing needs you."]
+            [
+                "14 requests of impostors of Googlebot were seen.",
+                "Nothing needs you."
+            ]
         );
         let now = [("Googlebot", "spoofed", "pass", 1)];
         assert_eq!(

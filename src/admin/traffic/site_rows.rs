@@ -6,9 +6,7 @@ use crate::admin::{problem::Problem, state::AdminState};
 use crate::detect::{Kind, Verdict};
 use crate::traffic::{KnownRobots, SPARED, is_spared};
 
-use super::{
-    TrafficParams, bar::BarView, change::ChangeView, loaded::Traffic, number::FigureView,
-};
+use super::{TrafficParams, bar::BarView, change::ChangeView, loaded::Traffic, number::FigureView};
 
 /// Traffic of all sites.
 #[derive(Debug)]

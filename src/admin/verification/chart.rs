@@ -128,7 +128,10 @@ mod tests {
 
     #[test]
     fn bars_are_stacked_and_the_highest_fills_the_height() {
-        let chart = Chart::new(&[hour(0, 0, 0), hour(50, 30, 20), hour(1, 0, 0)], TimeZone::default());
+        let chart = Chart::new(
+            &[hour(0, 0, 0), hour(50, 30, 20), hour(1, 0, 0)],
+            TimeZone::default(),
+        );
         assert_eq!(chart.most, 100);
         let [none, full, low] = &*chart.columns else {
             panic!("three hours");

@@ -66,7 +66,10 @@ alphapreview,alphapreview,Alpha,preview,bundled,1,0.050000,10,0.000933
         assert_eq!(written(&[By::Robot], SummaryForm::Csv, 0), expected);
         let two = expected.lines().take(3).collect::<Vec<_>>().join("\n");
         assert_eq!(written(&[By::Robot], SummaryForm::Csv, 2).trim_end(), two);
-        assert!(written(&[By::Total], SummaryForm::Csv, 0).ends_with("\nall,20,1.000000,10715,1.000000\n"));
+        assert!(
+            written(&[By::Total], SummaryForm::Csv, 0)
+                .ends_with("\nall,20,1.000000,10715,1.000000\n")
+        );
     }
 
     #[test]

@@ -57,7 +57,9 @@ impl Course {
     fn step(minutes: &Range<i64>) -> (TrafficSpan, i64) {
         let length = minutes.end - minutes.start;
         let fits = STEPS.iter().find(|(most, _, _)| length <= *most);
-        fits.map_or((TrafficSpan::Day, 30 * DAY), |(_, span, step)| (*span, *step))
+        fits.map_or((TrafficSpan::Day, 30 * DAY), |(_, span, step)| {
+            (*span, *step)
+        })
     }
 
     /// Creates the steps of what was counted in some minutes.
@@ -165,7 +167,16 @@ mod tests {
 
     #[test]
     fn every_time_has_a_number_of_steps_that_a_chart_can_show() {
-        for length in [1, 60, 24 * HOUR, 7 * DAY, 30 * DAY, 90 * DAY, 366 * DAY, 3_000 * DAY] {
+        for length in [
+            1,
+            60,
+            24 * HOUR,
+            7 * DAY,
+            30 * DAY,
+            90 * DAY,
+            366 * DAY,
+            3_000 * DAY,
+        ] {
             let minutes = 20_000 * DAY + 700 - length..20_000 * DAY + 700;
             let course = Course::new(&minutes, &[]);
             assert!((1..=200).contains(&course.steps), "{length}: {course:?}");
@@ -180,6 +191,9 @@ mod tests {
     fn weeks_begin_on_mondays() {
         let course = Course::new(&(20_000 * DAY..20_400 * DAY), &[]);
         // 2024-10-07 was a Monday.
-        assert_eq!((course.step, (course.began / DAY - 20_003) % 7), (7 * DAY, 0));
+        assert_eq!(
+            (course.step, (course.began / DAY - 20_003) % 7),
+            (7 * DAY, 0)
+        );
     }
 }

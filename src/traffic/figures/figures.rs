@@ -201,7 +201,9 @@ const TOTALS: [(Kind, &str); 5] = [
 
 fn total_name(kind: &str) -> Option<&'static str> {
     let mut names = TOTALS.into_iter();
-    names.find(|(of, _)| of.as_str() == kind).map(|(_, name)| name)
+    names
+        .find(|(of, _)| of.as_str() == kind)
+        .map(|(_, name)| name)
 }
 
 impl Summary for Figures<'_> {

@@ -63,7 +63,10 @@ impl TrafficFilter {
             && self.matches_decision(&key.decision)
             && is(&self.cause, &key.cause)
             && is(&self.status, &status_word(key.status))
-            && is_of(&self.operator, robot.and_then(|robot| robot.operator.as_deref()))
+            && is_of(
+                &self.operator,
+                robot.and_then(|robot| robot.operator.as_deref()),
+            )
             && is_of(&self.purpose, robot.map(|robot| robot.purpose.as_str()))
     }
 

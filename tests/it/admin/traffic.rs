@@ -69,14 +69,19 @@ fn hits(value: &Value) -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_json_csv_and_the_report_tell_the_same_to_the_unit() {
     let (site, client) = visited(9).await;
-    let json = client.get(&format!("api/traffic?{WHOLE_DAYS}")).await.json();
+    let json = client
+        .get(&format!("api/traffic?{WHOLE_DAYS}"))
+        .await
+        .json();
     let told: Value = serde_json::from_str(&report(&site, &["--json"])).unwrap();
     for (name, table) in told.as_object().unwrap() {
         assert_eq!(&json[name], table, "{name}");
     }
     assert!(hits(&json["totals"]["all"]) > 100_000, "{}", json["totals"]);
     for by in GROUPINGS {
-        let csv = client.get(&format!("traffic/export?{WHOLE_DAYS}&by={by}")).await;
+        let csv = client
+            .get(&format!("traffic/export?{WHOLE_DAYS}&by={by}"))
+            .await;
         assert_eq!(csv.header("content-type"), "text/csv; charset=utf-8");
         assert_eq!(csv.body, report(&site, &["--csv", "--by", by]), "{by}");
         let page = client.get(&format!("traffic?{WHOLE_DAYS}&by={by}")).await;
@@ -162,14 +167,24 @@ async fn a_filter_leaves_out_everything_else() {
     };
     let all = total("").await;
     assert_eq!(total("site=shop").await + total("site=blog").await, all);
-    assert_eq!(total("visitors=people").await + total("visitors=robots").await, all);
+    assert_eq!(
+        total("visitors=people").await + total("visitors=robots").await,
+        all
+    );
     let google = total("operator=Google").await;
     assert!(google > 0);
     assert_eq!(google, total("robot=googlebot").await);
-    let verdicts = ["verified", "spoofed"].map(|verdict| format!("robot=googlebot&verdict={verdict}"));
-    assert_eq!(total(&verdicts[0]).await + total(&verdicts[1]).await, google);
+    let verdicts =
+        ["verified", "spoofed"].map(|verdict| format!("robot=googlebot&verdict={verdict}"));
+    assert_eq!(
+        total(&verdicts[0]).await + total(&verdicts[1]).await,
+        google
+    );
     let spared = total("decision=spared").await;
-    assert_eq!(spared, total("decision=redirect").await + total("decision=refuse").await);
+    assert_eq!(
+        spared,
+        total("decision=redirect").await + total("decision=refuse").await
+    );
     // What the registry does not know has an operator that is not known.
     assert!(total("operator=-").await >= total("robot=unlisted").await);
 }
@@ -178,17 +193,29 @@ async fn a_filter_leaves_out_everything_else() {
 async fn a_wrong_parameter_is_refused_with_those_that_are_right() {
     let (_site, client) = visited(1).await;
     for (path, told) in [
-        ("overview?time=2h", "time: use one of 1h, 24h, 7d, 30d, 90d, all"),
+        (
+            "overview?time=2h",
+            "time: use one of 1h, 24h, 7d, 30d, 90d, all",
+        ),
         ("overview?tme=7d", "did you mean time?"),
         ("overview?by=site", "by: use one of purpose, decision"),
         ("robots?since=yesterday", "since: write 30m"),
-        ("robots?since=2026-03-01&until=2026-02-01", "since is later than until"),
-        ("robots?sort=size", "sort: use one of robot, purpose, requests"),
+        (
+            "robots?since=2026-03-01&until=2026-02-01",
+            "since is later than until",
+        ),
+        (
+            "robots?sort=size",
+            "sort: use one of robot, purpose, requests",
+        ),
         ("robots?dir=up", "dir: use one of asc, desc"),
         ("traffic?site=sohp", "site: use one of blog, shop"),
         ("traffic?robot=nobody", "robot: use one of"),
         ("traffic?verdict=true", "verdict: use one of verified"),
-        ("traffic?decision=block", "decision: use one of pass, redirect"),
+        (
+            "traffic?decision=block",
+            "decision: use one of pass, redirect",
+        ),
         ("traffic?purpose=seach", "purpose: use one of"),
         ("traffic?time=7d&since=2026-01-01", "leave it out"),
         ("traffic/export?by=page", "by: use one of robot"),
@@ -198,7 +225,12 @@ async fn a_wrong_parameter_is_refused_with_those_that_are_right() {
         ("api/traffic/series?step=1", "parameter"),
     ] {
         let answer = client.get(path).await;
-        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}: {}", answer.text());
+        assert_eq!(
+            answer.status,
+            StatusCode::BAD_REQUEST,
+            "{path}: {}",
+            answer.text()
+        );
         let text = answer.text();
         assert!(text.contains(told), "{path}: {text}");
     }
@@ -213,7 +245,10 @@ async fn twice(site: &Site, robot: &'static str, now: u64, before: u64) {
         // Longer ago, so that the day before was counted as a whole.
         minute_of(&visits, NOW - 3 * DAY, 1),
     ];
-    let counted: Vec<_> = counted.into_iter().filter(|one| one.count.requests > 0).collect();
+    let counted: Vec<_> = counted
+        .into_iter()
+        .filter(|one| one.count.requests > 0)
+        .collect();
     visits::add(&site.store, &counted).await;
 }
 
@@ -225,7 +260,10 @@ async fn sentences_come_first_and_compare_with_the_time_before() {
     twice(&site, "claudebot", 240, 100).await;
     let page = client.get("overview").await;
     let text = page.text();
-    assert!(text.contains("ClaudeBot asks 2.4 times as much as in the 24 hours before."), "{text}");
+    assert!(
+        text.contains("ClaudeBot asks 2.4 times as much as in the 24 hours before."),
+        "{text}"
+    );
     assert!(text.contains("Nothing needs you."), "{text}");
     assert!(text.contains("+140 %"), "{text}");
     let text = client.get("overview?time=1h").await.text();
@@ -233,7 +271,10 @@ async fn sentences_come_first_and_compare_with_the_time_before() {
     // Of all that is kept there is no time before.
     let text = client.get("overview?time=all").await.text();
     assert!(!text.contains("times as much"), "{text}");
-    let spoofed = Visits { verdict: "spoofed", ..USUAL[4] };
+    let spoofed = Visits {
+        verdict: "spoofed",
+        ..USUAL[4]
+    };
     visits::add(&site.store, &[minute_of(&spoofed, NOW - 2, 14)]).await;
     let text = client.get("overview").await.text();
     let words = "14 requests of impostors of Googlebot were seen, and 14 got the page.";
@@ -244,14 +285,22 @@ async fn sentences_come_first_and_compare_with_the_time_before() {
 #[tokio::test]
 async fn a_time_that_is_kept_in_days_alone_is_told_as_what_is_shown() {
     let (_site, client) = visited(1).await;
-    let json = client.get("api/traffic?since=2026-02-28T13:30&until=2026-02-28T14:10").await;
+    let json = client
+        .get("api/traffic?since=2026-02-28T13:30&until=2026-02-28T14:10")
+        .await;
     assert_eq!(json.json()["since"], "2026-02-28T13:30:00Z");
     let site = Plan::open().start().await;
     let visits = USUAL[4];
     visits::add(&site.store, &[minute_of(&visits, NOW - 60 * DAY, 5)]).await;
-    let text = site.client().get("traffic?since=2025-12-31T06:00&until=2025-12-31T08:00").await;
+    let text = site
+        .client()
+        .get("traffic?since=2025-12-31T06:00&until=2025-12-31T08:00")
+        .await;
     let text = text.text();
-    assert!(text.contains("2025-12-31 00:00 UTC to 2026-01-01 00:00 UTC"), "{text}");
+    assert!(
+        text.contains("2025-12-31 00:00 UTC to 2026-01-01 00:00 UTC"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -266,9 +315,13 @@ async fn times_are_shown_and_read_in_the_zone_of_the_administrator() {
     let text = client.get("overview").await.text();
     assert!(text.contains("Times are Europe/Berlin."), "{text}");
     assert!(text.contains("to 2026-03-01 13:01 CET"), "{text}");
-    let json = client.get("api/traffic?since=2026-03-01T10:00&until=2026-03-01T11:00").await;
+    let json = client
+        .get("api/traffic?since=2026-03-01T10:00&until=2026-03-01T11:00")
+        .await;
     assert_eq!(json.json()["since"], "2026-03-01T09:00:00Z");
-    let exact = client.get("api/traffic?since=2026-03-01T09:00Z&until=2026-03-01T10:00Z").await;
+    let exact = client
+        .get("api/traffic?since=2026-03-01T09:00Z&until=2026-03-01T10:00Z")
+        .await;
     assert_eq!(exact.json(), json.json());
 }
 
@@ -288,7 +341,10 @@ async fn a_robot_s_page_tells_its_traffic_beside_its_facts() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    let json = client.get("api/traffic?time=7d&robot=googlebot").await.json();
+    let json = client
+        .get("api/traffic?time=7d&robot=googlebot")
+        .await
+        .json();
     assert_eq!(values(&page.body)[0], hits(&json["totals"]["all"]));
 }
 
@@ -334,7 +390,10 @@ async fn before_any_request_was_counted_pages_say_what_to_do() {
     let client = site.client();
     for page in ["overview", "robots"] {
         let text = client.get(page).await.text();
-        assert!(text.contains("robot-detection traffic import"), "{page}: {text}");
+        assert!(
+            text.contains("robot-detection traffic import"),
+            "{page}: {text}"
+        );
     }
     for page in ["traffic", "sites", "traffic?time=all"] {
         assert_eq!(client.get(page).await.status, StatusCode::OK, "{page}");
@@ -415,7 +474,11 @@ async fn nobody_is_told_figures_without_a_login() {
         assert!(!answer.body.contains("googlebot"), "{path}");
     }
     for path in ["api/traffic", "api/traffic/series"] {
-        assert_eq!(client.get(path).await.status, StatusCode::UNAUTHORIZED, "{path}");
+        assert_eq!(
+            client.get(path).await.status,
+            StatusCode::UNAUTHORIZED,
+            "{path}"
+        );
     }
 }
 
@@ -424,7 +487,10 @@ async fn nobody_is_told_figures_without_a_login() {
 async fn ninety_days_of_two_hundred_robots_are_shown() {
     let site = Plan::open().start().await;
     let mut counted = Vec::new();
-    for (number, robot) in (0..200).map(|number| format!("robot-{number:03}")).enumerate() {
+    for (number, robot) in (0..200)
+        .map(|number| format!("robot-{number:03}"))
+        .enumerate()
+    {
         for name in ["shop", "blog", "docs"] {
             for day in 0..180 {
                 let mut one = minute_of(&USUAL[4], NOW - day * DAY - 13 * HOUR, 185);

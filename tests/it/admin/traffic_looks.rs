@@ -24,7 +24,10 @@ async fn every_screen_is_drawn_in_both_lights_on_a_desk_and_a_phone() {
     let site = Plan::open().start().await;
     site.refresher.prepare(true).await.unwrap();
     come(&site.store, USUAL, 0..9 * 24).await;
-    let more = Visits { per_hour: 160, ..USUAL[11] };
+    let more = Visits {
+        per_hour: 160,
+        ..USUAL[11]
+    };
     come(&site.store, &[more], 0..20).await;
     let mut browser = Browser::start().await;
     for screen in [Screen::DESK, Screen::PHONE] {

@@ -57,7 +57,9 @@ async fn a_person_sees_the_sites_adds_one_and_reloads_it() {
         .unwrap();
     browser.find("button.primary").await.click().await.unwrap();
     browser.wait_for_text("h1", "Sites").await;
-    let row = browser.wait_for_text("[aria-labelledby=sites] tbody tr", "shop.example.org").await;
+    let row = browser
+        .wait_for_text("[aria-labelledby=sites] tbody tr", "shop.example.org")
+        .await;
     for words in [
         shop.addr.to_string().as_str(),
         "1 rule",

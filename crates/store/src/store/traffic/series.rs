@@ -86,15 +86,17 @@ impl Store {
                     Some(robot) => of_robot(&mut transaction, *span, piece, robot).await?,
                     None => of_all(&mut transaction, *span, piece).await?,
                 };
-                let known = found.into_iter().filter_map(|(began, key_id, requests, bytes)| {
-                    Some(TrafficCell {
-                        began,
-                        span: *span,
-                        key: *places.get(&key_id)?,
-                        requests: from_sql(requests),
-                        bytes: from_sql(bytes),
-                    })
-                });
+                let known = found
+                    .into_iter()
+                    .filter_map(|(began, key_id, requests, bytes)| {
+                        Some(TrafficCell {
+                            began,
+                            span: *span,
+                            key: *places.get(&key_id)?,
+                            requests: from_sql(requests),
+                            bytes: from_sql(bytes),
+                        })
+                    });
                 cells.extend(known);
             }
             let minutes = TrafficSpan::covered(&pieces).unwrap_or(minutes.clone());
