@@ -21,6 +21,7 @@ use super::{
     overview::{FilteringView, RobotsView},
     page::{Page, encode},
     parameters::with_parameters,
+    paths,
     problem::Problem,
     refresh_job::JobView,
     refreshes::{self, RefreshPath},
@@ -68,6 +69,10 @@ pub(super) fn routes() -> Router<AdminState> {
         .route("/refresh", none(get(progress).post(start)))
         .route("/refresh/accept", none(post(accept)))
         .route("/identify", with_parameters(IDENTIFY, get(identify)))
+        .route(
+            "/traffic/paths",
+            with_parameters(paths::PARAMETERS, get(paths::json)),
+        )
         .route("/sites", none(get(sites::json)))
         .route("/reload", none(post(sites::reload_json)))
         .merge(site_robot_routes())

@@ -39,6 +39,7 @@ mod overview;
 mod page;
 mod parameters;
 mod password;
+mod paths;
 mod problem;
 mod refresh_job;
 mod refreshes;

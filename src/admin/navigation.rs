@@ -12,6 +12,7 @@ pub(super) struct NavigationEntry {
 pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("overview", "Overview"),
     NavigationEntry::new("robots", "Robots"),
+    NavigationEntry::new("paths", "Paths"),
     NavigationEntry::new("identify", "Identify"),
     NavigationEntry::new("verification", "Verification"),
     NavigationEntry::new("robots-txt", "robots.txt"),

@@ -83,6 +83,7 @@ pub struct RobotDetectionBuilder {
     verification: Verification,
     waits_for_database: bool,
     keeps_traffic: bool,
+    keeps_paths: bool,
     #[cfg(feature = "server")]
     started: Option<crate::config::Loaded>,
 }
@@ -137,6 +138,7 @@ impl RobotDetectionBuilder {
             verification: Verification::new(),
             waits_for_database: false,
             keeps_traffic: true,
+            keeps_paths: true,
             #[cfg(feature = "server")]
             started: None,
         }
@@ -306,6 +308,14 @@ impl RobotDetectionBuilder {
         self
     }
 
+    /// Sets whether the pages that are asked for most are kept with it; default `true`.
+    ///
+    /// Of robots their paths, of people patterns such as `/docs/guide/*` without ids.
+    pub fn keep_paths(mut self, keep: bool) -> Self {
+        self.keeps_paths = keep;
+        self
+    }
+
     /// Notes the settings that all this came from, for a reload to compare with.
     #[cfg(feature = "server")]
     pub(super) fn started(mut self, loaded: crate::config::Loaded) -> Self {
@@ -380,7 +390,11 @@ impl RobotDetectionBuilder {
         let store = open_store(&self.database_url, self.waits_for_database, &self.clock).await?;
         let clock = self.clock.clone();
         let refresher = Refresher::new(store.clone(), fetcher, detector.clone(), clock, sources);
-        let traffic = Traffic::new(self.keeps_traffic.then(|| store.clone()), &self.clock);
+        let traffic = Traffic::new(
+            self.keeps_traffic.then(|| store.clone()),
+            self.keeps_paths,
+            &self.clock,
+        );
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let proving = Proving::new(
             self.verification,

@@ -122,6 +122,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "refresh",
                     "site_robot",
                     "heaven",
+                    "traffic",
                 ],
             ),
             ("own_robot", &["admin", "clock", "layer", "store"]),

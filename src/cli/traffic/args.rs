@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum, builder::PossibleValue};
 
 use crate::cli::summary::{Grouping, SummaryForm};
 
@@ -17,7 +17,8 @@ pub(in crate::cli) enum TrafficCommand {
 where minutes are gone, whole hours or days are told.
 
 Example: robot-detection traffic report --since 7d --by robot,verdict
-Example: robot-detection traffic report --since 2026-11-01 --site shop --csv --by operator"
+Example: robot-detection traffic report --since 2026-11-01 --site shop --csv --by operator
+Example: robot-detection traffic report --since 7d --by pattern --path '/docs/*'"
     )]
     Report(ReportArgs),
     /// Counts the requests of access logs, each once
@@ -63,9 +64,12 @@ pub(in crate::cli) struct ReportArgs {
     /// Only this site
     #[arg(long, value_name = "NAME")]
     pub(super) site: Option<String>,
-    /// What is added up by [default: robot, operator and purpose; csv: robot; json: all]
+    /// What is added up by [default: robot, operator and purpose; csv: robot; json: all but paths]
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
-    pub(super) by: Vec<By>,
+    by: Vec<Group>,
+    /// Only this path, or what is below a pattern such as '/docs/*'; with --by path, pattern or form
+    #[arg(long, value_name = "PATTERN")]
+    pub(super) path: Option<String>,
     /// Rows of each table, 0 for all [default: 20; csv and json: 0]
     #[arg(long, value_name = "N")]
     pub(super) top: Option<usize>,
@@ -75,6 +79,24 @@ pub(in crate::cli) struct ReportArgs {
     /// Prints one table as CSV
     #[arg(long)]
     pub(super) csv: bool,
+}
+
+/// What is added up by: counts, or paths.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Group {
+    Count(By),
+    Path(PathBy),
+}
+
+/// What paths are added up by; their numbers are about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(in crate::cli) enum PathBy {
+    /// Paths that robots asked for most, about; of people patterns
+    Path,
+    /// Patterns of two segments, such as /docs/guide/*, about
+    Pattern,
+    /// HTML, Markdown and feeds, as far as robots' paths tell, about
+    Form,
 }
 
 /// What traffic is added up by.
@@ -110,13 +132,73 @@ impl ReportArgs {
     }
 
     pub(super) fn groupings(&self) -> Vec<By> {
+        let counts = self.by.iter().filter_map(|group| match group {
+            Group::Count(by) => Some(*by),
+            Group::Path(_) => None,
+        });
         if !self.by.is_empty() {
-            return self.by.clone();
+            return counts.collect();
         }
         match self.form() {
             SummaryForm::Table => vec![By::Robot, By::Operator, By::Purpose],
             SummaryForm::Csv => vec![By::Robot],
             SummaryForm::Json => By::value_variants().to_vec(),
+        }
+    }
+}
+
+impl ReportArgs {
+    /// Returns what paths are added up by; nothing where the report is about counts.
+    pub(super) fn path_groupings(&self) -> Vec<PathBy> {
+        if self.by.is_empty() && self.path.is_some() {
+            return vec![PathBy::Path];
+        }
+        let paths = self.by.iter().filter_map(|group| match group {
+            Group::Path(by) => Some(*by),
+            Group::Count(_) => None,
+        });
+        paths.collect()
+    }
+
+    /// Returns why the arguments cannot be used together.
+    pub(super) fn contradiction(&self) -> Option<&'static str> {
+        if self.csv && self.by.len() > 1 {
+            return Some("--csv prints one table; name one with --by, or use --json");
+        }
+        let (paths, all) = (self.path_groupings().len(), self.by.len());
+        if paths > 0 && paths < all {
+            return Some(
+                "numbers of paths are about, others are exact: ask for them in two reports",
+            );
+        }
+        let is_apart = self.path.is_some() && paths == 0;
+        is_apart.then_some("--path goes with --by path, pattern or form")
+    }
+}
+
+impl ValueEnum for Group {
+    fn value_variants<'a>() -> &'a [Self] {
+        use Group::{Count, Path};
+        &[
+            Count(By::Robot),
+            Count(By::Operator),
+            Count(By::Purpose),
+            Count(By::Verdict),
+            Count(By::Decision),
+            Count(By::Cause),
+            Count(By::Site),
+            Count(By::Status),
+            Count(By::Total),
+            Path(PathBy::Path),
+            Path(PathBy::Pattern),
+            Path(PathBy::Form),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Count(by) => by.to_possible_value(),
+            Self::Path(by) => by.to_possible_value(),
         }
     }
 }

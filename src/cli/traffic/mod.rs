@@ -6,6 +6,7 @@ mod figures;
 mod head;
 mod import;
 mod moment;
+mod paths;
 mod run;
 
 pub(super) use args::TrafficCommand;

@@ -18,7 +18,7 @@ use crate::store::{Store, TrafficSpan};
 use super::{
     args::{ReportArgs, TrafficCommand},
     figures::Figures,
-    import,
+    import, paths,
 };
 
 const MINUTE_MS: i64 = 60_000;
@@ -31,8 +31,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &TrafficCommand) -> anyhow::
 }
 
 async fn report(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
-    if args.csv && args.by.len() > 1 {
-        let text = "--csv prints one table; name one with --by, or use --json";
+    if let Some(text) = args.contradiction() {
         return Err(WrongUsage(text.to_owned()).into());
     }
     let loaded = context::load(cli)?;
@@ -40,6 +39,17 @@ async fn report(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let store = context::store(&loaded).await?;
     let now_ms = Clock::system().now_ms();
     let minutes = minutes(&store, args, now_ms).await?;
+    if !args.path_groupings().is_empty() {
+        let site = args.site.as_deref();
+        let sums = store.traffic_paths(minutes, site, now_ms).await?;
+        store.close().await;
+        let is_empty = sums.rows.is_empty();
+        paths::print(sums, args)?;
+        if is_empty {
+            output::note(&path_hint(&loaded, args));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut sums = store.traffic(minutes.clone(), now_ms).await?;
     store.close().await;
     if let Some(site) = &args.site {
@@ -86,6 +96,14 @@ fn told(minutes: &Range<i64>, now_ms: i64) -> String {
     let until = pieces.last().map_or(minutes.end, |(_, piece)| piece.end);
     let [since, until] = [since, until].map(|minute| rfc3339(minute.saturating_mul(MINUTE_MS)));
     format!("From {since} to {until}")
+}
+
+/// Returns why there may be no path to tell of.
+fn path_hint(loaded: &crate::config::Loaded, args: &ReportArgs) -> String {
+    if loaded.settings().traffic.keep && !loaded.settings().traffic.paths {
+        return "no paths are kept: traffic.paths is false".to_owned();
+    }
+    hint(loaded, args)
 }
 
 /// Returns why there may be nothing to tell of.

@@ -79,6 +79,7 @@ pub use row::StoredRobot;
 pub use sources::SourceState;
 pub use store::Store;
 pub use traffic::{
-    CountedMinute, ImportProgress, LiveMinutes, TrafficBatch, TrafficCount, TrafficImport,
-    TrafficKey, TrafficSpan, TrafficSum,
+    CountedMinute, CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, PathCount, PathCut,
+    PathKey, PathSum, PathSums, TrafficBatch, TrafficCount, TrafficImport, TrafficKey, TrafficSpan,
+    TrafficSum, path_above, path_pattern, path_text,
 };

@@ -3,10 +3,15 @@
 mod add;
 mod import;
 mod key;
+mod paths;
 mod read;
 pub(super) mod sql;
 
 pub use add::{LiveMinutes, TrafficBatch};
 pub use import::{ImportProgress, TrafficImport};
 pub use key::{CountedMinute, TrafficCount, TrafficKey, TrafficSpan};
+pub use paths::{
+    CountedPaths, MAX_PATH_BYTES, PathCount, PathCut, PathKey, PathSum, PathSums, path_above,
+    path_pattern, path_text,
+};
 pub use read::TrafficSum;
