@@ -13,15 +13,14 @@ use serde_json::json;
 use super::{
     AdminSite,
     fields::{CsrfProof, JsonBody, Params},
+    filtering::{FilteringView, RobotsView},
     identify::{self, IdentifyParams},
     jobs,
     listing::{ListParams, Listing},
     manual::{self, RobotForm},
     moment::Moment,
-    overview::{FilteringView, RobotsView},
     page::{Page, encode},
     parameters::with_parameters,
-    paths,
     problem::Problem,
     refresh_job::JobView,
     refreshes::{self, RefreshPath},
@@ -32,7 +31,7 @@ use super::{
     sites::{self, SelectedSite},
     sources,
     state::AdminState,
-    verification,
+    traffic, verification,
 };
 use crate::refresh::RefreshOptions;
 use crate::registry::Source;
@@ -70,8 +69,16 @@ pub(super) fn routes() -> Router<AdminState> {
         .route("/refresh/accept", none(post(accept)))
         .route("/identify", with_parameters(IDENTIFY, get(identify)))
         .route(
+            "/traffic",
+            with_parameters(traffic::FIGURES, get(traffic::figures_json)),
+        )
+        .route(
+            "/traffic/series",
+            with_parameters(traffic::FIGURES, get(traffic::series_json)),
+        )
+        .route(
             "/traffic/paths",
-            with_parameters(paths::PARAMETERS, get(paths::json)),
+            with_parameters(traffic::PATHS, get(traffic::paths_json)),
         )
         .route("/sites", none(get(sites::json)))
         .route("/reload", none(post(sites::reload_json)))

@@ -1,12 +1,15 @@
 //! Arguments of the commands.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::LazyLock};
 
-use clap::{Args, Subcommand, ValueEnum, builder::PossibleValue};
+use clap::{
+    Args, Subcommand, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser},
+};
 
-use crate::cli::summary::{Grouping, SummaryForm};
-
-use super::moment::Moment;
+use crate::cli::summary::SummaryForm;
+use crate::registry::Purpose;
+use crate::traffic::{By, Moment, Times, TrafficFilter, VISITORS, decision_words, verdict_words};
 
 /// Commands of `traffic`.
 #[derive(Clone, Debug, Subcommand)]
@@ -64,6 +67,24 @@ pub(in crate::cli) struct ReportArgs {
     /// Only this site
     #[arg(long, value_name = "NAME")]
     pub(super) site: Option<String>,
+    /// Only the robot with this id; unlisted: those that no list knows
+    #[arg(long, value_name = "ID")]
+    pub(super) robot: Option<String>,
+    /// Only robots of this operator; -: of none that is known
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    operator: Option<String>,
+    /// Only robots of this purpose
+    #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(purposes()))]
+    purpose: Option<String>,
+    /// Only requests with this verdict
+    #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(verdict_words()))]
+    verdict: Option<String>,
+    /// Only requests with which this was done
+    #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(decision_words()))]
+    decision: Option<String>,
+    /// Only these visitors
+    #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(visitors()))]
+    visitors: Option<String>,
     /// What is added up by [default: robot, operator and purpose; csv: robot; json: all but paths]
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     by: Vec<Group>,
@@ -99,30 +120,37 @@ pub(in crate::cli) enum PathBy {
     Form,
 }
 
-/// What traffic is added up by.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(in crate::cli) enum By {
-    /// Robots
-    Robot,
-    /// Companies and projects that run them
-    Operator,
-    /// What they are for
-    Purpose,
-    /// Robots and the verdicts on their claims
-    Verdict,
-    /// What was done
-    Decision,
-    /// Rules and words that decided
-    Cause,
-    /// Sites
-    Site,
-    /// Classes of statuses
-    Status,
-    /// People, robots, unlisted robots, requests without User-Agent
-    Total,
+fn purposes() -> Vec<&'static str> {
+    let words = Purpose::ROBOTS.iter().map(|purpose| purpose.as_str());
+    words.collect()
+}
+
+fn visitors() -> Vec<&'static str> {
+    VISITORS.iter().map(|(word, _)| *word).collect()
 }
 
 impl ReportArgs {
+    pub(super) fn times(&self) -> Times {
+        Times {
+            since: self.since,
+            until: self.until,
+        }
+    }
+
+    pub(super) fn filter(&self) -> TrafficFilter {
+        TrafficFilter {
+            visitors: self.visitors.clone(),
+            site: self.site.clone(),
+            robot: self.robot.clone(),
+            operator: self.operator.clone(),
+            purpose: self.purpose.clone(),
+            verdict: self.verdict.clone(),
+            decision: self.decision.clone(),
+            cause: None,
+            status: None,
+        }
+    }
+
     pub(super) fn form(&self) -> SummaryForm {
         match (self.json, self.csv) {
             (true, _) => SummaryForm::Json,
@@ -142,12 +170,10 @@ impl ReportArgs {
         match self.form() {
             SummaryForm::Table => vec![By::Robot, By::Operator, By::Purpose],
             SummaryForm::Csv => vec![By::Robot],
-            SummaryForm::Json => By::value_variants().to_vec(),
+            SummaryForm::Json => By::ALL.to_vec(),
         }
     }
-}
 
-impl ReportArgs {
     /// Returns what paths are added up by; nothing where the report is about counts.
     pub(super) fn path_groupings(&self) -> Vec<PathBy> {
         if self.by.is_empty() && self.path.is_some() {
@@ -171,6 +197,18 @@ impl ReportArgs {
                 "numbers of paths are about, others are exact: ask for them in two reports",
             );
         }
+        let others = [
+            &self.operator,
+            &self.purpose,
+            &self.verdict,
+            &self.decision,
+            &self.visitors,
+        ];
+        if paths > 0 && others.into_iter().any(Option::is_some) {
+            return Some(
+                "paths are known by --site and --robot only, where people are a robot too",
+            );
+        }
         let is_apart = self.path.is_some() && paths == 0;
         is_apart.then_some("--path goes with --by path, pattern or form")
     }
@@ -178,45 +216,18 @@ impl ReportArgs {
 
 impl ValueEnum for Group {
     fn value_variants<'a>() -> &'a [Self] {
-        use Group::{Count, Path};
-        &[
-            Count(By::Robot),
-            Count(By::Operator),
-            Count(By::Purpose),
-            Count(By::Verdict),
-            Count(By::Decision),
-            Count(By::Cause),
-            Count(By::Site),
-            Count(By::Status),
-            Count(By::Total),
-            Path(PathBy::Path),
-            Path(PathBy::Pattern),
-            Path(PathBy::Form),
-        ]
+        static ALL: LazyLock<Vec<Group>> = LazyLock::new(|| {
+            let counts = By::ALL.iter().copied().map(Group::Count);
+            let paths = PathBy::value_variants().iter().copied();
+            counts.chain(paths.map(Group::Path)).collect()
+        });
+        &ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
             Self::Count(by) => by.to_possible_value(),
             Self::Path(by) => by.to_possible_value(),
-        }
-    }
-}
-
-impl Grouping for By {
-    const TOTAL: Self = Self::Total;
-
-    fn plural(self) -> &'static str {
-        match self {
-            Self::Robot => "robots",
-            Self::Operator => "operators",
-            Self::Purpose => "purposes",
-            Self::Verdict => "verdicts",
-            Self::Decision => "decisions",
-            Self::Cause => "causes",
-            Self::Site => "sites",
-            Self::Status => "statuses",
-            Self::Total => "totals",
         }
     }
 }

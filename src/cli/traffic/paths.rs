@@ -25,7 +25,7 @@ const HEADER: &[&str] = &["requests", "", "robots", "people", "3xx", "4xx", "5xx
 pub(super) fn print(sums: PathSums, args: &ReportArgs) -> io::Result<()> {
     let minutes = sums.minutes.clone();
     let filter = PathFilter {
-        robot: None,
+        robot: args.robot.clone(),
         path: args.path.clone(),
     };
     let figures = PathFigures::new(sums, filter);

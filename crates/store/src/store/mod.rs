@@ -80,6 +80,6 @@ pub use sources::SourceState;
 pub use store::Store;
 pub use traffic::{
     CountedMinute, CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, PathCount, PathCut,
-    PathKey, PathSum, PathSums, TrafficBatch, TrafficCount, TrafficImport, TrafficKey, TrafficSpan,
-    TrafficSum, path_above, path_pattern, path_text,
+    PathKey, PathSum, PathSums, TrafficBatch, TrafficCell, TrafficCount, TrafficImport, TrafficKey,
+    TrafficPart, TrafficSeries, TrafficSpan, TrafficSum, path_above, path_pattern, path_text,
 };

@@ -161,8 +161,17 @@ impl TrafficSpan {
     /// ```
     #[must_use]
     pub fn cover(minutes: Range<i64>, now: i64) -> Vec<(Self, Range<i64>)> {
+        Self::cover_by(minutes, now, Self::Day)
+    }
+
+    /// Splits minutes in the same way, into spans of at most a given length.
+    ///
+    /// Longer ones stand where no shorter ones are kept. The pieces begin and end where those of
+    /// [`cover`](Self::cover) do.
+    #[must_use]
+    pub fn cover_by(minutes: Range<i64>, now: i64, most: Self) -> Vec<(Self, Range<i64>)> {
         let kept = |span: Self| (span, span.kept_minutes().unwrap_or(i64::MAX));
-        Self::cover_of(&Self::ALL.map(kept), minutes, now)
+        Self::cover_of(&Self::ALL.map(kept), minutes, now, most)
     }
 
     /// Splits minutes into pieces of some spans, the shortest first, each with the minutes for
@@ -171,11 +180,12 @@ impl TrafficSpan {
         kept: &[(Self, i64)],
         minutes: Range<i64>,
         now: i64,
+        most: Self,
     ) -> Vec<(Self, Range<i64>)> {
         let mut pieces: Vec<(Self, Range<i64>)> = Vec::new();
         let mut at = minutes.start;
         while at < minutes.end {
-            let span = Self::longest(kept, at, minutes.end, now);
+            let span = Self::longest(kept, at..minutes.end, now, most);
             let (began, ended) = (span.start(at), span.start(at) + span.minutes());
             match pieces.last_mut() {
                 Some((same, piece)) if *same == span => piece.end = ended,
@@ -186,12 +196,20 @@ impl TrafficSpan {
         pieces
     }
 
+    /// Returns the minutes of pieces that follow each other; `None` of no piece.
+    #[must_use]
+    pub fn covered(pieces: &[(Self, Range<i64>)]) -> Option<Range<i64>> {
+        let (first, last) = (pieces.first()?, pieces.last()?);
+        Some(first.1.start..last.1.end)
+    }
+
     /// Returns the longest span that begins at a minute and is over by the end, or else the
     /// shortest that is still kept of it.
-    fn longest(kept: &[(Self, i64)], at: i64, end: i64, now: i64) -> Self {
+    fn longest(kept: &[(Self, i64)], minutes: Range<i64>, now: i64, most: Self) -> Self {
+        let (at, end) = (minutes.start, minutes.end);
         let is_kept = |(span, kept): &&(Self, i64)| span.start(at) >= now.saturating_sub(*kept);
         let fits = |(span, _): &&(Self, i64)| span.start(at) == at && at + span.minutes() <= end;
-        let mut longest_first = kept.iter().rev();
+        let mut longest_first = kept.iter().rev().filter(|(span, _)| *span <= most);
         let longest = longest_first.find(|span| fits(span) && is_kept(span));
         let found = longest.or_else(|| kept.iter().find(is_kept));
         found.map_or(Self::Day, |(span, _)| *span)
@@ -253,6 +271,10 @@ mod tests {
             for (span, piece) in &pieces {
                 prop_assert_eq!(span.start(piece.start), piece.start);
                 prop_assert_eq!(span.start(piece.end), piece.end);
+            }
+            for most in TrafficSpan::ALL {
+                let by = TrafficSpan::cover_by(start..start + length, now, most);
+                prop_assert_eq!(TrafficSpan::covered(&by), TrafficSpan::covered(&pieces));
             }
             // Whatever is still kept by the minute is told to the minute.
             if start >= now - 48 * 60 {

@@ -5,6 +5,7 @@ mod import;
 mod key;
 mod paths;
 mod read;
+mod series;
 pub(super) mod sql;
 
 pub use add::{LiveMinutes, TrafficBatch};
@@ -15,3 +16,4 @@ pub use paths::{
     path_pattern, path_text,
 };
 pub use read::TrafficSum;
+pub use series::{TrafficCell, TrafficPart, TrafficSeries};

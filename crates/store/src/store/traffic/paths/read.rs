@@ -61,7 +61,12 @@ impl Store {
         site: Option<&str>,
         now_ms: i64,
     ) -> Result<PathSums, StoreError> {
-        let pieces = TrafficSpan::cover_of(&KEPT, minutes.clone(), now_ms.div_euclid(60_000));
+        let pieces = TrafficSpan::cover_of(
+            &KEPT,
+            minutes.clone(),
+            now_ms.div_euclid(60_000),
+            TrafficSpan::Day,
+        );
         let mut transaction = self.database.begin_reading("read paths").await?;
         let mut rows = BTreeMap::<PathKey, PathCount>::new();
         let mut cuts = BTreeMap::<String, PathCut>::new();
@@ -87,14 +92,11 @@ impl Store {
         }
         transaction.commit().await?;
         let rows = rows.into_iter();
-        let first = pieces
-            .first()
-            .map_or(minutes.start, |(_, piece)| piece.start);
-        let last = pieces.last().map_or(minutes.end, |(_, piece)| piece.end);
+        let told = TrafficSpan::covered(&pieces);
         Ok(PathSums {
             rows: rows.map(|(key, count)| PathSum { key, count }).collect(),
             cuts,
-            minutes: first..last,
+            minutes: told.unwrap_or(minutes),
         })
     }
 }

@@ -1,7 +1,0 @@
-//! Which pages robots and people ask for.
-
-mod page;
-mod question;
-
-pub(super) use page::{download, json, show};
-pub(super) use question::PARAMETERS;
