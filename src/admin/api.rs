@@ -76,6 +76,10 @@ pub(super) fn routes() -> Router<AdminState> {
             "/traffic/series",
             with_parameters(traffic::FIGURES, get(traffic::series_json)),
         )
+        .route(
+            "/traffic/paths",
+            with_parameters(traffic::PATHS, get(traffic::paths_json)),
+        )
         .route("/sites", none(get(sites::json)))
         .route("/reload", none(post(sites::reload_json)))
         .merge(site_robot_routes())
