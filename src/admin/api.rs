@@ -5,13 +5,13 @@ use axum::{
     extract::{Path, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
-    routing::{get, post},
+    routing::{delete, get, post},
 };
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    AdminSite,
+    AdminSite, credentials,
     fields::{CsrfProof, JsonBody, Params},
     identify::{self, IdentifyParams},
     jobs,
@@ -83,6 +83,30 @@ pub(super) fn routes() -> Router<AdminState> {
         .route(
             "/robots-txt/check",
             with_parameters(CHECK, get(robots_txt::check_json)),
+        )
+}
+
+/// Returns the routes below `/api` about tokens and sessions, which an application with a login of
+/// its own has not.
+pub(super) fn login_routes() -> Router<AdminState> {
+    let none = |route| with_parameters(&[], route);
+    Router::new()
+        .route(
+            "/tokens",
+            none(get(credentials::tokens_json).post(credentials::make_json)),
+        )
+        .route(
+            "/tokens/{token_name}",
+            none(delete(credentials::end_token_json)),
+        )
+        .route("/sessions", none(get(credentials::sessions_json)))
+        .route(
+            "/sessions/end-others",
+            none(post(credentials::end_others_json)),
+        )
+        .route(
+            "/sessions/{session_key}",
+            none(delete(credentials::end_session_json)),
         )
 }
 

@@ -21,6 +21,7 @@ mod access;
 mod account;
 mod api;
 mod assets;
+mod credentials;
 mod decision_view;
 mod export;
 mod fields;
@@ -58,6 +59,8 @@ mod sources;
 mod state;
 mod verification;
 
+#[cfg(feature = "server")]
+pub(crate) use credentials::{SessionView, TokenView, check_name, digest, parse_end};
 pub use heaven_use::HeavenUse;
 #[cfg(feature = "server")]
 pub(crate) use moment::rfc3339;

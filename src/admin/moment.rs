@@ -11,9 +11,9 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Moment {
     /// RFC 3339 in UTC, whole seconds.
-    pub(super) iso: String,
+    pub(crate) iso: String,
     /// "2026-03-01 12:30 UTC".
-    pub(super) exact: String,
+    pub(crate) exact: String,
     /// "3 days ago", "in 2 hours".
     pub(super) ago: String,
 }

@@ -8,7 +8,7 @@ use axum::{
 };
 
 use super::{
-    access, account, api, assets, export, guard, identify, login, manual, overview,
+    access, account, api, assets, credentials, export, guard, identify, login, manual, overview,
     problem::Problem,
     refreshes, robots, robots_txt, session,
     settings::{Access, Admin},
@@ -29,7 +29,9 @@ pub fn router(admin: Admin) -> Router {
     let state = AdminState::new(admin);
     let mut routes = pages().nest("/api", api::routes());
     if has_login {
-        routes = routes.merge(login_pages());
+        routes = routes
+            .merge(login_pages())
+            .nest("/api", api::login_routes());
     }
     // The last layer is the first to see a request: a foreign host or site is refused before the
     // database is asked for the session.
@@ -90,4 +92,12 @@ fn login_pages() -> Router<AdminState> {
         .route("/login", get(login::form).post(login::submit))
         .route("/logout", post(login::leave))
         .route("/account", get(account::form).post(account::submit))
+        .route("/access", get(credentials::show))
+        .route("/access/tokens", post(credentials::make_token))
+        .route("/access/tokens/end", post(credentials::end_token))
+        .route("/access/sessions/end", post(credentials::end_session))
+        .route(
+            "/access/sessions/end-others",
+            post(credentials::end_sessions),
+        )
 }
