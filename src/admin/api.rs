@@ -1,26 +1,25 @@
 //! The pages as JSON, for programs.
 
 use axum::{
-    Json, Router,
+    Json,
     extract::{Path, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
-    routing::{delete, get, post},
 };
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    AdminSite, credentials,
+    AdminSite, alerts, credentials,
     fields::{CsrfProof, JsonBody, Params},
     identify::{self, IdentifyParams},
     jobs,
     listing::{ListParams, Listing},
     manual::{self, RobotForm},
     moment::Moment,
+    openapi::{Api, Field, Operation},
     overview::{FilteringView, RobotsView},
     page::{Page, encode},
-    parameters::with_parameters,
     problem::Problem,
     refresh_job::JobView,
     refreshes::{self, RefreshPath},
@@ -49,90 +48,226 @@ const ROBOT_SITE: &[&str] = &["site"];
 const ROBOT_URL: &[&str] = &["site", "url"];
 const DESCRIPTIONS: &[&str] = &["site", "q", "after_key", "after_url"];
 
-/// Returns the routes below `/api`.
-pub(super) fn routes() -> Router<AdminState> {
-    let none = |route| with_parameters(&[], route);
-    Router::new()
-        .route("/status", with_parameters(SITE, get(status)))
-        .route("/settings", with_parameters(SITE, get(settings)))
-        .route(
-            "/robots",
-            with_parameters(LIST, get(list)).merge(none(post(add))),
+/// Fields of a robot that is added by hand.
+const ROBOT: &[Field] = &[
+    Field::required("id", "string"),
+    Field::required("useragent", "string"),
+    Field::new("name", "string"),
+    Field::new("purpose", "string"),
+    Field::new("operator", "string"),
+    Field::new("product_token", "string"),
+    Field::new("details_url", "string"),
+    Field::new("host_suffixes", "array"),
+    Field::new("ranges_url", "string"),
+    Field::new("signature_agents", "array"),
+    Field::new("accept_browser_hits", "boolean"),
+];
+const REFRESH: &[Field] = &[
+    Field::new("source", "string"),
+    Field::new("force", "boolean"),
+];
+const ACCEPTED: &[Field] = &[
+    Field::required("source", "string"),
+    Field::new("document", "string"),
+];
+const TOKEN: &[Field] = &[
+    Field::required("name", "string"),
+    Field::new("scope", "string"),
+    Field::new("ends", "string"),
+];
+
+/// Returns what stands below `/api`; tokens and sessions only where the pages have a login.
+pub(super) fn routes(has_login: bool) -> Api {
+    let api = site_robot_routes(registry_routes(Api::default()))
+        .add(
+            Operation::get("/status", "State of database, registry and filtering").takes(SITE),
+            status,
         )
-        .route(
+        .add(
+            Operation::get("/settings", "Settings, rules and headers in force").takes(SITE),
+            settings,
+        )
+        .add(
+            Operation::get("/identify", "Robot and decision for a request").takes(IDENTIFY),
+            identify,
+        )
+        .add(
+            Operation::get("/alerts", "Alerts, and their last messages"),
+            alerts::json,
+        )
+        .add(
+            Operation::get("/sites", "Sites, with their upstreams and counts"),
+            sites::json,
+        )
+        .add(
+            Operation::post("/reload", "Reloads the configuration"),
+            sites::reload_json,
+        )
+        .add(
+            Operation::get("/robots-txt", "The robots.txt in force").takes(SITE),
+            robots_txt::json,
+        )
+        .add(
+            Operation::get("/robots-txt/check", "What robots.txt says of a URL").takes(CHECK),
+            robots_txt::check_json,
+        );
+    if has_login { login_routes(api) } else { api }
+}
+
+fn registry_routes(api: Api) -> Api {
+    api.add(
+        Operation::get("/robots", "Robots of the registry, by page").takes(LIST),
+        list,
+    )
+    .add(
+        Operation::post("/robots", "Adds a robot by hand")
+            .body(ROBOT)
+            .answers(StatusCode::CREATED),
+        add,
+    )
+    .add(
+        Operation::get("/robots/{robot_source}/{robot_id}", "A robot"),
+        robot,
+    )
+    .add(
+        Operation::delete(
             "/robots/{robot_source}/{robot_id}",
-            none(get(robot).delete(remove)),
-        )
-        .route("/refreshes", none(get(history)))
-        .route("/refreshes/{refresh_id}", none(get(record)))
-        .route("/refresh", none(get(progress).post(start)))
-        .route("/refresh/accept", none(post(accept)))
-        .route("/identify", with_parameters(IDENTIFY, get(identify)))
-        .route("/sites", none(get(sites::json)))
-        .route("/reload", none(post(sites::reload_json)))
-        .merge(site_robot_routes())
-        .route(
-            "/verification",
-            with_parameters(VERIFICATION, get(verification::json)),
-        )
-        .route(
+            "Removes a robot that was added by hand",
+        ),
+        remove,
+    )
+    .add(
+        Operation::get("/refreshes", "The last refreshes of all sources"),
+        history,
+    )
+    .add(
+        Operation::get("/refreshes/{refresh_id}", "A refresh"),
+        record,
+    )
+    .add(
+        Operation::get("/refresh", "The refresh under way, or the last one"),
+        progress,
+    )
+    .add(
+        Operation::post("/refresh", "Refreshes a source, or all")
+            .body(REFRESH)
+            .answers(StatusCode::ACCEPTED),
+        start,
+    )
+    .add(
+        Operation::post("/refresh/accept", "Accepts a document that is held back")
+            .body(ACCEPTED)
+            .answers(StatusCode::ACCEPTED),
+        accept,
+    )
+    .add(
+        Operation::get("/verification", "Verdicts of the last 24 hours").takes(VERIFICATION),
+        verification::json,
+    )
+    .add(
+        Operation::get(
             "/verification/ranges/refresh",
-            none(get(verification::progress).post(verification::fetch_json)),
-        )
-        .route("/robots-txt", with_parameters(SITE, get(robots_txt::json)))
-        .route(
-            "/robots-txt/check",
-            with_parameters(CHECK, get(robots_txt::check_json)),
-        )
+            "The fetch of lists of addresses under way, or the last one",
+        ),
+        verification::progress,
+    )
+    .add(
+        Operation::post("/verification/ranges/refresh", "Fetches lists of addresses")
+            .body(&[Field::new("url", "string")])
+            .answers(StatusCode::ACCEPTED),
+        verification::fetch_json,
+    )
 }
 
-/// Returns the routes below `/api` about tokens and sessions, which an application with a login of
-/// its own has not.
-pub(super) fn login_routes() -> Router<AdminState> {
-    let none = |route| with_parameters(&[], route);
-    Router::new()
-        .route(
+fn login_routes(api: Api) -> Api {
+    api.add(
+        Operation::get("/tokens", "Tokens, without their secrets"),
+        credentials::tokens_json,
+    )
+    .add(
+        Operation::post(
             "/tokens",
-            none(get(credentials::tokens_json).post(credentials::make_json)),
+            "Makes a token; its secret is in this response alone",
         )
-        .route(
-            "/tokens/{token_name}",
-            none(delete(credentials::end_token_json)),
-        )
-        .route("/sessions", none(get(credentials::sessions_json)))
-        .route(
+        .body(TOKEN)
+        .answers(StatusCode::CREATED),
+        credentials::make_json,
+    )
+    .add(
+        Operation::delete("/tokens/{token_name}", "Ends a token"),
+        credentials::end_token_json,
+    )
+    .add(
+        Operation::get("/sessions", "Who is logged in"),
+        credentials::sessions_json,
+    )
+    .add(
+        Operation::post(
             "/sessions/end-others",
-            none(post(credentials::end_others_json)),
-        )
-        .route(
-            "/sessions/{session_key}",
-            none(delete(credentials::end_session_json)),
-        )
+            "Ends all sessions but that of the request",
+        ),
+        credentials::end_others_json,
+    )
+    .add(
+        Operation::delete("/sessions/{session_key}", "Ends a session"),
+        credentials::end_session_json,
+    )
 }
 
-fn site_robot_routes() -> Router<AdminState> {
-    let of_site = |route| with_parameters(ROBOT_SITE, route);
-    Router::new()
-        .route("/site-robot", of_site(get(site_robot::json)))
-        .route("/site-robot/runs", of_site(get(site_robot::runs_json)))
-        .route("/site-robot/run", of_site(post(site_robot::run_json)))
-        .route("/site-robot/pause", of_site(post(site_robot::pause_json)))
-        .route("/site-robot/resume", of_site(post(site_robot::resume_json)))
-        .route("/site-robot/stop", of_site(post(site_robot::stop_json)))
-        .route("/site-robot/accept", of_site(post(site_robot::accept_json)))
-        .route("/site-robot/clear", of_site(post(site_robot::clear_json)))
-        .route(
+fn site_robot_routes(api: Api) -> Api {
+    let get = |path, summary| Operation::get(path, summary).takes(ROBOT_SITE);
+    let post = |path, summary| {
+        let operation = Operation::post(path, summary).takes(ROBOT_SITE);
+        operation.answers(StatusCode::ACCEPTED)
+    };
+    api.add(
+        get("/site-robot", "How the site robot stands"),
+        site_robot::json,
+    )
+    .add(
+        get("/site-robot/runs", "Its last runs"),
+        site_robot::runs_json,
+    )
+    .add(
+        post("/site-robot/run", "Starts a run"),
+        site_robot::run_json,
+    )
+    .add(
+        post("/site-robot/pause", "Pauses the run"),
+        site_robot::pause_json,
+    )
+    .add(
+        post("/site-robot/resume", "Resumes the run"),
+        site_robot::resume_json,
+    )
+    .add(
+        post("/site-robot/stop", "Stops the run; the next one resumes it"),
+        site_robot::stop_json,
+    )
+    .add(
+        post("/site-robot/accept", "Publishes results that are held back"),
+        site_robot::accept_json,
+    )
+    .add(
+        post("/site-robot/clear", "Forgets all that it described").answers(StatusCode::OK),
+        site_robot::clear_json,
+    )
+    .add(
+        Operation::get(
             "/site-robot/descriptions",
-            with_parameters(DESCRIPTIONS, get(site_robot::list_json)),
+            "Resource descriptions, by cursor",
         )
-        .route(
-            "/site-robot/description",
-            with_parameters(ROBOT_URL, get(site_robot::one_json)),
-        )
-        .route(
-            "/site-robot/explain",
-            with_parameters(ROBOT_URL, get(site_robot::explain_json)),
-        )
+        .takes(DESCRIPTIONS),
+        site_robot::list_json,
+    )
+    .add(
+        Operation::get("/site-robot/description", "A resource description").takes(ROBOT_URL),
+        site_robot::one_json,
+    )
+    .add(
+        Operation::get("/site-robot/explain", "Why a URL is described, or not").takes(ROBOT_URL),
+        site_robot::explain_json,
+    )
 }
 
 async fn status(State(state): State<AdminState>, site: SelectedSite) -> JsonResult {

@@ -30,7 +30,7 @@ use super::{
 const CROWDED_SECONDS: u64 = 5;
 
 /// Pages that a login may lead to, beside those of the navigation.
-const OTHER_PAGES: [&str; 3] = ["refresh", "account", "access"];
+const OTHER_PAGES: [&str; 4] = ["refresh", "account", "access", "openapi"];
 
 #[derive(Template)]
 #[template(path = "admin/login.html")]

@@ -19,6 +19,7 @@
 
 mod access;
 mod account;
+mod alerts;
 mod api;
 mod assets;
 mod credentials;
@@ -36,6 +37,7 @@ mod login_limiter;
 mod manual;
 mod moment;
 mod navigation;
+mod openapi;
 mod overview;
 mod page;
 mod parameters;
@@ -59,6 +61,8 @@ mod sources;
 mod state;
 mod verification;
 
+#[cfg(feature = "server")]
+pub(crate) use alerts::AlertView;
 #[cfg(feature = "server")]
 pub(crate) use credentials::{SessionView, TokenView, check_name, digest, parse_end};
 pub use heaven_use::HeavenUse;

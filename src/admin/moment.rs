@@ -9,7 +9,7 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 
 /// Point in time: exact for programs, relative to now for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Moment {
+pub(crate) struct Moment {
     /// RFC 3339 in UTC, whole seconds.
     pub(crate) iso: String,
     /// "2026-03-01 12:30 UTC".

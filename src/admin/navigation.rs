@@ -18,6 +18,7 @@ pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("sites", "Sites"),
     NavigationEntry::new("site-robot", "Site robot"),
     NavigationEntry::new("refreshes", "Refreshes"),
+    NavigationEntry::new("alerts", "Alerts"),
 ];
 
 impl NavigationEntry {

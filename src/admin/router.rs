@@ -8,7 +8,8 @@ use axum::{
 };
 
 use super::{
-    access, account, api, assets, credentials, export, guard, identify, login, manual, overview,
+    access, account, alerts, api, assets, credentials, export, guard, identify, login, manual,
+    overview,
     problem::Problem,
     refreshes, robots, robots_txt, session,
     settings::{Access, Admin},
@@ -56,6 +57,7 @@ fn pages() -> Router<AdminState> {
         .route("/sites", get(sites::list))
         .route("/site-robot", get(site_robot::show))
         .route("/refreshes", get(refreshes::list))
+        .route("/alerts", get(alerts::show))
         .route("/", get(overview::top))
         .route("/robots/export", get(export::download))
         .route("/robots/new", get(manual::form).post(manual::add))

@@ -248,15 +248,27 @@ mod tests {
     #[test]
     fn of_an_address_only_scheme_and_host_are_written() {
         for (url, shown) in [
-            ("https://hooks.example/services/T0/B1/xyz", "https://hooks.example"),
-            ("https://me:pw@hooks.example:8443/a?token=b", "https://hooks.example:8443"),
+            (
+                "https://hooks.example/services/T0/B1/xyz",
+                "https://hooks.example",
+            ),
+            (
+                "https://me:pw@hooks.example:8443/a?token=b",
+                "https://hooks.example:8443",
+            ),
             ("http://[::1]:9/a", "http://[::1]:9"),
         ] {
             let url = WebhookUrl::parse(url).unwrap();
             assert_eq!(url.to_string(), shown);
             assert_eq!(format!("{url:?}"), shown);
         }
-        for wrong in ["", "hooks.example/secret", "ftp://h/secret", "https:///", "mailto:secret@h"] {
+        for wrong in [
+            "",
+            "hooks.example/secret",
+            "ftp://h/secret",
+            "https:///",
+            "mailto:secret@h",
+        ] {
             let told = WebhookUrl::parse(wrong).err();
             assert!(told.is_none_or(|told| !told.contains("secret")), "{wrong}");
         }

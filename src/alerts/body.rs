@@ -131,7 +131,9 @@ fn check(value: &Value) -> Result<(), String> {
             });
             unknown.map_or(Ok(()), |name| {
                 let known = PLACEHOLDERS.map(|name| format!("{{{name}}}")).join(", ");
-                Err(format!("there is no placeholder {{{name}}}: there are {known}"))
+                Err(format!(
+                    "there is no placeholder {{{name}}}: there are {known}"
+                ))
             })
         }
         Value::Array(items) => items.iter().try_for_each(check),
@@ -152,7 +154,10 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     while let Some((before, after)) = rest.split_once('{') {
         let name = after.split_once('}').map(|(name, _)| name);
         let name = name.filter(|name| {
-            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+            !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
         });
         match name {
             Some(name) => {
@@ -220,7 +225,11 @@ mod tests {
     #[test]
     fn ntfy_is_told_at_its_root_with_the_topic() {
         for (url, root, topic) in [
-            ("https://ntfy.example/robots", "https://ntfy.example/", "robots"),
+            (
+                "https://ntfy.example/robots",
+                "https://ntfy.example/",
+                "robots",
+            ),
             ("https://h/ntfy/robots/", "https://h/ntfy/", "robots"),
         ] {
             let (body, to) = ntfy(&url.parse().unwrap(), &message());

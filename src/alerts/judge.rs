@@ -161,7 +161,10 @@ pub(super) fn by_robot(
 
 /// Returns the robots with most requests first.
 pub(super) fn most_first<'r>(robots: &BTreeMap<&'r str, u64>) -> Vec<(&'r str, u64)> {
-    let mut rows: Vec<_> = robots.iter().map(|(robot, number)| (*robot, *number)).collect();
+    let mut rows: Vec<_> = robots
+        .iter()
+        .map(|(robot, number)| (*robot, *number))
+        .collect();
     rows.sort_by_key(|(_, requests)| std::cmp::Reverse(*requests));
     rows
 }

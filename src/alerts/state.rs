@@ -78,7 +78,9 @@ fn next_attempt_ms(state: &AlertState) -> i64 {
         return i64::MIN;
     };
     let pause_ms = MINUTE_MS << doublings.min(6);
-    state.tried_ms.saturating_add(pause_ms.min(LONGEST_PAUSE_MS))
+    state
+        .tried_ms
+        .saturating_add(pause_ms.min(LONGEST_PAUSE_MS))
 }
 
 fn week(at_ms: i64) -> i64 {
@@ -99,7 +101,11 @@ mod tests {
     fn tell(state: &mut AlertState, now_ms: i64, is_taken: bool) -> Option<Event> {
         let due = due(state, Watch::Heaven, now_ms);
         if due.is_some() {
-            let result = if is_taken { Ok(()) } else { Err("down".to_owned()) };
+            let result = if is_taken {
+                Ok(())
+            } else {
+                Err("down".to_owned())
+            };
             answered(state, &result, now_ms);
         }
         due
@@ -113,7 +119,11 @@ mod tests {
             let now_ms = NOW_MS + minute * MINUTE_MS;
             // It pauses for nine minutes of each ten, and ends after two days.
             let is_found = minute % 10 == 0 && minute < 49 * 60;
-            observe(&mut state, if is_found { &["One.".to_owned()] } else { &[] }, now_ms);
+            observe(
+                &mut state,
+                if is_found { &["One.".to_owned()] } else { &[] },
+                now_ms,
+            );
             told.extend(tell(&mut state, now_ms, true));
         }
         use Event::{Begun, Ended, Lasting};

@@ -12,9 +12,9 @@ use super::{
     state::{answered, due, observe},
 };
 use crate::clock::Clock;
+use crate::refresh::Refresher;
 use crate::store::{
-    Absence, AlertAttempt, AlertState, Lease, LeaseError, RefreshRecord, RunState, Store,
-    StoreError, TrafficSum,
+    Absence, AlertAttempt, AlertState, Lease, LeaseError, RunState, Store, StoreError, TrafficSum,
 };
 
 /// Time from the start to the first look, and between two.
@@ -25,8 +25,6 @@ const LEASE: Duration = Duration::from_mins(5);
 const LEASE_NAME: &str = "alerts";
 /// Time for which a database may be away before anybody is told: a restart takes less.
 const AWAY_MS: i64 = 60_000;
-/// Refreshes among which the last of each source is looked for.
-const REFRESHES: u64 = 200;
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR: i64 = 60;
@@ -43,6 +41,7 @@ pub struct Watcher {
     store: Store,
     clock: Clock,
     alerts: SharedAlerts,
+    refresher: Refresher,
     certificates: Box<dyn Fn() -> Vec<CertificateEnd> + Send + Sync>,
     role: Role,
     /// States of alerts about the database, which cannot be kept there.
@@ -69,8 +68,7 @@ impl SharedAlerts {
     }
 
     /// Returns the alerts in force.
-    #[must_use]
-    pub fn load(&self) -> Arc<Vec<Alert>> {
+    fn load(&self) -> Arc<Vec<Alert>> {
         self.current.load_full()
     }
 }
@@ -82,12 +80,14 @@ impl Watcher {
         store: Store,
         clock: Clock,
         alerts: SharedAlerts,
+        refresher: Refresher,
         certificates: impl Fn() -> Vec<CertificateEnd> + Send + Sync + 'static,
     ) -> Self {
         Self {
             store,
             clock,
             alerts,
+            refresher,
             certificates: Box::new(certificates),
             role: Role::Unknown,
             remembered: HashMap::new(),
@@ -210,10 +210,16 @@ impl Watcher {
         let result = alert.webhook.send(alert, &message).await.map(drop);
         let (name, receiver, event) = (&alert.name, alert.webhook.shown(), event.as_str());
         match &result {
-            Ok(()) => info!(name, event, "the alert {name:?} was sent to {receiver}: {event}"),
+            Ok(()) => info!(
+                name,
+                event, "the alert {name:?} was sent to {receiver}: {event}"
+            ),
             // Once, and not with every attempt.
             Err(error) if state.failures == 0 => {
-                warn!(name, event, "the alert {name:?} was not taken by {receiver}: {error}");
+                warn!(
+                    name,
+                    event, "the alert {name:?} was not taken by {receiver}: {error}"
+                );
             }
             Err(_) => {}
         }
@@ -245,8 +251,7 @@ impl Watcher {
         };
         let now = now_ms.div_euclid(MINUTE_MS) + 1;
         let is_spike = |watch| matches!(watch, Watch::CrawlSpike { .. });
-        let is_of_hour =
-            |watch| matches!(watch, Watch::Impostor { .. } | Watch::RobotsTxt { .. });
+        let is_of_hour = |watch| matches!(watch, Watch::Impostor { .. } | Watch::RobotsTxt { .. });
         if wants(is_of_hour) || wants(is_spike) {
             figures.hour = self.store.traffic(now - HOUR..now, now_ms).await?;
         }
@@ -254,7 +259,10 @@ impl Watcher {
             (figures.week, figures.week_hours) = self.usual(now, now_ms).await?;
         }
         if wants(|watch| watch == Watch::Refresh) {
-            figures.refreshes = last_of_each(self.store.refreshes(REFRESHES).await?);
+            for spec in self.refresher.sources() {
+                let last = self.store.last_refresh(&spec.source).await?;
+                figures.refreshes.extend(last);
+            }
         }
         if wants(|watch| watch == Watch::Heaven) {
             figures.held = self.held().await?;
@@ -264,11 +272,7 @@ impl Watcher {
     }
 
     /// Returns the traffic of the week before the last hour, and how many hours of it were counted.
-    async fn usual(
-        &mut self,
-        now: i64,
-        now_ms: i64,
-    ) -> Result<(Vec<TrafficSum>, u64), StoreError> {
+    async fn usual(&mut self, now: i64, now_ms: i64) -> Result<(Vec<TrafficSum>, u64), StoreError> {
         // Whole hours, which are few rows; in them the minutes add up to the same.
         let end = (now - HOUR).div_euclid(HOUR) * HOUR;
         let first = self.store.first_day_of_traffic().await?.unwrap_or(end);
@@ -317,15 +321,4 @@ fn first(alert: &Alert, now_ms: i64) -> AlertState {
         },
         ..AlertState::default()
     }
-}
-
-/// Returns the newest refresh of each source; they come newest first.
-fn last_of_each(refreshes: Vec<RefreshRecord>) -> Vec<RefreshRecord> {
-    let mut last: Vec<RefreshRecord> = Vec::new();
-    for refresh in refreshes {
-        if last.iter().all(|known| known.source != refresh.source) {
-            last.push(refresh);
-        }
-    }
-    last
 }

@@ -145,7 +145,12 @@ fn told(error: &FetchError, url: &Url) -> String {
 fn shown(text: &str, url: &Url) -> String {
     let mut text = text.to_owned();
     // Some receivers repeat the address, which holds a key, in their errors.
-    let secrets = [Some(url.as_str()), Some(url.path()), url.query(), url.password()];
+    let secrets = [
+        Some(url.as_str()),
+        Some(url.path()),
+        url.query(),
+        url.password(),
+    ];
     let segments = url.path_segments().into_iter().flatten();
     for secret in secrets.into_iter().flatten().chain(segments) {
         if secret.len() > 3 {
@@ -153,5 +158,9 @@ fn shown(text: &str, url: &Url) -> String {
         }
     }
     let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    clean.take(SHOWN_CHARS).collect::<String>().trim().to_owned()
+    clean
+        .take(SHOWN_CHARS)
+        .collect::<String>()
+        .trim()
+        .to_owned()
 }

@@ -414,6 +414,8 @@ impl RobotDetectionBuilder {
             shown_sites: SharedSites::default(),
             reloads: Reloads::default(),
             #[cfg(feature = "server")]
+            alerts: crate::alerts::SharedAlerts::default(),
+            #[cfg(feature = "server")]
             schedules: Schedules::new(robot_runs.clone()),
             robot_runs,
             #[cfg(feature = "server")]

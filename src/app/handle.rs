@@ -35,6 +35,8 @@ use super::{
 #[cfg(feature = "server")]
 use crate::admin::AdminSite;
 #[cfg(feature = "server")]
+use crate::alerts::SharedAlerts;
+#[cfg(feature = "server")]
 use crate::config::Loaded;
 #[cfg(feature = "server")]
 use crate::site_robots::{Orders, Schedules};
@@ -77,6 +79,9 @@ pub(super) struct Inner {
     /// Runs that commands hand over.
     #[cfg(feature = "server")]
     pub(super) orders: Orders,
+    /// What a running server watches.
+    #[cfg(feature = "server")]
+    pub(super) alerts: SharedAlerts,
     pub(super) traffic: Traffic,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,

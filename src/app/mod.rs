@@ -22,6 +22,8 @@
 
 mod admin_pages;
 #[cfg(feature = "server")]
+mod alerts;
+#[cfg(feature = "server")]
 mod answerers;
 #[cfg(feature = "server")]
 mod assemble;
@@ -71,7 +73,7 @@ mod verification;
 #[cfg(feature = "server")]
 pub(crate) use crate::assembly::robots_txt_of_settings;
 #[cfg(feature = "server")]
-pub use crate::assembly::{enforcement, policy, robots_txt, robots_txt_in_force, sources};
+pub use crate::assembly::{alerts, enforcement, policy, robots_txt, robots_txt_in_force, sources};
 pub use crate::robots_file::{
     RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt, WrongRule,
 };

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::alerts::AlertsCommand;
 use super::heaven::HeavenCommand;
 use super::identify::IdentifyArgs;
 use super::registry::RegistryCommand;
@@ -56,6 +57,9 @@ pub(super) enum Command {
     /// Sets the administrator's password, makes tokens for scripts, ends sessions
     #[command(subcommand)]
     Admin(AdminCommand),
+    /// Sends test messages of alerts, lists how they stand
+    #[command(subcommand)]
+    Alerts(AlertsCommand),
     /// Saves what a damaged SQLite file holds, or makes a new one
     #[command(subcommand)]
     Database(DatabaseCommand),

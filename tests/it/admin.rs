@@ -12,6 +12,7 @@ mod json;
 mod login;
 mod looks;
 mod nesting;
+mod openapi;
 mod pages;
 mod queries;
 mod readme;

@@ -63,9 +63,14 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("telemetry", &[]),
             ("access_log", &[]),
             (
+                "alerts",
+                &["admin", "clock", "detect", "fetch", "refresh", "store"],
+            ),
+            (
                 "config",
                 &[
                     "access_log",
+                    "alerts",
                     "detect",
                     "fetch",
                     "filter",
@@ -128,6 +133,7 @@ const ROOMS: &[(&str, &[Room])] = &[
             (
                 "assembly",
                 &[
+                    "alerts",
                     "clock",
                     "config",
                     "description",

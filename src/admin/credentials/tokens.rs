@@ -40,7 +40,7 @@ pub(crate) struct TokenView {
 /// Token that is asked for.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TokenForm {
+pub(in crate::admin) struct TokenForm {
     #[serde(default)]
     pub(super) name: String,
     #[serde(default)]

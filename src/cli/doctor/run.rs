@@ -16,6 +16,7 @@ use super::{
         context, output, serve,
         usage::WRONG_USAGE,
     },
+    alerts::alerts,
     certificates::certificates,
     check::Check,
     database::database,
@@ -100,6 +101,7 @@ async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>>
         database(subject).await?,
         verification(subject, offline).await?,
         held_back(subject).await,
+        alerts(subject).await,
         if offline {
             Vec::new()
         } else {

@@ -116,7 +116,8 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn remove_alert(&self, name: &str) -> Result<(), StoreError> {
-        let removed = self.database.execute(&sql::DELETE_ALERT, &[name.into()]);
+        let values = [name.into()];
+        let removed = self.database.execute(&sql::DELETE_ALERT, &values);
         removed.await.map(|_| ())
     }
 
