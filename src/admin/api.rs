@@ -70,6 +70,7 @@ const ACCEPTED: &[Field] = &[
     Field::required("source", "string"),
     Field::new("document", "string"),
 ];
+const LISTS: &[Field] = &[Field::new("url", "string")];
 const TOKEN: &[Field] = &[
     Field::required("name", "string"),
     Field::new("scope", "string"),
@@ -173,7 +174,7 @@ fn registry_routes(api: Api) -> Api {
     )
     .add(
         Operation::post("/verification/ranges/refresh", "Fetches lists of addresses")
-            .body(&[Field::new("url", "string")])
+            .body(LISTS)
             .answers(StatusCode::ACCEPTED),
         verification::fetch_json,
     )

@@ -28,11 +28,9 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 pub fn router(admin: Admin) -> Router {
     let has_login = matches!(admin.access, Access::Login { .. });
     let state = AdminState::new(admin);
-    let mut routes = pages().nest("/api", api::routes());
+    let mut routes = pages().merge(api::routes(has_login).into_router());
     if has_login {
-        routes = routes
-            .merge(login_pages())
-            .nest("/api", api::login_routes());
+        routes = routes.merge(login_pages());
     }
     // The last layer is the first to see a request: a foreign host or site is refused before the
     // database is asked for the session.

@@ -119,11 +119,8 @@ mod tests {
             let now_ms = NOW_MS + minute * MINUTE_MS;
             // It pauses for nine minutes of each ten, and ends after two days.
             let is_found = minute % 10 == 0 && minute < 49 * 60;
-            observe(
-                &mut state,
-                if is_found { &["One.".to_owned()] } else { &[] },
-                now_ms,
-            );
+            let findings = if is_found { found() } else { Vec::new() };
+            observe(&mut state, &findings, now_ms);
             told.extend(tell(&mut state, now_ms, true));
         }
         use Event::{Begun, Ended, Lasting};

@@ -588,7 +588,7 @@ fn tokens_have_a_scope_and_an_end_and_are_listed_with_sessions() {
         assert_eq!(make(wrong).status.code(), Some(2), "{wrong:?}");
     }
     let listed = succeed(directory.path(), &["admin", "tokens", "--json"]);
-    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let listed: Value = serde_json::from_str(&listed).unwrap();
     assert_eq!(listed["tokens"][0]["scope"], "read");
     assert_eq!(listed["tokens"][1]["scope"], "write");
     assert!(listed["tokens"][1]["ends"].is_null());

@@ -12,16 +12,15 @@ pub(super) fn watch_alerts(robots: &RobotDetection, alerts: Vec<Alert>, tls: Opt
         let states = tls.as_ref().map(Tls::states).unwrap_or_default();
         states.iter().filter_map(certificate_end).collect()
     };
-    let parts = robots.parts();
-    parts.alerts.replace(alerts);
+    robots.alerts().replace(alerts);
     let watcher = Watcher::new(
-        parts.store.clone(),
+        robots.store().clone(),
         robots.clock().clone(),
-        parts.alerts.clone(),
-        parts.refresher.clone(),
+        robots.alerts().clone(),
+        robots.refresher().clone(),
         certificates,
     );
-    parts.tasks.spawn(watcher.run(parts.stop.clone()));
+    robots.tasks().spawn(watcher.run(robots.stop()));
 }
 
 /// Returns the end of a certificate; one that has not been issued has none.

@@ -62,7 +62,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
         None => put_common(),
     }
     robots.schedules().replace(site_robots);
-    robots.parts().alerts.replace(alerts);
+    robots.alerts().replace(alerts);
     robots.follow_orders_by(&effective);
     robots.proving().replace(verification);
     let recognise = effective.settings().general.unlisted_robots;
