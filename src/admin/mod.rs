@@ -21,6 +21,7 @@ mod access;
 mod account;
 mod alerts;
 mod api;
+mod api_routes;
 mod assets;
 mod credentials;
 mod decision_view;

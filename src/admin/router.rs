@@ -8,8 +8,8 @@ use axum::{
 };
 
 use super::{
-    access, account, alerts, api, assets, credentials, export, guard, identify, login, manual,
-    overview,
+    access, account, alerts, api_routes, assets, credentials, export, guard, identify, login,
+    manual, overview,
     problem::Problem,
     refreshes, robots, robots_txt, session,
     settings::{Access, Admin},
@@ -28,7 +28,7 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 pub fn router(admin: Admin) -> Router {
     let has_login = matches!(admin.access, Access::Login { .. });
     let state = AdminState::new(admin);
-    let mut routes = pages().merge(api::routes(has_login).into_router());
+    let mut routes = pages().merge(api_routes::routes(has_login).into_router());
     if has_login {
         routes = routes.merge(login_pages());
     }

@@ -131,12 +131,15 @@ impl Watcher {
     /// Tells of a database that is away, from memory.
     async fn watch_database(&mut self, alerts: &[Alert], absence: Option<&Absence>) {
         let now_ms = self.clock.now_ms();
-        // Each instance sees it; the one that looked last tells it.
-        if matches!(self.role, Role::Waits) {
-            return;
-        }
-        for alert in alerts.iter().filter(|alert| alert.watch == Watch::Database) {
+        let waits = matches!(self.role, Role::Waits);
+        let of_database = alerts.iter().filter(|it| it.watch == Watch::Database);
+        for alert in of_database {
             let mut state = self.remembered.remove(&alert.name).unwrap_or_default();
+            // Each instance sees it; the one that looked last tells it, and who has told that it
+            // began tells that it is over.
+            if waits && !state.is_told {
+                continue;
+            }
             let is_long = |away: &&Absence| now_ms.saturating_sub(away.since_ms) >= AWAY_MS;
             let findings = absence.filter(is_long).map(|away| away.reason.clone());
             observe(&mut state, findings.as_slice(), now_ms);

@@ -6,9 +6,10 @@ use arc_swap::ArcSwapOption;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::admin::{AdminSite, RobotRuns};
-use crate::alerts::SharedAlerts;
+use crate::alerts::{Alert, CertificateEnd, SharedAlerts, Watcher};
 use crate::config::Loaded;
 use crate::layer::RobotDetectionLayer;
+use crate::listen::{CertificateState, Tls};
 use crate::site_robots::{Orders, Schedules};
 use crate::store::Store;
 use crate::traffic::Traffic;
@@ -77,6 +78,25 @@ impl RobotDetection {
         &self.inner.server.alerts
     }
 
+    /// Starts the watcher of alerts, which ends with the jobs of the handle.
+    ///
+    /// A reload exchanges the alerts; the certificates are those of the listeners.
+    pub(super) fn watch_alerts(&self, alerts: Vec<Alert>, tls: Option<Tls>) {
+        let certificates = move || {
+            let states = tls.as_ref().map(Tls::states).unwrap_or_default();
+            states.iter().filter_map(certificate_end).collect()
+        };
+        self.alerts().replace(alerts);
+        let watcher = Watcher::new(
+            self.store().clone(),
+            self.clock().clone(),
+            self.alerts().clone(),
+            self.refresher().clone(),
+            certificates,
+        );
+        self.tasks().spawn(watcher.run(self.stop()));
+    }
+
     /// Returns the site that the handle itself is for.
     pub(super) fn main_site(&self) -> &Site {
         &self.inner.main
@@ -141,4 +161,16 @@ impl Site {
         self.served_robots_txt().replace_all(detection.robots_txt);
         self.enforcer().replace_settings(detection.enforcement);
     }
+}
+
+/// Returns the end of a certificate; one that has not been issued has none.
+fn certificate_end(state: &CertificateState) -> Option<CertificateEnd> {
+    let names = match &*state.names.join(", ") {
+        "" => state.file.display().to_string(),
+        names => names.to_owned(),
+    };
+    Some(CertificateEnd {
+        names,
+        not_after: i64::try_from(state.validity?.not_after).unwrap_or(i64::MAX),
+    })
 }

@@ -3,7 +3,6 @@
 //! Everything of `app` that needs the feature `server` stands here. What a handle keeps for a
 //! server is [`ServerParts`], which is empty in builds without the feature.
 
-mod alerts;
 mod answerers;
 mod assemble;
 mod claim_prover;

@@ -25,9 +25,9 @@ use crate::observe::{ObserveSettings, Observer};
 use crate::proxy::ProxyError;
 
 use super::{
-    RobotDetection, alerts::watch_alerts, demo, listener_metrics::ListenerMetrics,
-    made_pages::MadePages, operations, plan::Plan, process_services::ProcessServices,
-    server_service::ServerService, serving::Serving, target::Target,
+    RobotDetection, demo, listener_metrics::ListenerMetrics, made_pages::MadePages, operations,
+    plan::Plan, process_services::ProcessServices, server_service::ServerService, serving::Serving,
+    target::Target,
 };
 
 /// Settings of the server, read and judged.
@@ -304,7 +304,7 @@ impl Server {
             (path, router)
         });
         let tls = self.listeners.iter().find_map(|found| found.tls().cloned());
-        watch_alerts(robots, self.alerts, tls);
+        robots.watch_alerts(self.alerts, tls);
         let tasks = TaskTracker::new();
         let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
         tasks.spawn(drain(

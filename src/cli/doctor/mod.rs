@@ -1,6 +1,5 @@
 //! `doctor`: checks everything that `serve` will need, and advises what to do.
 
-mod alerts;
 mod certificates;
 mod check;
 mod database;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
+use crate::alerts::Alert;
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigError, ConfigErrors, Loaded, Settings};
 use crate::policy::Policy;
@@ -16,7 +17,6 @@ use super::{
         context, output, serve,
         usage::WRONG_USAGE,
     },
-    alerts::alerts,
     certificates::certificates,
     check::Check,
     database::database,
@@ -155,6 +155,34 @@ async fn robots_txt(subject: &Subject<'_>) -> Vec<Check> {
         .into_iter()
         .chain(upstream)
         .collect()
+}
+
+/// Checks that receivers of alerts took the last message, without sending any.
+async fn alerts(subject: &Subject<'_>) -> Vec<Check> {
+    // What is wrong with them the check of the configuration reports.
+    let alerts = app::alerts(subject.loaded).unwrap_or_default();
+    let states = match &subject.store {
+        Some(store) => store.alerts().await.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let check = |alert: &Alert| {
+        let (name, receiver) = (&alert.name, alert.webhook.shown());
+        let failed = states.iter().find(|state| state.name == *name);
+        match failed.filter(|state| state.failures > 0) {
+            Some(state) => Check::warning(
+                "alert",
+                format!(
+                    "{name}: {receiver} took none of the last {} messages: {}",
+                    state.failures, state.error
+                ),
+            ),
+            None => {
+                let text = format!("{name}: to {receiver}; `alerts test` sends a message");
+                Check::new("alert", Ok(text))
+            }
+        }
+    };
+    alerts.iter().map(check).collect()
 }
 
 fn print(checks: &[Check], as_json: bool) -> anyhow::Result<()> {
