@@ -12,12 +12,12 @@ use serde_json::json;
 use super::{
     AdminSite,
     fields::{CsrfProof, JsonBody, Params},
+    filtering::{FilteringView, RobotsView},
     identify::{self, IdentifyParams},
     jobs,
     listing::{ListParams, Listing},
     manual::{self, RobotForm},
     moment::Moment,
-    overview::{FilteringView, RobotsView},
     page::{Page, encode},
     problem::Problem,
     refresh_job::JobView,

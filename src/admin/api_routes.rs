@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use super::{
     alerts, api, credentials,
     openapi::{Api, Field, Operation},
-    robots_txt, site_robot, sites, verification,
+    robots_txt, site_robot, sites, traffic, verification,
 };
 
 /// Parameters of requests about a site.
@@ -66,6 +66,14 @@ pub(super) fn routes(has_login: bool) -> Api {
         .add(
             Operation::get("/alerts", "Alerts, and their last messages"),
             alerts::json,
+        )
+        .add(
+            Operation::get("/traffic", "Figures of traffic").takes(traffic::FIGURES),
+            traffic::figures_json,
+        )
+        .add(
+            Operation::get("/traffic/series", "Traffic over time").takes(traffic::FIGURES),
+            traffic::series_json,
         )
         .add(
             Operation::get("/sites", "Sites, with their upstreams and counts"),

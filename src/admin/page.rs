@@ -17,6 +17,7 @@ use super::{
     navigation::{NAVIGATION, NavigationEntry},
     problem::Problem,
     state::AdminState,
+    time_zone::TimeZone,
 };
 
 /// Bytes that stay as they are in a path segment or a query value (RFC 3986 §2.3).
@@ -147,6 +148,8 @@ pub(super) struct Page {
     pub(super) csrf: Option<String>,
     /// Decisions are only noted.
     pub(super) is_dry_run: bool,
+    /// Zone of the times that are shown.
+    pub(super) zone: TimeZone,
     /// Absence of the database, while it is away.
     pub(super) away: Option<AbsenceView>,
 }
@@ -171,6 +174,16 @@ impl Page {
         NAVIGATION
     }
 
+    /// Returns a time for people, in the zone of the pages: "2026-03-01 12:30 UTC".
+    pub(super) fn exact(&self, moment: &Moment) -> String {
+        self.zone.exact(moment.at_ms)
+    }
+
+    /// Returns `true` if a problem is that the database is away, which the page tells by itself.
+    pub(super) fn is_without(&self, problem: &Problem) -> bool {
+        self.away.is_some() && problem.status == StatusCode::SERVICE_UNAVAILABLE
+    }
+
     /// Returns `true` if somebody can log out.
     pub(super) fn has_session(&self) -> bool {
         self.csrf.is_some()
@@ -186,8 +199,9 @@ impl Page {
         let path = self.location.path().trim_start_matches('/');
         let first = path.split('/').next().unwrap_or_default();
         match first {
-            "" => entry == "overview",
-            "refresh" => entry == "refreshes",
+            "" | "traffic" => entry == "overview",
+            "registry" => entry == "robots",
+            "refresh" | "refreshes" => entry == "sources",
             _ => first == entry,
         }
     }
@@ -215,6 +229,7 @@ impl FromRequestParts<AdminState> for Page {
                 .unwrap_or_default(),
             csrf: visitor.and_then(Visitor::csrf).map(str::to_owned),
             is_dry_run: state.admin().policy.load().is_dry_run(),
+            zone: state.admin().time_zone,
         })
     }
 }

@@ -130,12 +130,12 @@ async fn list(store: &Store, command: &AdminCommand, now_ms: i64) -> anyhow::Res
 
 fn token_table(tokens: &[TokenView]) -> io::Result<()> {
     let row = |token: &TokenView| {
-        let used = token.used.as_ref().map_or("never", |used| &used.exact);
-        let ends = token.ends.as_ref().map_or("lasting", |ends| &ends.exact);
+        let used = token.used.as_ref().map_or("never", |used| &used.iso);
+        let ends = token.ends.as_ref().map_or("lasting", |ends| &ends.iso);
         vec![
             output::clean(&token.name),
             token.scope.to_owned(),
-            token.created.exact.clone(),
+            token.created.iso.clone(),
             used.to_owned(),
             ends.to_owned(),
         ]
@@ -148,8 +148,8 @@ fn session_table(sessions: &[SessionView]) -> io::Result<()> {
     let row = |session: &SessionView| {
         vec![
             session.key.clone(),
-            session.begun.exact.clone(),
-            session.seen.exact.clone(),
+            session.begun.iso.clone(),
+            session.seen.iso.clone(),
             session.network.clone().unwrap_or_default(),
             output::clean(session.browser.as_deref().unwrap_or_default()),
         ]

@@ -128,8 +128,8 @@ async fn list(loaded: &Loaded, as_json: bool) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let row = |view: &AlertView| {
-        let since = view.since.as_ref().map_or("", |since| &since.exact);
-        let told = view.told.as_ref().map_or("never", |told| &told.exact);
+        let since = view.since.as_ref().map_or("", |since| &since.iso);
+        let told = view.told.as_ref().map_or("never", |told| &told.iso);
         vec![
             output::clean(&view.name),
             view.on.clone(),

@@ -1,5 +1,7 @@
 //! What an administrator sees: `[admin]`, `[traffic]`, `[access_log]`, `[otel]` and `[log]`.
 
+use chrono_tz::Tz;
+
 use crate::access_log::LineFormat;
 use crate::config::{
     section::section,
@@ -18,6 +20,8 @@ section! {
     /// Address and port of a listener for the admin page, /healthz, /readyz and /metrics alone;
     /// empty: they are on server.listen, the last three for direct requests from this machine only
     listen: Option<ListenAddr>;
+    /// Time zone in which pages show times, by its IANA name, such as Europe/Berlin
+    time_zone: Tz = "UTC";
     /// Whether the session cookie is sent over https only; set it when the site has https
     secure_cookies: bool = "false";
 }

@@ -53,6 +53,7 @@ pub(super) struct Plan {
     pub(super) has_source: bool,
     /// Whether claims are proven, by lists of addresses.
     pub(super) verifies: bool,
+    pub(super) time_zone: &'static str,
     pub(super) mount: fn(axum::Router) -> axum::Router,
 }
 
@@ -67,6 +68,7 @@ impl Default for Plan {
             has_password: true,
             has_source: true,
             verifies: true,
+            time_zone: "UTC",
             mount: |admin| axum::Router::new().nest_service(PREFIX, admin),
         }
     }
@@ -132,6 +134,7 @@ impl Plan {
             ranges: ranges.clone(),
             settings: settings().into(),
             clock: clock.clone(),
+            time_zone: self.time_zone.parse().unwrap(),
             access: self.access,
             client_address: ClientAddress::new(|extensions| {
                 let peer = extensions.get::<ConnectInfo<SocketAddr>>();
