@@ -50,7 +50,7 @@ const TOKEN: &[Field] = &[
 
 /// Returns what stands below `/api`; tokens and sessions only where the pages have a login.
 pub(super) fn routes(has_login: bool) -> Api {
-    let api = site_robot_routes(registry_routes(Api::default()))
+    let api = site_robot_routes(verification_routes(registry_routes(Api::default())))
         .add(
             Operation::get("/status", "State of database, registry and filtering").takes(SITE),
             api::status,
@@ -140,7 +140,10 @@ fn registry_routes(api: Api) -> Api {
             .answers(StatusCode::ACCEPTED),
         api::accept,
     )
-    .add(
+}
+
+fn verification_routes(api: Api) -> Api {
+    api.add(
         Operation::get("/verification", "Verdicts of the last 24 hours").takes(VERIFICATION),
         verification::json,
     )

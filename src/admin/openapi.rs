@@ -133,10 +133,13 @@ impl Operation {
     }
 
     fn responses(&self) -> Value {
-        let mut done = json!({ "description": "Done" });
-        if self.status != StatusCode::NO_CONTENT {
-            done["content"] = json!({ "application/json": { "schema": { "type": "object" } } });
-        }
+        let done = match self.status {
+            StatusCode::NO_CONTENT => json!({ "description": "Done" }),
+            _ => json!({
+                "description": "Done",
+                "content": { "application/json": { "schema": { "type": "object" } } },
+            }),
+        };
         let mut responses = Map::new();
         responses.insert(self.status.as_str().to_owned(), done);
         responses.insert(
@@ -249,7 +252,10 @@ fn openapi(operations: &[Operation]) -> Value {
     let mut paths = Map::new();
     for operation in operations {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
-        path[operation.method.lower()] = operation.describe();
+        if let Some(methods) = path.as_object_mut() {
+            let method = operation.method.lower().to_owned();
+            methods.insert(method, operation.describe());
+        }
     }
     json!({
         "openapi": "3.1.0",

@@ -159,17 +159,13 @@ fn parts(text: &str) -> Vec<Part<'_>> {
                     .bytes()
                     .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
         });
-        match name {
-            Some(name) => {
-                parts.push(Part::Text(before));
-                parts.push(Part::Placeholder(name));
-                rest = after.get(name.len() + 1..).unwrap_or_default();
-            }
-            None => {
-                parts.push(Part::Text(before));
-                parts.push(Part::Text("{"));
-                rest = after;
-            }
+        parts.push(Part::Text(before));
+        if let Some(name) = name {
+            parts.push(Part::Placeholder(name));
+            rest = after.get(name.len() + 1..).unwrap_or_default();
+        } else {
+            parts.push(Part::Text("{"));
+            rest = after;
         }
     }
     parts.push(Part::Text(rest));

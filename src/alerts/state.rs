@@ -123,8 +123,8 @@ mod tests {
             observe(&mut state, &findings, now_ms);
             told.extend(tell(&mut state, now_ms, true));
         }
-        use Event::{Begun, Ended, Lasting};
-        assert_eq!(told, [Begun, Lasting, Lasting, Ended]);
+        let expected = [Event::Begun, Event::Lasting, Event::Lasting, Event::Ended];
+        assert_eq!(told, expected);
     }
 
     #[test]

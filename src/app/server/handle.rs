@@ -9,7 +9,7 @@ use crate::admin::{AdminSite, RobotRuns};
 use crate::alerts::{Alert, CertificateEnd, SharedAlerts, Watcher};
 use crate::config::Loaded;
 use crate::layer::RobotDetectionLayer;
-use crate::listen::{CertificateState, Tls};
+use crate::listen::{CertificateState, Listener, Tls};
 use crate::site_robots::{Orders, Schedules};
 use crate::store::Store;
 use crate::traffic::Traffic;
@@ -81,7 +81,9 @@ impl RobotDetection {
     /// Starts the watcher of alerts, which ends with the jobs of the handle.
     ///
     /// A reload exchanges the alerts; the certificates are those of the listeners.
-    pub(super) fn watch_alerts(&self, alerts: Vec<Alert>, tls: Option<Tls>) {
+    pub(super) fn watch_alerts(&self, alerts: Vec<Alert>, listeners: &[Listener]) {
+        // All listeners share it.
+        let tls = listeners.iter().find_map(|found| found.tls().cloned());
         let certificates = move || {
             let states = tls.as_ref().map(Tls::states).unwrap_or_default();
             states.iter().filter_map(certificate_end).collect()

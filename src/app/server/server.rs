@@ -303,8 +303,7 @@ impl Server {
             let router = Router::new().nest_service(&path, robots.admin_router_with_login());
             (path, router)
         });
-        let tls = self.listeners.iter().find_map(|found| found.tls().cloned());
-        robots.watch_alerts(self.alerts, tls);
+        robots.watch_alerts(self.alerts, &self.listeners);
         let tasks = TaskTracker::new();
         let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
         tasks.spawn(drain(

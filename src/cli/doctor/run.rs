@@ -168,19 +168,14 @@ async fn alerts(subject: &Subject<'_>) -> Vec<Check> {
     let check = |alert: &Alert| {
         let (name, receiver) = (&alert.name, alert.webhook.shown());
         let failed = states.iter().find(|state| state.name == *name);
-        match failed.filter(|state| state.failures > 0) {
-            Some(state) => Check::warning(
-                "alert",
-                format!(
-                    "{name}: {receiver} took none of the last {} messages: {}",
-                    state.failures, state.error
-                ),
-            ),
-            None => {
-                let text = format!("{name}: to {receiver}; `alerts test` sends a message");
-                Check::new("alert", Ok(text))
-            }
+        if let Some(state) = failed.filter(|state| state.failures > 0) {
+            let (failures, error) = (state.failures, &state.error);
+            let text =
+                format!("{name}: {receiver} took none of the last {failures} messages: {error}");
+            return Check::warning("alert", text);
         }
+        let text = format!("{name}: to {receiver}; `alerts test` sends a message");
+        Check::new("alert", Ok(text))
     };
     alerts.iter().map(check).collect()
 }
