@@ -76,7 +76,7 @@ pub(super) async fn submit(
     // The store has deleted the sessions; copies in memory must not outlive them.
     state.cached_sessions().clear();
     // The change has ended every session; that of the administrator goes on under a new id.
-    session::begin(&session, now_ms).await?;
+    session::begin(&session, &caller, now_ms).await?;
     info!("the administrator's password was changed; other sessions ended");
     let mut response = page.location.see_other("account?note=changed");
     // The cookie of this browser was signed with the hash of the old password.

@@ -19,6 +19,7 @@ pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("site-robot", "Site robot"),
     NavigationEntry::new("identify", "Identify"),
     NavigationEntry::new("sources", "Sources"),
+    NavigationEntry::new("alerts", "Alerts"),
     NavigationEntry::new("settings", "Settings"),
 ];
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod access;
 mod application;
 mod browser;
 mod export;
@@ -11,6 +12,7 @@ mod json;
 mod login;
 mod looks;
 mod nesting;
+mod openapi;
 mod pages;
 mod queries;
 mod readme;

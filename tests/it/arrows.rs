@@ -64,9 +64,14 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("access_log", &[]),
             ("summary", &[]),
             (
+                "alerts",
+                &["admin", "clock", "detect", "fetch", "refresh", "store"],
+            ),
+            (
                 "config",
                 &[
                     "access_log",
+                    "alerts",
                     "detect",
                     "fetch",
                     "filter",
@@ -133,6 +138,7 @@ const ROOMS: &[(&str, &[Room])] = &[
             (
                 "assembly",
                 &[
+                    "alerts",
                     "clock",
                     "config",
                     "description",

@@ -1,7 +1,7 @@
 //! From settings to a builder: what is wrong is told by its place in the file.
 
 use crate::admin::Setting;
-use crate::assembly::{enforcement, policy, policy_builder, robots_txt, sources};
+use crate::assembly::{alerts, enforcement, policy, policy_builder, robots_txt, sources};
 use crate::config::{ConfigErrors, Loaded};
 
 use super::{RobotDetection, RobotDetectionBuilder, verification::verification};
@@ -16,6 +16,8 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     // The builder is given what this was made from, and told a wrong value without its place.
     policy(loaded)?;
     let sources = sources(loaded)?;
+    // They are set when the server starts; what is wrong is told before anything is opened.
+    alerts(loaded)?;
     let mut builder = RobotDetection::builder()
         .policy(policy_builder(settings))
         .enforcement(enforcement(loaded)?)

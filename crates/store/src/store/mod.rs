@@ -21,6 +21,7 @@
 
 mod address_ranges;
 mod admin;
+mod alerts;
 mod audit;
 mod changes;
 mod columns;
@@ -53,6 +54,8 @@ mod store;
 mod traffic;
 
 pub use address_ranges::StoredRanges;
+pub use admin::{AdminToken, StoredSession, TokenScope};
+pub use alerts::{AlertAttempt, AlertState};
 pub use audit::AuditEntry;
 pub use descriptions::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, SaveOutcome,
