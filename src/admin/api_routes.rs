@@ -75,7 +75,7 @@ pub(super) fn routes(has_login: bool) -> Api {
             Operation::get("/traffic/series", "Traffic over time").takes(traffic::FIGURES),
             traffic::series_json,
         )
-        .get(
+        .add(
             Operation::get("/traffic/paths", "Which paths are asked for, about")
                 .takes(traffic::PATHS),
             traffic::paths_json,
