@@ -222,6 +222,8 @@ pub use action::ActionWords;
 pub use action::{Action, ByAction};
 pub use builder::PolicyBuilder;
 pub use decision::{Decision, PassReason, Policy, Request};
+#[doc(hidden)]
+pub use enforce::visible;
 pub use enforce::{
     Answer, Breach, Broken, CountedBreach, Enforce, Enforcement, Enforcer, Finding, Refusal,
     RobotCount, RobotRequest, Violation, Violations,

@@ -24,7 +24,7 @@ pub use ranges::{
 };
 pub use robot_detection_layer::layer::ClaimedRequest;
 pub use verifier::{
-    HourVerdicts, Methods, RobotVerdicts, SettledVerdict, SpoofedRequest, Verifier,
+    Methods, SettledVerdict, Verifier,
 };
 pub use web_bot_auth::{
     ACCEPT_SIGNATURE, SignatureProver, SignatureSettings, SignedRequest, Signer, SigningKeyError,
