@@ -52,7 +52,6 @@
 mod bundled;
 mod by_hand;
 #[cfg(feature = "verify")]
-mod by_robot;
 mod collect;
 mod cut_off;
 #[cfg(feature = "formats")]
@@ -76,7 +75,6 @@ pub use bundled::bundled;
 pub use by_hand::{TypedError, TypedRobot};
 #[cfg(feature = "verify")]
 #[doc(hidden)]
-pub use by_robot::RobotMap;
 pub use cut_off::{is_open_ended, missing_at_the_end};
 #[cfg(feature = "formats")]
 pub use export::{

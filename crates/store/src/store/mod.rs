@@ -27,6 +27,7 @@ mod columns;
 mod database;
 mod descriptions;
 mod error;
+mod evidence;
 mod frontier;
 mod leases;
 mod link;
@@ -59,6 +60,10 @@ pub use descriptions::{
     StoredDescription,
 };
 pub use error::{StoreError, StoreErrorKind};
+pub use evidence::{
+    AddressNetwork, BrokenRule, EVIDENCE_EVENTS, Evidence, EvidenceBatch, EvidenceQuery,
+    Forgetting, ForgottenRows, KeptAddresses, KeptViolation, StoredEvidence,
+};
 pub use frontier::{
     ClaimedUrl, DescriptionChange, DuplicateDescription, FoundUrl, KnownUrl, OpenUrls, PageRecord,
     RecordSummary, RobotsTxtCopy, RunCommand, RunCounts, RunKey, RunState, StoredRun,
@@ -79,6 +84,6 @@ pub use row::StoredRobot;
 pub use sources::SourceState;
 pub use store::Store;
 pub use traffic::{
-    CountedMinute, ImportProgress, LiveMinutes, TrafficBatch, TrafficCount, TrafficImport,
+    CountedMinute, HourlyVerdicts, ImportProgress, LiveMinutes, TrafficBatch, TrafficCount, TrafficImport,
     TrafficKey, TrafficSpan, TrafficSum,
 };

@@ -6,7 +6,8 @@ mod key;
 mod read;
 pub(super) mod sql;
 
+pub(super) use add::is_next_batch;
 pub use add::{LiveMinutes, TrafficBatch};
 pub use import::{ImportProgress, TrafficImport};
 pub use key::{CountedMinute, TrafficCount, TrafficKey, TrafficSpan};
-pub use read::TrafficSum;
+pub use read::{HourlyVerdicts, TrafficSum};

@@ -50,6 +50,11 @@ statements! {
          CAST(SUM(bytes) AS BIGINT) AS bytes, CAST(SUM(micros) AS BIGINT) AS micros \
          FROM traffic_counts WHERE span = $1 AND began >= $2 AND began < $3 GROUP BY key_id) \
          AS sums JOIN traffic_keys ON traffic_keys.key_id = sums.key_id";
+    VERDICTS = "read the verdicts by hour",
+        "SELECT began, robot, verdict, CAST(SUM(requests) AS BIGINT) AS requests \
+         FROM traffic_counts JOIN traffic_keys ON traffic_keys.key_id = traffic_counts.key_id \
+         WHERE span = $1 AND began >= $2 AND kind = 'listed' GROUP BY began, robot, verdict \
+         ORDER BY began, robot, verdict";
     PRUNE = "remove old sums of traffic",
         "DELETE FROM traffic_counts WHERE span = $1 AND began < $2";
     PRUNE_WRITERS = "forget writers of traffic",
@@ -86,7 +91,7 @@ fn add(rows: usize) -> Statement {
     Statement::assembled("add to the sums of traffic", sql)
 }
 
-fn values(insert: &str, rows: usize, columns: usize) -> String {
+pub(in crate::store) fn values(insert: &str, rows: usize, columns: usize) -> String {
     let mut sql = format!("{insert} VALUES ");
     for row in 0..rows {
         let comma = if row == 0 { "" } else { ", " };
