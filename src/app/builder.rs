@@ -3,8 +3,6 @@
 use std::{net::IpAddr, sync::Arc};
 
 use arc_swap::ArcSwap;
-#[cfg(feature = "server")]
-use arc_swap::ArcSwapOption;
 use axum::http::Extensions;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
@@ -25,11 +23,10 @@ use crate::traffic::Traffic;
 use super::{
     RobotDetection, RobotsTxtPlan, Site,
     handle::Inner,
+    server::{ServerParts, Started},
     site::{Common, Detection},
     verification::{Proving, Verification, client},
 };
-#[cfg(feature = "server")]
-use crate::site_robots::{Orders, Schedules};
 
 /// Flat file of the Web Robots Database at its last known address.
 const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
@@ -83,8 +80,7 @@ pub struct RobotDetectionBuilder {
     verification: Verification,
     waits_for_database: bool,
     keeps_traffic: bool,
-    #[cfg(feature = "server")]
-    started: Option<crate::config::Loaded>,
+    pub(super) started: Started,
 }
 
 /// Error of a handle that cannot be built.
@@ -137,8 +133,7 @@ impl RobotDetectionBuilder {
             verification: Verification::new(),
             waits_for_database: false,
             keeps_traffic: true,
-            #[cfg(feature = "server")]
-            started: None,
+            started: Started::default(),
         }
     }
 
@@ -306,13 +301,6 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Notes the settings that all this came from, for a reload to compare with.
-    #[cfg(feature = "server")]
-    pub(super) fn started(mut self, loaded: crate::config::Loaded) -> Self {
-        self.started = Some(loaded);
-        self
-    }
-
     /// Sets the clock; tests move it.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
@@ -408,18 +396,11 @@ impl RobotDetectionBuilder {
         Ok(RobotDetection::new(Arc::new(Inner {
             sites: ArcSwap::from_pointee(vec![main.clone()]),
             main,
-            #[cfg(feature = "server")]
-            orders: Orders::new(&store, &common.clock, &common.own_robot, &robot_runs),
+            server: ServerParts::new(self.started, &store, &common, &robot_runs),
             common,
             shown_sites: SharedSites::default(),
             reloads: Reloads::default(),
-            #[cfg(feature = "server")]
-            schedules: Schedules::new(robot_runs.clone()),
             robot_runs,
-            #[cfg(feature = "server")]
-            started: self.started,
-            #[cfg(feature = "server")]
-            serving: ArcSwapOption::empty(),
             store,
             refresher,
             bundled: self.bundled,
