@@ -15,7 +15,7 @@ use super::{
     robot_view::RobotView,
     sources::title,
     state::AdminState,
-    verification::TotalsView,
+    verification::{TotalsView, Verdicts},
 };
 use crate::detect::Duplicates;
 use crate::registry::Source;
@@ -96,7 +96,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let robot = find(&state, &path.robot_source, &path.robot_id).await?;
     let note = note_text(&params.note);
-    Ok(robot_page(&state, page, robot, note))
+    robot_page(&state, page, robot, note).await
 }
 
 /// Shows a robot whose id cannot stand in a path.
@@ -108,16 +108,22 @@ pub(super) async fn show_by_query(
 ) -> Result<Response, Problem> {
     let robot = find(&state, &path.robot_source, &params.id).await?;
     let note = note_text(&params.note);
-    Ok(robot_page(&state, page, robot, note))
+    robot_page(&state, page, robot, note).await
 }
 
-fn robot_page(state: &AdminState, page: Page, robot: RobotView, note: &'static str) -> Response {
-    html(&RobotPage {
+async fn robot_page(
+    state: &AdminState,
+    page: Page,
+    robot: RobotView,
+    note: &'static str,
+) -> Result<Response, Problem> {
+    let verdicts = Verdicts::load(state).await?;
+    Ok(html(&RobotPage {
         page,
-        verdicts: TotalsView::of_robot(state, &robot.id),
+        verdicts: verdicts.of_robot(&robot.id),
         robot,
         note,
-    })
+    }))
 }
 
 /// Looks a robot up by its source and id.

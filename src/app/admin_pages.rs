@@ -94,6 +94,7 @@ impl RobotDetection {
             reloads: parts.reloads.clone(),
             robot_runs: parts.robot_runs.clone(),
             refresher: parts.refresher.clone(),
+            traffic: parts.traffic.clone(),
             verifier: self.verifier().clone(),
             ranges: self.ranges_refresher(),
             settings: parts.settings.clone(),
@@ -102,6 +103,7 @@ impl RobotDetection {
             client_address: parts.common.client_address.clone(),
             hosts: parts.hosts.clone(),
             tasks: parts.tasks.clone(),
+            stop: parts.stop.clone(),
         })
     }
 }

@@ -17,6 +17,7 @@ use crate::store::{TrafficCount, TrafficKey};
 use super::{
     cell::{CLASSES, Cell},
     decision::Decision,
+    notes::Notes,
 };
 
 /// Most that is counted apart: three hundred bytes each, for five thousand robots of several
@@ -37,7 +38,7 @@ const MAX_SIGNERS: usize = 200;
 const OTHER: &str = "other";
 
 /// Word for the verdict where there is none.
-const NO_VERDICT: &str = "none";
+pub(super) const NO_VERDICT: &str = "none";
 
 /// Why a person's request passes: of these there is no outcome.
 const NOT_A_ROBOT: &str = "not-a-robot";
@@ -45,6 +46,7 @@ const NOT_A_ROBOT: &str = "not-a-robot";
 /// Counters of all sites.
 #[derive(Debug)]
 pub(super) struct Counters {
+    notes: Arc<Notes>,
     sites: Mutex<BTreeMap<Arc<str>, Arc<SiteCounters>>>,
     table: Arc<Table>,
 }
@@ -57,6 +59,7 @@ pub(crate) struct SiteCounters {
     /// Of people whose requests pass, which are most: they need not be looked up.
     people: Cell,
     table: Arc<Table>,
+    notes: Arc<Notes>,
 }
 
 /// What is counted of all visitors but people.
@@ -118,9 +121,10 @@ impl Counted {
     }
 }
 
-impl Default for Counters {
-    fn default() -> Self {
+impl Counters {
+    pub(super) fn new(notes: Arc<Notes>) -> Self {
         Self {
+            notes,
             sites: Mutex::default(),
             table: Arc::new(Table {
                 cells: FixedMap::new(MAX_CELLS),
@@ -131,9 +135,7 @@ impl Default for Counters {
             }),
         }
     }
-}
 
-impl Counters {
     /// Returns the counters of a site, the same ones for the same name.
     pub(super) fn site(&self, name: &str) -> Arc<SiteCounters> {
         let mut sites = self.sites();
@@ -151,6 +153,7 @@ impl Counters {
             number: sites.len() as u64,
             people: Cell::default(),
             table: Arc::clone(&self.table),
+            notes: Arc::clone(&self.notes),
         });
         sites.insert(name, Arc::clone(&site));
         site
@@ -159,6 +162,12 @@ impl Counters {
     /// Returns the names of all sites.
     pub(super) fn site_names(&self) -> Vec<Arc<str>> {
         self.sites().keys().cloned().collect()
+    }
+
+    /// Returns how many requests of people have passed since the start.
+    pub(super) fn people(&self) -> u64 {
+        let people = |site: &Arc<SiteCounters>| site.people.requests().iter().sum::<u64>();
+        self.sites().values().map(people).sum()
     }
 
     /// Takes out what was added since the last time.
@@ -216,6 +225,9 @@ impl SiteCounters {
         };
         if let Some(cell) = self.table.of(asked) {
             cell.add(status, bytes, duration);
+        }
+        if let Some(visit) = outcome.visit() {
+            self.notes.note(&self.name, outcome, visit, status);
         }
     }
 
@@ -357,6 +369,7 @@ impl CellKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::KeptAddresses;
 
     fn robot<'a>(site: &'a SiteCounters, robot: &'a str) -> Asked<'a> {
         Asked {
@@ -369,13 +382,17 @@ mod tests {
         }
     }
 
+    fn counters() -> Counters {
+        Counters::new(Arc::new(Notes::new(false, KeptAddresses::default())))
+    }
+
     fn requests(counted: &[Counted]) -> u64 {
         counted.iter().map(Counted::requests).sum()
     }
 
     #[test]
     fn a_person_is_counted_without_an_outcome_and_the_program_not_at_all() {
-        let counters = Counters::default();
+        let counters = counters();
         let site = counters.site("a");
         for status in [204, 499, 700] {
             site.count(None, status, 10, Duration::from_micros(7));
@@ -399,7 +416,7 @@ mod tests {
 
     #[test]
     fn what_is_taken_out_stays_in_the_numbers_since_the_start() {
-        let counters = Counters::default();
+        let counters = counters();
         let site = counters.site("a");
         for _ in 0..3 {
             site.count(None, 200, 5, Duration::ZERO);
@@ -413,7 +430,7 @@ mod tests {
 
     #[test]
     fn what_comes_at_once_is_taken_out_once() {
-        let counters = Counters::default();
+        let counters = counters();
         let site = counters.site("a");
         let mut taken = 0;
         std::thread::scope(|scope| {
@@ -439,7 +456,7 @@ mod tests {
 
     #[test]
     fn robots_beyond_the_room_are_counted_together() {
-        let counters = Counters::default();
+        let counters = counters();
         let site = counters.site("a");
         for number in 0..MAX_CELLS + 3 {
             let name = number.to_string();
@@ -456,7 +473,7 @@ mod tests {
 
     #[test]
     fn sites_beyond_a_thousand_are_counted_together() {
-        let counters = Counters::default();
+        let counters = counters();
         for number in 0..MAX_SITES + 5 {
             counters.site(&number.to_string());
         }

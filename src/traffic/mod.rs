@@ -5,12 +5,19 @@
 //! is read without a lock, `/metrics` reads the same ones, and one task carries over what has
 //! been added to them, five seconds at a time, into sums by minute, hour and day. Instances of a
 //! fleet add to the same sums. No address is among them.
+//!
+//! Of what was not simply passed more is kept, request by request: the layer describes the visit,
+//! a bounded queue takes it, and the same task carries it over. While somebody looks at *Live*
+//! the visits of all robots are described.
 
 mod cell;
 mod counters;
 mod decision;
+mod evidence_writer;
 mod kept;
 mod layer;
+mod live;
+mod notes;
 mod pending;
 mod writer;
 
@@ -19,5 +26,7 @@ pub(crate) use counters::Counted;
 pub(crate) use counters::SiteCounters;
 #[cfg(feature = "server")]
 pub(crate) use decision::decision_word;
-pub(crate) use kept::Traffic;
+pub use kept::Traffic;
+pub(crate) use kept::Viewing;
 pub use layer::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};
+pub(crate) use {live::LiveRow, notes::EvidenceSettings};

@@ -27,6 +27,8 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .robots_txt(robots_txt(loaded)?)
         .verification(verification(&settings.verify))
         .keep_traffic(settings.traffic.keep)
+        .evidence_days(settings.traffic.evidence_days)
+        .kept_addresses(settings.traffic.addresses)
         .admin_hosts(settings.server.hosts.iter())
         .shown_settings(shown(loaded))
         .started(loaded.clone());

@@ -6,6 +6,7 @@ use crate::config::{
     types::{LogFilter, OwnPath},
 };
 use crate::listen::ListenAddr;
+use crate::store::KeptAddresses;
 use crate::telemetry::LogFormat;
 
 section! {
@@ -28,6 +29,12 @@ section! {
     /// Whether requests, bytes and time are kept in the database, summed up by minute (for 48
     /// hours), hour (for 35 days) and day, without addresses
     keep: bool = "true";
+    /// Days for which requests that did not simply pass are kept one by one: redirects, refusals,
+    /// impostors, violations of robots.txt; 0: none are
+    evidence_days: u32 = "30", 0..=3_650;
+    /// How much of their addresses: robots (whole of who says that he is a listed robot, /24 and
+    /// /48 of everybody else), whole, networks (/24 and /48 of all) or none
+    addresses: KeptAddresses = "robots";
 }
 
 section! {

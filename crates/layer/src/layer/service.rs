@@ -270,7 +270,7 @@ impl Shared {
         if !self.visits.wants(worth) {
             return outcome;
         }
-        let mut visit = Visit::new(request, address, self.clock.now_ms());
+        let mut visit = Visit::of(request, address, self.clock.now_ms());
         visit.proof = proof;
         visit.breach = breach.cloned();
         outcome.described(visit)

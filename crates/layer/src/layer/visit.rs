@@ -106,7 +106,9 @@ impl Worth<'_> {
 }
 
 impl Visit {
-    pub(super) fn new<B>(request: &Request<B>, address: Option<IpAddr>, at_ms: i64) -> Self {
+    /// Creates the description of a request that came at a time in milliseconds since 1970.
+    #[must_use]
+    pub fn of<B>(request: &Request<B>, address: Option<IpAddr>, at_ms: i64) -> Self {
         Self {
             at_ms,
             method: visible(request.method().as_str(), MAX_NAME_CHARS).into(),
@@ -151,7 +153,7 @@ mod tests {
             .header("user-agent", "ExampleBot/1.0 \u{202e}x".as_bytes())
             .body(())
             .unwrap();
-        let visit = Visit::new(&request, None, 7);
+        let visit = Visit::of(&request, None, 7);
         assert!(!format!("{visit:?}").contains("secret"), "{visit:?}");
         assert_eq!((&*visit.path, &*visit.host), ("/a/b", "www.example.com"));
         assert_eq!(&*visit.referrer, "other.example");
@@ -166,7 +168,7 @@ mod tests {
             .header("host", &long)
             .body(())
             .unwrap();
-        let visit = format!("{:?}", Visit::new(&request, None, 7));
+        let visit = format!("{:?}", Visit::of(&request, None, 7));
         assert!(visit.len() < 1_500, "{}", visit.len());
     }
 
