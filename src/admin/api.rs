@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    AdminSite,
+    AdminSite, evidence,
     fields::{CsrfProof, JsonBody, Params},
     identify::{self, IdentifyParams},
     jobs,
@@ -68,6 +68,10 @@ pub(super) fn routes() -> Router<AdminState> {
         .route("/refresh", none(get(progress).post(start)))
         .route("/refresh/accept", none(post(accept)))
         .route("/identify", with_parameters(IDENTIFY, get(identify)))
+        .route(
+            "/evidence",
+            with_parameters(evidence::PARAMETERS, get(evidence::json)),
+        )
         .route("/sites", none(get(sites::json)))
         .route("/reload", none(post(sites::reload_json)))
         .merge(site_robot_routes())

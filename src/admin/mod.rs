@@ -22,6 +22,7 @@ mod account;
 mod api;
 mod assets;
 mod decision_view;
+mod evidence;
 mod export;
 mod fields;
 mod guard;

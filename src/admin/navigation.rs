@@ -11,6 +11,7 @@ pub(super) struct NavigationEntry {
 /// The entries, in their order.
 pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("overview", "Overview"),
+    NavigationEntry::new("live", "Live"),
     NavigationEntry::new("robots", "Robots"),
     NavigationEntry::new("identify", "Identify"),
     NavigationEntry::new("verification", "Verification"),

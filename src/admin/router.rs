@@ -8,7 +8,7 @@ use axum::{
 };
 
 use super::{
-    access, account, api, assets, export, guard, identify, login, manual, overview,
+    access, account, api, assets, evidence, export, guard, identify, login, manual, overview,
     problem::Problem,
     refreshes, robots, robots_txt, session,
     settings::{Access, Admin},
@@ -48,6 +48,8 @@ fn pages() -> Router<AdminState> {
     Router::new()
         .route("/overview", get(overview::show))
         .route("/robots", get(robots::list))
+        .route("/live", get(evidence::show))
+        .route("/live/events", get(evidence::events))
         .route("/identify", get(identify::show))
         .route("/verification", get(verification::show))
         .route("/robots-txt", get(robots_txt::show))

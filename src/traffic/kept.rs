@@ -10,6 +10,7 @@ use crate::layer::VisitSwitch;
 use crate::store::Store;
 
 use super::{
+    TrafficLayer,
     counters::{Counted, Counters, SiteCounters},
     evidence_writer::EvidenceWriter,
     live::LiveRow,
@@ -48,7 +49,8 @@ pub(crate) struct Viewing {
 
 impl Traffic {
     /// Creates counters, which are kept where there is a database for them.
-    pub(crate) fn new(store: Option<Store>, evidence: EvidenceSettings, clock: &Clock) -> Self {
+    #[must_use]
+    pub fn new(store: Option<Store>, evidence: EvidenceSettings, clock: &Clock) -> Self {
         let days = store.as_ref().map_or(0, |_| evidence.days);
         let notes = Arc::new(Notes::new(days > 0, evidence.addresses));
         let writers = store.map(|store| {
@@ -85,8 +87,15 @@ impl Traffic {
         self.inner.counters.people()
     }
 
+    /// Returns a layer that counts the requests of a site; it stands outside of the one that decides.
+    #[must_use]
+    pub fn layer(&self, site: &str) -> TrafficLayer {
+        TrafficLayer::new(self.site(site))
+    }
+
     /// Returns the switch by which layers describe the visits that are kept or looked at.
-    pub(crate) fn visits(&self) -> &VisitSwitch {
+    #[must_use]
+    pub fn visits(&self) -> &VisitSwitch {
         self.inner.notes.switch()
     }
 
@@ -150,7 +159,10 @@ impl Traffic {
             let mut writers = writers.lock().await;
             self.write(&mut writers).await;
             writers.traffic.tell_lost();
-            let lost = writers.evidence.as_ref().map_or(0, EvidenceWriter::unwritten);
+            let lost = writers
+                .evidence
+                .as_ref()
+                .map_or(0, EvidenceWriter::unwritten);
             if lost > 0 {
                 warn!(
                     lost,

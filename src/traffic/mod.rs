@@ -14,6 +14,7 @@ mod cell;
 mod counters;
 mod decision;
 mod evidence_writer;
+mod figures;
 mod kept;
 mod layer;
 mod live;
@@ -26,7 +27,11 @@ pub(crate) use counters::Counted;
 pub(crate) use counters::SiteCounters;
 #[cfg(feature = "server")]
 pub(crate) use decision::decision_word;
+pub(crate) use figures::{
+    By, Course, Figures, KnownRobots, Line, Moment, NONE_KNOWN, Times, TimesError, TrafficFilter,
+    VISITORS, decision_words, status_word, told, verdict_words,
+};
 pub use kept::Traffic;
 pub(crate) use kept::Viewing;
 pub use layer::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};
-pub(crate) use {live::LiveRow, notes::EvidenceSettings};
+pub use notes::EvidenceSettings;

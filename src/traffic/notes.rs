@@ -22,11 +22,11 @@ const PROOF_MS: i64 = 2 * 60 * 1_000;
 
 /// What is kept of single requests.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct EvidenceSettings {
-    /// Days; 0: nothing is.
-    pub(crate) days: u32,
+pub struct EvidenceSettings {
+    /// Days; default 30, 0 for nothing.
+    pub days: u32,
     /// How much of addresses.
-    pub(crate) addresses: KeptAddresses,
+    pub addresses: KeptAddresses,
 }
 
 /// Notes of requests, on their way to the database and to whoever looks.
@@ -155,11 +155,16 @@ impl Notes {
         let proof = visit.proof.as_ref().map_or("", ClaimProof::evidence);
         Evidence {
             at_ms: visit.at_ms,
-            event: event(outcome, visit).unwrap_or(Action::Pass.as_str()).to_owned(),
+            event: event(outcome, visit)
+                .unwrap_or(Action::Pass.as_str())
+                .to_owned(),
             site: site.to_owned(),
             kind: kind.as_str().to_owned(),
             robot: outcome.robot().unwrap_or_default().to_owned(),
-            verdict: outcome.verdict().map_or(NO_VERDICT, Verdict::as_str).to_owned(),
+            verdict: outcome
+                .verdict()
+                .map_or(NO_VERDICT, Verdict::as_str)
+                .to_owned(),
             decision: Decision::of(outcome).word().to_owned(),
             cause: outcome.cause().to_owned(),
             status,
@@ -189,7 +194,10 @@ impl Notes {
             Some(Verdict::Spoofed) => {
                 let mut evidence = note.evidence;
                 Verdict::Spoofed.as_str().clone_into(&mut evidence.verdict);
-                if self.addresses.is_whole(evidence.kind == Kind::Listed.as_str()) {
+                if self
+                    .addresses
+                    .is_whole(evidence.kind == Kind::Listed.as_str())
+                {
                     proof.evidence().clone_into(&mut evidence.proof);
                 }
                 Ok(Some(evidence))
@@ -205,10 +213,7 @@ impl Notes {
 
 /// Returns what a request is kept as; `None` where it is not.
 fn event(outcome: &Outcome, visit: &Visit) -> Option<&'static str> {
-    let is_impostor = matches!(
-        outcome.verdict(),
-        Some(Verdict::Spoofed | Verdict::Pending)
-    );
+    let is_impostor = matches!(outcome.verdict(), Some(Verdict::Spoofed | Verdict::Pending));
     if visit.breach.is_none() && is_impostor {
         return Some("impostor");
     }
@@ -238,7 +243,8 @@ fn pattern(path: &str) -> String {
 }
 
 fn broken(counted: &CountedBreach) -> BrokenRule {
-    let ms = |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let ms =
+        |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     match &counted.breach {
         Breach::Disallowed {
             line,
@@ -302,10 +308,17 @@ mod tests {
         };
         let proof = ClaimProof::default();
         assert!(settle(&proof, 1_000).is_err(), "nobody knows yet");
-        assert_eq!(settle(&proof, PROOF_MS + 1).unwrap(), None, "nobody ever will");
+        assert_eq!(
+            settle(&proof, PROOF_MS + 1).unwrap(),
+            None,
+            "nobody ever will"
+        );
         proof.end(Verdict::Spoofed, "it is elsewhere");
         let kept = settle(&proof, 1_000).unwrap().unwrap();
-        assert_eq!((&*kept.verdict, &*kept.proof), ("spoofed", "it is elsewhere"));
+        assert_eq!(
+            (&*kept.verdict, &*kept.proof),
+            ("spoofed", "it is elsewhere")
+        );
         let proof = ClaimProof::ended(Verdict::Verified, "");
         assert_eq!(settle(&proof, 1_000).unwrap(), None);
         let slowed = Note {
@@ -320,7 +333,7 @@ mod tests {
     fn what_finds_no_room_is_counted_and_leaves_others_theirs() {
         let notes = Notes::new(true, KeptAddresses::default());
         let outcome = Outcome::default();
-        let request = axum::http::Request::get("/").body(()).unwrap();
+        let request = http::Request::get("/").body(()).unwrap();
         let visit = Visit::of(&request, None, 0);
         for _ in 0..MAX_WAITING + 3 {
             notes.queue("refuse", Evidence::default(), &outcome, &visit);

@@ -103,7 +103,7 @@ impl ViolationView {
         let (hits, refused, last) = (violation.hits, violation.refused, &violation.last);
         Self {
             robot: last.robot.clone(),
-            host: last.host.to_ascii_lowercase(),
+            host: last.host.clone(),
             hits,
             refused,
             mode: match refused {

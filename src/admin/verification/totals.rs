@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::admin::{moment::Moment, problem::Problem, state::AdminState};
-use crate::detect::Verdict;
-use crate::store::HourlyVerdicts;
+use crate::detect::{Kind, Verdict};
+use crate::store::{TrafficSeries, TrafficSpan};
 
 /// Hours that are told, the current one included.
 const HOURS: usize = 24;
 
 const HOUR_MINUTES: i64 = 60;
+const DAY_MINUTES: i64 = 24 * HOUR_MINUTES;
 const MINUTE_MS: i64 = 60_000;
 
 /// Number of requests by verdict.
@@ -42,28 +43,36 @@ impl Verdicts {
     /// Reads them; while the database is away there are none.
     pub(in crate::admin) async fn load(state: &AdminState) -> Result<Self, Problem> {
         state.admin().traffic.catch_up().await;
-        let hour = state.now_ms().div_euclid(HOUR_MINUTES * MINUTE_MS);
-        let began = (hour + 1) * HOUR_MINUTES - HOURS as i64 * HOUR_MINUTES;
-        match state.admin().store.verdicts_by_hour(began).await {
+        let now_ms = state.now_ms();
+        let ends = (now_ms.div_euclid(HOUR_MINUTES * MINUTE_MS) + 1) * HOUR_MINUTES;
+        let began = ends - DAY_MINUTES;
+        let day = [(began..ends, TrafficSpan::Hour)];
+        match state.admin().store.traffic_series(&day, None, now_ms).await {
             Err(error) if error.absence().is_some() => Ok(Self::default()),
-            rows => Ok(Self::new(began, rows?)),
+            series => Ok(Self::new(began, &series?)),
         }
     }
 
-    fn new(began: i64, rows: Vec<HourlyVerdicts>) -> Self {
+    fn new(began: i64, series: &TrafficSeries) -> Self {
         let mut verdicts = Self {
             began,
             ..Self::default()
         };
-        for row in rows {
-            let place = usize::try_from((row.began - began) / HOUR_MINUTES).ok();
-            let hours = verdicts.robots.entry(row.robot).or_default();
+        for cell in series.parts.iter().flat_map(|part| &part.cells) {
+            let key = series.keys.get(cell.key);
+            let Some(key) = key.filter(|key| key.kind == Kind::Listed.as_str()) else {
+                continue;
+            };
+            let place = usize::try_from((cell.began - began) / HOUR_MINUTES).ok();
+            let hours = verdicts.robots.entry(key.robot.clone()).or_default();
             if let Some(hour) = place.and_then(|place| hours.get_mut(place)) {
-                hour.count(&row.verdict, row.requests);
+                hour.count(&key.verdict, cell.requests);
             }
         }
         // Of some robots nothing but pending requests, or none that were proven, are known.
-        verdicts.robots.retain(|_, hours| hours.iter().any(|hour| hour.requests() > 0));
+        verdicts
+            .robots
+            .retain(|_, hours| hours.iter().any(|hour| hour.requests() > 0));
         verdicts
     }
 

@@ -2,10 +2,9 @@
 
 mod args;
 mod counter;
-mod figures;
+mod forget;
 mod head;
 mod import;
-mod moment;
 mod run;
 
 pub(super) use args::TrafficCommand;

@@ -171,7 +171,9 @@ impl Shared {
         let judgement = policy.judge(&asked, visitor);
         let named = || (header::host(request), header::target(request));
         let judgement = self.enforcer.unless_named(judgement, named);
-        let client = claim.as_ref().map_or(Addresses::alike(None), |_| client(request));
+        let client = claim
+            .as_ref()
+            .map_or(Addresses::alike(None), |_| client(request));
         let (mut disposition, breach) = match (visitor, user_agent) {
             (Some(visitor), Some(user_agent)) if own.is_none() => {
                 let sender = Sender {

@@ -31,7 +31,7 @@ pub struct Visit {
     pub at_ms: i64,
     /// Method.
     pub method: Box<str>,
-    /// Host that was asked for; empty where none was named.
+    /// Host that was asked for, in lower case; empty where none was named.
     pub host: Box<str>,
     /// Path, cut when long.
     pub path: Box<str>,
@@ -109,10 +109,13 @@ impl Visit {
     /// Creates the description of a request that came at a time in milliseconds since 1970.
     #[must_use]
     pub fn of<B>(request: &Request<B>, address: Option<IpAddr>, at_ms: i64) -> Self {
+        // Userinfo may hold a password (RFC 3986 §3.2.1).
+        let host = header::host(request).and_then(|host| host.rsplit('@').next());
+        let host = host.unwrap_or_default();
         Self {
             at_ms,
             method: visible(request.method().as_str(), MAX_NAME_CHARS).into(),
-            host: visible(header::host(request).unwrap_or_default(), MAX_NAME_CHARS).into(),
+            host: visible(&host.to_ascii_lowercase(), MAX_NAME_CHARS).into(),
             path: visible(request.uri().path(), MAX_PATH_CHARS).into(),
             user_agent: visible(&user_agent(request.headers()), MAX_USER_AGENT_CHARS).into(),
             referrer: visible(&referrer(request.headers()), MAX_NAME_CHARS).into(),
@@ -149,7 +152,10 @@ mod tests {
             .header("host", "www.example.com")
             .header("cookie", "session=secret")
             .header("authorization", "Bearer secret")
-            .header("referer", "https://user:secret@Other.example:8443/secret?secret")
+            .header(
+                "referer",
+                "https://user:secret@Other.example:8443/secret?secret",
+            )
             .header("user-agent", "ExampleBot/1.0 \u{202e}x".as_bytes())
             .body(())
             .unwrap();

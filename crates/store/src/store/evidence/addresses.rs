@@ -124,7 +124,9 @@ impl FromStr for AddressNetwork {
             Err(_) => text.parse::<IpNet>().ok(),
         };
         let net = net.ok_or_else(|| {
-            format!("{text:?} is neither an address nor a network; write 203.0.113.7 or 203.0.113.0/24")
+            format!(
+                "{text:?} is neither an address nor a network; write 203.0.113.7 or 203.0.113.0/24"
+            )
         })?;
         Ok(Self { net: net.trunc() })
     }

@@ -100,9 +100,13 @@ impl Forgetting {
 
     /// Returns what is meant, for the log of changes, which keeps no address.
     fn subject(&self) -> String {
-        let address = self.address.map(|meant| format!("address in {}", meant.coarse()));
+        let address = self
+            .address
+            .map(|meant| format!("address in {}", meant.coarse()));
         let robot = self.robot.as_ref().map(|robot| format!("robot {robot}"));
-        let before = self.before_ms.map(|before_ms| format!("before {before_ms} ms"));
+        let before = self
+            .before_ms
+            .map(|before_ms| format!("before {before_ms} ms"));
         let all = [address, robot, before].into_iter().flatten();
         all.collect::<Vec<_>>().join(", ")
     }

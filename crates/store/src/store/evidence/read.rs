@@ -150,7 +150,9 @@ impl Store {
         limit: u64,
     ) -> Result<Vec<KeptViolation>, StoreError> {
         let values = [site.into(), limit.into()];
-        let rows = self.database.rows::<ViolationRow>(&sql::VIOLATIONS, &values);
+        let rows = self
+            .database
+            .rows::<ViolationRow>(&sql::VIOLATIONS, &values);
         let violation = |ViolationRow(last, counts)| KeptViolation {
             last: Evidence::from(last),
             hits: from_sql(counts.hits),

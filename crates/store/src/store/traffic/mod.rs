@@ -4,10 +4,12 @@ mod add;
 mod import;
 mod key;
 mod read;
+mod series;
 pub(super) mod sql;
 
 pub(super) use add::is_next_batch;
 pub use add::{LiveMinutes, TrafficBatch};
 pub use import::{ImportProgress, TrafficImport};
 pub use key::{CountedMinute, TrafficCount, TrafficKey, TrafficSpan};
-pub use read::{HourlyVerdicts, TrafficSum};
+pub use read::TrafficSum;
+pub use series::{TrafficCell, TrafficPart, TrafficSeries};

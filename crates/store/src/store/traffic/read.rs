@@ -33,20 +33,6 @@ columns! {
     }
 }
 
-/// Requests of a listed robot in one hour that had one verdict.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct HourlyVerdicts {
-    /// First minute of the hour, since 1970.
-    pub began: i64,
-    /// Id of the robot.
-    pub robot: String,
-    /// Word for the verdict.
-    pub verdict: String,
-    /// Requests.
-    pub requests: u64,
-}
-
 impl Store {
     /// Returns the sums of some minutes since 1970, in no order.
     ///
@@ -69,25 +55,6 @@ impl Store {
         }
         transaction.commit().await?;
         Ok(sums)
-    }
-
-    /// Returns the verdicts on claims of listed robots, by hours that began at a minute since 1970 or later.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the database does.
-    pub async fn verdicts_by_hour(&self, began: i64) -> Result<Vec<HourlyVerdicts>, StoreError> {
-        let values = [TrafficSpan::Hour.number().into(), began.into()];
-        let rows = self
-            .database
-            .rows::<(i64, String, String, i64)>(&sql::VERDICTS, &values);
-        let verdicts = |(began, robot, verdict, requests)| HourlyVerdicts {
-            began,
-            robot,
-            verdict,
-            requests: from_sql(requests),
-        };
-        Ok(rows.await?.into_iter().map(verdicts).collect())
     }
 
     /// Returns the minutes in which a server counted requests of a site, as far as they meet some.

@@ -78,12 +78,7 @@ pub(super) struct ProofGuard<'p> {
 
 impl Proofs {
     /// Queues a proof, unless it is under way, for so many pending requests.
-    pub(super) fn begin(
-        &self,
-        robot: &Arc<Robot>,
-        address: IpAddr,
-        requests: u64,
-    ) -> ProofStart {
+    pub(super) fn begin(&self, robot: &Arc<Robot>, address: IpAddr, requests: u64) -> ProofStart {
         let key = DnsVerdictKey::new(address, robot);
         let mut state = self.lock();
         let State {
