@@ -147,7 +147,7 @@ impl Traffic {
     }
 
     /// Keeps what was counted since the last time, for whoever reads it now.
-    pub(crate) async fn catch_up(&self) {
+    pub async fn catch_up(&self) {
         if let Some(writers) = &self.inner.writers {
             self.write(&mut *writers.lock().await).await;
         }

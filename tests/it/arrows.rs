@@ -62,6 +62,7 @@ const ROOMS: &[(&str, &[Room])] = &[
         &[
             ("telemetry", &[]),
             ("access_log", &[]),
+            ("summary", &[]),
             (
                 "config",
                 &[
@@ -80,7 +81,9 @@ const ROOMS: &[(&str, &[Room])] = &[
             ),
             (
                 "traffic",
-                &["clock", "detect", "layer", "policy", "registry", "store"],
+                &[
+                    "clock", "detect", "layer", "policy", "registry", "store", "summary",
+                ],
             ),
             (
                 "observe",
@@ -122,6 +125,8 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "refresh",
                     "site_robot",
                     "heaven",
+                    "summary",
+                    "traffic",
                 ],
             ),
             ("own_robot", &["admin", "clock", "layer", "store"]),

@@ -27,7 +27,7 @@ trusted_proxies = ["127.0.0.1"]
 [verify]
 enabled = false
 [robots_txt]
-source = "file"
+serve = "file"
 file = "robots.txt"
 [[rule]]
 path = "/refused/*"
