@@ -15,7 +15,7 @@ use crate::support::{
 const GPTBOT: &str = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)";
 const UNLISTED: &str = "Mozilla/5.0 (compatible; frobnicator-crawler/1.0; +https://frob.example/)";
 /// Stands for people.
-const SHARED: &str = "Amazon CloudFront"; Google-Apps-Script)";
+const SHARED: &str = "Amazon CloudFront";
 
 const SETTINGS: &str = r#"
 web_robots_db = ""
