@@ -209,17 +209,21 @@ impl Shared {
         identify(request, visitor, reported, self);
         additions.is_in_place = ready(&answers, request, &disposition);
         if own.is_none() {
-            if let Some(Claim::Shared(shared)) = &claim {
-                self.stats.count_shared(shared);
-            }
-            // What does not go on was counted with its answer.
-            Stats::count(match (&claim, disposition.action()) {
-                (None, _) | (Some(Claim::Shared(_)), Action::Pass) => &self.stats.people,
-                (Some(Claim::Nameless), Action::Pass) => &self.stats.nameless_passed,
-                (Some(_), action) => self.stats.robots.of(action),
-            });
+            self.count(claim.as_ref(), disposition.action());
         }
         Ok((Reply::Later(additions), outcome))
+    }
+
+    /// Counts a request that goes on; what does not was counted with its answer.
+    fn count(&self, claim: Option<&Claim<'_>>, action: Action) {
+        if let Some(Claim::Shared(shared)) = claim {
+            self.stats.count_shared(shared);
+        }
+        Stats::count(match (claim, action) {
+            (None, _) | (Some(Claim::Shared(_)), Action::Pass) => &self.stats.people,
+            (Some(Claim::Nameless), Action::Pass) => &self.stats.nameless_passed,
+            (Some(_), action) => self.stats.robots.of(action),
+        });
     }
 
     /// Returns why a request is no visit of the site, where it is none.
