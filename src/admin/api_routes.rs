@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 
 use super::{
-    alerts, api, credentials,
+    alerts, api, credentials, evidence,
     openapi::{Api, Field, Operation},
     robots_txt, site_robot, sites, traffic, verification,
 };
@@ -79,6 +79,11 @@ pub(super) fn routes(has_login: bool) -> Api {
             Operation::get("/traffic/paths", "Which paths are asked for, about")
                 .takes(traffic::PATHS),
             traffic::paths_json,
+        )
+        .add(
+            Operation::get("/evidence", "Requests that did not simply pass, one by one")
+                .takes(evidence::PARAMETERS),
+            evidence::json,
         )
         .add(
             Operation::get("/sites", "Sites, with their upstreams and counts"),

@@ -25,6 +25,7 @@ mod api_routes;
 mod assets;
 mod credentials;
 mod decision_view;
+mod evidence;
 mod export;
 mod fields;
 mod filtering;

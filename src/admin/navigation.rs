@@ -11,6 +11,7 @@ pub(super) struct NavigationEntry {
 /// The entries, in their order.
 pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("overview", "Now"),
+    NavigationEntry::new("live", "Live"),
     NavigationEntry::new("robots", "Robots"),
     NavigationEntry::new("paths", "Paths"),
     NavigationEntry::new("sites", "Sites"),

@@ -16,7 +16,7 @@ use super::{
     sources::title,
     state::AdminState,
     traffic::{RobotTraffic, TrafficParams},
-    verification::TotalsView,
+    verification::{TotalsView, Verdicts},
 };
 use crate::detect::Duplicates;
 use crate::registry::Source;
@@ -123,9 +123,10 @@ async fn robot_page(
     note: &'static str,
 ) -> Result<Response, Problem> {
     let traffic = RobotTraffic::load(state, params, &robot.id, &robot.link()).await?;
+    let verdicts = Verdicts::load(state).await?;
     Ok(html(&RobotPage {
         page,
-        verdicts: TotalsView::of_robot(state, &robot.id),
+        verdicts: verdicts.of_robot(&robot.id),
         traffic,
         robot,
         note,

@@ -8,8 +8,8 @@ use axum::{
 };
 
 use super::{
-    access, account, alerts, api_routes, assets, credentials, export, guard, identify, login,
-    manual,
+    access, account, alerts, api_routes, assets, credentials, evidence, export, guard, identify,
+    login, manual,
     parameters::with_parameters,
     problem::Problem,
     refreshes, robots, robots_txt, session,
@@ -50,6 +50,8 @@ fn pages() -> Router<AdminState> {
     Router::new()
         .merge(traffic_pages())
         .route("/registry", get(robots::list))
+        .route("/live", get(evidence::show))
+        .route("/live/events", get(evidence::events))
         .route("/identify", get(identify::show))
         .route("/verification", get(verification::show))
         .route("/robots-txt", get(robots_txt::show))

@@ -141,6 +141,14 @@ pub(super) async fn end(session: &Session) -> Result<(), Problem> {
     session.flush().await.map_err(failed)
 }
 
+/// Returns `false` once a session has ended; while the database is away it goes on.
+pub(super) async fn is_open(state: &AdminState, session: &Session) -> bool {
+    let Some(id) = session.id() else { return false };
+    let store = &state.admin().store;
+    let found = store.load_session(&hashed(id), state.now_ms()).await;
+    found.map_or(true, |found| found.is_some())
+}
+
 /// Returns the token of the session's forms; `None` where nobody has logged in.
 pub(super) async fn csrf(
     session: &Session,

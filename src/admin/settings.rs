@@ -4,13 +4,14 @@ use std::{fmt, net::IpAddr, sync::Arc};
 
 use arc_swap::ArcSwap;
 use axum::http::Extensions;
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
+use crate::traffic::Traffic;
 use crate::verify::{RangesRefresher, Verifier};
 
 use super::{Reloads, RobotRuns, SharedSites, TimeZone};
@@ -125,7 +126,9 @@ pub struct Admin {
     pub robot_runs: RobotRuns,
     /// Keeps the registry up to date.
     pub refresher: Refresher,
-    /// Proves robots' claims, and counts the verdicts.
+    /// What is counted and kept of visitors.
+    pub traffic: Traffic,
+    /// Proves robots' claims.
     pub verifier: Verifier,
     /// Keeps the lists of robots' addresses up to date.
     pub ranges: RangesRefresher,
@@ -146,4 +149,6 @@ pub struct Admin {
     pub hosts: Vec<String>,
     /// Refreshes started from the page run on it and end at shutdown.
     pub tasks: TaskTracker,
+    /// Ends streams of live decisions, for which a shutdown does not wait.
+    pub stop: CancellationToken,
 }

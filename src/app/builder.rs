@@ -17,8 +17,8 @@ use crate::own_robot;
 use crate::policy::{Enforce, Enforcement, Policy, PolicyBuilder, PolicyError};
 use crate::refresh::{Refresher, SourceSpec};
 use crate::robots_file::{LIMITS, START_WAIT};
-use crate::store::{Store, StoreError};
-use crate::traffic::Traffic;
+use crate::store::{KeptAddresses, Store, StoreError};
+use crate::traffic::{EvidenceSettings, Traffic};
 
 use super::{
     RobotDetection, RobotsTxtPlan, Site,
@@ -82,6 +82,7 @@ pub struct RobotDetectionBuilder {
     waits_for_database: bool,
     keeps_traffic: bool,
     keeps_paths: bool,
+    evidence: EvidenceSettings,
     pub(super) started: Started,
 }
 
@@ -137,6 +138,7 @@ impl RobotDetectionBuilder {
             waits_for_database: false,
             keeps_traffic: true,
             keeps_paths: true,
+            evidence: EvidenceSettings::default(),
             started: Started::default(),
         }
     }
@@ -319,6 +321,23 @@ impl RobotDetectionBuilder {
         self
     }
 
+    /// Sets for how many days evidence is kept; default 30, 0 for none.
+    ///
+    /// Evidence is what was not simply passed, request by request, at most 18,000 of them:
+    /// redirects, refusals, impostors, violations of robots.txt. It takes
+    /// [`traffic_layer`](RobotDetection::traffic_layer), and is kept where
+    /// [traffic](Self::keep_traffic) is.
+    pub fn evidence_days(mut self, days: u32) -> Self {
+        self.evidence.days = days;
+        self
+    }
+
+    /// Sets how much is kept of the addresses in the evidence.
+    pub fn kept_addresses(mut self, addresses: KeptAddresses) -> Self {
+        self.evidence.addresses = addresses;
+        self
+    }
+
     /// Sets the clock; tests move it.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
@@ -386,11 +405,8 @@ impl RobotDetectionBuilder {
         let store = open_store(&self.database_url, self.waits_for_database, &self.clock).await?;
         let clock = self.clock.clone();
         let refresher = Refresher::new(store.clone(), fetcher, detector.clone(), clock, sources);
-        let traffic = Traffic::new(
-            self.keeps_traffic.then(|| store.clone()),
-            self.keeps_paths,
-            &self.clock,
-        );
+        let kept = self.keeps_traffic.then(|| store.clone());
+        let traffic = Traffic::new(kept, self.keeps_paths, self.evidence, &self.clock);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let proving = Proving::new(
             self.verification,
@@ -407,6 +423,7 @@ impl RobotDetectionBuilder {
             own_robot: own_robot::unknown(),
             proving,
             client_address: self.client_address,
+            visits: traffic.visits().clone(),
         };
         let detection = Detection {
             policy,

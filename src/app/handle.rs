@@ -94,7 +94,7 @@ impl RobotDetection {
     /// ```
     #[must_use]
     pub fn traffic_layer(&self) -> TrafficLayer {
-        TrafficLayer::new(self.inner.traffic.site(self.inner.main.name()))
+        self.inner.traffic.layer(self.inner.main.name())
     }
 
     /// Returns a router that answers for `/robots.txt`, to be merged into the application's.

@@ -36,7 +36,9 @@ mod verification;
 pub use crate::robots_file::{
     RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt, WrongRule,
 };
-pub use crate::traffic::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};
+pub use crate::traffic::{
+    EvidenceSettings, Traffic, TrafficBody, TrafficFuture, TrafficLayer, TrafficService,
+};
 pub use builder::{BuildError, RobotDetectionBuilder};
 pub use handle::RobotDetection;
 #[cfg(feature = "server")]

@@ -8,7 +8,7 @@ use crate::admin::ClientAddress;
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::fetch::Fetcher;
-use crate::layer::{OwnRobot, RobotDetectionLayer, Stats};
+use crate::layer::{OwnRobot, RobotDetectionLayer, Stats, VisitSwitch};
 use crate::policy::{Enforcement, Enforcer, Policy, SharedPolicy};
 
 use super::{RobotsTxtPlan, ServedRobotsTxt, verification::Proving};
@@ -54,6 +54,8 @@ pub(super) struct Common {
     pub(super) own_robot: OwnRobot,
     pub(super) proving: Proving,
     pub(super) client_address: ClientAddress,
+    /// Says which visits are described for the evidence, and for whoever looks.
+    pub(super) visits: VisitSwitch,
 }
 
 impl Site {
@@ -65,6 +67,7 @@ impl Site {
             own_robot,
             proving,
             client_address,
+            visits,
         } = common.clone();
         let robots_txt = ServedRobotsTxt::new(
             detection.robots_txt,
@@ -77,6 +80,7 @@ impl Site {
         let layer = RobotDetectionLayer::new(detector, policy.clone())
             .enforcer(enforcer.clone())
             .clock(clock)
+            .describe_visits(visits)
             .own_robot(own_robot)
             .refusal_body(axum::body::Body::from);
         let layer = proving

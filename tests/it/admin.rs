@@ -9,6 +9,7 @@ mod export;
 mod guard;
 mod guessing;
 mod json;
+mod live;
 mod login;
 mod looks;
 mod nesting;

@@ -21,6 +21,7 @@ mod detection_cases_like;
 mod detection_cases_names;
 mod detection_cases_words;
 mod dns_server;
+mod evidence;
 mod examples;
 mod export;
 mod fast_path;

@@ -11,6 +11,7 @@ mod administrator;
 mod audit;
 mod changes;
 mod descriptions;
+mod evidence;
 mod frontier;
 mod history;
 mod opening;

@@ -31,6 +31,8 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .verification(verification(&settings.verify))
         .keep_traffic(settings.traffic.keep)
         .keep_paths(settings.traffic.paths)
+        .evidence_days(settings.traffic.evidence_days)
+        .kept_addresses(settings.traffic.addresses)
         .admin_hosts(settings.server.hosts.iter())
         .shown_settings(shown(loaded))
         .started(loaded.clone());

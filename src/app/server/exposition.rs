@@ -16,7 +16,7 @@ use crate::store::RobotCount;
 
 use super::{RobotDetection, listener_metrics::ListenerMetrics, request_metrics};
 
-const COUNTERS: [(&str, &str); 8] = [
+const COUNTERS: [(&str, &str); 9] = [
     (
         "robot_detection_requests_total",
         "Requests by site, visitor (person, listed or unlisted robot, nameless, shared) and decision",
@@ -36,6 +36,10 @@ const COUNTERS: [(&str, &str); 8] = [
     (
         "robot_detection_robots_txt_violations_total",
         "Requests against robots.txt by site; robot, the first 200 by name; what was broken; and answer",
+    ),
+    (
+        "robot_detection_evidence_lost_total",
+        "Requests that are missing in the evidence, as too many came at once",
     ),
     (
         "robot_detection_access_log_lost_lines_total",
@@ -111,7 +115,7 @@ pub(super) async fn exposition(
         describe();
         request_metrics::record(robots.traffic());
         sites(robots);
-        house(observer);
+        house(observer, robots.traffic().lost_evidence());
         listeners.record();
         registry(robots, counts.as_deref(), refreshed);
     });
@@ -178,8 +182,9 @@ fn upstream(site: &str, server: ServerState) {
     counter!("robot_detection_upstream_requests_total", &labels).absolute(server.requests);
 }
 
-fn house(observer: &Observer) {
+fn house(observer: &Observer, lost_evidence: u64) {
     gauge!("robot_detection_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+    counter!("robot_detection_evidence_lost_total").absolute(lost_evidence);
     counter!("robot_detection_access_log_lost_lines_total").absolute(observer.lost_lines());
     let metrics = observer.metrics();
     for (result, number) in [

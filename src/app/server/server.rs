@@ -300,7 +300,9 @@ impl Server {
         ));
         let mut admin = self.settings.admin.enabled.then(|| {
             let path = format!("/{}", self.settings.admin.path.trim_matches('/'));
-            let router = Router::new().nest_service(&path, robots.admin_router_with_login());
+            // Streams of live decisions must not keep a drain waiting.
+            let pages = robots.admin_router_with_login(stop.clone());
+            let router = Router::new().nest_service(&path, pages);
             (path, router)
         });
         robots.watch_alerts(self.alerts, &self.listeners);

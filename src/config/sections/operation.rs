@@ -8,6 +8,7 @@ use crate::config::{
     types::{LogFilter, OwnPath},
 };
 use crate::listen::ListenAddr;
+use crate::store::KeptAddresses;
 use crate::telemetry::LogFormat;
 
 section! {
@@ -36,6 +37,12 @@ section! {
     /// only patterns such as /docs/guide/* without ids; by hour (for 48 hours) and day (for 400
     /// days), with traffic.keep
     paths: bool = "true";
+    /// Days for which requests that did not simply pass are kept one by one: redirects, refusals,
+    /// impostors, violations of robots.txt; 0: none are
+    evidence_days: u32 = "30", 0..=3_650;
+    /// How much of their addresses: robots (whole of who says that he is a listed robot, /24 and
+    /// /48 of everybody else), whole, networks (/24 and /48 of all) or none
+    addresses: KeptAddresses = "robots";
 }
 
 section! {

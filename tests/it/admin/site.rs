@@ -7,6 +7,7 @@ use regex::Regex;
 use reqwest::{Method, StatusCode, header, redirect};
 use robot_detection::{
     admin::{self, Access, Admin, ClientAddress, Reloads, RobotRuns, Setting, SharedSites},
+    app::{EvidenceSettings, Traffic},
     clock::Clock,
     detect::SharedDetector,
     fetch::{FetchLimits, Fetcher},
@@ -38,6 +39,7 @@ pub(super) struct Site {
     pub(super) refresher: Refresher,
     pub(super) clock: Clock,
     pub(super) robot_runs: RobotRuns,
+    pub(super) traffic: Traffic,
     pub(super) verifier: Verifier,
     pub(super) ranges: RangesRefresher,
     pub(super) source: TestServer,
@@ -121,6 +123,7 @@ impl Plan {
         let tasks = TaskTracker::new();
         let robot_runs = RobotRuns::default();
         let (verifier, ranges) = proving(self.verifies, &store, &clock, &tasks);
+        let traffic = Traffic::new(Some(store.clone()), EvidenceSettings::default(), &clock);
         let router = admin::router(Admin {
             store: store.clone(),
             detector: detector.clone(),
@@ -130,6 +133,7 @@ impl Plan {
             reloads: Reloads::default(),
             robot_runs: robot_runs.clone(),
             refresher: refresher.clone(),
+            traffic: traffic.clone(),
             verifier: verifier.clone(),
             ranges: ranges.clone(),
             settings: settings().into(),
@@ -142,6 +146,7 @@ impl Plan {
             }),
             hosts: self.hosts,
             tasks: tasks.clone(),
+            stop: CancellationToken::new(),
         });
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -155,6 +160,7 @@ impl Plan {
             refresher,
             clock,
             robot_runs,
+            traffic,
             verifier,
             ranges,
             source,

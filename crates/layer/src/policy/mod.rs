@@ -145,7 +145,7 @@
 //! or disallowed do not count.
 //!
 //! Violations are counted in memory, until a restart: by robot, host and rule, the
-//! last thousand. A response that passes carries no `Vary` on account of robots.txt;
+//! last thousand; the outcome of each request tells its own. A response that passes carries no `Vary` on account of robots.txt;
 //! refusals are never stored, so a cache in front may give a robot a person's page, not
 //! the other way round.
 //!
@@ -222,6 +222,8 @@ pub use action::ActionWords;
 pub use action::{Action, ByAction};
 pub use builder::PolicyBuilder;
 pub use decision::{Decision, PassReason, Policy, Request};
+#[doc(hidden)]
+pub use enforce::visible;
 pub use enforce::{
     Answer, Breach, Broken, CountedBreach, Enforce, Enforcement, Enforcer, Finding, Refusal,
     RobotCount, RobotRequest, Violation, Violations,

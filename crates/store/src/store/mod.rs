@@ -28,6 +28,7 @@ mod columns;
 mod database;
 mod descriptions;
 mod error;
+mod evidence;
 mod frontier;
 mod leases;
 mod link;
@@ -62,6 +63,10 @@ pub use descriptions::{
     StoredDescription,
 };
 pub use error::{StoreError, StoreErrorKind};
+pub use evidence::{
+    AddressNetwork, BrokenRule, EVIDENCE_EVENTS, Evidence, EvidenceBatch, EvidenceQuery,
+    Forgetting, ForgottenRows, KeptAddresses, KeptViolation, StoredEvidence,
+};
 pub use frontier::{
     ClaimedUrl, DescriptionChange, DuplicateDescription, FoundUrl, KnownUrl, OpenUrls, PageRecord,
     RecordSummary, RobotsTxtCopy, RunCommand, RunCounts, RunKey, RunState, StoredRun,

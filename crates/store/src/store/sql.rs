@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::{
     descriptions,
     error::Engine,
-    frontier, publications,
+    evidence, frontier, publications,
     robots::{RobotQuery, RobotSort},
     statement::Statement,
     traffic,
@@ -421,6 +421,7 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     all.extend(frontier::sql::every_statement(engine));
     all.extend(publications::sql::every_statement());
     all.extend(traffic::sql::every_statement());
+    all.extend(evidence::sql::every_statement());
     for words in [0, 1, SEARCH_WORDS] {
         all.push(count_page(words));
         for sort in RobotSort::ALL {
