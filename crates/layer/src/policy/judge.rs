@@ -196,61 +196,45 @@ impl Policy {
         site: Site,
         trace: &mut impl Trace,
     ) -> Judgement<'_> {
-        if let Err(reason) = self.judge_allowed(visitor, trace) {
-            return Judgement::pass(reason);
+        let (overlaid, own) = self.rules.split_at(self.overlaid.min(self.rules.len()));
+        let (decided, slowed_by) = judge_rules(overlaid, None, visitor, request, site, trace);
+        if let Some(decided) = decided {
+            return Judgement {
+                slowed_by,
+                ..decided
+            };
         }
-        if site.by_default {
-            if let Some(heaven) = self.judge_denied(visitor.claim, trace) {
-                return Judgement::deny(&heaven.redirect);
-            }
-            if let Some(heaven) = self.judge_spoofed(visitor, trace) {
-                return Judgement::redirect_spoofed(&heaven.redirect);
-            }
+        if let Some(listed) = self.judge_lists(visitor, site, trace) {
+            return Judgement {
+                slowed_by,
+                ..listed
+            };
         }
-        let slowed_by = if self.rules.is_empty() {
-            None
-        } else {
-            let (decided, slowed_by) = self.judge_rules(visitor, request, site, trace);
-            if let Some((rule, decision)) = decided {
-                return Judgement {
-                    rule: Some(rule),
-                    slowed_by,
-                    ..Judgement::new(decision)
-                };
-            }
-            slowed_by
-        };
+        let (decided, slowed_by) = judge_rules(own, slowed_by, visitor, request, site, trace);
         Judgement {
             slowed_by,
-            ..self.judge_default(visitor, site, trace)
+            ..decided.unwrap_or_else(|| self.judge_default(visitor, site, trace))
         }
     }
 
-    /// Returns the rule that decides with its decision, and the one that slows down.
-    fn judge_rules(
+    /// Asks the lists of robots that always pass, or never do, and what is done with impostors.
+    fn judge_lists(
         &self,
         visitor: Visitor<'_>,
-        request: &Request<'_>,
         site: Site,
         trace: &mut impl Trace,
-    ) -> (Option<(&Rule, Decision<'_>)>, Option<&Rule>) {
-        let mut slowed_by = None;
-        let decided = with_normal_path(request.path, |path| {
-            let asked = site.asked(request, path);
-            self.rules.iter().find_map(|rule| {
-                // The first rule that slows the robot down counts; a second limit would be used up
-                // unasked.
-                if rule.rate_limiter().is_some() && slowed_by.is_some() {
-                    return None;
-                }
-                let decision = judge_rule(rule, visitor, &asked, trace)?.decision();
-                if decision.is_none() {
-                    slowed_by = Some(rule);
-                }
-                Some((rule, decision?))
-            })
-        });
-        (decided, slowed_by)
+    ) -> Option<Judgement<'_>> {
+        if let Err(reason) = self.judge_allowed(visitor, trace) {
+            return Some(Judgement::pass(reason));
+        }
+        if !site.by_default {
+            return None;
+        }
+        if let Some(heaven) = self.judge_denied(visitor.claim, trace) {
+            return Some(Judgement::deny(&heaven.redirect));
+        }
+        let spoofed = self.judge_spoofed(visitor, trace)?;
+        Some(Judgement::redirect_spoofed(&spoofed.redirect))
     }
 
     fn judge_default(
@@ -386,6 +370,39 @@ fn judge_robot<'v>(
     visitor.ok_or(PassReason::NotARobot)
 }
 
+/// Returns the decision of the first rule that makes one, and the one that slows down.
+fn judge_rules<'p>(
+    rules: &'p [Rule],
+    mut slowed_by: Option<&'p Rule>,
+    visitor: Visitor<'_>,
+    request: &Request<'_>,
+    site: Site,
+    trace: &mut impl Trace,
+) -> (Option<Judgement<'p>>, Option<&'p Rule>) {
+    if rules.is_empty() {
+        return (None, slowed_by);
+    }
+    let decided = with_normal_path(request.path, |path| {
+        let asked = site.asked(request, path);
+        rules.iter().find_map(|rule| {
+            // The first rule that slows the robot down counts; a second limit would be used up
+            // unasked.
+            if rule.rate_limiter().is_some() && slowed_by.is_some() {
+                return None;
+            }
+            let decision = judge_rule(rule, visitor, &asked, trace)?.decision();
+            if decision.is_none() {
+                slowed_by = Some(rule);
+            }
+            Some(Judgement {
+                rule: Some(rule),
+                ..Judgement::new(decision?)
+            })
+        })
+    });
+    (decided, slowed_by)
+}
+
 /// Returns what a rule does, if it matches.
 fn judge_rule<'p>(
     rule: &'p Rule,
@@ -395,7 +412,7 @@ fn judge_rule<'p>(
 ) -> Option<&'p Effect> {
     let mismatch = rule.mismatch(asked, visitor);
     trace.step("rule", || {
-        let named = named(rule).replacen("rule", "Rule", 1);
+        let named = capitalised(&named(rule));
         match mismatch {
             None => format!("{named} matches; its action is {}.", rule.action()),
             Some(mismatch) => {
@@ -405,6 +422,12 @@ fn judge_rule<'p>(
         }
     });
     mismatch.is_none().then_some(&rule.effect)
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(chars).collect()
 }
 
 pub(super) fn require(holds: bool, otherwise: PassReason) -> Result<(), PassReason> {

@@ -31,6 +31,7 @@ macro_rules! files {
             "20261124100000_held_refreshes",
             "20261124110000_traffic",
             "20261124120000_audit_log",
+            "20261124140000_live_rules",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

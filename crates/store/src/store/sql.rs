@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::{
     descriptions,
     error::Engine,
-    frontier, publications,
+    frontier, live_rules, publications,
     robots::{RobotQuery, RobotSort},
     statement::Statement,
     traffic,
@@ -376,6 +376,7 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     }
     all.extend(descriptions::sql::every_statement());
     all.extend(frontier::sql::every_statement(engine));
+    all.extend(live_rules::sql::every_statement());
     all.extend(publications::sql::every_statement());
     all.extend(traffic::sql::every_statement());
     for words in [0, 1, SEARCH_WORDS] {
