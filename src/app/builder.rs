@@ -1,6 +1,6 @@
 //! Builds the handle: policy, database, registry, jobs.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{net::IpAddr, path::PathBuf, sync::Arc};
 
 use arc_swap::ArcSwap;
 #[cfg(feature = "server")]
@@ -15,6 +15,7 @@ use crate::admin::{
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{FetchError, FetchLimits, Fetcher};
+use crate::live_rules::{self, LiveRules, StateFile};
 use crate::own_robot;
 use crate::policy::{Enforce, Enforcement, Policy, PolicyBuilder, PolicyError};
 use crate::refresh::{Refresher, SourceSpec};
@@ -83,6 +84,8 @@ pub struct RobotDetectionBuilder {
     verification: Verification,
     waits_for_database: bool,
     keeps_traffic: bool,
+    live_rules: bool,
+    state_dir: Option<PathBuf>,
     #[cfg(feature = "server")]
     started: Option<crate::config::Loaded>,
 }
@@ -137,6 +140,8 @@ impl RobotDetectionBuilder {
             verification: Verification::new(),
             waits_for_database: false,
             keeps_traffic: true,
+            live_rules: true,
+            state_dir: None,
             #[cfg(feature = "server")]
             started: None,
         }
@@ -306,6 +311,25 @@ impl RobotDetectionBuilder {
         self
     }
 
+    /// Sets whether rules may be made, and enforcement paused, while it runs; default `true`.
+    ///
+    /// On the admin pages, by their JSON, and by `robot-detection rules`. Otherwise those
+    /// that were made before are not judged.
+    pub fn live_rules(mut self, enable: bool) -> Self {
+        self.live_rules = enable;
+        self
+    }
+
+    /// Sets the directory of what an instance keeps for itself.
+    ///
+    /// That is a copy of the live rules, with which it starts while the database is away. By
+    /// default it is the directory of an `SQLite` database; with `PostgreSQL` there is no
+    /// copy then.
+    pub fn state_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.state_dir = Some(directory.into());
+        self
+    }
+
     /// Notes the settings that all this came from, for a reload to compare with.
     #[cfg(feature = "server")]
     pub(super) fn started(mut self, loaded: crate::config::Loaded) -> Self {
@@ -346,6 +370,15 @@ impl RobotDetectionBuilder {
         if let Err(error) = robots.refresher().prepare(bundled).await {
             warn!(%error, "the database does not answer, the bundled registry serves until it does");
         }
+        let parts = robots.parts();
+        let live = &parts.common.live_rules;
+        live_rules::load(
+            live,
+            &parts.store,
+            robots.clock(),
+            parts.live_rules_file.as_ref(),
+        )
+        .await;
         // Behind the registry, which says which robots a robots.txt of ours names.
         robots.served_robots_txt().prepare(START_WAIT).await;
         robots.start_jobs();
@@ -397,7 +430,9 @@ impl RobotDetectionBuilder {
             own_robot: own_robot::unknown(),
             proving,
             client_address: self.client_address,
+            live_rules: LiveRules::new(self.live_rules),
         };
+        let live_rules_file = live_rules_file(self.state_dir, &store);
         let detection = Detection {
             policy,
             enforcement: self.enforcement,
@@ -411,6 +446,7 @@ impl RobotDetectionBuilder {
             #[cfg(feature = "server")]
             orders: Orders::new(&store, &common.clock, &common.own_robot, &robot_runs),
             common,
+            live_rules_file,
             shown_sites: SharedSites::default(),
             reloads: Reloads::default(),
             #[cfg(feature = "server")]
@@ -444,6 +480,13 @@ impl RobotDetectionBuilder {
             .chain(self.sources.iter().cloned())
             .collect()
     }
+}
+
+/// Returns the file that keeps a copy of the live rules, where there is a directory for it.
+fn live_rules_file(directory: Option<PathBuf>, store: &Store) -> Option<StateFile> {
+    let beside = || Some(store.file()?.parent()?.to_owned());
+    let directory = directory.or_else(beside)?;
+    Some(StateFile::new(&directory, store.url()))
 }
 
 async fn open_store(url: &str, waits: bool, clock: &Clock) -> Result<Store, StoreError> {

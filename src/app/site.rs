@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::fetch::Fetcher;
 use crate::layer::{OwnRobot, RobotDetectionLayer, Stats};
+use crate::live_rules::LiveRules;
 use crate::policy::{Enforcement, Enforcer, Policy, SharedPolicy};
 
 use super::{RobotsTxtPlan, ServedRobotsTxt, verification::Proving};
@@ -54,6 +55,8 @@ pub(super) struct Common {
     pub(super) own_robot: OwnRobot,
     pub(super) proving: Proving,
     pub(super) client_address: ClientAddress,
+    /// Laid over the policy of each site.
+    pub(super) live_rules: LiveRules,
 }
 
 impl Site {
@@ -65,6 +68,7 @@ impl Site {
             own_robot,
             proving,
             client_address,
+            live_rules,
         } = common.clone();
         let robots_txt = ServedRobotsTxt::new(
             detection.robots_txt,
@@ -73,6 +77,7 @@ impl Site {
             clock.clone(),
         );
         let policy = SharedPolicy::new(detection.policy);
+        live_rules.attach(name, &policy);
         let enforcer = Enforcer::new(robots_txt.files().clone(), detection.enforcement);
         let layer = RobotDetectionLayer::new(detector, policy.clone())
             .enforcer(enforcer.clone())

@@ -3,8 +3,10 @@
 use std::{path::Path, sync::Arc};
 
 use crate::app::{self, ClaimProver};
+use crate::clock::Clock;
 use crate::config::{DatabaseSection, Loaded, Loader, Settings};
 use crate::detect::Detector;
+use crate::live_rules::LiveRuleSet;
 use crate::registry::{Robot, bundled};
 use crate::store::Store;
 
@@ -67,6 +69,17 @@ pub(super) async fn robots(loaded: &Loaded) -> anyhow::Result<Vec<Robot>> {
 pub(super) async fn claim_prover(loaded: &Loaded) -> anyhow::Result<ClaimProver> {
     let settings = app::verification(&loaded.settings().verify);
     Ok(ClaimProver::new(settings, store(loaded).await?).await?)
+}
+
+/// Returns the live rules that a server with these settings has in force.
+pub(super) async fn live_rules(loaded: &Loaded) -> anyhow::Result<LiveRuleSet> {
+    if !loaded.settings().admin.rules {
+        return Ok(LiveRuleSet::default());
+    }
+    let store = store(loaded).await?;
+    let stored = store.live_rules(Clock::system().now_ms()).await?;
+    store.close().await;
+    Ok(LiveRuleSet::read(stored))
 }
 
 /// Opens the database, or one in memory where there is none yet.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::registry::Purpose;
 
 use super::{
-    Action, Explanation, Judgement, LeftOutRule, PolicyBuilder, Redirect, Refuse, Rule, Spoofed, TagRule,
-    Visitor,
+    Action, Explanation, Judgement, LeftOutRule, PolicyBuilder, Redirect, Refuse, Rule, Spoofed,
+    TagRule, Visitor,
     condition::RobotSet,
     glob::FilterPattern,
     heaven::{Heaven, Heavens},

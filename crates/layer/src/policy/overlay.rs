@@ -103,6 +103,15 @@ impl Policy {
         }
     }
 
+    /// Checks that a rule of an overlay would fit the policy.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the reason why it would be left out.
+    pub fn check_overlaid(&self, rule: RuleBuilder) -> Result<(), PolicyError> {
+        self.overlaid(rule).map(drop)
+    }
+
     /// Returns the rules of the overlay that do not fit the policy, each with the reason.
     #[must_use]
     pub fn left_out(&self) -> &[LeftOutRule] {

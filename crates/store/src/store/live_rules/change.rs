@@ -54,6 +54,8 @@ impl Store {
 
     /// Removes a live rule; returns its definition, or `None` where it is not in force.
     ///
+    /// `detail_of` makes the detail of the change from the definition.
+    ///
     /// # Errors
     ///
     /// Fails when the database does.
@@ -61,6 +63,7 @@ impl Store {
         &self,
         id: i64,
         change: LiveRuleChange<'_>,
+        detail_of: impl FnOnce(&str) -> String,
     ) -> Result<Option<String>, StoreError> {
         let mut transaction = self.change_live_rules(change.now_ms).await?;
         let values = [id.into(), change.now_ms.into()];
@@ -68,6 +71,8 @@ impl Store {
         let Some((definition,)) = rows.into_iter().next() else {
             return Ok(None);
         };
+        let detail = &detail_of(&definition);
+        let change = LiveRuleChange { detail, ..change };
         finish(transaction, "rule-removed", &subject(id), change).await?;
         Ok(Some(definition))
     }
@@ -75,6 +80,7 @@ impl Store {
     /// Brings a live rule back that was removed; returns its definition.
     ///
     /// `None`: it was not removed, has ended since, or there are `max` rules already.
+    /// `detail_of` makes the detail of the change from the definition.
     ///
     /// # Errors
     ///
@@ -84,16 +90,21 @@ impl Store {
         id: i64,
         max: usize,
         change: LiveRuleChange<'_>,
+        detail_of: impl FnOnce(&str) -> String,
     ) -> Result<Option<String>, StoreError> {
         let mut transaction = self.change_live_rules(change.now_ms).await?;
         if count(&mut transaction, change.now_ms).await? >= max {
             return Ok(None);
         }
         let values = [id.into(), change.now_ms.into()];
-        let rows = transaction.rows::<(String,)>(&sql::RESTORE, &values).await?;
+        let rows = transaction
+            .rows::<(String,)>(&sql::RESTORE, &values)
+            .await?;
         let Some((definition,)) = rows.into_iter().next() else {
             return Ok(None);
         };
+        let detail = &detail_of(&definition);
+        let change = LiveRuleChange { detail, ..change };
         finish(transaction, "rule-restored", &subject(id), change).await?;
         Ok(Some(definition))
     }
@@ -119,10 +130,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn resume_enforcement(
-        &self,
-        change: LiveRuleChange<'_>,
-    ) -> Result<bool, StoreError> {
+    pub async fn resume_enforcement(&self, change: LiveRuleChange<'_>) -> Result<bool, StoreError> {
         let mut transaction = self.change_live_rules(change.now_ms).await?;
         let values = [change.now_ms.into()];
         if transaction.execute(&sql::RESUME, &values).await? == 0 {
