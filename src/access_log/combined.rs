@@ -25,51 +25,6 @@ pub(super) fn read(line: &[u8]) -> Option<RawEntry<'_>> {
     Some(RawEntry { user_agent, bytes })
 }
 
-/// All that a line tells of a response, still escaped.
-#[cfg(feature = "server")]
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Whole<'a> {
-    /// `01/Mar/2026:10:00:00 +0000`.
-    pub(super) time: &'a [u8],
-    pub(super) status: &'a [u8],
-    pub(super) bytes: u64,
-    pub(super) user_agent: &'a [u8],
-    /// Quoted fields behind the User-Agent, as many as there are.
-    pub(super) more: [Option<&'a [u8]>; 4],
-    /// What follows the last of them.
-    pub(super) rest: &'a [u8],
-}
-
-/// Reads all of a line; `None` where [`read`] has none.
-#[cfg(feature = "server")]
-pub(super) fn whole(line: &[u8]) -> Option<Whole<'_>> {
-    let RawEntry { user_agent, bytes } = read(line)?;
-    let request = request(line)?;
-    let (_, mut rest, end) = after_request_at(request)?;
-    let status = request.get(end + 2..).map(word).unwrap_or_default().0;
-    let before = line.get(..line.len() - request.len())?;
-    // Before the request stands `[time] "`.
-    let time = before.strip_suffix(b"] \"")?;
-    let time = time.get(memchr::memrchr(b'[', time)? + 1..)?;
-    // Referer and User-Agent first.
-    let mut fields = [None; 6];
-    for field in &mut fields {
-        let Some((text, behind)) = next_quoted(rest).and_then(quoted) else {
-            break;
-        };
-        (*field, rest) = (Some(text), behind);
-    }
-    let [_, _, more @ ..] = fields;
-    Some(Whole {
-        time,
-        status,
-        bytes,
-        user_agent,
-        more,
-        rest,
-    })
-}
-
 /// Returns the request of a line, still escaped.
 pub(super) fn request_line(line: &[u8]) -> Option<&[u8]> {
     let request = request(line)?;
@@ -81,7 +36,7 @@ pub(super) fn request_line(line: &[u8]) -> Option<&[u8]> {
 ///
 /// The time ends before it. A name of a user can hold the bracket, but no
 /// quote that is not escaped.
-fn request(line: &[u8]) -> Option<&[u8]> {
+pub(super) fn request(line: &[u8]) -> Option<&[u8]> {
     let mut from = 0;
     loop {
         let at = from + memchr(b'"', line.get(from..)?)?;
@@ -101,7 +56,7 @@ fn after_request(request: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// Returns where the request ends too.
-fn after_request_at(request: &[u8]) -> Option<(u64, &[u8], usize)> {
+pub(super) fn after_request_at(request: &[u8]) -> Option<(u64, &[u8], usize)> {
     let mut rest = request;
     loop {
         let (_, after) = quoted(rest)?;
@@ -122,7 +77,7 @@ fn status_and_bytes(text: &[u8]) -> Option<(u64, &[u8])> {
     is_status.then_some((bytes, rest))
 }
 
-fn word(text: &[u8]) -> (&[u8], &[u8]) {
+pub(super) fn word(text: &[u8]) -> (&[u8], &[u8]) {
     let end = memchr(b' ', text).unwrap_or(text.len());
     text.split_at_checked(end).unwrap_or((text, b""))
 }
@@ -139,12 +94,12 @@ pub(super) fn number(digits: &[u8]) -> Option<u64> {
 }
 
 /// Returns the text from within the next quote.
-fn next_quoted(text: &[u8]) -> Option<&[u8]> {
+pub(super) fn next_quoted(text: &[u8]) -> Option<&[u8]> {
     text.get(memchr(b'"', text)? + 1..)
 }
 
 /// Splits a quoted field, begun within, from what follows its quote.
-fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut from = 0;
     loop {
         let at = from + memchr2(b'"', b'\\', text.get(from..)?)?;

@@ -50,31 +50,23 @@
 //! ```
 
 mod combined;
-#[cfg(feature = "server")]
-mod escape;
 mod escapes;
 mod field_path;
 mod json;
-#[cfg(feature = "server")]
-mod line;
 mod lines;
 mod logged_request;
 mod open;
 mod parser;
 mod scanner;
 #[cfg(feature = "server")]
-mod served;
+mod server;
 
 pub use field_path::{FieldPath, InvalidFieldPath};
-#[cfg(feature = "server")]
-pub(crate) use line::Line;
-#[cfg(feature = "server")]
-pub use line::{LineFormat, UnknownLineFormat};
 pub use lines::{Lines, MAX_LINE_BYTES};
 pub use logged_request::LoggedRequest;
-#[cfg(feature = "server")]
-pub(crate) use open::GZIP;
 pub use open::open;
 pub use parser::{Entry, Parser};
 #[cfg(feature = "server")]
-pub(crate) use served::{Served, ServedLines};
+pub(crate) use server::{GZIP, Line, Served, ServedLines};
+#[cfg(feature = "server")]
+pub use server::{LineFormat, UnknownLineFormat};

@@ -3,8 +3,6 @@
 use std::{net::IpAddr, path::PathBuf, sync::Arc};
 
 use arc_swap::ArcSwap;
-#[cfg(feature = "server")]
-use arc_swap::ArcSwapOption;
 use axum::http::Extensions;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
@@ -26,11 +24,10 @@ use crate::traffic::Traffic;
 use super::{
     RobotDetection, RobotsTxtPlan, Site,
     handle::Inner,
+    server::{ServerParts, Started},
     site::{Common, Detection},
     verification::{Proving, Verification, client},
 };
-#[cfg(feature = "server")]
-use crate::site_robots::{Orders, Schedules};
 
 /// Flat file of the Web Robots Database at its last known address.
 const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
@@ -86,8 +83,7 @@ pub struct RobotDetectionBuilder {
     keeps_traffic: bool,
     live_rules: bool,
     state_dir: Option<PathBuf>,
-    #[cfg(feature = "server")]
-    started: Option<crate::config::Loaded>,
+    pub(super) started: Started,
 }
 
 /// Error of a handle that cannot be built.
@@ -142,8 +138,7 @@ impl RobotDetectionBuilder {
             keeps_traffic: true,
             live_rules: true,
             state_dir: None,
-            #[cfg(feature = "server")]
-            started: None,
+            started: Started::default(),
         }
     }
 
@@ -330,13 +325,6 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Notes the settings that all this came from, for a reload to compare with.
-    #[cfg(feature = "server")]
-    pub(super) fn started(mut self, loaded: crate::config::Loaded) -> Self {
-        self.started = Some(loaded);
-        self
-    }
-
     /// Sets the clock; tests move it.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
@@ -443,19 +431,12 @@ impl RobotDetectionBuilder {
         Ok(RobotDetection::new(Arc::new(Inner {
             sites: ArcSwap::from_pointee(vec![main.clone()]),
             main,
-            #[cfg(feature = "server")]
-            orders: Orders::new(&store, &common.clock, &common.own_robot, &robot_runs),
+            server: ServerParts::new(self.started, &store, &common, &robot_runs),
             common,
             live_rules_file,
             shown_sites: SharedSites::default(),
             reloads: Reloads::default(),
-            #[cfg(feature = "server")]
-            schedules: Schedules::new(robot_runs.clone()),
             robot_runs,
-            #[cfg(feature = "server")]
-            started: self.started,
-            #[cfg(feature = "server")]
-            serving: ArcSwapOption::empty(),
             store,
             refresher,
             bundled: self.bundled,

@@ -3,9 +3,6 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-#[cfg(feature = "server")]
-use arc_swap::ArcSwapOption;
-#[cfg(feature = "site-robot")]
 use axum::{
     body::Body,
     http::{Request, Response},
@@ -24,21 +21,12 @@ use crate::store::Store;
 use crate::traffic::{Traffic, TrafficLayer};
 use crate::verify::{RangesRefresher, Verifier};
 
-#[cfg(feature = "server")]
-use super::serving::{Serving, SiteKeeper};
-#[cfg(feature = "server")]
-use super::verification::Proving;
 use super::{
     ServedRobotsTxt, Site,
     database::watch_database,
+    server::ServerParts,
     site::{Common, Detection},
 };
-#[cfg(feature = "server")]
-use crate::admin::AdminSite;
-#[cfg(feature = "server")]
-use crate::config::Loaded;
-#[cfg(feature = "server")]
-use crate::site_robots::{Orders, Schedules};
 
 /// Handle on a running robot detection; clones share it.
 ///
@@ -67,18 +55,11 @@ pub(super) struct Inner {
     pub(super) secure_cookies: bool,
     pub(super) hosts: Vec<String>,
     pub(super) settings: SharedSettings,
-    /// Settings that the process started with.
-    #[cfg(feature = "server")]
-    pub(super) started: Option<Loaded>,
-    /// What a running server serves.
-    #[cfg(feature = "server")]
-    pub(super) serving: ArcSwapOption<Serving>,
-    /// Site robots that run by themselves.
-    #[cfg(feature = "server")]
-    pub(super) schedules: Schedules,
-    /// Runs that commands hand over.
-    #[cfg(feature = "server")]
-    pub(super) orders: Orders,
+    #[cfg_attr(
+        not(feature = "server"),
+        expect(dead_code, reason = "there is no server to ask for them")
+    )]
+    pub(super) server: ServerParts,
     pub(super) traffic: Traffic,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
@@ -276,7 +257,6 @@ impl RobotDetection {
     /// # })
     /// # }
     /// ```
-    #[cfg(feature = "site-robot")]
     pub fn site_robot<S, E>(
         &self,
         app: S,
@@ -398,75 +378,8 @@ impl RobotDetection {
     }
 }
 
-#[cfg(feature = "server")]
-impl RobotDetection {
-    pub(super) fn traffic(&self) -> &Traffic {
-        &self.inner.traffic
-    }
-
-    pub(super) fn schedules(&self) -> &Schedules {
-        &self.inner.schedules
-    }
-
-    pub(super) fn orders(&self) -> &Orders {
-        &self.inner.orders
-    }
-
-    /// Returns the site that the handle itself is for.
-    pub(super) fn main_site(&self) -> &Site {
-        &self.inner.main
-    }
-
-    pub(super) fn proving(&self) -> &Proving {
-        &self.inner.common.proving
-    }
-
-    pub(super) fn tasks(&self) -> &TaskTracker {
-        &self.inner.tasks
-    }
-
-    /// Token that is cancelled at shutdown.
-    pub(super) fn stop(&self) -> CancellationToken {
-        self.inner.stop.clone()
-    }
-
-    /// Returns the settings that the process started with, if they came from a configuration.
-    pub(super) fn started(&self) -> Option<&Loaded> {
-        self.inner.started.as_ref()
-    }
-
-    /// Returns what a running server serves.
-    pub(super) fn serving(&self) -> Option<Arc<Serving>> {
-        self.inner.serving.load_full()
-    }
-
-    pub(super) fn set_serving(&self, serving: Option<Arc<Serving>>) {
-        self.inner.serving.store(serving);
-    }
-}
-
 impl Drop for Inner {
     fn drop(&mut self) {
         self.stop.cancel();
-    }
-}
-
-#[cfg(feature = "server")]
-impl SiteKeeper for RobotDetection {
-    fn main_site(&self) -> &Site {
-        self.main_site()
-    }
-
-    fn start_site(&self, name: &str, detection: Detection) -> Site {
-        self.start_site(name, detection)
-    }
-
-    fn store(&self) -> &Store {
-        self.store()
-    }
-
-    fn list(&self, sites: Vec<Site>, shown: Vec<AdminSite>) {
-        self.inner.sites.store(Arc::new(sites));
-        self.inner.shown_sites.replace(shown);
     }
 }

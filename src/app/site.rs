@@ -24,7 +24,7 @@ const ADMIN_PATH: &str = "/robot-detection/admin";
 #[derive(Clone, Debug)]
 pub struct Site {
     inner: Arc<Inner>,
-    layer: RobotDetectionLayer,
+    pub(super) layer: RobotDetectionLayer,
 }
 
 #[derive(Debug)]
@@ -120,12 +120,6 @@ impl Site {
         self.layer.clone().own_path(ADMIN_PATH).report_outcome(true)
     }
 
-    /// Returns the layer of a server, which asks the admin pages before it.
-    #[cfg(feature = "server")]
-    pub(super) fn bare_layer(&self) -> RobotDetectionLayer {
-        self.layer.clone()
-    }
-
     /// Returns its counters.
     #[must_use]
     pub fn stats(&self) -> &Arc<Stats> {
@@ -155,14 +149,6 @@ impl Site {
     /// See [`RobotDetection::robots_txt_router`](super::RobotDetection::robots_txt_router).
     pub fn robots_txt_router(&self) -> axum::Router {
         self.inner.robots_txt.router()
-    }
-
-    /// Replaces the decisions; counters go on.
-    #[cfg(feature = "server")]
-    pub(super) fn replace(&self, detection: Detection) {
-        self.inner.policy.replace(detection.policy);
-        self.inner.robots_txt.replace_all(detection.robots_txt);
-        self.inner.enforcer.replace_settings(detection.enforcement);
     }
 
     /// Token that is cancelled when the last clone is gone.

@@ -9,6 +9,9 @@ mod request_head;
 mod site;
 #[cfg(feature = "otel")]
 mod traces;
+#[cfg(not(feature = "otel"))]
+#[path = "no_traces.rs"]
+mod traces;
 
 pub(crate) use body::{FromUpstream, ObservedBody};
 pub(crate) use future::ObserveFuture;

@@ -9,14 +9,11 @@ use crate::access_log::Line;
 use crate::detect::{Kind, Verdict};
 use crate::layer::Outcome;
 use crate::listen::RequestContext;
-#[cfg(feature = "otel")]
-use crate::telemetry::RequestSpan;
 use crate::traffic::decision_word;
 
-#[cfg(feature = "otel")]
-use super::traces;
 use super::{
     FromUpstream, ObservedBody, SiteObserver, observer::AccessLog, request_head::RequestHead,
+    traces::Span,
 };
 
 /// Status of a request whose client went away before the response; nginx logs the same number.
@@ -29,8 +26,7 @@ pub(super) const NOBODY: &str = "-";
 #[derive(Debug)]
 pub(crate) struct Observation {
     site: SiteObserver,
-    #[cfg(feature = "otel")]
-    span: Option<RequestSpan>,
+    span: Span,
     /// Only where an access log or traces need it: copying a head costs allocations.
     head: Option<Box<RequestHead>>,
     begun: Instant,
@@ -51,11 +47,7 @@ impl Observation {
         });
         Self {
             site: site.clone(),
-            #[cfg(feature = "otel")]
-            span: inner.traces.as_ref().map(|traces| {
-                let method = request.method().clone();
-                traces.begin(&method, request.headers_mut())
-            }),
+            span: inner.traces.begin(request),
             head,
             begun: request.body().started_at(),
             status: CLIENT_CLOSED_REQUEST,
@@ -134,9 +126,6 @@ impl Drop for Observation {
         if let Some(log) = &inner.log {
             self.log(log, head, outcome, duration);
         }
-        #[cfg(feature = "otel")]
-        if let Some(span) = self.span.take() {
-            span.end(self.status, traces::attributes(head, outcome));
-        }
+        self.span.end(self.status, head, outcome);
     }
 }

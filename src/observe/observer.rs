@@ -6,14 +6,16 @@ use axum::http::HeaderValue;
 
 use crate::access_log::{Line, LineFormat};
 use crate::clock::Clock;
-use crate::config::{AccessLogSection, ConfigErrors, Loaded, OtelSection, Settings};
+use crate::config::{AccessLogSection, ConfigErrors, Loaded, Settings};
 use crate::listen::{RefusalObserver, RefusedRequest};
 use crate::telemetry::LineWriter;
-#[cfg(feature = "otel")]
-use crate::telemetry::Traces;
 use crate::traffic::Traffic;
 
-use super::{Metrics, SiteObserver, request_head::RequestHead};
+use super::{
+    Metrics, SiteObserver,
+    request_head::RequestHead,
+    traces::{TraceExport, TraceSettings},
+};
 
 /// Word for the site and the visitor of a request that a listener refused by itself.
 const UNKNOWN: &str = "-";
@@ -29,9 +31,7 @@ struct AccessLogSettings {
 #[derive(Clone, Debug)]
 pub(crate) struct ObserveSettings {
     access_log: Option<AccessLogSettings>,
-    /// URL of a collector of traces.
-    #[cfg(feature = "otel")]
-    otel_endpoint: Option<String>,
+    traces: TraceSettings,
 }
 
 /// Observer of requests: metrics, and an access log where one is configured.
@@ -46,8 +46,7 @@ pub(crate) struct Observer {
 pub(super) struct Inner {
     pub(super) metrics: Metrics,
     pub(super) log: Option<AccessLog>,
-    #[cfg(feature = "otel")]
-    pub(super) traces: Option<Traces>,
+    pub(super) traces: TraceExport,
     pub(super) clock: Clock,
 }
 
@@ -59,14 +58,9 @@ pub(super) struct AccessLog {
 
 impl ObserveSettings {
     pub(crate) fn new(loaded: &Loaded, settings: &Settings) -> Result<Self, ConfigErrors> {
-        if !cfg!(feature = "otel") && !settings.otel.endpoint.is_empty() {
-            let reason = "this program is built without traces; build it with --features otel";
-            return Err(loaded.wrong(&OtelSection::KEY.endpoint, reason));
-        }
         Ok(Self {
             access_log: AccessLogSettings::new(&settings.access_log),
-            #[cfg(feature = "otel")]
-            otel_endpoint: Some(settings.otel.endpoint.clone()).filter(|url| !url.is_empty()),
+            traces: TraceSettings::new(loaded)?,
         })
     }
 }
@@ -91,8 +85,7 @@ impl Observer {
         };
         let inner = Arc::new(Inner {
             log,
-            #[cfg(feature = "otel")]
-            traces: open_traces(settings)?,
+            traces: TraceExport::open(&settings.traces)?,
             ..Inner::default()
         });
         Ok(Self { inner })
@@ -132,10 +125,7 @@ impl Observer {
         if let Some(log) = &self.inner.log {
             log.writer.close().await;
         }
-        #[cfg(feature = "otel")]
-        if let Some(traces) = &self.inner.traces {
-            super::traces::close(traces).await;
-        }
+        self.inner.traces.close().await;
     }
 }
 
@@ -175,26 +165,8 @@ impl RefusalObserver for Observer {
 impl Inner {
     /// Returns `true` if an access log or traces need the heads of requests.
     pub(super) fn keeps_heads(&self) -> bool {
-        #[cfg(feature = "otel")]
-        if self.traces.is_some() {
-            return true;
-        }
-        self.log.is_some()
+        self.log.is_some() || self.traces.is_on()
     }
-}
-
-#[cfg(feature = "otel")]
-fn open_traces(settings: &ObserveSettings) -> io::Result<Option<Traces>> {
-    let Some(endpoint) = &settings.otel_endpoint else {
-        return Ok(None);
-    };
-    let started = super::traces::start(endpoint);
-    let error = |error| {
-        io::Error::other(format!(
-            "cannot send traces to {endpoint}: {error}: write otel.endpoint such as http://127.0.0.1:4318/v1/traces"
-        ))
-    };
-    started.map(Some).map_err(error)
 }
 
 fn explain(path: &str, error: &io::Error) -> io::Error {

@@ -13,7 +13,7 @@ pub(super) struct RequestHead {
     pub(super) client: IpAddr,
     pub(super) received_ms: i64,
     pub(super) method: Method,
-    uri: Uri,
+    pub(super) uri: Uri,
     version: Version,
     pub(super) host: Option<Box<[u8]>>,
     pub(super) referer: Option<HeaderValue>,
@@ -83,16 +83,6 @@ impl RequestHead {
             UserAgents::One(value) => Some(value.as_bytes()),
             UserAgents::Several(joined) => Some(joined),
         }
-    }
-
-    #[cfg(feature = "otel")]
-    pub(super) fn path(&self) -> &str {
-        self.uri.path()
-    }
-
-    #[cfg(feature = "otel")]
-    pub(super) fn query(&self) -> Option<&str> {
-        self.uri.query()
     }
 
     fn has_user(&self) -> bool {

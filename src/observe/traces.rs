@@ -1,5 +1,7 @@
 //! Spans of requests, and the client that exports them.
 
+use std::io;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Request, Response};
@@ -8,13 +10,85 @@ use opentelemetry_http::{HttpClient, HttpError};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
+use crate::config::{ConfigErrors, Loaded};
 use crate::detect::{Kind, Verdict};
 use crate::fetch::{FetchLimits, Poster};
 use crate::layer::Outcome;
-use crate::telemetry::Traces;
+use crate::telemetry::{RequestSpan, Traces};
 use crate::traffic::decision_word;
 
 use super::{observation::NOBODY, request_head::RequestHead};
+
+/// Where spans are sent.
+#[derive(Clone, Debug)]
+pub(super) struct TraceSettings {
+    /// URL of a collector; `None` where there are to be no spans.
+    endpoint: Option<String>,
+}
+
+/// Export of spans, where one is configured.
+#[derive(Debug, Default)]
+pub(super) struct TraceExport(Option<Traces>);
+
+/// Span of one request, where spans are exported.
+#[derive(Debug)]
+pub(super) struct Span(Option<RequestSpan>);
+
+impl TraceSettings {
+    pub(super) fn new(loaded: &Loaded) -> Result<Self, ConfigErrors> {
+        let endpoint = loaded.settings().otel.endpoint.clone();
+        let endpoint = Some(endpoint).filter(|url| !url.is_empty());
+        Ok(Self { endpoint })
+    }
+}
+
+impl TraceExport {
+    /// Starts the export; call it on a runtime.
+    pub(super) fn open(settings: &TraceSettings) -> io::Result<Self> {
+        let Some(endpoint) = &settings.endpoint else {
+            return Ok(Self(None));
+        };
+        let error = |error| {
+            io::Error::other(format!(
+                "cannot send traces to {endpoint}: {error}: write otel.endpoint such as http://127.0.0.1:4318/v1/traces"
+            ))
+        };
+        start(endpoint)
+            .map(|traces| Self(Some(traces)))
+            .map_err(error)
+    }
+
+    /// Returns `true` if spans are exported.
+    pub(super) fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Begins the span of a request, and names it in the request's `traceparent`.
+    pub(super) fn begin<B>(&self, request: &mut Request<B>) -> Span {
+        Span(self.0.as_ref().map(|traces| {
+            let method = request.method().clone();
+            traces.begin(&method, request.headers_mut())
+        }))
+    }
+
+    /// Exports the last spans, off the threads that serve.
+    pub(super) async fn close(&self) {
+        let Some(traces) = self.0.clone() else { return };
+        // Closing logs its own errors.
+        let _ = TaskTracker::new()
+            .spawn_blocking(move || traces.close())
+            .await;
+    }
+}
+
+impl Span {
+    /// Ends the span with what is known of its request; a second call does nothing.
+    pub(super) fn end(&mut self, status: u16, head: &RequestHead, outcome: &Outcome) {
+        if let Some(span) = self.0.take() {
+            span.end(status, attributes(head, outcome));
+        }
+    }
+}
 
 /// Client that sends on our runtime, as the exporter's thread has none.
 #[derive(Debug)]
@@ -38,8 +112,7 @@ impl HttpClient for RuntimeClient {
     }
 }
 
-/// Starts the export; call it on a runtime.
-pub(super) fn start(endpoint: &str) -> Result<Traces, HttpError> {
+fn start(endpoint: &str) -> Result<Traces, HttpError> {
     let client = RuntimeClient {
         poster: Poster::new(FetchLimits::default())?,
         runtime: Handle::current(),
@@ -48,21 +121,12 @@ pub(super) fn start(endpoint: &str) -> Result<Traces, HttpError> {
     Ok(Traces::start(endpoint, client)?)
 }
 
-/// Exports the last spans, off the threads that serve.
-pub(super) async fn close(traces: &Traces) {
-    let traces = traces.clone();
-    // Closing logs its own errors.
-    let _ = TaskTracker::new()
-        .spawn_blocking(move || traces.close())
-        .await;
-}
-
 /// Returns the attributes of a span: those of OpenTelemetry's conventions for HTTP, and ours.
-pub(super) fn attributes(head: &RequestHead, outcome: &Outcome) -> Vec<KeyValue> {
+fn attributes(head: &RequestHead, outcome: &Outcome) -> Vec<KeyValue> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut attributes = vec![
         KeyValue::new("http.request.method", head.method.to_string()),
-        KeyValue::new("url.path", head.path().to_owned()),
+        KeyValue::new("url.path", head.uri.path().to_owned()),
         KeyValue::new(
             "robot_detection.visitor",
             outcome.kind().map_or(NOBODY, Kind::as_str),
@@ -71,7 +135,7 @@ pub(super) fn attributes(head: &RequestHead, outcome: &Outcome) -> Vec<KeyValue>
         KeyValue::new("robot_detection.cause", outcome.cause().to_owned()),
     ];
     let more = [
-        ("url.query", head.query().map(str::to_owned)),
+        ("url.query", head.uri.query().map(str::to_owned)),
         ("client.address", Some(head.client.to_string())),
         ("server.address", head.host.as_deref().map(text)),
         ("user_agent.original", head.user_agent().map(text)),

@@ -114,6 +114,21 @@ impl Proving {
     }
 }
 
+impl Verification {
+    /// Returns how the DNS is asked.
+    pub(in crate::app) fn dns_settings(&self, clock: &Clock) -> DnsSettings {
+        let mut dns = DnsSettings::default();
+        dns.servers.clone_from(&self.dns_servers);
+        dns.timeout = self.dns_timeout;
+        // A proof is two queries one after the other, the name of the address and the addresses of
+        // the name.
+        dns.proof_timeout = dns.proof_timeout.max(self.dns_timeout * 2);
+        dns.allow_private = self.allow_private_addresses;
+        dns.clock = clock.clone();
+        dns
+    }
+}
+
 /// Makes the methods that the settings name; `before` lends those that need no change.
 fn methods(
     settings: &Verification,
@@ -150,20 +165,7 @@ fn methods(
 }
 
 fn dns(settings: &Verification, clock: &Clock) -> DnsProver {
-    DnsProver::new(dns_settings(settings, clock))
-}
-
-/// Returns how the DNS is asked.
-pub(super) fn dns_settings(settings: &Verification, clock: &Clock) -> DnsSettings {
-    let mut dns = DnsSettings::default();
-    dns.servers.clone_from(&settings.dns_servers);
-    dns.timeout = settings.dns_timeout;
-    // A proof is two queries one after the other, the name of the address and the addresses of the
-    // name.
-    dns.proof_timeout = dns.proof_timeout.max(settings.dns_timeout * 2);
-    dns.allow_private = settings.allow_private_addresses;
-    dns.clock = clock.clone();
-    dns
+    DnsProver::new(settings.dns_settings(clock))
 }
 
 fn signatures(settings: &Verification, clock: &Clock) -> SignatureProver {

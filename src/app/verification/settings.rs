@@ -29,7 +29,7 @@ use crate::verify::Method;
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[must_use]
 pub struct Verification {
-    pub(super) methods: Vec<Method>,
+    pub(in crate::app) methods: Vec<Method>,
     pub(super) dns_servers: Vec<SocketAddr>,
     pub(super) dns_timeout: Duration,
     pub(super) ranges_interval: Duration,

@@ -45,6 +45,7 @@ mod acme;
 #[path = "no_acme.rs"]
 mod acme;
 mod address;
+mod authorities;
 mod certificate;
 mod client_addr;
 mod connection;
@@ -79,6 +80,7 @@ mod workers;
 #[cfg(feature = "acme")]
 pub use acme::{Acme, AcmeError, AcmeSettings};
 pub use address::{ListenAddr, ListenAddrError};
+pub(crate) use authorities::{UnusableAuthorities, read_authorities};
 pub use certificate::{CertificateError, CertificateFiles, CertificateState, Validity};
 pub(crate) use client_addr::is_forwarding;
 pub use client_addr::{ClientAddr, TrustedProxies, TrustedProxyError};

@@ -4,12 +4,10 @@ use std::{io, path::Path, sync::Arc};
 
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
-use rustls::{
-    ClientConfig, RootCertStore,
-    pki_types::{CertificateDer, pem::PemObject as _},
-};
+use rustls::{ClientConfig, RootCertStore};
 
 use super::error::ProxyError;
+use crate::listen::{UnusableAuthorities, read_authorities};
 
 /// TLS connectors; certificates are checked against the host of the URL.
 #[derive(Clone, Debug)]
@@ -77,19 +75,13 @@ fn config(ca_file: Option<&Path>) -> Result<ClientConfig, ProxyError> {
 }
 
 fn roots(file: &Path) -> Result<RootCertStore, String> {
-    let certificates = CertificateDer::pem_file_iter(file)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| format!("cannot be read: {error}"))?;
-    let mut roots = RootCertStore::empty();
-    for certificate in certificates {
-        roots
-            .add(certificate)
-            .map_err(|error| format!("has a certificate that cannot be used: {error}"))?;
-    }
-    if roots.is_empty() {
-        return Err("has no certificate; it must have one in PEM form".to_owned());
-    }
-    Ok(roots)
+    read_authorities(file).map_err(|error| match error {
+        UnusableAuthorities::File(error) => format!("cannot be read: {error}"),
+        UnusableAuthorities::Certificate(error) => {
+            format!("has a certificate that cannot be used: {error}")
+        }
+        UnusableAuthorities::None => "has no certificate; it must have one in PEM form".to_owned(),
+    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use http::{
 use crate::detect::{Claim, Detector, Verdict};
 use crate::policy::{self, Policy};
 
-use super::signature::signed_claim;
+use super::{own_robot::OwnRobot, signature::signed_claim};
 
 /// Header that tells robots what to do with a page.
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -38,13 +38,9 @@ impl IdentificationHeaders {
     ///
     /// The signature of our own robot goes with them: its name is compared like theirs.
     pub(super) fn remove_forged(&self, headers: &mut HeaderMap) {
-        #[cfg(feature = "verify")]
-        let own = super::OwnRobot::NAME;
-        #[cfg(not(feature = "verify"))]
-        let own = "";
         let verdict = self.verdict.as_ref().map_or("", HeaderName::as_str);
         // Most headers are told apart by their length.
-        let names = [self.id.as_str(), verdict, own].map(str::as_bytes);
+        let names = [self.id.as_str(), verdict, OwnRobot::NAME].map(str::as_bytes);
         let is_forged = |key: &&HeaderName| {
             let key = key.as_str().as_bytes();
             names.iter().any(|name| is_taken_for(key, name))

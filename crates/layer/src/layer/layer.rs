@@ -9,14 +9,13 @@ use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::policy::{Enforcer, SharedPolicy};
 
-#[cfg(feature = "verify")]
-use super::OwnRobot;
 use super::{
     LayerBuilder, RobotDetectionService, Stats, Verdicts,
     answers::{AcceptSignature, PreparedAnswers},
     body::TextBody,
     header::IdentificationHeaders,
     own_pages::{OwnPages, OwnPath},
+    own_robot::OwnRobot,
     verdicts::VerdictSource,
 };
 
@@ -42,7 +41,6 @@ pub(super) struct Shared {
     pub(super) reports_outcome: bool,
     pub(super) own_pages: OwnPages,
     pub(super) own_paths: Vec<OwnPath>,
-    #[cfg(feature = "verify")]
     pub(super) own_robot: Option<OwnRobot>,
     pub(super) answers: Arc<PreparedAnswers>,
     pub(super) stats: Arc<Stats>,
@@ -66,7 +64,6 @@ impl RobotDetectionLayer {
                 reports_outcome: false,
                 own_pages: OwnPages::default(),
                 own_paths: Vec::new(),
-                #[cfg(feature = "verify")]
                 own_robot: None,
                 stats: Arc::default(),
             }),
@@ -277,15 +274,6 @@ impl RobotDetectionLayer {
         self.with(|shared| shared.own_paths.push(OwnPath::new(path)))
     }
 
-    /// Lets the site robot of our own sites pass; by default there is none.
-    ///
-    /// Its requests are no visits: they count nowhere.
-    #[cfg(feature = "verify")]
-    #[must_use]
-    pub fn own_robot(self, own: OwnRobot) -> Self {
-        self.with(|shared| shared.own_robot = Some(own))
-    }
-
     /// Returns the counters.
     #[must_use]
     pub fn stats(&self) -> &Arc<Stats> {
@@ -310,7 +298,7 @@ impl RobotDetectionLayer {
         &self.shared.enforcer
     }
 
-    fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
+    pub(super) fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
         // Clones that were made before keep the settings that they have.
         let mut shared = Arc::unwrap_or_clone(self.shared);
         change(&mut shared);

@@ -127,6 +127,9 @@ mod outcome;
 mod own_pages;
 #[cfg(feature = "verify")]
 mod own_robot;
+#[cfg(not(feature = "verify"))]
+#[path = "no_own_robot.rs"]
+mod own_robot;
 mod ready_head;
 mod reply;
 mod service;

@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use ring::hmac;
 
-use super::header::host;
+use super::{RobotDetectionLayer, header::host};
 
 /// What a signature is about, so that the key signs nothing else.
 const PURPOSE: &str = "robot-detection own robot 1";
@@ -116,6 +116,16 @@ impl OwnRobot {
         let signed = signed(request.method(), host(request)?, path, minute);
         // Takes as long for a tag that differs in its first byte.
         hmac::verify(&self.key.load(), signed.as_bytes(), &tag).ok()
+    }
+}
+
+impl RobotDetectionLayer {
+    /// Lets the site robot of our own sites pass; by default there is none.
+    ///
+    /// Its requests are no visits: they count nowhere.
+    #[must_use]
+    pub fn own_robot(self, own: OwnRobot) -> Self {
+        self.with(|shared| shared.own_robot = Some(own))
     }
 }
 

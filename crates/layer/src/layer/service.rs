@@ -14,9 +14,6 @@ use tracing::debug;
 use crate::detect::{Claim, Verdict};
 use crate::policy::{self, Action, Judgement, Policy, Visitor};
 
-#[cfg(feature = "verify")]
-use super::OwnRobot;
-use super::verdicts::{Client, Pending};
 use super::{
     Identification, Outcome, ResponseFuture, Stats,
     answers::{answer, ready},
@@ -24,7 +21,9 @@ use super::{
     future::{Additions, Passing},
     header::{self, claim, parts_for, tag_value},
     layer::Shared,
+    own_robot::OwnRobot,
     reply::Reply,
+    verdicts::{Client, Pending},
 };
 
 /// Why whoever looks at a page of the program is no visitor.
@@ -227,17 +226,9 @@ impl Shared {
     }
 
     /// Returns `true` if a request comes from the site robot of our own sites.
-    #[cfg(feature = "verify")]
     fn is_own_robot<B>(&self, request: &Request<B>) -> bool {
         let own = self.own_robot.as_ref();
         own.is_some_and(|own| own.has_sent(request, || self.clock.now_ms()))
-    }
-
-    /// Returns `false`: without `verify` nobody could know it.
-    #[cfg(not(feature = "verify"))]
-    #[expect(clippy::unused_self, reason = "the other one needs it")]
-    fn is_own_robot<B>(&self, _: &Request<B>) -> bool {
-        false
     }
 
     /// Returns what is reported of a robot's request, where somebody wants to know.
@@ -302,7 +293,6 @@ fn identify<B>(
     request.extensions_mut().remove::<Identification>();
     match &shared.identification {
         Some(headers) => headers.remove_forged(request.headers_mut()),
-        #[cfg(feature = "verify")]
         None if shared.own_robot.is_some() => OwnRobot::take_off(request.headers_mut()),
         None => {}
     }

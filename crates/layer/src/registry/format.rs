@@ -1,13 +1,5 @@
-//! The formats in which registries are published: what each is called, and who reads and writes it.
+//! The formats in which registries are published: what each is called, and who reads it.
 
-#[cfg(feature = "formats")]
-use std::sync::Arc;
-
-#[cfg(feature = "formats")]
-use super::{
-    ExportFormat, Exported, Robot, write_ai_robots_txt, write_crawler_user_agents, write_flat_file,
-    write_list, write_matomo,
-};
 use super::{
     Parsed, Source,
     cut_off::{RecordLine, flat_line, yaml_line},
@@ -34,12 +26,25 @@ pub(super) struct FormatRow {
     pub(super) read: Option<Reader>,
     /// Reads a line for the fields that each record has, where records are lines.
     pub(super) record_line: Option<RecordLine>,
-    /// Writes robots.
-    #[cfg(feature = "formats")]
-    pub(super) write: fn(&[Arc<Robot>]) -> Exported,
 }
 
 type Reader = fn(&[u8], &Source) -> Result<Parsed, String>;
+
+/// Names a reader that the feature `formats` builds.
+#[cfg(feature = "formats")]
+macro_rules! published {
+    ($reader:ident) => {
+        Some(import::published::$reader::read)
+    };
+}
+
+/// Names no reader: this build has none of them.
+#[cfg(not(feature = "formats"))]
+macro_rules! published {
+    ($reader:ident) => {
+        None
+    };
+}
 
 /// Declares the formats from one list, so that none lacks a row or its place in a list.
 macro_rules! formats {
@@ -57,11 +62,11 @@ macro_rules! formats {
 
             /// Every format of an export.
             #[cfg(feature = "formats")]
-            pub(super) const EXPORTS: &'static [ExportFormat] = &[
-                $(ExportFormat::Registry(Self::$format),)*
-                ExportFormat::Nginx,
-                ExportFormat::HaProxy,
-                ExportFormat::RobotsTxt,
+            pub(super) const EXPORTS: &'static [super::ExportFormat] = &[
+                $(super::ExportFormat::Registry(Self::$format),)*
+                super::ExportFormat::Nginx,
+                super::ExportFormat::HaProxy,
+                super::ExportFormat::RobotsTxt,
             ];
 
             pub(super) const fn row(self) -> &'static FormatRow {
@@ -83,44 +88,27 @@ formats! {
             parsed.ok_or_else(|| "no robot-id field in it".to_owned())
         }),
         record_line: Some(flat_line),
-        #[cfg(feature = "formats")]
-        write: write_all,
     }
     /// `crawler-user-agents.json` of monperrus/crawler-user-agents.
     CrawlerUserAgents = "crawler-user-agents" {
         file_name: "crawler-user-agents.json",
         is_json: true,
-        #[cfg(feature = "formats")]
-        read: Some(import::crawler_user_agents::read),
-        #[cfg(not(feature = "formats"))]
-        read: None,
+        read: published!(crawler_user_agents),
         record_line: None,
-        #[cfg(feature = "formats")]
-        write: write_crawler_user_agents,
     }
     /// `robots.json` of ai-robots-txt/ai.robots.txt.
     AiRobotsTxt = "ai-robots-txt" {
         file_name: "robots.json",
         is_json: true,
-        #[cfg(feature = "formats")]
-        read: Some(import::ai_robots_txt::read),
-        #[cfg(not(feature = "formats"))]
-        read: None,
+        read: published!(ai_robots_txt),
         record_line: None,
-        #[cfg(feature = "formats")]
-        write: write_ai_robots_txt,
     }
     /// `regexes/bots.yml` of matomo-org/device-detector.
     Matomo = "matomo" {
         file_name: "bots.yml",
         is_json: false,
-        #[cfg(feature = "formats")]
-        read: Some(import::matomo::read),
-        #[cfg(not(feature = "formats"))]
-        read: None,
+        read: published!(matomo),
         record_line: Some(yaml_line),
-        #[cfg(feature = "formats")]
-        write: write_matomo,
     }
     /// One token a line, `#` begins a comment.
     List = "list" {
@@ -128,8 +116,6 @@ formats! {
         is_json: false,
         read: Some(|bytes, source| Ok(import::list::read(bytes, source))),
         record_line: None,
-        #[cfg(feature = "formats")]
-        write: write_list,
     }
 }
 
@@ -147,12 +133,6 @@ impl Format {
             .iter()
             .copied()
             .find(|format| format.as_str() == word)
-    }
-
-    /// Writes robots in this format.
-    #[cfg(feature = "formats")]
-    pub(crate) fn write(self, robots: &[Arc<Robot>]) -> Exported {
-        (self.row().write)(robots)
     }
 
     /// Returns the format that bytes look like; `None` for bytes like no format.
@@ -178,16 +158,6 @@ impl Format {
             _ if text.contains('\0') => None,
             _ => Some(Self::List),
         }
-    }
-}
-
-/// Writes all robots, whether they take part in detection or not.
-#[cfg(feature = "formats")]
-fn write_all(robots: &[Arc<Robot>]) -> Exported {
-    Exported {
-        text: write_flat_file(robots.iter().map(AsRef::as_ref)),
-        robots: robots.len(),
-        ..Exported::default()
     }
 }
 

@@ -51,14 +51,10 @@
 
 mod bundled;
 mod by_hand;
-#[cfg(feature = "verify")]
-mod by_robot;
 mod collect;
 mod cut_off;
 #[cfg(feature = "formats")]
 mod export;
-#[cfg(feature = "verify")]
-mod fixed_map;
 mod flat_file;
 mod format;
 mod import;
@@ -71,12 +67,14 @@ mod regex;
 mod robot;
 mod text;
 mod useragent;
+#[cfg(feature = "verify")]
+mod verify;
+#[cfg(not(feature = "verify"))]
+#[path = "no_verify.rs"]
+mod verify;
 
 pub use bundled::bundled;
 pub use by_hand::{TypedError, TypedRobot};
-#[cfg(feature = "verify")]
-#[doc(hidden)]
-pub use by_robot::RobotMap;
 pub use cut_off::{is_open_ended, missing_at_the_end};
 #[cfg(feature = "formats")]
 pub use export::{
@@ -84,18 +82,15 @@ pub use export::{
     write_crawler_user_agents, write_haproxy, write_list, write_matomo, write_nginx,
     write_robots_txt,
 };
-#[cfg(feature = "verify")]
-#[doc(hidden)]
-pub use fixed_map::{FixedMap, KeyHash};
 pub use flat_file::write_flat_file;
 pub use format::Format;
 pub use parse::{ParseError, Parsed, Skipped, parse};
 pub use pattern::{InvalidPattern, Pattern, PatternKind};
 pub use product_token::{NoProductToken, ProductToken};
-#[cfg(feature = "verify")]
-#[doc(hidden)]
-pub use proofs::is_public_suffix;
 pub use purpose::Purpose;
 pub use regex::compile_regex;
 pub use robot::{Exclusion, InvalidSource, Robot, Source, Status};
 pub use useragent::{NoPattern, normalise};
+#[cfg(feature = "verify")]
+#[doc(hidden)]
+pub use verify::{FixedMap, KeyHash, RobotMap, is_public_suffix};

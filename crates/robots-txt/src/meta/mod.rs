@@ -42,14 +42,10 @@
 mod date;
 mod directive;
 mod directives;
-#[cfg(feature = "html")]
-mod foreign;
 mod items;
 #[cfg(feature = "html")]
 mod page;
 mod robots_meta;
-#[cfg(feature = "html")]
-mod tags;
 #[cfg(test)]
 mod tests;
 mod unavailable_after;

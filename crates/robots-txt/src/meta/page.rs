@@ -1,8 +1,12 @@
 //! What the META tags of a page say.
 
+mod foreign;
+mod tags;
+
 use std::{borrow::Cow, time::Duration};
 
-use super::{RobotsMeta, items::trim, tags::each_meta_tag};
+use self::tags::each_meta_tag;
+use super::{RobotsMeta, items::trim};
 
 /// Bytes of a page that are read, at most: 16 MiB.
 ///

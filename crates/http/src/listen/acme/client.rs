@@ -11,14 +11,11 @@ use hyper_util::{
     rt::TokioExecutor,
 };
 use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
-use rustls::{
-    ClientConfig, RootCertStore,
-    crypto::CryptoProvider,
-    pki_types::{CertificateDer, pem::PemObject as _},
-};
+use rustls::{ClientConfig, RootCertStore, crypto::CryptoProvider};
 use tokio::time;
 
 use super::settings::AcmeError;
+use crate::listen::{UnusableAuthorities, read_authorities};
 
 /// Time for one request and its response.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -78,22 +75,16 @@ impl HttpClient for AcmeClient {
 
 /// Reads the certificates of a file.
 pub(super) fn roots(file: &Path) -> Result<RootCertStore, AcmeError> {
-    let wrong = |reason: String| AcmeError::CaFile {
+    read_authorities(file).map_err(|error| AcmeError::CaFile {
         file: file.to_owned(),
-        reason,
-    };
-    let certificates = CertificateDer::pem_file_iter(file)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| wrong(format!("it cannot be read: {error}")))?;
-    let mut roots = RootCertStore::empty();
-    for certificate in certificates {
-        let added = roots.add(certificate);
-        added.map_err(|error| wrong(format!("a certificate cannot be used: {error}")))?;
-    }
-    if roots.is_empty() {
-        return Err(wrong("it holds no certificate in PEM".to_owned()));
-    }
-    Ok(roots)
+        reason: match error {
+            UnusableAuthorities::File(error) => format!("it cannot be read: {error}"),
+            UnusableAuthorities::Certificate(error) => {
+                format!("a certificate cannot be used: {error}")
+            }
+            UnusableAuthorities::None => "it holds no certificate in PEM".to_owned(),
+        },
+    })
 }
 
 fn other(error: impl StdError + Send + Sync + 'static) -> Error {

@@ -5,7 +5,7 @@ use std::borrow::Borrow;
 use serde::{Serialize, Serializer};
 
 use super::{exported::Exported, text::one_line, tokens::tokens};
-use crate::registry::{Exclusion, Purpose, Robot, import::ai_function};
+use crate::registry::{Exclusion, Purpose, Robot, import::published::ai_function};
 
 /// Object whose keys keep their order.
 struct Entries<'r>(Vec<(&'r str, Entry)>);

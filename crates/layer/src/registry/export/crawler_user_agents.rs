@@ -5,7 +5,9 @@ use std::borrow::Borrow;
 use serde::Serialize;
 
 use super::{exported::Exported, expression::spelled_out, text::one_line};
-use crate::registry::{Pattern, PatternKind, Purpose, Robot, import::cua_tag, pattern::MAX_BYTES};
+use crate::registry::{
+    Pattern, PatternKind, Purpose, Robot, import::published::cua_tag, pattern::MAX_BYTES,
+};
 
 #[derive(Serialize)]
 struct Entry {

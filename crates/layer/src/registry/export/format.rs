@@ -1,6 +1,9 @@
 //! The formats in which a registry is handed to others.
 
-use crate::registry::Format;
+use std::sync::Arc;
+
+use super::{Exported, write_ai_robots_txt, write_crawler_user_agents, write_list, write_matomo};
+use crate::registry::{Format, Robot, write_flat_file};
 
 /// Format of an export.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -69,5 +72,27 @@ impl ExportFormat {
 
     fn is_json(self) -> bool {
         matches!(self, Self::Registry(format) if format.row().is_json)
+    }
+}
+
+impl Format {
+    /// Writes robots in this format.
+    pub(crate) fn write(self, robots: &[Arc<Robot>]) -> Exported {
+        match self {
+            Self::WebRobotsDb => write_all(robots),
+            Self::CrawlerUserAgents => write_crawler_user_agents(robots),
+            Self::AiRobotsTxt => write_ai_robots_txt(robots),
+            Self::Matomo => write_matomo(robots),
+            Self::List => write_list(robots),
+        }
+    }
+}
+
+/// Writes all robots, whether they take part in detection or not.
+fn write_all(robots: &[Arc<Robot>]) -> Exported {
+    Exported {
+        text: write_flat_file(robots.iter().map(AsRef::as_ref)),
+        robots: robots.len(),
+        ..Exported::default()
     }
 }

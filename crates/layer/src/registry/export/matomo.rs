@@ -9,7 +9,7 @@ use super::{
 };
 use crate::registry::{
     Pattern, PatternKind, Purpose, Robot,
-    import::{matomo_category, matomo_inner},
+    import::published::{matomo_category, matomo_inner},
     pattern::MAX_BYTES,
 };
 

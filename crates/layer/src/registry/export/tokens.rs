@@ -3,7 +3,12 @@
 use std::{borrow::Borrow, collections::HashSet};
 
 use super::exported::Exported;
-use crate::registry::{Pattern, PatternKind, Robot, import::list_token};
+use crate::registry::{
+    Pattern, PatternKind, Robot,
+    import::list::{MAX_LINE_BYTES, without_comment},
+    text::clean,
+    useragent::token,
+};
 
 /// Returns the tokens of the active robots, each once, that read back as tokens.
 pub(super) fn tokens<'r, R: Borrow<Robot>>(
@@ -30,5 +35,13 @@ pub(super) fn tokens<'r, R: Borrow<Robot>>(
 
 /// Returns `true` if a pattern's text alone says what it is.
 fn is_token(pattern: &Pattern) -> bool {
-    pattern.kind == PatternKind::Token && list_token(&pattern.text).as_ref() == Some(pattern)
+    pattern.kind == PatternKind::Token && token_of_line(&pattern.text).as_ref() == Some(pattern)
+}
+
+/// Returns the token that a line of a list is read as, if it is one.
+fn token_of_line(line: &str) -> Option<Pattern> {
+    if line.len() > MAX_LINE_BYTES || line.contains(['\n', '\r']) {
+        return None;
+    }
+    token(&clean(without_comment(line))).ok()
 }

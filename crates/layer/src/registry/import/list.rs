@@ -1,7 +1,5 @@
 //! Plain list: one token a line.
 
-#[cfg(feature = "formats")]
-use crate::registry::Pattern;
 use crate::registry::{
     Parsed, Robot, Source,
     collect::{Collector, Numbers},
@@ -10,7 +8,7 @@ use crate::registry::{
 };
 
 /// Bytes of the longest line that is read as a token.
-const MAX_LINE_BYTES: usize = 1024;
+pub(in crate::registry) const MAX_LINE_BYTES: usize = 1024;
 
 /// Reads a list; `#` begins a comment, at the start or after a blank.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Parsed {
@@ -49,16 +47,8 @@ pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Parsed {
     collector.finish()
 }
 
-/// Returns the token of a line, if it is one.
-#[cfg(feature = "formats")]
-pub(in crate::registry) fn token_of_line(line: &str) -> Option<Pattern> {
-    if line.len() > MAX_LINE_BYTES || line.contains(['\n', '\r']) {
-        return None;
-    }
-    token(&clean(without_comment(line))).ok()
-}
-
-fn without_comment(line: &str) -> &str {
+/// Returns a line without its comment.
+pub(in crate::registry) fn without_comment(line: &str) -> &str {
     let comment = line
         .char_indices()
         .zip(std::iter::once(' ').chain(line.chars()))

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
-use super::super::{FieldPath, MAX_LINE_BYTES, Parser, escapes::unescape};
 use super::*;
+use crate::access_log::{FieldPath, MAX_LINE_BYTES, Parser, escapes::unescape};
 
 fn line() -> Line<'static> {
     Line {

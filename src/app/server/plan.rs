@@ -8,9 +8,9 @@ use crate::config::{ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable};
 use crate::verify::Signer;
 
 use super::{
+    Detection,
     made_pages::made_pages,
     pages::Heaven,
-    site::Detection,
     table::{Found, SiteHost, SitePath, Table},
     target::{Target, Upstream},
 };

@@ -91,7 +91,7 @@ pub(super) fn members_page(path: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::demo::login::Member;
+    use crate::app::server::demo::login::Member;
 
     async fn get(path: &str, cookie: &str) -> (u16, String) {
         let request = Request::get(path).header(header::COOKIE, cookie);

@@ -5,13 +5,8 @@ use std::{borrow::Cow, net::IpAddr, sync::LazyLock};
 use chrono::DateTime;
 use memchr::memmem;
 
-use super::{
-    FieldPath,
-    combined::{self, Whole},
-    escapes::unescape,
-    json::Fields,
-    logged_request::HOSTS,
-};
+use super::whole::{Whole, whole};
+use crate::access_log::{FieldPath, escapes::unescape, json::Fields, logged_request::HOSTS};
 
 /// Names of JSON fields, best first: at most eight of each.
 const TIMES: &[&str] = &[
@@ -74,7 +69,7 @@ impl ServedLines {
     }
 
     fn read_combined<'a>(&'a mut self, line: &'a [u8]) -> Option<Served<'a>> {
-        let whole = combined::whole(line)?;
+        let whole = whole(line)?;
         let at_s = self.second(whole.time, "%d/%b/%Y:%H:%M:%S %z")?;
         let own = Own::of(&whole);
         Some(Served {

@@ -6,7 +6,7 @@ use crate::admin::DEFAULT_SITE;
 use crate::config::{ConfigErrors, Loaded, SiteLoaded, SiteRobotSection};
 use crate::site_robots::{HeavenReload, SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots};
 
-use super::{RobotDetection, handle::Inner};
+use super::{Inner, RobotDetection};
 
 impl RobotDetection {
     /// Makes the site robots of a configuration and has them run by their schedules.
@@ -18,11 +18,19 @@ impl RobotDetection {
     ///
     /// Fails with the place of the wrong value.
     pub fn start_site_robots(&self, loaded: &Loaded) -> Result<(), ConfigErrors> {
-        self.inner.schedules.replace(self.made_site_robots(loaded)?);
+        self.inner
+            .server
+            .schedules
+            .replace(self.made_site_robots(loaded)?);
         self.follow_orders_by(loaded);
-        let keeping = self.inner.schedules.clone().keep(self.inner.stop.clone());
+        let keeping = self
+            .inner
+            .server
+            .schedules
+            .clone()
+            .keep(self.inner.stop.clone());
         self.inner.tasks.spawn(keeping);
-        let taking = self.inner.orders.clone();
+        let taking = self.inner.server.orders.clone();
         // Weak, as the job must not keep the handle alive: its last clone ends the jobs.
         let taking = taking.keep(Arc::downgrade(&self.inner), self.inner.stop.clone());
         self.inner.tasks.spawn(taking);
@@ -62,7 +70,9 @@ impl RobotDetection {
 
 impl HeavenReload for Weak<Inner> {
     async fn reload(&self) {
-        let serving = self.upgrade().and_then(|inner| inner.serving.load_full());
+        let serving = self
+            .upgrade()
+            .and_then(|inner| inner.server.serving.load_full());
         if let Some(serving) = serving {
             serving.reload_heavens().await;
         }

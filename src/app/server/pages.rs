@@ -21,11 +21,11 @@ pub(super) const HTML: &str = "text/html; charset=utf-8";
 pub(super) const CSS: &str = "text/css; charset=utf-8";
 
 const HEAVEN: &[Page] = &[
-    ("/", HTML, include_str!("../../robot-heaven/index.html")),
+    ("/", HTML, include_str!("../../../robot-heaven/index.html")),
     (
         "/heaven.css",
         CSS,
-        include_str!("../../robot-heaven/heaven.css"),
+        include_str!("../../../robot-heaven/heaven.css"),
     ),
 ];
 

@@ -15,7 +15,7 @@ use crate::verify::{
     SignedRequest, check_resolvers,
 };
 
-use super::{Proving, Verification, assemble::switched_on, methods::dns_settings};
+use super::{Proving, Verification, verification::switched_on};
 
 /// Prover of claims for commands, without a server.
 ///
@@ -113,7 +113,7 @@ impl ClaimProver {
     pub async fn check_resolvers(
         settings: &Verification,
     ) -> Result<Vec<ResolverCheck>, NoResolver> {
-        check_resolvers(&dns_settings(settings, &Clock::system())).await
+        check_resolvers(&settings.dns_settings(&Clock::system())).await
     }
 
     /// Returns where each list stands.

@@ -22,14 +22,13 @@ use crate::proxy::ServerState;
 use crate::store::Store;
 
 use super::{
-    Site, SiteAnswers,
+    Detection, Site, SiteAnswers,
     answerers::Answerers,
     made_pages::MadePages,
     pages::Heaven,
     plan::{About, Plan, SitePlan},
     process_services::ProcessServices,
     server_body::ServerBody,
-    site::Detection,
     site_router::{Parts, SiteFuture, SiteRouter},
     table::{SiteHost, SitePath, Table},
     target::{Target, Upstream},

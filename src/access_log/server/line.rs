@@ -8,7 +8,7 @@ use super::escape::{json, quoted, word};
 
 /// Most bytes of a field, with its escapes; what is longer is cut.
 ///
-/// All together stay below [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES), so that
+/// All together stay below [`MAX_LINE_BYTES`](crate::access_log::MAX_LINE_BYTES), so that
 /// every line is read again.
 const MAX_TARGET_BYTES: usize = 24 * 1024;
 const MAX_USER_AGENT_BYTES: usize = 16 * 1024;

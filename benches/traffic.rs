@@ -1,0 +1,228 @@
+//! What traffic costs that is kept: bytes of the database, and the time to read it.
+//!
+//! Invents requests of robots and people over simulated days, adds them minute by minute as a
+//! server does, removes what is too old once an hour, and prints how large the file has become
+//! and how long the sums of some spans take to read.
+//!
+//! ```text
+//! cargo bench --bench traffic -- [--days 90] [--requests 10000000] [--database URL]
+//! ```
+
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a bench may panic, and measures time"
+)]
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use robot_detection::store::{
+    CountedMinute, LiveMinutes, Store, TrafficBatch, TrafficCount, TrafficKey,
+};
+
+const SITES: [&str; 3] = ["shop", "docs", "blog"];
+const ROBOTS: usize = 200;
+const DAY: i64 = 24 * 60;
+/// Midnight of some day, in minutes since 1970.
+const BEGAN: i64 = 20_000 * DAY;
+/// The same requests in each run.
+const SEED: u64 = 20_261_124;
+/// Reads of which the fastest and the middle one are printed.
+const READS: usize = 5;
+
+struct Arguments {
+    days: i64,
+    requests: u64,
+    database: Option<String>,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let Some(arguments) = Arguments::read() else {
+        println!(
+            "usage: cargo bench --bench traffic -- [--days N] [--requests N] [--database URL]"
+        );
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("traffic.db");
+    let url = arguments.database.clone();
+    let url = url.unwrap_or_else(|| format!("sqlite://{}", file.display()));
+    let store = Store::connect(&url).await.unwrap();
+    let empty = size(&file);
+    let writing = Instant::now();
+    let requests = fill(&store, &arguments).await;
+    let elapsed = writing.elapsed();
+    println!("requests            {requests}");
+    println!("days                {}", arguments.days);
+    println!("added in            {:.1} s", elapsed.as_secs_f64());
+    let batches = f64::from(u32::try_from(arguments.days * DAY).unwrap());
+    println!(
+        "a minute's batch    {:.2} ms",
+        1e3 * elapsed.as_secs_f64() / batches
+    );
+    if let Some((empty, full)) = empty.zip(size(&file)) {
+        let mib = |bytes: u64| f64::from(u32::try_from(bytes >> 10).unwrap()) / 1_024.0;
+        println!(
+            "database            {:.1} MiB, {:.1} MiB of it empty",
+            mib(full),
+            mib(empty)
+        );
+    }
+    read(&store, &arguments, requests).await;
+}
+
+impl Arguments {
+    /// Reads them; `None` where one is wrong.
+    fn read() -> Option<Self> {
+        let mut read = Self {
+            days: 90,
+            requests: 10_000_000,
+            database: None,
+        };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                // Cargo adds it to each bench.
+                "--bench" => {}
+                "--days" => read.days = arguments.next()?.parse().ok()?,
+                "--requests" => read.requests = arguments.next()?.parse().ok()?,
+                "--database" => read.database = Some(arguments.next()?),
+                _ => return None,
+            }
+        }
+        Some(read)
+    }
+}
+
+/// Adds all minutes, and returns how many requests they had.
+async fn fill(store: &Store, arguments: &Arguments) -> u64 {
+    let mut random = fastrand::Rng::with_seed(SEED);
+    let minutes = arguments.days * DAY;
+    let a_minute = arguments.requests / minutes.unsigned_abs();
+    let mut left = arguments.requests;
+    let mut added = 0;
+    for at in 0..minutes {
+        let requests = if at + 1 == minutes {
+            left
+        } else {
+            a_minute.min(left)
+        };
+        left -= requests;
+        let minute = BEGAN + at;
+        let counted = invented(minute, requests, &mut random);
+        added += counted.iter().map(|one| one.count.requests).sum::<u64>();
+        let live = SITES.map(|site| LiveMinutes {
+            site: site.to_owned(),
+            minutes: BEGAN..=minute,
+        });
+        let batch = TrafficBatch {
+            writer: "bench",
+            number: at + 1,
+            counted: &counted,
+            live: &live,
+        };
+        let now_ms = minute * 60_000;
+        store.add_traffic(&batch, now_ms).await.unwrap();
+        if minute % 60 == 0 {
+            store.prune_traffic(now_ms).await.unwrap();
+        }
+    }
+    added
+}
+
+/// Invents the requests of a minute: six of ten are people's, few robots ask for most of the rest.
+fn invented(minute: i64, requests: u64, random: &mut fastrand::Rng) -> Vec<CountedMinute> {
+    let mut counts = BTreeMap::<TrafficKey, TrafficCount>::new();
+    for _ in 0..requests {
+        let bytes = random.u64(500..60_000);
+        *counts.entry(key(random)).or_default() += TrafficCount {
+            requests: 1,
+            bytes,
+            micros: random.u64(300..90_000),
+        };
+    }
+    let counted = |(key, count)| CountedMinute { minute, key, count };
+    counts.into_iter().map(counted).collect()
+}
+
+fn key(random: &mut fastrand::Rng) -> TrafficKey {
+    let site = SITES[random.usize(..SITES.len())].to_owned();
+    let status = *random
+        .choice([2, 2, 2, 2, 2, 2, 2, 3, 4, 4].iter())
+        .unwrap();
+    if random.u8(..10) < 6 {
+        return TrafficKey {
+            site,
+            kind: "person".to_owned(),
+            verdict: "none".to_owned(),
+            decision: "pass".to_owned(),
+            cause: "not-a-robot".to_owned(),
+            status,
+            ..TrafficKey::default()
+        };
+    }
+    // The square of an even number leans to the first ones, as robots do.
+    let lean = random.f64() * random.f64();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "between nothing and the number of robots"
+    )]
+    let robot = (lean * ROBOTS as f64) as usize;
+    let verdict = ["verified", "verified", "unverifiable", "spoofed"][random.usize(..4)];
+    let (decision, cause) = [
+        ("pass", "not-filtered"),
+        ("pass", "not-filtered"),
+        ("redirect", "filter-pattern"),
+        ("refuse", "rule \"no training\""),
+    ][(robot + random.usize(..2)) % 4];
+    TrafficKey {
+        site,
+        kind: "listed".to_owned(),
+        robot: format!("robot-{robot}"),
+        verdict: verdict.to_owned(),
+        decision: decision.to_owned(),
+        cause: cause.to_owned(),
+        status: if decision == "redirect" { 3 } else { status },
+    }
+}
+
+/// Prints how long the sums of some spans take to read.
+async fn read(store: &Store, arguments: &Arguments, requests: u64) {
+    let now = BEGAN + arguments.days * DAY;
+    for days in [1, 7, 30, 90, arguments.days] {
+        let mut took = Vec::new();
+        let mut sum = 0;
+        for _ in 0..READS {
+            let begun = Instant::now();
+            let sums = store.traffic(now - days * DAY..now, now * 60_000).await;
+            took.push(begun.elapsed());
+            sum = sums.unwrap().iter().map(|one| one.count.requests).sum();
+        }
+        took.sort_unstable();
+        let ms = |time: Duration| 1e3 * time.as_secs_f64();
+        println!(
+            "{days:>4} days, {sum:>10} requests: {:.1} ms, at best {:.1} ms",
+            ms(took[READS / 2]),
+            ms(took[0])
+        );
+        assert!(
+            days < arguments.days || sum == requests,
+            "requests are missing"
+        );
+    }
+}
+
+/// Returns the bytes of the database, where it is a file.
+fn size(file: &std::path::Path) -> Option<u64> {
+    let parts = ["", "-wal"].map(|end| format!("{}{end}", file.display()));
+    let sizes = parts.iter().filter_map(|part| std::fs::metadata(part).ok());
+    file.exists().then(|| sizes.map(|part| part.len()).sum())
+}

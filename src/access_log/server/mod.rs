@@ -1,0 +1,11 @@
+//! The access log of the server: its lines as they are written, and read back.
+
+mod escape;
+mod line;
+mod served;
+mod whole;
+
+pub(crate) use super::open::GZIP;
+pub(crate) use line::Line;
+pub use line::{LineFormat, UnknownLineFormat};
+pub(crate) use served::{Served, ServedLines};

@@ -1,0 +1,136 @@
+//! What a handle keeps for a server, and what a server asks of it.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::admin::{AdminSite, RobotRuns};
+use crate::config::Loaded;
+use crate::layer::RobotDetectionLayer;
+use crate::site_robots::{Orders, Schedules};
+use crate::store::Store;
+use crate::traffic::Traffic;
+
+use super::{
+    Common, Detection, Proving, RobotDetection, RobotDetectionBuilder, Site,
+    serving::{Serving, SiteKeeper},
+};
+
+/// Settings that the process started with, if they came from a configuration.
+pub(in crate::app) type Started = Option<Loaded>;
+
+/// What a handle keeps for a server.
+#[derive(Debug)]
+pub(in crate::app) struct ServerParts {
+    started: Started,
+    /// What a running server serves.
+    pub(super) serving: ArcSwapOption<Serving>,
+    /// Site robots that run by themselves.
+    pub(super) schedules: Schedules,
+    /// Runs that commands hand over.
+    pub(super) orders: Orders,
+}
+
+impl ServerParts {
+    pub(in crate::app) fn new(
+        started: Started,
+        store: &Store,
+        common: &Common,
+        robot_runs: &RobotRuns,
+    ) -> Self {
+        Self {
+            started,
+            serving: ArcSwapOption::empty(),
+            schedules: Schedules::new(robot_runs.clone()),
+            orders: Orders::new(store, &common.clock, &common.own_robot, robot_runs),
+        }
+    }
+}
+
+impl RobotDetectionBuilder {
+    /// Notes the settings that all this came from, for a reload to compare with.
+    pub(super) fn started(mut self, loaded: Loaded) -> Self {
+        self.started = Some(loaded);
+        self
+    }
+}
+
+impl RobotDetection {
+    pub(super) fn traffic(&self) -> &Traffic {
+        &self.inner.traffic
+    }
+
+    pub(super) fn schedules(&self) -> &Schedules {
+        &self.inner.server.schedules
+    }
+
+    pub(super) fn orders(&self) -> &Orders {
+        &self.inner.server.orders
+    }
+
+    /// Returns the site that the handle itself is for.
+    pub(super) fn main_site(&self) -> &Site {
+        &self.inner.main
+    }
+
+    pub(super) fn proving(&self) -> &Proving {
+        &self.inner.common.proving
+    }
+
+    pub(super) fn tasks(&self) -> &TaskTracker {
+        &self.inner.tasks
+    }
+
+    /// Token that is cancelled at shutdown.
+    pub(super) fn stop(&self) -> CancellationToken {
+        self.inner.stop.clone()
+    }
+
+    /// Returns the settings that the process started with, if they came from a configuration.
+    pub(super) fn started(&self) -> Option<&Loaded> {
+        self.inner.server.started.as_ref()
+    }
+
+    /// Returns what a running server serves.
+    pub(super) fn serving(&self) -> Option<Arc<Serving>> {
+        self.inner.server.serving.load_full()
+    }
+
+    pub(super) fn set_serving(&self, serving: Option<Arc<Serving>>) {
+        self.inner.server.serving.store(serving);
+    }
+}
+
+impl SiteKeeper for RobotDetection {
+    fn main_site(&self) -> &Site {
+        self.main_site()
+    }
+
+    fn start_site(&self, name: &str, detection: Detection) -> Site {
+        self.start_site(name, detection)
+    }
+
+    fn store(&self) -> &Store {
+        self.store()
+    }
+
+    fn list(&self, sites: Vec<Site>, shown: Vec<AdminSite>) {
+        self.inner.sites.store(Arc::new(sites));
+        self.inner.shown_sites.replace(shown);
+    }
+}
+
+impl Site {
+    /// Returns the layer of a server, which asks the admin pages before it.
+    pub(super) fn bare_layer(&self) -> RobotDetectionLayer {
+        self.layer.clone()
+    }
+
+    /// Replaces the decisions; counters go on.
+    pub(super) fn replace(&self, detection: Detection) {
+        self.policy().replace(detection.policy);
+        self.served_robots_txt().replace_all(detection.robots_txt);
+        self.enforcer().replace_settings(detection.enforcement);
+    }
+}

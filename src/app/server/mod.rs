@@ -1,0 +1,51 @@
+//! The server of a configuration: its sites, the pages that it answers itself, its reload.
+//!
+//! Everything of `app` that needs the feature `server` stands here. What a handle keeps for a
+//! server is [`ServerParts`], which is empty in builds without the feature.
+
+mod answerers;
+mod assemble;
+mod claim_prover;
+mod demo;
+mod exposition;
+mod handle;
+mod listener_metrics;
+mod made_pages;
+mod operations;
+mod pages;
+mod plan;
+mod process_services;
+mod reload;
+mod request_metrics;
+#[expect(clippy::module_inception, reason = "the file is named for its type")]
+mod server;
+mod server_body;
+mod server_service;
+mod serving;
+mod site_robots;
+mod site_router;
+mod table;
+mod target;
+mod verification;
+
+pub(crate) use crate::assembly::robots_txt_of_settings;
+pub use crate::assembly::{enforcement, policy, robots_txt, robots_txt_in_force, sources};
+pub use crate::site_robots::{
+    Disparity, Handed, Handover, Parity, Programs, PublishedFiles, Ran, SiteRobotChanges,
+    SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots,
+};
+pub(crate) use answerers::SiteAnswers;
+pub use assemble::assemble;
+pub use claim_prover::ClaimProver;
+pub(super) use handle::{ServerParts, Started};
+pub use plan::SiteIndex;
+pub use reload::{Reloaded, reload};
+pub use server::{Server, ServerSettings};
+pub use verification::verification;
+
+use super::{
+    RobotDetection, RobotDetectionBuilder, ServedRobotsTxt, Site, Verification,
+    handle::Inner,
+    site::{Common, Detection},
+    verification::Proving,
+};

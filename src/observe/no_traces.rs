@@ -1,0 +1,56 @@
+//! Stands in for spans in builds without the feature `otel`: no request has one.
+
+use std::io;
+
+use http::Request;
+
+use crate::config::{ConfigErrors, Loaded, OtelSection};
+use crate::layer::Outcome;
+
+use super::request_head::RequestHead;
+
+/// Where spans are sent: nowhere.
+#[derive(Clone, Debug)]
+pub(super) struct TraceSettings;
+
+/// Export of spans, which this build has not.
+#[derive(Debug, Default)]
+pub(super) struct TraceExport;
+
+/// Span of one request: none.
+#[derive(Debug)]
+pub(super) struct Span;
+
+impl TraceSettings {
+    pub(super) fn new(loaded: &Loaded) -> Result<Self, ConfigErrors> {
+        if loaded.settings().otel.endpoint.is_empty() {
+            return Ok(Self);
+        }
+        let reason = "this program is built without traces; build it with --features otel";
+        Err(loaded.wrong(&OtelSection::KEY.endpoint, reason))
+    }
+}
+
+#[expect(clippy::unused_self, reason = "the one with spans needs it")]
+impl TraceExport {
+    #[expect(clippy::unnecessary_wraps, reason = "the one with spans may fail")]
+    pub(super) fn open(_: &TraceSettings) -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// Returns `false`: no head is kept for spans.
+    pub(super) fn is_on(&self) -> bool {
+        false
+    }
+
+    pub(super) fn begin<B>(&self, _: &mut Request<B>) -> Span {
+        Span
+    }
+
+    pub(super) async fn close(&self) {}
+}
+
+#[expect(clippy::unused_self, reason = "the one of a request needs it")]
+impl Span {
+    pub(super) fn end(&mut self, _: u16, _: &RequestHead, _: &Outcome) {}
+}
