@@ -30,8 +30,8 @@ pub(super) enum Visitor {
     Open,
     /// Logged in; the forms of the session carry the token.
     Session { csrf: String },
-    /// Program with a bearer token; it sends no cookies, so nobody can forge its requests.
-    Bearer,
+    /// Program with the bearer token of that name; it sends no cookies, so nobody can forge its requests.
+    Bearer(String),
     /// Not known.
     Nobody,
 }
@@ -40,7 +40,15 @@ impl Visitor {
     pub(super) fn csrf(&self) -> Option<&str> {
         match self {
             Self::Session { csrf } => Some(csrf),
-            Self::Open | Self::Bearer | Self::Nobody => None,
+            Self::Open | Self::Bearer(_) | Self::Nobody => None,
+        }
+    }
+
+    /// Returns who it is, as the log of changes says it.
+    pub(super) fn actor(&self) -> String {
+        match self {
+            Self::Bearer(token) => format!("token {token}"),
+            Self::Open | Self::Session { .. } | Self::Nobody => "admin".to_owned(),
         }
     }
 
@@ -48,7 +56,7 @@ impl Visitor {
     pub(super) fn accepts(&self, token: &str) -> bool {
         match self {
             Self::Session { csrf } => is_equal(csrf.as_bytes(), token.as_bytes()),
-            Self::Open | Self::Bearer | Self::Nobody => true,
+            Self::Open | Self::Bearer(_) | Self::Nobody => true,
         }
     }
 }
@@ -130,7 +138,7 @@ async fn by_token(
         let client = address.map_or_else(|| "an unknown address".to_owned(), |it| it.to_string());
         warn!(%client, "unknown admin token from {client}");
     }
-    Ok(name.map_or(Visitor::Nobody, |_| Visitor::Bearer))
+    Ok(name.map_or(Visitor::Nobody, Visitor::Bearer))
 }
 
 /// Returns the token of an `Authorization: Bearer` header (RFC 6750 §2.1).

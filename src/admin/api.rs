@@ -1,20 +1,22 @@
 //! The pages as JSON, for programs.
 
 use axum::{
-    Json, Router,
+    Extension, Json, Router,
     extract::{Path, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
-    routing::{get, post},
+    routing::{delete, get, post},
 };
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
     AdminSite,
+    access::Visitor,
+    changes,
     fields::{CsrfProof, JsonBody, Params},
     identify::{self, IdentifyParams},
-    jobs,
+    jobs, live_rules,
     listing::{ListParams, Listing},
     manual::{self, RobotForm},
     moment::Moment,
@@ -40,6 +42,8 @@ type JsonResult = Result<Json<serde_json::Value>, Problem>;
 
 /// Parameters of requests about a site.
 const SITE: &[&str] = &["site", "host"];
+const DRY_RUN: &[&str] = &["dry_run"];
+const CHANGES: &[&str] = &["event", "since", "until"];
 const LIST: &[&str] = &["q", "source", "status", "sort", "dir", "page"];
 const IDENTIFY: &[&str] = &["user_agent", "path", "method", "host", "site"];
 const VERIFICATION: &[&str] = &["robot", "sort", "dir"];
@@ -70,6 +74,7 @@ pub(super) fn routes() -> Router<AdminState> {
         .route("/identify", with_parameters(IDENTIFY, get(identify)))
         .route("/sites", none(get(sites::json)))
         .route("/reload", none(post(sites::reload_json)))
+        .merge(rule_routes())
         .merge(site_robot_routes())
         .route(
             "/verification",
@@ -84,6 +89,30 @@ pub(super) fn routes() -> Router<AdminState> {
             "/robots-txt/check",
             with_parameters(CHECK, get(robots_txt::check_json)),
         )
+}
+
+fn rule_routes() -> Router<AdminState> {
+    let none = |route| with_parameters(&[], route);
+    Router::new()
+        .route(
+            "/rules",
+            with_parameters(SITE, get(live_rules::list_json))
+                .merge(with_parameters(DRY_RUN, post(live_rules::add_json))),
+        )
+        .route("/rules/{rule_id}", none(delete(live_rules::remove_json)))
+        .route(
+            "/rules/{rule_id}/restore",
+            none(post(live_rules::restore_json)),
+        )
+        .route(
+            "/pause",
+            none(
+                get(live_rules::pause_state_json)
+                    .post(live_rules::pause_json)
+                    .delete(live_rules::resume_json),
+            ),
+        )
+        .route("/changes", with_parameters(CHANGES, get(changes::json)))
 }
 
 fn site_robot_routes() -> Router<AdminState> {
@@ -177,11 +206,12 @@ async fn robot(State(state): State<AdminState>, Path(path): Path<RobotPath>) -> 
 
 async fn add(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     page: Page,
     JsonBody(form): JsonBody<RobotForm>,
 ) -> Result<Response, Problem> {
     let robot = manual::checked(&form).map_err(manual::Refusal::into_problem)?;
-    manual::store(&state, &robot).await?;
+    manual::store(&state, &visitor, &robot).await?;
     let location = format!("{}api/robots/manual/{}", page.root(), encode(&robot.id));
     let robot = robots::find(&state, Source::manual().as_str(), &robot.id).await?;
     let headers = [(header::LOCATION, location)];
@@ -195,6 +225,7 @@ async fn add(
 
 async fn remove(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     _proof: CsrfProof,
     Path(path): Path<RobotPath>,
 ) -> Result<StatusCode, Problem> {
@@ -206,7 +237,7 @@ async fn remove(
             "Only robots that were added by hand can be removed; the next refresh would bring this one back.",
         ));
     }
-    manual::unstore(&state, &path.robot_id).await?;
+    manual::unstore(&state, &visitor, &path.robot_id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -234,6 +265,7 @@ struct StartBody {
 
 async fn start(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     JsonBody(body): JsonBody<StartBody>,
 ) -> Result<Response, Problem> {
     let sources = refreshes::chosen(&state, &body.source.unwrap_or_default())?;
@@ -241,7 +273,9 @@ async fn start(
         force: body.force,
         ..RefreshOptions::default()
     };
-    jobs::start(&state, sources, options).map_err(|jobs::AlreadyRunning| busy())?;
+    let started = jobs::start(&state, sources.clone(), options);
+    started.map_err(|jobs::AlreadyRunning| busy())?;
+    changes::started(&state, &visitor, "refresh-started", &sources).await;
     let job = refreshes::current(&state);
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
 }
@@ -256,11 +290,14 @@ struct AcceptBody {
 
 async fn accept(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     JsonBody(body): JsonBody<AcceptBody>,
 ) -> Result<Response, Problem> {
     let document = body.document.as_deref();
     let (source, options) = refreshes::acceptance(&state, &body.source, document).await?;
-    jobs::start(&state, vec![source], options).map_err(|jobs::AlreadyRunning| busy())?;
+    let started = jobs::start(&state, vec![source.clone()], options);
+    started.map_err(|jobs::AlreadyRunning| busy())?;
+    changes::started(&state, &visitor, "refresh-accepted", &[source]).await;
     let job = refreshes::current(&state);
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
 }

@@ -15,9 +15,11 @@ pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("identify", "Identify"),
     NavigationEntry::new("verification", "Verification"),
     NavigationEntry::new("robots-txt", "robots.txt"),
+    NavigationEntry::new("rules", "Rules"),
     NavigationEntry::new("sites", "Sites"),
     NavigationEntry::new("site-robot", "Site robot"),
     NavigationEntry::new("refreshes", "Refreshes"),
+    NavigationEntry::new("changes", "Changes"),
 ];
 
 impl NavigationEntry {

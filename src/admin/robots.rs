@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::{
     fields::Params,
+    live_rules::LiveRuleView,
     listing::{Column, ListParams, Listing, ListingPage, STATUSES},
     page::{Page, html},
     problem::Problem,
@@ -18,7 +19,7 @@ use super::{
     verification::TotalsView,
 };
 use crate::detect::Duplicates;
-use crate::registry::Source;
+use crate::registry::{Purpose, Source};
 
 #[derive(Template)]
 #[template(path = "admin/robots.html")]
@@ -36,6 +37,9 @@ struct RobotsPage {
 struct RobotPage {
     page: Page,
     robot: RobotView,
+    /// Live rules about it.
+    live: Vec<LiveRuleView>,
+    can_make_rules: bool,
     /// Of the last 24 hours, on requests that claim to be of this robot.
     verdicts: Option<TotalsView>,
     note: &'static str,
@@ -115,6 +119,8 @@ fn robot_page(state: &AdminState, page: Page, robot: RobotView, note: &'static s
     html(&RobotPage {
         page,
         verdicts: TotalsView::of_robot(state, &robot.id),
+        live: LiveRuleView::about(state, &robot.as_asked()),
+        can_make_rules: state.admin().live_rules.is_enabled() && robot.purpose != Purpose::Shared.as_str(),
         robot,
         note,
     })

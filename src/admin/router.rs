@@ -8,7 +8,7 @@ use axum::{
 };
 
 use super::{
-    access, account, api, assets, export, guard, identify, login, manual, overview,
+    access, account, api, assets, changes, export, guard, identify, live_rules, login, manual, overview,
     problem::Problem,
     refreshes, robots, robots_txt, session,
     settings::{Access, Admin},
@@ -62,11 +62,25 @@ fn pages() -> Router<AdminState> {
         .route("/robots/{robot_source}/{robot_id}", get(robots::show))
         .route("/verification/ranges/refresh", post(verification::fetch))
         .route("/sites/reload", post(sites::reload))
+        .merge(rule_pages())
         .merge(site_robot_pages())
         .route("/refresh", get(refreshes::progress).post(refreshes::start))
         .route("/refresh/accept", post(refreshes::accept))
         .route("/refreshes/{refresh_id}", get(refreshes::record))
         .route("/assets/{asset_name}", get(assets::serve))
+}
+
+fn rule_pages() -> Router<AdminState> {
+    Router::new()
+        .route("/rules", get(live_rules::list).post(live_rules::add))
+        .route("/rules/new", get(live_rules::form))
+        .route("/rules/confirm", get(live_rules::confirm))
+        .route("/rules/remove", post(live_rules::remove))
+        .route("/rules/restore", post(live_rules::restore))
+        .route("/rules/pause", post(live_rules::pause))
+        .route("/rules/resume", post(live_rules::resume))
+        .route("/changes", get(changes::show))
+        .route("/changes/export", get(changes::download))
 }
 
 fn site_robot_pages() -> Router<AdminState> {

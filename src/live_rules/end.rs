@@ -58,6 +58,24 @@ pub(crate) fn length_ms(text: &str) -> Result<i64, String> {
         .ok_or_else(|| format!("{text:?} is no length of time: write 30m, 12h, 7d or 4w"))
 }
 
+/// Reads a time that is over: how long ago, or a time in UTC; `None`: nothing is written.
+///
+/// # Errors
+///
+/// Fails on anything else.
+pub(crate) fn past_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let ago = length_ms(text).map(|length| now_ms.saturating_sub(length));
+    let found = ago.ok().or_else(|| time_ms(text));
+    let wrong = || {
+        format!("{text:?} is no time: write 30m, 12h, 7d or 4w ago, or such as 2026-11-24T08:00Z in UTC")
+    };
+    found.map(Some).ok_or_else(wrong)
+}
+
 fn time_ms(text: &str) -> Option<i64> {
     let parse = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
     // What a browser's field for a time sends has neither seconds nor a zone.

@@ -17,7 +17,7 @@ mod toml;
 mod touched;
 
 pub(crate) use definition::{About, LiveAction, LiveRule};
-pub(crate) use end::{DEFAULT_END, PAUSE, end_ms, length_ms};
+pub(crate) use end::{DEFAULT_END, PAUSE, end_ms, length_ms, past_ms};
 pub(crate) use fields::{FieldProblem, RuleFields};
 pub(crate) use follow::{follow, load};
 pub use live_rules::LiveRules;
