@@ -131,7 +131,14 @@ async fn record_failures(state: &AdminState, caller: &LoginOrigin, failures: u64
         several => format!("{several} wrong passwords since the last such entry"),
     };
     let who = &Visitor::Nobody;
-    changes::record(state, who, "login-failed", &format!("from {caller}"), &detail).await;
+    changes::record(
+        state,
+        who,
+        "login-failed",
+        &format!("from {caller}"),
+        &detail,
+    )
+    .await;
 }
 
 /// Ends the session.

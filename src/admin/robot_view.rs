@@ -135,7 +135,10 @@ impl RobotView {
     /// Returns the same for all robots of the operator.
     pub(super) fn operator_rule_link(&self, action: &str) -> String {
         let operator = self.operator.as_deref().unwrap_or_default();
-        format!("rules/confirm?action={action}&operator={}", encode(operator))
+        format!(
+            "rules/confirm?action={action}&operator={}",
+            encode(operator)
+        )
     }
 
     pub(super) fn is_manual(&self) -> bool {

@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use super::{
     fields::Params,
-    live_rules::LiveRuleView,
     listing::{Column, ListParams, Listing, ListingPage, STATUSES},
+    live_rules::LiveRuleView,
     page::{Page, html},
     problem::Problem,
     robot_view::RobotView,
@@ -120,7 +120,8 @@ fn robot_page(state: &AdminState, page: Page, robot: RobotView, note: &'static s
         page,
         verdicts: TotalsView::of_robot(state, &robot.id),
         live: LiveRuleView::about(state, &robot.as_asked()),
-        can_make_rules: state.admin().live_rules.is_enabled() && robot.purpose != Purpose::Shared.as_str(),
+        can_make_rules: state.admin().live_rules.is_enabled()
+            && robot.purpose != Purpose::Shared.as_str(),
         robot,
         note,
     })

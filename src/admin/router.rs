@@ -8,7 +8,8 @@ use axum::{
 };
 
 use super::{
-    access, account, api, assets, changes, export, guard, identify, live_rules, login, manual, overview,
+    access, account, api, assets, changes, export, guard, identify, live_rules, login, manual,
+    overview,
     problem::Problem,
     refreshes, robots, robots_txt, session,
     settings::{Access, Admin},

@@ -5,8 +5,8 @@ use std::{net::IpAddr, sync::Arc};
 use axum::http::Extensions;
 
 use super::{
-    DEFAULT_SITE, changes::LoginFailureLog, jobs::Jobs, login_limiter::LoginLimiter, session::CachedSessions, settings::Admin,
-    verification::ListFetches,
+    DEFAULT_SITE, changes::LoginFailureLog, jobs::Jobs, login_limiter::LoginLimiter,
+    session::CachedSessions, settings::Admin, verification::ListFetches,
 };
 use crate::live_rules;
 use crate::policy::SharedPolicy;
@@ -76,7 +76,9 @@ impl AdminState {
     /// Returns name and policy of each site; of an application, that of its only one.
     pub(super) fn site_policies(&self) -> Vec<(String, SharedPolicy)> {
         let sites = self.admin().sites.load();
-        let named = sites.iter().map(|site| (site.name.clone(), site.policy.clone()));
+        let named = sites
+            .iter()
+            .map(|site| (site.name.clone(), site.policy.clone()));
         let named: Vec<_> = named.collect();
         if named.is_empty() {
             return vec![(DEFAULT_SITE.to_owned(), self.admin().policy.clone())];

@@ -420,7 +420,7 @@ impl RobotDetectionBuilder {
             client_address: self.client_address,
             live_rules: LiveRules::new(self.live_rules),
         };
-        let live_rules_file = live_rules_file(self.state_dir, &store);
+        let live_rules_file = StateFile::of(self.state_dir, &store);
         let detection = Detection {
             policy,
             enforcement: self.enforcement,
@@ -461,13 +461,6 @@ impl RobotDetectionBuilder {
             .chain(self.sources.iter().cloned())
             .collect()
     }
-}
-
-/// Returns the file that keeps a copy of the live rules, where there is a directory for it.
-fn live_rules_file(directory: Option<PathBuf>, store: &Store) -> Option<StateFile> {
-    let beside = || Some(store.file()?.parent()?.to_owned());
-    let directory = directory.or_else(beside)?;
-    Some(StateFile::new(&directory, store.url()))
 }
 
 async fn open_store(url: &str, waits: bool, clock: &Clock) -> Result<Store, StoreError> {

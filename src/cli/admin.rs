@@ -37,6 +37,7 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
             store
                 .set_admin_password_hash(&hash_password(&password)?, now_ms)
                 .await?;
+            context::record(&store, "password-changed", "administrator", "").await;
             if *generate {
                 output::line_or_note(&password);
             }

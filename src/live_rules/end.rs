@@ -71,7 +71,9 @@ pub(crate) fn past_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
     let ago = length_ms(text).map(|length| now_ms.saturating_sub(length));
     let found = ago.ok().or_else(|| time_ms(text));
     let wrong = || {
-        format!("{text:?} is no time: write 30m, 12h, 7d or 4w ago, or such as 2026-11-24T08:00Z in UTC")
+        format!(
+            "{text:?} is no time: write 30m, 12h, 7d or 4w ago, or such as 2026-11-24T08:00Z in UTC"
+        )
     };
     found.map(Some).ok_or_else(wrong)
 }

@@ -33,7 +33,7 @@ pub(crate) async fn load(live: &LiveRules, store: &Store, clock: &Clock, file: O
             let rules = set.rules.len();
             info!(
                 rules,
-                "the database does not answer: {rules} live rules are those of {file}"
+                "the database does not answer; live rules in force as {file} has them: {rules}"
             );
             live.put(LiveRuleSet { version: -1, ..set });
         }

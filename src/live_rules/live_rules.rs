@@ -111,7 +111,7 @@ fn tell(before: &LiveRuleSet, now: &LiveRuleSet) {
     let ids = |set: &LiveRuleSet| set.rules.iter().map(|rule| rule.id).collect::<Vec<_>>();
     let rules = now.rules.len();
     if ids(before) != ids(now) {
-        info!(rules, "{rules} live rules are in force");
+        info!(rules, "live rules in force: {rules}");
     }
     for (id, reason) in &now.unreadable {
         if !before.unreadable.iter().any(|(known, _)| known == id) {

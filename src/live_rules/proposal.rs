@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::detect::Detector;
-use crate::policy::Policy;
+use crate::policy::{Policy, PolicyError};
 use crate::registry::{Purpose, Robot};
 use crate::store::{LiveRuleChange, Store, StoreError};
 
@@ -135,9 +135,10 @@ impl Surroundings<'_> {
     }
 }
 
-fn error_of(error: &crate::policy::PolicyError) -> FieldProblem {
+/// Returns what is wrong with a rule that does not fit.
+fn error_of(error: &PolicyError) -> FieldProblem {
     match error {
-        crate::policy::PolicyError::Rule { key, reason, .. } => {
+        PolicyError::Rule { key, reason, .. } => {
             let field = if *key == "path" { "path" } else { "action" };
             FieldProblem::new(field, reason)
         }

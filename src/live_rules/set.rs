@@ -112,3 +112,129 @@ fn day(at_ms: i64) -> String {
     let at = time::OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000));
     at.map_or_else(|_| String::new(), |at| at.date().to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::detect::{Detector, Verdict};
+    use crate::policy::{Policy, Request, SharedPolicy, Visitor};
+    use crate::registry::{Pattern, PatternKind, Purpose, Robot, Source};
+
+    const ACTIONS: [&str; 4] = ["pass", "redirect", "refuse", "slow"];
+
+    fn detector() -> Detector {
+        let robot = |id: &str, token: &str, purpose| {
+            let mut robot = Robot::new(id, Source::manual());
+            robot.patterns = vec![Pattern::new(PatternKind::Token, token)];
+            robot.operator = Some("Acme".to_owned());
+            robot.purpose = purpose;
+            Arc::new(robot)
+        };
+        let robots = [
+            robot("alpha", "AlphaBot", Purpose::Search),
+            robot("translator", "ManyPeople", Purpose::Shared),
+        ];
+        Detector::new(robots).unwrap()
+    }
+
+    fn any_fields() -> impl Strategy<Value = RuleFields> {
+        let about = prop_oneof![
+            prop::sample::select(vec![
+                "alpha",
+                "translator",
+                "unlisted",
+                "nameless",
+                "person"
+            ])
+            .prop_map(|id| ("robot", id)),
+            Just(("operator", "ACME")),
+            prop::sample::select(Purpose::ALL).prop_map(|purpose| ("purpose", purpose.as_str())),
+            prop::sample::select(vec!["unlisted", "nameless", "person", "shared", "people"])
+                .prop_map(|kind| ("visitors", kind)),
+        ];
+        let path = prop::sample::select(vec![None, Some("/a/*"), Some("*")]);
+        (
+            prop::sample::select(&ACTIONS[..]),
+            about,
+            path,
+            any::<bool>(),
+        )
+            .prop_map(|(action, (key, value), path, verified)| {
+                let named = |name| (key == name).then(|| value.to_owned());
+                RuleFields {
+                    action: action.to_owned(),
+                    robot: named("robot"),
+                    operator: named("operator"),
+                    purpose: named("purpose"),
+                    visitors: named("visitors"),
+                    path: path.map(str::to_owned),
+                    verified,
+                    ..RuleFields::default()
+                }
+            })
+    }
+
+    fn set(fields: Vec<RuleFields>) -> LiveRuleSet {
+        let stored = fields
+            .into_iter()
+            .zip(1..)
+            .map(|(fields, id)| StoredLiveRule {
+                id,
+                definition: serde_json::to_string(&fields).unwrap(),
+                ..StoredLiveRule::default()
+            });
+        let mut all = StoredLiveRules::default();
+        all.rules = stored.collect();
+        LiveRuleSet::read(all)
+    }
+
+    proptest! {
+        #[test]
+        fn no_live_rule_touches_people(fields in prop::collection::vec(any_fields(), 1..6)) {
+            let detector = detector();
+            let policy = SharedPolicy::new(Policy::builder().build().unwrap());
+            policy.lay_over(set(fields).overlay("default"));
+            let policy = policy.load();
+            let shared = detector.claim(b"ManyPeople/1.0");
+            prop_assert_eq!(shared.as_ref().unwrap().kind().as_str(), "shared");
+            for (path, method) in [("/a/b", "GET"), ("/", "POST"), ("/members-only-stuff/a", "GET")] {
+                let request = Request { method, host: None, path };
+                for claim in [None, shared.as_ref()] {
+                    let visitor = claim.map(|claim| Visitor { claim, verdict: Verdict::Verified });
+                    let judgement = policy.judge(&request, visitor);
+                    prop_assert!(judgement.decision.pass_reason().is_some());
+                    prop_assert!(judgement.slowed_by.is_none() && judgement.rule.is_none());
+                }
+            }
+        }
+
+        #[test]
+        fn a_rule_is_the_same_once_it_was_written_and_read(fields in any_fields()) {
+            if let Ok(rule) = fields.rule() {
+                prop_assert_eq!(RuleFields::from(&rule).rule().unwrap(), rule);
+            }
+        }
+    }
+
+    #[test]
+    fn a_rule_that_a_newer_program_made_is_left_out_and_told() {
+        let mut stored = StoredLiveRules::default();
+        for definition in [
+            r#"{"action":"slow","robot":"alpha"}"#,
+            r#"{"action":"slow","robot":"alpha","weekdays":"monday"}"#,
+            r#"{"action":"serve","robot":"alpha"}"#,
+            "",
+        ] {
+            stored.rules.push(StoredLiveRule {
+                definition: definition.to_owned(),
+                ..StoredLiveRule::default()
+            });
+        }
+        let set = LiveRuleSet::read(stored);
+        assert_eq!((set.rules.len(), set.unreadable.len()), (1, 3));
+    }
+}

@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::store::{StoredLiveRule, StoredLiveRules, StoredPause};
+use crate::store::{Store, StoredLiveRule, StoredLiveRules, StoredPause};
 
 use super::{KeptRule, LiveRuleSet, RuleFields};
 
@@ -65,8 +65,14 @@ struct PauseContent {
 }
 
 impl StateFile {
+    /// Returns the file of a database in a directory, by default beside an `SQLite` file.
+    pub(crate) fn of(directory: Option<PathBuf>, store: &Store) -> Option<Self> {
+        let beside = || Some(store.file()?.parent()?.to_owned());
+        Some(Self::new(&directory.or_else(beside)?, store.url()))
+    }
+
     /// Creates the file of a database in a directory; nothing is written yet.
-    pub(crate) fn new(directory: &Path, database: &str) -> Self {
+    fn new(directory: &Path, database: &str) -> Self {
         // Instances of several databases may share a directory.
         let digest = hex::encode(Sha256::digest(database));
         let name = digest.get(..8).unwrap_or_default();
@@ -109,6 +115,7 @@ impl StateFile {
     pub(crate) async fn write(&self, set: &LiveRuleSet) -> Result<(), StateFileError> {
         let content = Content::new(&self.database, set);
         let text = serde_json::to_string_pretty(&content).map_err(|error| self.error(&error))?;
+        let text = text + "\n";
         if self.written().as_ref() == Some(&text) {
             return Ok(());
         }

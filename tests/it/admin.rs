@@ -4,10 +4,12 @@
 
 mod application;
 mod browser;
+mod changes;
 mod export;
 mod guard;
 mod guessing;
 mod json;
+mod live_rules;
 mod login;
 mod looks;
 mod nesting;

@@ -13,6 +13,7 @@ mod changes;
 mod descriptions;
 mod frontier;
 mod history;
+mod live_rules;
 mod opening;
 mod orders;
 mod publications;

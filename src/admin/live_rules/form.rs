@@ -1,9 +1,10 @@
 //! The form of a live rule.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 
 use super::super::{problem::Problem, state::AdminState};
-use crate::detect::Detector;
 use crate::live_rules::{
     DEFAULT_END, FieldProblem, Proposal, ProposalError, RuleFields, Surroundings,
 };
@@ -70,15 +71,14 @@ pub(super) async fn propose(
 ) -> Result<Proposal, ProposalError> {
     let admin = state.admin();
     let detector = admin.detector.load();
-    let detector: &Detector = &detector;
     let sites = state.site_policies();
     let sites = sites.into_iter().map(|(name, policy)| {
         let policy = policy.load();
-        (name, std::sync::Arc::clone(&policy))
+        (name, Arc::clone(&policy))
     });
     let among = Surroundings {
         store: &admin.store,
-        detector,
+        detector: &detector,
         sites: sites.collect(),
         now_ms: state.now_ms(),
     };

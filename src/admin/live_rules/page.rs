@@ -147,7 +147,9 @@ pub(in crate::admin) async fn add(
     match added {
         Ok(id) => {
             state.take_over_live_rules().await;
-            Ok(page.location.see_other(&format!("rules?note=added&id={id}")))
+            Ok(page
+                .location
+                .see_other(&format!("rules?note=added&id={id}")))
         }
         Err(error) => refused(&state, page, form, error),
     }
@@ -162,7 +164,9 @@ pub(in crate::admin) async fn remove(
 ) -> Result<Response, Problem> {
     let id = form.id.0;
     remove_rule(&state, &visitor, id).await?;
-    Ok(page.location.see_other(&format!("rules?note=removed&id={id}")))
+    Ok(page
+        .location
+        .see_other(&format!("rules?note=removed&id={id}")))
 }
 
 /// Brings a rule back that was removed.
@@ -174,7 +178,9 @@ pub(in crate::admin) async fn restore(
 ) -> Result<Response, Problem> {
     let id = form.id.0;
     restore_rule(&state, &visitor, id).await?;
-    Ok(page.location.see_other(&format!("rules?note=restored&id={id}")))
+    Ok(page
+        .location
+        .see_other(&format!("rules?note=restored&id={id}")))
 }
 
 /// Ends a rule on every instance.

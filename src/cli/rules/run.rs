@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::admin::rfc3339;
 use crate::app::{self, SiteIndex};
-use crate::cli::{Cli, context, output, usage::WrongUsage};
+use crate::cli::{Cli, context, context::ACTOR, output, usage::WrongUsage};
 use crate::clock::Clock;
 use crate::config::{AdminSection, Loaded};
 use crate::live_rules::{
@@ -17,9 +17,6 @@ use crate::policy::{Policy, Rule};
 use crate::store::{LiveRuleChange, Store, StoredPause};
 
 use super::args::{ActionWord, AddArgs, JsonArgs, PauseArgs, RuleArgs, RulesCommand};
-
-/// Who changes something, as the log of changes says it.
-const ACTOR: &str = "command line";
 
 pub(in crate::cli) async fn run(cli: &Cli, command: &RulesCommand) -> anyhow::Result<ExitCode> {
     let loaded = context::load(cli)?;

@@ -1,20 +1,21 @@
 //! The steps on the way to a decision.
 
+mod rules;
+
 use std::sync::Arc;
 
 use crate::detect::{Claim, Kind};
 
 use super::{
     Decision, Judgement, PassReason, Policy, Request, Rule, Visitor,
-    action::Effect,
     glob::FilterPattern,
     heaven::Heaven,
     path::{is_for_robots, with_normal_path},
     reach::Reach,
-    rule::named,
     scope::NormalizedRequest,
     trace::{Silent, Trace, quoted},
 };
+use rules::judge_rules;
 
 /// What is known of a request before anybody looks whom it comes from.
 #[derive(Clone, Copy, Debug)]
@@ -368,66 +369,6 @@ fn judge_robot<'v>(
         }
     });
     visitor.ok_or(PassReason::NotARobot)
-}
-
-/// Returns the decision of the first rule that makes one, and the one that slows down.
-fn judge_rules<'p>(
-    rules: &'p [Rule],
-    mut slowed_by: Option<&'p Rule>,
-    visitor: Visitor<'_>,
-    request: &Request<'_>,
-    site: Site,
-    trace: &mut impl Trace,
-) -> (Option<Judgement<'p>>, Option<&'p Rule>) {
-    if rules.is_empty() {
-        return (None, slowed_by);
-    }
-    let decided = with_normal_path(request.path, |path| {
-        let asked = site.asked(request, path);
-        rules.iter().find_map(|rule| {
-            // The first rule that slows the robot down counts; a second limit would be used up
-            // unasked.
-            if rule.rate_limiter().is_some() && slowed_by.is_some() {
-                return None;
-            }
-            let decision = judge_rule(rule, visitor, &asked, trace)?.decision();
-            if decision.is_none() {
-                slowed_by = Some(rule);
-            }
-            Some(Judgement {
-                rule: Some(rule),
-                ..Judgement::new(decision?)
-            })
-        })
-    });
-    (decided, slowed_by)
-}
-
-/// Returns what a rule does, if it matches.
-fn judge_rule<'p>(
-    rule: &'p Rule,
-    visitor: Visitor<'_>,
-    asked: &NormalizedRequest<'_>,
-    trace: &mut impl Trace,
-) -> Option<&'p Effect> {
-    let mismatch = rule.mismatch(asked, visitor);
-    trace.step("rule", || {
-        let named = capitalised(&named(rule));
-        match mismatch {
-            None => format!("{named} matches; its action is {}.", rule.action()),
-            Some(mismatch) => {
-                let reason = mismatch.reason(asked, Some(visitor));
-                format!("{named} does not match: {reason}.")
-            }
-        }
-    });
-    mismatch.is_none().then_some(&rule.effect)
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(chars).collect()
 }
 
 pub(super) fn require(holds: bool, otherwise: PassReason) -> Result<(), PassReason> {

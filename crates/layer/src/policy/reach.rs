@@ -109,6 +109,21 @@ impl Policy {
         }
     }
 
+    /// Returns why a rule never matches, where all of its paths are open to every robot.
+    pub(super) fn never_matches(&self, rule: &Rule) -> Option<String> {
+        let paths = rule.scope.paths.as_ref()?;
+        let reason = if let Some(heaven) = self.heavens.covering_all(paths) {
+            let location = &heaven.redirect.location;
+            format!("all of it lies below the redirect URL {location}, where all robots pass")
+        } else if paths.iter().all(|path| self.is_never(path)) {
+            "all of it is never redirected".to_owned()
+        } else {
+            return None;
+        };
+        let end = "so that the rule never matches; name another place";
+        Some(format!("{reason}, {end}"))
+    }
+
     /// Returns `true` if the denied are redirected, or impostors, whatever their purpose.
     fn redirects_listed(&self) -> bool {
         !self.denied.is_empty() || self.redirects_spoofed()
