@@ -35,6 +35,8 @@ mod own_robot;
 pub mod robots_file;
 #[cfg(feature = "server")]
 mod site_robots;
+#[cfg(feature = "admin")]
+mod summary;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub mod telemetry;

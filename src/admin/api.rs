@@ -15,13 +15,13 @@ use super::{
     access::Visitor,
     changes,
     fields::{CsrfProof, JsonBody, Params},
+    filtering::{FilteringView, RobotsView},
     identify::{self, IdentifyParams},
     jobs,
     listing::{ListParams, Listing},
     live_rules,
     manual::{self, RobotForm},
     moment::Moment,
-    overview::{FilteringView, RobotsView},
     page::{Page, encode},
     parameters::with_parameters,
     problem::Problem,
@@ -34,7 +34,7 @@ use super::{
     sites::{self, SelectedSite},
     sources,
     state::AdminState,
-    verification,
+    traffic, verification,
 };
 use crate::refresh::RefreshOptions;
 use crate::registry::Source;
@@ -73,6 +73,14 @@ pub(super) fn routes() -> Router<AdminState> {
         .route("/refresh", none(get(progress).post(start)))
         .route("/refresh/accept", none(post(accept)))
         .route("/identify", with_parameters(IDENTIFY, get(identify)))
+        .route(
+            "/traffic",
+            with_parameters(traffic::FIGURES, get(traffic::figures_json)),
+        )
+        .route(
+            "/traffic/series",
+            with_parameters(traffic::FIGURES, get(traffic::series_json)),
+        )
         .route("/sites", none(get(sites::json)))
         .route("/reload", none(post(sites::reload_json)))
         .merge(rule_routes())

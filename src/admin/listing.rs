@@ -220,7 +220,7 @@ impl Listing {
 
     /// Returns the link to this listing from the top of the router.
     fn link(&self) -> String {
-        let mut link = "robots".to_owned();
+        let mut link = "registry".to_owned();
         let number = self.number.to_string();
         let sort = if self.sort == RobotSort::default() {
             ""
@@ -314,7 +314,7 @@ mod tests {
         let listing = Listing::parse(&ListParams::default()).unwrap();
         assert_eq!(listing.sort, RobotSort::Name);
         assert_eq!(listing.number, 1);
-        assert_eq!(listing.link(), "robots");
+        assert_eq!(listing.link(), "registry");
     }
 
     #[test]
@@ -341,7 +341,7 @@ mod tests {
         };
         assert_eq!(
             listing.link(),
-            "robots?q=a%26b%3D%22%3C&source=manual&status=active&sort=modified&dir=desc&page=3"
+            "registry?q=a%26b%3D%22%3C&source=manual&status=active&sort=modified&dir=desc&page=3"
         );
     }
 
@@ -351,7 +351,7 @@ mod tests {
         let columns = listing.columns();
         let status = columns.iter().find(|c| c.label == "Status").unwrap();
         assert_eq!(status.order, "ascending");
-        assert_eq!(status.link, "robots?sort=status&dir=desc");
+        assert_eq!(status.link, "registry?sort=status&dir=desc");
         assert_eq!(columns[0].order, "none");
     }
 

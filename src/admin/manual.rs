@@ -138,7 +138,7 @@ pub(super) async fn remove(
     Fields(form): Fields<RemoveForm>,
 ) -> Result<Response, Problem> {
     unstore(&state, &visitor, &form.id).await?;
-    Ok(page.location.see_other("robots?note=removed"))
+    Ok(page.location.see_other("registry?note=removed"))
 }
 
 /// Returns the robot that was entered.

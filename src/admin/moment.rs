@@ -10,21 +10,19 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 /// Point in time: exact for programs, relative to now for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Moment {
+    /// Milliseconds since 1970.
+    pub(super) at_ms: i64,
     /// RFC 3339 in UTC, whole seconds.
     pub(super) iso: String,
-    /// "2026-03-01 12:30 UTC".
-    pub(super) exact: String,
     /// "3 days ago", "in 2 hours".
     pub(super) ago: String,
 }
 
 impl Moment {
     pub(super) fn new(at_ms: i64, now_ms: i64) -> Self {
-        let at = date_time(at_ms);
-        let (hour, minute, _) = at.to_hms();
         Self {
+            at_ms,
             iso: rfc3339(at_ms),
-            exact: format!("{} {hour:02}:{minute:02} UTC", at.date()),
             ago: ago(at_ms, now_ms),
         }
     }
@@ -94,7 +92,6 @@ mod tests {
     fn a_moment_is_told_exactly_in_utc() {
         let moment = Moment::new(NOW_MS, NOW_MS);
         assert_eq!(moment.iso, "2026-03-01T12:30:45Z");
-        assert_eq!(moment.exact, "2026-03-01 12:30 UTC");
     }
 
     #[test]

@@ -10,16 +10,17 @@ pub(super) struct NavigationEntry {
 
 /// The entries, in their order.
 pub(super) const NAVIGATION: &[NavigationEntry] = &[
-    NavigationEntry::new("overview", "Overview"),
+    NavigationEntry::new("overview", "Now"),
     NavigationEntry::new("robots", "Robots"),
-    NavigationEntry::new("identify", "Identify"),
-    NavigationEntry::new("verification", "Verification"),
-    NavigationEntry::new("robots-txt", "robots.txt"),
     NavigationEntry::new("rules", "Rules"),
     NavigationEntry::new("sites", "Sites"),
+    NavigationEntry::new("robots-txt", "robots.txt"),
+    NavigationEntry::new("verification", "Verification"),
     NavigationEntry::new("site-robot", "Site robot"),
-    NavigationEntry::new("refreshes", "Refreshes"),
+    NavigationEntry::new("identify", "Identify"),
+    NavigationEntry::new("sources", "Sources"),
     NavigationEntry::new("changes", "Changes"),
+    NavigationEntry::new("settings", "Settings"),
 ];
 
 impl NavigationEntry {

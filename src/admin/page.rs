@@ -18,6 +18,7 @@ use super::{
     navigation::{NAVIGATION, NavigationEntry},
     problem::Problem,
     state::AdminState,
+    time_zone::TimeZone,
 };
 
 /// Bytes that stay as they are in a path segment or a query value (RFC 3986 §2.3).
@@ -150,6 +151,8 @@ pub(super) struct Page {
     pub(super) is_dry_run: bool,
     /// The pause of all enforcement, for those who are logged in.
     pub(super) pause: Option<PauseView>,
+    /// Zone of the times that are shown.
+    pub(super) zone: TimeZone,
     /// Absence of the database, while it is away.
     pub(super) away: Option<AbsenceView>,
 }
@@ -174,6 +177,16 @@ impl Page {
         NAVIGATION
     }
 
+    /// Returns a time for people, in the zone of the pages: "2026-03-01 12:30 UTC".
+    pub(super) fn exact(&self, moment: &Moment) -> String {
+        self.zone.exact(moment.at_ms)
+    }
+
+    /// Returns `true` if a problem is that the database is away, which the page tells by itself.
+    pub(super) fn is_without(&self, problem: &Problem) -> bool {
+        self.away.is_some() && problem.status == StatusCode::SERVICE_UNAVAILABLE
+    }
+
     /// Returns `true` if somebody can log out.
     pub(super) fn has_session(&self) -> bool {
         self.csrf.is_some()
@@ -189,8 +202,9 @@ impl Page {
         let path = self.location.path().trim_start_matches('/');
         let first = path.split('/').next().unwrap_or_default();
         match first {
-            "" => entry == "overview",
-            "refresh" => entry == "refreshes",
+            "" | "traffic" => entry == "overview",
+            "registry" => entry == "robots",
+            "refresh" | "refreshes" => entry == "sources",
             _ => first == entry,
         }
     }
@@ -219,6 +233,7 @@ impl FromRequestParts<AdminState> for Page {
             csrf: visitor.and_then(Visitor::csrf).map(str::to_owned),
             is_dry_run: is_dry_run(state),
             pause: is_known.then(|| PauseView::of(state)).flatten(),
+            zone: state.admin().time_zone,
         })
     }
 }

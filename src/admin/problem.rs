@@ -11,8 +11,8 @@ use tracing::error;
 
 use super::{
     access::Visitor,
-    moment::Moment,
     page::{Page, RequestLocation},
+    time_zone::TimeZone,
 };
 use crate::store::{Absence, StoreError};
 
@@ -54,6 +54,11 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "out_of_range", message)
     }
 
+    /// Returns the problem of a parameter whose value is none that it may have.
+    pub(super) fn wrong_value(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "wrong_value", message)
+    }
+
     pub(super) fn forged() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
@@ -66,7 +71,7 @@ impl Problem {
     ///
     /// It does not say why: its readers need not be logged in.
     pub(super) fn away(absence: &Absence) -> Self {
-        let since = Moment::new(absence.since_ms, absence.since_ms).exact;
+        let since = TimeZone::default().exact(absence.since_ms);
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "database",

@@ -16,14 +16,15 @@ use super::{
     robot_view::RobotView,
     sources::title,
     state::AdminState,
+    traffic::{RobotTraffic, TrafficParams},
     verification::TotalsView,
 };
 use crate::detect::Duplicates;
 use crate::registry::{Purpose, Source};
 
 #[derive(Template)]
-#[template(path = "admin/robots.html")]
-struct RobotsPage {
+#[template(path = "admin/registry.html")]
+struct RegistryPage {
     page: Page,
     listing: Listing,
     found: ListingPage,
@@ -42,6 +43,7 @@ struct RobotPage {
     can_make_rules: bool,
     /// Of the last 24 hours, on requests that claim to be of this robot.
     verdicts: Option<TotalsView>,
+    traffic: RobotTraffic,
     note: &'static str,
 }
 
@@ -81,7 +83,7 @@ pub(super) async fn list(
     let found = listing.load(&state).await?;
     // The page that is shown, so that its links lead on from there.
     listing.number = found.number;
-    Ok(html(&RobotsPage {
+    Ok(html(&RegistryPage {
         page,
         sources: choices(&state, listing.source.as_ref()).await?,
         columns: listing.columns(),
@@ -96,11 +98,12 @@ pub(super) async fn show(
     State(state): State<AdminState>,
     Path(path): Path<RobotPath>,
     Params(params): Params<RobotParams>,
+    Params(traffic): Params<TrafficParams>,
     page: Page,
 ) -> Result<Response, Problem> {
     let robot = find(&state, &path.robot_source, &path.robot_id).await?;
     let note = note_text(&params.note);
-    Ok(robot_page(&state, page, robot, note))
+    robot_page(&state, page, robot, &traffic, note).await
 }
 
 /// Shows a robot whose id cannot stand in a path.
@@ -108,23 +111,32 @@ pub(super) async fn show_by_query(
     State(state): State<AdminState>,
     Path(path): Path<SourcePath>,
     Params(params): Params<RobotParams>,
+    Params(traffic): Params<TrafficParams>,
     page: Page,
 ) -> Result<Response, Problem> {
     let robot = find(&state, &path.robot_source, &params.id).await?;
     let note = note_text(&params.note);
-    Ok(robot_page(&state, page, robot, note))
+    robot_page(&state, page, robot, &traffic, note).await
 }
 
-fn robot_page(state: &AdminState, page: Page, robot: RobotView, note: &'static str) -> Response {
-    html(&RobotPage {
+async fn robot_page(
+    state: &AdminState,
+    page: Page,
+    robot: RobotView,
+    params: &TrafficParams,
+    note: &'static str,
+) -> Result<Response, Problem> {
+    let traffic = RobotTraffic::load(state, params, &robot.id, &robot.link()).await?;
+    Ok(html(&RobotPage {
         page,
         verdicts: TotalsView::of_robot(state, &robot.id),
         live: LiveRuleView::about(state, &robot.as_asked()),
         can_make_rules: state.admin().live_rules.is_enabled()
             && robot.purpose != Purpose::Shared.as_str(),
+        traffic,
         robot,
         note,
-    })
+    }))
 }
 
 /// Looks a robot up by its source and id.

@@ -9,13 +9,13 @@ use axum::{
 
 use super::{
     access, account, api, assets, changes, export, guard, identify, live_rules, login, manual,
-    overview,
+    parameters::with_parameters,
     problem::Problem,
     refreshes, robots, robots_txt, session,
     settings::{Access, Admin},
-    site_robot, sites,
+    settings_page, site_robot, sites, sources_page,
     state::AdminState,
-    verification,
+    traffic, verification,
 };
 
 /// Largest form or JSON body.
@@ -47,20 +47,18 @@ pub fn router(admin: Admin) -> Router {
 
 fn pages() -> Router<AdminState> {
     Router::new()
-        .route("/overview", get(overview::show))
-        .route("/robots", get(robots::list))
+        .merge(traffic_pages())
+        .route("/registry", get(robots::list))
         .route("/identify", get(identify::show))
         .route("/verification", get(verification::show))
         .route("/robots-txt", get(robots_txt::show))
-        .route("/sites", get(sites::list))
+        .route("/sources", get(sources_page::show))
+        .route("/settings", get(settings_page::show))
         .route("/site-robot", get(site_robot::show))
         .route("/refreshes", get(refreshes::list))
-        .route("/", get(overview::top))
         .route("/robots/export", get(export::download))
         .route("/robots/new", get(manual::form).post(manual::add))
         .route("/robots/remove", post(manual::remove))
-        .route("/robots/{robot_source}", get(robots::show_by_query))
-        .route("/robots/{robot_source}/{robot_id}", get(robots::show))
         .route("/verification/ranges/refresh", post(verification::fetch))
         .route("/sites/reload", post(sites::reload))
         .merge(rule_pages())
@@ -82,6 +80,38 @@ fn rule_pages() -> Router<AdminState> {
         .route("/rules/resume", post(live_rules::resume))
         .route("/changes", get(changes::show))
         .route("/changes/export", get(changes::download))
+}
+
+/// Pages with the bar of filters, which refuse parameters that they do not have.
+fn traffic_pages() -> Router<AdminState> {
+    let of_robot = |route| with_parameters(traffic::ROBOT, route);
+    Router::new()
+        .route("/", with_parameters(traffic::FIGURES, get(traffic::top)))
+        .route(
+            "/overview",
+            with_parameters(traffic::FIGURES, get(traffic::now)),
+        )
+        .route(
+            "/traffic",
+            with_parameters(traffic::FIGURES, get(traffic::explore)),
+        )
+        .route(
+            "/traffic/export",
+            with_parameters(traffic::FIGURES, get(traffic::download)),
+        )
+        .route(
+            "/robots",
+            with_parameters(traffic::ROBOTS, get(traffic::robots)),
+        )
+        .route("/sites", with_parameters(traffic::SITES, get(sites::list)))
+        .route(
+            "/robots/{robot_source}",
+            of_robot(get(robots::show_by_query)),
+        )
+        .route(
+            "/robots/{robot_source}/{robot_id}",
+            of_robot(get(robots::show)),
+        )
 }
 
 fn site_robot_pages() -> Router<AdminState> {

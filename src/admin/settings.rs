@@ -14,7 +14,7 @@ use crate::refresh::Refresher;
 use crate::store::Store;
 use crate::verify::{RangesRefresher, Verifier};
 
-use super::{Reloads, RobotRuns, SharedSites};
+use super::{Reloads, RobotRuns, SharedSites, TimeZone};
 
 /// Parameter in force and where it came from.
 #[derive(Clone, Debug)]
@@ -136,6 +136,8 @@ pub struct Admin {
     pub settings: SharedSettings,
     /// The time.
     pub clock: Clock,
+    /// Zone in which pages show times.
+    pub time_zone: TimeZone,
     /// Who may see the pages.
     pub access: Access,
     /// How the address is found from which somebody logs in.

@@ -20,6 +20,7 @@ use super::{
     page::{Page, encode, html},
     problem::Problem,
     state::AdminState,
+    traffic::{SiteTraffic, TrafficParams},
 };
 use crate::policy::{Action, ByAction, Enforcer, SharedPolicy};
 
@@ -31,6 +32,8 @@ struct SitesPage {
     actions: &'static [Action],
     can_reload: bool,
     reload: Option<ReloadView>,
+    /// `None` while the database is away.
+    traffic: Option<SiteTraffic>,
 }
 
 /// Site that a page is about; an extractor.
@@ -111,16 +114,27 @@ struct SiteParam {
 pub(super) struct ReloadForm {}
 
 /// Shows the sites, and the outcome of the last reload.
-pub(super) async fn list(State(state): State<AdminState>, page: Page) -> Response {
+pub(super) async fn list(
+    State(state): State<AdminState>,
+    Params(params): Params<TrafficParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let traffic = match SiteTraffic::load(&state, &params).await {
+        Ok(traffic) => Some(traffic),
+        // A reload is possible without the database.
+        Err(problem) if page.is_without(&problem) => None,
+        Err(problem) => return Err(problem),
+    };
     let reloads = &state.admin().reloads;
     let now_ms = state.now_ms();
-    html(&SitesPage {
+    Ok(html(&SitesPage {
         page,
+        traffic,
         sites: SiteView::all(&state),
         actions: Action::ALL,
         can_reload: reloads.is_served(),
         reload: reloads.last().map(|last| ReloadView::new(&last, now_ms)),
-    })
+    }))
 }
 
 /// Reloads the configuration, then shows the outcome.
@@ -175,7 +189,11 @@ async fn request_reload(state: &AdminState, visitor: &Visitor) -> Result<ReloadV
 }
 
 impl SelectedSite {
-    fn new(state: &AdminState, named_site: &str, own_host: Option<&str>) -> Option<Self> {
+    pub(super) fn new(
+        state: &AdminState,
+        named_site: &str,
+        own_host: Option<&str>,
+    ) -> Option<Self> {
         let admin = state.admin();
         let sites = admin.sites.load();
         let is_at_host = |site: &&AdminSite| own_host.is_some_and(|host| site.matches_host(host));

@@ -99,6 +99,7 @@ impl RobotDetection {
             ranges: self.ranges_refresher(),
             settings: parts.settings.clone(),
             clock: self.clock().clone(),
+            time_zone: parts.time_zone,
             access,
             client_address: parts.common.client_address.clone(),
             hosts: parts.hosts.clone(),

@@ -8,7 +8,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
 use crate::admin::{
-    ClientAddress, DEFAULT_SITE, PasswordError, Reloads, RobotRuns, Setting, SharedSites,
+    ClientAddress, DEFAULT_SITE, PasswordError, Reloads, RobotRuns, Setting, SharedSites, TimeZone,
 };
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
@@ -71,6 +71,7 @@ pub struct RobotDetectionBuilder {
     bundled: bool,
     unlisted: bool,
     secure_cookies: bool,
+    time_zone: TimeZone,
     admin_password: Option<String>,
     client_address: ClientAddress,
     hosts: Vec<String>,
@@ -126,6 +127,7 @@ impl RobotDetectionBuilder {
             bundled: true,
             unlisted: true,
             secure_cookies: false,
+            time_zone: TimeZone::default(),
             admin_password: None,
             client_address: ClientAddress::new(client),
             hosts: Vec::new(),
@@ -226,6 +228,12 @@ impl RobotDetectionBuilder {
     /// Set it where the application has https.
     pub fn secure_cookies(mut self, secure: bool) -> Self {
         self.secure_cookies = secure;
+        self
+    }
+
+    /// Sets the zone in which the admin pages show times; default UTC.
+    pub fn time_zone(mut self, zone: TimeZone) -> Self {
+        self.time_zone = zone;
         self
     }
 
@@ -441,6 +449,7 @@ impl RobotDetectionBuilder {
             refresher,
             bundled: self.bundled,
             secure_cookies: self.secure_cookies,
+            time_zone: self.time_zone,
             hosts: self.hosts,
             settings: self.settings.into(),
             traffic,

@@ -9,7 +9,7 @@ use axum::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::admin::{DEFAULT_SITE, Reloads, RobotRuns, SharedSettings, SharedSites};
+use crate::admin::{DEFAULT_SITE, Reloads, RobotRuns, SharedSettings, SharedSites, TimeZone};
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::layer::{OwnRobot, RobotDetectionLayer};
@@ -53,6 +53,8 @@ pub(super) struct Inner {
     pub(super) bundled: bool,
     /// Whether the session's cookie is sent over https only.
     pub(super) secure_cookies: bool,
+    /// Zone in which the pages show times.
+    pub(super) time_zone: TimeZone,
     pub(super) hosts: Vec<String>,
     pub(super) settings: SharedSettings,
     #[cfg_attr(

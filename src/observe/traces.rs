@@ -35,6 +35,10 @@ pub(super) struct TraceExport(Option<Traces>);
 pub(super) struct Span(Option<RequestSpan>);
 
 impl TraceSettings {
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "a build without traces refuses an endpoint"
+    )]
     pub(super) fn new(loaded: &Loaded) -> Result<Self, ConfigErrors> {
         let endpoint = loaded.settings().otel.endpoint.clone();
         let endpoint = Some(endpoint).filter(|url| !url.is_empty());

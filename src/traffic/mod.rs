@@ -9,6 +9,7 @@
 mod cell;
 mod counters;
 mod decision;
+mod figures;
 mod kept;
 mod layer;
 mod pending;
@@ -19,5 +20,9 @@ pub(crate) use counters::Counted;
 pub(crate) use counters::SiteCounters;
 #[cfg(feature = "server")]
 pub(crate) use decision::decision_word;
+pub(crate) use figures::{
+    By, Course, Figures, KnownRobots, Line, Moment, NONE_KNOWN, Times, TimesError, TrafficFilter,
+    VISITORS, decision_words, told, verdict_words,
+};
 pub(crate) use kept::Traffic;
 pub use layer::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};

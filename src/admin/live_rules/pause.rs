@@ -109,7 +109,7 @@ async fn begin(state: &AdminState, visitor: &Visitor, length_ms: i64) -> Result<
     check_enabled(state)?;
     let now_ms = state.now_ms();
     let ends_ms = now_ms.saturating_add(length_ms);
-    let detail = format!("until {}", Moment::new(ends_ms, now_ms).exact);
+    let detail = format!("until {}", Moment::new(ends_ms, now_ms).iso);
     let change = LiveRuleChange {
         actor: &visitor.actor(),
         detail: &detail,

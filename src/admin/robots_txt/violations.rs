@@ -116,7 +116,7 @@ impl ViolationView {
             link: if robot == UNLISTED {
                 String::new()
             } else {
-                format!("robots?q={}", encode(robot))
+                format!("registry?q={}", encode(robot))
             },
         }
     }

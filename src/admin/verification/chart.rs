@@ -3,6 +3,7 @@
 //! It needs neither inline styles nor a script, which the pages' Content-Security-Policy forbids.
 
 use super::totals::HourView;
+use crate::admin::time_zone::TimeZone;
 
 /// Edges of the drawing in units of the picture; the numbers stand on the right, beside the newest
 /// hour.
@@ -48,7 +49,7 @@ pub(super) struct ChartPart {
 }
 
 impl Chart {
-    pub(super) fn new(hours: &[HourView]) -> Self {
+    pub(super) fn new(hours: &[HourView], zone: TimeZone) -> Self {
         let most = hours.iter().map(|hour| hour.counts.requests()).max();
         let most = most.unwrap_or_default();
         let columns = (LEFT..).step_by(usize::try_from(STEP).unwrap_or(1));
@@ -58,14 +59,14 @@ impl Chart {
             bar_width: WIDTH,
             ground: TOP + HEIGHT,
             columns: columns
-                .map(|(at, (hour, x))| ChartColumn::new(at, x, hour, most))
+                .map(|(at, (hour, x))| ChartColumn::new(at, x, hour, most, zone))
                 .collect(),
         }
     }
 }
 
 impl ChartColumn {
-    fn new(at: usize, x: u64, hour: &HourView, most: u64) -> Self {
+    fn new(at: usize, x: u64, hour: &HourView, most: u64, zone: TimeZone) -> Self {
         let counts = &hour.counts;
         let mut y = TOP + HEIGHT;
         let mut parts = Vec::new();
@@ -86,12 +87,16 @@ impl ChartColumn {
             x,
             words: format!(
                 "{}: {} verified, {} unverifiable, {} spoofed",
-                hour.clock(),
+                hour.clock(zone),
                 counts.verified,
                 counts.unverifiable,
                 counts.spoofed
             ),
-            label: if is_labelled { hour.clock() } else { "" }.to_owned(),
+            label: if is_labelled {
+                hour.clock(zone)
+            } else {
+                String::new()
+            },
             parts,
         }
     }
@@ -123,7 +128,10 @@ mod tests {
 
     #[test]
     fn bars_are_stacked_and_the_highest_fills_the_height() {
-        let chart = Chart::new(&[hour(0, 0, 0), hour(50, 30, 20), hour(1, 0, 0)]);
+        let chart = Chart::new(
+            &[hour(0, 0, 0), hour(50, 30, 20), hour(1, 0, 0)],
+            TimeZone::default(),
+        );
         assert_eq!(chart.most, 100);
         let [none, full, low] = &*chart.columns else {
             panic!("three hours");
@@ -149,7 +157,7 @@ mod tests {
             vec![hour(u64::MAX, u64::MAX, u64::MAX); 24],
             vec![hour(1, 1, u64::MAX)],
         ] {
-            for column in Chart::new(&hours).columns {
+            for column in Chart::new(&hours, TimeZone::default()).columns {
                 let top = column.parts.iter().map(|part| part.y).min();
                 assert!(top.is_none_or(|y| y <= TOP + HEIGHT), "{column:?}");
                 assert!(column.x < 800);

@@ -65,8 +65,8 @@ pub(in crate::admin) async fn show(
     let view = View::load(&state, &params)?;
     let robot = view.robot.as_deref().unwrap_or_default();
     Ok(html(&VerificationPage {
+        chart: Chart::new(&view.hours, page.zone),
         page,
-        chart: Chart::new(&view.hours),
         columns: view.order.columns(robot),
         view,
     }))
@@ -221,7 +221,7 @@ mod tests {
         let view = hostile();
         let page = VerificationPage {
             page: Page::default(),
-            chart: Chart::new(&view.hours),
+            chart: Chart::new(&view.hours, Page::default().zone),
             columns: view.order.columns(HOSTILE),
             view,
         };

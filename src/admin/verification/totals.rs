@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::admin::{moment::Moment, state::AdminState};
+use crate::admin::{moment::Moment, state::AdminState, time_zone::TimeZone};
 use crate::verify::{HourVerdicts, RobotVerdicts};
 
 /// Number of requests by verdict.
@@ -86,7 +86,7 @@ impl HourView {
     }
 
     /// Returns the hour of the day, such as `13:00`.
-    pub(super) fn clock(&self) -> &str {
-        self.began.exact.get(11..16).unwrap_or_default()
+    pub(super) fn clock(&self, zone: TimeZone) -> String {
+        zone.at(self.began.at_ms).format("%H:%M").to_string()
     }
 }

@@ -26,6 +26,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .bundled_registry(settings.general.bundled_registry)
         .unlisted_robots(settings.general.unlisted_robots)
         .secure_cookies(settings.admin.secure_cookies)
+        .time_zone(settings.admin.time_zone.into())
         .robots_txt(robots_txt(loaded)?)
         .verification(verification(&settings.verify))
         .keep_traffic(settings.traffic.keep)

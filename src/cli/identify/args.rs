@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::access_log::FieldPath;
-use crate::cli::summary::{Grouping, SummaryForm};
+use crate::cli::summary::SummaryForm;
+use crate::summary::Grouping;
 
 /// Arguments of `identify`.
 #[derive(Args, Clone, Debug)]

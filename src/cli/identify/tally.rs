@@ -11,7 +11,7 @@ use crate::detect::{Claim, Detector, UNLISTED, Verdict};
 use crate::registry::{Purpose, Robot};
 
 use super::{args::By, input::EntrySink, proving_sink::VerdictSink};
-use crate::cli::summary::{Count, Row, Rows, Summary};
+use crate::summary::{Count, Row, Rows, Summary};
 
 /// Most User-Agents of unlisted robots that are counted apart; later ones are counted together.
 ///

@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use indicatif::{BinaryBytes, HumanCount};
 
 use crate::cli::output;
-
-use super::{Count, Grouping, Row, Summary};
+use crate::summary::{Count, Grouping, Row, Summary};
 
 /// Columns that the table for people leaves out.
 const LEFT_OUT: [&str; 2] = ["name", "source"];

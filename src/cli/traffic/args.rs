@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, builder::PossibleValuesParser};
 
-use crate::cli::summary::{Grouping, SummaryForm};
-
-use super::moment::Moment;
+use crate::cli::summary::SummaryForm;
+use crate::registry::Purpose;
+use crate::traffic::{By, Moment, Times, TrafficFilter, VISITORS, decision_words, verdict_words};
 
 /// Commands of `traffic`.
 #[derive(Clone, Debug, Subcommand)]
@@ -63,6 +63,24 @@ pub(in crate::cli) struct ReportArgs {
     /// Only this site
     #[arg(long, value_name = "NAME")]
     pub(super) site: Option<String>,
+    /// Only the robot with this id; unlisted: those that no list knows
+    #[arg(long, value_name = "ID")]
+    robot: Option<String>,
+    /// Only robots of this operator; -: of none that is known
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    operator: Option<String>,
+    /// Only robots of this purpose
+    #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(purposes()))]
+    purpose: Option<String>,
+    /// Only requests with this verdict
+    #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(verdict_words()))]
+    verdict: Option<String>,
+    /// Only requests with which this was done
+    #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(decision_words()))]
+    decision: Option<String>,
+    /// Only these visitors
+    #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(visitors()))]
+    visitors: Option<String>,
     /// What is added up by [default: robot, operator and purpose; csv: robot; json: all]
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub(super) by: Vec<By>,
@@ -77,30 +95,37 @@ pub(in crate::cli) struct ReportArgs {
     pub(super) csv: bool,
 }
 
-/// What traffic is added up by.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(in crate::cli) enum By {
-    /// Robots
-    Robot,
-    /// Companies and projects that run them
-    Operator,
-    /// What they are for
-    Purpose,
-    /// Robots and the verdicts on their claims
-    Verdict,
-    /// What was done
-    Decision,
-    /// Rules and words that decided
-    Cause,
-    /// Sites
-    Site,
-    /// Classes of statuses
-    Status,
-    /// People, robots, unlisted robots, requests without User-Agent
-    Total,
+fn purposes() -> Vec<&'static str> {
+    let words = Purpose::ROBOTS.iter().map(|purpose| purpose.as_str());
+    words.collect()
+}
+
+fn visitors() -> Vec<&'static str> {
+    VISITORS.iter().map(|(word, _)| *word).collect()
 }
 
 impl ReportArgs {
+    pub(super) fn times(&self) -> Times {
+        Times {
+            since: self.since,
+            until: self.until,
+        }
+    }
+
+    pub(super) fn filter(&self) -> TrafficFilter {
+        TrafficFilter {
+            visitors: self.visitors.clone(),
+            site: self.site.clone(),
+            robot: self.robot.clone(),
+            operator: self.operator.clone(),
+            purpose: self.purpose.clone(),
+            verdict: self.verdict.clone(),
+            decision: self.decision.clone(),
+            cause: None,
+            status: None,
+        }
+    }
+
     pub(super) fn form(&self) -> SummaryForm {
         match (self.json, self.csv) {
             (true, _) => SummaryForm::Json,
@@ -116,25 +141,7 @@ impl ReportArgs {
         match self.form() {
             SummaryForm::Table => vec![By::Robot, By::Operator, By::Purpose],
             SummaryForm::Csv => vec![By::Robot],
-            SummaryForm::Json => By::value_variants().to_vec(),
-        }
-    }
-}
-
-impl Grouping for By {
-    const TOTAL: Self = Self::Total;
-
-    fn plural(self) -> &'static str {
-        match self {
-            Self::Robot => "robots",
-            Self::Operator => "operators",
-            Self::Purpose => "purposes",
-            Self::Verdict => "verdicts",
-            Self::Decision => "decisions",
-            Self::Cause => "causes",
-            Self::Site => "sites",
-            Self::Status => "statuses",
-            Self::Total => "totals",
+            SummaryForm::Json => By::ALL.to_vec(),
         }
     }
 }

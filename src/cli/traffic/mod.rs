@@ -2,10 +2,8 @@
 
 mod args;
 mod counter;
-mod figures;
 mod head;
 mod import;
-mod moment;
 mod run;
 
 pub(super) use args::TrafficCommand;

@@ -2,7 +2,6 @@
 
 use std::{
     io::{self, Write as _},
-    ops::Range,
     process::ExitCode,
 };
 
@@ -13,11 +12,10 @@ use crate::cli::{
     usage::WrongUsage,
 };
 use crate::clock::Clock;
-use crate::store::{Store, TrafficSpan};
+use crate::traffic::{Figures, KnownRobots, TimesError, told};
 
 use super::{
     args::{ReportArgs, TrafficCommand},
-    figures::Figures,
     import,
 };
 
@@ -39,53 +37,26 @@ async fn report(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let detector = context::detector(&loaded).await?;
     let store = context::store(&loaded).await?;
     let now_ms = Clock::system().now_ms();
-    let minutes = minutes(&store, args, now_ms).await?;
-    let mut sums = store.traffic(minutes.clone(), now_ms).await?;
+    let minutes = match args.times().minutes(&store, now_ms).await {
+        Err(error @ TimesError::Backwards) => return Err(WrongUsage(error.to_string()).into()),
+        minutes => minutes?,
+    };
+    let sums = store.traffic(minutes.clone(), now_ms).await?;
     store.close().await;
-    if let Some(site) = &args.site {
-        sums.retain(|sum| sum.key.site == *site);
-    }
-    let is_empty = sums.is_empty();
-    let figures = Figures::new(sums, &detector);
+    let figures = Figures::new(sums, &args.filter(), KnownRobots::new(&detector));
     let mut out = io::stdout().lock();
     let (form, groupings) = (args.form(), args.groupings());
     if form == SummaryForm::Table {
-        writeln!(out, "{}\n", told(&minutes, now_ms))?;
+        let told = told(&minutes, now_ms);
+        let [since, until] = [told.start, told.end].map(|minute| rfc3339(minute * MINUTE_MS));
+        writeln!(out, "From {since} to {until}\n")?;
     }
     summary::write(&figures, form, &groupings, args.top, &mut out)?;
     out.flush()?;
-    if is_empty {
+    if figures.sums().next().is_none() {
         output::note(&hint(&loaded, args));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns the minutes that are asked for.
-async fn minutes(store: &Store, args: &ReportArgs, now_ms: i64) -> anyhow::Result<Range<i64>> {
-    let first = store.first_day_of_traffic().await?;
-    // The minute that has begun is counted too.
-    let now = now_ms.div_euclid(MINUTE_MS) + 1;
-    let first = first.unwrap_or(now);
-    let until = args.until.map_or(now, |until| until.minute(now, first));
-    let since = args.since.minute(now, first.min(until));
-    if since > until {
-        let text = "--since is later than --until: nothing is between them";
-        return Err(WrongUsage(text.to_owned()).into());
-    }
-    // Nothing was counted before; who asks for the year 1970 waits for no half a million pieces.
-    let bounded = |minute: i64| minute.clamp(first.min(now), now);
-    Ok(bounded(since)..bounded(until))
-}
-
-/// Returns the time that is told of, which grows where only whole hours or days are kept.
-fn told(minutes: &Range<i64>, now_ms: i64) -> String {
-    let pieces = TrafficSpan::cover(minutes.clone(), now_ms.div_euclid(MINUTE_MS));
-    let since = pieces
-        .first()
-        .map_or(minutes.start, |(_, piece)| piece.start);
-    let until = pieces.last().map_or(minutes.end, |(_, piece)| piece.end);
-    let [since, until] = [since, until].map(|minute| rfc3339(minute.saturating_mul(MINUTE_MS)));
-    format!("From {since} to {until}")
 }
 
 /// Returns why there may be nothing to tell of.

@@ -1,5 +1,7 @@
 //! What an administrator sees: `[admin]`, `[traffic]`, `[access_log]`, `[otel]` and `[log]`.
 
+use chrono_tz::Tz;
+
 use crate::access_log::LineFormat;
 use crate::config::{
     section::section,
@@ -21,6 +23,8 @@ section! {
     /// Whether rules can be made and enforcement paused while the server runs, on the admin page, by
     /// its JSON and by the command rules; false: those that were made are not judged
     rules: bool = "true";
+    /// Time zone in which pages show times, by its IANA name, such as Europe/Berlin
+    time_zone: Tz = "UTC";
     /// Whether the session cookie is sent over https only; set it when the site has https
     secure_cookies: bool = "false";
 }

@@ -2,6 +2,9 @@
 
 use std::{fmt, ops::Deref};
 
+use chrono_tz::{TZ_VARIANTS, Tz};
+use robot_detection_site_robot::spelling::nearest;
+
 use crate::config::{Kind, Value, setting::Setting};
 use crate::fetch::shown_url;
 use crate::store::Store;
@@ -86,5 +89,19 @@ impl Deref for Verbatim {
 
     fn deref(&self) -> &str {
         &self.0
+    }
+}
+
+/// The name that a time zone has in the IANA database.
+impl Setting for Tz {
+    const KIND: Kind = Kind::Text;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let name = value.text()?;
+        let names = TZ_VARIANTS.iter().map(|zone| zone.name());
+        name.parse().map_err(|_| match nearest(name, names) {
+            Some(near) => format!("{name:?} is no time zone; did you mean {near:?}?"),
+            None => format!("{name:?} is no time zone; write such as UTC or Europe/Berlin"),
+        })
     }
 }

@@ -51,10 +51,10 @@ fn counted(robot: &str, kind: &str, cause: &str, requests: u64) -> CountedMinute
 async fn with_traffic() -> Site {
     let site = Plan::default().start().await;
     let counted = [
-        counted("robot3", "listed", "no-rule", 400),
-        counted("robot3", "listed", "path-not-filtered", 12),
-        counted("robot3", "listed", "never-filtered", 1_000),
-        counted("robot4", "listed", "no-rule", 77),
+        counted("acme0003", "listed", "no-rule", 400),
+        counted("acme0003", "listed", "path-not-filtered", 12),
+        counted("acme0003", "listed", "never-filtered", 1_000),
+        counted("acme0004", "listed", "no-rule", 77),
         counted("", "person", "not-a-robot", 5_000),
         counted("unlisted", "unlisted", "no-rule", 3),
     ];
@@ -74,11 +74,11 @@ async fn a_rule_is_counted_then_in_force_then_undone() {
     let site = with_traffic().await;
     let client = site.logged_in().await;
     let confirm = client
-        .get("rules/confirm?action=refuse&robot=robot3&status=410")
+        .get("rules/confirm?action=refuse&robot=acme0003&status=410")
         .await;
     let text = confirm.text();
     for words in [
-        "refuse robot robot3 with 410",
+        "refuse robot acme0003 with 410",
         "this would have touched 412 requests of 1 robot and no person",
         "/robots.txt",
         "until 2026-03-08 12:00 UTC",
@@ -86,7 +86,11 @@ async fn a_rule_is_counted_then_in_force_then_undone() {
         assert!(text.contains(words), "{words}: {text}");
     }
     assert_eq!(live(&client).await.len(), 0, "nothing is in force yet");
-    let fields = [("action", "refuse"), ("robot", "robot3"), ("status", "410")];
+    let fields = [
+        ("action", "refuse"),
+        ("robot", "acme0003"),
+        ("status", "410"),
+    ];
     let added = client.post("rules", &fields).await;
     assert_eq!(added.status, StatusCode::SEE_OTHER, "{}", added.body);
     let next = added.header("location").trim_start_matches("./").to_owned();
@@ -95,13 +99,13 @@ async fn a_rule_is_counted_then_in_force_then_undone() {
     assert!(text.contains("is in force on every instance."), "{text}");
     assert!(page.body.contains(r#"id="undo""#));
     let rules = live(&client).await;
-    assert_eq!(rules[0]["does"], "refuse robot robot3 with 410");
+    assert_eq!(rules[0]["does"], "refuse robot acme0003 with 410");
     assert_eq!(rules[0]["by"], "admin");
     assert_eq!(rules[0]["ends"], "2026-03-08T12:00:00Z");
     let id = rules[0]["id"].to_string();
     // The page of the robot says so.
-    let robot = client.get("robots/web-robots-db/robot3").await.text();
-    assert!(robot.contains("refuse robot robot3 with 410"), "{robot}");
+    let robot = client.get("robots/web-robots-db/acme0003").await.text();
+    assert!(robot.contains("refuse robot acme0003 with 410"), "{robot}");
     let undone = client.post("rules/remove", &[("id", &id)]).await;
     assert_eq!(undone.status, StatusCode::SEE_OTHER);
     assert_eq!(live(&client).await.len(), 0);
@@ -115,11 +119,11 @@ async fn what_is_counted_is_what_the_rule_is_about() {
     let site = with_traffic().await;
     let client = site.logged_in().await;
     for (fields, requests, robots) in [
-        (json!({ "robot": "robot4" }), 77, 1),
+        (json!({ "robot": "acme0004" }), 77, 1),
         (json!({ "purpose": "unknown" }), 489, 2),
         (json!({ "visitors": "unlisted" }), 3, 1),
         (json!({ "visitors": "nameless" }), 0, 0),
-        (json!({ "robot": "robot3", "path": "/a/*" }), 412, 1),
+        (json!({ "robot": "acme0003", "path": "/a/*" }), 412, 1),
     ] {
         let mut body = fields.clone();
         body["action"] = "refuse".into();

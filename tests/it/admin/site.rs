@@ -55,6 +55,7 @@ pub(super) struct Plan {
     /// Whether claims are proven, by lists of addresses.
     pub(super) verifies: bool,
     pub(super) live_rules: bool,
+    pub(super) time_zone: &'static str,
     pub(super) mount: fn(axum::Router) -> axum::Router,
 }
 
@@ -70,6 +71,7 @@ impl Default for Plan {
             has_source: true,
             verifies: true,
             live_rules: true,
+            time_zone: "UTC",
             mount: |admin| axum::Router::new().nest_service(PREFIX, admin),
         }
     }
@@ -138,6 +140,7 @@ impl Plan {
             ranges: ranges.clone(),
             settings: settings().into(),
             clock: clock.clone(),
+            time_zone: self.time_zone.parse().unwrap(),
             access: self.access,
             client_address: ClientAddress::new(|extensions| {
                 let peer = extensions.get::<ConnectInfo<SocketAddr>>();

@@ -45,7 +45,6 @@ mod error;
 mod error_page;
 mod forward_future;
 mod forwarded_headers;
-mod head_copy;
 mod header_kinds;
 mod headers;
 mod health;

@@ -81,6 +81,6 @@ pub use row::StoredRobot;
 pub use sources::SourceState;
 pub use store::Store;
 pub use traffic::{
-    CountedMinute, ImportProgress, LiveMinutes, TrafficBatch, TrafficCount, TrafficImport,
-    TrafficKey, TrafficSpan, TrafficSum,
+    CountedMinute, ImportProgress, LiveMinutes, TrafficBatch, TrafficCell, TrafficCount,
+    TrafficImport, TrafficKey, TrafficPart, TrafficSeries, TrafficSpan, TrafficSum,
 };

@@ -9,7 +9,6 @@ mod challenge;
 mod client;
 mod host;
 mod order;
-mod renewal;
 mod scheduler;
 mod settings;
 

@@ -161,10 +161,19 @@ impl TrafficSpan {
     /// ```
     #[must_use]
     pub fn cover(minutes: Range<i64>, now: i64) -> Vec<(Self, Range<i64>)> {
+        Self::cover_by(minutes, now, Self::Day)
+    }
+
+    /// Splits minutes in the same way, into spans of at most a given length.
+    ///
+    /// Longer ones stand where no shorter ones are kept. The pieces begin and end where those of
+    /// [`cover`](Self::cover) do.
+    #[must_use]
+    pub fn cover_by(minutes: Range<i64>, now: i64, most: Self) -> Vec<(Self, Range<i64>)> {
         let mut pieces: Vec<(Self, Range<i64>)> = Vec::new();
         let mut at = minutes.start;
         while at < minutes.end {
-            let span = Self::longest(at, minutes.end, now);
+            let span = Self::longest(at, minutes.end, now, most);
             let (began, ended) = (span.start(at), span.start(at) + span.minutes());
             match pieces.last_mut() {
                 Some((same, piece)) if *same == span => piece.end = ended,
@@ -175,15 +184,22 @@ impl TrafficSpan {
         pieces
     }
 
+    /// Returns the minutes of pieces that follow each other; `None` of no piece.
+    #[must_use]
+    pub fn covered(pieces: &[(Self, Range<i64>)]) -> Option<Range<i64>> {
+        let (first, last) = (pieces.first()?, pieces.last()?);
+        Some(first.1.start..last.1.end)
+    }
+
     /// Returns the longest span that begins at a minute and is over by the end, or else the
     /// shortest that is still kept of it.
-    fn longest(at: i64, end: i64, now: i64) -> Self {
+    fn longest(at: i64, end: i64, now: i64, most: Self) -> Self {
         let is_kept = |span: &Self| {
             let kept = span.kept_minutes();
             kept.is_none_or(|kept| span.start(at) >= now - kept)
         };
         let fits = |span: &Self| span.start(at) == at && at + span.minutes() <= end;
-        let mut longest_first = Self::ALL.into_iter().rev();
+        let mut longest_first = Self::ALL.into_iter().rev().filter(|span| *span <= most);
         let found = longest_first.find(|span| fits(span) && is_kept(span));
         found.unwrap_or_else(|| Self::ALL.into_iter().find(is_kept).unwrap_or(Self::Day))
     }
@@ -244,6 +260,10 @@ mod tests {
             for (span, piece) in &pieces {
                 prop_assert_eq!(span.start(piece.start), piece.start);
                 prop_assert_eq!(span.start(piece.end), piece.end);
+            }
+            for most in TrafficSpan::ALL {
+                let by = TrafficSpan::cover_by(start..start + length, now, most);
+                prop_assert_eq!(TrafficSpan::covered(&by), TrafficSpan::covered(&pieces));
             }
             // Whatever is still kept by the minute is told to the minute.
             if start >= now - 48 * 60 {

@@ -17,6 +17,14 @@ pub struct TrafficSum {
     pub count: TrafficCount,
 }
 
+impl TrafficSum {
+    /// Creates the sum of a key.
+    #[must_use]
+    pub fn new(key: TrafficKey, count: TrafficCount) -> Self {
+        Self { key, count }
+    }
+}
+
 columns! {
     #[derive(Debug)]
     struct SumRow {

@@ -50,6 +50,23 @@ statements! {
          CAST(SUM(bytes) AS BIGINT) AS bytes, CAST(SUM(micros) AS BIGINT) AS micros \
          FROM traffic_counts WHERE span = $1 AND began >= $2 AND began < $3 GROUP BY key_id) \
          AS sums JOIN traffic_keys ON traffic_keys.key_id = sums.key_id";
+    ALL_KEYS = "read what traffic is counted of",
+        "SELECT key_id, site, kind, robot, verdict, decision, cause, status FROM traffic_keys";
+    // A row for each beginning: `SQLite` hands over a long text sooner than a thousand rows, and
+    // need not sort, as the rows lie in that order.
+    CELLS = "read the course of traffic",
+        "SELECT began, string_agg(CAST(key_id AS TEXT) || ' ' || CAST(requests AS TEXT) || ' ' || \
+         CAST(bytes AS TEXT), ',') FROM traffic_counts \
+         WHERE span = $1 AND began >= $2 AND began < $3 GROUP BY began";
+    // Each key of a robot is looked up at each beginning: nobody else's rows are read.
+    CELLS_OF_ROBOT = "read the course of a robot's traffic",
+        "WITH RECURSIVE steps (step) AS (SELECT CAST($2 AS BIGINT) UNION ALL \
+         SELECT step + CAST($4 AS BIGINT) FROM steps \
+         WHERE step + CAST($4 AS BIGINT) < CAST($3 AS BIGINT)) \
+         SELECT began, traffic_counts.key_id, requests, bytes \
+         FROM traffic_keys CROSS JOIN steps CROSS JOIN traffic_counts \
+         WHERE robot = $5 AND span = $1 AND began = step \
+         AND traffic_counts.key_id = traffic_keys.key_id";
     PRUNE = "remove old sums of traffic",
         "DELETE FROM traffic_counts WHERE span = $1 AND began < $2";
     PRUNE_WRITERS = "forget writers of traffic",

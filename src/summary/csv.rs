@@ -2,12 +2,10 @@
 
 use std::io::{self, Write};
 
-use crate::cli::output;
-
 use super::Summary;
 
 /// Writes one table, a header first; shares are fractions of all lines and bytes.
-pub(super) fn write<S: Summary>(
+pub(crate) fn write<S: Summary>(
     summary: &S,
     groupings: &[S::By],
     top: usize,
@@ -36,7 +34,7 @@ pub(super) fn write<S: Summary>(
 /// Visitors choose the User-Agents in it, and spreadsheets run text that begins like a formula,
 /// also with full-width signs; an apostrophe before it stops that (OWASP, CSV injection).
 fn quoted(cell: &str) -> String {
-    let clean = output::clean(cell);
+    let clean = clean(cell);
     let is_formula = clean.trim_start().starts_with([
         '=', '+', '-', '@', '\u{fffd}', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
     ]);
@@ -52,34 +50,15 @@ fn quoted(cell: &str) -> String {
     safe
 }
 
+/// Returns text with each control character replaced by U+FFFD.
+fn clean(text: &str) -> String {
+    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    text.chars().map(clean).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::identify::{By, Tally, sample};
-
-    fn written(by: By, top: usize) -> String {
-        let detector = sample::detector();
-        let mut tally = Tally::new(&detector);
-        sample::fill(&mut tally);
-        let mut out = Vec::new();
-        write(&tally, &[by], top, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn rows_have_names_figures_and_fractions() {
-        let expected = "\
-robot,name,operator,purpose,source,hits,hits_share,bytes,bytes_share
-alphabot,alphabot,Alpha,search,bundled,4,0.200000,400,0.037331
-gammabot,gammabot,,search,bundled,2,0.100000,0,0.000000
-betabot,betabot,\"'=Beta, \"\"B\"\"\",search,bundled,1,0.050000,300,0.027998
-alphapreview,alphapreview,Alpha,preview,bundled,1,0.050000,10,0.000933
-";
-        assert_eq!(written(By::Robot, 0), expected);
-        let two = expected.lines().take(3).collect::<Vec<_>>().join("\n");
-        assert_eq!(written(By::Robot, 2).trim_end(), two);
-        assert!(written(By::Total, 0).ends_with("\nall,20,1.000000,10715,1.000000\n"));
-    }
 
     #[test]
     fn no_cell_is_a_formula_or_leaves_its_column() {

@@ -1,12 +1,13 @@
-//! Times as the command line names them.
+//! Times as options and parameters name them.
 
 use std::str::FromStr;
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone as _};
+use chrono_tz::Tz;
 
 /// Time, or how long ago it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Moment {
+pub(crate) enum Moment {
     /// The beginning of all that is kept.
     All,
     /// Minutes ago.
@@ -17,7 +18,7 @@ pub(super) enum Moment {
 
 impl Moment {
     /// Returns the minute since 1970; `first` is that of the first day of which something is kept.
-    pub(super) fn minute(self, now: i64, first: i64) -> i64 {
+    pub(crate) fn minute(self, now: i64, first: i64) -> i64 {
         match self {
             Self::All => first,
             Self::Ago(minutes) => now.saturating_sub(minutes),
@@ -26,19 +27,26 @@ impl Moment {
     }
 }
 
-impl FromStr for Moment {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
+impl Moment {
+    /// Reads a time; one that says none of its own is in `zone`.
+    pub(crate) fn parse(text: &str, zone: Tz) -> Result<Self, String> {
         let found = match text {
             "all" => Some(Self::All),
             "now" => Some(Self::Ago(0)),
-            _ => ago(text).or_else(|| at(text)),
+            _ => ago(text).or_else(|| at(text, zone)),
         };
         found.ok_or_else(|| {
             "write 30m, 24h, 7d, 4w, a day such as 2026-11-01, a time such as 2026-11-01T08:00Z, or all"
                 .to_owned()
         })
+    }
+}
+
+impl FromStr for Moment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::parse(text, Tz::UTC)
     }
 }
 
@@ -51,16 +59,20 @@ fn ago(text: &str) -> Option<Moment> {
     Some(Moment::Ago(i64::from(number) * minutes))
 }
 
-fn at(text: &str) -> Option<Moment> {
-    let seconds = if let Ok(day) = text.parse::<NaiveDate>() {
-        day.and_hms_opt(0, 0, 0)?.and_utc().timestamp()
+fn at(text: &str, zone: Tz) -> Option<Moment> {
+    let time = if let Ok(day) = text.parse::<NaiveDate>() {
+        day.and_hms_opt(0, 0, 0)?
     } else if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        time.timestamp()
-    } else {
-        let time = text.strip_suffix('Z').unwrap_or(text);
+        return Some(Moment::At(time.timestamp().div_euclid(60)));
+    } else if let Some(time) = text.strip_suffix('Z') {
         let time = NaiveDateTime::parse_from_str(time, "%Y-%m-%dT%H:%M").ok()?;
-        time.and_utc().timestamp()
+        return Some(Moment::At(time.and_utc().timestamp().div_euclid(60)));
+    } else {
+        NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M").ok()?
     };
+    // The hour that a zone leaves out in spring is none of its times; UTC has it.
+    let found = zone.from_local_datetime(&time).earliest();
+    let seconds = found.map_or(time.and_utc().timestamp(), |time| time.timestamp());
     Some(Moment::At(seconds.div_euclid(60)))
 }
 
@@ -93,6 +105,11 @@ mod tests {
         ] {
             assert_eq!(text.parse().ok(), expected, "{text:?}");
         }
+        let berlin = |text| Moment::parse(text, chrono_tz::Europe::Berlin).unwrap();
+        assert_eq!(berlin("1970-01-02"), Moment::At(23 * 60));
+        assert_eq!(berlin("1970-01-02T00:00Z"), Moment::At(24 * 60));
+        assert_eq!(berlin("2026-07-01T12:00"), berlin("2026-07-01T10:00Z"));
+        assert_eq!(berlin("2026-03-29T02:30"), berlin("2026-03-29T02:30Z"));
         assert_eq!(Moment::Ago(90).minute(100, 7), 10);
         assert_eq!(Moment::All.minute(100, 7), 7);
     }

@@ -1,43 +1,14 @@
-//! The first page: whether anything is filtered, which robots are known, and how old the sources are.
+//! What is filtered on a site, and how many robots are known.
 
-use askama::Template;
-use axum::{extract::State, response::Response};
 use serde::Serialize;
 
 use super::{
-    AdminSite,
-    page::{Page, html},
-    problem::Problem,
-    refreshes::{self, RefreshView},
     rules::{RuleView, TagRuleView},
-    settings::Setting,
-    sites::SelectedSite,
-    sources::{self, SourceView},
+    sources::SourceView,
     state::AdminState,
 };
 use crate::policy::Policy;
 use crate::registry::Purpose;
-
-/// Refreshes shown on the overview.
-const RECENT: u64 = 5;
-
-#[derive(Template)]
-#[template(path = "admin/overview.html")]
-struct OverviewPage<'s> {
-    page: Page,
-    of: SelectedSite,
-    filtering: FilteringView,
-    robots: RobotsView,
-    sources: Vec<SourceView>,
-    /// Front that hides the visitors, and what to do.
-    front: Option<String>,
-    is_bundled_only: bool,
-    is_refreshable: bool,
-    is_refreshing: bool,
-    refreshes: Vec<RefreshView>,
-    parameters: Vec<&'s Setting>,
-    other_settings: Vec<&'s Setting>,
-}
 
 /// Policy of a site.
 #[derive(Clone, Debug, Serialize)]
@@ -68,53 +39,6 @@ pub(super) struct RobotsView {
     pub(super) active: u64,
     pub(super) quarantined: u64,
     pub(super) unusable: u64,
-}
-
-/// Shows the overview.
-pub(super) async fn show(
-    State(state): State<AdminState>,
-    page: Page,
-    of: SelectedSite,
-) -> Result<Response, Problem> {
-    let sources = sources::load(&state).await?;
-    let recent = match &page.away {
-        // The page is to show that the database is away, and not fail for want of its history.
-        Some(_) => Vec::new(),
-        None => refreshes::history(&state, RECENT).await?,
-    };
-    let settings = state.admin().settings.load();
-    let (parameters, other_settings) = settings
-        .iter()
-        .partition(|setting| setting.old_name.is_some());
-    Ok(html(&OverviewPage {
-        page,
-        filtering: FilteringView::new(&of.policy.load()),
-        front: of.site.as_ref().and_then(AdminSite::ask_front),
-        of,
-        robots: RobotsView::new(&state, &sources),
-        is_bundled_only: sources::is_bundled_only(&sources),
-        is_refreshable: sources.iter().any(SourceView::is_refreshable),
-        is_refreshing: refreshes::current(&state).running,
-        refreshes: recent,
-        sources,
-        parameters,
-        other_settings,
-    }))
-}
-
-/// Shows the overview at the top of the router.
-///
-/// Without a slash at its end the address cannot carry relative links, so that it redirects.
-pub(super) async fn top(
-    State(state): State<AdminState>,
-    page: Page,
-    of: SelectedSite,
-) -> Result<Response, Problem> {
-    if page.location.root == "./" {
-        show(State(state), page, of).await
-    } else {
-        Ok(page.location.see_other("overview"))
-    }
 }
 
 impl FilteringView {

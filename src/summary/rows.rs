@@ -2,39 +2,39 @@
 
 /// Hits, and the bytes that were sent for them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(in crate::cli) struct Count {
-    pub(in crate::cli) hits: u64,
-    pub(in crate::cli) bytes: u64,
+pub(crate) struct Count {
+    pub(crate) hits: u64,
+    pub(crate) bytes: u64,
 }
 
 /// Rows of a table, most hits first.
 #[derive(Debug)]
-pub(in crate::cli) struct Rows {
+pub(crate) struct Rows {
     /// Names of the cells.
-    pub(in crate::cli) columns: &'static [&'static str],
-    pub(in crate::cli) rows: Vec<Row>,
+    pub(crate) columns: &'static [&'static str],
+    pub(crate) rows: Vec<Row>,
 }
 
 /// Row of a table; a cell of `None` is unknown.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(in crate::cli) struct Row {
-    pub(in crate::cli) cells: Vec<Option<String>>,
-    pub(in crate::cli) count: Count,
+pub(crate) struct Row {
+    pub(crate) cells: Vec<Option<String>>,
+    pub(crate) count: Count,
 }
 
 impl Count {
-    pub(in crate::cli) fn hit(&mut self, bytes: u64) {
+    pub(crate) fn hit(&mut self, bytes: u64) {
         self.add(Self { hits: 1, bytes });
     }
 
-    pub(in crate::cli) fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.hits += other.hits;
         // The log says how many bytes were sent: a forged line must not overflow the sum.
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
     /// Returns the shares of hits and bytes; those of nothing are 0.
-    pub(in crate::cli) fn shares_of(self, all: Self) -> (f64, f64) {
+    pub(crate) fn shares_of(self, all: Self) -> (f64, f64) {
         (share(self.hits, all.hits), share(self.bytes, all.bytes))
     }
 }
@@ -52,7 +52,7 @@ fn share(part: u64, all: u64) -> f64 {
 
 impl Rows {
     /// Keeps the first `top` rows, 0 being all; returns how many were removed, and their count.
-    pub(in crate::cli) fn truncate(&mut self, top: usize) -> (usize, Count) {
+    pub(crate) fn truncate(&mut self, top: usize) -> (usize, Count) {
         let mut rest = Count::default();
         if top == 0 || self.rows.len() <= top {
             return (0, rest);
@@ -65,7 +65,7 @@ impl Rows {
     }
 
     /// Puts the rows with most hits first.
-    pub(in crate::cli) fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         self.rows.sort_by(|a, b| {
             let most = |row: &Row| std::cmp::Reverse((row.count.hits, row.count.bytes));
             // Equal counts stand by name: a hash map's order would differ from run to run.

@@ -1,0 +1,28 @@
+//! Pages of the traffic: who came, and what was done with them.
+//!
+//! Every page reads a [`Traffic`] that its query names, and shows figures of it; JSON and CSV
+//! write the same ones.
+
+mod area;
+mod bar;
+mod change;
+mod explore;
+mod heat;
+mod json;
+mod loaded;
+mod now;
+mod number;
+mod params;
+mod question;
+mod robot_part;
+mod robots_page;
+mod sentences;
+mod site_rows;
+
+pub(super) use explore::{download, show as explore};
+pub(super) use json::{figures as figures_json, series as series_json};
+pub(super) use now::{show as now, top};
+pub(super) use params::{FIGURES, ROBOT, ROBOTS, SITES, TrafficParams};
+pub(super) use robot_part::RobotTraffic;
+pub(super) use robots_page::list as robots;
+pub(super) use site_rows::SiteTraffic;

@@ -1,0 +1,112 @@
+//! What one robot did, for its page.
+
+use crate::admin::{problem::Problem, state::AdminState};
+use crate::summary::Summary as _;
+use crate::traffic::{By, KnownRobots};
+
+use super::{
+    TrafficParams,
+    area::AreaChart,
+    bar::BarView,
+    change::ChangeView,
+    explore::{TableView, chart, table},
+    heat::HeatMap,
+    loaded::Traffic,
+    number::FigureView,
+    question::{by, wrong},
+    robots_page::seen,
+};
+
+/// What the chart may be stacked by.
+const STACKED: &[By] = &[By::Decision, By::Verdict, By::Status, By::Site];
+
+/// Traffic of a robot.
+#[derive(Debug)]
+pub(in crate::admin) struct RobotTraffic {
+    pub(in crate::admin) bar: BarView,
+    pub(in crate::admin) total: FigureView,
+    pub(in crate::admin) bytes: FigureView,
+    pub(in crate::admin) change: ChangeView,
+    pub(in crate::admin) seen: String,
+    pub(in crate::admin) seen_exact: String,
+    pub(in crate::admin) chart: AreaChart,
+    /// What it may be stacked by, with its link and whether it is.
+    pub(in crate::admin) stacks: Vec<(&'static str, String, bool)>,
+    pub(in crate::admin) heat: Option<HeatMap>,
+    /// Verdicts, decisions and their causes, statuses, each with its name.
+    pub(in crate::admin) tables: Vec<(&'static str, TableView)>,
+}
+
+impl RobotTraffic {
+    /// Reads it; `path` is that of the robot's page, from the top of the router.
+    pub(in crate::admin) async fn load(
+        state: &AdminState,
+        params: &TrafficParams,
+        id: &str,
+        path: &str,
+    ) -> Result<Self, Problem> {
+        for (key, value) in [
+            ("robot", &params.robot),
+            ("operator", &params.operator),
+            ("purpose", &params.purpose),
+            ("visitors", &params.visitors),
+        ] {
+            if !value.is_empty() && value != id {
+                return Err(wrong(format!(
+                    "{key}: leave it out, as the page is about one robot"
+                )));
+            }
+        }
+        let stacked = by(&params.by, STACKED)?.unwrap_or(By::Decision);
+        let traffic = Traffic::of_robot(state, params, id).await?;
+        let detector = state.admin().detector.load();
+        let known = KnownRobots::new(&detector);
+        let figures = traffic.figures(&known);
+        let before = traffic.figures_before(&known);
+        let all = figures.all();
+        let word = if stacked == By::Decision {
+            ""
+        } else {
+            stacked.as_str()
+        };
+        // The robot stands in the path.
+        let own = [("robot", ""), ("by", word)];
+        let mut bar = BarView::new(path, &own, &traffic, state, &detector);
+        bar.inputs.clear();
+        bar.selects.retain(|select| select.key != "purpose");
+        bar.kept_by_range.retain(|(key, _)| *key != "robot");
+        if traffic.question.filters().len() < 2 {
+            bar.clear.clear();
+        }
+        let newest = figures.cells().iter().filter(|cell| cell.requests > 0);
+        let newest = newest.max_by_key(|cell| cell.began + cell.span.minutes());
+        let (seen, seen_exact, _) = seen(newest, &traffic);
+        let named = [
+            ("Verdicts", By::Verdict),
+            ("Decisions", By::Cause),
+            ("Statuses", By::Status),
+        ];
+        Ok(Self {
+            total: FigureView::requests(all.hits, traffic.question.link("traffic", &[])),
+            bytes: FigureView::bytes(all.bytes),
+            change: ChangeView::new(all.hits, before.as_ref().map(|before| before.all().hits)),
+            seen,
+            seen_exact,
+            chart: chart(&traffic, &figures, stacked),
+            stacks: STACKED
+                .iter()
+                .map(|one| {
+                    let other = [("robot", ""), ("by", one.as_str())];
+                    let link = traffic.question.link(path, &other);
+                    (one.as_str(), link, *one == stacked)
+                })
+                .collect(),
+            heat: HeatMap::new(&figures, traffic.zone),
+            tables: named
+                .into_iter()
+                .map(|(name, by)| (name, table(&traffic, &figures, before.as_ref(), by)))
+                .collect(),
+            bar,
+        })
+    }
+}

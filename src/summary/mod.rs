@@ -1,0 +1,14 @@
+//! Sums of requests, as rows, CSV and JSON.
+//!
+//! Commands, pages and their JSON write the same tables with it, so that no two of them differ.
+
+mod csv;
+mod json;
+mod rows;
+#[expect(clippy::module_inception, reason = "the file is named for its trait")]
+mod summary;
+
+pub(crate) use csv::write as write_csv;
+pub(crate) use json::object as json_object;
+pub(crate) use rows::{Count, Row, Rows};
+pub(crate) use summary::{Grouping, Summary};

@@ -1,0 +1,188 @@
+//! Figures over time.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use crate::store::{TrafficCell, TrafficKey, TrafficSpan};
+use crate::summary::Count;
+
+use super::{By, Figures};
+
+const HOUR: i64 = 60;
+const DAY: i64 = 24 * HOUR;
+
+/// Longest times, in minutes, with the spans that their figures are read in and the width of a
+/// step: so many steps fit a chart, and no more is read than it shows.
+const STEPS: &[(i64, TrafficSpan, i64)] = &[
+    (2 * HOUR, TrafficSpan::Minute, 1),
+    (6 * HOUR, TrafficSpan::Minute, 5),
+    (3 * DAY, TrafficSpan::Hour, HOUR),
+    (8 * DAY, TrafficSpan::Hour, 3 * HOUR),
+    (190 * DAY, TrafficSpan::Day, DAY),
+    (3 * 366 * DAY, TrafficSpan::Day, 7 * DAY),
+    (i64::MAX, TrafficSpan::Day, 30 * DAY),
+];
+
+/// 1970 began on a Thursday, weeks begin on Mondays.
+const MONDAY: i64 = 3 * DAY;
+
+/// Equal steps of some time.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Course {
+    /// First minute of the first step.
+    pub(crate) began: i64,
+    /// Minutes of a step.
+    pub(crate) step: i64,
+    /// How many there are.
+    pub(crate) steps: usize,
+}
+
+/// Figures of one group over time.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    /// The cells of its row.
+    pub(crate) cells: Vec<Option<String>>,
+    pub(crate) count: Count,
+    /// The count of each step.
+    pub(crate) steps: Vec<Count>,
+}
+
+impl Course {
+    /// Returns the longest spans in which some minutes are worth reading.
+    pub(crate) fn span(minutes: &Range<i64>) -> TrafficSpan {
+        Self::step(minutes).0
+    }
+
+    fn step(minutes: &Range<i64>) -> (TrafficSpan, i64) {
+        let length = minutes.end - minutes.start;
+        let fits = STEPS.iter().find(|(most, _, _)| length <= *most);
+        fits.map_or((TrafficSpan::Day, 30 * DAY), |(_, span, step)| {
+            (*span, *step)
+        })
+    }
+
+    /// Creates the steps of what was counted in some minutes.
+    pub(crate) fn new(minutes: &Range<i64>, cells: &[TrafficCell]) -> Self {
+        let (_, step) = Self::step(minutes);
+        // Of long ago only days are kept: an hour of the chart would have a day's requests.
+        let longest = cells.iter().map(|cell| cell.span.minutes()).max();
+        let step = step.max(longest.unwrap_or(1));
+        let offset = if step == 7 * DAY { MONDAY } else { 0 };
+        let began = minutes.start - (minutes.start + offset).rem_euclid(step);
+        let steps = (minutes.end - began).max(0);
+        let steps = steps / step + i64::from(steps % step > 0);
+        Self {
+            began,
+            step,
+            steps: usize::try_from(steps).unwrap_or_default(),
+        }
+    }
+
+    /// Returns the first minute of each step.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = i64> {
+        let (began, step) = (self.began, self.step);
+        (0..).take(self.steps).map(move |at: i64| began + at * step)
+    }
+
+    fn place(&self, minute: i64) -> usize {
+        let place = (minute - self.began).div_euclid(self.step.max(1));
+        usize::try_from(place).unwrap_or_default()
+    }
+}
+
+impl Figures<'_> {
+    /// Returns the requests of each step that a key is one of.
+    pub(crate) fn steps_of(
+        &self,
+        course: &Course,
+        is_of: impl Fn(&TrafficKey) -> bool,
+    ) -> Vec<u64> {
+        let mut steps = vec![0_u64; course.steps];
+        let is_wanted: Vec<bool> = self.keys().map(is_of).collect();
+        for cell in self.cells() {
+            if is_wanted.get(cell.key) == Some(&true)
+                && let Some(step) = steps.get_mut(course.place(cell.began))
+            {
+                *step = step.saturating_add(cell.requests);
+            }
+        }
+        steps
+    }
+
+    /// Returns the figures of each row of a table over time, most hits first.
+    pub(crate) fn lines(&self, by: By, course: &Course) -> Vec<Line> {
+        let mut numbers = BTreeMap::new();
+        let mut lines: Vec<Line> = Vec::new();
+        // The line of each key, so that of a hundred thousand cells none is compared by its words.
+        let places: Vec<Option<usize>> = self
+            .places(by)
+            .into_iter()
+            .map(|cells| {
+                let number = *numbers.entry(cells?).or_insert_with_key(|cells| {
+                    lines.push(Line {
+                        cells: cells.clone(),
+                        count: Count::default(),
+                        steps: vec![Count::default(); course.steps],
+                    });
+                    lines.len() - 1
+                });
+                Some(number)
+            })
+            .collect();
+        for cell in self.cells() {
+            let place = places.get(cell.key).copied().flatten();
+            if let Some(line) = place.and_then(|place| lines.get_mut(place)) {
+                let count = Count {
+                    hits: cell.requests,
+                    bytes: cell.bytes,
+                };
+                line.count.add(count);
+                if let Some(step) = line.steps.get_mut(course.place(cell.began)) {
+                    step.add(count);
+                }
+            }
+        }
+        lines.retain(|line| line.count.hits > 0);
+        lines.sort_by(|a, b| {
+            let most = |line: &Line| std::cmp::Reverse((line.count.hits, line.count.bytes));
+            most(a).cmp(&most(b)).then_with(|| a.cells.cmp(&b.cells))
+        });
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_has_a_number_of_steps_that_a_chart_can_show() {
+        for length in [
+            1,
+            60,
+            24 * HOUR,
+            7 * DAY,
+            30 * DAY,
+            90 * DAY,
+            366 * DAY,
+            3_000 * DAY,
+        ] {
+            let minutes = 20_000 * DAY + 700 - length..20_000 * DAY + 700;
+            let course = Course::new(&minutes, &[]);
+            assert!((1..=200).contains(&course.steps), "{length}: {course:?}");
+            let last = course.starts().last().unwrap();
+            assert!(course.began <= minutes.start && last < minutes.end);
+            assert!(last + course.step >= minutes.end);
+        }
+        assert_eq!(Course::new(&(5..5), &[]).steps, 0);
+    }
+
+    #[test]
+    fn weeks_begin_on_mondays() {
+        let course = Course::new(&(20_000 * DAY..20_400 * DAY), &[]);
+        // 2024-10-07 was a Monday.
+        assert_eq!(
+            (course.step, (course.began / DAY - 20_003) % 7),
+            (7 * DAY, 0)
+        );
+    }
+}
