@@ -15,6 +15,9 @@
 pub mod access_log;
 #[cfg(feature = "admin")]
 pub mod admin;
+#[cfg(feature = "server")]
+#[doc(hidden)]
+pub mod alerts;
 #[cfg(feature = "admin")]
 pub mod app;
 #[cfg(feature = "server")]

@@ -78,7 +78,7 @@ pub(super) async fn submit(
     // The store has deleted the sessions; copies in memory must not outlive them.
     state.cached_sessions().clear();
     // The change has ended every session; that of the administrator goes on under a new id.
-    session::begin(&session, now_ms).await?;
+    session::begin(&session, &caller, now_ms).await?;
     let who = &Visitor::Nobody;
     changes::record(&state, who, "password-changed", "administrator", "").await;
     info!("the administrator's password was changed; other sessions ended");

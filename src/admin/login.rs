@@ -31,7 +31,7 @@ use super::{
 const CROWDED_SECONDS: u64 = 5;
 
 /// Pages that a login may lead to, beside those of the navigation.
-const OTHER_PAGES: [&str; 2] = ["refresh", "account"];
+const OTHER_PAGES: [&str; 4] = ["refresh", "account", "access", "openapi"];
 
 #[derive(Template)]
 #[template(path = "admin/login.html")]
@@ -107,7 +107,7 @@ pub(super) async fn submit(
     let now_ms = state.now_ms();
     // Here, so that sessions of browsers that never come back do not pile up.
     state.admin().store.prune_sessions(now_ms).await?;
-    session::begin(&session, now_ms).await?;
+    session::begin(&session, &caller, now_ms).await?;
     info!(client = %caller, "an administrator logged in from {caller}");
     record_login(&state, &caller).await;
     let mut response = page.location.see_other(destination(&form.next));

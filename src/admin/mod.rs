@@ -19,9 +19,12 @@
 
 mod access;
 mod account;
+mod alerts;
 mod api;
+mod api_routes;
 mod assets;
 mod changes;
+mod credentials;
 mod decision_view;
 mod export;
 mod fields;
@@ -38,6 +41,7 @@ mod login_limiter;
 mod manual;
 mod moment;
 mod navigation;
+mod openapi;
 mod page;
 mod parameters;
 mod password;
@@ -64,6 +68,10 @@ mod time_zone;
 mod traffic;
 mod verification;
 
+#[cfg(feature = "server")]
+pub(crate) use alerts::AlertView;
+#[cfg(feature = "server")]
+pub(crate) use credentials::{SessionView, TokenView, check_name, digest, parse_end};
 pub use heaven_use::HeavenUse;
 #[cfg(feature = "server")]
 pub(crate) use moment::rfc3339;

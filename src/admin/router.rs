@@ -8,7 +8,8 @@ use axum::{
 };
 
 use super::{
-    access, account, api, assets, changes, export, guard, identify, live_rules, login, manual,
+    access, account, alerts, api_routes, assets, changes, credentials, export, guard, identify,
+    live_rules, login, manual,
     parameters::with_parameters,
     problem::Problem,
     refreshes, robots, robots_txt, session,
@@ -28,7 +29,7 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 pub fn router(admin: Admin) -> Router {
     let has_login = matches!(admin.access, Access::Login { .. });
     let state = AdminState::new(admin);
-    let mut routes = pages().nest("/api", api::routes());
+    let mut routes = pages().merge(api_routes::routes(has_login).into_router());
     if has_login {
         routes = routes.merge(login_pages());
     }
@@ -56,6 +57,7 @@ fn pages() -> Router<AdminState> {
         .route("/settings", get(settings_page::show))
         .route("/site-robot", get(site_robot::show))
         .route("/refreshes", get(refreshes::list))
+        .route("/alerts", get(alerts::show))
         .route("/robots/export", get(export::download))
         .route("/robots/new", get(manual::form).post(manual::add))
         .route("/robots/remove", post(manual::remove))
@@ -87,6 +89,14 @@ fn traffic_pages() -> Router<AdminState> {
     let of_robot = |route| with_parameters(traffic::ROBOT, route);
     Router::new()
         .route("/", with_parameters(traffic::FIGURES, get(traffic::top)))
+        .route(
+            "/paths",
+            with_parameters(traffic::PATHS, get(traffic::paths)),
+        )
+        .route(
+            "/paths/export",
+            with_parameters(traffic::PATHS, get(traffic::paths_csv)),
+        )
         .route(
             "/overview",
             with_parameters(traffic::FIGURES, get(traffic::now)),
@@ -135,4 +145,12 @@ fn login_pages() -> Router<AdminState> {
         .route("/login", get(login::form).post(login::submit))
         .route("/logout", post(login::leave))
         .route("/account", get(account::form).post(account::submit))
+        .route("/access", get(credentials::show))
+        .route("/access/tokens", post(credentials::make_token))
+        .route("/access/tokens/end", post(credentials::end_token))
+        .route("/access/sessions/end", post(credentials::end_session))
+        .route(
+            "/access/sessions/end-others",
+            post(credentials::end_sessions),
+        )
 }

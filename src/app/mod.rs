@@ -42,7 +42,7 @@ pub use handle::RobotDetection;
 #[cfg(feature = "server")]
 pub use server::{
     ClaimProver, Disparity, Handed, Handover, Parity, Programs, PublishedFiles, Ran, Reloaded,
-    Server, ServerSettings, SiteIndex, SiteRobotChanges, SiteRobotRuns, SiteRobotSettings,
+    Server, ServerSettings, SiteIndex, SiteRobotChanges, SiteRobotRuns, SiteRobotSettings, alerts,
     assemble, enforcement, heaven_use, policy, reload, robots_txt, robots_txt_in_force,
     site_robots, sources, verification,
 };

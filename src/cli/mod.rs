@@ -13,6 +13,7 @@
 //! ```
 
 mod admin;
+mod alerts;
 mod args;
 mod context;
 mod database;

@@ -62,10 +62,16 @@ const ROOMS: &[(&str, &[Room])] = &[
         &[
             ("telemetry", &[]),
             ("access_log", &[]),
+            ("summary", &[]),
+            (
+                "alerts",
+                &["admin", "clock", "detect", "fetch", "refresh", "store"],
+            ),
             (
                 "config",
                 &[
                     "access_log",
+                    "alerts",
                     "detect",
                     "fetch",
                     "filter",
@@ -80,7 +86,9 @@ const ROOMS: &[(&str, &[Room])] = &[
             ),
             (
                 "traffic",
-                &["clock", "detect", "layer", "policy", "registry", "store"],
+                &[
+                    "clock", "detect", "layer", "policy", "registry", "store", "summary",
+                ],
             ),
             (
                 "observe",
@@ -127,12 +135,15 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "refresh",
                     "site_robot",
                     "heaven",
+                    "summary",
+                    "traffic",
                 ],
             ),
             ("own_robot", &["admin", "clock", "layer", "store"]),
             (
                 "assembly",
                 &[
+                    "alerts",
                     "clock",
                     "config",
                     "description",

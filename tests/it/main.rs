@@ -10,6 +10,7 @@
 mod actions;
 mod address_ranges;
 mod admin;
+mod alerts;
 mod arrows;
 mod book;
 mod bundled;

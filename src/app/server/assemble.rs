@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::admin::Setting;
-use crate::assembly::{enforcement, policy, policy_builder, robots_txt, sources};
+use crate::assembly::{alerts, enforcement, policy, policy_builder, robots_txt, sources};
 use crate::config::{ConfigErrors, Loaded};
 
 use super::{RobotDetection, RobotDetectionBuilder, verification::verification};
@@ -18,6 +18,8 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     // The builder is given what this was made from, and told a wrong value without its place.
     policy(loaded)?;
     let sources = sources(loaded)?;
+    // They are set when the server starts; what is wrong is told before anything is opened.
+    alerts(loaded)?;
     let mut builder = RobotDetection::builder()
         .policy(policy_builder(settings))
         .enforcement(enforcement(loaded)?)
@@ -31,6 +33,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .verification(verification(&settings.verify))
         .keep_traffic(settings.traffic.keep)
         .live_rules(settings.admin.rules)
+        .keep_paths(settings.traffic.paths)
         .admin_hosts(settings.server.hosts.iter())
         .shown_settings(shown(loaded))
         .started(loaded.clone());

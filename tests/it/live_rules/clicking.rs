@@ -22,7 +22,7 @@ async fn a_robot_is_slowed_in_three_clicks_and_undone_in_one() {
     let field = browser.find("#password").await;
     field.send_keys(&password).await.unwrap();
     browser.find("button.primary").await.click().await.unwrap();
-    browser.wait_for_text("h1", "Overview").await;
+    browser.wait_for_text("h1", "Now").await;
 
     let robot = admin("robots/bundled/googlebot");
     browser.client.goto(&robot).await.unwrap();

@@ -21,6 +21,7 @@
 
 mod address_ranges;
 mod admin;
+mod alerts;
 mod audit;
 mod changes;
 mod columns;
@@ -54,6 +55,8 @@ mod store;
 mod traffic;
 
 pub use address_ranges::StoredRanges;
+pub use admin::{AdminToken, StoredSession, TokenScope};
+pub use alerts::{AlertAttempt, AlertState};
 pub use audit::AuditEntry;
 pub use descriptions::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, SaveOutcome,
@@ -81,6 +84,7 @@ pub use row::StoredRobot;
 pub use sources::SourceState;
 pub use store::Store;
 pub use traffic::{
-    CountedMinute, ImportProgress, LiveMinutes, TrafficBatch, TrafficCell, TrafficCount,
-    TrafficImport, TrafficKey, TrafficPart, TrafficSeries, TrafficSpan, TrafficSum,
+    CountedMinute, CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, PathCount, PathCut,
+    PathKey, PathSum, PathSums, TrafficBatch, TrafficCell, TrafficCount, TrafficImport, TrafficKey,
+    TrafficPart, TrafficSeries, TrafficSpan, TrafficSum, path_above, path_pattern, path_text,
 };
