@@ -564,7 +564,7 @@ mod tests {
         let site = counters.site("a");
         for number in 0..MAX_CELLS + 3 {
             let name = number.to_string();
-            let cell = counters.table.of(robot(&site, &name)).unwrap();
+            let (_, cell) = counters.table.of(robot(&site, &name)).unwrap();
             cell.add(200, 1, Duration::ZERO);
         }
         let counted = counters.counted();

@@ -146,6 +146,7 @@ pub(super) async fn add(store: &Store, counted: &[CountedMinute]) {
             writer: "test",
             number: BATCHES.fetch_add(1, Ordering::Relaxed),
             counted,
+            paths: &[],
             live: &[],
         };
         store.add_traffic(&batch, NOW_MS).await.unwrap();
