@@ -63,6 +63,7 @@ async fn with_traffic() -> Site {
         number: 1,
         counted: &counted,
         live: &[],
+        paths: &[],
     };
     site.store.add_traffic(&batch, NOW_MS).await.unwrap();
     site.refresh().await;
