@@ -28,6 +28,8 @@ pub mod cli;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub mod config;
+#[cfg(feature = "admin")]
+pub mod live_rules;
 #[cfg(feature = "server")]
 mod observe;
 #[cfg(feature = "admin")]

@@ -1,7 +1,7 @@
 //! The pages as JSON, for programs.
 
 use axum::{
-    Json,
+    Extension, Json,
     extract::{Path, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
@@ -11,6 +11,8 @@ use serde_json::json;
 
 use super::{
     AdminSite,
+    access::Visitor,
+    changes,
     fields::{CsrfProof, JsonBody, Params},
     filtering::{FilteringView, RobotsView},
     identify::{self, IdentifyParams},
@@ -105,11 +107,12 @@ pub(super) async fn robot(
 
 pub(super) async fn add(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     page: Page,
     JsonBody(form): JsonBody<RobotForm>,
 ) -> Result<Response, Problem> {
     let robot = manual::checked(&form).map_err(manual::Refusal::into_problem)?;
-    manual::store(&state, &robot).await?;
+    manual::store(&state, &visitor, &robot).await?;
     let location = format!("{}api/robots/manual/{}", page.root(), encode(&robot.id));
     let robot = robots::find(&state, Source::manual().as_str(), &robot.id).await?;
     let headers = [(header::LOCATION, location)];
@@ -123,6 +126,7 @@ pub(super) async fn add(
 
 pub(super) async fn remove(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     _proof: CsrfProof,
     Path(path): Path<RobotPath>,
 ) -> Result<StatusCode, Problem> {
@@ -134,7 +138,7 @@ pub(super) async fn remove(
             "Only robots that were added by hand can be removed; the next refresh would bring this one back.",
         ));
     }
-    manual::unstore(&state, &path.robot_id).await?;
+    manual::unstore(&state, &visitor, &path.robot_id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -165,6 +169,7 @@ pub(super) struct StartBody {
 
 pub(super) async fn start(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     JsonBody(body): JsonBody<StartBody>,
 ) -> Result<Response, Problem> {
     let sources = refreshes::chosen(&state, &body.source.unwrap_or_default())?;
@@ -172,7 +177,9 @@ pub(super) async fn start(
         force: body.force,
         ..RefreshOptions::default()
     };
-    jobs::start(&state, sources, options).map_err(|jobs::AlreadyRunning| busy())?;
+    let started = jobs::start(&state, sources.clone(), options);
+    started.map_err(|jobs::AlreadyRunning| busy())?;
+    changes::started(&state, &visitor, "refresh-started", &sources).await;
     let job = refreshes::current(&state);
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
 }
@@ -187,11 +194,14 @@ pub(super) struct AcceptBody {
 
 pub(super) async fn accept(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     JsonBody(body): JsonBody<AcceptBody>,
 ) -> Result<Response, Problem> {
     let document = body.document.as_deref();
     let (source, options) = refreshes::acceptance(&state, &body.source, document).await?;
-    jobs::start(&state, vec![source], options).map_err(|jobs::AlreadyRunning| busy())?;
+    let started = jobs::start(&state, vec![source.clone()], options);
+    started.map_err(|jobs::AlreadyRunning| busy())?;
+    changes::started(&state, &visitor, "refresh-accepted", &[source]).await;
     let job = refreshes::current(&state);
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
 }

@@ -3,13 +3,15 @@
 use axum::http::StatusCode;
 
 use super::{
-    alerts, api, credentials, evidence,
+    alerts, api, changes, credentials, evidence, live_rules,
     openapi::{Api, Field, Operation},
     robots_txt, site_robot, sites, traffic, verification,
 };
 
 /// Parameters of requests about a site.
 const SITE: &[&str] = &["site", "host"];
+const DRY_RUN: &[&str] = &["dry_run"];
+const CHANGES: &[&str] = &["event", "since", "until"];
 const LIST: &[&str] = &["q", "source", "status", "sort", "dir", "page"];
 const IDENTIFY: &[&str] = &["user_agent", "path", "method", "host", "site"];
 const VERIFICATION: &[&str] = &["robot", "sort", "dir"];
@@ -33,6 +35,21 @@ const ROBOT: &[Field] = &[
     Field::new("signature_agents", "array"),
     Field::new("accept_browser_hits", "boolean"),
 ];
+/// Fields of a live rule.
+const RULE: &[Field] = &[
+    Field::required("action", "string"),
+    Field::new("robot", "string"),
+    Field::new("operator", "string"),
+    Field::new("purpose", "string"),
+    Field::new("visitors", "string"),
+    Field::new("path", "string"),
+    Field::new("site", "string"),
+    Field::new("status", "integer"),
+    Field::new("requests", "integer"),
+    Field::new("per_seconds", "integer"),
+    Field::new("ends", "string"),
+];
+const PAUSE: &[Field] = &[Field::new("for", "string")];
 const REFRESH: &[Field] = &[
     Field::new("source", "string"),
     Field::new("force", "boolean"),
@@ -50,7 +67,8 @@ const TOKEN: &[Field] = &[
 
 /// Returns what stands below `/api`; tokens and sessions only where the pages have a login.
 pub(super) fn routes(has_login: bool) -> Api {
-    let api = site_robot_routes(verification_routes(registry_routes(Api::default())))
+    let api = rule_routes(Api::default());
+    let api = site_robot_routes(verification_routes(registry_routes(api)))
         .add(
             Operation::get("/status", "State of database, registry and filtering").takes(SITE),
             api::status,
@@ -102,6 +120,48 @@ pub(super) fn routes(has_login: bool) -> Api {
             robots_txt::check_json,
         );
     if has_login { login_routes(api) } else { api }
+}
+
+fn rule_routes(api: Api) -> Api {
+    api.add(
+        Operation::get("/rules", "Live rules, rules of a site, and the pause").takes(SITE),
+        live_rules::list_json,
+    )
+    .add(
+        Operation::post(
+            "/rules",
+            "Puts a live rule in force, or counts what it would touch",
+        )
+        .takes(DRY_RUN)
+        .body(RULE)
+        .answers(StatusCode::CREATED),
+        live_rules::add_json,
+    )
+    .add(
+        Operation::delete("/rules/{rule_id}", "Removes a live rule"),
+        live_rules::remove_json,
+    )
+    .add(
+        Operation::post("/rules/{rule_id}/restore", "Brings a live rule back")
+            .answers(StatusCode::NO_CONTENT),
+        live_rules::restore_json,
+    )
+    .add(
+        Operation::get("/pause", "The pause of all enforcement"),
+        live_rules::pause_state_json,
+    )
+    .add(
+        Operation::post("/pause", "Pauses all enforcement").body(PAUSE),
+        live_rules::pause_json,
+    )
+    .add(
+        Operation::delete("/pause", "Ends the pause"),
+        live_rules::resume_json,
+    )
+    .add(
+        Operation::get("/changes", "Who changed what, newest first").takes(CHANGES),
+        changes::json,
+    )
 }
 
 fn registry_routes(api: Api) -> Api {

@@ -13,6 +13,7 @@ pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("overview", "Now"),
     NavigationEntry::new("live", "Live"),
     NavigationEntry::new("robots", "Robots"),
+    NavigationEntry::new("rules", "Rules"),
     NavigationEntry::new("paths", "Paths"),
     NavigationEntry::new("sites", "Sites"),
     NavigationEntry::new("robots-txt", "robots.txt"),
@@ -20,6 +21,7 @@ pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("site-robot", "Site robot"),
     NavigationEntry::new("identify", "Identify"),
     NavigationEntry::new("sources", "Sources"),
+    NavigationEntry::new("changes", "Changes"),
     NavigationEntry::new("alerts", "Alerts"),
     NavigationEntry::new("settings", "Settings"),
 ];

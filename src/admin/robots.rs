@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::{
     fields::Params,
     listing::{Column, ListParams, Listing, ListingPage, STATUSES},
+    live_rules::LiveRuleView,
     page::{Page, html},
     problem::Problem,
     robot_view::RobotView,
@@ -19,7 +20,7 @@ use super::{
     verification::{TotalsView, Verdicts},
 };
 use crate::detect::Duplicates;
-use crate::registry::Source;
+use crate::registry::{Purpose, Source};
 
 #[derive(Template)]
 #[template(path = "admin/registry.html")]
@@ -37,6 +38,9 @@ struct RegistryPage {
 struct RobotPage {
     page: Page,
     robot: RobotView,
+    /// Live rules about it.
+    live: Vec<LiveRuleView>,
+    can_make_rules: bool,
     /// Of the last 24 hours, on requests that claim to be of this robot.
     verdicts: Option<TotalsView>,
     traffic: RobotTraffic,
@@ -127,6 +131,9 @@ async fn robot_page(
     Ok(html(&RobotPage {
         page,
         verdicts: verdicts.of_robot(&robot.id),
+        live: LiveRuleView::about(state, &robot.as_asked()),
+        can_make_rules: state.admin().live_rules.is_enabled()
+            && robot.purpose != Purpose::Shared.as_str(),
         traffic,
         robot,
         note,

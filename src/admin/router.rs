@@ -8,8 +8,8 @@ use axum::{
 };
 
 use super::{
-    access, account, alerts, api_routes, assets, credentials, evidence, export, guard, identify,
-    login, manual,
+    access, account, alerts, api_routes, assets, changes, credentials, evidence, export, guard,
+    identify, live_rules, login, manual,
     parameters::with_parameters,
     problem::Problem,
     refreshes, robots, robots_txt, session,
@@ -65,11 +65,25 @@ fn pages() -> Router<AdminState> {
         .route("/robots/remove", post(manual::remove))
         .route("/verification/ranges/refresh", post(verification::fetch))
         .route("/sites/reload", post(sites::reload))
+        .merge(rule_pages())
         .merge(site_robot_pages())
         .route("/refresh", get(refreshes::progress).post(refreshes::start))
         .route("/refresh/accept", post(refreshes::accept))
         .route("/refreshes/{refresh_id}", get(refreshes::record))
         .route("/assets/{asset_name}", get(assets::serve))
+}
+
+fn rule_pages() -> Router<AdminState> {
+    Router::new()
+        .route("/rules", get(live_rules::list).post(live_rules::add))
+        .route("/rules/new", get(live_rules::form))
+        .route("/rules/confirm", get(live_rules::confirm))
+        .route("/rules/remove", post(live_rules::remove))
+        .route("/rules/restore", post(live_rules::restore))
+        .route("/rules/pause", post(live_rules::pause))
+        .route("/rules/resume", post(live_rules::resume))
+        .route("/changes", get(changes::show))
+        .route("/changes/export", get(changes::download))
 }
 
 /// Pages with the bar of filters, which refuse parameters that they do not have.

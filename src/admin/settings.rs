@@ -8,6 +8,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
+use crate::live_rules::LiveRules;
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
@@ -120,6 +121,8 @@ pub struct Admin {
     pub enforcer: Enforcer,
     /// Sites of the process, each with a policy of its own; none: policy and enforcer are of the only one.
     pub sites: SharedSites,
+    /// Rules that are made on the pages.
+    pub live_rules: LiveRules,
     /// Reloads of the configuration.
     pub reloads: Reloads,
     /// Runs of the site robots.

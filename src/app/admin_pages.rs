@@ -93,6 +93,7 @@ impl RobotDetection {
             policy: self.policy().clone(),
             enforcer: self.enforcer().clone(),
             sites: parts.shown_sites.clone(),
+            live_rules: self.live_rules().clone(),
             reloads: parts.reloads.clone(),
             robot_runs: parts.robot_runs.clone(),
             refresher: parts.refresher.clone(),

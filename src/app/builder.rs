@@ -1,6 +1,6 @@
 //! Builds the handle: policy, database, registry, jobs.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{net::IpAddr, path::PathBuf, sync::Arc};
 
 use arc_swap::ArcSwap;
 use axum::http::Extensions;
@@ -13,6 +13,7 @@ use crate::admin::{
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{FetchError, FetchLimits, Fetcher};
+use crate::live_rules::{self, LiveRules, StateFile};
 use crate::own_robot;
 use crate::policy::{Enforce, Enforcement, Policy, PolicyBuilder, PolicyError};
 use crate::refresh::{Refresher, SourceSpec};
@@ -81,6 +82,8 @@ pub struct RobotDetectionBuilder {
     verification: Verification,
     waits_for_database: bool,
     keeps_traffic: bool,
+    live_rules: bool,
+    state_dir: Option<PathBuf>,
     keeps_paths: bool,
     evidence: EvidenceSettings,
     pub(super) started: Started,
@@ -137,6 +140,8 @@ impl RobotDetectionBuilder {
             verification: Verification::new(),
             waits_for_database: false,
             keeps_traffic: true,
+            live_rules: true,
+            state_dir: None,
             keeps_paths: true,
             evidence: EvidenceSettings::default(),
             started: Started::default(),
@@ -313,6 +318,25 @@ impl RobotDetectionBuilder {
         self
     }
 
+    /// Sets whether rules may be made, and enforcement paused, while it runs; default `true`.
+    ///
+    /// On the admin pages, by their JSON, and by `robot-detection rules`. Otherwise those
+    /// that were made before are not judged.
+    pub fn live_rules(mut self, enable: bool) -> Self {
+        self.live_rules = enable;
+        self
+    }
+
+    /// Sets the directory of what an instance keeps for itself.
+    ///
+    /// That is a copy of the live rules, with which it starts while the database is away. By
+    /// default it is the directory of an `SQLite` database; with `PostgreSQL` there is no
+    /// copy then.
+    pub fn state_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.state_dir = Some(directory.into());
+        self
+    }
+
     /// Sets whether the pages that are asked for most are kept with it; default `true`.
     ///
     /// Of robots their paths, of people patterns such as `/docs/guide/*` without ids.
@@ -371,6 +395,15 @@ impl RobotDetectionBuilder {
         if let Err(error) = robots.refresher().prepare(bundled).await {
             warn!(%error, "the database does not answer, the bundled registry serves until it does");
         }
+        let parts = robots.parts();
+        let live = &parts.common.live_rules;
+        live_rules::load(
+            live,
+            &parts.store,
+            robots.clock(),
+            parts.live_rules_file.as_ref(),
+        )
+        .await;
         // Behind the registry, which says which robots a robots.txt of ours names.
         robots.served_robots_txt().prepare(START_WAIT).await;
         robots.start_jobs();
@@ -424,7 +457,9 @@ impl RobotDetectionBuilder {
             proving,
             client_address: self.client_address,
             visits: traffic.visits().clone(),
+            live_rules: LiveRules::new(self.live_rules),
         };
+        let live_rules_file = StateFile::of(self.state_dir, &store);
         let detection = Detection {
             policy,
             enforcement: self.enforcement,
@@ -437,6 +472,7 @@ impl RobotDetectionBuilder {
             main,
             server: ServerParts::new(self.started, &store, &common, &robot_runs),
             common,
+            live_rules_file,
             shown_sites: SharedSites::default(),
             reloads: Reloads::default(),
             robot_runs,

@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::fetch::Fetcher;
 use crate::layer::{OwnRobot, RobotDetectionLayer, Stats, VisitSwitch};
+use crate::live_rules::LiveRules;
 use crate::policy::{Enforcement, Enforcer, Policy, SharedPolicy};
 
 use super::{RobotsTxtPlan, ServedRobotsTxt, verification::Proving};
@@ -56,6 +57,8 @@ pub(super) struct Common {
     pub(super) client_address: ClientAddress,
     /// Says which visits are described for the evidence, and for whoever looks.
     pub(super) visits: VisitSwitch,
+    /// Laid over the policy of each site.
+    pub(super) live_rules: LiveRules,
 }
 
 impl Site {
@@ -68,6 +71,7 @@ impl Site {
             proving,
             client_address,
             visits,
+            live_rules,
         } = common.clone();
         let robots_txt = ServedRobotsTxt::new(
             detection.robots_txt,
@@ -76,6 +80,7 @@ impl Site {
             clock.clone(),
         );
         let policy = SharedPolicy::new(detection.policy);
+        live_rules.attach(name, &policy);
         let enforcer = Enforcer::new(robots_txt.files().clone(), detection.enforcement);
         let layer = RobotDetectionLayer::new(detector, policy.clone())
             .enforcer(enforcer.clone())

@@ -73,6 +73,7 @@ async fn set_password(store: &Store, generate: bool, now_ms: i64) -> anyhow::Res
     store
         .set_admin_password_hash(&hash_password(&password)?, now_ms)
         .await?;
+    context::record(store, "password-changed", "administrator", "").await;
     if generate {
         output::line_or_note(&password);
     }

@@ -11,6 +11,7 @@ use super::heaven::HeavenCommand;
 use super::identify::IdentifyArgs;
 use super::registry::RegistryCommand;
 use super::robots_txt::RobotsTxtCommand;
+use super::rules::RulesCommand;
 use super::site_robot::SiteRobotCommand;
 use super::traffic::TrafficCommand;
 
@@ -41,6 +42,9 @@ pub(super) enum Command {
     /// Prints what was counted of visitors
     #[command(subcommand)]
     Traffic(TrafficCommand),
+    /// Makes rules that are in force at once on every instance, and pauses all enforcement
+    #[command(subcommand)]
+    Rules(RulesCommand),
     /// Tells what would be done with a request, and why
     Explain(ExplainArgs),
     /// Proves that a robot is who it says, or shows the lists of addresses that prove it

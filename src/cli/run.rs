@@ -13,7 +13,7 @@ use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
     Cli, Command, admin, alerts, database, doctor, explain, heaven, identify, init, output,
-    registry, robots_txt, serve, site_robot, traffic,
+    registry, robots_txt, rules, serve, site_robot, traffic,
     usage::{WRONG_USAGE, WrongUsage},
     verify,
 };
@@ -80,6 +80,7 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Doctor(args) => doctor::run(cli, args).await,
         Command::Heaven(command) => heaven::run(cli, command).await,
         Command::Traffic(command) => traffic::run(cli, command).await,
+        Command::Rules(command) => Box::pin(rules::run(cli, command)).await,
         Command::Identify(_)
         | Command::Init(_)
         | Command::RobotsTxt(_)

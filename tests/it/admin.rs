@@ -5,11 +5,13 @@
 mod access;
 mod application;
 mod browser;
+mod changes;
 mod export;
 mod guard;
 mod guessing;
 mod json;
 mod live;
+mod live_rules;
 mod login;
 mod looks;
 mod nesting;

@@ -116,9 +116,14 @@ const ROOMS: &[(&str, &[Room])] = &[
                 ],
             ),
             (
+                "live_rules",
+                &["clock", "detect", "policy", "registry", "store"],
+            ),
+            (
                 "admin",
                 &[
                     "clock",
+                    "live_rules",
                     "registry",
                     "robots_txt",
                     "description",

@@ -33,6 +33,7 @@ mod identify;
 mod kinds;
 mod layer;
 mod listen;
+mod live_rules;
 mod operations;
 mod outage;
 mod page_source;

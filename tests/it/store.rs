@@ -14,6 +14,7 @@ mod descriptions;
 mod evidence;
 mod frontier;
 mod history;
+mod live_rules;
 mod opening;
 mod orders;
 mod publications;

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::admin::{
-    moment::Moment, problem::Problem, state::AdminState, time_zone::TimeZone,
-};
+use crate::admin::{moment::Moment, problem::Problem, state::AdminState, time_zone::TimeZone};
 use crate::detect::{Kind, Verdict};
 use crate::store::{TrafficSeries, TrafficSpan};
 

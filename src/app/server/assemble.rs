@@ -1,5 +1,7 @@
 //! From settings to a builder: what is wrong is told by its place in the file.
 
+use std::path::PathBuf;
+
 use crate::admin::Setting;
 use crate::assembly::{alerts, enforcement, policy, policy_builder, robots_txt, sources};
 use crate::config::{ConfigErrors, Loaded};
@@ -30,6 +32,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .robots_txt(robots_txt(loaded)?)
         .verification(verification(&settings.verify))
         .keep_traffic(settings.traffic.keep)
+        .live_rules(settings.admin.rules)
         .keep_paths(settings.traffic.paths)
         .evidence_days(settings.traffic.evidence_days)
         .kept_addresses(settings.traffic.addresses)
@@ -38,6 +41,12 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .started(loaded.clone());
     for source in sources {
         builder = builder.source(source);
+    }
+    // Beside an SQLite database; a server's is on another machine.
+    let is_server = !settings.database.url.starts_with("sqlite:");
+    let working = is_server.then(|| PathBuf::from("."));
+    if let Some(directory) = settings.general.state_dir.clone().or(working) {
+        builder = builder.state_dir(directory);
     }
     Ok(builder)
 }

@@ -55,7 +55,7 @@ const COUNTERS: [(&str, &str); 9] = [
     ),
 ];
 
-const GAUGES: [(&str, &str); 9] = [
+const GAUGES: [(&str, &str); 11] = [
     (
         "robot_detection_upstream_up",
         "1 when requests go to the server, by site and server",
@@ -67,6 +67,14 @@ const GAUGES: [(&str, &str); 9] = [
     (
         "robot_detection_upstream_failures",
         "Failures in a row, by site and server",
+    ),
+    (
+        "robot_detection_live_rules",
+        "Rules in force that were made while servers run",
+    ),
+    (
+        "robot_detection_enforcement_paused",
+        "1 while all enforcement is paused",
     ),
     ("robot_detection_build_info", "1, for the version"),
     (
@@ -116,6 +124,7 @@ pub(super) async fn exposition(
         request_metrics::record(robots.traffic());
         sites(robots);
         house(observer, robots.traffic().lost_evidence());
+        live_rules(robots);
         listeners.record();
         registry(robots, counts.as_deref(), refreshed);
     });
@@ -180,6 +189,13 @@ fn upstream(site: &str, server: ServerState) {
     gauge!("robot_detection_upstream_in_flight", &labels).set(float(server.in_flight));
     gauge!("robot_detection_upstream_failures", &labels).set(f64::from(server.failures));
     counter!("robot_detection_upstream_requests_total", &labels).absolute(server.requests);
+}
+
+fn live_rules(robots: &RobotDetection) {
+    let set = robots.live_rules().load();
+    gauge!("robot_detection_live_rules").set(float(set.rules.len() as u64));
+    let paused = u8::from(set.pause.is_some());
+    gauge!("robot_detection_enforcement_paused").set(f64::from(paused));
 }
 
 fn house(observer: &Observer, lost_evidence: u64) {

@@ -283,7 +283,8 @@ impl Sites {
     fn warn_of_idle(&self) {
         for served in &self.all {
             let (site, policy) = (served.site.name(), served.site.policy().load());
-            if policy.is_dry_run() {
+            // A pause has told of itself.
+            if policy.is_dry_run() && !policy.is_paused() {
                 warn!(
                     site,
                     "the mode of the site {site:?} is report: every robot gets what a person gets, and decisions are only noted"

@@ -21,6 +21,9 @@ section! {
     /// Address and port of a listener for the admin page, /healthz, /readyz and /metrics alone;
     /// empty: they are on server.listen, the last three for direct requests from this machine only
     listen: Option<ListenAddr>;
+    /// Whether rules can be made and enforcement paused while the server runs, on the admin page, by
+    /// its JSON and by the command rules; false: those that were made are not judged
+    rules: bool = "true";
     /// Time zone in which pages show times, by its IANA name, such as Europe/Berlin
     time_zone: Tz = "UTC";
     /// Whether the session cookie is sent over https only; set it when the site has https

@@ -11,6 +11,7 @@ use robot_detection::{
     clock::Clock,
     detect::SharedDetector,
     fetch::{FetchLimits, Fetcher},
+    live_rules::LiveRules,
     policy::{Enforcer, Policy, SharedPolicy},
     refresh::{Refresher, SourceSpec},
     registry::{Format, Source},
@@ -55,6 +56,7 @@ pub(super) struct Plan {
     pub(super) has_source: bool,
     /// Whether claims are proven, by lists of addresses.
     pub(super) verifies: bool,
+    pub(super) live_rules: bool,
     pub(super) time_zone: &'static str,
     pub(super) mount: fn(axum::Router) -> axum::Router,
 }
@@ -70,6 +72,7 @@ impl Default for Plan {
             has_password: true,
             has_source: true,
             verifies: true,
+            live_rules: true,
             time_zone: "UTC",
             mount: |admin| axum::Router::new().nest_service(PREFIX, admin),
         }
@@ -122,14 +125,17 @@ impl Plan {
         );
         let tasks = TaskTracker::new();
         let robot_runs = RobotRuns::default();
+        let policy = SharedPolicy::new(policy(self.filter));
+        let live_rules = LiveRules::new(self.live_rules);
         let (verifier, ranges) = proving(self.verifies, &store, &clock, &tasks);
         let traffic = Traffic::new(Some(store.clone()), EvidenceSettings::default(), &clock);
         let router = admin::router(Admin {
             store: store.clone(),
             detector: detector.clone(),
-            policy: SharedPolicy::new(policy(self.filter)),
+            policy,
             enforcer: Enforcer::default(),
             sites: SharedSites::default(),
+            live_rules: live_rules.clone(),
             reloads: Reloads::default(),
             robot_runs: robot_runs.clone(),
             refresher: refresher.clone(),

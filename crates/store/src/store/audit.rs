@@ -44,7 +44,7 @@ impl Store {
     /// Fails when the database does.
     pub async fn record_audit(&self, entry: &AuditEntry) -> Result<(), StoreError> {
         let mut transaction = self.database.begin(sql::ADD_AUDIT.what).await?;
-        add(&mut transaction, entry).await?;
+        add_to(&mut transaction, entry).await?;
         transaction.commit().await
     }
 
@@ -64,8 +64,20 @@ impl Store {
     }
 }
 
+impl From<EntryRow> for AuditEntry {
+    fn from(row: EntryRow) -> Self {
+        Self {
+            at_ms: row.at_ms,
+            actor: row.actor,
+            event: row.event,
+            subject: row.subject,
+            detail: row.detail,
+        }
+    }
+}
+
 /// Records a change in the transaction that makes it.
-pub(super) async fn add(
+pub(super) async fn add_to(
     transaction: &mut Transaction<'_>,
     entry: &AuditEntry,
 ) -> Result<(), StoreError> {
@@ -80,18 +92,6 @@ pub(super) async fn add(
     let prune = [(id - MAX_ENTRIES).into()];
     transaction.execute(&sql::PRUNE_AUDIT, &prune).await?;
     Ok(())
-}
-
-impl From<EntryRow> for AuditEntry {
-    fn from(row: EntryRow) -> Self {
-        Self {
-            at_ms: row.at_ms,
-            actor: row.actor,
-            event: row.event,
-            subject: row.subject,
-            detail: row.detail,
-        }
-    }
 }
 
 /// Returns the beginning of a text.

@@ -32,6 +32,7 @@ mod evidence;
 mod frontier;
 mod leases;
 mod link;
+mod live_rules;
 mod logins;
 mod migrations;
 mod orders;
@@ -72,6 +73,7 @@ pub use frontier::{
     RecordSummary, RobotsTxtCopy, RunCommand, RunCounts, RunKey, RunState, StoredRun,
 };
 pub use leases::{Lease, LeaseError, LeaseHolder};
+pub use live_rules::{LiveRuleChange, StoredLiveRule, StoredLiveRules, StoredPause};
 pub use logins::LoginFailures;
 pub use orders::{SiteRobotVersions, StoredOrder};
 pub use presence::{Absence, PresenceChange};

@@ -71,7 +71,7 @@ impl Store {
             subject: forgetting.subject(),
             detail: format!("{} requests of the evidence", forgotten.evidence),
         };
-        audit::add(&mut transaction, &entry).await?;
+        audit::add_to(&mut transaction, &entry).await?;
         transaction.commit().await?;
         Ok(forgotten)
     }
