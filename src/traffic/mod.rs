@@ -28,9 +28,11 @@ pub(crate) use counters::Counted;
 pub(crate) use counters::SiteCounters;
 #[cfg(feature = "server")]
 pub(crate) use decision::decision_word;
+#[cfg(feature = "server")]
+pub(crate) use figures::TimesError;
 pub(crate) use figures::{
-    By, Course, Figures, KnownRobots, Line, Moment, NONE_KNOWN, SPARED, Times, TimesError,
-    TrafficFilter, VISITORS, decision_words, is_spared, told, verdict_words,
+    By, Course, Figures, KnownRobots, Line, Moment, NONE_KNOWN, SPARED, Times, TrafficFilter,
+    VISITORS, decision_words, is_spared, told, verdict_words,
 };
 pub use kept::Traffic;
 pub(crate) use kept::Viewing;

@@ -170,7 +170,7 @@ impl Names {
             .sites
             .extend(sites.iter().map(|site| site.name.clone()));
         for robot in detector.robots() {
-            names.robots.insert(robot.id.to_string());
+            names.robots.insert(robot.id.clone());
             names.operators.extend(robot.operator.clone());
         }
         names.operators.insert(NONE_KNOWN.to_owned());

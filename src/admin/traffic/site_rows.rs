@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::admin::{problem::Problem, state::AdminState};
 use crate::detect::{Kind, Verdict};
-use crate::traffic::{KnownRobots, SPARED, is_spared};
+use crate::traffic::{Figures, KnownRobots, SPARED, is_spared};
 
 use super::{TrafficParams, bar::BarView, change::ChangeView, loaded::Traffic, number::FigureView};
 
@@ -65,7 +65,7 @@ impl SiteTraffic {
             site.impostors += hits_if(key.verdict == Verdict::Spoofed.as_str());
             site.spared += hits_if(is_spared(&key.decision));
         }
-        for (key, count) in before.iter().flat_map(|before| before.sums()) {
+        for (key, count) in before.iter().flat_map(Figures::sums) {
             sums.entry(key.site.clone()).or_default().before += count.hits;
         }
         let word = [("by", "site")];

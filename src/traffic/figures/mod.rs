@@ -15,4 +15,6 @@ pub(crate) use filter::{
     NONE_KNOWN, SPARED, TrafficFilter, VISITORS, decision_words, is_spared, verdict_words,
 };
 pub(crate) use moment::Moment;
-pub(crate) use times::{Times, TimesError, told};
+#[cfg(feature = "server")]
+pub(crate) use times::TimesError;
+pub(crate) use times::{Times, told};
