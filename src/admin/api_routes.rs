@@ -76,6 +76,11 @@ pub(super) fn routes(has_login: bool) -> Api {
             traffic::series_json,
         )
         .add(
+            Operation::get("/traffic/paths", "Which paths are asked for, about")
+                .takes(traffic::PATHS),
+            traffic::paths_json,
+        )
+        .add(
             Operation::get("/sites", "Sites, with their upstreams and counts"),
             sites::json,
         )

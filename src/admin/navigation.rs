@@ -12,6 +12,7 @@ pub(super) struct NavigationEntry {
 pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("overview", "Now"),
     NavigationEntry::new("robots", "Robots"),
+    NavigationEntry::new("paths", "Paths"),
     NavigationEntry::new("sites", "Sites"),
     NavigationEntry::new("robots-txt", "robots.txt"),
     NavigationEntry::new("verification", "Verification"),

@@ -76,6 +76,14 @@ fn traffic_pages() -> Router<AdminState> {
     Router::new()
         .route("/", with_parameters(traffic::FIGURES, get(traffic::top)))
         .route(
+            "/paths",
+            with_parameters(traffic::PATHS, get(traffic::paths)),
+        )
+        .route(
+            "/paths/export",
+            with_parameters(traffic::PATHS, get(traffic::paths_csv)),
+        )
+        .route(
             "/overview",
             with_parameters(traffic::FIGURES, get(traffic::now)),
         )

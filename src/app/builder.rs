@@ -81,6 +81,7 @@ pub struct RobotDetectionBuilder {
     verification: Verification,
     waits_for_database: bool,
     keeps_traffic: bool,
+    keeps_paths: bool,
     pub(super) started: Started,
 }
 
@@ -135,6 +136,7 @@ impl RobotDetectionBuilder {
             verification: Verification::new(),
             waits_for_database: false,
             keeps_traffic: true,
+            keeps_paths: true,
             started: Started::default(),
         }
     }
@@ -309,6 +311,14 @@ impl RobotDetectionBuilder {
         self
     }
 
+    /// Sets whether the pages that are asked for most are kept with it; default `true`.
+    ///
+    /// Of robots their paths, of people patterns such as `/docs/guide/*` without ids.
+    pub fn keep_paths(mut self, keep: bool) -> Self {
+        self.keeps_paths = keep;
+        self
+    }
+
     /// Sets the clock; tests move it.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
@@ -376,7 +386,11 @@ impl RobotDetectionBuilder {
         let store = open_store(&self.database_url, self.waits_for_database, &self.clock).await?;
         let clock = self.clock.clone();
         let refresher = Refresher::new(store.clone(), fetcher, detector.clone(), clock, sources);
-        let traffic = Traffic::new(self.keeps_traffic.then(|| store.clone()), &self.clock);
+        let traffic = Traffic::new(
+            self.keeps_traffic.then(|| store.clone()),
+            self.keeps_paths,
+            &self.clock,
+        );
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let proving = Proving::new(
             self.verification,

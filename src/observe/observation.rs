@@ -9,7 +9,7 @@ use crate::access_log::Line;
 use crate::detect::{Kind, Verdict};
 use crate::layer::Outcome;
 use crate::listen::RequestContext;
-use crate::traffic::decision_word;
+use crate::traffic::{PathNote, Ticket, decision_word};
 
 use super::{
     FromUpstream, ObservedBody, SiteObserver, observer::AccessLog, request_head::RequestHead,
@@ -32,6 +32,8 @@ pub(crate) struct Observation {
     begun: Instant,
     status: u16,
     outcome: Option<Outcome>,
+    /// Where the path was left.
+    ticket: Option<Ticket>,
     body_bytes: u64,
 }
 
@@ -52,18 +54,25 @@ impl Observation {
             begun: request.body().started_at(),
             status: CLIENT_CLOSED_REQUEST,
             outcome: None,
+            ticket: None,
             body_bytes: 0,
         }
     }
 
     /// Notes the decision; `None` for a person's request.
-    pub(crate) fn decided(&mut self, outcome: Option<Outcome>) {
+    pub(crate) fn decided(&mut self, outcome: Option<Outcome>, path: Option<&PathNote>) {
         self.outcome = outcome;
+        let counters = &self.site.shared.counters;
+        self.ticket = path.and_then(|path| counters.leave(path, self.outcome.as_ref()));
     }
 
     /// Notes the response, and goes on observing its body.
     pub(crate) fn answered<B: FromUpstream>(mut self, response: &mut Response<ObservedBody<B>>) {
         self.status = response.status().as_u16();
+        if let (None, Some(ticket)) = (&self.outcome, self.ticket) {
+            self.site.shared.counters.answered(ticket, self.status);
+            self.ticket = None;
+        }
         if response.body().is_from_upstream() {
             let metrics = &self.site.shared.observer.inner.metrics;
             metrics.first_byte.record(self.begun.elapsed());
@@ -115,7 +124,10 @@ impl Drop for Observation {
         let duration = self.begun.elapsed();
         let outcome = self.outcome.as_ref();
         let bytes = self.body_bytes;
-        shared.counters.count(outcome, self.status, bytes, duration);
+        let (status, ticket) = (self.status, self.ticket);
+        shared
+            .counters
+            .count(outcome, status, bytes, duration, ticket);
         // The program's own requests count as no visits.
         if outcome.is_none_or(|outcome| !outcome.is_own()) {
             shared.metrics.durations.record(duration);

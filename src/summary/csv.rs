@@ -19,7 +19,7 @@ pub(crate) fn write<S: Summary>(
         writeln!(out, "{columns},hits,hits_share,bytes,bytes_share")?;
         for row in &rows.rows {
             for cell in &row.cells {
-                write!(out, "{},", quoted(cell.as_deref().unwrap_or_default()))?;
+                write!(out, "{},", csv_cell(cell.as_deref().unwrap_or_default()))?;
             }
             let (hits_share, bytes_share) = row.count.shares_of(all);
             let (hits, bytes) = (row.count.hits, row.count.bytes);
@@ -33,7 +33,7 @@ pub(crate) fn write<S: Summary>(
 ///
 /// Visitors choose the User-Agents in it, and spreadsheets run text that begins like a formula,
 /// also with full-width signs; an apostrophe before it stops that (OWASP, CSV injection).
-fn quoted(cell: &str) -> String {
+pub(crate) fn csv_cell(cell: &str) -> String {
     let clean = clean(cell);
     let is_formula = clean.trim_start().starts_with([
         '=', '+', '-', '@', '\u{fffd}', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
@@ -78,7 +78,7 @@ mod tests {
             ("say \"hi\"", "\"say \"\"hi\"\"\""),
             ("a\r\nb", "a\u{fffd}\u{fffd}b"),
         ] {
-            assert_eq!(quoted(cell), expected, "{cell:?}");
+            assert_eq!(csv_cell(cell), expected, "{cell:?}");
         }
     }
 }

@@ -14,6 +14,16 @@ pub(super) const CLASSES: usize = 6;
 #[derive(Debug, Default)]
 pub(super) struct Cell([Numbers; CLASSES]);
 
+/// Returns the class of a status.
+pub(super) fn class(status: u16) -> u8 {
+    let class = u8::try_from(status / 100).unwrap_or_default();
+    if usize::from(class) < CLASSES {
+        class
+    } else {
+        0
+    }
+}
+
 #[derive(Debug, Default)]
 struct Numbers {
     /// What was added since it was last taken out.
@@ -26,9 +36,7 @@ struct Numbers {
 
 impl Cell {
     pub(super) fn add(&self, status: u16, bytes: u64, duration: Duration) {
-        let class = usize::from(status / 100);
-        let class = if class < CLASSES { class } else { 0 };
-        if let Some(numbers) = self.0.get(class) {
+        if let Some(numbers) = self.0.get(usize::from(class(status))) {
             // Less than a microsecond over half a million years.
             let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
             numbers.requests.fetch_add(1, Relaxed);

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -12,11 +12,12 @@ use std::{
 use crate::detect::{Kind, UNLISTED, Verdict};
 use crate::layer::Outcome;
 use crate::registry::{FixedMap, KeyHash};
-use crate::store::{TrafficCount, TrafficKey};
+use crate::store::{PathCount, TrafficCount, TrafficKey};
 
 use super::{
-    cell::{CLASSES, Cell},
+    cell::{CLASSES, Cell, class},
     decision::Decision,
+    paths::{PathNote, Ring, Settled, Ticket, Window},
 };
 
 /// Most that is counted apart: three hundred bytes each, for five thousand robots of several
@@ -33,6 +34,10 @@ const MAX_SITES: usize = 1_000;
 /// sign under as many names as he likes.
 const MAX_SIGNERS: usize = 200;
 
+/// Bits of a visitor's number: the rest is that of a site, or a place among the others.
+const PEOPLE: u32 = 1 << 31;
+const OTHERS: u32 = 1 << 30;
+
 /// Name of further sites, and of further robots.
 const OTHER: &str = "other";
 
@@ -47,6 +52,7 @@ const NOT_A_ROBOT: &str = "not-a-robot";
 pub(super) struct Counters {
     sites: Mutex<BTreeMap<Arc<str>, Arc<SiteCounters>>>,
     table: Arc<Table>,
+    paths: Option<Arc<Ring>>,
 }
 
 /// Counters of one site.
@@ -57,6 +63,10 @@ pub(crate) struct SiteCounters {
     /// Of people whose requests pass, which are most: they need not be looked up.
     people: Cell,
     table: Arc<Table>,
+    /// `None` where paths are not kept.
+    paths: Option<Arc<Ring>>,
+    /// Requests whose paths found no slot.
+    skipped: AtomicU64,
 }
 
 /// What is counted of all visitors but people.
@@ -80,7 +90,7 @@ struct CellKey {
     kind: Kind,
     verdict: Option<Verdict>,
     decision: Decision,
-    robot: Box<str>,
+    robot: Arc<str>,
     cause: Box<str>,
     made: usize,
 }
@@ -118,9 +128,11 @@ impl Counted {
     }
 }
 
-impl Default for Counters {
-    fn default() -> Self {
+impl Counters {
+    /// Creates counters, and slots for paths where these are kept.
+    pub(super) fn new(keeps_paths: bool) -> Self {
         Self {
+            paths: keeps_paths.then(Arc::default),
             sites: Mutex::default(),
             table: Arc::new(Table {
                 cells: FixedMap::new(MAX_CELLS),
@@ -131,9 +143,7 @@ impl Default for Counters {
             }),
         }
     }
-}
 
-impl Counters {
     /// Returns the counters of a site, the same ones for the same name.
     pub(super) fn site(&self, name: &str) -> Arc<SiteCounters> {
         let mut sites = self.sites();
@@ -151,6 +161,8 @@ impl Counters {
             number: sites.len() as u64,
             people: Cell::default(),
             table: Arc::clone(&self.table),
+            paths: self.paths.clone(),
+            skipped: AtomicU64::new(0),
         });
         sites.insert(name, Arc::clone(&site));
         site
@@ -174,6 +186,35 @@ impl Counters {
         taken
     }
 
+    /// Carries over the paths that were left; returns how many there were.
+    pub(super) fn drain_paths(&self, window: &mut Window) -> usize {
+        let Some(ring) = &self.paths else { return 0 };
+        let mut sites: Vec<_> = self.sites().values().cloned().collect();
+        sites.sort_unstable_by_key(|site| site.number);
+        let people: Arc<str> = "".into();
+        let taken = ring.drain(|settled| {
+            let count = PathCount::one(settled.class);
+            let number = (settled.visitor & !PEOPLE) as usize;
+            if settled.visitor & PEOPLE != 0 {
+                if let Some(site) = sites.get(number) {
+                    window.add(&site.name, &people, settled.path.pattern_text(), count);
+                }
+            } else if let Some(key) = self.table.at(settled.visitor) {
+                let path = key.path(settled);
+                window.add(&key.site, &key.robot, &path, count);
+            }
+        });
+        for site in &sites {
+            window.skip(&site.name, site.skipped.swap(0, Relaxed));
+        }
+        taken
+    }
+
+    /// Returns `true` if paths are kept.
+    pub(super) fn keeps_paths(&self) -> bool {
+        self.paths.is_some()
+    }
+
     /// Returns all requests since the start, those of what came first first.
     pub(super) fn counted(&self) -> Vec<Counted> {
         let _taking = self.table.taking();
@@ -193,6 +234,38 @@ impl Counters {
 }
 
 impl SiteCounters {
+    /// Returns a note of a request's path, where paths are kept.
+    #[inline]
+    pub(crate) fn note(&self, path: &str) -> Option<PathNote> {
+        self.paths.as_ref().map(|_| PathNote::new(path))
+    }
+
+    /// Leaves the path of a request that was decided about; of a person's its pattern.
+    #[inline]
+    pub(crate) fn leave(&self, note: &PathNote, outcome: Option<&Outcome>) -> Option<Ticket> {
+        let paths = self.paths.as_ref()?;
+        // Requests of the program's own have no kind.
+        let kind = outcome.map_or(Some(Kind::Person), Outcome::kind)?;
+        let ticket = match kind {
+            Kind::Person | Kind::Shared => paths.claim(&note.pattern()),
+            _ => paths.claim(note),
+        };
+        if ticket.is_none() {
+            self.skipped.fetch_add(1, Relaxed);
+        }
+        ticket
+    }
+
+    /// Says how a person's request was answered that passed.
+    ///
+    /// Before its body ends: a slot is not held by a download, or by a WebSocket.
+    #[inline]
+    pub(crate) fn answered(&self, ticket: Ticket, status: u16) {
+        if let (Some(paths), Ok(number)) = (&self.paths, u32::try_from(self.number)) {
+            paths.settle(ticket, number | PEOPLE, class(status));
+        }
+    }
+
     /// Counts a request, if it is a visit; `None` stands for a person's that passed.
     pub(crate) fn count(
         &self,
@@ -200,12 +273,30 @@ impl SiteCounters {
         status: u16,
         bytes: u64,
         duration: Duration,
+        ticket: Option<Ticket>,
     ) {
         let Some(outcome) = outcome else {
+            if let Some(ticket) = ticket {
+                self.answered(ticket, status);
+            }
             return self.people.add(status, bytes, duration);
         };
+        let cell = self.add(outcome, status, bytes, duration);
+        if let (Some(paths), Some(ticket)) = (&self.paths, ticket) {
+            match cell {
+                Some(cell) => paths.settle(ticket, cell, class(status)),
+                None => {
+                    self.skipped.fetch_add(1, Relaxed);
+                    paths.release(ticket);
+                }
+            }
+        }
+    }
+
+    /// Adds to the numbers of who asked; returns where they are.
+    fn add(&self, outcome: &Outcome, status: u16, bytes: u64, duration: Duration) -> Option<u32> {
         // Requests of the program's own have no kind.
-        let Some(kind) = outcome.kind() else { return };
+        let kind = outcome.kind()?;
         let asked = Asked {
             site: self,
             kind,
@@ -214,9 +305,9 @@ impl SiteCounters {
             robot: self.table.named(outcome),
             cause: outcome.cause(),
         };
-        if let Some(cell) = self.table.of(asked) {
-            cell.add(status, bytes, duration);
-        }
+        let (place, cell) = self.table.of(asked)?;
+        cell.add(status, bytes, duration);
+        Some(place)
     }
 
     /// Returns the name.
@@ -263,10 +354,11 @@ impl Table {
         is_known.map_or(UNLISTED, |()| name)
     }
 
-    /// Returns the numbers of what is asked for; of more than there is room for, nothing.
-    fn of(&self, asked: Asked<'_>) -> Option<&Cell> {
-        if let Some(cell) = self.find(&self.cells, asked) {
-            return Some(cell);
+    /// Returns the numbers of what is asked for, and where they are; of more than there is room
+    /// for, nothing.
+    fn of(&self, asked: Asked<'_>) -> Option<(u32, &Cell)> {
+        if let Some((place, cell)) = self.find(&self.cells, asked) {
+            return Some((u32::try_from(place).ok()?, cell));
         }
         let robot = if asked.robot.is_empty() { "" } else { OTHER };
         let nameless = Asked {
@@ -274,11 +366,24 @@ impl Table {
             cause: OTHER,
             ..asked
         };
-        self.find(&self.others, nameless)
+        let (place, cell) = self.find(&self.others, nameless)?;
+        Some((u32::try_from(place).ok()? | OTHERS, cell))
     }
 
-    fn find<'t>(&self, table: &'t FixedMap<CellKey, Cell>, asked: Asked<'_>) -> Option<&'t Cell> {
-        table.of(
+    /// Returns who has the numbers at a place.
+    fn at(&self, place: u32) -> Option<&CellKey> {
+        let number = (place & !OTHERS) as usize;
+        let is_other = place & OTHERS != 0;
+        let table = if is_other { &self.others } else { &self.cells };
+        table.at(number)
+    }
+
+    fn find<'t>(
+        &self,
+        table: &'t FixedMap<CellKey, Cell>,
+        asked: Asked<'_>,
+    ) -> Option<(usize, &'t Cell)> {
+        table.numbered(
             asked.hash(),
             |key| asked.is(key),
             || asked.key(self.made.fetch_add(1, Relaxed)),
@@ -329,6 +434,14 @@ impl Asked<'_> {
 }
 
 impl CellKey {
+    /// Returns the path that was left; people's is a pattern already.
+    fn path(&self, settled: &Settled) -> String {
+        match self.kind {
+            Kind::Person | Kind::Shared => settled.path.pattern_text().to_owned(),
+            _ => settled.path.path_text(),
+        }
+    }
+
     fn traffic_key(&self) -> TrafficKey {
         TrafficKey {
             site: self.site.to_string(),
@@ -347,7 +460,7 @@ impl CellKey {
             kind: self.kind,
             verdict: self.verdict,
             decision: self.decision.word(),
-            robot: self.robot.clone(),
+            robot: (*self.robot).into(),
             by_status: cell.requests(),
             made: self.made,
         }
@@ -375,12 +488,18 @@ mod tests {
 
     #[test]
     fn a_person_is_counted_without_an_outcome_and_the_program_not_at_all() {
-        let counters = Counters::default();
+        let counters = Counters::new(true);
         let site = counters.site("a");
         for status in [204, 499, 700] {
-            site.count(None, status, 10, Duration::from_micros(7));
+            site.count(None, status, 10, Duration::from_micros(7), None);
         }
-        site.count(Some(&Outcome::own("own-page")), 200, 10, Duration::ZERO);
+        site.count(
+            Some(&Outcome::own("own-page")),
+            200,
+            10,
+            Duration::ZERO,
+            None,
+        );
         let counted = counters.counted();
         assert_eq!(counted.len(), 1);
         assert_eq!(counted[0].by_status, [1, 0, 1, 0, 1, 0]);
@@ -399,26 +518,28 @@ mod tests {
 
     #[test]
     fn what_is_taken_out_stays_in_the_numbers_since_the_start() {
-        let counters = Counters::default();
+        let counters = Counters::new(true);
         let site = counters.site("a");
         for _ in 0..3 {
-            site.count(None, 200, 5, Duration::ZERO);
+            site.count(None, 200, 5, Duration::ZERO, None);
         }
         assert_eq!(counters.take().len(), 1);
         assert_eq!(counters.take(), []);
-        site.count(None, 200, 5, Duration::ZERO);
+        site.count(None, 200, 5, Duration::ZERO, None);
         assert_eq!(requests(&counters.counted()), 4);
         assert_eq!(counters.take()[0].1.requests, 1);
     }
 
     #[test]
     fn what_comes_at_once_is_taken_out_once() {
-        let counters = Counters::default();
+        let counters = Counters::new(true);
         let site = counters.site("a");
         let mut taken = 0;
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| (0..10_000).for_each(|_| site.count(None, 200, 1, Duration::ZERO)));
+                scope.spawn(|| {
+                    (0..10_000).for_each(|_| site.count(None, 200, 1, Duration::ZERO, None))
+                });
             }
             for _ in 0..100 {
                 taken += counters
@@ -439,11 +560,11 @@ mod tests {
 
     #[test]
     fn robots_beyond_the_room_are_counted_together() {
-        let counters = Counters::default();
+        let counters = Counters::new(true);
         let site = counters.site("a");
         for number in 0..MAX_CELLS + 3 {
             let name = number.to_string();
-            let cell = counters.table.of(robot(&site, &name)).unwrap();
+            let (_, cell) = counters.table.of(robot(&site, &name)).unwrap();
             cell.add(200, 1, Duration::ZERO);
         }
         let counted = counters.counted();
@@ -456,7 +577,7 @@ mod tests {
 
     #[test]
     fn sites_beyond_a_thousand_are_counted_together() {
-        let counters = Counters::default();
+        let counters = Counters::new(true);
         for number in 0..MAX_SITES + 5 {
             counters.site(&number.to_string());
         }

@@ -4,7 +4,7 @@
 //! why, and how it was answered. No request waits for it: the numbers are atomics in a table that
 //! is read without a lock, `/metrics` reads the same ones, and one task carries over what has
 //! been added to them, five seconds at a time, into sums by minute, hour and day. Instances of a
-//! fleet add to the same sums. No address is among them.
+//! fleet add to the same sums. No address is among them. [`paths`] are sketches beside them.
 
 mod cell;
 mod counters;
@@ -12,6 +12,7 @@ mod decision;
 mod figures;
 mod kept;
 mod layer;
+mod paths;
 mod pending;
 mod writer;
 
@@ -21,8 +22,13 @@ pub(crate) use counters::SiteCounters;
 #[cfg(feature = "server")]
 pub(crate) use decision::decision_word;
 pub(crate) use figures::{
-    By, Course, Figures, KnownRobots, Line, Moment, NONE_KNOWN, Times, TimesError, TrafficFilter,
-    VISITORS, decision_words, told, verdict_words,
+    By, Course, Figures, KnownRobots, Line, Moment, NONE_KNOWN, SPARED, Times, TimesError,
+    TrafficFilter, VISITORS, decision_words, is_spared, told, verdict_words,
 };
 pub(crate) use kept::Traffic;
 pub use layer::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};
+#[cfg(feature = "server")]
+pub(crate) use paths::Window;
+pub(crate) use paths::{
+    PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, PathNote, Ticket, path_csv,
+};

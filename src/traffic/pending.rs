@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::store::{CountedMinute, TrafficCount, TrafficKey, TrafficSpan};
+use crate::store::{CountedMinute, CountedPaths, TrafficCount, TrafficKey, TrafficSpan};
+
+use super::paths::Window;
 
 /// Counts that are held at most before minutes are put together; a hundred bytes each.
 const MAX_COUNTS: usize = 50_000;
+
+/// Hours, and then days, whose paths are held apart at most; a megabyte each where all are full.
+const MAX_WINDOWS: usize = 4;
 
 /// Counts that wait for the database, by key and minute.
 #[derive(Debug, Default)]
@@ -50,8 +55,52 @@ impl Pending {
     }
 }
 
+/// Paths that wait for the database, by hour.
+#[derive(Debug, Default)]
+pub(super) struct PendingPaths {
+    windows: BTreeMap<i64, Window>,
+}
+
+impl PendingPaths {
+    pub(super) fn add(&mut self, counted: CountedPaths) {
+        let hour = TrafficSpan::Hour.start(counted.minute);
+        self.windows.entry(hour).or_default().merge(counted);
+        // As with counts, a database that is away for long costs exact hours, then exact days.
+        if self.windows.len() > MAX_WINDOWS {
+            for (hour, window) in std::mem::take(&mut self.windows) {
+                self.put(TrafficSpan::Day.start(hour), window);
+            }
+        }
+        if self.windows.len() > MAX_WINDOWS
+            && let Some((_, window)) = self.windows.pop_first()
+            && let Some(next) = self.windows.keys().next().copied()
+        {
+            self.put(next, window);
+        }
+    }
+
+    fn put(&mut self, place: i64, mut window: Window) {
+        let known = self.windows.entry(place).or_default();
+        known.merge(window.take(place));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.windows.is_empty()
+    }
+
+    /// Returns all, and is empty.
+    pub(super) fn take(&mut self) -> Vec<CountedPaths> {
+        let windows = std::mem::take(&mut self.windows).into_iter();
+        windows
+            .map(|(hour, mut window)| window.take(hour))
+            .collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use crate::store::PathCount;
+
     use super::*;
 
     fn count(requests: u64) -> TrafficCount {
@@ -85,5 +134,23 @@ mod tests {
         assert!(of_one.clone().any(|counted| counted.minute == minutes - 1));
         assert!(of_one.clone().any(|counted| counted.minute == 60));
         assert!(of_one.clone().all(|counted| counted.minute != 61));
+    }
+
+    #[test]
+    fn paths_wait_in_few_windows_and_none_is_lost() {
+        let mut pending = PendingPaths::default();
+        let (site, robot) = ("a".into(), "bot".into());
+        for minute in (0..40 * 24 * 60).step_by(30) {
+            let mut window = Window::default();
+            window.add(&site, &robot, "/docs/guide/start", PathCount::one(2));
+            pending.add(window.take(minute));
+            assert!(pending.windows.len() <= MAX_WINDOWS);
+        }
+        let counted = pending.take();
+        assert!(pending.is_empty());
+        let rows = counted.iter().flat_map(|counted| &counted.rows);
+        let all: u64 = rows.map(|(_, count)| count.requests).sum();
+        assert_eq!(all, 40 * 48);
+        assert_eq!(counted.last().unwrap().minute, (40 * 24 - 1) * 60);
     }
 }

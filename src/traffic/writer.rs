@@ -4,9 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use tracing::{info, warn};
 
-use crate::store::{CountedMinute, LiveMinutes, Store, TrafficBatch};
+use crate::store::{CountedMinute, CountedPaths, LiveMinutes, Store, TrafficBatch};
 
-use super::{counters::Counters, pending::Pending};
+use super::{
+    counters::Counters,
+    paths::Window,
+    pending::{Pending, PendingPaths},
+};
 
 /// Milliseconds from one batch to the next; a process that is killed loses what came since.
 ///
@@ -25,6 +29,7 @@ pub(super) struct Writer {
     /// Another one for each start, as a number below is used once.
     name: String,
     pending: Pending,
+    pending_paths: PendingPaths,
     sites: Vec<Arc<str>>,
     /// Batch that has not been added, as far as is known; it stays as it is until it has.
     batch: Option<Batch>,
@@ -44,6 +49,7 @@ pub(super) struct Writer {
 struct Batch {
     number: i64,
     counted: Vec<CountedMinute>,
+    paths: Vec<CountedPaths>,
     live: Vec<LiveMinutes>,
     minute: i64,
 }
@@ -54,6 +60,7 @@ impl Writer {
             store,
             name: format!("{:x}-{:08x}", now_ms, fastrand::u32(..)),
             pending: Pending::default(),
+            pending_paths: PendingPaths::default(),
             sites: Vec::new(),
             batch: None,
             number: 0,
@@ -80,6 +87,15 @@ impl Writer {
         self.collected_ms = now_ms;
     }
 
+    /// Takes out the paths of a minute that is over, and at the end those of the last one.
+    pub(super) fn collect_paths(&mut self, window: &mut Window, now_ms: i64, is_last: bool) {
+        let minute = self.collected_ms.div_euclid(MINUTE_MS);
+        let is_over = is_last || now_ms.div_euclid(MINUTE_MS) != minute;
+        if is_over && !window.is_empty() {
+            self.pending_paths.add(window.take(minute));
+        }
+    }
+
     /// Adds what was collected to the sums, and removes what is too old.
     pub(super) async fn write(&mut self) {
         // After a failure there are two: the batch that failed, and what has come since.
@@ -88,6 +104,7 @@ impl Writer {
                 writer: &self.name,
                 number: batch.number,
                 counted: &batch.counted,
+                paths: &batch.paths,
                 live: &batch.live,
             };
             if let Err(error) = self.store.add_traffic(&added, self.collected_ms).await {
@@ -96,6 +113,12 @@ impl Writer {
             }
             self.noted = Some(batch.minute);
             self.succeeded();
+            // What is not trimmed now is with the next paths of the same hour.
+            for paths in &batch.paths {
+                if let Err(error) = self.store.trim_paths(paths.minute).await {
+                    return self.failed(&error);
+                }
+            }
         }
         let hour = self.collected_ms.div_euclid(MINUTE_MS * PRUNE_EVERY);
         if self.pruned != Some(hour) {
@@ -109,7 +132,7 @@ impl Writer {
     /// Returns what is to be added; `None` where nothing is new.
     fn next_batch(&mut self) -> Option<Batch> {
         let minute = self.collected_ms.div_euclid(MINUTE_MS);
-        if self.pending.is_empty() && self.noted == Some(minute) {
+        if self.pending.is_empty() && self.pending_paths.is_empty() && self.noted == Some(minute) {
             return None;
         }
         self.number += 1;
@@ -120,6 +143,7 @@ impl Writer {
         Some(Batch {
             number: self.number,
             counted: self.pending.take(),
+            paths: self.pending_paths.take(),
             live: live.collect(),
             minute,
         })

@@ -18,4 +18,7 @@ mod queries;
 mod readme;
 mod site;
 mod site_robot;
+mod traffic;
+mod traffic_looks;
 mod verification;
+mod visits;

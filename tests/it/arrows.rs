@@ -62,6 +62,7 @@ const ROOMS: &[(&str, &[Room])] = &[
         &[
             ("telemetry", &[]),
             ("access_log", &[]),
+            ("summary", &[]),
             (
                 "alerts",
                 &["admin", "clock", "detect", "fetch", "refresh", "store"],
@@ -85,7 +86,9 @@ const ROOMS: &[(&str, &[Room])] = &[
             ),
             (
                 "traffic",
-                &["clock", "detect", "layer", "policy", "registry", "store"],
+                &[
+                    "clock", "detect", "layer", "policy", "registry", "store", "summary",
+                ],
             ),
             (
                 "observe",
@@ -127,6 +130,8 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "refresh",
                     "site_robot",
                     "heaven",
+                    "summary",
+                    "traffic",
                 ],
             ),
             ("own_robot", &["admin", "clock", "layer", "store"]),

@@ -197,7 +197,7 @@ fn moment(key: &str, text: &str, zone: TimeZone) -> Result<Moment, Problem> {
     Moment::parse(text, zone.zone()).map_err(|told| wrong(format!("{key}: {told}")))
 }
 
-fn text(key: &str, value: &str) -> Result<Option<String>, Problem> {
+pub(super) fn text(key: &str, value: &str) -> Result<Option<String>, Problem> {
     if value.len() > MAX_BYTES {
         return Err(wrong(format!("{key}: at most {MAX_BYTES} bytes")));
     }

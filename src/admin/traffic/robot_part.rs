@@ -30,6 +30,7 @@ pub(in crate::admin) struct RobotTraffic {
     pub(in crate::admin) seen: String,
     pub(in crate::admin) seen_exact: String,
     pub(in crate::admin) chart: AreaChart,
+    pub(in crate::admin) by: &'static str,
     /// What it may be stacked by, with its link and whether it is.
     pub(in crate::admin) stacks: Vec<(&'static str, String, bool)>,
     pub(in crate::admin) heat: Option<HeatMap>,
@@ -93,6 +94,7 @@ impl RobotTraffic {
             seen,
             seen_exact,
             chart: chart(&traffic, &figures, stacked),
+            by: stacked.as_str(),
             stacks: STACKED
                 .iter()
                 .map(|one| {

@@ -30,6 +30,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .robots_txt(robots_txt(loaded)?)
         .verification(verification(&settings.verify))
         .keep_traffic(settings.traffic.keep)
+        .keep_paths(settings.traffic.paths)
         .admin_hosts(settings.server.hosts.iter())
         .shown_settings(shown(loaded))
         .started(loaded.clone());

@@ -18,6 +18,7 @@ use crate::detect::Verdict;
 use crate::layer::{self, Decided, OWN_PAGE, Outcome, Passing, Pending, Reply};
 use crate::listen::{HttpService, ReadyHead, RequestContext, ServiceResponse};
 use crate::observe::{Observation, ObserveFuture, SiteObserver};
+use crate::traffic::PathNote;
 
 use super::{
     pages,
@@ -91,16 +92,20 @@ impl ServerService {
         let status = match found {
             Found::Site(served) => {
                 let observation = observer.begin(request);
+                // To decide takes the request apart.
+                let path = observer.note(request);
                 return match served.respond(request) {
-                    Ok(decided) => observed(decided, observation).map_later(|future| {
-                        ServerFuture::new(Answering::OfSite { future }, ends_connection)
-                    }),
+                    Ok(decided) => {
+                        observed(decided, observation, path.as_ref()).map_later(|future| {
+                            ServerFuture::new(Answering::OfSite { future }, ends_connection)
+                        })
+                    }
                     Err(verdict) => later(Answering::Waiting {
                         future: Box::pin(settle(
                             Arc::clone(served),
                             RequestContext::take(request),
                             verdict,
-                            observation,
+                            (observation, path),
                         )),
                     }),
                 };
@@ -109,7 +114,8 @@ impl ServerService {
             // RFC 9110 §15.5.20
             Found::NoHost => StatusCode::MISDIRECTED_REQUEST,
         };
-        let observation = observer.begin(request);
+        let mut observation = observer.begin(request);
+        observation.decided(None, observer.note(request).as_ref());
         let future = SiteFuture::ready(pages::status(status).map(ServerBody::from));
         later(Answering::Aside {
             future: ObserveFuture::new(future, observation),
@@ -125,7 +131,7 @@ impl ServerService {
         let services = &self.shared.services;
         let router = services.router(request)?;
         let mut observation = observer.begin(request);
-        observation.decided(Some(Outcome::own(OWN_PAGE)));
+        observation.decided(Some(Outcome::own(OWN_PAGE)), None);
         Some(ObserveFuture::new(
             SiteFuture::of_process(services, router, request),
             observation,
@@ -184,8 +190,9 @@ impl ReadyHead for LayerHead {
 fn observed(
     (reply, outcome): Decided<Passing<SiteFuture>, ServerBody>,
     mut observation: Observation,
+    path: Option<&PathNote>,
 ) -> ServiceResponse<ServerBody, LayerHead, ObserveFuture<Passing<SiteFuture>>> {
-    observation.decided(outcome);
+    observation.decided(outcome, path);
     match reply {
         Reply::Now(mut response) => {
             observation.answered(&mut response);
@@ -204,13 +211,14 @@ async fn settle(
     served: Arc<Served>,
     mut request: Request<RequestContext>,
     verdict: Pending,
-    observation: Observation,
+    (observation, path): (Observation, Option<PathNote>),
 ) -> Result<Response<ServerBody>, Infallible> {
     let settled = timeout(verdict.limit, verdict.settling).await;
     let verdict = settled.unwrap_or(Verdict::Pending);
     // Our own wait is not to be measured as the upstream's.
     request.body_mut().restart_clock();
-    let response = observed(served.respond_settled(&mut request, verdict), observation);
+    let decided = served.respond_settled(&mut request, verdict);
+    let response = observed(decided, observation, path.as_ref());
     match response.into_response(request.headers_mut(), Option::unwrap_or_default) {
         Ok(response) => Ok(response),
         Err(future) => future.await,

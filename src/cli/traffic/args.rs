@@ -1,8 +1,11 @@
 //! Arguments of the commands.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::LazyLock};
 
-use clap::{Args, Subcommand, builder::PossibleValuesParser};
+use clap::{
+    Args, Subcommand, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser},
+};
 
 use crate::cli::summary::SummaryForm;
 use crate::registry::Purpose;
@@ -17,7 +20,8 @@ pub(in crate::cli) enum TrafficCommand {
 where minutes are gone, whole hours or days are told.
 
 Example: robot-detection traffic report --since 7d --by robot,verdict
-Example: robot-detection traffic report --since 2026-11-01 --site shop --csv --by operator"
+Example: robot-detection traffic report --since 2026-11-01 --site shop --csv --by operator
+Example: robot-detection traffic report --since 7d --by pattern --path '/docs/*'"
     )]
     Report(ReportArgs),
     /// Counts the requests of access logs, each once
@@ -65,7 +69,7 @@ pub(in crate::cli) struct ReportArgs {
     pub(super) site: Option<String>,
     /// Only the robot with this id; unlisted: those that no list knows
     #[arg(long, value_name = "ID")]
-    robot: Option<String>,
+    pub(super) robot: Option<String>,
     /// Only robots of this operator; -: of none that is known
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     operator: Option<String>,
@@ -81,9 +85,12 @@ pub(in crate::cli) struct ReportArgs {
     /// Only these visitors
     #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(visitors()))]
     visitors: Option<String>,
-    /// What is added up by [default: robot, operator and purpose; csv: robot; json: all]
+    /// What is added up by [default: robot, operator and purpose; csv: robot; json: all but paths]
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
-    pub(super) by: Vec<By>,
+    by: Vec<Group>,
+    /// Only this path, or what is below a pattern such as '/docs/*'; with --by path, pattern or form
+    #[arg(long, value_name = "PATTERN")]
+    pub(super) path: Option<String>,
     /// Rows of each table, 0 for all [default: 20; csv and json: 0]
     #[arg(long, value_name = "N")]
     pub(super) top: Option<usize>,
@@ -93,6 +100,24 @@ pub(in crate::cli) struct ReportArgs {
     /// Prints one table as CSV
     #[arg(long)]
     pub(super) csv: bool,
+}
+
+/// What is added up by: counts, or paths.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Group {
+    Count(By),
+    Path(PathBy),
+}
+
+/// What paths are added up by; their numbers are about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(in crate::cli) enum PathBy {
+    /// Paths that robots asked for most, about; of people patterns
+    Path,
+    /// Patterns of two segments, such as /docs/guide/*, about
+    Pattern,
+    /// HTML, Markdown and feeds, as far as robots' paths tell, about
+    Form,
 }
 
 fn purposes() -> Vec<&'static str> {
@@ -135,13 +160,74 @@ impl ReportArgs {
     }
 
     pub(super) fn groupings(&self) -> Vec<By> {
+        let counts = self.by.iter().filter_map(|group| match group {
+            Group::Count(by) => Some(*by),
+            Group::Path(_) => None,
+        });
         if !self.by.is_empty() {
-            return self.by.clone();
+            return counts.collect();
         }
         match self.form() {
             SummaryForm::Table => vec![By::Robot, By::Operator, By::Purpose],
             SummaryForm::Csv => vec![By::Robot],
             SummaryForm::Json => By::ALL.to_vec(),
+        }
+    }
+
+    /// Returns what paths are added up by; nothing where the report is about counts.
+    pub(super) fn path_groupings(&self) -> Vec<PathBy> {
+        if self.by.is_empty() && self.path.is_some() {
+            return vec![PathBy::Path];
+        }
+        let paths = self.by.iter().filter_map(|group| match group {
+            Group::Path(by) => Some(*by),
+            Group::Count(_) => None,
+        });
+        paths.collect()
+    }
+
+    /// Returns why the arguments cannot be used together.
+    pub(super) fn contradiction(&self) -> Option<&'static str> {
+        if self.csv && self.by.len() > 1 {
+            return Some("--csv prints one table; name one with --by, or use --json");
+        }
+        let (paths, all) = (self.path_groupings().len(), self.by.len());
+        if paths > 0 && paths < all {
+            return Some(
+                "numbers of paths are about, others are exact: ask for them in two reports",
+            );
+        }
+        let others = [
+            &self.operator,
+            &self.purpose,
+            &self.verdict,
+            &self.decision,
+            &self.visitors,
+        ];
+        if paths > 0 && others.into_iter().any(Option::is_some) {
+            return Some(
+                "paths are known by --site and --robot only, where people are a robot too",
+            );
+        }
+        let is_apart = self.path.is_some() && paths == 0;
+        is_apart.then_some("--path goes with --by path, pattern or form")
+    }
+}
+
+impl ValueEnum for Group {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<Group>> = LazyLock::new(|| {
+            let counts = By::ALL.iter().copied().map(Group::Count);
+            let paths = PathBy::value_variants().iter().copied();
+            counts.chain(paths.map(Group::Path)).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Count(by) => by.to_possible_value(),
+            Self::Path(by) => by.to_possible_value(),
         }
     }
 }

@@ -1,16 +1,20 @@
 //! Lines of a log become counts.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     ops::Range,
+    sync::Arc,
 };
 
-use crate::access_log::{Served, ServedLines};
+use crate::access_log::{LoggedRequest, Served, ServedLines};
 use crate::app::SiteIndex;
 use crate::config::Loaded;
 use crate::detect::{Claim, Detector, Kind};
 use crate::policy::Action;
-use crate::store::{CountedMinute, Store, TrafficCount, TrafficKey};
+use crate::store::{
+    CountedMinute, CountedPaths, PathCount, Store, TrafficCount, TrafficKey, TrafficSpan,
+};
+use crate::traffic::{PathNote, Window};
 
 /// What decided, of requests that other servers answered.
 const IMPORTED: &str = "imported";
@@ -45,6 +49,10 @@ pub(super) struct Counter<'c> {
     sites: Sites,
     lines: ServedLines,
     counts: BTreeMap<(i64, TrafficKey), TrafficCount>,
+    /// Paths by hour; `None` where they are not kept.
+    paths: Option<BTreeMap<i64, Window>>,
+    /// Names of sites and robots, each once.
+    shared: HashSet<Arc<str>>,
     /// Minutes that a server has counted, by site.
     live: HashMap<String, Vec<Range<i64>>>,
     told: Told,
@@ -78,13 +86,20 @@ impl Sites {
 }
 
 impl<'c> Counter<'c> {
-    pub(super) fn new(detector: &'c Detector, store: &'c Store, sites: Sites) -> Self {
+    pub(super) fn new(
+        detector: &'c Detector,
+        store: &'c Store,
+        sites: Sites,
+        keeps_paths: bool,
+    ) -> Self {
         Self {
             detector,
             store,
             sites,
             lines: ServedLines::default(),
             counts: BTreeMap::new(),
+            paths: keeps_paths.then(BTreeMap::new),
+            shared: HashSet::new(),
             live: HashMap::new(),
             told: Told::default(),
             was_read: false,
@@ -121,6 +136,7 @@ impl<'c> Counter<'c> {
             bytes: served.bytes.min(MAX_BYTES),
             micros: served.micros,
         };
+        self.add_path(line, minute, &key);
         *self.counts.entry((minute, key)).or_default() += count;
         self.told.requests += 1;
         Ok(())
@@ -136,9 +152,19 @@ impl<'c> Counter<'c> {
         self.told.unreadable -= 1;
     }
 
-    /// Returns how many counts there are.
+    /// Returns how many counts and paths there are.
     pub(super) fn len(&self) -> usize {
-        self.counts.len()
+        let paths = self.paths.iter().flat_map(BTreeMap::values);
+        self.counts.len() + paths.map(Window::len).sum::<usize>()
+    }
+
+    /// Returns the paths, and has none.
+    pub(super) fn take_paths(&mut self) -> Vec<CountedPaths> {
+        let paths = self.paths.as_mut().map(std::mem::take);
+        let windows = paths.into_iter().flatten();
+        windows
+            .map(|(hour, mut window)| window.take(hour))
+            .collect()
     }
 
     /// Returns all counts, and has none.
@@ -146,6 +172,25 @@ impl<'c> Counter<'c> {
         let counts = std::mem::take(&mut self.counts).into_iter();
         let counted = |((minute, key), count)| CountedMinute { minute, key, count };
         counts.map(counted).collect()
+    }
+
+    /// Counts the path of a line as a server does.
+    fn add_path(&mut self, line: &[u8], minute: i64, key: &TrafficKey) {
+        let Some(paths) = &mut self.paths else { return };
+        let logged = LoggedRequest::read(line);
+        let target = logged.as_ref().map_or("*", |logged| &*logged.target);
+        let note = PathNote::new(target.split(['?', '#']).next().unwrap_or_default());
+        let path = note.kept_text(key.robot.is_empty());
+        let [site, robot] = [&key.site, &key.robot].map(|name| match self.shared.get(&**name) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let name: Arc<str> = name.as_str().into();
+                self.shared.insert(Arc::clone(&name));
+                name
+            }
+        });
+        let window = paths.entry(TrafficSpan::Hour.start(minute)).or_default();
+        window.add(&site, &robot, &path, PathCount::one(key.status));
     }
 
     pub(super) fn told(&self) -> Told {

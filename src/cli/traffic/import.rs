@@ -112,7 +112,8 @@ impl Importer<'_> {
             return Ok(imported);
         };
         let sites = Sites::new(self.loaded, self.args.site.as_deref())?;
-        let mut counter = Counter::new(self.detector, self.store, sites);
+        let keeps_paths = self.loaded.settings().traffic.paths;
+        let mut counter = Counter::new(self.detector, self.store, sites, keeps_paths);
         let begun = import.counted;
         let mut lines = Lines::new(reader);
         let mut counted_to = begun;
@@ -183,12 +184,13 @@ impl Importer<'_> {
         if counted_to == import.counted {
             return Ok(());
         }
-        let counted = counter.take();
+        let (counted, paths) = (counter.take(), counter.take_paths());
         let progress = ImportProgress {
             import,
             head: head.whole(),
             counted_to,
             counted: &counted,
+            paths: &paths,
         };
         let now_ms = Clock::system().now_ms();
         let is_added = self.store.import_traffic(&progress, now_ms).await?;
@@ -196,6 +198,9 @@ impl Importer<'_> {
             is_added,
             "another import counts the same log; wait for its end, then run it again"
         );
+        for paths in &paths {
+            self.store.trim_paths(paths.minute).await?;
+        }
         import.counted = counted_to;
         Ok(())
     }

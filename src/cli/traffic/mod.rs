@@ -4,6 +4,7 @@ mod args;
 mod counter;
 mod head;
 mod import;
+mod paths;
 mod run;
 
 pub(super) use args::TrafficCommand;

@@ -16,7 +16,7 @@ use crate::traffic::{Figures, KnownRobots, TimesError, told};
 
 use super::{
     args::{ReportArgs, TrafficCommand},
-    import,
+    import, paths,
 };
 
 const MINUTE_MS: i64 = 60_000;
@@ -29,8 +29,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &TrafficCommand) -> anyhow::
 }
 
 async fn report(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
-    if args.csv && args.by.len() > 1 {
-        let text = "--csv prints one table; name one with --by, or use --json";
+    if let Some(text) = args.contradiction() {
         return Err(WrongUsage(text.to_owned()).into());
     }
     let loaded = context::load(cli)?;
@@ -41,6 +40,17 @@ async fn report(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
         Err(error @ TimesError::Backwards) => return Err(WrongUsage(error.to_string()).into()),
         minutes => minutes?,
     };
+    if !args.path_groupings().is_empty() {
+        let site = args.site.as_deref();
+        let sums = store.traffic_paths(minutes, site, now_ms).await?;
+        store.close().await;
+        let is_empty = sums.rows.is_empty();
+        paths::print(sums, args)?;
+        if is_empty {
+            output::note(&path_hint(&loaded, args));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let sums = store.traffic(minutes.clone(), now_ms).await?;
     store.close().await;
     let figures = Figures::new(sums, &args.filter(), KnownRobots::new(&detector));
@@ -57,6 +67,14 @@ async fn report(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
         output::note(&hint(&loaded, args));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns why there may be no path to tell of.
+fn path_hint(loaded: &crate::config::Loaded, args: &ReportArgs) -> String {
+    if loaded.settings().traffic.keep && !loaded.settings().traffic.paths {
+        return "no paths are kept: traffic.paths is false".to_owned();
+    }
+    hint(loaded, args)
 }
 
 /// Returns why there may be nothing to tell of.

@@ -32,6 +32,10 @@ section! {
     /// Whether requests, bytes and time are kept in the database, summed up by minute (for 48
     /// hours), hour (for 35 days) and day, without addresses
     keep: bool = "true";
+    /// Whether the pages that are asked for most are kept too, of robots their paths, of people
+    /// only patterns such as /docs/guide/* without ids; by hour (for 48 hours) and day (for 400
+    /// days), with traffic.keep
+    paths: bool = "true";
 }
 
 section! {

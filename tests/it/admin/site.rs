@@ -32,7 +32,7 @@ pub(super) const NOW_MS: i64 = 1_772_366_400_000;
 /// Site that ends with the test.
 pub(super) struct Site {
     pub(super) address: SocketAddr,
-    database: String,
+    pub(super) database: String,
     pub(super) store: Store,
     pub(super) detector: SharedDetector,
     pub(super) refresher: Refresher,

@@ -169,6 +169,7 @@ pub(super) async fn count(store: &Store, now_ms: i64, rows: &[(i64, TrafficKey, 
         writer: &writer,
         number: 1,
         counted: &counted,
+        paths: &[],
         live: &[],
     };
     store.add_traffic(&batch, now_ms).await.unwrap();

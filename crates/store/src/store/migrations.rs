@@ -33,6 +33,7 @@ macro_rules! files {
             "20261124120000_audit_log",
             "20261124150000_token_scopes",
             "20261124160000_alerts",
+            "20261124170000_traffic_paths",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

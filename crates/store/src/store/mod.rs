@@ -82,6 +82,7 @@ pub use row::StoredRobot;
 pub use sources::SourceState;
 pub use store::Store;
 pub use traffic::{
-    CountedMinute, ImportProgress, LiveMinutes, TrafficBatch, TrafficCell, TrafficCount,
-    TrafficImport, TrafficKey, TrafficPart, TrafficSeries, TrafficSpan, TrafficSum,
+    CountedMinute, CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, PathCount, PathCut,
+    PathKey, PathSum, PathSums, TrafficBatch, TrafficCell, TrafficCount, TrafficImport, TrafficKey,
+    TrafficPart, TrafficSeries, TrafficSpan, TrafficSum, path_above, path_pattern, path_text,
 };

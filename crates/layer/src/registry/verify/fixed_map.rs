@@ -52,6 +52,16 @@ impl<K, N: Default> FixedMap<K, N> {
         is_it: impl Fn(&K) -> bool,
         make: impl Fn() -> K,
     ) -> Option<&N> {
+        self.numbered(hash, is_it, make).map(|(_, numbers)| numbers)
+    }
+
+    /// Returns the numbers of a key as [`of`](Self::of) does, and [where](Self::at) they are.
+    pub fn numbered(
+        &self,
+        hash: KeyHash,
+        is_it: impl Fn(&K) -> bool,
+        make: impl Fn() -> K,
+    ) -> Option<(usize, &N)> {
         let places = self.places.get_or_init(|| {
             let len = (2 * self.max).next_power_of_two();
             (0..len).map(|_| OnceLock::new()).collect()
@@ -61,7 +71,8 @@ impl<K, N: Default> FixedMap<K, N> {
         let start = usize::try_from(hash).unwrap_or_default();
         // Open addressing: at least half of the places are free, so that a free one is soon met.
         for step in 0..=last {
-            let place = places.get((start + step) & last)?;
+            let at = (start + step) & last;
+            let place = places.get(at)?;
             let taken = match place.get() {
                 Some(taken) => taken,
                 // Threads that come at once may each go one beyond the limit, for which there is
@@ -70,10 +81,17 @@ impl<K, N: Default> FixedMap<K, N> {
                 None => self.take(place, hash, &make),
             };
             if taken.hash == hash && is_it(&taken.entry.0) {
-                return Some(&taken.entry.1);
+                return Some((at, &taken.entry.1));
             }
         }
         None
+    }
+
+    /// Returns the key at a place; a place that is taken never changes.
+    #[must_use]
+    pub fn at(&self, place: usize) -> Option<&K> {
+        let taken = self.places.get()?.get(place)?.get()?;
+        Some(&taken.entry.0)
     }
 
     /// Returns each key with its numbers, in no order.

@@ -7,7 +7,7 @@ use super::{
         Store, StoreError,
         statement::{Step, Value},
     },
-    CountedMinute, TrafficCount, TrafficKey, TrafficSpan, sql,
+    CountedMinute, CountedPaths, TrafficCount, TrafficKey, TrafficSpan, paths, sql,
 };
 
 /// Milliseconds for which a writer that is silent is remembered.
@@ -22,6 +22,8 @@ pub struct TrafficBatch<'b> {
     pub number: i64,
     /// What was counted.
     pub counted: &'b [CountedMinute],
+    /// Paths that were asked for.
+    pub paths: &'b [CountedPaths],
     /// Minutes in which requests were counted, or would have been if there had been any.
     pub live: &'b [LiveMinutes],
 }
@@ -54,7 +56,7 @@ impl Store {
         if transaction.execute(&sql::NEXT_BATCH, &values).await? == 0 {
             return Ok(());
         }
-        let steps = steps(batch.counted, batch.writer, batch.live);
+        let steps = steps(batch.counted, batch.paths, batch.writer, batch.live);
         transaction.commit_with::<(i64,)>(&steps).await.map(|_| ())
     }
 
@@ -73,6 +75,7 @@ impl Store {
             let values = [span.number().into(), span.start(now - kept).into()];
             self.database.execute(&sql::PRUNE, &values).await?;
         }
+        self.prune_paths(now).await?;
         let silent_ms = now_ms.saturating_sub(WRITER_KEPT_MS);
         let values = [silent_ms.into()];
         let pruned = self.database.execute(&sql::PRUNE_WRITERS, &values);
@@ -84,6 +87,7 @@ impl Store {
 /// two that add to the same sums would otherwise wait for each other for ever.
 pub(super) fn steps<'b>(
     counted: &'b [CountedMinute],
+    asked: &'b [CountedPaths],
     writer: &'b str,
     live: &'b [LiveMinutes],
 ) -> Vec<Step<'b>> {
@@ -107,6 +111,7 @@ pub(super) fn steps<'b>(
     for (statement, rows) in sql::ADD.pieces(&sums) {
         steps.push((statement, rows.iter().flat_map(sum_values).collect()));
     }
+    steps.extend(paths::steps(asked));
     steps.extend(
         live.into_values()
             .map(|live| (&sql::LIVE, live_values(writer, live))),

@@ -2,7 +2,7 @@
 
 use super::{
     super::{Store, StoreError, columns::columns, robots::from_sql, statement::Step},
-    CountedMinute,
+    CountedMinute, CountedPaths,
     add::steps,
     sql,
 };
@@ -37,6 +37,8 @@ pub struct ImportProgress<'p> {
     pub counted_to: u64,
     /// What was counted.
     pub counted: &'p [CountedMinute],
+    /// Paths that were asked for.
+    pub paths: &'p [CountedPaths],
 }
 
 columns! {
@@ -117,7 +119,7 @@ impl Store {
         if transaction.execute(&sql::IMPORT, &values).await? == 0 {
             return Ok(false);
         }
-        let steps: Vec<Step<'_>> = steps(progress.counted, "", &[]);
+        let steps: Vec<Step<'_>> = steps(progress.counted, progress.paths, "", &[]);
         let added: Vec<(i64,)> = transaction.commit_with(&steps).await?;
         drop(added);
         Ok(true)

@@ -170,10 +170,22 @@ impl TrafficSpan {
     /// [`cover`](Self::cover) do.
     #[must_use]
     pub fn cover_by(minutes: Range<i64>, now: i64, most: Self) -> Vec<(Self, Range<i64>)> {
+        let kept = |span: Self| (span, span.kept_minutes().unwrap_or(i64::MAX));
+        Self::cover_of(&Self::ALL.map(kept), minutes, now, most)
+    }
+
+    /// Splits minutes into pieces of some spans, the shortest first, each with the minutes for
+    /// which its sums are kept.
+    pub(super) fn cover_of(
+        kept: &[(Self, i64)],
+        minutes: Range<i64>,
+        now: i64,
+        most: Self,
+    ) -> Vec<(Self, Range<i64>)> {
         let mut pieces: Vec<(Self, Range<i64>)> = Vec::new();
         let mut at = minutes.start;
         while at < minutes.end {
-            let span = Self::longest(at, minutes.end, now, most);
+            let span = Self::longest(kept, at..minutes.end, now, most);
             let (began, ended) = (span.start(at), span.start(at) + span.minutes());
             match pieces.last_mut() {
                 Some((same, piece)) if *same == span => piece.end = ended,
@@ -193,15 +205,14 @@ impl TrafficSpan {
 
     /// Returns the longest span that begins at a minute and is over by the end, or else the
     /// shortest that is still kept of it.
-    fn longest(at: i64, end: i64, now: i64, most: Self) -> Self {
-        let is_kept = |span: &Self| {
-            let kept = span.kept_minutes();
-            kept.is_none_or(|kept| span.start(at) >= now - kept)
-        };
-        let fits = |span: &Self| span.start(at) == at && at + span.minutes() <= end;
-        let mut longest_first = Self::ALL.into_iter().rev().filter(|span| *span <= most);
-        let found = longest_first.find(|span| fits(span) && is_kept(span));
-        found.unwrap_or_else(|| Self::ALL.into_iter().find(is_kept).unwrap_or(Self::Day))
+    fn longest(kept: &[(Self, i64)], minutes: Range<i64>, now: i64, most: Self) -> Self {
+        let (at, end) = (minutes.start, minutes.end);
+        let is_kept = |(span, kept): &&(Self, i64)| span.start(at) >= now.saturating_sub(*kept);
+        let fits = |(span, _): &&(Self, i64)| span.start(at) == at && at + span.minutes() <= end;
+        let mut longest_first = kept.iter().rev().filter(|(span, _)| *span <= most);
+        let longest = longest_first.find(|span| fits(span) && is_kept(span));
+        let found = longest.or_else(|| kept.iter().find(is_kept));
+        found.map_or(Self::Day, |(span, _)| *span)
     }
 }
 

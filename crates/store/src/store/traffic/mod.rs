@@ -3,6 +3,7 @@
 mod add;
 mod import;
 mod key;
+mod paths;
 mod read;
 mod series;
 pub(super) mod sql;
@@ -10,5 +11,9 @@ pub(super) mod sql;
 pub use add::{LiveMinutes, TrafficBatch};
 pub use import::{ImportProgress, TrafficImport};
 pub use key::{CountedMinute, TrafficCount, TrafficKey, TrafficSpan};
+pub use paths::{
+    CountedPaths, MAX_PATH_BYTES, PathCount, PathCut, PathKey, PathSum, PathSums, path_above,
+    path_pattern, path_text,
+};
 pub use read::TrafficSum;
 pub use series::{TrafficCell, TrafficPart, TrafficSeries};

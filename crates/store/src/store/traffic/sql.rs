@@ -79,6 +79,7 @@ statements! {
 pub(in crate::store) fn every_statement() -> Vec<Statement> {
     let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
     all.extend(KEYS.all().chain(ADD.all()).cloned());
+    all.extend(super::paths::sql::every_statement());
     all
 }
 
@@ -103,7 +104,7 @@ fn add(rows: usize) -> Statement {
     Statement::assembled("add to the sums of traffic", sql)
 }
 
-fn values(insert: &str, rows: usize, columns: usize) -> String {
+pub(super) fn values(insert: &str, rows: usize, columns: usize) -> String {
     let mut sql = format!("{insert} VALUES ");
     for row in 0..rows {
         let comma = if row == 0 { "" } else { ", " };

@@ -1,0 +1,121 @@
+//! What was counted is added, and removed again when it is old.
+
+use std::collections::BTreeMap;
+
+use super::{
+    super::{
+        super::{
+            Store, StoreError,
+            statement::{Step, Value},
+        },
+        TrafficSpan,
+    },
+    CountedPaths, PathCount, PathCut, PathKey, sql,
+};
+
+/// Spans of which paths are kept, and the minutes after which they are removed.
+pub(super) const KEPT: [(TrafficSpan, i64); 2] = [
+    (TrafficSpan::Hour, 48 * 60),
+    (TrafficSpan::Day, 400 * 24 * 60),
+];
+
+/// Place of a row.
+type Place<'k> = (TrafficSpan, i64, &'k PathKey);
+
+impl Store {
+    /// Removes paths of a robot, those of spans that began before a minute, or those that are both.
+    ///
+    /// People are the robot without a name. Without either, all are removed. Returns how many
+    /// rows there were. What was folded into `other` has no robot any more, and stays.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn forget_paths(
+        &self,
+        robot: Option<&str>,
+        before: Option<i64>,
+    ) -> Result<u64, StoreError> {
+        let values = [Value::Text(robot), Value::Int(before)];
+        self.database.execute(&sql::FORGET, &values).await
+    }
+
+    /// Removes paths that are kept no longer.
+    pub(in super::super) async fn prune_paths(&self, now: i64) -> Result<(), StoreError> {
+        for (span, kept) in KEPT {
+            let values = [span.number().into(), span.start(now - kept).into()];
+            for statement in [&sql::PRUNE, &sql::PRUNE_CUTS] {
+                self.database.execute(statement, &values).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns what is done to add paths, in an order that is the same for every instance.
+pub(in super::super) fn steps(counted: &[CountedPaths]) -> Vec<Step<'_>> {
+    let mut rows = BTreeMap::<Place<'_>, PathCount>::new();
+    let mut cuts = BTreeMap::<(TrafficSpan, i64, &str), PathCut>::new();
+    for counted in counted {
+        for (span, _) in KEPT {
+            let began = span.start(counted.minute);
+            for (key, count) in &counted.rows {
+                *rows.entry((span, began, key)).or_default() += *count;
+            }
+            for (site, cut) in &counted.cuts {
+                *cuts.entry((span, began, site)).or_default() += *cut;
+            }
+        }
+    }
+    let rows: Vec<_> = rows.into_iter().collect();
+    let mut steps = row_steps(&rows);
+    steps.extend(cuts.iter().map(|((span, began, site), cut)| {
+        let values = cut_values(*span, *began, site, *cut);
+        (&sql::ADD_CUT, values)
+    }));
+    steps
+}
+
+/// Returns what is done to add to rows.
+pub(super) fn row_steps<'k>(rows: &[(Place<'k>, PathCount)]) -> Vec<Step<'k>> {
+    let pieces = sql::ADD.pieces(rows);
+    pieces
+        .map(|(statement, rows)| (statement, rows.iter().flat_map(row_values).collect()))
+        .collect()
+}
+
+/// Returns the values of a statement that adds to what is left out.
+pub(super) fn cut_values(
+    span: TrafficSpan,
+    began: i64,
+    site: &str,
+    cut: PathCut,
+) -> Vec<Value<'_>> {
+    let values: [Value<'_>; sql::CUT_COLUMNS] = [
+        span.number().into(),
+        began.into(),
+        site.into(),
+        cut.paths.into(),
+        cut.patterns.into(),
+        cut.skipped.into(),
+    ];
+    values.to_vec()
+}
+
+fn row_values<'k>(
+    ((span, began, key), count): &(Place<'k>, PathCount),
+) -> [Value<'k>; sql::ROW_COLUMNS] {
+    [
+        span.number().into(),
+        (*began).into(),
+        (&key.site).into(),
+        (&key.robot).into(),
+        (&key.path).into(),
+        i64::from(key.is_path()).into(),
+        i64::from(key.depth()).into(),
+        count.requests.into(),
+        count.redirects.into(),
+        count.client_errors.into(),
+        count.server_errors.into(),
+    ]
+}

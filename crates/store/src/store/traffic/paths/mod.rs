@@ -1,0 +1,13 @@
+//! Which pages are asked for, about: the most frequent paths, and patterns of the rest.
+
+mod add;
+mod key;
+mod pattern;
+mod read;
+pub(super) mod sql;
+mod trim;
+
+pub(super) use add::steps;
+pub use key::{CountedPaths, PathCount, PathCut, PathKey};
+pub use pattern::{MAX_PATH_BYTES, path_above, path_pattern, path_text};
+pub use read::{PathSum, PathSums};

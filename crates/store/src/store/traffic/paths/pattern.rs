@@ -1,0 +1,337 @@
+//! Paths become text, patterns, and the patterns above.
+
+use std::fmt::Write as _;
+
+/// Longest path that is kept, in bytes; of a longer one its pattern is.
+pub const MAX_PATH_BYTES: usize = 120;
+
+/// Pattern of every path.
+pub(super) const TOP: &str = "/*";
+
+/// Segments of a pattern.
+const SEGMENTS: usize = 2;
+
+/// Longest segment of a pattern: longer ones are titles and tokens, each another.
+const MAX_CHARS: usize = 32;
+const MAX_SEGMENT_BYTES: usize = 48;
+
+/// Letters and digits in a row that no word has; tokens of random letters have more.
+const MAX_RUN: usize = 15;
+
+/// Digits that a name may have, such as that of a version or a year.
+const MAX_DIGITS: usize = 4;
+
+/// Changes between letters and digits, or to upper case, that a name may have: `v2.0`, `HowToAsk`.
+const MAX_CHANGES: usize = 2;
+
+/// Shortest text of hexadecimal digits, or of letters of both cases and digits, that is no name.
+const MIN_TOKEN: usize = 8;
+
+/// Returns the text of a path in normal form, as it is kept of robots.
+///
+/// What is not seen or ends a line is escaped, and so is a star, which is none of a pattern. Of a
+/// text that is longer than [`MAX_PATH_BYTES`], and of a path that is cut, it is the pattern.
+#[must_use]
+pub fn path_text(normal: &[u8], is_cut: bool) -> String {
+    let text = text(normal);
+    if is_cut || text.len() > MAX_PATH_BYTES {
+        path_pattern(normal, is_cut)
+    } else {
+        text
+    }
+}
+
+/// Returns the pattern of a path: two segments, and whether there are more.
+///
+/// What may be an id or a secret is `*`; the path is in normal form, or kept, or a pattern, whose
+/// pattern is itself. One that is cut goes on in a segment that nobody knows.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_store::store::path_pattern;
+///
+/// let pattern = |path: &str| path_pattern(path.as_bytes(), false);
+/// assert_eq!(pattern("/docs/guide/start.html"), "/docs/guide/*");
+/// assert_eq!(pattern("/reset/9f86d081884c7d65"), "/reset/*");
+/// ```
+#[must_use]
+pub fn path_pattern(path: &[u8], is_cut: bool) -> String {
+    let Some(path) = path.strip_prefix(b"/") else {
+        // `OPTIONS *` names no path.
+        return "*".to_owned();
+    };
+    let mut segments = path.split(|byte| *byte == b'/').peekable();
+    let mut pattern = String::new();
+    for _ in 0..SEGMENTS {
+        let Some(segment) = segments.next() else {
+            return pattern;
+        };
+        let is_unknown = is_cut && segments.peek().is_none();
+        pattern.push('/');
+        pattern.push_str(name(segment).filter(|_| !is_unknown).unwrap_or("*"));
+    }
+    match segments.next() {
+        None => {}
+        Some(b"") if segments.peek().is_none() && !is_cut => pattern.push('/'),
+        Some(_) => pattern.push_str("/*"),
+    }
+    pattern
+}
+
+/// Returns the pattern that a kept path or pattern is counted with where it has no place of its
+/// own; `None` for the last one, `/*`.
+#[must_use]
+pub fn path_above(path: &str) -> Option<String> {
+    let pattern = path_pattern(path.as_bytes(), false);
+    if pattern != path {
+        return Some(pattern);
+    }
+    if path == TOP {
+        return None;
+    }
+    let mut segments = path.strip_prefix('/').unwrap_or_default().split('/');
+    let first = segments.next().unwrap_or_default();
+    Some(match (segments.next(), segments.next()) {
+        (None, _) | (Some("*"), None) => TOP.to_owned(),
+        _ => format!("/{first}/*"),
+    })
+}
+
+/// Returns a segment that can be shown: one that is no id and no secret.
+fn name(segment: &[u8]) -> Option<&str> {
+    if segment.len() > MAX_SEGMENT_BYTES {
+        return None;
+    }
+    let text = std::str::from_utf8(segment).ok()?;
+    let mut shape = Shape::default();
+    // Everything but letters and digits may divide keys, values and the parts of an address.
+    let is_named = text.chars().all(|char| shape.push(char));
+    (is_named && !shape.is_telling()).then_some(text)
+}
+
+/// What tells a word from an id.
+#[derive(Default)]
+struct Shape {
+    chars: usize,
+    digits: usize,
+    lower: usize,
+    upper: usize,
+    /// Hexadecimal digits and what divides them in a UUID.
+    hexadecimal: usize,
+    /// Letters and digits in a row, and the most of them.
+    run: usize,
+    longest: usize,
+    changes: usize,
+    rises: usize,
+    previous: Option<char>,
+}
+
+impl Shape {
+    /// Adds a character; returns `false` for one that no name has.
+    fn push(&mut self, char: char) -> bool {
+        self.chars += 1;
+        let is_letter = char.is_alphabetic() && !is_hidden(char);
+        if is_letter || char.is_ascii_digit() {
+            self.run += 1;
+            self.longest = self.longest.max(self.run);
+        } else if matches!(char, '-' | '_' | '.' | '~') {
+            self.run = 0;
+        } else {
+            return false;
+        }
+        self.digits += usize::from(char.is_ascii_digit());
+        self.upper += usize::from(char.is_uppercase());
+        self.lower += usize::from(is_letter && !char.is_uppercase());
+        self.hexadecimal += usize::from(char.is_ascii_hexdigit() || char == '-');
+        if let Some(previous) = self.previous {
+            let is_digit = [previous, char].map(|char| char.is_ascii_digit());
+            let is_either = previous.is_alphanumeric() && char.is_alphanumeric();
+            self.changes += usize::from(is_either && is_digit[0] != is_digit[1]);
+            self.rises += usize::from(previous.is_lowercase() && char.is_uppercase());
+        }
+        self.previous = Some(char);
+        true
+    }
+
+    /// Returns `true` if it may be an id or a secret.
+    fn is_telling(&self) -> bool {
+        let is_long = self.chars > MAX_CHARS || self.longest > MAX_RUN;
+        let is_number = self.digits > MAX_DIGITS || 2 * self.digits > self.chars;
+        let is_mixed = self.changes > MAX_CHANGES || self.rises > MAX_CHANGES;
+        let is_hexadecimal = self.hexadecimal == self.chars && self.digits > 0;
+        let has_all = self.digits > 0 && self.lower > 0 && self.upper > 0;
+        let is_token = self.chars >= MIN_TOKEN && (is_hexadecimal || has_all);
+        is_long || is_number || is_mixed || is_token
+    }
+}
+
+/// Returns a path in normal form as text that stands on one line and hides nothing.
+fn text(normal: &[u8]) -> String {
+    if normal.is_empty() {
+        return "*".to_owned();
+    }
+    let mut text = String::with_capacity(normal.len());
+    for chunk in normal.utf8_chunks() {
+        for char in chunk.valid().chars() {
+            // A star of the path itself is none of a pattern.
+            if matches!(char, '%' | '*' | '?' | '#') || char.is_control() || is_hidden(char) {
+                escape(char.encode_utf8(&mut [0; 4]).as_bytes(), &mut text);
+            } else {
+                text.push(char);
+            }
+        }
+        escape(chunk.invalid(), &mut text);
+    }
+    text
+}
+
+fn escape(bytes: &[u8], text: &mut String) {
+    for byte in bytes {
+        // Writing to a string never fails.
+        let _ = write!(text, "%{byte:02X}");
+    }
+}
+
+/// Returns `true` if a character is not seen, or turns those behind it round.
+fn is_hidden(char: char) -> bool {
+    matches!(
+        char,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pattern(path: &str) -> String {
+        path_pattern(path.as_bytes(), false)
+    }
+
+    macro_rules! cases {
+        ($($name:ident: $($path:expr => $pattern:expr),+;)*) => {
+            $(#[test]
+            fn $name() {
+                for (path, expected) in [$(($path, $pattern)),+] {
+                    assert_eq!(pattern(path), expected, "{path}");
+                }
+            })*
+        };
+    }
+
+    cases! {
+        words_are_kept: "/" => "/", "/about" => "/about", "/docs/guide" => "/docs/guide",
+            "/docs/" => "/docs/", "/Über-uns/Straße" => "/Über-uns/Straße",
+            "/html5/v2.0" => "/html5/v2.0", "/blog/HowToAsk" => "/blog/HowToAsk",
+            "/a/robots-of-the-web-2026" => "/a/robots-of-the-web-2026";
+        what_is_below_two_segments_is_a_star: "/docs/guide/" => "/docs/guide/",
+            "/docs/guide/a" => "/docs/guide/*", "/docs/guide/a/b/" => "/docs/guide/*";
+        numbers_are_ids: "/order/12345" => "/order/*", "/7" => "/*", "/user/7/edit" => "/user/*/*",
+            "/tel/+49-170-1234567" => "/tel/*", "/day/2026-11-24" => "/day/*";
+        tokens_are_secrets:
+            "/u/550e8400-e29b-41d4-a716-446655440000" => "/u/*",
+            "/reset/9f86d081" => "/reset/*", "/t/aB3dE5fGhi" => "/t/*",
+            "/v/dQw4w9WgXcQ" => "/v/*", "/t/kjhgfdsaqwertyuiop" => "/t/*",
+            "/t/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0" => "/t/*",
+            "/s;jsessionid=abc" => "/*", "/q/a=b" => "/q/*";
+        addresses_are_people: "/mail/jo@example.org" => "/mail/*", "/~jo" => "/~jo";
+        odd_bytes_are_stars: "/a/%2A" => "/a/*", "/a/b c" => "/a/*", "/a/*" => "/a/*",
+            "/a/b\u{202e}c" => "/a/*", "" => "*";
+    }
+
+    #[test]
+    fn each_pattern_has_one_above_up_to_the_top() {
+        for (path, expected) in [
+            (
+                "/docs/guide/a.html",
+                &["/docs/guide/*", "/docs/*", "/*"][..],
+            ),
+            ("/docs/guide", &["/docs/*", "/*"]),
+            ("/docs/", &["/docs/*", "/*"]),
+            ("/order/12345", &["/order/*", "/*"]),
+            ("/1/2/3", &["/*/*/*", "/*/*", "/*"]),
+            ("/", &["/*"]),
+            ("*", &["/*"]),
+            ("/*", &[]),
+        ] {
+            let above = std::iter::successors(path_above(path), |path| path_above(path));
+            assert_eq!(above.collect::<Vec<_>>(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_is_cut_ends_in_a_segment_that_nobody_knows() {
+        for (path, expected) in [
+            ("/", "/*"),
+            ("/a/", "/a/*"),
+            ("/a/b/", "/a/b/*"),
+            ("/a/b/c/", "/a/b/*"),
+        ] {
+            assert_eq!(path_text(path.as_bytes(), true), expected);
+        }
+    }
+
+    #[test]
+    fn text_of_robots_paths_is_one_line_and_none_of_a_pattern() {
+        for (normal, expected) in [
+            (&b"/a b\n\x1b[2J"[..], "/a b%0A%1B[2J"),
+            (b"/100%/*/?#", "/100%25/%2A/%3F%23"),
+            (b"/\xff\xc3\xa9", "/%FF\u{e9}"),
+            ("/a\u{202e}b".as_bytes(), "/a%E2%80%AEb"),
+            (b"", "*"),
+        ] {
+            assert_eq!(path_text(normal, false), expected);
+        }
+        let long = format!("/a/b/{}", "c".repeat(200));
+        assert_eq!(path_text(long.as_bytes(), false), "/a/b/*");
+    }
+
+    /// Segments that are ids or secrets, whatever else stands in a path.
+    fn secret() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[0-9]{3,40}",
+            "[0-9a-f]{4}[0-9]{2}[0-9a-f]{6,30}",
+            "[A-Za-z0-9_-]{33,60}",
+            "[a-z]{1,9}@[a-z]{1,9}\\.org",
+            "[a-z]{16,40}",
+            "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}",
+            "[a-z]{1,6}=[a-z]{1,6}",
+            "([a-z][0-9]){2,12}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn patterns_are_short_and_their_own_patterns(path in "/[ -~é\u{202e}]{0,200}", is_cut: bool) {
+            let pattern = path_pattern(path.as_bytes(), is_cut);
+            prop_assert!(pattern.len() <= MAX_PATH_BYTES);
+            prop_assert_eq!(path_pattern(pattern.as_bytes(), false), pattern.clone());
+            prop_assert_eq!(path_text(path.as_bytes(), false).len().min(121), path_text(path.as_bytes(), false).len());
+            // What is kept has the pattern of what it was made from.
+            let kept = path_text(path.as_bytes(), is_cut);
+            prop_assert_eq!(path_pattern(kept.as_bytes(), false), pattern);
+        }
+
+        #[test]
+        fn bytes_of_any_kind_have_a_pattern(path in prop::collection::vec(any::<u8>(), 0..200)) {
+            let pattern = path_pattern(&path, false);
+            prop_assert!(pattern.len() <= MAX_PATH_BYTES);
+            prop_assert!(!pattern.chars().any(char::is_control));
+        }
+
+        #[test]
+        fn no_secret_stays_in_a_pattern(
+            before in prop::collection::vec("[a-z]{1,8}", 0..3),
+            secret in secret(),
+            after in prop::collection::vec("[a-z]{1,8}", 0..2),
+        ) {
+            let segments: Vec<_> = before.iter().chain([&secret]).chain(&after).cloned().collect();
+            let pattern = pattern(&format!("/{}", segments.join("/")));
+            prop_assert!(!pattern.split('/').any(|segment| segment == secret), "{pattern}");
+        }
+    }
+}

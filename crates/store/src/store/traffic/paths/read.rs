@@ -1,0 +1,127 @@
+//! Paths are read.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use super::{
+    super::{
+        super::{Store, StoreError, columns::columns, robots::from_sql, statement::Value},
+        TrafficSpan,
+    },
+    PathCount, PathCut, PathKey,
+    add::KEPT,
+    sql,
+};
+
+/// How often somebody asked for a path, or for what is counted with a pattern.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct PathSum {
+    /// Who asked for what.
+    pub key: PathKey,
+    /// How often, at least.
+    pub count: PathCount,
+}
+
+/// Paths of some time.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct PathSums {
+    /// The paths and patterns, in no order; each key once.
+    pub rows: Vec<PathSum>,
+    /// How much higher numbers may be, by the names of sites.
+    pub cuts: BTreeMap<String, PathCut>,
+    /// The time that is told of, in minutes: whole hours, where they are kept, and whole days.
+    pub minutes: Range<i64>,
+}
+
+columns! {
+    #[derive(Debug)]
+    pub(super) struct SumRow {
+        site: String,
+        robot: String,
+        path: String,
+        requests: i64,
+        redirects: i64,
+        client_errors: i64,
+        server_errors: i64,
+    }
+}
+
+impl Store {
+    /// Returns the paths of some minutes since 1970, of all sites or of one.
+    ///
+    /// Each number is at most as much too low as the cuts say.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn traffic_paths(
+        &self,
+        minutes: Range<i64>,
+        site: Option<&str>,
+        now_ms: i64,
+    ) -> Result<PathSums, StoreError> {
+        let pieces = TrafficSpan::cover_of(
+            &KEPT,
+            minutes.clone(),
+            now_ms.div_euclid(60_000),
+            TrafficSpan::Day,
+        );
+        let mut transaction = self.database.begin_reading("read paths").await?;
+        let mut rows = BTreeMap::<PathKey, PathCount>::new();
+        let mut cuts = BTreeMap::<String, PathCut>::new();
+        for (span, piece) in &pieces {
+            let values = [
+                span.number().into(),
+                piece.start.into(),
+                piece.end.into(),
+                Value::Text(site),
+            ];
+            let found: Vec<SumRow> = transaction.rows(&sql::SUMS, &values).await?;
+            for (key, count) in found.into_iter().map(SumRow::into_count) {
+                *rows.entry(key).or_default() += count;
+            }
+            let left_out = transaction.rows::<(String, i64, i64, i64)>(&sql::CUTS, &values);
+            for (site, paths, patterns, skipped) in left_out.await? {
+                *cuts.entry(site).or_default() += PathCut {
+                    paths: from_sql(paths),
+                    patterns: from_sql(patterns),
+                    skipped: from_sql(skipped),
+                };
+            }
+        }
+        transaction.commit().await?;
+        let rows = rows.into_iter();
+        let told = TrafficSpan::covered(&pieces);
+        Ok(PathSums {
+            rows: rows.map(|(key, count)| PathSum { key, count }).collect(),
+            cuts,
+            minutes: told.unwrap_or(minutes),
+        })
+    }
+}
+
+impl PathSum {
+    /// Creates the sum of a key.
+    #[must_use]
+    pub fn new(key: PathKey, count: PathCount) -> Self {
+        Self { key, count }
+    }
+}
+
+impl SumRow {
+    pub(super) fn into_count(self) -> (PathKey, PathCount) {
+        let key = PathKey {
+            site: self.site,
+            robot: self.robot,
+            path: self.path,
+        };
+        let count = PathCount {
+            requests: from_sql(self.requests),
+            redirects: from_sql(self.redirects),
+            client_errors: from_sql(self.client_errors),
+            server_errors: from_sql(self.server_errors),
+        };
+        (key, count)
+    }
+}

@@ -1,0 +1,106 @@
+//! Of each site only so many paths are kept for an hour or a day; the rest is counted with patterns.
+
+use std::collections::BTreeMap;
+
+use super::{
+    super::{
+        super::{Store, StoreError, database::Transaction, robots::from_sql},
+        TrafficSpan,
+    },
+    PathCount, PathCut, PathKey,
+    add::{KEPT, cut_values, row_steps},
+    read::SumRow,
+    sql,
+};
+
+impl Store {
+    /// Folds paths into their patterns where a site has too many, in the spans of a minute.
+    ///
+    /// At most a thousand of an hour are left and five hundred of a day. The sums stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn trim_paths(&self, minute: i64) -> Result<(), StoreError> {
+        for (span, _) in KEPT {
+            let (began, most) = (span.start(minute), most(span));
+            let values = [span.number().into(), began.into(), most.into()];
+            let full = self
+                .database
+                .rows::<(String, i64, i64)>(&sql::FULL, &values);
+            for (site, paths, patterns) in full.await? {
+                let mut transaction = self.database.begin("fold paths").await?;
+                let mut trimming = Trimming {
+                    transaction: &mut transaction,
+                    place: (span, began, &site),
+                };
+                trimming
+                    .trim(from_sql(paths), from_sql(patterns), most)
+                    .await?;
+                transaction.commit().await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns how many rows of a site are kept.
+fn most(span: TrafficSpan) -> u64 {
+    if span == TrafficSpan::Day { 500 } else { 1_000 }
+}
+
+/// Rows of one site and span that become fewer.
+struct Trimming<'t, 'd> {
+    transaction: &'t mut Transaction<'d>,
+    place: (TrafficSpan, i64, &'t str),
+}
+
+impl Trimming<'_, '_> {
+    async fn trim(&mut self, paths: u64, patterns: u64, most: u64) -> Result<(), StoreError> {
+        // A quarter more than needed, so that the next path does not have it done again.
+        let left = most / 4 * 3;
+        // Patterns have half of the room, and what paths leave of theirs.
+        let room = left - paths.min(left / 2);
+        let too_many = patterns.saturating_sub(room);
+        // Those above may be new: then the next time is soon.
+        self.fold(false, too_many).await?;
+        let room = left - patterns.min(room);
+        self.fold(true, paths.saturating_sub(room)).await
+    }
+
+    /// Folds the smallest of paths, or of patterns.
+    async fn fold(&mut self, is_path: bool, number: u64) -> Result<(), StoreError> {
+        if number == 0 {
+            return Ok(());
+        }
+        let (span, began, site) = self.place;
+        let values = [
+            span.number().into(),
+            began.into(),
+            site.into(),
+            i64::from(is_path).into(),
+            number.into(),
+        ];
+        let rows: Vec<SumRow> = self.transaction.rows(&sql::TRIM, &values).await?;
+        let mut folded = BTreeMap::<PathKey, PathCount>::new();
+        let mut cut = PathCut::default();
+        let largest = if is_path {
+            &mut cut.paths
+        } else {
+            &mut cut.patterns
+        };
+        for (key, count) in rows.into_iter().map(SumRow::into_count) {
+            *largest = count.requests.max(*largest);
+            let above = key.folded().unwrap_or(key);
+            *folded.entry(above).or_default() += count;
+        }
+        let rows = folded
+            .iter()
+            .map(|(key, count)| ((span, began, key), *count));
+        let mut steps = row_steps(&rows.collect::<Vec<_>>());
+        steps.push((&sql::ADD_CUT, cut_values(span, began, site, cut)));
+        let done: Vec<(i64,)> = self.transaction.rows_of_all(&steps).await?;
+        drop(done);
+        Ok(())
+    }
+}
