@@ -30,6 +30,8 @@ struct NewRobotPage<'f> {
 
 /// Robot as entered in a form or as JSON.
 #[derive(Clone, Debug, Default, Deserialize)]
+// A field that is misspelt would be left out without a word.
+#[serde(deny_unknown_fields)]
 pub(super) struct RobotForm {
     #[serde(default)]
     id: String,
