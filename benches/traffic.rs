@@ -125,6 +125,7 @@ async fn fill(store: &Store, arguments: &Arguments) -> u64 {
             writer: "bench",
             number: at + 1,
             counted: &counted,
+            paths: &[],
             live: &live,
         };
         let now_ms = minute * 60_000;

@@ -13,13 +13,14 @@ use crate::support::{
 };
 
 /// Every page, with a name for its picture.
-const PAGES: [(&str, &str); 19] = [
+const PAGES: [(&str, &str); 20] = [
     ("overview", "overview"),
     ("robots", "robots"),
     ("robots?q=nobody", "robots-none"),
     ("robots/new", "robot-new"),
     ("robots/web-robots-db/acme0123", "robot"),
     ("identify", "identify"),
+    ("paths", "paths"),
     (
         "identify?user_agent=Acme0007Walker%2F2&path=%2Fmembers-only-stuff%2F",
         "identified",

@@ -56,6 +56,7 @@ async fn add(store: &Store, writer: &str, number: i64, counted: &[CountedMinute]
         writer,
         number,
         counted,
+        paths: &[],
         live: &[],
     };
     store.add_traffic(&batch, NOW * MINUTE_MS).await.unwrap();
@@ -147,6 +148,7 @@ async fn minutes_that_were_counted_live_are_known(database: TestDatabase) {
             writer,
             number: *minutes.end(),
             counted: &[],
+            paths: &[],
             live: &live,
         };
         store.add_traffic(&batch, NOW * MINUTE_MS).await.unwrap();
