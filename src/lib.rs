@@ -15,6 +15,9 @@
 pub mod access_log;
 #[cfg(feature = "admin")]
 pub mod admin;
+#[cfg(feature = "server")]
+#[doc(hidden)]
+pub mod alerts;
 #[cfg(feature = "admin")]
 pub mod app;
 #[cfg(feature = "server")]
@@ -25,6 +28,8 @@ pub mod cli;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub mod config;
+#[cfg(feature = "admin")]
+pub mod live_rules;
 #[cfg(feature = "server")]
 mod observe;
 #[cfg(feature = "admin")]

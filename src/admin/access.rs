@@ -8,17 +8,18 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use sha2::{Digest, Sha256};
 use tower_sessions::Session;
 use tracing::warn;
 
 use super::{
+    credentials::digest,
     page::{RequestLocation, encode},
     problem::Problem,
     session,
     settings::Access,
     state::AdminState,
 };
+use crate::store::{AdminToken, TokenScope};
 
 /// Longest token that is looked up; ours have 29 characters.
 const MAX_TOKEN_BYTES: usize = 512;
@@ -31,7 +32,7 @@ pub(super) enum Visitor {
     /// Logged in; the forms of the session carry the token.
     Session { csrf: String },
     /// Program with a bearer token; it sends no cookies, so nobody can forge its requests.
-    Bearer,
+    Bearer(AdminToken),
     /// Not known.
     Nobody,
 }
@@ -40,15 +41,28 @@ impl Visitor {
     pub(super) fn csrf(&self) -> Option<&str> {
         match self {
             Self::Session { csrf } => Some(csrf),
-            Self::Open | Self::Bearer | Self::Nobody => None,
+            Self::Open | Self::Bearer(_) | Self::Nobody => None,
         }
+    }
+
+    /// Returns who it is, as the log of changes says it.
+    pub(super) fn actor(&self) -> String {
+        match self {
+            Self::Bearer(token) => format!("token {}", token.name),
+            Self::Open | Self::Session { .. } | Self::Nobody => "admin".to_owned(),
+        }
+    }
+
+    /// Returns `true` if the visitor may change nothing.
+    fn only_reads(&self) -> bool {
+        matches!(self, Self::Bearer(token) if token.scope == TokenScope::Read)
     }
 
     /// Returns `true` if a form with this token was made for the visitor.
     pub(super) fn accepts(&self, token: &str) -> bool {
         match self {
             Self::Session { csrf } => is_equal(csrf.as_bytes(), token.as_bytes()),
-            Self::Open | Self::Bearer | Self::Nobody => true,
+            Self::Open | Self::Bearer(_) | Self::Nobody => true,
         }
     }
 }
@@ -68,6 +82,11 @@ pub(super) async fn require_access(
     };
     if visitor == Visitor::Nobody && !is_public(&location) {
         return deny(&location, request.method().is_safe());
+    }
+    // Here and not in the handlers, so that no route can forget it: what is safe has no effects
+    // (RFC 9110 §9.2.1).
+    if visitor.only_reads() && !request.method().is_safe() {
+        return Problem::read_only().into_response();
     }
     request.extensions_mut().insert(visitor.clone());
     let mut response = next.run(request).await;
@@ -123,14 +142,15 @@ async fn by_token(
     if token.is_empty() || token.len() > MAX_TOKEN_BYTES {
         return Ok(Visitor::Nobody);
     }
-    let digest = hex::encode(Sha256::digest(token));
+    let digest = digest(token);
     // The database finds the digest: no comparison here can leak where two tokens differ.
-    let name = state.admin().store.admin_token_name(&digest).await?;
-    if name.is_none() {
+    let store = &state.admin().store;
+    let token = store.use_admin_token(&digest, state.now_ms()).await?;
+    if token.is_none() {
         let client = address.map_or_else(|| "an unknown address".to_owned(), |it| it.to_string());
-        warn!(%client, "unknown admin token from {client}");
+        warn!(%client, "unknown or ended admin token from {client}");
     }
-    Ok(name.map_or(Visitor::Nobody, |_| Visitor::Bearer))
+    Ok(token.map_or(Visitor::Nobody, Visitor::Bearer))
 }
 
 /// Returns the token of an `Authorization: Bearer` header (RFC 6750 §2.1).

@@ -7,6 +7,8 @@ use tower_sessions::Session;
 use tracing::info;
 
 use super::{
+    access::Visitor,
+    changes,
     fields::{Fields, Params},
     login::{LoginOutcome, check_password, refusal},
     login_client::{BrowserCookie, LoginOrigin},
@@ -76,7 +78,9 @@ pub(super) async fn submit(
     // The store has deleted the sessions; copies in memory must not outlive them.
     state.cached_sessions().clear();
     // The change has ended every session; that of the administrator goes on under a new id.
-    session::begin(&session, now_ms).await?;
+    session::begin(&session, &caller, now_ms).await?;
+    let who = &Visitor::Nobody;
+    changes::record(&state, who, "password-changed", "administrator", "").await;
     info!("the administrator's password was changed; other sessions ended");
     let mut response = page.location.see_other("account?note=changed");
     // The cookie of this browser was signed with the hash of the old password.

@@ -14,6 +14,7 @@ use tracing::{info, warn};
 
 use super::{
     access::Visitor,
+    changes,
     fields::{Fields, LoginFields, Params},
     login_client::{BrowserCookie, LoginOrigin},
     login_limiter::LoginDecision,
@@ -30,7 +31,7 @@ use super::{
 const CROWDED_SECONDS: u64 = 5;
 
 /// Pages that a login may lead to, beside those of the navigation.
-const OTHER_PAGES: [&str; 2] = ["refresh", "account"];
+const OTHER_PAGES: [&str; 4] = ["refresh", "account", "access", "openapi"];
 
 #[derive(Template)]
 #[template(path = "admin/login.html")]
@@ -106,11 +107,38 @@ pub(super) async fn submit(
     let now_ms = state.now_ms();
     // Here, so that sessions of browsers that never come back do not pile up.
     state.admin().store.prune_sessions(now_ms).await?;
-    session::begin(&session, now_ms).await?;
+    session::begin(&session, &caller, now_ms).await?;
     info!(client = %caller, "an administrator logged in from {caller}");
+    record_login(&state, &caller).await;
     let mut response = page.location.see_other(destination(&form.next));
     browser.add_to(response.headers_mut(), &hash);
     Ok(response)
+}
+
+/// Records a login, and the failed ones that came before it.
+async fn record_login(state: &AdminState, caller: &LoginOrigin) {
+    let failures = state.login_failures().succeeded(state.now_ms());
+    if failures > 0 {
+        record_failures(state, caller, failures).await;
+    }
+    let who = &Visitor::Nobody;
+    changes::record(state, who, "login", &format!("from {caller}"), "").await;
+}
+
+async fn record_failures(state: &AdminState, caller: &LoginOrigin, failures: u64) {
+    let detail = match failures {
+        1 => "1 wrong password".to_owned(),
+        several => format!("{several} wrong passwords since the last such entry"),
+    };
+    let who = &Visitor::Nobody;
+    changes::record(
+        state,
+        who,
+        "login-failed",
+        &format!("from {caller}"),
+        &detail,
+    )
+    .await;
 }
 
 /// Ends the session.
@@ -172,6 +200,9 @@ pub(super) async fn check_password(
         return Ok(LoginOutcome::Right { hash });
     }
     logins.failed(&client).await;
+    if let Some(failures) = state.login_failures().failed(state.now_ms()) {
+        record_failures(state, caller, failures).await;
+    }
     // The filter for fail2ban reads this line: keep its words, and nothing of the request in it.
     warn!(client = %caller, "failed admin login from {caller}");
     Ok(LoginOutcome::Wrong)

@@ -7,7 +7,7 @@
 use std::{
     convert::Infallible,
     fmt,
-    net::{IpAddr, Ipv6Addr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
 use axum::{
@@ -19,6 +19,7 @@ use tower_sessions::session::Id;
 
 use super::{
     access::{is_equal, location},
+    credentials::browser_name,
     session,
     settings::Access,
     state::AdminState,
@@ -37,12 +38,15 @@ const MAX_COOKIES: usize = 4;
 /// Bits of an IPv6 address that name one client: the rest of it identifies an interface
 /// (RFC 4291 §2.5.1), and a host may choose that freely.
 const NETWORK_BITS: u32 = 64;
+/// Bits of an IPv4 address that lists of sessions show.
+const SHOWN_BITS_V4: u32 = 24;
 
 /// Origin of a login by the address and cookies of its request; an extractor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoginOrigin {
     address: Option<IpAddr>,
     cookies: Vec<String>,
+    user_agent: String,
 }
 
 /// Client whose failed logins are counted together.
@@ -67,6 +71,23 @@ impl LoginOrigin {
             (None, None) => LoginClient::Unknown,
         }
     }
+
+    /// Returns the network of the address, as lists of sessions show it.
+    pub(super) fn network(&self) -> Option<String> {
+        Some(match self.address?.to_canonical() {
+            IpAddr::V4(v4) => {
+                let mask = u32::MAX << (u32::BITS - SHOWN_BITS_V4);
+                let network = Ipv4Addr::from_bits(v4.to_bits() & mask);
+                format!("{network}/{SHOWN_BITS_V4}")
+            }
+            v6 @ IpAddr::V6(_) => format!("{}/{NETWORK_BITS}", network(v6)),
+        })
+    }
+
+    /// Returns the name of the browser, in short.
+    pub(super) fn browser(&self) -> String {
+        browser_name(&self.user_agent)
+    }
 }
 
 /// Writes the address as log lines have it.
@@ -86,6 +107,11 @@ impl FromRequestParts<AdminState> for LoginOrigin {
         Ok(Self {
             address: state.address(&parts.extensions),
             cookies: cookies(&parts.headers),
+            user_agent: parts
+                .headers
+                .get(header::USER_AGENT)
+                .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+                .unwrap_or_default(),
         })
     }
 }
@@ -191,7 +217,7 @@ mod tests {
     fn key(address: &str) -> String {
         let caller = LoginOrigin {
             address: Some(address.parse().unwrap()),
-            cookies: Vec::new(),
+            ..LoginOrigin::default()
         };
         caller.client("hash").key()
     }
@@ -227,8 +253,8 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(header::COOKIE, line.parse().unwrap());
             let caller = LoginOrigin {
-                address: None,
                 cookies: cookies(&headers),
+                ..LoginOrigin::default()
             };
             matches!(caller.client(hash), LoginClient::Browser(_))
         };

@@ -1,11 +1,13 @@
 //! Robots that the administrator adds and removes.
 
 use askama::Template;
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{Extension, extract::State, http::StatusCode, response::Response};
 use serde::{Deserialize, Deserializer};
 use tracing::info;
 
 use super::{
+    access::Visitor,
+    changes,
     fields::Fields,
     page::{Page, html, html_with},
     problem::Problem,
@@ -28,6 +30,8 @@ struct NewRobotPage<'f> {
 
 /// Robot as entered in a form or as JSON.
 #[derive(Clone, Debug, Default, Deserialize)]
+// A field that is misspelt would be left out without a word.
+#[serde(deny_unknown_fields)]
 pub(super) struct RobotForm {
     #[serde(default)]
     id: String,
@@ -89,11 +93,12 @@ pub(super) async fn form(page: Page) -> Response {
 /// Adds a robot, or shows what is wrong with it.
 pub(super) async fn add(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     page: Page,
     Fields(form): Fields<RobotForm>,
 ) -> Result<Response, Problem> {
     let refusal = match checked(&form) {
-        Ok(robot) => match store(&state, &robot).await {
+        Ok(robot) => match store(&state, &visitor, &robot).await {
             Ok(()) => {
                 let page_of_robot = link(robot.source.as_str(), &robot.id);
                 // The page of a robot named `..` has its id in the query.
@@ -130,10 +135,11 @@ pub(super) async fn add(
 /// Removes a robot that was added by hand.
 pub(super) async fn remove(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     page: Page,
     Fields(form): Fields<RemoveForm>,
 ) -> Result<Response, Problem> {
-    unstore(&state, &form.id).await?;
+    unstore(&state, &visitor, &form.id).await?;
     Ok(page.location.see_other("registry?note=removed"))
 }
 
@@ -152,13 +158,18 @@ pub(super) fn checked(form: &RobotForm) -> Result<Robot, Refusal> {
 }
 
 /// Stores a robot and reloads the detector.
-pub(super) async fn store(state: &AdminState, robot: &Robot) -> Result<(), Problem> {
+pub(super) async fn store(
+    state: &AdminState,
+    visitor: &Visitor,
+    robot: &Robot,
+) -> Result<(), Problem> {
     let admin = state.admin();
     admin
         .store
         .add_robot(robot, state.now_ms())
         .await
         .map_err(|error| not_stored(error, &robot.id))?;
+    changes::record(state, visitor, "robot-added", &robot.id, &robot.useragent).await;
     // A robot added by hand is recognised at once, not with the next refresh.
     admin.refresher.reload().await?;
     info!(id = %robot.id, "an administrator added the robot {:?}", robot.id);
@@ -166,13 +177,18 @@ pub(super) async fn store(state: &AdminState, robot: &Robot) -> Result<(), Probl
 }
 
 /// Removes a robot that was added by hand, at once.
-pub(super) async fn unstore(state: &AdminState, id: &str) -> Result<(), Problem> {
+pub(super) async fn unstore(
+    state: &AdminState,
+    visitor: &Visitor,
+    id: &str,
+) -> Result<(), Problem> {
     let admin = state.admin();
     admin
         .store
         .remove_robot(id)
         .await
         .map_err(|error| not_removed(error, id))?;
+    changes::record(state, visitor, "robot-removed", id, "").await;
     admin.refresher.reload().await?;
     info!(id, "an administrator removed the robot {id:?}");
     Ok(())

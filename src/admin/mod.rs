@@ -19,9 +19,14 @@
 
 mod access;
 mod account;
+mod alerts;
 mod api;
+mod api_routes;
 mod assets;
+mod changes;
+mod credentials;
 mod decision_view;
+mod evidence;
 mod export;
 mod fields;
 mod filtering;
@@ -30,12 +35,14 @@ mod heaven_use;
 mod identify;
 mod jobs;
 mod listing;
+mod live_rules;
 mod login;
 mod login_client;
 mod login_limiter;
 mod manual;
 mod moment;
 mod navigation;
+mod openapi;
 mod page;
 mod parameters;
 mod password;
@@ -62,6 +69,10 @@ mod time_zone;
 mod traffic;
 mod verification;
 
+#[cfg(feature = "server")]
+pub(crate) use alerts::AlertView;
+#[cfg(feature = "server")]
+pub(crate) use credentials::{SessionView, TokenView, check_name, digest, parse_end};
 pub use heaven_use::HeavenUse;
 #[cfg(feature = "server")]
 pub(crate) use moment::rfc3339;

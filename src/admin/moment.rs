@@ -9,11 +9,11 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 
 /// Point in time: exact for programs, relative to now for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Moment {
+pub(crate) struct Moment {
     /// Milliseconds since 1970.
     pub(super) at_ms: i64,
     /// RFC 3339 in UTC, whole seconds.
-    pub(super) iso: String,
+    pub(crate) iso: String,
     /// "3 days ago", "in 2 hours".
     pub(super) ago: String,
 }

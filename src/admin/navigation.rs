@@ -11,7 +11,9 @@ pub(super) struct NavigationEntry {
 /// The entries, in their order.
 pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("overview", "Now"),
+    NavigationEntry::new("live", "Live"),
     NavigationEntry::new("robots", "Robots"),
+    NavigationEntry::new("rules", "Rules"),
     NavigationEntry::new("paths", "Paths"),
     NavigationEntry::new("sites", "Sites"),
     NavigationEntry::new("robots-txt", "robots.txt"),
@@ -19,6 +21,8 @@ pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("site-robot", "Site robot"),
     NavigationEntry::new("identify", "Identify"),
     NavigationEntry::new("sources", "Sources"),
+    NavigationEntry::new("changes", "Changes"),
+    NavigationEntry::new("alerts", "Alerts"),
     NavigationEntry::new("settings", "Settings"),
 ];
 

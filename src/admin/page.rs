@@ -13,6 +13,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::{
     access::Visitor,
     assets,
+    live_rules::PauseView,
     moment::Moment,
     navigation::{NAVIGATION, NavigationEntry},
     problem::Problem,
@@ -148,6 +149,8 @@ pub(super) struct Page {
     pub(super) csrf: Option<String>,
     /// Decisions are only noted.
     pub(super) is_dry_run: bool,
+    /// The pause of all enforcement, for those who are logged in.
+    pub(super) pause: Option<PauseView>,
     /// Zone of the times that are shown.
     pub(super) zone: TimeZone,
     /// Absence of the database, while it is away.
@@ -228,10 +231,17 @@ impl FromRequestParts<AdminState> for Page {
                 .cloned()
                 .unwrap_or_default(),
             csrf: visitor.and_then(Visitor::csrf).map(str::to_owned),
-            is_dry_run: state.admin().policy.load().is_dry_run(),
+            is_dry_run: is_dry_run(state),
+            pause: is_known.then(|| PauseView::of(state)).flatten(),
             zone: state.admin().time_zone,
         })
     }
+}
+
+/// Returns `true` if decisions are only noted, and not for a pause, which has a banner of its own.
+fn is_dry_run(state: &AdminState) -> bool {
+    let policy = state.admin().policy.load();
+    policy.is_dry_run() && !policy.is_paused()
 }
 
 /// Renders a page.

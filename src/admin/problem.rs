@@ -67,6 +67,15 @@ impl Problem {
         )
     }
 
+    /// Returns the problem of a change by a token that may only ask.
+    pub(super) fn read_only() -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "read_only",
+            "This token has the scope read, which changes nothing. Use a token with the scope write.",
+        )
+    }
+
     /// Returns the problem of a database that is away.
     ///
     /// It does not say why: its readers need not be logged in.

@@ -2,12 +2,15 @@
 
 use askama::Template;
 use axum::{
+    Extension,
     extract::{Path, State},
     response::Response,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
+    access::Visitor,
+    changes,
     fields::{Fields, Params},
     jobs,
     moment::{Moment, duration_text},
@@ -141,6 +144,7 @@ pub(super) async fn progress(
 /// Starts a refresh and shows its progress.
 pub(super) async fn start(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     page: Page,
     Fields(form): Fields<StartForm>,
 ) -> Result<Response, Problem> {
@@ -149,8 +153,11 @@ pub(super) async fn start(
         force: form.force.is_some(),
         ..RefreshOptions::default()
     };
-    Ok(match jobs::start(&state, sources, options) {
-        Ok(()) => page.location.see_other("refresh"),
+    Ok(match jobs::start(&state, sources.clone(), options) {
+        Ok(()) => {
+            changes::started(&state, &visitor, "refresh-started", &sources).await;
+            page.location.see_other("refresh")
+        }
         Err(jobs::AlreadyRunning) => page.location.see_other("refresh?note=busy"),
     })
 }
@@ -158,12 +165,16 @@ pub(super) async fn start(
 /// Accepts the held document of a source, and shows the progress.
 pub(super) async fn accept(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     page: Page,
     Fields(form): Fields<AcceptForm>,
 ) -> Result<Response, Problem> {
     let (source, options) = acceptance(&state, &form.source, Some(&form.document)).await?;
-    Ok(match jobs::start(&state, vec![source], options) {
-        Ok(()) => page.location.see_other("refresh"),
+    Ok(match jobs::start(&state, vec![source.clone()], options) {
+        Ok(()) => {
+            changes::started(&state, &visitor, "refresh-accepted", &[source]).await;
+            page.location.see_other("refresh")
+        }
         Err(jobs::AlreadyRunning) => page.location.see_other("refresh?note=busy"),
     })
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{moment::Moment, page::encode, sources::title};
 use crate::detect::Duplicates;
-use crate::registry::{Robot, Source, Status};
+use crate::registry::{Purpose, Robot, Source, Status};
 use crate::store::StoredRobot;
 
 /// Row of the robots table.
@@ -117,6 +117,28 @@ impl RobotView {
     /// Returns the path of the page of its verdicts by hour.
     pub(super) fn hours_link(&self) -> String {
         hours_link(&self.id)
+    }
+
+    /// Returns what rules look at.
+    pub(super) fn as_asked(&self) -> Robot {
+        let mut robot = Robot::new(&self.id, Source::manual());
+        robot.operator.clone_from(&self.operator);
+        robot.purpose = Purpose::from_word(self.purpose).unwrap_or_default();
+        robot
+    }
+
+    /// Returns the address of the page that shows what a rule would touch, before it is made.
+    pub(super) fn rule_link(&self, action: &str) -> String {
+        format!("rules/confirm?action={action}&robot={}", encode(&self.id))
+    }
+
+    /// Returns the same for all robots of the operator.
+    pub(super) fn operator_rule_link(&self, action: &str) -> String {
+        let operator = self.operator.as_deref().unwrap_or_default();
+        format!(
+            "rules/confirm?action={action}&operator={}",
+            encode(operator)
+        )
     }
 
     pub(super) fn is_manual(&self) -> bool {

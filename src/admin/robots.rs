@@ -10,16 +10,17 @@ use serde::Deserialize;
 use super::{
     fields::Params,
     listing::{Column, ListParams, Listing, ListingPage, STATUSES},
+    live_rules::LiveRuleView,
     page::{Page, html},
     problem::Problem,
     robot_view::RobotView,
     sources::title,
     state::AdminState,
     traffic::{RobotTraffic, TrafficParams},
-    verification::TotalsView,
+    verification::{TotalsView, Verdicts},
 };
 use crate::detect::Duplicates;
-use crate::registry::Source;
+use crate::registry::{Purpose, Source};
 
 #[derive(Template)]
 #[template(path = "admin/registry.html")]
@@ -37,6 +38,9 @@ struct RegistryPage {
 struct RobotPage {
     page: Page,
     robot: RobotView,
+    /// Live rules about it.
+    live: Vec<LiveRuleView>,
+    can_make_rules: bool,
     /// Of the last 24 hours, on requests that claim to be of this robot.
     verdicts: Option<TotalsView>,
     traffic: RobotTraffic,
@@ -123,9 +127,13 @@ async fn robot_page(
     note: &'static str,
 ) -> Result<Response, Problem> {
     let traffic = RobotTraffic::load(state, params, &robot.id, &robot.link()).await?;
+    let verdicts = Verdicts::load(state).await?;
     Ok(html(&RobotPage {
         page,
-        verdicts: TotalsView::of_robot(state, &robot.id),
+        verdicts: verdicts.of_robot(&robot.id),
+        live: LiveRuleView::about(state, &robot.as_asked()),
+        can_make_rules: state.admin().live_rules.is_enabled()
+            && robot.purpose != Purpose::Shared.as_str(),
         traffic,
         robot,
         note,

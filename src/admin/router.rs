@@ -8,7 +8,8 @@ use axum::{
 };
 
 use super::{
-    access, account, api, assets, export, guard, identify, login, manual,
+    access, account, alerts, api_routes, assets, changes, credentials, evidence, export, guard,
+    identify, live_rules, login, manual,
     parameters::with_parameters,
     problem::Problem,
     refreshes, robots, robots_txt, session,
@@ -28,7 +29,7 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 pub fn router(admin: Admin) -> Router {
     let has_login = matches!(admin.access, Access::Login { .. });
     let state = AdminState::new(admin);
-    let mut routes = pages().nest("/api", api::routes());
+    let mut routes = pages().merge(api_routes::routes(has_login).into_router());
     if has_login {
         routes = routes.merge(login_pages());
     }
@@ -49,6 +50,8 @@ fn pages() -> Router<AdminState> {
     Router::new()
         .merge(traffic_pages())
         .route("/registry", get(robots::list))
+        .route("/live", get(evidence::show))
+        .route("/live/events", get(evidence::events))
         .route("/identify", get(identify::show))
         .route("/verification", get(verification::show))
         .route("/robots-txt", get(robots_txt::show))
@@ -56,16 +59,31 @@ fn pages() -> Router<AdminState> {
         .route("/settings", get(settings_page::show))
         .route("/site-robot", get(site_robot::show))
         .route("/refreshes", get(refreshes::list))
+        .route("/alerts", get(alerts::show))
         .route("/robots/export", get(export::download))
         .route("/robots/new", get(manual::form).post(manual::add))
         .route("/robots/remove", post(manual::remove))
         .route("/verification/ranges/refresh", post(verification::fetch))
         .route("/sites/reload", post(sites::reload))
+        .merge(rule_pages())
         .merge(site_robot_pages())
         .route("/refresh", get(refreshes::progress).post(refreshes::start))
         .route("/refresh/accept", post(refreshes::accept))
         .route("/refreshes/{refresh_id}", get(refreshes::record))
         .route("/assets/{asset_name}", get(assets::serve))
+}
+
+fn rule_pages() -> Router<AdminState> {
+    Router::new()
+        .route("/rules", get(live_rules::list).post(live_rules::add))
+        .route("/rules/new", get(live_rules::form))
+        .route("/rules/confirm", get(live_rules::confirm))
+        .route("/rules/remove", post(live_rules::remove))
+        .route("/rules/restore", post(live_rules::restore))
+        .route("/rules/pause", post(live_rules::pause))
+        .route("/rules/resume", post(live_rules::resume))
+        .route("/changes", get(changes::show))
+        .route("/changes/export", get(changes::download))
 }
 
 /// Pages with the bar of filters, which refuse parameters that they do not have.
@@ -129,4 +147,12 @@ fn login_pages() -> Router<AdminState> {
         .route("/login", get(login::form).post(login::submit))
         .route("/logout", post(login::leave))
         .route("/account", get(account::form).post(account::submit))
+        .route("/access", get(credentials::show))
+        .route("/access/tokens", post(credentials::make_token))
+        .route("/access/tokens/end", post(credentials::end_token))
+        .route("/access/sessions/end", post(credentials::end_session))
+        .route(
+            "/access/sessions/end-others",
+            post(credentials::end_sessions),
+        )
 }

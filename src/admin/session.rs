@@ -23,13 +23,16 @@ use tower_sessions::{
     session_store,
 };
 
-use super::{access, page::RequestLocation, problem::Problem, settings::Access, state::AdminState};
+use super::{
+    access, login_client::LoginOrigin, page::RequestLocation, problem::Problem, settings::Access,
+    state::AdminState,
+};
 use crate::clock::Clock;
 use crate::store::{Absence, Store};
 
 /// Hours after which one has to log in again, whether or not the session was in use.
 const LIFE_HOURS: i64 = 12;
-const LIFE_MS: i64 = LIFE_HOURS * 60 * 60 * 1_000;
+pub(super) const LIFE_MS: i64 = LIFE_HOURS * 60 * 60 * 1_000;
 /// Longest time between the last lookup of a session and the beginning of the database's absence
 /// for which the session counts: another instance may have ended it since.
 const CONFIRMED_MS: i64 = 60 * 60 * 1_000;
@@ -39,6 +42,9 @@ const COOKIE: &str = "robot-detection-admin";
 /// Keys of a session's data.
 const CSRF: &str = "csrf";
 const ENDS: &str = "ends_ms";
+pub(super) const BEGUN: &str = "begun_ms";
+pub(super) const NETWORK: &str = "network";
+pub(super) const BROWSER: &str = "browser";
 
 /// Sessions in the database.
 ///
@@ -97,21 +103,50 @@ pub(super) async fn manage(
 /// Begins a session under a new id; an earlier one of the request ends.
 ///
 /// With the old id, whoever had planted it would be logged in too (session fixation, CWE-384).
-pub(super) async fn begin(session: &Session, now_ms: i64) -> Result<(), Problem> {
+pub(super) async fn begin(
+    session: &Session,
+    origin: &LoginOrigin,
+    now_ms: i64,
+) -> Result<(), Problem> {
     // Nothing of the earlier session is carried over.
     session.clear().await;
     session.cycle_id().await.map_err(failed)?;
     let csrf = Id::default().to_string();
     session.insert(CSRF, csrf).await.map_err(failed)?;
+    session.insert(BEGUN, now_ms).await.map_err(failed)?;
+    // By these an administrator tells sessions apart; the address as a whole is not needed for it.
+    if let Some(network) = origin.network() {
+        session.insert(NETWORK, network).await.map_err(failed)?;
+    }
+    let browser = origin.browser();
+    session.insert(BROWSER, browser).await.map_err(failed)?;
     session
         .insert(ENDS, now_ms.saturating_add(LIFE_MS))
         .await
         .map_err(failed)
 }
 
+/// Returns the name under which the store has a session.
+pub(super) fn stored_id(session: &Session) -> Option<String> {
+    session.id().map(hashed)
+}
+
+/// Returns the key by which lists name a session.
+pub(super) fn key(session: &Session) -> Option<String> {
+    stored_id(session).map(|id| Store::session_key(&id))
+}
+
 /// Ends a session.
 pub(super) async fn end(session: &Session) -> Result<(), Problem> {
     session.flush().await.map_err(failed)
+}
+
+/// Returns `false` once a session has ended; while the database is away it goes on.
+pub(super) async fn is_open(state: &AdminState, session: &Session) -> bool {
+    let Some(id) = session.id() else { return false };
+    let store = &state.admin().store;
+    let found = store.load_session(&hashed(id), state.now_ms()).await;
+    found.map_or(true, |found| found.is_some())
 }
 
 /// Returns the token of the session's forms; `None` where nobody has logged in.
@@ -148,6 +183,11 @@ impl CachedSessions {
     /// Forgets all of them, as the database does when the password is changed.
     pub(super) fn clear(&self) {
         self.lock().clear();
+    }
+
+    /// Forgets the one with this key, which has ended.
+    pub(super) fn forget_key(&self, key: &str) {
+        self.lock().retain(|id, _| Store::session_key(id) != key);
     }
 
     fn confirm(&self, id: String, data: &str, now_ms: i64) {

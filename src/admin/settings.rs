@@ -4,13 +4,15 @@ use std::{fmt, net::IpAddr, sync::Arc};
 
 use arc_swap::ArcSwap;
 use axum::http::Extensions;
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
+use crate::live_rules::LiveRules;
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
+use crate::traffic::Traffic;
 use crate::verify::{RangesRefresher, Verifier};
 
 use super::{Reloads, RobotRuns, SharedSites, TimeZone};
@@ -119,13 +121,17 @@ pub struct Admin {
     pub enforcer: Enforcer,
     /// Sites of the process, each with a policy of its own; none: policy and enforcer are of the only one.
     pub sites: SharedSites,
+    /// Rules that are made on the pages.
+    pub live_rules: LiveRules,
     /// Reloads of the configuration.
     pub reloads: Reloads,
     /// Runs of the site robots.
     pub robot_runs: RobotRuns,
     /// Keeps the registry up to date.
     pub refresher: Refresher,
-    /// Proves robots' claims, and counts the verdicts.
+    /// What is counted and kept of visitors.
+    pub traffic: Traffic,
+    /// Proves robots' claims.
     pub verifier: Verifier,
     /// Keeps the lists of robots' addresses up to date.
     pub ranges: RangesRefresher,
@@ -146,4 +152,6 @@ pub struct Admin {
     pub hosts: Vec<String>,
     /// Refreshes started from the page run on it and end at shutdown.
     pub tasks: TaskTracker,
+    /// Ends streams of live decisions, for which a shutdown does not wait.
+    pub stop: CancellationToken,
 }

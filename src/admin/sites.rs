@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::{
-    Json,
+    Extension, Json,
     extract::{FromRequestParts, State},
     http::{StatusCode, request::Parts},
     response::Response,
@@ -12,6 +12,8 @@ use serde_json::json;
 
 use super::{
     AdminSite, ReloadOutcome, UpstreamRow,
+    access::Visitor,
+    changes,
     fields::{CsrfProof, Fields, Params},
     guard::host,
     moment::Moment,
@@ -138,10 +140,11 @@ pub(super) async fn list(
 /// Reloads the configuration, then shows the outcome.
 pub(super) async fn reload(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     page: Page,
     Fields(ReloadForm {}): Fields<ReloadForm>,
 ) -> Result<Response, Problem> {
-    request_reload(&state).await?;
+    request_reload(&state, &visitor).await?;
     Ok(page.location.see_other("sites#reload"))
 }
 
@@ -158,9 +161,10 @@ pub(super) async fn json(State(state): State<AdminState>) -> Json<serde_json::Va
 /// Reloads the configuration for a program; 409 if it is wrong.
 pub(super) async fn reload_json(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     _proof: CsrfProof,
 ) -> Result<(StatusCode, Json<serde_json::Value>), Problem> {
-    let view = request_reload(&state).await?;
+    let view = request_reload(&state, &visitor).await?;
     let status = if view.is_done {
         StatusCode::OK
     } else {
@@ -169,7 +173,7 @@ pub(super) async fn reload_json(
     Ok((status, Json(json!({ "reload": view }))))
 }
 
-async fn request_reload(state: &AdminState) -> Result<ReloadView, Problem> {
+async fn request_reload(state: &AdminState, visitor: &Visitor) -> Result<ReloadView, Problem> {
     let reloads = &state.admin().reloads;
     if !reloads.is_served() {
         let message = "This process has no configuration file that it could reload.";
@@ -179,7 +183,9 @@ async fn request_reload(state: &AdminState) -> Result<ReloadView, Problem> {
     let Some(outcome) = reloads.ask().await else {
         return Err(Problem::internal("no answer to the wish for a reload"));
     };
-    Ok(ReloadView::new(&outcome, state.now_ms()))
+    let view = ReloadView::new(&outcome, state.now_ms());
+    changes::reloaded(state, visitor, view.is_done, &view.lines.join("; ")).await;
+    Ok(view)
 }
 
 impl SelectedSite {

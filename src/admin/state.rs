@@ -5,9 +5,13 @@ use std::{net::IpAddr, sync::Arc};
 use axum::http::Extensions;
 
 use super::{
-    jobs::Jobs, login_limiter::LoginLimiter, session::CachedSessions, settings::Admin,
+    DEFAULT_SITE, access::Visitor, changes::LoginFailureLog, jobs::Jobs,
+    login_limiter::LoginLimiter, problem::Problem, session::CachedSessions, settings::Admin,
     verification::ListFetches,
 };
+use crate::live_rules;
+use crate::policy::SharedPolicy;
+use crate::store::AuditEntry;
 
 /// State of the handlers; clones share it.
 #[derive(Clone, Debug)]
@@ -22,6 +26,7 @@ struct Inner {
     list_fetches: ListFetches,
     cached_sessions: CachedSessions,
     logins: LoginLimiter,
+    login_failures: LoginFailureLog,
 }
 
 impl AdminState {
@@ -30,6 +35,7 @@ impl AdminState {
             inner: Arc::new(Inner {
                 jobs: Jobs::default(),
                 list_fetches: ListFetches::default(),
+                login_failures: LoginFailureLog::default(),
                 cached_sessions: CachedSessions::default(),
                 logins: LoginLimiter::new(admin.store.clone(), admin.clock.clone()),
                 admin,
@@ -57,6 +63,10 @@ impl AdminState {
         &self.inner.logins
     }
 
+    pub(super) fn login_failures(&self) -> &LoginFailureLog {
+        &self.inner.login_failures
+    }
+
     /// Returns the address of a client; the peer of a Unix socket has none.
     pub(super) fn address(&self, extensions: &Extensions) -> Option<IpAddr> {
         let address = self.inner.admin.client_address.find(extensions)?;
@@ -65,7 +75,44 @@ impl AdminState {
         Some(address.to_canonical()).filter(|address| !address.is_unspecified())
     }
 
+    /// Returns name and policy of each site; of an application, that of its only one.
+    pub(super) fn site_policies(&self) -> Vec<(String, SharedPolicy)> {
+        let sites = self.admin().sites.load();
+        let named = sites
+            .iter()
+            .map(|site| (site.name.clone(), site.policy.clone()));
+        let named: Vec<_> = named.collect();
+        if named.is_empty() {
+            return vec![(DEFAULT_SITE.to_owned(), self.admin().policy.clone())];
+        }
+        named
+    }
+
+    /// Puts the live rules of the database in force here at once, where who changed them looks next.
+    pub(super) async fn take_over_live_rules(&self) {
+        let admin = self.admin();
+        live_rules::load(&admin.live_rules, &admin.store, &admin.clock, None).await;
+    }
+
     pub(super) fn now_ms(&self) -> i64 {
         self.inner.admin.clock.now_ms()
+    }
+
+    /// Records a change that a visitor made.
+    pub(super) async fn record(
+        &self,
+        visitor: &Visitor,
+        event: &str,
+        subject: &str,
+        detail: &str,
+    ) -> Result<(), Problem> {
+        let entry = AuditEntry {
+            at_ms: self.now_ms(),
+            actor: visitor.actor(),
+            event: event.to_owned(),
+            subject: subject.to_owned(),
+            detail: detail.to_owned(),
+        };
+        Ok(self.inner.admin.store.record_audit(&entry).await?)
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::Router;
+use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::{BuildError, RobotDetection};
@@ -40,7 +41,7 @@ impl RobotDetection {
             stop.run_until_cancelled(tell_first_password(store, clock))
                 .await;
         });
-        self.admin_router_with_login()
+        self.admin_router_with_login(self.parts().stop.clone())
     }
 
     /// Returns the admin pages **without a login**, for an application that has its own.
@@ -49,7 +50,7 @@ impl RobotDetection {
     /// them, and let administrators pass only. Requests that other sites set in motion are
     /// refused nevertheless.
     pub fn admin_router_without_login(&self) -> Router {
-        self.admin_pages(Access::Open)
+        self.admin_pages(Access::Open, self.parts().stop.clone())
     }
 
     /// Sets the password that an application wants, as soon as the database is there.
@@ -76,14 +77,15 @@ impl RobotDetection {
         Ok(())
     }
 
-    /// Returns the pages with a login, and makes no password.
-    pub(super) fn admin_router_with_login(&self) -> Router {
-        self.admin_pages(Access::Login {
+    /// Returns the pages with a login, whose streams end with `stop`, and makes no password.
+    pub(super) fn admin_router_with_login(&self, stop: CancellationToken) -> Router {
+        let access = Access::Login {
             secure_cookies: self.parts().secure_cookies,
-        })
+        };
+        self.admin_pages(access, stop)
     }
 
-    fn admin_pages(&self, access: Access) -> Router {
+    fn admin_pages(&self, access: Access, stop: CancellationToken) -> Router {
         let parts = self.parts();
         admin::router(Admin {
             store: parts.store.clone(),
@@ -91,9 +93,11 @@ impl RobotDetection {
             policy: self.policy().clone(),
             enforcer: self.enforcer().clone(),
             sites: parts.shown_sites.clone(),
+            live_rules: self.live_rules().clone(),
             reloads: parts.reloads.clone(),
             robot_runs: parts.robot_runs.clone(),
             refresher: parts.refresher.clone(),
+            traffic: parts.traffic.clone(),
             verifier: self.verifier().clone(),
             ranges: self.ranges_refresher(),
             settings: parts.settings.clone(),
@@ -103,6 +107,7 @@ impl RobotDetection {
             client_address: parts.common.client_address.clone(),
             hosts: parts.hosts.clone(),
             tasks: parts.tasks.clone(),
+            stop,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Builds the handle: policy, database, registry, jobs.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{net::IpAddr, path::PathBuf, sync::Arc};
 
 use arc_swap::ArcSwap;
 use axum::http::Extensions;
@@ -13,12 +13,13 @@ use crate::admin::{
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{FetchError, FetchLimits, Fetcher};
+use crate::live_rules::{self, LiveRules, StateFile};
 use crate::own_robot;
 use crate::policy::{Enforce, Enforcement, Policy, PolicyBuilder, PolicyError};
 use crate::refresh::{Refresher, SourceSpec};
 use crate::robots_file::{LIMITS, START_WAIT};
-use crate::store::{Store, StoreError};
-use crate::traffic::Traffic;
+use crate::store::{KeptAddresses, Store, StoreError};
+use crate::traffic::{EvidenceSettings, Traffic};
 
 use super::{
     RobotDetection, RobotsTxtPlan, Site,
@@ -81,7 +82,10 @@ pub struct RobotDetectionBuilder {
     verification: Verification,
     waits_for_database: bool,
     keeps_traffic: bool,
+    live_rules: bool,
+    state_dir: Option<PathBuf>,
     keeps_paths: bool,
+    evidence: EvidenceSettings,
     pub(super) started: Started,
 }
 
@@ -136,7 +140,10 @@ impl RobotDetectionBuilder {
             verification: Verification::new(),
             waits_for_database: false,
             keeps_traffic: true,
+            live_rules: true,
+            state_dir: None,
             keeps_paths: true,
+            evidence: EvidenceSettings::default(),
             started: Started::default(),
         }
     }
@@ -311,11 +318,47 @@ impl RobotDetectionBuilder {
         self
     }
 
+    /// Sets whether rules may be made, and enforcement paused, while it runs; default `true`.
+    ///
+    /// On the admin pages, by their JSON, and by `robot-detection rules`. Otherwise those
+    /// that were made before are not judged.
+    pub fn live_rules(mut self, enable: bool) -> Self {
+        self.live_rules = enable;
+        self
+    }
+
+    /// Sets the directory of what an instance keeps for itself.
+    ///
+    /// That is a copy of the live rules, with which it starts while the database is away. By
+    /// default it is the directory of an `SQLite` database; with `PostgreSQL` there is no
+    /// copy then.
+    pub fn state_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.state_dir = Some(directory.into());
+        self
+    }
+
     /// Sets whether the pages that are asked for most are kept with it; default `true`.
     ///
     /// Of robots their paths, of people patterns such as `/docs/guide/*` without ids.
     pub fn keep_paths(mut self, keep: bool) -> Self {
         self.keeps_paths = keep;
+        self
+    }
+
+    /// Sets for how many days evidence is kept; default 30, 0 for none.
+    ///
+    /// Evidence is what was not simply passed, request by request, at most 18,000 of them:
+    /// redirects, refusals, impostors, violations of robots.txt. It takes
+    /// [`traffic_layer`](RobotDetection::traffic_layer), and is kept where
+    /// [traffic](Self::keep_traffic) is.
+    pub fn evidence_days(mut self, days: u32) -> Self {
+        self.evidence.days = days;
+        self
+    }
+
+    /// Sets how much is kept of the addresses in the evidence.
+    pub fn kept_addresses(mut self, addresses: KeptAddresses) -> Self {
+        self.evidence.addresses = addresses;
         self
     }
 
@@ -352,6 +395,15 @@ impl RobotDetectionBuilder {
         if let Err(error) = robots.refresher().prepare(bundled).await {
             warn!(%error, "the database does not answer, the bundled registry serves until it does");
         }
+        let parts = robots.parts();
+        let live = &parts.common.live_rules;
+        live_rules::load(
+            live,
+            &parts.store,
+            robots.clock(),
+            parts.live_rules_file.as_ref(),
+        )
+        .await;
         // Behind the registry, which says which robots a robots.txt of ours names.
         robots.served_robots_txt().prepare(START_WAIT).await;
         robots.start_jobs();
@@ -386,11 +438,8 @@ impl RobotDetectionBuilder {
         let store = open_store(&self.database_url, self.waits_for_database, &self.clock).await?;
         let clock = self.clock.clone();
         let refresher = Refresher::new(store.clone(), fetcher, detector.clone(), clock, sources);
-        let traffic = Traffic::new(
-            self.keeps_traffic.then(|| store.clone()),
-            self.keeps_paths,
-            &self.clock,
-        );
+        let kept = self.keeps_traffic.then(|| store.clone());
+        let traffic = Traffic::new(kept, self.keeps_paths, self.evidence, &self.clock);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let proving = Proving::new(
             self.verification,
@@ -407,7 +456,10 @@ impl RobotDetectionBuilder {
             own_robot: own_robot::unknown(),
             proving,
             client_address: self.client_address,
+            visits: traffic.visits().clone(),
+            live_rules: LiveRules::new(self.live_rules),
         };
+        let live_rules_file = StateFile::of(self.state_dir, &store);
         let detection = Detection {
             policy,
             enforcement: self.enforcement,
@@ -420,6 +472,7 @@ impl RobotDetectionBuilder {
             main,
             server: ServerParts::new(self.started, &store, &common, &robot_runs),
             common,
+            live_rules_file,
             shown_sites: SharedSites::default(),
             reloads: Reloads::default(),
             robot_runs,

@@ -13,6 +13,7 @@ use crate::admin::{DEFAULT_SITE, Reloads, RobotRuns, SharedSettings, SharedSites
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::layer::{OwnRobot, RobotDetectionLayer};
+use crate::live_rules::{self, LiveRules, StateFile};
 use crate::own_robot;
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
@@ -43,6 +44,7 @@ pub(super) struct Inner {
     /// The site that the handle itself is for.
     pub(super) main: Site,
     pub(super) sites: ArcSwap<Vec<Site>>,
+    pub(super) live_rules_file: Option<StateFile>,
     pub(super) shown_sites: SharedSites,
     pub(super) reloads: Reloads,
     pub(super) robot_runs: RobotRuns,
@@ -94,7 +96,7 @@ impl RobotDetection {
     /// ```
     #[must_use]
     pub fn traffic_layer(&self) -> TrafficLayer {
-        TrafficLayer::new(self.inner.traffic.site(self.inner.main.name()))
+        self.inner.traffic.layer(self.inner.main.name())
     }
 
     /// Returns a router that answers for `/robots.txt`, to be merged into the application's.
@@ -167,6 +169,12 @@ impl RobotDetection {
     #[must_use]
     pub fn enforcer(&self) -> &Enforcer {
         self.inner.main.enforcer()
+    }
+
+    /// Returns the rules that are made while it runs, and whether enforcement is paused.
+    #[must_use]
+    pub fn live_rules(&self) -> &LiveRules {
+        &self.inner.common.live_rules
     }
 
     /// Returns the database.
@@ -309,6 +317,16 @@ impl RobotDetection {
         let stop = self.inner.stop.clone();
         self.inner.tasks.spawn(async move {
             stop.run_until_cancelled(lists).await;
+        });
+        let live_rules = Box::pin(live_rules::follow(
+            self.inner.common.live_rules.clone(),
+            self.inner.store.clone(),
+            self.clock().clone(),
+            self.inner.live_rules_file.clone(),
+        ));
+        let stop = self.inner.stop.clone();
+        self.inner.tasks.spawn(async move {
+            stop.run_until_cancelled(live_rules).await;
         });
         let (traffic, stop) = (self.inner.traffic.clone(), self.inner.stop.clone());
         self.inner.tasks.spawn(traffic.run(stop));

@@ -36,13 +36,15 @@ mod verification;
 pub use crate::robots_file::{
     RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt, WrongRule,
 };
-pub use crate::traffic::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};
+pub use crate::traffic::{
+    EvidenceSettings, Traffic, TrafficBody, TrafficFuture, TrafficLayer, TrafficService,
+};
 pub use builder::{BuildError, RobotDetectionBuilder};
 pub use handle::RobotDetection;
 #[cfg(feature = "server")]
 pub use server::{
     ClaimProver, Disparity, Handed, Handover, Parity, Programs, PublishedFiles, Ran, Reloaded,
-    Server, ServerSettings, SiteIndex, SiteRobotChanges, SiteRobotRuns, SiteRobotSettings,
+    Server, ServerSettings, SiteIndex, SiteRobotChanges, SiteRobotRuns, SiteRobotSettings, alerts,
     assemble, enforcement, heaven_use, policy, reload, robots_txt, robots_txt_in_force,
     site_robots, sources, verification,
 };

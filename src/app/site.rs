@@ -8,7 +8,8 @@ use crate::admin::ClientAddress;
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::fetch::Fetcher;
-use crate::layer::{OwnRobot, RobotDetectionLayer, Stats};
+use crate::layer::{OwnRobot, RobotDetectionLayer, Stats, VisitSwitch};
+use crate::live_rules::LiveRules;
 use crate::policy::{Enforcement, Enforcer, Policy, SharedPolicy};
 
 use super::{RobotsTxtPlan, ServedRobotsTxt, verification::Proving};
@@ -54,6 +55,10 @@ pub(super) struct Common {
     pub(super) own_robot: OwnRobot,
     pub(super) proving: Proving,
     pub(super) client_address: ClientAddress,
+    /// Says which visits are described for the evidence, and for whoever looks.
+    pub(super) visits: VisitSwitch,
+    /// Laid over the policy of each site.
+    pub(super) live_rules: LiveRules,
 }
 
 impl Site {
@@ -65,6 +70,8 @@ impl Site {
             own_robot,
             proving,
             client_address,
+            visits,
+            live_rules,
         } = common.clone();
         let robots_txt = ServedRobotsTxt::new(
             detection.robots_txt,
@@ -73,10 +80,12 @@ impl Site {
             clock.clone(),
         );
         let policy = SharedPolicy::new(detection.policy);
+        live_rules.attach(name, &policy);
         let enforcer = Enforcer::new(robots_txt.files().clone(), detection.enforcement);
         let layer = RobotDetectionLayer::new(detector, policy.clone())
             .enforcer(enforcer.clone())
             .clock(clock)
+            .describe_visits(visits)
             .own_robot(own_robot)
             .refusal_body(axum::body::Body::from);
         let layer = proving

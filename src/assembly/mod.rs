@@ -1,5 +1,6 @@
 //! From the configuration to what each room is built with: what is wrong is told by its place.
 
+mod alerts;
 mod certificates;
 mod enforcement;
 mod heaven;
@@ -12,6 +13,7 @@ mod signing;
 mod sources;
 mod upstream;
 
+pub use alerts::alerts;
 pub use enforcement::enforcement;
 pub(crate) use heaven::{heaven_settings, site_url};
 pub(crate) use listeners::{listen, listeners};

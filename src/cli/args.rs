@@ -4,12 +4,14 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::alerts::AlertsCommand;
 use super::heaven::HeavenCommand;
 use super::identify::IdentifyArgs;
 use super::registry::RegistryCommand;
 use super::robots_txt::RobotsTxtCommand;
+use super::rules::RulesCommand;
 use super::site_robot::SiteRobotCommand;
 use super::traffic::TrafficCommand;
 
@@ -40,6 +42,9 @@ pub(super) enum Command {
     /// Prints what was counted of visitors
     #[command(subcommand)]
     Traffic(TrafficCommand),
+    /// Makes rules that are in force at once on every instance, and pauses all enforcement
+    #[command(subcommand)]
+    Rules(RulesCommand),
     /// Tells what would be done with a request, and why
     Explain(ExplainArgs),
     /// Proves that a robot is who it says, or shows the lists of addresses that prove it
@@ -53,9 +58,12 @@ pub(super) enum Command {
     /// Puts the last publication of robot heaven back
     #[command(subcommand)]
     Heaven(HeavenCommand),
-    /// Sets the administrator's password, makes tokens for scripts
+    /// Sets the administrator's password, makes tokens for scripts, ends sessions
     #[command(subcommand)]
     Admin(AdminCommand),
+    /// Sends test messages of alerts, lists how they stand
+    #[command(subcommand)]
+    Alerts(AlertsCommand),
     /// Saves what a damaged SQLite file holds, or makes a new one
     #[command(subcommand)]
     Database(DatabaseCommand),
@@ -163,14 +171,58 @@ pub(super) enum AdminCommand {
         generate: bool,
     },
     /// Makes a token for scripts and prints it once
-    #[command(after_help = "Example: robot-detection admin token monitoring")]
-    Token {
-        /// Name of the token
-        name: String,
-        /// Removes it
+    #[command(
+        after_help = "Examples: robot-detection admin token monitoring --scope read\n          robot-detection admin token deploy --ends 90d"
+    )]
+    Token(TokenArgs),
+    /// Lists the tokens: scope, when made, last used and ending
+    #[command(after_help = "Example: robot-detection admin tokens")]
+    Tokens {
+        /// Prints JSON
         #[arg(long)]
-        remove: bool,
+        json: bool,
     },
+    /// Lists who is logged in, or ends sessions
+    #[command(
+        after_help = "Examples: robot-detection admin sessions\n          robot-detection admin sessions --end-all"
+    )]
+    Sessions {
+        /// Ends the session with this key, which the list shows
+        #[arg(long, value_name = "KEY", conflicts_with_all = ["end_all", "json"])]
+        end: Option<String>,
+        /// Ends all sessions
+        #[arg(long, conflicts_with = "json")]
+        end_all: bool,
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Arguments of `admin token`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct TokenArgs {
+    /// Name of the token
+    pub(super) name: String,
+    /// What it may do: read changes nothing
+    #[arg(long, value_enum, default_value_t, conflicts_with = "remove")]
+    pub(super) scope: TokenScopeArg,
+    /// Last day (2026-12-31), days from now (90d) or time at which it ends [default: lasting]
+    #[arg(long, value_name = "WHEN", conflicts_with = "remove")]
+    pub(super) ends: Option<String>,
+    /// Ends it
+    #[arg(long)]
+    pub(super) remove: bool,
+}
+
+/// Scope of a token.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub(super) enum TokenScopeArg {
+    /// Asks, and changes nothing
+    Read,
+    /// Asks and changes
+    #[default]
+    Write,
 }
 
 /// Commands of `database`.

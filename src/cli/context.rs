@@ -3,12 +3,17 @@
 use std::{path::Path, sync::Arc};
 
 use crate::app::{self, ClaimProver};
+use crate::clock::Clock;
 use crate::config::{DatabaseSection, Loaded, Loader, Settings};
 use crate::detect::Detector;
+use crate::live_rules::LiveRuleSet;
 use crate::registry::{Robot, bundled};
-use crate::store::Store;
+use crate::store::{AuditEntry, Store};
 
 use super::{Cli, output, usage::WrongUsage};
+
+/// Who changes something by a command, as the log of changes says it.
+pub(super) const ACTOR: &str = "command line";
 
 /// File that is read when none is named.
 pub(super) const DEFAULT_FILE: &str = "robot-detection.toml";
@@ -67,6 +72,33 @@ pub(super) async fn robots(loaded: &Loaded) -> anyhow::Result<Vec<Robot>> {
 pub(super) async fn claim_prover(loaded: &Loaded) -> anyhow::Result<ClaimProver> {
     let settings = app::verification(&loaded.settings().verify);
     Ok(ClaimProver::new(settings, store(loaded).await?).await?)
+}
+
+/// Returns the live rules that a server with these settings has in force.
+pub(super) async fn live_rules(loaded: &Loaded) -> anyhow::Result<LiveRuleSet> {
+    if !loaded.settings().admin.rules {
+        return Ok(LiveRuleSet::default());
+    }
+    let store = store(loaded).await?;
+    let stored = store.live_rules(Clock::system().now_ms()).await?;
+    store.close().await;
+    Ok(LiveRuleSet::read(stored))
+}
+
+/// Records what a command has done; a database that fails does not undo it.
+pub(super) async fn record(store: &Store, event: &str, subject: &str, detail: &str) {
+    let entry = AuditEntry {
+        at_ms: Clock::system().now_ms(),
+        actor: ACTOR.to_owned(),
+        event: event.to_owned(),
+        subject: subject.to_owned(),
+        detail: detail.to_owned(),
+    };
+    if let Err(error) = store.record_audit(&entry).await {
+        output::note(&format!(
+            "warning: this is not in the log of changes: {error}"
+        ));
+    }
 }
 
 /// Opens the database, or one in memory where there is none yet.

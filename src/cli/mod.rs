@@ -13,6 +13,7 @@
 //! ```
 
 mod admin;
+mod alerts;
 mod args;
 mod context;
 mod database;
@@ -29,6 +30,7 @@ mod reload;
 mod robots_txt;
 mod robots_txt_warnings;
 mod rule_warnings;
+mod rules;
 mod run;
 mod serve;
 mod site_robot;

@@ -17,8 +17,12 @@ use crate::admin::ReloadOutcome;
 use crate::app::{self, RobotDetection};
 use crate::listen::{ServiceState, notify_service_manager};
 use crate::observe::Observer;
+use crate::store::AuditEntry;
 
 use super::{Cli, args::ServeArgs, context, serve};
+
+/// What asks for a reload on behalf of somebody who is logged in.
+const ADMIN_PAGE: &str = "the admin page";
 
 /// How often the file is checked for changes.
 // Polled, as events of the file system do not come from every kind of mount, and not for a file
@@ -81,14 +85,18 @@ impl Supervisor {
                 _ = self.interrupt.recv() => None,
                 _ = self.terminate.recv() => None,
                 _ = self.hangup.recv() => Some("SIGHUP"),
-                () = self.robots.reloads().wanted() => Some("the admin page"),
+                () = self.robots.reloads().wanted() => Some(ADMIN_PAGE),
                 () = self.file.changed() => Some("a change of the file"),
             };
             match by {
                 Some(by) => {
                     notify_service_manager(ServiceState::Reloading);
-                    self.reload(by);
+                    let outcome = self.reload(by);
                     notify_service_manager(ServiceState::Ready);
+                    // The page records by itself who asked for it.
+                    if by != ADMIN_PAGE {
+                        self.record(&outcome).await;
+                    }
                 }
                 // The second signal: who runs it does not want to wait for the drain.
                 None if stop.is_cancelled() => return,
@@ -104,7 +112,7 @@ impl Supervisor {
     }
 
     /// Applies the configuration of the file; a bad one changes nothing.
-    fn reload(&mut self, by: &str) {
+    fn reload(&mut self, by: &str) -> ReloadOutcome {
         // Before it is read: a change while it is read is then seen at the next poll.
         self.file.mark_read();
         // SIGHUP is what logrotate sends, whether or not the configuration has changed.
@@ -133,11 +141,32 @@ impl Supervisor {
             }
         };
         self.observer.reloaded(result.is_ok());
-        self.robots.reloads().done(ReloadOutcome {
+        let outcome = ReloadOutcome {
             at_ms: self.robots.clock().now_ms(),
             by: by.to_owned(),
             result,
-        });
+        };
+        self.robots.reloads().done(outcome.clone());
+        outcome
+    }
+
+    /// Records a reload in the log of changes.
+    async fn record(&self, outcome: &ReloadOutcome) {
+        let (event, detail) = match &outcome.result {
+            Ok(detail) => ("reloaded", detail),
+            Err(detail) => ("reload-failed", detail),
+        };
+        let entry = AuditEntry {
+            at_ms: outcome.at_ms,
+            actor: outcome.by.clone(),
+            event: event.to_owned(),
+            subject: "configuration".to_owned(),
+            detail: detail.clone(),
+        };
+        let recorded = self.robots.store().record_audit(&entry).await;
+        if let Err(error) = recorded {
+            warn!(%error, "the reload is not in the log of changes: {error}");
+        }
     }
 }
 

@@ -12,8 +12,8 @@ use crate::listen::inherit_sockets;
 use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
-    Cli, Command, admin, database, doctor, explain, heaven, identify, init, output, registry,
-    robots_txt, serve, site_robot, traffic,
+    Cli, Command, admin, alerts, database, doctor, explain, heaven, identify, init, output,
+    registry, robots_txt, rules, serve, site_robot, traffic,
     usage::{WRONG_USAGE, WrongUsage},
     verify,
 };
@@ -75,10 +75,12 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Explain(args) => explain::run(cli, args).await,
         Command::Verify(args) => verify::run(cli, args).await,
         Command::Admin(command) => admin::run(cli, command).await,
+        Command::Alerts(command) => alerts::run(cli, command).await,
         Command::Database(command) => database::run(cli, command).await,
         Command::Doctor(args) => doctor::run(cli, args).await,
         Command::Heaven(command) => heaven::run(cli, command).await,
         Command::Traffic(command) => traffic::run(cli, command).await,
+        Command::Rules(command) => Box::pin(rules::run(cli, command)).await,
         Command::Identify(_)
         | Command::Init(_)
         | Command::RobotsTxt(_)

@@ -29,6 +29,12 @@ pub(crate) fn write<S: Summary>(
     Ok(())
 }
 
+/// Returns a line of cells that are text to every reader.
+pub(crate) fn row(cells: impl IntoIterator<Item = String>) -> String {
+    let cells: Vec<_> = cells.into_iter().map(|cell| quoted(&cell)).collect();
+    cells.join(",") + "\n"
+}
+
 /// Returns a cell that is text to every reader.
 ///
 /// Visitors choose the User-Agents in it, and spreadsheets run text that begins like a formula,

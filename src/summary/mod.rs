@@ -8,7 +8,7 @@ mod rows;
 #[expect(clippy::module_inception, reason = "the file is named for its trait")]
 mod summary;
 
-pub(crate) use csv::{csv_cell, write as write_csv};
+pub(crate) use csv::{csv_cell, row as csv_row, write as write_csv};
 pub(crate) use json::object as json_object;
 pub(crate) use rows::{Count, Row, Rows};
 pub(crate) use summary::{Grouping, Summary};

@@ -23,6 +23,7 @@ pub(crate) struct Row {
 }
 
 impl Count {
+    #[cfg(feature = "server")]
     pub(crate) fn hit(&mut self, bytes: u64) {
         self.add(Self { hits: 1, bytes });
     }

@@ -17,6 +17,7 @@ use crate::store::{PathCount, TrafficCount, TrafficKey};
 use super::{
     cell::{CLASSES, Cell, class},
     decision::Decision,
+    notes::Notes,
     paths::{PathNote, Ring, Settled, Ticket, Window},
 };
 
@@ -42,7 +43,7 @@ const OTHERS: u32 = 1 << 30;
 const OTHER: &str = "other";
 
 /// Word for the verdict where there is none.
-const NO_VERDICT: &str = "none";
+pub(super) const NO_VERDICT: &str = "none";
 
 /// Why a person's request passes: of these there is no outcome.
 const NOT_A_ROBOT: &str = "not-a-robot";
@@ -50,6 +51,7 @@ const NOT_A_ROBOT: &str = "not-a-robot";
 /// Counters of all sites.
 #[derive(Debug)]
 pub(super) struct Counters {
+    notes: Arc<Notes>,
     sites: Mutex<BTreeMap<Arc<str>, Arc<SiteCounters>>>,
     table: Arc<Table>,
     paths: Option<Arc<Ring>>,
@@ -67,6 +69,7 @@ pub(crate) struct SiteCounters {
     paths: Option<Arc<Ring>>,
     /// Requests whose paths found no slot.
     skipped: AtomicU64,
+    notes: Arc<Notes>,
 }
 
 /// What is counted of all visitors but people.
@@ -130,8 +133,9 @@ impl Counted {
 
 impl Counters {
     /// Creates counters, and slots for paths where these are kept.
-    pub(super) fn new(keeps_paths: bool) -> Self {
+    pub(super) fn new(keeps_paths: bool, notes: Arc<Notes>) -> Self {
         Self {
+            notes,
             paths: keeps_paths.then(Arc::default),
             sites: Mutex::default(),
             table: Arc::new(Table {
@@ -163,6 +167,7 @@ impl Counters {
             table: Arc::clone(&self.table),
             paths: self.paths.clone(),
             skipped: AtomicU64::new(0),
+            notes: Arc::clone(&self.notes),
         });
         sites.insert(name, Arc::clone(&site));
         site
@@ -171,6 +176,12 @@ impl Counters {
     /// Returns the names of all sites.
     pub(super) fn site_names(&self) -> Vec<Arc<str>> {
         self.sites().keys().cloned().collect()
+    }
+
+    /// Returns how many requests of people have passed since the start.
+    pub(super) fn people(&self) -> u64 {
+        let people = |site: &Arc<SiteCounters>| site.people.requests().iter().sum::<u64>();
+        self.sites().values().map(people).sum()
     }
 
     /// Takes out what was added since the last time.
@@ -305,6 +316,9 @@ impl SiteCounters {
             robot: self.table.named(outcome),
             cause: outcome.cause(),
         };
+        if let Some(visit) = outcome.visit() {
+            self.notes.note(&self.name, outcome, visit, status);
+        }
         let (place, cell) = self.table.of(asked)?;
         cell.add(status, bytes, duration);
         Some(place)
@@ -470,6 +484,7 @@ impl CellKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::KeptAddresses;
 
     fn robot<'a>(site: &'a SiteCounters, robot: &'a str) -> Asked<'a> {
         Asked {
@@ -482,13 +497,17 @@ mod tests {
         }
     }
 
+    fn counters() -> Counters {
+        Counters::new(Arc::new(Notes::new(false, KeptAddresses::default())))
+    }
+
     fn requests(counted: &[Counted]) -> u64 {
         counted.iter().map(Counted::requests).sum()
     }
 
     #[test]
     fn a_person_is_counted_without_an_outcome_and_the_program_not_at_all() {
-        let counters = Counters::new(true);
+        let counters = counters();
         let site = counters.site("a");
         for status in [204, 499, 700] {
             site.count(None, status, 10, Duration::from_micros(7), None);
@@ -518,7 +537,7 @@ mod tests {
 
     #[test]
     fn what_is_taken_out_stays_in_the_numbers_since_the_start() {
-        let counters = Counters::new(true);
+        let counters = counters();
         let site = counters.site("a");
         for _ in 0..3 {
             site.count(None, 200, 5, Duration::ZERO, None);
@@ -532,7 +551,7 @@ mod tests {
 
     #[test]
     fn what_comes_at_once_is_taken_out_once() {
-        let counters = Counters::new(true);
+        let counters = counters();
         let site = counters.site("a");
         let mut taken = 0;
         std::thread::scope(|scope| {
@@ -560,11 +579,11 @@ mod tests {
 
     #[test]
     fn robots_beyond_the_room_are_counted_together() {
-        let counters = Counters::new(true);
+        let counters = counters();
         let site = counters.site("a");
         for number in 0..MAX_CELLS + 3 {
             let name = number.to_string();
-            let cell = counters.table.of(robot(&site, &name)).unwrap();
+            let (_, cell) = counters.table.of(robot(&site, &name)).unwrap();
             cell.add(200, 1, Duration::ZERO);
         }
         let counted = counters.counted();
@@ -577,7 +596,7 @@ mod tests {
 
     #[test]
     fn sites_beyond_a_thousand_are_counted_together() {
-        let counters = Counters::new(true);
+        let counters = counters();
         for number in 0..MAX_SITES + 5 {
             counters.site(&number.to_string());
         }

@@ -1,4 +1,4 @@
-//! The handle on what is counted.
+//! The handle on what is counted and noted.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -6,12 +6,18 @@ use std::{
 };
 
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use crate::clock::Clock;
+use crate::layer::VisitSwitch;
 use crate::store::Store;
 
 use super::{
+    TrafficLayer,
     counters::{Counted, Counters, SiteCounters},
+    evidence_writer::EvidenceWriter,
+    live::LiveRow,
+    notes::{EvidenceSettings, Notes},
     paths::{SLOTS, Window},
     writer::Writer,
 };
@@ -22,7 +28,7 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)
 
 /// Counters of all requests, and what keeps them; clones share everything.
 #[derive(Clone, Debug)]
-pub(crate) struct Traffic {
+pub struct Traffic {
     inner: Arc<Inner>,
 }
 
@@ -31,21 +37,53 @@ struct Inner {
     counters: Counters,
     /// Paths of the minute; locked by the tasks here, never by a request.
     window: Mutex<Window>,
+    notes: Arc<Notes>,
     /// `None` where nothing is kept: then the numbers of `/metrics` are all there is.
-    writer: Option<tokio::sync::Mutex<Writer>>,
+    writers: Option<tokio::sync::Mutex<Writers>>,
+    /// Days for which evidence is kept; 0: it is not.
+    evidence_days: u32,
     clock: Clock,
+}
+
+#[derive(Debug)]
+struct Writers {
+    traffic: Writer,
+    evidence: Option<EvidenceWriter>,
+}
+
+/// Somebody who looks at decisions as they come, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Viewing {
+    traffic: Traffic,
 }
 
 impl Traffic {
     /// Creates counters, which are kept where there is a database for them, with paths or without.
-    pub(crate) fn new(store: Option<Store>, keeps_paths: bool, clock: &Clock) -> Self {
-        let counters = Counters::new(keeps_paths && store.is_some());
-        let writer = store.map(|store| Writer::new(store, clock.now_ms()));
+    #[must_use]
+    pub fn new(
+        store: Option<Store>,
+        keeps_paths: bool,
+        evidence: EvidenceSettings,
+        clock: &Clock,
+    ) -> Self {
+        let days = store.as_ref().map_or(0, |_| evidence.days);
+        let notes = Arc::new(Notes::new(days > 0, evidence.addresses));
+        let keeps_paths = keeps_paths && store.is_some();
+        let writers = store.map(|store| {
+            let traffic = Writer::new(store.clone(), clock.now_ms());
+            let evidence = EvidenceWriter::new(store, days, traffic.name());
+            Writers {
+                traffic,
+                evidence: (days > 0).then_some(evidence),
+            }
+        });
         Self {
             inner: Arc::new(Inner {
-                counters,
+                counters: Counters::new(keeps_paths, Arc::clone(&notes)),
                 window: Mutex::default(),
-                writer: writer.map(tokio::sync::Mutex::new),
+                notes,
+                writers: writers.map(tokio::sync::Mutex::new),
+                evidence_days: days,
                 clock: clock.clone(),
             }),
         }
@@ -61,32 +99,72 @@ impl Traffic {
         self.inner.counters.counted()
     }
 
+    /// Returns how many requests of people have passed since the start.
+    pub(crate) fn people(&self) -> u64 {
+        self.inner.counters.people()
+    }
+
+    /// Returns a layer that counts the requests of a site; it stands outside of the one that decides.
+    #[must_use]
+    pub fn layer(&self, site: &str) -> TrafficLayer {
+        TrafficLayer::new(self.site(site))
+    }
+
+    /// Returns the switch by which layers describe the visits that are kept or looked at.
+    #[must_use]
+    pub fn visits(&self) -> &VisitSwitch {
+        self.inner.notes.switch()
+    }
+
+    /// Returns `true` if counts are kept in the database.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.inner.writers.is_some()
+    }
+
+    /// Returns for how many days evidence is kept; 0: it is not.
+    pub(crate) fn evidence_days(&self) -> u32 {
+        self.inner.evidence_days
+    }
+
+    /// Returns how many requests are missing in the evidence, as there was no room for them.
+    pub(crate) fn lost_evidence(&self) -> u64 {
+        self.inner.notes.lost()
+    }
+
+    /// Returns the decisions behind a number, the oldest first, and since when they are collected.
+    pub(crate) fn look(&self, behind: u64) -> (Vec<LiveRow>, i64) {
+        let now_ms = self.inner.clock.now_ms();
+        self.inner.notes.live().look(behind, now_ms)
+    }
+
+    /// Returns the number of the last decision.
+    pub(crate) fn last_decision(&self) -> u64 {
+        self.inner.notes.live().last()
+    }
+
+    /// Begins to look for longer; `None` if enough do.
+    pub(crate) fn view(&self) -> Option<Viewing> {
+        let has_room = self.inner.notes.live().begin_view();
+        has_room.then(|| Viewing {
+            traffic: self.clone(),
+        })
+    }
+
     /// Keeps what is counted until `stop` is cancelled.
     pub(crate) async fn run(self, stop: CancellationToken) {
         // Apart from each other: a database that is slow must not have the slots fill up.
-        tokio::join!(self.run_writer(&stop), self.run_drain(&stop));
+        tokio::join!(self.run_writers(&stop), self.run_drain(&stop));
     }
 
-    /// Keeps what was counted since the last time; for the end, when nothing is served any more.
-    pub(crate) async fn flush(&self) {
-        if let Some(writer) = &self.inner.writer {
-            let mut writer = writer.lock().await;
-            self.write(&mut writer, true).await;
-            writer.tell_lost();
-        }
-    }
-
-    async fn run_writer(&self, stop: &CancellationToken) {
-        let Some(writer) = &self.inner.writer else {
-            return;
-        };
+    async fn run_writers(&self, stop: &CancellationToken) {
         loop {
             let now_ms = self.inner.clock.now_ms();
             let next = tokio::time::sleep(Writer::until_next(now_ms));
             if stop.run_until_cancelled(next).await.is_none() {
                 return;
             }
-            self.write(&mut *writer.lock().await, false).await;
+            self.inner.notes.live().rest(self.inner.clock.now_ms());
+            self.catch_up().await;
         }
     }
 
@@ -107,11 +185,42 @@ impl Traffic {
         }
     }
 
-    async fn write(&self, writer: &mut Writer, is_last: bool) {
+    /// Keeps what was counted since the last time, for whoever reads it now.
+    pub async fn catch_up(&self) {
+        if let Some(writers) = &self.inner.writers {
+            self.write(&mut *writers.lock().await, false).await;
+        }
+    }
+
+    /// Keeps what was counted since the last time; for the end, when nothing is served any more.
+    pub(crate) async fn flush(&self) {
+        if let Some(writers) = &self.inner.writers {
+            let mut writers = writers.lock().await;
+            self.write(&mut writers, true).await;
+            writers.traffic.tell_lost();
+            let lost = writers
+                .evidence
+                .as_ref()
+                .map_or(0, EvidenceWriter::unwritten);
+            if lost > 0 {
+                warn!(
+                    lost,
+                    "{lost} requests are missing in the evidence: the database did not take them"
+                );
+            }
+        }
+    }
+
+    async fn write(&self, writers: &mut Writers, is_last: bool) {
         let now_ms = self.inner.clock.now_ms();
-        self.with_window(|window| writer.collect_paths(window, now_ms, is_last));
-        writer.collect(&self.inner.counters, now_ms);
-        writer.write().await;
+        let traffic = &mut writers.traffic;
+        self.with_window(|window| traffic.collect_paths(window, now_ms, is_last));
+        traffic.collect(&self.inner.counters, now_ms);
+        traffic.write().await;
+        if let Some(evidence) = &mut writers.evidence {
+            evidence.collect(&self.inner.notes, now_ms);
+            evidence.write(now_ms).await;
+        }
     }
 
     /// Empties the slots into the window; returns how many there were, and what is done with it.

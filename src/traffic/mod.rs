@@ -5,13 +5,20 @@
 //! is read without a lock, `/metrics` reads the same ones, and one task carries over what has
 //! been added to them, five seconds at a time, into sums by minute, hour and day. Instances of a
 //! fleet add to the same sums. No address is among them. [`paths`] are sketches beside them.
+//!
+//! Of what was not simply passed more is kept, request by request: the layer describes the visit,
+//! a bounded queue takes it, and the same task carries it over. While somebody looks at *Live*
+//! the visits of all robots are described.
 
 mod cell;
 mod counters;
 mod decision;
+mod evidence_writer;
 mod figures;
 mod kept;
 mod layer;
+mod live;
+mod notes;
 mod paths;
 mod pending;
 mod writer;
@@ -21,12 +28,16 @@ pub(crate) use counters::Counted;
 pub(crate) use counters::SiteCounters;
 #[cfg(feature = "server")]
 pub(crate) use decision::decision_word;
+#[cfg(feature = "server")]
+pub(crate) use figures::TimesError;
 pub(crate) use figures::{
-    By, Course, Figures, KnownRobots, Line, Moment, NONE_KNOWN, Times, TimesError, TrafficFilter,
-    VISITORS, decision_words, told, verdict_words,
+    By, Course, Figures, KnownRobots, Line, Moment, NONE_KNOWN, SPARED, Times, TrafficFilter,
+    VISITORS, decision_words, is_spared, told, verdict_words,
 };
-pub(crate) use kept::Traffic;
+pub use kept::Traffic;
+pub(crate) use kept::Viewing;
 pub use layer::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};
+pub use notes::EvidenceSettings;
 #[cfg(feature = "server")]
 pub(crate) use paths::Window;
 pub(crate) use paths::{

@@ -72,6 +72,10 @@ impl Writer {
         }
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Returns the time until the next batch, which falls on every full minute too.
     pub(super) fn until_next(now_ms: i64) -> Duration {
         let left_ms = EVERY_MS - now_ms.rem_euclid(EVERY_MS);

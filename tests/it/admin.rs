@@ -2,18 +2,26 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod access;
 mod application;
 mod browser;
+mod changes;
 mod export;
 mod guard;
 mod guessing;
 mod json;
+mod live;
+mod live_rules;
 mod login;
 mod looks;
 mod nesting;
+mod openapi;
 mod pages;
 mod queries;
 mod readme;
 mod site;
 mod site_robot;
+mod traffic;
+mod traffic_looks;
 mod verification;
+mod visits;

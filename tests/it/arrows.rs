@@ -62,10 +62,16 @@ const ROOMS: &[(&str, &[Room])] = &[
         &[
             ("telemetry", &[]),
             ("access_log", &[]),
+            ("summary", &[]),
+            (
+                "alerts",
+                &["admin", "clock", "detect", "fetch", "refresh", "store"],
+            ),
             (
                 "config",
                 &[
                     "access_log",
+                    "alerts",
                     "detect",
                     "fetch",
                     "filter",
@@ -80,7 +86,9 @@ const ROOMS: &[(&str, &[Room])] = &[
             ),
             (
                 "traffic",
-                &["clock", "detect", "layer", "policy", "registry", "store"],
+                &[
+                    "clock", "detect", "layer", "policy", "registry", "store", "summary",
+                ],
             ),
             (
                 "observe",
@@ -108,9 +116,14 @@ const ROOMS: &[(&str, &[Room])] = &[
                 ],
             ),
             (
+                "live_rules",
+                &["clock", "detect", "policy", "registry", "store"],
+            ),
+            (
                 "admin",
                 &[
                     "clock",
+                    "live_rules",
                     "registry",
                     "robots_txt",
                     "description",
@@ -122,6 +135,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "refresh",
                     "site_robot",
                     "heaven",
+                    "summary",
                     "traffic",
                 ],
             ),
@@ -129,6 +143,7 @@ const ROOMS: &[(&str, &[Room])] = &[
             (
                 "assembly",
                 &[
+                    "alerts",
                     "clock",
                     "config",
                     "description",

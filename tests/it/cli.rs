@@ -566,6 +566,47 @@ fn a_token_opens_the_api_until_it_is_removed() {
 }
 
 #[test]
+fn tokens_have_a_scope_and_an_end_and_are_listed_with_sessions() {
+    let directory = directory();
+    offline(directory.path(), "");
+    let make = |arguments: &[&str]| {
+        let all = [&["admin", "token"], arguments].concat();
+        run(directory.path(), &all)
+    };
+    let reader = make(&["reader", "--scope", "read", "--ends", "30d"]);
+    let reader = format!(
+        "Bearer {}",
+        String::from_utf8(reader.stdout).unwrap().trim()
+    );
+    assert_eq!(make(&["writer"]).status.code(), Some(0));
+    for wrong in [
+        &["x", "--ends", "yesterday"][..],
+        &["x", "--ends", "2020-01-01"],
+        &["x", "--scope", "all"],
+        &["x", "--remove", "--scope", "read"],
+    ] {
+        assert_eq!(make(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+    let listed = succeed(directory.path(), &["admin", "tokens", "--json"]);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["tokens"][0]["scope"], "read");
+    assert_eq!(listed["tokens"][1]["scope"], "write");
+    assert!(listed["tokens"][1]["ends"].is_null());
+    let table = succeed(directory.path(), &["admin", "tokens"]);
+    assert!(table.contains("lasting"), "{table}");
+
+    let server = Server::start(directory.path(), &["serve"]);
+    let reload = "/robot-detection/admin/api/reload";
+    let headers = [("Host", "127.0.0.1"), ("Authorization", &reader)];
+    assert_eq!(request(server.addr, "POST", reload, &headers).status, 403);
+    let sessions = succeed(directory.path(), &["admin", "sessions", "--json"]);
+    assert!(sessions.contains("\"sessions\": []"), "{sessions}");
+    succeed(directory.path(), &["admin", "sessions", "--end-all"]);
+    let gone = run(directory.path(), &["admin", "sessions", "--end", "0"]);
+    assert_eq!(gone.status.code(), Some(1));
+}
+
+#[test]
 fn init_writes_a_file_that_serve_accepts_and_never_over_another() {
     let directory = directory();
     succeed(directory.path(), &["init"]);

@@ -264,7 +264,7 @@ async fn the_admin_page_lists_the_headers() {
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         String::from_utf8(body.to_vec()).unwrap()
     };
-    let page = fetch("/overview").await;
+    let page = fetch("/settings").await;
     assert!(!page.contains(HOSTILE), "{page}");
     for text in ["a: noindex", "f.toml:7", "every response", "the program"] {
         assert!(page.contains(text), "{text}: {page}");

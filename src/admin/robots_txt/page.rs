@@ -38,6 +38,8 @@ struct RobotsTxtPage {
     question: CheckParams,
     checked: Option<CheckResult>,
     violations: ViolationsView,
+    /// Days for which violations are kept; 0: they are not.
+    kept_days: u32,
     /// Violations that are kept and not shown.
     more: usize,
 }
@@ -83,7 +85,7 @@ pub(in super::super) async fn show(
         Some(checked) => checked.host.clone(),
         None => Some(question.host.trim().to_owned()).filter(|host| !host.is_empty()),
     };
-    let mut violations = ViolationsView::new(enforcer.violations(), state.now_ms());
+    let mut violations = ViolationsView::load(&state, &of.name).await?;
     let kept = violations.rules.len() + violations.delays.len();
     violations.rules.truncate(MAX_ROWS);
     violations.delays.truncate(MAX_ROWS);
@@ -97,6 +99,7 @@ pub(in super::super) async fn show(
         file: shown,
         question,
         checked,
+        kept_days: state.admin().traffic.evidence_days(),
         more: kept - violations.rules.len() - violations.delays.len(),
         violations,
     }))
@@ -106,19 +109,19 @@ pub(in super::super) async fn show(
 pub(in super::super) async fn json(
     State(state): State<AdminState>,
     of: SelectedSite,
-) -> Json<serde_json::Value> {
+) -> Result<Json<serde_json::Value>, Problem> {
     let enforcer = &of.enforcer;
     let settings = enforcer.settings();
     let detector = state.admin().detector.load();
     let files = FileView::all(&enforcer.files().load(), &detector);
-    let violations = ViolationsView::new(enforcer.violations(), state.now_ms());
-    Json(json!({
+    let violations = ViolationsView::load(&state, &of.name).await?;
+    Ok(Json(json!({
         "enforce": settings.rules.as_str(),
         "refusal": settings.refusal.as_str(),
         "crawl_delay": settings.crawl_delay.as_str(),
         "files": files,
         "violations": violations,
-    }))
+    })))
 }
 
 /// Answers a question as JSON.

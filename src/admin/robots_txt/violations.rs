@@ -4,27 +4,30 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::super::{moment::Moment, page::encode};
+use super::super::{
+    DEFAULT_SITE, moment::Moment, page::encode, problem::Problem, state::AdminState,
+};
 use crate::detect::UNLISTED;
-use crate::policy::{Broken, Violation, Violations};
+use crate::store::{BrokenRule, KeptViolation};
+
+/// Most that are read.
+const MAX_VIOLATIONS: u64 = 2_000;
 
 /// Violations as the page and its JSON show them.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct ViolationsView {
     /// Requests for what a rule disallows.
     pub(super) rules: Vec<RuleView>,
     /// Requests that came sooner than `Crawl-delay` asks.
     pub(super) delays: Vec<DelayView>,
-    /// Violations that were dropped to make room for later ones.
-    pub(super) dropped: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct RuleView {
-    pub(super) line: usize,
+    pub(super) line: u64,
     pub(super) rule: String,
     pub(super) group: String,
-    pub(super) group_line: usize,
+    pub(super) group_line: u64,
     #[serde(flatten)]
     pub(super) seen: ViolationView,
 }
@@ -56,52 +59,51 @@ pub(super) struct ViolationView {
 }
 
 impl ViolationsView {
-    pub(super) fn new(violations: Violations, now_ms: i64) -> Self {
-        let mut view = Self {
-            rules: Vec::new(),
-            delays: Vec::new(),
-            dropped: violations.dropped,
-        };
-        for violation in violations.rules.into_iter().chain(violations.delays) {
-            let seen = ViolationView::new(&violation, now_ms);
-            view.add(violation.broken, seen);
+    /// Reads those of a site; while the database is away there are none.
+    pub(super) async fn load(state: &AdminState, site: &str) -> Result<Self, Problem> {
+        let site = if site.is_empty() { DEFAULT_SITE } else { site };
+        state.admin().traffic.catch_up().await;
+        match state.admin().store.violations(site, MAX_VIOLATIONS).await {
+            Err(error) if error.absence().is_some() => Ok(Self::default()),
+            violations => Ok(Self::new(violations?, state.now_ms())),
         }
-        view
     }
 
-    fn add(&mut self, broken: Broken, seen: ViolationView) {
-        match broken {
-            Broken::Rule {
-                line,
-                rule,
-                group_line,
-                group,
-            } => self.rules.push(RuleView {
-                line,
-                rule,
-                group,
-                group_line,
-                seen,
-            }),
-            Broken::Delay {
-                delay,
-                shortest_gap,
-            } => self.delays.push(DelayView {
-                delay_seconds: delay.as_secs_f64(),
-                shortest_gap_seconds: shortest_gap.as_secs_f64(),
-                seen,
-            }),
+    fn new(violations: Vec<KeptViolation>, now_ms: i64) -> Self {
+        let mut view = Self::default();
+        for violation in violations {
+            let seen = ViolationView::new(&violation, now_ms);
+            match violation.last.broken {
+                Some(BrokenRule::Rule {
+                    line,
+                    rule,
+                    group_line,
+                    group,
+                }) => view.rules.push(RuleView {
+                    line,
+                    rule,
+                    group,
+                    group_line,
+                    seen,
+                }),
+                Some(BrokenRule::Delay { delay_ms, .. }) => view.delays.push(DelayView {
+                    delay_seconds: seconds_of(delay_ms),
+                    shortest_gap_seconds: seconds_of(violation.shortest_gap_ms),
+                    seen,
+                }),
+                None => {}
+            }
         }
+        view
     }
 }
 
 impl ViolationView {
-    fn new(violation: &Violation, now_ms: i64) -> Self {
-        let (hits, refused) = (violation.hits, violation.refused);
-        let robot = &violation.robot;
+    fn new(violation: &KeptViolation, now_ms: i64) -> Self {
+        let (hits, refused, last) = (violation.hits, violation.refused, &violation.last);
         Self {
-            robot: robot.clone(),
-            host: violation.host.clone(),
+            robot: last.robot.clone(),
+            host: last.host.clone(),
             hits,
             refused,
             mode: match refused {
@@ -110,16 +112,20 @@ impl ViolationView {
                 _ => "some refused",
             },
             first: Moment::new(violation.first_ms, now_ms),
-            last: Moment::new(violation.last_ms, now_ms),
-            last_path: violation.last_path.clone(),
-            last_user_agent: violation.last_user_agent.clone(),
-            link: if robot == UNLISTED {
+            last: Moment::new(last.at_ms, now_ms),
+            last_path: last.path.clone(),
+            last_user_agent: last.user_agent.clone(),
+            link: if last.robot == UNLISTED {
                 String::new()
             } else {
-                format!("registry?q={}", encode(robot))
+                format!("registry?q={}", encode(&last.robot))
             },
         }
     }
+}
+
+fn seconds_of(ms: u64) -> f64 {
+    Duration::from_millis(ms).as_secs_f64()
 }
 
 /// Returns seconds, if there are any.

@@ -133,11 +133,17 @@ impl AreaChart {
                 .zip(steps)
                 .map(|(low, step)| low.saturating_add(*step))
                 .collect();
+            let drawn = |line: &[u64]| {
+                line.iter()
+                    .take(course.drawn())
+                    .copied()
+                    .collect::<Vec<_>>()
+            };
             views.push(LayerView {
                 name: named.name.clone(),
                 link: named.link.clone(),
                 colour: number + 1,
-                path: area(&below, &above, most),
+                path: area(&drawn(&below), &drawn(&above), most),
                 total: short(*total),
             });
             below = above;
@@ -222,7 +228,7 @@ fn scaled(value: u64, most: u64, length: u64) -> u64 {
 }
 
 fn labels(course: &Course, zone: TimeZone) -> Vec<LabelView> {
-    let last = course.steps.saturating_sub(1);
+    let last = course.drawn().saturating_sub(1);
     let mut places: Vec<usize> = (0..LABELS)
         .map(|number| number * last / (LABELS - 1))
         .collect();
@@ -295,6 +301,7 @@ mod tests {
             began: 0,
             step: 60,
             steps,
+            is_cut: false,
         };
         AreaChart::new(lines, &course, TimeZone::default(), |line| Named {
             name: line.cells[0].clone().unwrap(),

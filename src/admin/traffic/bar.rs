@@ -113,14 +113,7 @@ impl BarView {
                     names.operators.into_iter().collect(),
                 ),
             ],
-            others: filters
-                .iter()
-                .filter(|(key, _)| !FIELDS.contains(key))
-                .map(|(key, value)| {
-                    let link = question.link(page, &with(own, &[(key, "")]));
-                    (format!("{key}: {value}"), link)
-                })
-                .collect(),
+            others: others(page, own, question),
             clear: if filter.is_empty() {
                 String::new()
             } else {
@@ -141,6 +134,18 @@ impl BarView {
 
 fn with<'p>(own: &[(&'p str, &'p str)], other: &[(&'p str, &'p str)]) -> Vec<(&'p str, &'p str)> {
     own.iter().chain(other).copied().collect()
+}
+
+/// Returns the filters that the forms have no fields for.
+fn others(page: &str, own: &[(&str, &str)], question: &TrafficQuestion) -> Vec<(String, String)> {
+    let filters = question.filters().into_iter();
+    filters
+        .filter(|(key, _)| !FIELDS.contains(key))
+        .map(|(key, value)| {
+            let link = question.link(page, &with(own, &[(key, "")]));
+            (format!("{key}: {value}"), link)
+        })
+        .collect()
 }
 
 fn range(traffic: &Traffic, minutes: &std::ops::Range<i64>) -> String {

@@ -123,7 +123,10 @@ pub(super) fn chart(traffic: &Traffic, figures: &Figures<'_>, by: By) -> AreaCha
     let course = traffic.course();
     let lines = figures.lines(by, &course);
     AreaChart::new(&lines, &course, traffic.zone, |line| Named {
-        name: cells(&line.cells, by).join(", "),
+        name: match by {
+            By::Robot => cells(&line.cells, by).swap_remove(0),
+            _ => cells(&line.cells, by).join(", "),
+        },
         link: traffic.question.row_link(by, &line.cells),
     })
 }
@@ -210,8 +213,8 @@ fn cells(all: &[Option<String>], by: By) -> Vec<String> {
                 .filter(|name| !name.trim().is_empty())
                 .or(cell(0))
                 .unwrap_or_else(none),
-            cell(2).unwrap_or_else(none),
-            cell(3).unwrap_or_else(none),
+            cell(2).unwrap_or_default(),
+            cell(3).unwrap_or_default(),
         ],
         By::Operator | By::Purpose => vec![cell(0).unwrap_or_else(|| "not known".to_owned())],
         _ => all

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ops::Range};
 use crate::admin::{problem::Problem, state::AdminState, time_zone::TimeZone};
 use crate::detect::Detector;
 use crate::store::{TrafficSeries, TrafficSpan};
-use crate::traffic::{Course, Figures, KnownRobots, TrafficFilter, told};
+use crate::traffic::{Course, Figures, KnownRobots, NONE_KNOWN, TrafficFilter, told};
 
 use super::{TrafficParams, question::TrafficQuestion, question::wrong};
 
@@ -170,12 +170,10 @@ impl Names {
             .sites
             .extend(sites.iter().map(|site| site.name.clone()));
         for robot in detector.robots() {
-            names.robots.insert(robot.id.to_string());
+            names.robots.insert(robot.id.clone());
             names.operators.extend(robot.operator.clone());
         }
-        names
-            .operators
-            .insert(crate::traffic::NONE_KNOWN.to_owned());
+        names.operators.insert(NONE_KNOWN.to_owned());
         for key in &traffic.series.keys {
             names.sites.insert(key.site.clone());
             names.causes.insert(key.cause.clone());

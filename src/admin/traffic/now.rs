@@ -17,7 +17,7 @@ use crate::admin::{
 use crate::detect::{Detector, Kind, Verdict};
 use crate::policy::Action;
 use crate::store::TrafficKey;
-use crate::traffic::{By, Course, Figures, KnownRobots};
+use crate::traffic::{By, Course, Figures, KnownRobots, NONE_KNOWN, SPARED};
 
 use super::{
     TrafficParams,
@@ -192,9 +192,7 @@ fn chart(traffic: &Traffic, by: By, known: &KnownRobots<'_>, course: &Course) ->
     let lines = figures.lines(by, course);
     AreaChart::new(&lines, course, traffic.zone, |line| {
         let word = line.cells.first().cloned().flatten();
-        let value = word
-            .clone()
-            .unwrap_or_else(|| crate::traffic::NONE_KNOWN.to_owned());
+        let value = word.clone().unwrap_or_else(|| NONE_KNOWN.to_owned());
         let visitors = traffic
             .question
             .filter
@@ -239,12 +237,13 @@ fn tiles(
         };
         let now = total(figures);
         let link = traffic.question.link("traffic", &[other]);
+        let steps = figures.steps_of(course, is_of);
         TileView {
             name,
             note,
             figure: FigureView::requests(now, link),
             change: ChangeView::new(now, before.map(total)),
-            spark: spark(&figures.steps_of(course, is_of)),
+            spark: spark(steps.get(..course.drawn()).unwrap_or(&steps)),
         }
     };
     vec![
@@ -295,7 +294,7 @@ impl SparedView {
         let spared = parts.iter().map(|(_, hits)| hits).sum();
         let link = |word: &str| traffic.question.link("traffic", &[("decision", word)]);
         Self {
-            figure: FigureView::requests(spared, String::new()),
+            figure: FigureView::requests(spared, link(SPARED)),
             share: percent(spared, all),
             parts: parts
                 .into_iter()

@@ -1,6 +1,7 @@
 //! What one robot did, for its page.
 
 use crate::admin::{problem::Problem, state::AdminState};
+use crate::detect::Detector;
 use crate::summary::Summary as _;
 use crate::traffic::{By, KnownRobots};
 
@@ -30,6 +31,7 @@ pub(in crate::admin) struct RobotTraffic {
     pub(in crate::admin) seen: String,
     pub(in crate::admin) seen_exact: String,
     pub(in crate::admin) chart: AreaChart,
+    pub(in crate::admin) by: &'static str,
     /// What it may be stacked by, with its link and whether it is.
     pub(in crate::admin) stacks: Vec<(&'static str, String, bool)>,
     pub(in crate::admin) heat: Option<HeatMap>,
@@ -45,18 +47,7 @@ impl RobotTraffic {
         id: &str,
         path: &str,
     ) -> Result<Self, Problem> {
-        for (key, value) in [
-            ("robot", &params.robot),
-            ("operator", &params.operator),
-            ("purpose", &params.purpose),
-            ("visitors", &params.visitors),
-        ] {
-            if !value.is_empty() && value != id {
-                return Err(wrong(format!(
-                    "{key}: leave it out, as the page is about one robot"
-                )));
-            }
-        }
+        refuse_others(params, id)?;
         let stacked = by(&params.by, STACKED)?.unwrap_or(By::Decision);
         let traffic = Traffic::of_robot(state, params, id).await?;
         let detector = state.admin().detector.load();
@@ -64,20 +55,7 @@ impl RobotTraffic {
         let figures = traffic.figures(&known);
         let before = traffic.figures_before(&known);
         let all = figures.all();
-        let word = if stacked == By::Decision {
-            ""
-        } else {
-            stacked.as_str()
-        };
-        // The robot stands in the path.
-        let own = [("robot", ""), ("by", word)];
-        let mut bar = BarView::new(path, &own, &traffic, state, &detector);
-        bar.inputs.clear();
-        bar.selects.retain(|select| select.key != "purpose");
-        bar.kept_by_range.retain(|(key, _)| *key != "robot");
-        if traffic.question.filters().len() < 2 {
-            bar.clear.clear();
-        }
+        let bar = bar(state, &traffic, &detector, stacked, path);
         let newest = figures.cells().iter().filter(|cell| cell.requests > 0);
         let newest = newest.max_by_key(|cell| cell.began + cell.span.minutes());
         let (seen, seen_exact, _) = seen(newest, &traffic);
@@ -93,6 +71,7 @@ impl RobotTraffic {
             seen,
             seen_exact,
             chart: chart(&traffic, &figures, stacked),
+            by: stacked.as_str(),
             stacks: STACKED
                 .iter()
                 .map(|one| {
@@ -109,4 +88,45 @@ impl RobotTraffic {
             bar,
         })
     }
+}
+
+/// Refuses filters that name others than the robot of the page.
+fn refuse_others(params: &TrafficParams, id: &str) -> Result<(), Problem> {
+    for (key, value) in [
+        ("robot", &params.robot),
+        ("operator", &params.operator),
+        ("purpose", &params.purpose),
+        ("visitors", &params.visitors),
+    ] {
+        if !value.is_empty() && value != id {
+            return Err(wrong(format!(
+                "{key}: leave it out, as the page is about one robot"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn bar(
+    state: &AdminState,
+    traffic: &Traffic,
+    detector: &Detector,
+    stacked: By,
+    path: &str,
+) -> BarView {
+    let word = if stacked == By::Decision {
+        ""
+    } else {
+        stacked.as_str()
+    };
+    // The robot stands in the path.
+    let own = [("robot", ""), ("by", word)];
+    let mut bar = BarView::new(path, &own, traffic, state, detector);
+    bar.inputs.clear();
+    bar.selects.retain(|select| select.key != "purpose");
+    bar.kept_by_range.retain(|(key, _)| *key != "robot");
+    if traffic.question.filters().len() < 2 {
+        bar.clear.clear();
+    }
+    bar
 }

@@ -64,7 +64,7 @@ fn compared(now: &Figures<'_>, before: Option<&Figures<'_>>) -> BTreeMap<String,
         let name = now.robots().by_id(id).map_or(id, |robot| &*robot.name);
         let name = if name.trim().is_empty() { id } else { name };
         let entry = robots.entry(id.to_owned());
-        entry.or_default().name = name.to_owned();
+        name.clone_into(&mut entry.or_default().name);
     };
     for (key, count) in now.sums().filter(|(key, _)| !key.robot.is_empty()) {
         named(&mut robots, &key.robot);

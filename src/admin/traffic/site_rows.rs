@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::admin::{problem::Problem, state::AdminState};
 use crate::detect::{Kind, Verdict};
-use crate::policy::Action;
-use crate::traffic::KnownRobots;
+use crate::traffic::{Figures, KnownRobots, SPARED, is_spared};
 
 use super::{TrafficParams, bar::BarView, change::ChangeView, loaded::Traffic, number::FigureView};
 
@@ -58,18 +57,15 @@ impl SiteTraffic {
         for (key, count) in traffic.figures(&known).sums() {
             let site = sums.entry(key.site.clone()).or_default();
             let is_person = Kind::PEOPLE.iter().any(|kind| kind.as_str() == key.kind);
-            let is_spared = Action::ALL
-                .iter()
-                .any(|action| *action != Action::Pass && action.as_str() == key.decision);
             let hits_if = |is: bool| if is { count.hits } else { 0 };
             site.all += count.hits;
             site.bytes = site.bytes.saturating_add(count.bytes);
             site.people += hits_if(is_person);
             site.robots += hits_if(!is_person);
             site.impostors += hits_if(key.verdict == Verdict::Spoofed.as_str());
-            site.spared += hits_if(is_spared);
+            site.spared += hits_if(is_spared(&key.decision));
         }
-        for (key, count) in before.iter().flat_map(|before| before.sums()) {
+        for (key, count) in before.iter().flat_map(Figures::sums) {
             sums.entry(key.site.clone()).or_default().before += count.hits;
         }
         let word = [("by", "site")];
@@ -97,7 +93,7 @@ impl SiteRow {
             people: figure(sums.people, ("visitors", "people")),
             robots: figure(sums.robots, ("visitors", "robots")),
             impostors: figure(sums.impostors, ("verdict", Verdict::Spoofed.as_str())),
-            spared: figure(sums.spared, ("by", "decision")),
+            spared: figure(sums.spared, ("decision", SPARED)),
             bytes: FigureView::bytes(sums.bytes),
             name,
         }

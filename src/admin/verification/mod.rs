@@ -2,7 +2,8 @@
 //!
 //! The page and `api/verification` show the same. `?robot=ID` narrows the hours to one
 //! robot; `sort` (`robot`, `requests`, `verified`, `unverifiable`, `spoofed`) and `dir`
-//! (`asc`, `desc`) order the robots. Counters are of this process and the last 24 hours.
+//! (`asc`, `desc`) order the robots. What is
+//! counted is that of all instances in the last 24 hours.
 
 mod chart;
 mod fetches;
@@ -14,4 +15,4 @@ mod view;
 
 pub(super) use fetches::ListFetches;
 pub(super) use page::{fetch, fetch_json, json, progress, show};
-pub(super) use totals::TotalsView;
+pub(super) use totals::{TotalsView, Verdicts};

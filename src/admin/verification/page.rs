@@ -62,7 +62,7 @@ pub(in crate::admin) async fn show(
     Params(params): Params<ViewParams>,
     page: Page,
 ) -> Result<Response, Problem> {
-    let view = View::load(&state, &params)?;
+    let view = View::load(&state, &params).await?;
     let robot = view.robot.as_deref().unwrap_or_default();
     Ok(html(&VerificationPage {
         chart: Chart::new(&view.hours, page.zone),
@@ -77,7 +77,7 @@ pub(in crate::admin) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<ViewParams>,
 ) -> Result<Response, Problem> {
-    let view = View::load(&state, &params)?;
+    let view = View::load(&state, &params).await?;
     Ok(Json(view).into_response())
 }
 
@@ -100,7 +100,7 @@ pub(in crate::admin) async fn fetch_json(
 ) -> Result<Response, Problem> {
     fetches::start(&state, wanted_urls(&state, &body.url)?)?;
     // 202: the lists are fetched in the background (RFC 9110 §15.3.3).
-    let view = View::load(&state, &ViewParams::default())?;
+    let view = View::load(&state, &ViewParams::default()).await?;
     Ok((StatusCode::ACCEPTED, Json(view)).into_response())
 }
 
@@ -161,6 +161,8 @@ mod tests {
         };
         View {
             methods: vec!["ranges"],
+            kept_days: 30,
+            is_counted: true,
             nameless: Some(12),
             totals: counts,
             pending: 4,
@@ -170,8 +172,7 @@ mod tests {
                 counts,
             }],
             robots: vec![RobotRow {
-                robot: Some(robot.clone()),
-                name: HOSTILE.to_owned(),
+                robot: robot.clone(),
                 requests: 6,
                 counts,
             }],
@@ -179,6 +180,10 @@ mod tests {
                 at: moment,
                 robot: robot.clone(),
                 address: None,
+                site: HOSTILE.to_owned(),
+                method: HOSTILE.to_owned(),
+                user_agent: HOSTILE.to_owned(),
+                decision: HOSTILE.to_owned(),
                 host: HOSTILE.to_owned(),
                 path: HOSTILE.to_owned(),
                 evidence: HOSTILE.to_owned(),

@@ -13,10 +13,6 @@ use crate::admin::{
 };
 use crate::detect::Detector;
 use crate::registry::Robot;
-use crate::verify::RobotVerdicts;
-
-/// Name for all robots that have no counter of their own.
-const OTHERS: &str = "all other robots";
 
 /// Index of the robots in force by their ids.
 #[derive(Debug)]
@@ -37,10 +33,7 @@ pub(super) struct RobotRef {
 /// Verdicts on the requests of one robot.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct RobotRow {
-    /// `None` where the row stands for all robots that have no counter of their own.
-    pub(super) robot: Option<RobotRef>,
-    #[serde(skip)]
-    pub(super) name: String,
+    pub(super) robot: RobotRef,
     pub(super) requests: u64,
     #[serde(flatten)]
     pub(super) counts: TotalsView,
@@ -92,22 +85,17 @@ impl<'d> RobotIndex<'d> {
 }
 
 impl RobotRow {
-    pub(super) fn new(counted: &RobotVerdicts, known: &RobotIndex<'_>) -> Self {
-        let counts = TotalsView::new(&counted.total());
-        let robot = counted.robot.as_deref().map(|id| known.find(id));
-        let name = robot.as_ref().map_or(OTHERS, |robot| &*robot.name);
+    pub(super) fn new(id: &str, counts: TotalsView, known: &RobotIndex<'_>) -> Self {
         Self {
-            name: name.to_owned(),
+            robot: known.find(id),
             requests: counts.requests(),
             counts,
-            robot,
         }
     }
 
     /// Returns the link to the hours of this robot.
-    pub(super) fn hours_link(&self) -> Option<String> {
-        let robot = self.robot.as_ref()?;
-        Some(hours_link(&robot.id))
+    pub(super) fn hours_link(&self) -> String {
+        hours_link(&self.robot.id)
     }
 }
 
@@ -137,10 +125,8 @@ impl Order {
 
     /// Sorts rows; equal ones stand by name.
     pub(super) fn apply(self, rows: &mut [RobotRow]) {
-        // The row of all others is last, whatever its name.
-        let name = |row: &RobotRow| (row.robot.is_none(), row.name.to_lowercase());
         // First by name: the sort by numbers is stable and keeps that order among equals.
-        rows.sort_by_cached_key(name);
+        rows.sort_by_cached_key(|row| row.robot.name.to_lowercase());
         let number = |row: &RobotRow| match self.sort {
             Sort::Robot => 0,
             Sort::Requests => row.requests,
@@ -195,8 +181,11 @@ mod tests {
             unverifiable: 0,
         };
         RobotRow {
-            robot: None,
-            name: name.to_owned(),
+            robot: RobotRef {
+                id: name.to_owned(),
+                name: name.to_owned(),
+                link: None,
+            },
             requests: counts.requests(),
             counts,
         }
@@ -214,7 +203,7 @@ mod tests {
         ] {
             let mut rows = [row("c", 9, 0), row("a", 0, 1), row("B", 2, 0)];
             Order::parse(sort, dir).ok().unwrap().apply(&mut rows);
-            let names: String = rows.iter().map(|row| &*row.name).collect();
+            let names: String = rows.iter().map(|row| &*row.robot.name).collect();
             assert_eq!(names, expected, "{sort} {dir}");
         }
         assert!(Order::parse("size", "").is_err());

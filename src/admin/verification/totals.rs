@@ -1,9 +1,19 @@
 //! Counts of verdicts.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use crate::admin::{moment::Moment, state::AdminState, time_zone::TimeZone};
-use crate::verify::{HourVerdicts, RobotVerdicts};
+use crate::admin::{moment::Moment, problem::Problem, state::AdminState, time_zone::TimeZone};
+use crate::detect::{Kind, Verdict};
+use crate::store::{TrafficSeries, TrafficSpan};
+
+/// Hours that are told, the current one included.
+const HOURS: usize = 24;
+
+const HOUR_MINUTES: i64 = 60;
+const DAY_MINUTES: i64 = 24 * HOUR_MINUTES;
+const MINUTE_MS: i64 = 60_000;
 
 /// Number of requests by verdict.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
@@ -21,37 +31,108 @@ pub(super) struct HourView {
     pub(super) counts: TotalsView,
 }
 
+/// Verdicts of the last day, by robot and hour.
+#[derive(Debug, Default)]
+pub(in crate::admin) struct Verdicts {
+    /// First minute of the first hour.
+    began: i64,
+    robots: BTreeMap<String, [TotalsView; HOURS]>,
+}
+
+impl Verdicts {
+    /// Reads them; while the database is away there are none.
+    pub(in crate::admin) async fn load(state: &AdminState) -> Result<Self, Problem> {
+        state.admin().traffic.catch_up().await;
+        let now_ms = state.now_ms();
+        let ends = (now_ms.div_euclid(HOUR_MINUTES * MINUTE_MS) + 1) * HOUR_MINUTES;
+        let began = ends - DAY_MINUTES;
+        let day = [(began..ends, TrafficSpan::Hour)];
+        match state.admin().store.traffic_series(&day, None, now_ms).await {
+            Err(error) if error.absence().is_some() => Ok(Self::default()),
+            series => Ok(Self::new(began, &series?)),
+        }
+    }
+
+    fn new(began: i64, series: &TrafficSeries) -> Self {
+        let mut verdicts = Self {
+            began,
+            ..Self::default()
+        };
+        for cell in series.parts.iter().flat_map(|part| &part.cells) {
+            let key = series.keys.get(cell.key);
+            let Some(key) = key.filter(|key| key.kind == Kind::Listed.as_str()) else {
+                continue;
+            };
+            let place = usize::try_from((cell.began - began) / HOUR_MINUTES).ok();
+            let hours = verdicts.robots.entry(key.robot.clone()).or_default();
+            if let Some(hour) = place.and_then(|place| hours.get_mut(place)) {
+                hour.count(&key.verdict, cell.requests);
+            }
+        }
+        // Of some robots nothing but pending requests, or none that were proven, are known.
+        verdicts
+            .robots
+            .retain(|_, hours| hours.iter().any(|hour| hour.requests() > 0));
+        verdicts
+    }
+
+    /// Returns the counts of one robot, if it came.
+    pub(in crate::admin) fn of_robot(&self, id: &str) -> Option<TotalsView> {
+        self.robots.get(id).map(|hours| sum(hours))
+    }
+
+    /// Returns robots and their counts.
+    pub(super) fn robots(&self) -> impl Iterator<Item = (&str, TotalsView)> {
+        self.robots.iter().map(|(id, hours)| (&**id, sum(hours)))
+    }
+
+    /// Returns the counts of all robots.
+    pub(super) fn total(&self) -> TotalsView {
+        let mut total = TotalsView::default();
+        self.robots().for_each(|(_, counts)| total.add(counts));
+        total
+    }
+
+    /// Returns the hours of one robot or of all together, the oldest first; none if none came.
+    pub(super) fn hours(&self, robot: Option<&str>, now_ms: i64) -> Vec<HourView> {
+        let chosen = self.robots.iter();
+        let chosen: Vec<_> = chosen
+            .filter(|(id, _)| robot.is_none_or(|robot| robot == **id))
+            .map(|(_, hours)| hours)
+            .collect();
+        if chosen.is_empty() {
+            return Vec::new();
+        }
+        let hour = |(place, began): (usize, i64)| {
+            let mut counts = TotalsView::default();
+            let of_hour = chosen.iter().filter_map(|hours| hours.get(place));
+            of_hour.for_each(|hour| counts.add(*hour));
+            HourView {
+                began: Moment::new(began * MINUTE_MS, now_ms),
+                counts,
+            }
+        };
+        let began = (0..).map(|hour| self.began + hour * HOUR_MINUTES);
+        (0..HOURS).zip(began).map(hour).collect()
+    }
+}
+
 impl TotalsView {
-    pub(super) fn new(counts: &HourVerdicts) -> Self {
-        Self {
-            verified: counts.verified,
-            unverifiable: counts.unverifiable,
-            spoofed: counts.spoofed,
-        }
-    }
-
-    /// Returns the counts of one robot, if it came in the last 24 hours.
-    pub(in crate::admin) fn of_robot(state: &AdminState, id: &str) -> Option<Self> {
-        let counts = state.admin().verifier.counts();
-        let found = counts
-            .iter()
-            .find(|robot| robot.robot.as_deref() == Some(id));
-        found.map(|robot| Self::new(&robot.total()))
-    }
-
-    /// Returns the sum over robots.
-    pub(super) fn sum<'r>(robots: impl IntoIterator<Item = &'r RobotVerdicts>) -> Self {
-        let mut sum = Self::default();
-        for robot in robots {
-            sum.add(Self::new(&robot.total()));
-        }
-        sum
-    }
-
     pub(super) fn requests(&self) -> u64 {
         self.verified
             .saturating_add(self.unverifiable)
             .saturating_add(self.spoofed)
+    }
+
+    fn count(&mut self, verdict: &str, requests: u64) {
+        let number = match Verdict::from_word(verdict) {
+            Some(Verdict::Verified) => &mut self.verified,
+            Some(Verdict::Unverifiable) => &mut self.unverifiable,
+            Some(Verdict::Spoofed) => &mut self.spoofed,
+            // What passed before its proof is told by none of the three.
+            Some(Verdict::Pending) | None => return,
+        };
+        *number = number.saturating_add(requests);
     }
 
     fn add(&mut self, other: Self) {
@@ -62,31 +143,14 @@ impl TotalsView {
 }
 
 impl HourView {
-    /// Returns the hours of all these robots together, the oldest first; none if none came.
-    pub(super) fn sum<'r>(
-        robots: impl IntoIterator<Item = &'r RobotVerdicts>,
-        now_ms: i64,
-    ) -> Vec<Self> {
-        let mut hours: Vec<Self> = Vec::new();
-        for robot in robots {
-            // All robots have the same hours, so that the place in the list tells the hour.
-            for (at, counts) in robot.hours.iter().enumerate() {
-                let counted = TotalsView::new(counts);
-                if let Some(hour) = hours.get_mut(at) {
-                    hour.counts.add(counted);
-                } else {
-                    hours.push(Self {
-                        began: Moment::new(counts.began_ms, now_ms),
-                        counts: counted,
-                    });
-                }
-            }
-        }
-        hours
-    }
-
     /// Returns the hour of the day, such as `13:00`.
     pub(super) fn clock(&self, zone: TimeZone) -> String {
         zone.at(self.began.at_ms).format("%H:%M").to_string()
     }
+}
+
+fn sum(hours: &[TotalsView]) -> TotalsView {
+    let mut sum = TotalsView::default();
+    hours.iter().for_each(|hour| sum.add(*hour));
+    sum
 }

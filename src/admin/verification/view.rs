@@ -6,9 +6,11 @@ use super::{
     fetches::FetchView,
     lists::ListView,
     robots::{Order, RobotIndex, RobotRef, RobotRow},
-    totals::{HourView, TotalsView},
+    totals::{HourView, TotalsView, Verdicts},
 };
 use crate::admin::{moment::Moment, problem::Problem, state::AdminState};
+use crate::detect::Verdict;
+use crate::store::{EvidenceQuery, StoredEvidence};
 use crate::verify::{DnsProver, Method, Methods};
 
 /// Longest robot id that the query may name.
@@ -30,6 +32,11 @@ pub(in crate::admin) struct ViewParams {
 pub(super) struct View {
     /// Methods in use; none: verification is off.
     pub(super) methods: Vec<&'static str>,
+    /// Days for which impostors are kept; 0: they are not.
+    #[serde(skip)]
+    pub(super) kept_days: u32,
+    #[serde(skip)]
+    pub(super) is_counted: bool,
     /// Addresses that had no name in the DNS, if there were some and none had one.
     pub(super) nameless: Option<u64>,
     /// Of the last 24 hours, on requests of all robots.
@@ -53,33 +60,34 @@ pub(super) struct View {
 }
 
 impl View {
-    pub(super) fn load(state: &AdminState, params: &ViewParams) -> Result<Self, Problem> {
+    pub(super) async fn load(state: &AdminState, params: &ViewParams) -> Result<Self, Problem> {
         let order = Order::parse(&params.sort, &params.dir)?;
+        let verdicts = Verdicts::load(state).await?;
+        let kept = impostors(state).await?;
         let verifier = &state.admin().verifier;
         let detector = state.admin().detector.load();
         let known = RobotIndex::new(&detector);
         let robot: String = params.robot.chars().take(MAX_ROBOT_CHARS).collect();
         let robot = (!robot.is_empty()).then_some(robot);
-        let (counts, methods) = (verifier.counts(), verifier.methods());
-        let chosen = counts
-            .iter()
-            .filter(|counted| robot.is_none() || counted.robot == robot);
-        let mut robots: Vec<_> = counts
-            .iter()
-            .map(|counted| RobotRow::new(counted, &known))
+        let methods = verifier.methods();
+        let robots = verdicts.robots();
+        let mut robots: Vec<_> = robots
+            .map(|(id, counts)| RobotRow::new(id, counts, &known))
             .collect();
         order.apply(&mut robots);
         // Read before the lists: a list that it counts as fetched is then among them.
         let fetch = state.list_fetches().view(state.now_ms());
         Ok(Self {
             methods: words(&methods),
+            kept_days: state.admin().traffic.evidence_days(),
+            is_counted: state.admin().traffic.is_kept(),
             nameless: methods.reverse_dns.as_ref().and_then(DnsProver::nameless),
-            totals: TotalsView::sum(&counts),
+            totals: verdicts.total(),
             pending: verifier.pending(),
-            hours: HourView::sum(chosen, state.now_ms()),
+            hours: verdicts.hours(robot.as_deref(), state.now_ms()),
             robot,
             robots,
-            spoofed: SpoofedView::all(state, &known),
+            spoofed: SpoofedView::all(kept, &known, state.now_ms()),
             lists: ListView::all(state, &detector, &known),
             fetching: fetch.as_ref().is_some_and(|fetch| fetch.running),
             fetch,
@@ -114,26 +122,46 @@ pub(super) struct SpoofedView {
     pub(super) at: Moment,
     /// Robot that it claims to be.
     pub(super) robot: RobotRef,
+    /// Address, or the network that is kept of it.
     pub(super) address: Option<String>,
+    pub(super) site: String,
+    pub(super) method: String,
     pub(super) host: String,
     pub(super) path: String,
+    pub(super) user_agent: String,
+    /// Word for what was done.
+    pub(super) decision: String,
     pub(super) evidence: String,
 }
 
 impl SpoofedView {
-    /// Returns the last hundred, the last first.
-    pub(super) fn all(state: &AdminState, known: &RobotIndex<'_>) -> Vec<Self> {
-        let now_ms = state.now_ms();
-        let requests = state.admin().verifier.last_spoofed().into_iter();
+    fn all(kept: Vec<StoredEvidence>, known: &RobotIndex<'_>, now_ms: i64) -> Vec<Self> {
+        let requests = kept.into_iter().map(|kept| kept.evidence);
         requests
             .map(|request| Self {
                 at: Moment::new(request.at_ms, now_ms),
                 robot: known.find(&request.robot),
-                address: request.address.map(|address| address.to_string()),
+                address: Some(request.address).filter(|address| !address.is_empty()),
+                site: request.site,
+                method: request.method,
                 host: request.host,
                 path: request.path,
-                evidence: request.evidence,
+                user_agent: request.user_agent,
+                decision: request.decision,
+                evidence: request.proof,
             })
             .collect()
+    }
+}
+
+/// Reads the last hundred impostors; while the database is away there are none.
+async fn impostors(state: &AdminState) -> Result<Vec<StoredEvidence>, Problem> {
+    let query = EvidenceQuery {
+        verdict: Verdict::Spoofed.as_str().to_owned(),
+        ..EvidenceQuery::default()
+    };
+    match state.admin().store.evidence(&query).await {
+        Err(error) if error.absence().is_some() => Ok(Vec::new()),
+        kept => Ok(kept?),
     }
 }

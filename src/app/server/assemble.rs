@@ -1,7 +1,9 @@
 //! From settings to a builder: what is wrong is told by its place in the file.
 
+use std::path::PathBuf;
+
 use crate::admin::Setting;
-use crate::assembly::{enforcement, policy, policy_builder, robots_txt, sources};
+use crate::assembly::{alerts, enforcement, policy, policy_builder, robots_txt, sources};
 use crate::config::{ConfigErrors, Loaded};
 
 use super::{RobotDetection, RobotDetectionBuilder, verification::verification};
@@ -16,6 +18,8 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     // The builder is given what this was made from, and told a wrong value without its place.
     policy(loaded)?;
     let sources = sources(loaded)?;
+    // They are set when the server starts; what is wrong is told before anything is opened.
+    alerts(loaded)?;
     let mut builder = RobotDetection::builder()
         .policy(policy_builder(settings))
         .enforcement(enforcement(loaded)?)
@@ -28,12 +32,21 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .robots_txt(robots_txt(loaded)?)
         .verification(verification(&settings.verify))
         .keep_traffic(settings.traffic.keep)
+        .live_rules(settings.admin.rules)
         .keep_paths(settings.traffic.paths)
+        .evidence_days(settings.traffic.evidence_days)
+        .kept_addresses(settings.traffic.addresses)
         .admin_hosts(settings.server.hosts.iter())
         .shown_settings(shown(loaded))
         .started(loaded.clone());
     for source in sources {
         builder = builder.source(source);
+    }
+    // Beside an SQLite database; a server's is on another machine.
+    let is_server = !settings.database.url.starts_with("sqlite:");
+    let working = is_server.then(|| PathBuf::from("."));
+    if let Some(directory) = settings.general.state_dir.clone().or(working) {
+        builder = builder.state_dir(directory);
     }
     Ok(builder)
 }

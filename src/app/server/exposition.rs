@@ -16,7 +16,7 @@ use crate::store::RobotCount;
 
 use super::{RobotDetection, listener_metrics::ListenerMetrics, request_metrics};
 
-const COUNTERS: [(&str, &str); 8] = [
+const COUNTERS: [(&str, &str); 9] = [
     (
         "robot_detection_requests_total",
         "Requests by site, visitor (person, listed or unlisted robot, nameless, shared) and decision",
@@ -38,6 +38,10 @@ const COUNTERS: [(&str, &str); 8] = [
         "Requests against robots.txt by site; robot, the first 200 by name; what was broken; and answer",
     ),
     (
+        "robot_detection_evidence_lost_total",
+        "Requests that are missing in the evidence, as too many came at once",
+    ),
+    (
         "robot_detection_access_log_lost_lines_total",
         "Lines of the access log that came too fast, or could not be written",
     ),
@@ -51,7 +55,7 @@ const COUNTERS: [(&str, &str); 8] = [
     ),
 ];
 
-const GAUGES: [(&str, &str); 9] = [
+const GAUGES: [(&str, &str); 11] = [
     (
         "robot_detection_upstream_up",
         "1 when requests go to the server, by site and server",
@@ -63,6 +67,14 @@ const GAUGES: [(&str, &str); 9] = [
     (
         "robot_detection_upstream_failures",
         "Failures in a row, by site and server",
+    ),
+    (
+        "robot_detection_live_rules",
+        "Rules in force that were made while servers run",
+    ),
+    (
+        "robot_detection_enforcement_paused",
+        "1 while all enforcement is paused",
     ),
     ("robot_detection_build_info", "1, for the version"),
     (
@@ -111,7 +123,8 @@ pub(super) async fn exposition(
         describe();
         request_metrics::record(robots.traffic());
         sites(robots);
-        house(observer);
+        house(observer, robots.traffic().lost_evidence());
+        live_rules(robots);
         listeners.record();
         registry(robots, counts.as_deref(), refreshed);
     });
@@ -178,8 +191,16 @@ fn upstream(site: &str, server: ServerState) {
     counter!("robot_detection_upstream_requests_total", &labels).absolute(server.requests);
 }
 
-fn house(observer: &Observer) {
+fn live_rules(robots: &RobotDetection) {
+    let set = robots.live_rules().load();
+    gauge!("robot_detection_live_rules").set(float(set.rules.len() as u64));
+    let paused = u8::from(set.pause.is_some());
+    gauge!("robot_detection_enforcement_paused").set(f64::from(paused));
+}
+
+fn house(observer: &Observer, lost_evidence: u64) {
     gauge!("robot_detection_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+    counter!("robot_detection_evidence_lost_total").absolute(lost_evidence);
     counter!("robot_detection_access_log_lost_lines_total").absolute(observer.lost_lines());
     let metrics = observer.metrics();
     for (result, number) in [

@@ -6,8 +6,10 @@ use arc_swap::ArcSwapOption;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::admin::{AdminSite, RobotRuns};
+use crate::alerts::{Alert, CertificateEnd, SharedAlerts, Watcher};
 use crate::config::Loaded;
 use crate::layer::RobotDetectionLayer;
+use crate::listen::{CertificateState, Listener, Tls};
 use crate::site_robots::{Orders, Schedules};
 use crate::store::Store;
 use crate::traffic::Traffic;
@@ -30,6 +32,8 @@ pub(in crate::app) struct ServerParts {
     pub(super) schedules: Schedules,
     /// Runs that commands hand over.
     pub(super) orders: Orders,
+    /// What a running server watches.
+    pub(super) alerts: SharedAlerts,
 }
 
 impl ServerParts {
@@ -43,6 +47,7 @@ impl ServerParts {
             started,
             serving: ArcSwapOption::empty(),
             schedules: Schedules::new(robot_runs.clone()),
+            alerts: SharedAlerts::default(),
             orders: Orders::new(store, &common.clock, &common.own_robot, robot_runs),
         }
     }
@@ -67,6 +72,31 @@ impl RobotDetection {
 
     pub(super) fn orders(&self) -> &Orders {
         &self.inner.server.orders
+    }
+
+    pub(super) fn alerts(&self) -> &SharedAlerts {
+        &self.inner.server.alerts
+    }
+
+    /// Starts the watcher of alerts, which ends with the jobs of the handle.
+    ///
+    /// A reload exchanges the alerts; the certificates are those of the listeners.
+    pub(super) fn watch_alerts(&self, alerts: Vec<Alert>, listeners: &[Listener]) {
+        // All listeners share it.
+        let tls = listeners.iter().find_map(|found| found.tls().cloned());
+        let certificates = move || {
+            let states = tls.as_ref().map(Tls::states).unwrap_or_default();
+            states.iter().filter_map(certificate_end).collect()
+        };
+        self.alerts().replace(alerts);
+        let watcher = Watcher::new(
+            self.store().clone(),
+            self.clock().clone(),
+            self.alerts().clone(),
+            self.refresher().clone(),
+            certificates,
+        );
+        self.tasks().spawn(watcher.run(self.stop()));
     }
 
     /// Returns the site that the handle itself is for.
@@ -133,4 +163,16 @@ impl Site {
         self.served_robots_txt().replace_all(detection.robots_txt);
         self.enforcer().replace_settings(detection.enforcement);
     }
+}
+
+/// Returns the end of a certificate; one that has not been issued has none.
+fn certificate_end(state: &CertificateState) -> Option<CertificateEnd> {
+    let names = match &*state.names.join(", ") {
+        "" => state.file.display().to_string(),
+        names => names.to_owned(),
+    };
+    Some(CertificateEnd {
+        names,
+        not_after: i64::try_from(state.validity?.not_after).unwrap_or(i64::MAX),
+    })
 }

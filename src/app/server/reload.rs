@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use crate::assembly::sources;
+use crate::assembly::{alerts, sources};
 use crate::config::{ConfigErrors, Loaded};
 
 use super::{
@@ -50,6 +50,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     let is_demo = serving.is_some_and(|serving| serving.is_demo);
     let plan = Plan::new(&effective, is_demo, &mut upstreams)?;
     let site_robots = robots.made_site_robots(&effective)?;
+    let alerts = alerts(&effective)?;
     let verification = verification(&effective.settings().verify);
 
     // All is judged: from here on nothing fails.
@@ -61,6 +62,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
         None => put_common(),
     }
     robots.schedules().replace(site_robots);
+    robots.alerts().replace(alerts);
     robots.follow_orders_by(&effective);
     robots.proving().replace(verification);
     let recognise = effective.settings().general.unlisted_robots;

@@ -14,7 +14,8 @@ use tokio::{runtime::Handle, time};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
-use crate::assembly::{listen, listeners};
+use crate::alerts::Alert;
+use crate::assembly::{self, listen, listeners};
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::listen::{
     ADMIN_CLIENTS, CertificateState, ClientCapacity, ClientPermits, ListenAddr, ListenSettings,
@@ -37,6 +38,7 @@ pub struct ServerSettings {
     plan: Plan,
     observe: ObserveSettings,
     settings: Settings,
+    alerts: Vec<Alert>,
 }
 
 /// Where is listened.
@@ -57,6 +59,7 @@ pub struct Server {
     observe: ObserveSettings,
     observer: Observer,
     settings: Settings,
+    alerts: Vec<Alert>,
 }
 
 impl ServerSettings {
@@ -75,6 +78,7 @@ impl ServerSettings {
             plan,
             observe: ObserveSettings::new(loaded, settings)?,
             settings: settings.clone(),
+            alerts: assembly::alerts(loaded)?,
         })
     }
 
@@ -191,6 +195,7 @@ impl ServerSettings {
             observe: self.observe,
             observer: Observer::default(),
             settings: self.settings,
+            alerts: self.alerts,
         })
     }
 }
@@ -295,9 +300,12 @@ impl Server {
         ));
         let mut admin = self.settings.admin.enabled.then(|| {
             let path = format!("/{}", self.settings.admin.path.trim_matches('/'));
-            let router = Router::new().nest_service(&path, robots.admin_router_with_login());
+            // Streams of live decisions must not keep a drain waiting.
+            let pages = robots.admin_router_with_login(stop.clone());
+            let router = Router::new().nest_service(&path, pages);
             (path, router)
         });
+        robots.watch_alerts(self.alerts, &self.listeners);
         let tasks = TaskTracker::new();
         let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
         tasks.spawn(drain(

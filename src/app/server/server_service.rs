@@ -15,7 +15,7 @@ use pin_project_lite::pin_project;
 use tokio::time::timeout;
 
 use crate::detect::Verdict;
-use crate::layer::{self, Decided, OWN_PAGE, Outcome, Passing, Pending, Reply};
+use crate::layer::{self, ClaimFinding, Decided, OWN_PAGE, Outcome, Passing, Pending, Reply};
 use crate::listen::{HttpService, ReadyHead, RequestContext, ServiceResponse};
 use crate::observe::{Observation, ObserveFuture, SiteObserver};
 use crate::traffic::PathNote;
@@ -214,10 +214,13 @@ async fn settle(
     (observation, path): (Observation, Option<PathNote>),
 ) -> Result<Response<ServerBody>, Infallible> {
     let settled = timeout(verdict.limit, verdict.settling).await;
-    let verdict = settled.unwrap_or(Verdict::Pending);
+    let finding = ClaimFinding {
+        verdict: settled.unwrap_or(Verdict::Pending),
+        proof: verdict.proof,
+    };
     // Our own wait is not to be measured as the upstream's.
     request.body_mut().restart_clock();
-    let decided = served.respond_settled(&mut request, verdict);
+    let decided = served.respond_settled(&mut request, finding);
     let response = observed(decided, observation, path.as_ref());
     match response.into_response(request.headers_mut(), Option::unwrap_or_default) {
         Ok(response) => Ok(response),

@@ -13,8 +13,7 @@ use tracing::warn;
 
 use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
 use crate::assembly::IDENTIFICATION_HEADER;
-use crate::detect::Verdict;
-use crate::layer::{Client, Decided, Passing, Pending, RobotDetectionService, Stats};
+use crate::layer::{ClaimFinding, Client, Decided, Passing, Pending, RobotDetectionService, Stats};
 use crate::listen::RequestContext;
 use crate::observe::SiteObserver;
 use crate::policy::{ByAction, Enforcer};
@@ -96,11 +95,11 @@ impl Served {
     pub(super) fn respond_settled(
         &self,
         request: &mut Request<RequestContext>,
-        verdict: Verdict,
+        finding: ClaimFinding,
     ) -> Decided<Passing<SiteFuture>, ServerBody> {
         let client = client(request);
         self.service
-            .respond_settled(request, client, verdict, SiteRouter::answer)
+            .respond_settled(request, client, finding, SiteRouter::answer)
     }
 
     pub(super) fn observer(&self) -> &SiteObserver {
@@ -284,7 +283,8 @@ impl Sites {
     fn warn_of_idle(&self) {
         for served in &self.all {
             let (site, policy) = (served.site.name(), served.site.policy().load());
-            if policy.is_dry_run() {
+            // A pause has told of itself.
+            if policy.is_dry_run() && !policy.is_paused() {
                 warn!(
                     site,
                     "the mode of the site {site:?} is report: every robot gets what a person gets, and decisions are only noted"

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
+use crate::alerts::Alert;
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigError, ConfigErrors, Loaded, Settings};
 use crate::policy::Policy;
@@ -100,6 +101,7 @@ async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>>
         database(subject).await?,
         verification(subject, offline).await?,
         held_back(subject).await,
+        alerts(subject).await,
         if offline {
             Vec::new()
         } else {
@@ -153,6 +155,29 @@ async fn robots_txt(subject: &Subject<'_>) -> Vec<Check> {
         .into_iter()
         .chain(upstream)
         .collect()
+}
+
+/// Checks that receivers of alerts took the last message, without sending any.
+async fn alerts(subject: &Subject<'_>) -> Vec<Check> {
+    // What is wrong with them the check of the configuration reports.
+    let alerts = app::alerts(subject.loaded).unwrap_or_default();
+    let states = match &subject.store {
+        Some(store) => store.alerts().await.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let check = |alert: &Alert| {
+        let (name, receiver) = (&alert.name, alert.webhook.shown());
+        let failed = states.iter().find(|state| state.name == *name);
+        if let Some(state) = failed.filter(|state| state.failures > 0) {
+            let (failures, error) = (state.failures, &state.error);
+            let text =
+                format!("{name}: {receiver} took none of the last {failures} messages: {error}");
+            return Check::warning("alert", text);
+        }
+        let text = format!("{name}: to {receiver}; `alerts test` sends a message");
+        Check::new("alert", Ok(text))
+    };
+    alerts.iter().map(check).collect()
 }
 
 fn print(checks: &[Check], as_json: bool) -> anyhow::Result<()> {

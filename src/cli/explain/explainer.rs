@@ -1,15 +1,19 @@
 //! Decides about requests as a server with this configuration would.
 
-use std::{fs::File, io::Read as _, net::IpAddr, path::Path};
+use std::{fs::File, io::Read as _, net::IpAddr, path::Path, sync::Arc};
 
 use anyhow::Context as _;
+use arc_swap::Guard;
 use tokio::sync::OnceCell;
 
 use crate::app::{self, ClaimProver, SiteAnswers, SiteIndex};
 use crate::cli::{Cli, args::ExplainArgs, context};
 use crate::config::Loaded;
 use crate::detect::{Claim, SharedDetector};
-use crate::policy::{Enforcer, Policy, Request, RobotsFiles, SharedRobotsFiles, Visitor};
+use crate::live_rules::LiveRuleSet;
+use crate::policy::{
+    Enforcer, Policy, Request, RobotsFiles, SharedPolicy, SharedRobotsFiles, Visitor,
+};
 use crate::robots_txt::{Dialect, RobotsTxt};
 use crate::verify::{Proof, SignatureProver, SignedRequest};
 
@@ -25,6 +29,8 @@ pub(super) struct Explainer {
     index: SiteIndex,
     /// Made for the first request to the site, as it may fetch the upstream's robots.txt.
     sites: Vec<OnceCell<SiteContext>>,
+    /// Laid over the policy of each site, as a server does.
+    live_rules: LiveRuleSet,
     /// File that `--robots-txt` names, in place of those of the sites.
     robots_txt: Option<RobotsTxt>,
     /// Prover of claims, where there is an address or a signature to prove them by.
@@ -35,7 +41,7 @@ pub(super) struct Explainer {
 
 /// Policy of one site, and the parts of the program that answer on it.
 struct SiteContext {
-    policy: Policy,
+    policy: Arc<Policy>,
     enforcer: Enforcer,
     answers: SiteAnswers,
 }
@@ -56,6 +62,7 @@ impl Explainer {
         Ok(Self {
             prover,
             client: args.ip,
+            live_rules: context::live_rules(&loaded).await?,
             detector: SharedDetector::new(context::detector(&loaded).await?),
             sites: index.settings().iter().map(|_| OnceCell::new()).collect(),
             index,
@@ -178,8 +185,10 @@ impl SiteContext {
             }
             None => answers.files().clone(),
         };
+        let policy = SharedPolicy::new(app::policy(loaded)?);
+        policy.lay_over(explainer.live_rules.overlay(name));
         Ok(Self {
-            policy: app::policy(loaded)?,
+            policy: Guard::into_inner(policy.load()),
             enforcer: Enforcer::new(files, app::enforcement(loaded)?),
             answers,
         })

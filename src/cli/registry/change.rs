@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use robot_detection_site_robot::spelling::unknown;
 
 use crate::app::RobotDetection;
-use crate::cli::{output, usage::WrongUsage};
+use crate::cli::{context, output, usage::WrongUsage};
 use crate::detect::browser_hits;
 use crate::registry::{Purpose, Robot, TypedError, TypedRobot};
 
@@ -24,6 +24,7 @@ pub(super) async fn add(robots: &RobotDetection, args: &AddArgs) -> anyhow::Resu
         .store()
         .add_robot(&robot, robots.clock().now_ms())
         .await?;
+    context::record(robots.store(), "robot-added", &robot.id, &robot.useragent).await;
     output::line(&format!("added {}: {}", robot.id, patterns(&robot)))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -70,6 +71,7 @@ fn argument(field: &str) -> String {
 
 pub(super) async fn remove(robots: &RobotDetection, id: &str) -> anyhow::Result<ExitCode> {
     robots.store().remove_robot(id).await?;
+    context::record(robots.store(), "robot-removed", id, "").await;
     output::line(&format!("removed {id}"))?;
     Ok(ExitCode::SUCCESS)
 }

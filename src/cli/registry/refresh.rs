@@ -7,7 +7,7 @@ use robot_detection_site_robot::spelling::unknown;
 use serde_json::{Value, json};
 
 use crate::app::RobotDetection;
-use crate::cli::{output, usage::WrongUsage};
+use crate::cli::{context, output, usage::WrongUsage};
 use crate::refresh::{Progress, RefreshError, RefreshOptions, SourceSpec, Trigger};
 use crate::registry::{Format, Source};
 use crate::store::{RefreshOutcome, RefreshRecord};
@@ -29,7 +29,13 @@ pub(super) async fn refresh(
     }
     let mut code = ExitCode::SUCCESS;
     let mut records = Vec::new();
+    let event = if args.accept {
+        "refresh-accepted"
+    } else {
+        "refresh-started"
+    };
     for (spec, options) in with_options(robots, specs, args).await? {
+        context::record(robots.store(), event, spec.source.as_str(), "").await;
         match refresh_one(robots, &spec, options).await {
             Ok(record) => {
                 if !args.json {

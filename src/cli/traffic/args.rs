@@ -3,12 +3,13 @@
 use std::{path::PathBuf, sync::LazyLock};
 
 use clap::{
-    Args, Subcommand, ValueEnum,
+    ArgGroup, Args, Subcommand, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser},
 };
 
 use crate::cli::summary::SummaryForm;
 use crate::registry::Purpose;
+use crate::store::AddressNetwork;
 use crate::traffic::{By, Moment, Times, TrafficFilter, VISITORS, decision_words, verdict_words};
 
 /// Commands of `traffic`.
@@ -36,6 +37,38 @@ Example: robot-detection traffic import /var/log/nginx/access.log*
 Example: robot-detection traffic import --site shop --follow /var/log/nginx/shop.log"
     )]
     Import(ImportArgs),
+    /// Forgets what is kept of visitors, request by request
+    #[command(
+        after_help = "What fits all that is named goes. An address is meant with the requests of which only its network
+(/24 or /48) is kept, as nobody knows whose they are; --dry-run tells how many these are. Sums by minute,
+hour and day stay: they have no address. The log of changes has an entry, without the address. A running
+server writes what it has noted within 5 seconds: repeat the command after that.
+
+Example: robot-detection traffic forget --address 203.0.113.7 --dry-run
+Example: robot-detection traffic forget --robot gptbot --before 7d"
+    )]
+    Forget(ForgetArgs),
+}
+
+/// Arguments of `traffic forget`.
+#[derive(Args, Clone, Debug)]
+#[command(group = ArgGroup::new("what").required(true).multiple(true))]
+pub(in crate::cli) struct ForgetArgs {
+    /// Requests from this address or network, such as 203.0.113.7 or 2001:db8::/48
+    #[arg(long, value_name = "ADDRESS", group = "what")]
+    pub(super) address: Option<AddressNetwork>,
+    /// Requests of this robot
+    #[arg(long, value_name = "ID", group = "what")]
+    pub(super) robot: Option<String>,
+    /// Requests that came before: 7d ago, a day or a time in UTC such as 2026-11-01T08:00Z, or now
+    #[arg(long, value_name = "WHEN", group = "what")]
+    pub(super) before: Option<Moment>,
+    /// Counts them, and forgets nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Prints JSON
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// Arguments of `traffic import`.

@@ -2,6 +2,7 @@
 
 mod args;
 mod counter;
+mod forget;
 mod head;
 mod import;
 mod paths;

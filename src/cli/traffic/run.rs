@@ -16,7 +16,7 @@ use crate::traffic::{Figures, KnownRobots, TimesError, told};
 
 use super::{
     args::{ReportArgs, TrafficCommand},
-    import, paths,
+    forget, import, paths,
 };
 
 const MINUTE_MS: i64 = 60_000;
@@ -25,6 +25,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &TrafficCommand) -> anyhow::
     match command {
         TrafficCommand::Report(args) => report(cli, args).await,
         TrafficCommand::Import(args) => import::run(cli, args).await,
+        TrafficCommand::Forget(args) => forget::run(cli, args).await,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::config::{
     types::{LogFilter, OwnPath},
 };
 use crate::listen::ListenAddr;
+use crate::store::KeptAddresses;
 use crate::telemetry::LogFormat;
 
 section! {
@@ -20,6 +21,9 @@ section! {
     /// Address and port of a listener for the admin page, /healthz, /readyz and /metrics alone;
     /// empty: they are on server.listen, the last three for direct requests from this machine only
     listen: Option<ListenAddr>;
+    /// Whether rules can be made and enforcement paused while the server runs, on the admin page, by
+    /// its JSON and by the command rules; false: those that were made are not judged
+    rules: bool = "true";
     /// Time zone in which pages show times, by its IANA name, such as Europe/Berlin
     time_zone: Tz = "UTC";
     /// Whether the session cookie is sent over https only; set it when the site has https
@@ -36,6 +40,12 @@ section! {
     /// only patterns such as /docs/guide/* without ids; by hour (for 48 hours) and day (for 400
     /// days), with traffic.keep
     paths: bool = "true";
+    /// Days for which requests that did not simply pass are kept one by one: redirects, refusals,
+    /// impostors, violations of robots.txt; 0: none are
+    evidence_days: u32 = "30", 0..=3_650;
+    /// How much of their addresses: robots (whole of who says that he is a listed robot, /24 and
+    /// /48 of everybody else), whole, networks (/24 and /48 of all) or none
+    addresses: KeptAddresses = "robots";
 }
 
 section! {

@@ -1,5 +1,7 @@
 //! What is done with robots, and where it is kept.
 
+use std::path::PathBuf;
+
 use crate::config::{
     section::section,
     types::{DatabaseUrl, Mode, RegistryUrl},
@@ -25,7 +27,7 @@ section! {
     /// Purposes of robots that are redirected; unknown: those that say none, as most unlisted ones;
     /// empty: all but library, automation, monitoring and preview
     @site redirect_purposes: Vec<Purpose>;
-    /// Ids of robots that always pass, before any rule; unlisted: all that no registry lists;
+    /// Ids of robots that always pass, before any rule but live ones; unlisted: all that no registry lists;
     /// nameless: whoever sends no User-Agent
     @site allow_robots: Vec<String>;
     /// Ids of robots that are redirected on every filtered path whatever their purpose, unless
@@ -40,6 +42,9 @@ section! {
     @live unlisted_robots: bool = "true";
     /// Whether the configuration is reloaded when its file changes, as SIGHUP does
     @live reload_on_change: bool = "false";
+    /// Directory of what an instance keeps for itself, such as a copy of the live rules; empty: that
+    /// of an SQLite database, else the working directory
+    state_dir: Option<PathBuf>;
 }
 
 section! {

@@ -1,5 +1,6 @@
 //! Tables that can stand several times in the file.
 
+mod alert;
 mod listener;
 mod robots_txt_host;
 mod rule;
@@ -8,6 +9,7 @@ mod source;
 
 use super::{ConfigError, Key, file::Table, table::Reader};
 
+pub use alert::{AlertKeys, AlertSettings, ReportInterval};
 pub use listener::{
     AcmeKeys, AcmeTable, CertificateKeys, CertificateSettings, ListenerKeys, ListenerSettings,
 };
@@ -36,6 +38,7 @@ pub const TABLES: &[TableKind] = &[
     SiteTable::KIND,
     ListenerSettings::KIND,
     CertificateSettings::KIND,
+    AlertSettings::KIND,
 ];
 
 /// Tables that may stand in a `[[site]]`.
@@ -86,6 +89,8 @@ pub struct Tables {
     pub listeners: Vec<ListenerSettings>,
     /// Certificates of those with TLS (`[[certificate]]`).
     pub certificates: Vec<CertificateSettings>,
+    /// What is watched, and who is told (`[[alert]]`).
+    pub alerts: Vec<AlertSettings>,
 }
 
 impl Tables {
@@ -106,6 +111,8 @@ impl Tables {
             self.listeners.extend(ListenerSettings::read(reader));
         } else if name == CertificateSettings::KIND.name {
             self.certificates.extend(CertificateSettings::read(reader));
+        } else if name == AlertSettings::KIND.name {
+            self.alerts.extend(AlertSettings::read_complete(reader));
         }
     }
 

@@ -10,6 +10,7 @@ use crate::config::{
 use crate::detect::{self, Verdict};
 use crate::policy::{Action, Enforce, Refusal, Spoofed};
 use crate::registry::{Format, Purpose, Source};
+use crate::store::KeptAddresses;
 use crate::telemetry::LogFormat;
 use crate::verify::Method;
 
@@ -110,6 +111,7 @@ words! {
     Verdict: "verdict";
     Action: "action";
     Format: "format";
+    KeptAddresses: "part of addresses";
 }
 
 /// The same for types whose error tells all words by itself.

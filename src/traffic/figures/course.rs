@@ -34,6 +34,8 @@ pub(crate) struct Course {
     pub(crate) step: i64,
     /// How many there are.
     pub(crate) steps: usize,
+    /// The last one has not ended: a chart would fall at its end.
+    pub(crate) is_cut: bool,
 }
 
 /// Figures of one group over time.
@@ -74,6 +76,7 @@ impl Course {
             began,
             step,
             steps: usize::try_from(steps).unwrap_or_default(),
+            is_cut: began + steps * step > minutes.end,
         }
     }
 
@@ -81,6 +84,14 @@ impl Course {
     pub(crate) fn starts(&self) -> impl Iterator<Item = i64> {
         let (began, step) = (self.began, self.step);
         (0..).take(self.steps).map(move |at: i64| began + at * step)
+    }
+
+    /// Returns how many of its steps a chart shows: those that have ended, if there are enough.
+    pub(crate) fn drawn(&self) -> usize {
+        match self.steps {
+            steps @ 3.. if self.is_cut => steps - 1,
+            steps => steps,
+        }
     }
 
     fn place(&self, minute: i64) -> usize {

@@ -47,10 +47,6 @@ impl<'d> KnownRobots<'d> {
 
 impl<'d> Figures<'d> {
     /// Creates them of sums.
-    #[cfg_attr(
-        not(feature = "server"),
-        expect(dead_code, reason = "commands have no use for what happened when")
-    )]
     pub(crate) fn new(
         sums: Vec<TrafficSum>,
         filter: &TrafficFilter,

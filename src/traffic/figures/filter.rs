@@ -9,6 +9,9 @@ use super::figures::{KnownRobots, names_robot, status_word};
 /// Word for robots whose operator or purpose is not known.
 pub(crate) const NONE_KNOWN: &str = "-";
 
+/// Word for whatever was done with requests so that the server behind did not see them.
+pub(crate) const SPARED: &str = "spared";
+
 /// Words for visitors, and the kinds that each stands for.
 pub(crate) const VISITORS: &[(&str, &[Kind])] = &[
     ("people", Kind::PEOPLE),
@@ -57,7 +60,7 @@ impl TrafficFilter {
             && is(&self.site, &key.site)
             && is(&self.robot, &key.robot)
             && is(&self.verdict, &key.verdict)
-            && is(&self.decision, &key.decision)
+            && self.matches_decision(&key.decision)
             && is(&self.cause, &key.cause)
             && is(&self.status, &status_word(key.status))
             && is_of(
@@ -65,6 +68,14 @@ impl TrafficFilter {
                 robot.and_then(|robot| robot.operator.as_deref()),
             )
             && is_of(&self.purpose, robot.map(|robot| robot.purpose.as_str()))
+    }
+
+    fn matches_decision(&self, decision: &str) -> bool {
+        match self.decision.as_deref() {
+            None => true,
+            Some(SPARED) => is_spared(decision),
+            Some(wanted) => wanted == decision,
+        }
     }
 
     fn matches_visitors(&self, kind: &str) -> bool {
@@ -76,6 +87,12 @@ impl TrafficFilter {
     }
 }
 
+/// Returns `true` if a request was not passed on: what would have been done in a dry run was not.
+pub(crate) fn is_spared(decision: &str) -> bool {
+    let mut others = Action::ALL.iter().filter(|action| **action != Action::Pass);
+    others.any(|action| action.as_str() == decision)
+}
+
 /// Returns every word for a verdict.
 pub(crate) fn verdict_words() -> Vec<&'static str> {
     let words = Verdict::ALL.iter().map(|verdict| verdict.as_str());
@@ -83,12 +100,12 @@ pub(crate) fn verdict_words() -> Vec<&'static str> {
     words.chain(["none"]).collect()
 }
 
-/// Returns every word for what was done, or would have been.
+/// Returns every word for what was done, or would have been, and the one for all that spares.
 pub(crate) fn decision_words() -> Vec<&'static str> {
     let done = Action::ALL.iter().map(|action| action.words().word);
     let would = Action::ALL.iter().filter(|action| **action != Action::Pass);
-    done.chain(would.map(|action| action.words().would))
-        .collect()
+    let words = done.chain(would.map(|action| action.words().would));
+    words.chain([SPARED]).collect()
 }
 
 #[cfg(test)]

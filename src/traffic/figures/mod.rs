@@ -11,6 +11,10 @@ mod times;
 pub(crate) use by::By;
 pub(crate) use course::{Course, Line};
 pub(crate) use figures::{Figures, KnownRobots};
-pub(crate) use filter::{NONE_KNOWN, TrafficFilter, VISITORS, decision_words, verdict_words};
+pub(crate) use filter::{
+    NONE_KNOWN, SPARED, TrafficFilter, VISITORS, decision_words, is_spared, verdict_words,
+};
 pub(crate) use moment::Moment;
-pub(crate) use times::{Times, TimesError, told};
+#[cfg(feature = "server")]
+pub(crate) use times::TimesError;
+pub(crate) use times::{Times, told};

@@ -200,9 +200,9 @@ async fn the_admin_page_says_so_on_every_page_and_shows_actions() {
         .unwrap();
     let identify = "/identify?user_agent=Googlebot/2.1&path=/private/a&method=post";
     for (path, text) in [
-        ("/overview", "Robots would be redirected"),
-        ("/overview", "slow: at most 1 request in 60 s, 1 at once"),
-        ("/overview", "refuse with 403"),
+        ("/settings", "Robots would be redirected"),
+        ("/settings", "slow: at most 1 request in 60 s, 1 at once"),
+        ("/settings", "refuse with 403"),
         ("/robots", "Dry run:"),
         (
             identify,

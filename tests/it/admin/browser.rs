@@ -15,7 +15,7 @@ pub(super) async fn log_in(browser: &Browser, site: &Site) {
     let field = browser.find("#password").await;
     field.send_keys(PASSWORD).await.unwrap();
     browser.find("button.primary").await.click().await.unwrap();
-    browser.wait_for_text("h1", "Overview").await;
+    browser.wait_for_text("h1", "Now").await;
 }
 
 /// Returns `true` if the page is wider than the screen.
@@ -42,6 +42,7 @@ async fn a_person_logs_in_searches_refreshes_and_sees_the_result() {
     browser.keep_screenshot("admin-1-first-start").await;
 
     // The page must follow a refresh by its script alone: it is not loaded again.
+    go(&browser, &site, "sources").await;
     browser.find("#refresh-all").await.click().await.unwrap();
     browser
         .wait_for_text("#refresh h2", "The refresh is done.")
@@ -51,15 +52,11 @@ async fn a_person_logs_in_searches_refreshes_and_sees_the_result() {
         .await;
     browser.keep_screenshot("admin-2-refreshed").await;
 
-    let link = Locator::LinkText("Robots");
-    browser
-        .client
-        .find(link)
-        .await
-        .unwrap()
-        .click()
-        .await
-        .unwrap();
+    for name in ["Robots", "Registry"] {
+        let link = browser.client.find(Locator::LinkText(name)).await;
+        link.unwrap().click().await.unwrap();
+        browser.wait_for_text("h1", name).await;
+    }
     let search = browser.find("#q").await;
     search.send_keys("acme0123walker").await.unwrap();
     browser.find(".filters button").await.click().await.unwrap();
@@ -94,7 +91,9 @@ async fn pages_fit_a_phone_and_the_dark() {
     let asked = "identify?user_agent=Acme0007Walker%2F2&path=%2Fmembers-only-stuff%2F";
     for (page, name) in [
         ("overview", "admin-phone-overview"),
-        ("robots", "admin-phone-robots"),
+        ("registry", "admin-phone-registry"),
+        ("sources", "admin-phone-sources"),
+        ("settings", "admin-phone-settings"),
         ("robots/web-robots-db/acme0123", "admin-phone-robot"),
         ("robots/new", "admin-phone-new"),
         (asked, "admin-phone-identify"),
@@ -110,7 +109,7 @@ async fn pages_fit_a_phone_and_the_dark() {
     browser.look(Screen::DESK, "dark").await;
     for (page, name) in [
         ("overview", "admin-dark-overview"),
-        ("robots", "admin-dark-robots"),
+        ("registry", "admin-dark-registry"),
         (asked, "admin-dark-identify"),
     ] {
         go(&browser, &site, page).await;

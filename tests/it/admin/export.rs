@@ -20,7 +20,7 @@ async fn site() -> Site {
 async fn every_format_can_be_downloaded_and_the_table_links_it() {
     let site = site().await;
     let client = site.client();
-    let table = client.get("robots?q=acme0002").await;
+    let table = client.get("registry?q=acme0002").await;
     for format in ExportFormat::ALL {
         let word = format.as_str();
         let link = format!("robots/export?format={word}&amp;q=acme0002");
@@ -65,7 +65,7 @@ async fn nobody_downloads_without_a_login() {
 async fn a_duplicate_is_marked_and_leads_to_the_robot_that_is_named() {
     let site = site().await;
     let client = site.client();
-    let table = client.get("robots").await.text();
+    let table = client.get("registry").await.text();
     assert_eq!(table.matches("duplicate of").count(), 1, "{table}");
     assert!(table.contains("duplicate of house"), "{table}");
     let page = client.get("robots/web-robots-db/acme0001").await;

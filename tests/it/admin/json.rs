@@ -1,7 +1,10 @@
 //! The same as JSON.
 
 use reqwest::{Method, StatusCode, header};
-use robot_detection::{registry::Source, store::Store};
+use robot_detection::{
+    registry::Source,
+    store::{AdminToken, Store},
+};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -17,10 +20,8 @@ async fn add_token(store: &Store) {
         u128::from_be_bytes(bytes[..16].try_into().unwrap()),
         u128::from_be_bytes(bytes[16..].try_into().unwrap())
     );
-    store
-        .add_admin_token("deploy", &digest, NOW_MS)
-        .await
-        .unwrap();
+    let token = AdminToken::new("deploy", NOW_MS);
+    store.add_admin_token(&token, &digest).await.unwrap();
 }
 
 async fn script() -> (Site, Client) {

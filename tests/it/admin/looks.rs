@@ -13,10 +13,13 @@ use crate::support::{
 };
 
 /// Every page, with a name for its picture.
-const PAGES: [(&str, &str); 20] = [
+const PAGES: [(&str, &str); 23] = [
     ("overview", "overview"),
     ("robots", "robots"),
-    ("robots?q=nobody", "robots-none"),
+    ("registry", "registry"),
+    ("registry?q=nobody", "registry-none"),
+    ("sources", "sources"),
+    ("settings", "settings"),
     ("robots/new", "robot-new"),
     ("robots/web-robots-db/acme0123", "robot"),
     ("identify", "identify"),

@@ -10,10 +10,12 @@ use crate::support::http::Reply;
 const HOSTILE: &str = "\"><script>alert('x')</script>&amp;{{7*7}}<img src=x onerror=alert(1)>";
 
 #[tokio::test]
-async fn the_overview_tells_what_is_filtered_and_where_it_was_set() {
+async fn the_settings_tell_what_is_filtered_and_where_it_was_set() {
     let site = Plan::open().start().await;
     site.refresh().await;
-    let text = site.client().get("overview").await.text();
+    let client = site.client();
+    let settings = client.get("settings").await.text();
+    let text = settings + &client.get("sources").await.text();
     for words in [
         "Robots are redirected",
         "/members-only-stuff/*",
@@ -34,13 +36,16 @@ async fn the_overview_tells_what_is_filtered_and_where_it_was_set() {
 }
 
 #[tokio::test]
-async fn the_overview_says_plainly_that_nothing_is_filtered() {
+async fn the_first_page_says_plainly_that_nothing_is_filtered() {
     let plan = Plan {
         filter: "",
         ..Plan::open()
     };
     let site = plan.start().await;
-    let text = site.client().get("overview").await.text();
+    let client = site.client();
+    let now = client.get("overview").await.text();
+    assert!(now.contains("Nothing is filtered"), "{now}");
+    let text = client.get("settings").await.text();
     assert!(text.contains("Nothing is filtered"), "{text}");
     assert!(text.contains("filter_pattern (FilterPattern)"), "{text}");
     assert!(!text.contains("Robots are redirected"));
@@ -54,7 +59,7 @@ async fn without_a_source_there_is_no_button_but_a_word() {
     };
     let site = plan.start().await;
     let client = site.client();
-    for page in ["overview", "refresh"] {
+    for page in ["sources", "refresh"] {
         let answer = client.get(page).await;
         assert!(!answer.body.contains(r#"<form method="post""#), "{page}");
         assert!(answer.text().contains("set web_robots_db"), "{page}");
@@ -70,7 +75,7 @@ async fn ten_thousand_robots_are_shown_a_page_at_a_time() {
     site.refresh().await;
     let last = site
         .client()
-        .get("robots?page=100&sort=modified&dir=desc")
+        .get("registry?page=100&sort=modified&dir=desc")
         .await;
     let text = last.text();
     assert!(text.contains("9901 to 10000 of 10000 robots"), "{text}");
@@ -211,30 +216,30 @@ async fn what_is_held_back_is_shown_with_a_button_that_accepts_just_that() {
 async fn robots_are_searched_sorted_and_paged() {
     let site = Plan::open().start().await;
     let client = site.client();
-    let empty = client.get("robots").await.text();
+    let empty = client.get("registry").await.text();
     assert!(empty.contains("No robots registered."), "{empty}");
     site.source.set(Reply::text(flat_file(250)));
     site.refresh().await;
-    let first = client.get("robots").await;
+    let first = client.get("registry").await;
     assert!(first.text().contains("1 to 100 of 250 robots"));
     assert!(
         first
             .body
-            .contains(r#"aria-sort="ascending"><a href="./robots?dir=desc""#)
+            .contains(r#"aria-sort="ascending"><a href="./registry?dir=desc""#)
     );
-    let last = client.get("robots?page=3&dir=desc").await.text();
+    let last = client.get("registry?page=3&dir=desc").await.text();
     assert!(last.contains("201 to 250 of 250 robots"));
     assert!(last.contains("Acme Robot 0001"));
-    let beyond = client.get("robots?page=999").await.text();
+    let beyond = client.get("registry?page=999").await.text();
     assert!(beyond.contains("Page 3 of 3"));
-    let found = client.get("robots?q=acme0123walker").await.text();
+    let found = client.get("registry?q=acme0123walker").await.text();
     assert!(found.contains("1 to 1 of 1 robots"), "{found}");
     let none = client
-        .get("robots?q=nobody&status=quarantined")
+        .get("registry?q=nobody&status=quarantined")
         .await
         .text();
     assert!(none.contains("No robot fits."));
-    let wrong = client.get("robots?sort=size").await;
+    let wrong = client.get("registry?sort=size").await;
     assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
 }
 
@@ -334,7 +339,7 @@ async fn a_robot_is_added_by_hand_checked_and_removed() {
     site.refresh().await;
     assert!(site.detector.load().identify(b"XyzzyFetch/7").is_some());
     let removed = client.post("robots/remove", &[("id", "xyzzy")]).await;
-    assert_eq!(removed.header("location"), "../robots?note=removed");
+    assert_eq!(removed.header("location"), "../registry?note=removed");
     assert!(site.detector.load().identify(b"XyzzyFetch/7").is_none());
 }
 
@@ -438,8 +443,12 @@ async fn nothing_hostile_reaches_a_page_unescaped() {
     for path in [
         "overview".to_owned(),
         "robots".to_owned(),
-        format!("robots?q={hostile}"),
+        "registry".to_owned(),
+        "settings".to_owned(),
+        "sources".to_owned(),
+        format!("registry?q={hostile}"),
         format!("robots?sort={hostile}"),
+        format!("traffic?site={hostile}"),
         format!("robots/web-robots-db/{hostile}"),
         "robots/web-robots-db/quarantined".to_owned(),
         "robots/web-robots-db/unusable".to_owned(),

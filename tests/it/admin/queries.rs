@@ -139,7 +139,7 @@ async fn a_page_that_is_not_there_is_refused() {
     assert_problem(&answer, 400, "out_of_range", "after_url");
     // A page for people shows what is nearest.
     for page in ["0", "3", "18446744073709551615"] {
-        let answer = client.get(&format!("robots?page={page}&pge=1")).await;
+        let answer = client.get(&format!("registry?page={page}&pge=1")).await;
         assert_eq!(answer.status, StatusCode::OK, "{page}");
         assert!(answer.body.contains("Acme Robot"), "{page}");
     }
@@ -175,7 +175,7 @@ async fn who_asks_for_json_is_told_errors_in_json() {
         ),
         (Method::GET, "api/robots/%FF/a", 400, "bad_request", ""),
         (Method::GET, "robots/%FF/a", 400, "bad_request", ""),
-        (Method::GET, "robots?q=a&q=b", 422, "invalid", "q"),
+        (Method::GET, "registry?q=a&q=b", 422, "invalid", "q"),
     ] {
         let answer = accepting(&client, method, path, json).await;
         assert_problem(&answer, status, code, words);

@@ -7,9 +7,11 @@ use regex::Regex;
 use reqwest::{Method, StatusCode, header, redirect};
 use robot_detection::{
     admin::{self, Access, Admin, ClientAddress, Reloads, RobotRuns, Setting, SharedSites},
+    app::{EvidenceSettings, Traffic},
     clock::Clock,
     detect::SharedDetector,
     fetch::{FetchLimits, Fetcher},
+    live_rules::LiveRules,
     policy::{Enforcer, Policy, SharedPolicy},
     refresh::{Refresher, SourceSpec},
     registry::{Format, Source},
@@ -32,12 +34,13 @@ pub(super) const NOW_MS: i64 = 1_772_366_400_000;
 /// Site that ends with the test.
 pub(super) struct Site {
     pub(super) address: SocketAddr,
-    database: String,
+    pub(super) database: String,
     pub(super) store: Store,
     pub(super) detector: SharedDetector,
     pub(super) refresher: Refresher,
     pub(super) clock: Clock,
     pub(super) robot_runs: RobotRuns,
+    pub(super) traffic: Traffic,
     pub(super) verifier: Verifier,
     pub(super) ranges: RangesRefresher,
     pub(super) source: TestServer,
@@ -53,6 +56,7 @@ pub(super) struct Plan {
     pub(super) has_source: bool,
     /// Whether claims are proven, by lists of addresses.
     pub(super) verifies: bool,
+    pub(super) live_rules: bool,
     pub(super) time_zone: &'static str,
     pub(super) mount: fn(axum::Router) -> axum::Router,
 }
@@ -68,6 +72,7 @@ impl Default for Plan {
             has_password: true,
             has_source: true,
             verifies: true,
+            live_rules: true,
             time_zone: "UTC",
             mount: |admin| axum::Router::new().nest_service(PREFIX, admin),
         }
@@ -120,16 +125,21 @@ impl Plan {
         );
         let tasks = TaskTracker::new();
         let robot_runs = RobotRuns::default();
+        let policy = SharedPolicy::new(policy(self.filter));
+        let live_rules = LiveRules::new(self.live_rules);
         let (verifier, ranges) = proving(self.verifies, &store, &clock, &tasks);
+        let traffic = Traffic::new(Some(store.clone()), EvidenceSettings::default(), &clock);
         let router = admin::router(Admin {
             store: store.clone(),
             detector: detector.clone(),
-            policy: SharedPolicy::new(policy(self.filter)),
+            policy,
             enforcer: Enforcer::default(),
             sites: SharedSites::default(),
+            live_rules: live_rules.clone(),
             reloads: Reloads::default(),
             robot_runs: robot_runs.clone(),
             refresher: refresher.clone(),
+            traffic: traffic.clone(),
             verifier: verifier.clone(),
             ranges: ranges.clone(),
             settings: settings().into(),
@@ -142,6 +152,7 @@ impl Plan {
             }),
             hosts: self.hosts,
             tasks: tasks.clone(),
+            stop: CancellationToken::new(),
         });
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -155,6 +166,7 @@ impl Plan {
             refresher,
             clock,
             robot_runs,
+            traffic,
             verifier,
             ranges,
             source,

@@ -1,21 +1,29 @@
 //! Verdicts on the administrator's pages: counts, impostors, lists of addresses.
 
 use std::{
+    convert::Infallible,
     net::IpAddr,
     sync::{Arc, Mutex, mpsc},
     time::Duration,
 };
 
+use axum::{
+    body::Body,
+    http::{Request, Response},
+};
 use reqwest::{
     Method, StatusCode,
-    header::{HOST, HeaderMap, ORIGIN},
+    header::{HeaderMap, ORIGIN},
 };
 use robot_detection::{
     detect::{Detector, Verdict},
+    layer::RobotDetectionLayer,
+    policy::{Policy, SharedPolicy},
     registry::{Pattern, PatternKind, Robot, Source},
     verify::ClaimedRequest,
 };
 use serde_json::{Value, json};
+use tower::{Layer as _, ServiceExt as _};
 
 use super::{
     browser::{go, log_in},
@@ -67,24 +75,41 @@ impl Lists {
         site.ranges
             .refresh(std::slice::from_ref(&lists.url), true)
             .await;
-        assert_eq!(visit(site, "listbot", HOME), Verdict::Verified);
+        assert_eq!(visit(site, "listbot", HOME).await, Verdict::Verified);
+        site.traffic.catch_up().await;
         site.clock.advance(Duration::from_hours(2));
-        assert_eq!(visit(site, "listbot", HOME), Verdict::Verified);
-        assert_eq!(visit(site, "listbot", ELSEWHERE), Verdict::Spoofed);
+        site.traffic.catch_up().await;
+        assert_eq!(visit(site, "listbot", HOME).await, Verdict::Verified);
+        assert_eq!(visit(site, "listbot", ELSEWHERE).await, Verdict::Spoofed);
         for _ in 0..5 {
-            assert_eq!(visit(site, "plainbot", HOME), Verdict::Unverifiable);
+            assert_eq!(visit(site, "plainbot", HOME).await, Verdict::Unverifiable);
         }
         lists
     }
 }
 
-/// Has the verifier look at a request.
-fn visit(site: &Site, robot: &str, address: &str) -> Verdict {
+/// Has a robot ask for something; returns the verdict on it.
+async fn visit(site: &Site, robot: &str, address: &str) -> Verdict {
+    let policy = SharedPolicy::new(Policy::builder().build().unwrap());
+    let client = address.parse::<IpAddr>().unwrap();
+    let layer = RobotDetectionLayer::new(site.detector.clone(), policy)
+        .clock(site.clock.clone())
+        .verdicts(Arc::new(site.verifier.clone()))
+        .client_address(move |_| Some(client))
+        .describe_visits(site.traffic.visits().clone())
+        .report_outcome(true);
+    let page = async |_: Request<Body>| Ok::<_, Infallible>(Response::new(String::new()));
+    let page = layer.layer(tower::service_fn(page));
+    let request = Request::get(HOSTILE_PATH)
+        .header("host", HOSTILE_HOST)
+        .header("user-agent", robot);
+    let request = request.body(Body::empty()).unwrap();
+    let counted = site.traffic.layer("default").layer(page);
+    counted.oneshot(request).await.unwrap();
     let detector = site.detector.load();
     let claim = detector.identify(robot.as_bytes()).unwrap();
-    let headers = HeaderMap::from_iter([(HOST, HOSTILE_HOST.parse().unwrap())]);
-    let (uri, client) = (HOSTILE_PATH.parse().unwrap(), address.parse::<IpAddr>());
-    let request = ClaimedRequest::new(&claim, client.ok(), &Method::GET, &uri, &headers);
+    let (uri, headers) = (HOSTILE_PATH.parse().unwrap(), HeaderMap::new());
+    let request = ClaimedRequest::new(&claim, Some(client), &Method::GET, &uri, &headers);
     site.verifier.verdict_now(&request)
 }
 
@@ -215,7 +240,7 @@ async fn a_button_fetches_a_list_and_a_failure_leaves_the_last_copy() {
     let before = client.get("verification").await.text();
     assert!(before.contains("not fetched yet"), "{before}");
     assert!(before.contains("No request of a robot was counted"));
-    assert!(before.contains("There was none since the process started"));
+    assert!(before.contains("There was none in the last 30 days"));
     let path = "verification/ranges/refresh";
     let answer = client.post(path, &[("url", &lists.url)]).await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER);

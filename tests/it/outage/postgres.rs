@@ -33,7 +33,7 @@ async fn nobody_waits_for_a_database_that_is_away() {
     let server = site.start();
     let cookie = log_in(&server, server.password.as_deref().unwrap());
     assert!(
-        page(&server, "overview", &cookie)
+        page(&server, "sources", &cookie)
             .text()
             .contains("Bundled registry")
     );
@@ -56,7 +56,8 @@ async fn nobody_waits_for_a_database_that_is_away() {
         assert_eq!(overview.status, 200, "{}", overview.text());
         let overview = overview.text();
         assert!(overview.contains("The database is away"), "{overview}");
-        assert!(overview.contains("Bundled registry"), "what memory has");
+        let sources = page(&server, "sources", &cookie).text();
+        assert!(sources.contains("Bundled registry"), "what memory has");
     }
     let status = page(&server, "api/status", &cookie).text();
     assert!(status.contains("\"database_away_since\":\"2"), "{status}");

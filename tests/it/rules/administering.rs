@@ -45,7 +45,7 @@ async fn the_admin_page_lists_rules_in_order_with_their_origin() {
             .purposes([Purpose::Seo]),
     ]);
     let robots = handle(policy).await;
-    let page = fetch(robots.admin_router_without_login(), "/overview").await;
+    let page = fetch(robots.admin_router_without_login(), "/settings").await;
     let of = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
     assert!(!page.contains(HOSTILE), "{page}");
     assert!(of("robot-detection.toml:7") < of("rule 2"));

@@ -57,7 +57,9 @@ async fn a_person_sees_the_sites_adds_one_and_reloads_it() {
         .unwrap();
     browser.find("button.primary").await.click().await.unwrap();
     browser.wait_for_text("h1", "Sites").await;
-    let row = browser.wait_for_text("tbody tr", "shop.example.org").await;
+    let row = browser
+        .wait_for_text("[aria-labelledby=sites] tbody tr", "shop.example.org")
+        .await;
     for words in [
         shop.addr.to_string().as_str(),
         "1 rule",
@@ -75,7 +77,9 @@ async fn a_person_sees_the_sites_adds_one_and_reloads_it() {
         .wait_for_text("#reload", "The configuration was reloaded")
         .await;
     assert!(told.contains("added news"), "{told}");
-    browser.wait_for_text("tbody", "news.example").await;
+    browser
+        .wait_for_text("[aria-labelledby=sites] tbody", "news.example")
+        .await;
     assert_eq!(body(&house.ask("news.example", "/", FIREFOX).await), "news");
     browser.keep_screenshot("admin-sites").await;
 
@@ -92,14 +96,16 @@ async fn a_person_sees_the_sites_adds_one_and_reloads_it() {
 
     browser
         .client
-        .goto(&house.admin("overview?site=shop"))
+        .goto(&house.admin("settings?site=shop"))
         .await
         .unwrap();
     browser.wait_for_text("[aria-current=true]", "shop").await;
     browser.wait_for_text("#rules + .scroll", "seo").await;
     browser.look(Screen::PHONE, "dark").await;
     browser.client.goto(&house.admin("sites")).await.unwrap();
-    browser.wait_for_text("tbody", "news.example").await;
+    browser
+        .wait_for_text("[aria-labelledby=sites] tbody", "news.example")
+        .await;
     let script = "return document.documentElement.scrollWidth > window.innerWidth;";
     let is_too_wide = browser.client.execute(script, vec![]).await.unwrap();
     assert_eq!(is_too_wide.as_bool(), Some(false));

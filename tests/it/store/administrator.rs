@@ -1,14 +1,18 @@
 //! The administrator's password, tokens and sessions.
 
-use robot_detection::store::StoreErrorKind;
+use robot_detection::store::{AdminToken, Store, StoreErrorKind, TokenScope};
 use tokio::task::JoinSet;
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
+
+const HOUR_MS: i64 = 3_600_000;
 
 on_each_engine! {
     a_first_password_is_set_once,
     a_new_password_ends_all_sessions,
     a_token_is_known_by_its_hash,
+    a_token_has_a_scope_an_end_and_an_hour_of_use,
+    sessions_are_listed_and_ended_by_their_keys,
     a_session_lasts_until_it_ends,
 }
 
@@ -17,6 +21,7 @@ mod shared {
     on_shared_engines! {
         of_sixteen_first_passwords_one_is_kept,
         the_id_of_a_session_is_not_stored,
+        a_token_that_was_there_before_scopes_may_still_do_everything,
     }
 }
 
@@ -41,20 +46,75 @@ async fn a_new_password_ends_all_sessions(database: TestDatabase) {
 
 async fn a_token_is_known_by_its_hash(database: TestDatabase) {
     let store = database.store().await;
-    store.add_admin_token("deploy", "aa", 1).await.unwrap();
-    let name = store.admin_token_name("aa").await.unwrap();
-    assert_eq!(name.as_deref(), Some("deploy"));
-    assert_eq!(store.admin_token_name("AA").await.unwrap(), None);
+    let token = AdminToken::new("deploy", 1);
+    store.add_admin_token(&token, "aa").await.unwrap();
+    let found = store.use_admin_token("aa", 2).await.unwrap().unwrap();
+    assert_eq!((&*found.name, found.scope), ("deploy", TokenScope::Write));
+    assert_eq!(store.use_admin_token("AA", 2).await.unwrap(), None);
 
     for (name, hash) in [("deploy", "bb"), ("other", "aa")] {
-        let error = store.add_admin_token(name, hash, 1).await.unwrap_err();
+        let token = AdminToken::new(name, 1);
+        let error = store.add_admin_token(&token, hash).await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Conflict);
         assert!(error.to_string().contains(name), "{error}");
     }
     store.remove_admin_token("deploy").await.unwrap();
-    assert_eq!(store.admin_token_name("aa").await.unwrap(), None);
+    assert_eq!(store.use_admin_token("aa", 2).await.unwrap(), None);
     let error = store.remove_admin_token("deploy").await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::NotFound);
+}
+
+async fn a_token_has_a_scope_an_end_and_an_hour_of_use(database: TestDatabase) {
+    let store = database.store().await;
+    let token = AdminToken::new("b", 1)
+        .scope(TokenScope::Read)
+        .ends_ms(Some(3 * HOUR_MS));
+    store.add_admin_token(&token, "bb").await.unwrap();
+    store
+        .add_admin_token(&AdminToken::new("a", 1), "aa")
+        .await
+        .unwrap();
+    let used = async |now_ms| store.use_admin_token("bb", now_ms).await.unwrap();
+    assert_eq!(used(HOUR_MS + 5).await, Some(token.clone()));
+    assert_eq!(used(HOUR_MS + 9).await.unwrap().used_ms, Some(HOUR_MS));
+    used(2 * HOUR_MS + 5).await;
+    assert_eq!(used(3 * HOUR_MS).await, None, "it has ended");
+    let listed = store.admin_tokens().await.unwrap();
+    assert_eq!(listed[0].name, "a");
+    assert_eq!(listed[0].used_ms, None);
+    assert_eq!(listed[1].used_ms, Some(2 * HOUR_MS));
+    assert_eq!(listed[1].ends_ms, Some(3 * HOUR_MS));
+}
+
+async fn a_token_that_was_there_before_scopes_may_still_do_everything(database: TestDatabase) {
+    let store = database.store().await;
+    let mut raw = database.raw().await;
+    raw.execute("INSERT INTO admin_tokens (name, sha256, created_ms) VALUES ('old', 'aa', 1)")
+        .await;
+    let token = store.use_admin_token("aa", 2).await.unwrap().unwrap();
+    assert_eq!((token.scope, token.ends_ms), (TokenScope::Write, None));
+}
+
+async fn sessions_are_listed_and_ended_by_their_keys(database: TestDatabase) {
+    let store = database.store().await;
+    for id in ["one", "two", "three"] {
+        store.save_session(id, id, 10 * HOUR_MS).await.unwrap();
+    }
+    store.save_session("over", "over", 1).await.unwrap();
+    store.load_session("two", HOUR_MS).await.unwrap();
+    store.load_session("two", HOUR_MS + 1_000).await.unwrap();
+    let listed = store.sessions(HOUR_MS).await.unwrap();
+    assert_eq!(listed.len(), 3);
+    assert_eq!((&*listed[0].data, listed[0].seen_ms), ("two", HOUR_MS));
+    let key = Store::session_key("one");
+    assert!(listed.iter().any(|session| session.key == key));
+    store.end_session(&key, HOUR_MS).await.unwrap();
+    let error = store.end_session(&key, HOUR_MS).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::NotFound);
+    assert_eq!(store.load_session("one", HOUR_MS).await.unwrap(), None);
+    assert_eq!(store.end_other_sessions(Some("two")).await.unwrap(), 2);
+    assert_eq!(store.sessions(HOUR_MS).await.unwrap().len(), 1);
+    assert_eq!(store.end_other_sessions(None).await.unwrap(), 1);
 }
 
 async fn a_session_lasts_until_it_ends(database: TestDatabase) {

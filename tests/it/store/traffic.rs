@@ -12,6 +12,7 @@ on_each_engine! {
     a_batch_is_added_once,
     old_minutes_and_hours_go_and_days_stay,
     minutes_that_were_counted_live_are_known,
+    the_course_of_any_time_adds_up_to_its_sums,
     visitors_of_any_name_are_counted,
 }
 
@@ -93,6 +94,41 @@ async fn minutes_hours_and_days_have_the_same_sums(database: TestDatabase) {
     assert_eq!((sums[0].count.bytes, sums[0].count.micros), (3_000, 21));
     let first = store.first_day_of_traffic().await.unwrap();
     assert_eq!(first, Some(TrafficSpan::Day.start(NOW - 3 * DAY + 7)));
+}
+
+async fn the_course_of_any_time_adds_up_to_its_sums(database: TestDatabase) {
+    let store = database.store().await;
+    let counted: Vec<_> = (0..4 * DAY)
+        .step_by(11)
+        .map(|ago| counted(NOW - ago, &format!("bot-{}", ago % 3), 2))
+        .collect();
+    add(&store, "a", 1, &counted).await;
+    let times = [NOW - 30..NOW + 1, NOW - 3 * DAY - 5..NOW - 7, 0..NOW + 1];
+    let asked: Vec<_> = times
+        .iter()
+        .flat_map(|time| TrafficSpan::ALL.map(|longest| (time.clone(), longest)))
+        .filter(|(time, longest)| time.start > 0 || *longest == TrafficSpan::Day)
+        .collect();
+    let now_ms = NOW * MINUTE_MS;
+    for robot in [None, Some("bot-1"), Some("nobody")] {
+        let series = store.traffic_series(&asked, robot, now_ms).await.unwrap();
+        assert_eq!(series.parts.len(), asked.len());
+        for (part, (minutes, longest)) in series.parts.iter().zip(&asked) {
+            let sums = store.traffic(minutes.clone(), now_ms).await.unwrap();
+            let is_asked = |name: &str| robot.is_none_or(|robot| robot == name);
+            let sums = sums.iter().filter(|sum| is_asked(&sum.key.robot));
+            let told = part.cells.iter().fold((0, 0), |told, cell| {
+                assert!(is_asked(&series.keys[cell.key].robot));
+                assert!(part.minutes.contains(&cell.began));
+                assert!(cell.span <= *longest || cell.began < NOW - 2 * DAY);
+                (told.0 + cell.requests, told.1 + cell.bytes)
+            });
+            let expected = sums.fold((0, 0), |all, sum| {
+                (all.0 + sum.count.requests, all.1 + sum.count.bytes)
+            });
+            assert_eq!(told, expected, "{robot:?} {minutes:?} {longest:?}");
+        }
+    }
 }
 
 async fn a_batch_is_added_once(database: TestDatabase) {

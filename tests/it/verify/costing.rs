@@ -12,7 +12,7 @@ use std::{
 use http::{Request, Response};
 use robot_detection::{
     detect::{Detector, SharedDetector, Verdict},
-    layer::RobotDetectionLayer,
+    layer::{RobotDetectionLayer, VisitSwitch},
     policy::{Policy, SharedPolicy},
 };
 use tower::{Layer as _, Service as _, service_fn};
@@ -85,15 +85,37 @@ async fn a_known_verdict_costs_no_allocation() {
         let with_verdict = allocations(&asking, robot, address);
         assert_eq!(with_verdict, cost, "{robot} from {address}");
     }
-    let verified: u64 = house
-        .verifier
-        .counts()
-        .iter()
-        .map(|it| it.total().verified)
-        .sum();
-    let asked = u64::try_from(4 * REQUESTS + 4 + 2).unwrap();
-    assert_eq!(verified, asked, "each was asked about");
     // What is new is not free, so that the count would see a verdict that is not.
     let impostor = allocations(&asking, "listbot/1", ELSEWHERE);
     assert!(impostor > allocations(&alone, "listbot/1", ELSEWHERE));
+}
+
+#[tokio::test]
+async fn a_visit_is_described_at_no_cost_to_who_passes() {
+    let house = House::new().await;
+    house.put_list();
+    let asking = || {
+        layer(&house)
+            .verdicts(Arc::new(house.verifier.clone()))
+            .client_address(|extensions| extensions.get::<IpAddr>().copied())
+            .report_outcome(true)
+    };
+    let switch = VisitSwitch::default();
+    let (plain, noting) = (asking(), asking().describe_visits(switch.clone()));
+    switch.describe_noteworthy(true);
+    for (robot, address) in [("listbot/1", IN_LIST), ("Firefox/1", ELSEWHERE)] {
+        let cost = allocations(&plain, robot, address);
+        assert_eq!(allocations(&noting, robot, address), cost, "{robot}");
+    }
+    let (impostor, of_plain) = (
+        ("listbot/1", ELSEWHERE),
+        allocations(&plain, "listbot/1", ELSEWHERE),
+    );
+    assert!(allocations(&noting, impostor.0, impostor.1) > of_plain);
+    let cost = allocations(&noting, "listbot/1", IN_LIST);
+    switch.describe_all(true);
+    assert!(
+        allocations(&noting, "listbot/1", IN_LIST) > cost,
+        "somebody looks"
+    );
 }

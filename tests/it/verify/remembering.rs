@@ -7,6 +7,7 @@ use ipnet::IpNet;
 use robot_detection::{
     clock::Clock,
     detect::{Detector, Verdict},
+    layer::ClaimFinding,
     registry::{Pattern, PatternKind, Robot, Source},
     verify::{
         ClaimedRequest, DnsProver, DnsSettings, Method as Proof, Methods, PublishedRanges, Ranges,
@@ -89,6 +90,13 @@ impl House {
         })
     }
 
+    /// Returns what contradicts a claim, once that is known.
+    fn evidence(&self, robot: &str, address: &str) -> ClaimFinding {
+        self.with(robot, Some(address), |request| {
+            self.verifier.finding_now(request)
+        })
+    }
+
     pub(super) async fn settled(&self, robot: &str, address: &str) -> Verdict {
         let settled = self.with(robot, Some(address), |request| {
             self.verifier.settled(request)
@@ -119,23 +127,17 @@ fn detector() -> Detector {
 }
 
 #[tokio::test]
-async fn a_list_answers_at_once_and_an_impostor_is_noted() {
+async fn a_list_answers_at_once_and_tells_what_contradicts_an_impostor() {
     let house = House::new().await;
     house.put_list();
     assert_eq!(house.now("listbot/1", IN_LIST), Verified);
     assert_eq!(house.now("listbot/1", "::ffff:192.0.2.7"), Verified);
-    assert_eq!(house.now("listbot/1", ELSEWHERE), Spoofed);
-    let [spoofed] = house.verifier.last_spoofed().try_into().unwrap();
-    assert_eq!(spoofed.robot, "listbot");
-    assert_eq!(spoofed.address, Some(ELSEWHERE.parse().unwrap()));
-    assert_eq!(spoofed.host, "www.example.com");
-    assert_eq!(spoofed.path, "/members-only-stuff/a");
-    assert_eq!(spoofed.at_ms, house.clock.now_ms());
-    assert!(spoofed.evidence.contains(LIST), "{}", spoofed.evidence);
-    let [counts] = house.verifier.counts().try_into().unwrap();
-    assert_eq!(counts.robot.as_deref(), Some("listbot"));
-    let total = counts.total();
-    assert_eq!((total.verified, total.spoofed), (2, 1));
+    let spoofed = house.evidence("listbot/1", ELSEWHERE);
+    assert_eq!(spoofed.verdict, Spoofed);
+    let proof = spoofed.proof.unwrap();
+    assert_eq!(proof.verdict(), Some(Spoofed));
+    assert!(proof.evidence().contains(LIST), "{}", proof.evidence());
+    assert_eq!(house.evidence("listbot/1", IN_LIST).proof, None);
     assert_eq!(house.dns.count(), 0);
 }
 
@@ -167,7 +169,6 @@ async fn what_cannot_be_proven_is_unverifiable() {
         assert_eq!(house.now("hostbot/1", address), Unverifiable, "{address}");
     }
     assert_eq!(house.dns.count(), 0);
-    assert!(house.verifier.last_spoofed().is_empty());
 }
 
 #[tokio::test]
@@ -184,10 +185,7 @@ async fn the_first_requests_are_pending_and_proven_once() {
             house.verifier.settled(request)
         })
     });
-    assert!(
-        house.verifier.counts().is_empty(),
-        "there is no verdict yet"
-    );
+    assert_eq!(house.verifier.pending(), 3);
     house.dns.release();
     for settled in settled {
         assert_eq!(settled.await, Verified);
@@ -197,26 +195,22 @@ async fn the_first_requests_are_pending_and_proven_once() {
     assert_eq!(house.settled("hostbot/1", IN_LIST).await, Verified);
     assert_eq!(house.dns.count(), asked);
     assert_eq!(asked, 2, "{:?}", house.dns.asked());
-    let counts = house.verifier.counts();
-    assert_eq!(counts[0].total().verified, 4);
+    assert_eq!(house.verifier.pending(), 0);
 }
 
 #[tokio::test]
-async fn an_impostor_is_noted_with_its_first_request() {
+async fn what_contradicts_an_impostor_is_told_of_its_first_request() {
     let house = House::new().await;
     house.dns.host(ELSEWHERE, "a.evilrobots.example");
-    assert_eq!(house.now("hostbot/1", ELSEWHERE), Pending);
+    let first = house.evidence("hostbot/1", ELSEWHERE);
+    let proof = first.proof.unwrap();
+    assert_eq!((first.verdict, proof.verdict()), (Pending, None));
     assert_eq!(house.settled("hostbot/1", ELSEWHERE).await, Spoofed);
-    let [spoofed] = house.verifier.last_spoofed().try_into().unwrap();
-    assert_eq!(spoofed.robot, "hostbot");
-    assert_eq!(spoofed.path, "/members-only-stuff/a");
-    assert!(
-        spoofed.evidence.contains("a.evilrobots.example"),
-        "{}",
-        spoofed.evidence
-    );
-    assert_eq!(house.now("hostbot/1", ELSEWHERE), Spoofed);
-    assert_eq!(house.verifier.last_spoofed().len(), 2);
+    assert_eq!(proof.verdict(), Some(Spoofed));
+    let told = proof.evidence();
+    assert!(told.contains("a.evilrobots.example"), "{told}");
+    let next = house.evidence("hostbot/1", ELSEWHERE);
+    assert_eq!(next.proof.unwrap().evidence(), told);
 }
 
 #[tokio::test]
@@ -238,10 +232,11 @@ async fn the_dns_may_confirm_what_a_list_does_not_have_yet() {
     assert_eq!(house.now("bothbot/1", ELSEWHERE), Pending);
     assert_eq!(house.settled("bothbot/1", ELSEWHERE).await, Verified);
     let other = "198.51.100.8";
-    assert_eq!(house.now("bothbot/1", other), Pending);
+    let first = house.evidence("bothbot/1", other);
+    assert_eq!(first.verdict, Pending);
     assert_eq!(house.settled("bothbot/1", other).await, Spoofed);
-    let [spoofed] = house.verifier.last_spoofed().try_into().unwrap();
-    assert!(spoofed.evidence.contains(LIST), "{}", spoofed.evidence);
+    let proof = first.proof.unwrap();
+    assert!(proof.evidence().contains(LIST), "{}", proof.evidence());
 }
 
 #[tokio::test]
@@ -273,7 +268,6 @@ async fn without_its_list_nobody_is_an_impostor_for_want_of_a_name() {
         "{}",
         proof.text()
     );
-    assert!(house.verifier.last_spoofed().is_empty());
     // Who has no list is known by its hosts alone, and a name of another is a contradiction.
     assert_eq!(house.now("hostbot/1", ELSEWHERE), Pending);
     assert_eq!(house.settled("hostbot/1", ELSEWHERE).await, Spoofed);

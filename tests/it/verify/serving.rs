@@ -2,7 +2,7 @@
 
 use robot_detection::verify::ACCEPT_SIGNATURE;
 
-use crate::support::program::eventually;
+use crate::support::program::{eventually, request};
 
 use super::site::{ELSEWHERE, HOME, Site, ask, ask_aside, ask_until};
 
@@ -129,4 +129,35 @@ async fn a_reload_decides_whether_the_refused_are_asked_to_sign() {
     site.configure(&format!("verify.methods = ['ranges']\n{REFUSE}"));
     server.signal("HUP");
     eventually("the refused are not asked to sign", || asked().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn impostors_are_kept_with_what_contradicts_them_the_first_request_too() {
+    let site = Site::new("").await;
+    site.dns.host(HOME, "a.robots.example");
+    site.dns.host(ELSEWHERE, "evil.example");
+    let token = site.run(&["admin", "token", "test"]).stdout;
+    let bearer = format!("Bearer {}", String::from_utf8(token).unwrap().trim());
+    let server = site.serve();
+    ask_until(&server, "hostbot/1", HOME, "verified");
+    assert_eq!(ask(&server, "hostbot/1", ELSEWHERE).text(), "pending");
+    ask_until(&server, "hostbot/1", ELSEWHERE, "spoofed");
+    let kept = || {
+        let path = "/robot-detection/admin/api/evidence?event=impostor";
+        let told = request(server.addr, "GET", path, &[("Authorization", &*bearer)]);
+        let told: serde_json::Value = serde_json::from_str(&told.text()).unwrap();
+        told["evidence"].as_array().unwrap().clone()
+    };
+    // The proof of the first request ends after its answer.
+    eventually("both are kept", || kept().len() >= 2);
+    for row in kept() {
+        assert_eq!(row["robot"], "hostbot");
+        assert_eq!(
+            (&row["verdict"], &row["decision"]),
+            (&"spoofed".into(), &"pass".into())
+        );
+        assert_eq!(row["address"], ELSEWHERE);
+        let proof = row["proof"].as_str().unwrap();
+        assert!(proof.contains("evil.example"), "{proof}");
+    }
 }

@@ -221,7 +221,7 @@ impl Answers {
     }
 
     fn of_rule(&self, rule: Option<&Rule>) -> Option<&RuleAnswer> {
-        self.rules.get(rule?.number().checked_sub(1)?)
+        self.rules.get(rule?.index())
     }
 }
 

@@ -41,14 +41,14 @@ impl<'p> Disposition<'p> {
     /// Finds the disposition of a robot's request, and counts it against its rate limits.
     ///
     /// robots.txt is asked about what would pass or be served in place, by the path
-    /// that the robot asked for.
+    /// that the robot asked for; a breach that is only reported comes beside.
     pub(super) fn find<B>(
         shared: &Shared,
         policy: &Policy,
         request: &Request<B>,
         sender: Sender<'_>,
         judgement: Judgement<'p>,
-    ) -> Self {
+    ) -> (Self, Option<policy::CountedBreach>) {
         let Sender {
             visitor,
             user_agent,
@@ -59,7 +59,7 @@ impl<'p> Disposition<'p> {
             && let Some(limiter) = rule.rate_limiter()
             && let Err(wait) = limiter.check(visitor, user_agent, client, shared.clock.now_ms())
         {
-            return Self::Slow(rule, wait);
+            return (Self::Slow(rule, wait), None);
         }
         let Judgement { decision, rule, .. } = judgement;
         if let Decision::Refuse(_) = decision
@@ -67,16 +67,25 @@ impl<'p> Disposition<'p> {
             && rule.is_some()
             && is_used_up(shared, policy, request, visitor)
         {
-            return Self::SignAgain;
+            return (Self::SignAgain, None);
         }
-        if decision.goes_on()
-            && let Some(outcome) = violation(shared, policy, request, sender)
-        {
-            return Self::Violation(outcome);
+        let breach = if decision.goes_on() {
+            violation(shared, policy, request, sender)
+        } else {
+            None
+        };
+        match (breach, decision) {
+            (Some(breach), _) if breach.would.is_refusal() => (Self::Violation(breach), None),
+            (breach, Decision::Pass(_)) => (Self::Pass, breach),
+            (breach, _) => (Self::Decided(decision, rule), breach),
         }
-        match decision {
-            Decision::Pass(_) => Self::Pass,
-            _ => Self::Decided(decision, rule),
+    }
+
+    /// Returns what is broken, if that is what is answered.
+    pub(super) fn breach(&self) -> Option<&policy::CountedBreach> {
+        match self {
+            Self::Violation(breach) => Some(breach),
+            _ => None,
         }
     }
 
@@ -142,7 +151,7 @@ fn is_used_up<B>(
     !matches!(judgement.decision, Decision::Refuse(_))
 }
 
-/// Holds a request to robots.txt; returns what is broken, if that is more than reported.
+/// Holds a request to robots.txt; returns what is broken.
 fn violation<B>(
     shared: &Shared,
     policy: &Policy,
@@ -161,7 +170,7 @@ fn violation<B>(
     if outcome.is_new {
         log(&visit, &outcome);
     }
-    outcome.would.is_refusal().then_some(outcome)
+    Some(outcome)
 }
 
 #[cold]

@@ -10,7 +10,7 @@ use crate::detect::SharedDetector;
 use crate::policy::{Enforcer, SharedPolicy};
 
 use super::{
-    LayerBuilder, RobotDetectionService, Stats, Verdicts,
+    LayerBuilder, RobotDetectionService, Stats, Verdicts, VisitSwitch,
     answers::{AcceptSignature, PreparedAnswers},
     body::TextBody,
     header::IdentificationHeaders,
@@ -39,6 +39,7 @@ pub(super) struct Shared {
     pub(super) verdicts: VerdictSource,
     pub(super) accept_signature: AcceptSignature,
     pub(super) reports_outcome: bool,
+    pub(super) visits: VisitSwitch,
     pub(super) own_pages: OwnPages,
     pub(super) own_paths: Vec<OwnPath>,
     pub(super) own_robot: Option<OwnRobot>,
@@ -62,6 +63,7 @@ impl RobotDetectionLayer {
                 verdicts: VerdictSource::default(),
                 accept_signature: AcceptSignature::default(),
                 reports_outcome: false,
+                visits: VisitSwitch::default(),
                 own_pages: OwnPages::default(),
                 own_paths: Vec::new(),
                 own_robot: None,
@@ -191,6 +193,14 @@ impl RobotDetectionLayer {
     #[must_use]
     pub fn report_outcome(self, report: bool) -> Self {
         self.with(|shared| shared.reports_outcome = report)
+    }
+
+    /// Sets which visits the outcomes [describe](super::Outcome::visit); by default none.
+    ///
+    /// Outcomes have to be [reported](Self::report_outcome) too.
+    #[must_use]
+    pub fn describe_visits(self, switch: VisitSwitch) -> Self {
+        self.with(|shared| shared.visits = switch)
     }
 
     /// Holds robots to the files of an [`Enforcer`]; by default there is no file.

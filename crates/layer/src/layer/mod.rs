@@ -111,6 +111,7 @@
 mod answers;
 mod body;
 mod builder;
+mod claim_proof;
 mod disposition;
 #[cfg(feature = "axum")]
 mod extract;
@@ -136,8 +137,10 @@ mod service;
 mod signature;
 mod stats;
 mod verdicts;
+mod visit;
 
 pub use builder::{LayerBuilder, LayerError};
+pub use claim_proof::ClaimProof;
 #[cfg(feature = "axum")]
 pub use extract::NoRobot;
 #[doc(hidden)]
@@ -159,6 +162,7 @@ pub use service::{Decided, OWN_PAGE};
 #[doc(hidden)]
 pub use signature::signed_claim;
 pub use stats::{Front, Stats};
-pub use verdicts::{ClaimedRequest, Settling, Verdicts};
+pub use verdicts::{ClaimFinding, ClaimedRequest, Settling, Verdicts};
 #[doc(hidden)]
 pub use verdicts::{Client, Pending};
+pub use visit::{Visit, VisitSwitch};

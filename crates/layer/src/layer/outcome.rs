@@ -6,6 +6,8 @@ use crate::detect::{Claim, Kind, NAMELESS, SigningHost, UNLISTED, Verdict};
 use crate::policy::Action;
 use crate::registry::{Purpose, Robot};
 
+use super::Visit;
+
 /// Outcome of one request: who asked, what was decided, and what decided it.
 ///
 /// Where [asked to](super::RobotDetectionLayer::report_outcome), the layer puts
@@ -34,6 +36,7 @@ pub struct Outcome {
     decision: Action,
     is_dry_run: bool,
     cause: Cause,
+    visit: Option<Arc<Visit>>,
 }
 
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -74,6 +77,7 @@ impl Outcome {
             decision,
             is_dry_run: false,
             cause,
+            visit: None,
         }
     }
 
@@ -97,6 +101,12 @@ impl Outcome {
     /// Sets whether the decision was only noted.
     pub(super) fn dry_run(mut self, is_dry_run: bool) -> Self {
         self.is_dry_run = is_dry_run;
+        self
+    }
+
+    /// Sets the description of the visit.
+    pub(super) fn described(mut self, visit: Visit) -> Self {
+        self.visit = Some(Arc::new(visit));
         self
     }
 
@@ -195,6 +205,13 @@ impl Outcome {
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.is_dry_run
+    }
+
+    /// Returns the request as it came, where somebody
+    /// [wants it described](super::RobotDetectionLayer::describe_visits).
+    #[must_use]
+    pub fn visit(&self) -> Option<&Visit> {
+        self.visit.as_deref()
     }
 
     /// Returns the label of the rule that decided, if one did: `rule "its name"` or `rule 2`.

@@ -15,7 +15,7 @@ use crate::detect::{Claim, Verdict};
 use crate::policy::{self, Action, Judgement, Policy, Visitor};
 
 use super::{
-    Identification, Outcome, ResponseFuture, Stats,
+    ClaimFinding, ClaimProof, Identification, Outcome, ResponseFuture, Stats,
     answers::{answer, ready},
     disposition::{Disposition, Sender},
     future::{Additions, Passing},
@@ -24,6 +24,7 @@ use super::{
     own_robot::OwnRobot,
     reply::Reply,
     verdicts::{Client, Pending},
+    visit::{Visit, Worth},
 };
 
 /// Why whoever looks at a page of the program is no visitor.
@@ -59,7 +60,7 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let verdicts = &self.shared.verdicts;
-        let client = |request: &_| verdicts.client(request);
+        let client = |request: &_| Addresses::alike(verdicts.client(request));
         let Ok((reply, outcome)) = self
             .shared
             .decide(&mut request, client, |_, request, claim| {
@@ -98,7 +99,7 @@ impl<S> RobotDetectionService<S> {
         R: Default + 'static,
     {
         let verdicts = &self.shared.verdicts;
-        let network = |_: &_| client.network;
+        let network = |_: &_| client.into();
         let decided = self
             .shared
             .decide(request, network, |policy, request, claim| {
@@ -112,17 +113,17 @@ impl<S> RobotDetectionService<S> {
         &self,
         request: &mut Request<B>,
         client: Client,
-        verdict: Verdict,
+        finding: ClaimFinding,
         pass: impl FnOnce(&S, &mut Request<B>) -> F,
     ) -> Decided<Passing<F>, R>
     where
         R: Default + 'static,
     {
-        let network = |_: &_| client.network;
+        let network = |_: &_| client.into();
         // Policy and registry may have changed while it waited: all is decided anew, but for the
         // verdict, so that nothing waits twice.
         let Ok(decided) = self.shared.decide(request, network, |_, _, _| {
-            Ok::<_, Infallible>(Some(verdict))
+            Ok::<_, Infallible>(Some(finding))
         });
         self.reply(request, decided, pass)
     }
@@ -150,40 +151,48 @@ impl Shared {
     fn decide<B, R: Default + 'static, W>(
         &self,
         request: &mut Request<B>,
-        client: impl FnOnce(&Request<B>) -> Option<IpAddr>,
-        lookup: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<Verdict>, W>,
+        client: impl FnOnce(&Request<B>) -> Addresses,
+        lookup: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<ClaimFinding>, W>,
     ) -> Result<Decided<Additions, R>, W> {
         let detector = self.detector.load();
         let (mut claim, user_agent) = claim(&detector, request.headers()).unzip();
         let answers = self.answers.in_force(&self.policy);
         let policy = &*answers.policy;
         let own = self.own(request);
-        let reported = match &mut claim {
+        let finding = match &mut claim {
             // Our own requests are no visits: their claim is not proven, judged or counted.
             Some(claim) if own.is_none() => lookup(policy, request, claim)?,
             _ => None,
         };
+        let (reported, proof) = finding.map(|it| (it.verdict, it.proof)).unzip();
         let verdict = reported.unwrap_or_default();
         let visitor = claim.as_ref().map(|claim| Visitor { claim, verdict });
         let asked = parts_for(policy, request);
         let judgement = policy.judge(&asked, visitor);
         let named = || (header::host(request), header::target(request));
         let judgement = self.enforcer.unless_named(judgement, named);
-        let mut disposition = match (visitor, user_agent) {
+        let client = claim
+            .as_ref()
+            .map_or(Addresses::alike(None), |_| client(request));
+        let (mut disposition, breach) = match (visitor, user_agent) {
             (Some(visitor), Some(user_agent)) if own.is_none() => {
                 let sender = Sender {
                     visitor,
                     user_agent,
-                    client: client(request),
+                    client: client.network,
                 };
                 Disposition::find(self, policy, request, sender, judgement)
             }
-            _ => Disposition::Pass,
+            _ => (Disposition::Pass, None),
         };
         let mut outcome = own.filter(|_| self.reports_outcome).map(Outcome::own);
         if let (Some(claim), None) = (&claim, own) {
             outcome = self.outcome(policy, claim, &disposition, &judgement);
-            outcome = outcome.map(|outcome| outcome.verdict_of(reported));
+            outcome = outcome.map(|outcome| {
+                let outcome = outcome.verdict_of(reported);
+                let breach = disposition.breach().or(breach.as_ref());
+                self.described(outcome, request, client.address, proof.flatten(), breach)
+            });
             if policy.is_dry_run() {
                 note(self, request, claim, &disposition);
                 disposition = Disposition::Pass;
@@ -200,17 +209,21 @@ impl Shared {
         identify(request, visitor, reported, self);
         additions.is_in_place = ready(&answers, request, &disposition);
         if own.is_none() {
-            if let Some(Claim::Shared(shared)) = &claim {
-                self.stats.count_shared(shared);
-            }
-            // What does not go on was counted with its answer.
-            Stats::count(match (&claim, disposition.action()) {
-                (None, _) | (Some(Claim::Shared(_)), Action::Pass) => &self.stats.people,
-                (Some(Claim::Nameless), Action::Pass) => &self.stats.nameless_passed,
-                (Some(_), action) => self.stats.robots.of(action),
-            });
+            self.count(claim.as_ref(), disposition.action());
         }
         Ok((Reply::Later(additions), outcome))
+    }
+
+    /// Counts a request that goes on; what does not was counted with its answer.
+    fn count(&self, claim: Option<&Claim<'_>>, action: Action) {
+        if let Some(Claim::Shared(shared)) = claim {
+            self.stats.count_shared(shared);
+        }
+        Stats::count(match (claim, action) {
+            (None, _) | (Some(Claim::Shared(_)), Action::Pass) => &self.stats.people,
+            (Some(Claim::Nameless), Action::Pass) => &self.stats.nameless_passed,
+            (Some(_), action) => self.stats.robots.of(action),
+        });
     }
 
     /// Returns why a request is no visit of the site, where it is none.
@@ -244,6 +257,55 @@ impl Shared {
             let outcome = Outcome::new(claim, action, disposition.cause(judgement));
             outcome.dry_run(policy.is_dry_run() && action != Action::Pass)
         })
+    }
+
+    /// Describes the visit in its outcome, where somebody wants that.
+    fn described<B>(
+        &self,
+        outcome: Outcome,
+        request: &Request<B>,
+        address: Option<IpAddr>,
+        proof: Option<ClaimProof>,
+        breach: Option<&policy::CountedBreach>,
+    ) -> Outcome {
+        let worth = Worth {
+            action: outcome.decision(),
+            verdict: outcome.verdict(),
+            breach,
+        };
+        if !self.visits.wants(worth) {
+            return outcome;
+        }
+        let mut visit = Visit::of(request, address, self.clock.now_ms());
+        visit.proof = proof;
+        visit.breach = breach.cloned();
+        outcome.described(visit)
+    }
+}
+
+/// Addresses that a request comes from.
+#[derive(Clone, Copy, Debug)]
+struct Addresses {
+    address: Option<IpAddr>,
+    /// The same, where it stands for a network of its own.
+    network: Option<IpAddr>,
+}
+
+impl Addresses {
+    fn alike(address: Option<IpAddr>) -> Self {
+        Self {
+            address,
+            network: address,
+        }
+    }
+}
+
+impl From<Client> for Addresses {
+    fn from(client: Client) -> Self {
+        Self {
+            address: Some(client.address),
+            network: client.network,
+        }
     }
 }
 
@@ -411,11 +473,12 @@ mod tests {
             let context = &mut Context::from_waker(std::task::Waker::noop());
             let settled = settling.as_mut().poll(context);
             assert_eq!(settled, Poll::Ready(verdict));
-            let reply = service.respond_settled(&mut asked, by(client), verdict, pass);
+            let reply = service.respond_settled(&mut asked, by(client), verdict.into(), pass);
             assert_eq!(passes(reply), is_passed);
         }
         let mut late = request("/members-only-stuff/a");
-        let reply = service.respond_settled(&mut late, by(CLIENT), Verdict::Pending, pass);
+        let known = Verdict::Pending.into();
+        let reply = service.respond_settled(&mut late, by(CLIENT), known, pass);
         assert!(!passes(reply), "the time is over");
     }
 

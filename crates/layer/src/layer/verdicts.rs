@@ -8,7 +8,7 @@ use http::{Extensions, HeaderMap, Method, Request, Uri};
 use crate::detect::{Claim, Kind, SigningHost, Verdict};
 use crate::policy::{Policy, Visitor};
 
-use super::header;
+use super::{ClaimProof, header};
 
 /// Request of a robot, with what is looked at to prove its claim.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +64,13 @@ pub trait Verdicts: Send + Sync + 'static {
     /// Returns what is known of a claim now; a proof may begin in the background.
     fn verdict(&self, request: &ClaimedRequest<'_>) -> Verdict;
 
+    /// Returns the same, and where what the proof finds can be read.
+    ///
+    /// By default that is nowhere.
+    fn finding(&self, request: &ClaimedRequest<'_>) -> ClaimFinding {
+        self.verdict(request).into()
+    }
+
     /// Returns the end of a proof that is under way, to be waited for.
     ///
     /// It is asked after [`verdict`](Self::verdict) has said that the verdict is
@@ -93,6 +100,15 @@ pub trait Verdicts: Send + Sync + 'static {
     }
 }
 
+/// Verdict on a claim, with its evidence where the claim is contradicted.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ClaimFinding {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What was found, or will be.
+    pub proof: Option<ClaimProof>,
+}
+
 /// Future of a verdict whose proof is under way.
 pub type Settling = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
@@ -113,6 +129,8 @@ pub struct Pending {
     pub settling: Settling,
     /// How long it waits at most.
     pub limit: Duration,
+    /// What will be found.
+    pub proof: Option<ClaimProof>,
 }
 
 /// Way to find the address of a client.
@@ -151,12 +169,12 @@ impl VerdictSource {
         &self,
         request: &Request<B>,
         claim: &mut Claim<'_>,
-    ) -> Option<Verdict> {
+    ) -> Option<ClaimFinding> {
         let verdicts = self.verdicts.as_ref()?;
         if claim.robot().is_none() {
             return self.of_no_robot(request, claim, self.client(request), None);
         }
-        Some(verdicts.verdict(&claimed(request, claim, self.client(request), None)))
+        Some(verdicts.finding(&claimed(request, claim, self.client(request), None)))
     }
 
     /// Names who signs, and returns the verdict on whom no registry lists; nameless and shared
@@ -167,7 +185,7 @@ impl VerdictSource {
         claim: &mut Claim<'_>,
         client: Option<IpAddr>,
         scheme: Option<&str>,
-    ) -> Option<Verdict> {
+    ) -> Option<ClaimFinding> {
         if let Claim::Signed(_) = claim
             && let Some(verdicts) = &self.verdicts
         {
@@ -176,7 +194,7 @@ impl VerdictSource {
                 signed.signer = signer;
             }
         }
-        (claim.kind() == Kind::Unlisted).then_some(Verdict::Unverifiable)
+        (claim.kind() == Kind::Unlisted).then(|| Verdict::Unverifiable.into())
     }
 
     /// Returns `true` if an unverifiable request has a proof that was good once, before.
@@ -192,7 +210,7 @@ impl VerdictSource {
         request: &Request<B>,
         claim: &mut Claim<'_>,
         client: Client,
-    ) -> Result<Option<Verdict>, Pending> {
+    ) -> Result<Option<ClaimFinding>, Pending> {
         let Some(verdicts) = &self.verdicts else {
             return Ok(None);
         };
@@ -200,15 +218,19 @@ impl VerdictSource {
             return Ok(self.of_no_robot(request, claim, Some(client.address), client.scheme));
         }
         let claimed = claimed(request, claim, Some(client.address), client.scheme);
-        let verdict = verdicts.verdict(&claimed);
+        let ClaimFinding { verdict, proof } = verdicts.finding(&claimed);
         if verdict == Verdict::Pending
             && let Some(limit) = policy.wait(&header::parts(request), Visitor { claim, verdict })
             // Asked last, as it takes part in the proof.
             && let Some(settling) = verdicts.settled(&claimed)
         {
-            return Err(Pending { settling, limit });
+            return Err(Pending {
+                settling,
+                limit,
+                proof,
+            });
         }
-        Ok(Some(verdict))
+        Ok(Some(ClaimFinding { verdict, proof }))
     }
 }
 
@@ -225,6 +247,15 @@ fn claimed<'r, B>(
         uri: request.uri(),
         headers: request.headers(),
         scheme,
+    }
+}
+
+impl From<Verdict> for ClaimFinding {
+    fn from(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            proof: None,
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use super::{
 const MAX_RULES: usize = 256;
 
 /// What is wrong with a redirect that leads nowhere.
-const NO_REDIRECT_URL: &str =
+pub(super) const NO_REDIRECT_URL: &str =
     "there is none to send robots to; set redirect_url of the rule or of the site";
 
 /// Purposes that are not redirected unless a setting names them.
@@ -241,7 +241,10 @@ impl PolicyBuilder {
             tag_rules: build_tag_rules(self.tag_rules)?,
             spoofed: self.spoofed,
             spoofed_refusal: spoofed::refusal(),
+            overlaid: 0,
+            left_out: Vec::new(),
             is_dry_run: self.is_dry_run,
+            is_paused: false,
             idle: None,
             plain: Box::default(),
             asks_for_host: true,
@@ -355,16 +358,7 @@ fn build_rules(
 /// Refuses paths that all lie in heaven or are exempt: nobody is ever redirected there.
 fn check_paths(policy: &Policy) -> Result<(), PolicyError> {
     for (rule, number) in policy.rules.iter().zip(1..) {
-        if let Some(paths) = &rule.scope.paths {
-            let reason = if let Some(heaven) = policy.heavens.covering_all(paths) {
-                let location = &heaven.redirect.location;
-                format!("all of it lies below the redirect URL {location}, where all robots pass")
-            } else if paths.iter().all(|path| policy.is_never(path)) {
-                "all of it is never redirected".to_owned()
-            } else {
-                continue;
-            };
-            let reason = format!("{reason}, so that the rule never matches; name another place");
+        if let Some(reason) = policy.never_matches(rule) {
             return Err(PolicyError::rule(number, "path", reason));
         }
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::registry::Purpose;
 
 use super::{
-    Action, Explanation, Judgement, PolicyBuilder, Redirect, Refuse, Rule, Spoofed, TagRule,
-    Visitor,
+    Action, Explanation, Judgement, LeftOutRule, PolicyBuilder, Redirect, Refuse, Rule, Spoofed,
+    TagRule, Visitor,
     condition::RobotSet,
     glob::FilterPattern,
     heaven::{Heaven, Heavens},
@@ -30,12 +30,18 @@ pub struct Policy {
     pub(super) heaven: Option<Arc<Heaven>>,
     pub(super) allowed: RobotSet,
     pub(super) denied: RobotSet,
+    /// Those of the overlay first.
     pub(super) rules: Vec<Rule>,
+    /// How many of the rules are the overlay's.
+    pub(super) overlaid: usize,
+    pub(super) left_out: Vec<LeftOutRule>,
     pub(super) tag_rules: Vec<TagRule>,
     pub(super) spoofed: Spoofed,
     pub(super) spoofed_refusal: Refuse,
     /// Whether decisions are only noted.
     pub(super) is_dry_run: bool,
+    /// Whether that is so as the overlay pauses enforcement.
+    pub(super) is_paused: bool,
     /// Why nothing is ever redirected, if nothing is.
     pub(super) idle: Option<&'static str>,
     /// For each pattern, whether none of its paths is exempt or part of a heaven.
@@ -347,15 +353,6 @@ impl Policy {
             let mut earlier = self.rules.iter().take(index);
             Some((rule, earlier.find(|earlier| earlier.hides(rule))?))
         })
-    }
-
-    /// Takes the state of the rate limits from another policy.
-    pub(super) fn take_over(&mut self, other: &Self) {
-        for rule in &mut self.rules {
-            for theirs in &other.rules {
-                rule.take_over(theirs);
-            }
-        }
     }
 
     /// Returns the methods that are redirected.

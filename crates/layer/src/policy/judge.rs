@@ -1,20 +1,21 @@
 //! The steps on the way to a decision.
 
+mod rules;
+
 use std::sync::Arc;
 
 use crate::detect::{Claim, Kind};
 
 use super::{
     Decision, Judgement, PassReason, Policy, Request, Rule, Visitor,
-    action::Effect,
     glob::FilterPattern,
     heaven::Heaven,
     path::{is_for_robots, with_normal_path},
     reach::Reach,
-    rule::named,
     scope::NormalizedRequest,
     trace::{Silent, Trace, quoted},
 };
+use rules::judge_rules;
 
 /// What is known of a request before anybody looks whom it comes from.
 #[derive(Clone, Copy, Debug)]
@@ -196,61 +197,45 @@ impl Policy {
         site: Site,
         trace: &mut impl Trace,
     ) -> Judgement<'_> {
-        if let Err(reason) = self.judge_allowed(visitor, trace) {
-            return Judgement::pass(reason);
+        let (overlaid, own) = self.rules.split_at(self.overlaid.min(self.rules.len()));
+        let (decided, slowed_by) = judge_rules(overlaid, None, visitor, request, site, trace);
+        if let Some(decided) = decided {
+            return Judgement {
+                slowed_by,
+                ..decided
+            };
         }
-        if site.by_default {
-            if let Some(heaven) = self.judge_denied(visitor.claim, trace) {
-                return Judgement::deny(&heaven.redirect);
-            }
-            if let Some(heaven) = self.judge_spoofed(visitor, trace) {
-                return Judgement::redirect_spoofed(&heaven.redirect);
-            }
+        if let Some(listed) = self.judge_lists(visitor, site, trace) {
+            return Judgement {
+                slowed_by,
+                ..listed
+            };
         }
-        let slowed_by = if self.rules.is_empty() {
-            None
-        } else {
-            let (decided, slowed_by) = self.judge_rules(visitor, request, site, trace);
-            if let Some((rule, decision)) = decided {
-                return Judgement {
-                    rule: Some(rule),
-                    slowed_by,
-                    ..Judgement::new(decision)
-                };
-            }
-            slowed_by
-        };
+        let (decided, slowed_by) = judge_rules(own, slowed_by, visitor, request, site, trace);
         Judgement {
             slowed_by,
-            ..self.judge_default(visitor, site, trace)
+            ..decided.unwrap_or_else(|| self.judge_default(visitor, site, trace))
         }
     }
 
-    /// Returns the rule that decides with its decision, and the one that slows down.
-    fn judge_rules(
+    /// Asks the lists of robots that always pass, or never do, and what is done with impostors.
+    fn judge_lists(
         &self,
         visitor: Visitor<'_>,
-        request: &Request<'_>,
         site: Site,
         trace: &mut impl Trace,
-    ) -> (Option<(&Rule, Decision<'_>)>, Option<&Rule>) {
-        let mut slowed_by = None;
-        let decided = with_normal_path(request.path, |path| {
-            let asked = site.asked(request, path);
-            self.rules.iter().find_map(|rule| {
-                // The first rule that slows the robot down counts; a second limit would be used up
-                // unasked.
-                if rule.rate_limiter().is_some() && slowed_by.is_some() {
-                    return None;
-                }
-                let decision = judge_rule(rule, visitor, &asked, trace)?.decision();
-                if decision.is_none() {
-                    slowed_by = Some(rule);
-                }
-                Some((rule, decision?))
-            })
-        });
-        (decided, slowed_by)
+    ) -> Option<Judgement<'_>> {
+        if let Err(reason) = self.judge_allowed(visitor, trace) {
+            return Some(Judgement::pass(reason));
+        }
+        if !site.by_default {
+            return None;
+        }
+        if let Some(heaven) = self.judge_denied(visitor.claim, trace) {
+            return Some(Judgement::deny(&heaven.redirect));
+        }
+        let spoofed = self.judge_spoofed(visitor, trace)?;
+        Some(Judgement::redirect_spoofed(&spoofed.redirect))
     }
 
     fn judge_default(
@@ -384,27 +369,6 @@ fn judge_robot<'v>(
         }
     });
     visitor.ok_or(PassReason::NotARobot)
-}
-
-/// Returns what a rule does, if it matches.
-fn judge_rule<'p>(
-    rule: &'p Rule,
-    visitor: Visitor<'_>,
-    asked: &NormalizedRequest<'_>,
-    trace: &mut impl Trace,
-) -> Option<&'p Effect> {
-    let mismatch = rule.mismatch(asked, visitor);
-    trace.step("rule", || {
-        let named = named(rule).replacen("rule", "Rule", 1);
-        match mismatch {
-            None => format!("{named} matches; its action is {}.", rule.action()),
-            Some(mismatch) => {
-                let reason = mismatch.reason(asked, Some(visitor));
-                format!("{named} does not match: {reason}.")
-            }
-        }
-    });
-    mismatch.is_none().then_some(&rule.effect)
 }
 
 pub(super) fn require(holds: bool, otherwise: PassReason) -> Result<(), PassReason> {

@@ -48,13 +48,14 @@
 //! passes. For a robot the first of these that applies decides:
 //!
 //! 1. paths that are never redirected, and robot heaven: the robot passes;
-//! 2. [`allow_robots`](PolicyBuilder::allow_robots): it passes, unless its claim is spoofed;
-//! 3. [`deny_robots`](PolicyBuilder::deny_robots), on paths of the filter
+//! 2. the rules of the [overlay](Overlay), which are made while the policy is in force;
+//! 3. [`allow_robots`](PolicyBuilder::allow_robots): it passes, unless its claim is spoofed;
+//! 4. [`deny_robots`](PolicyBuilder::deny_robots), on paths of the filter
 //!    patterns: it is redirected;
-//! 4. on the same paths, whether impostors are [redirected](PolicyBuilder::spoofed);
-//! 5. the [rules](PolicyBuilder::rule) in their order: the first whose
+//! 5. on the same paths, whether impostors are [redirected](PolicyBuilder::spoofed);
+//! 6. the [rules](PolicyBuilder::rule) in their order: the first whose
 //!    conditions all hold decides, unless it slows down;
-//! 6. on paths of the filter patterns, its purpose: whether it is one of those
+//! 7. on paths of the filter patterns, its purpose: whether it is one of those
 //!    [redirected](PolicyBuilder::purposes).
 //!
 //! A [`Rule`] without paths applies to those of the filter patterns; one with
@@ -111,7 +112,8 @@
 //! # Dry run
 //!
 //! In a [dry run](PolicyBuilder::dry_run) all of this is decided and reported, and
-//! everybody gets what a person gets.
+//! everybody gets what a person gets. So it is while an overlay [pauses](Overlay::paused)
+//! enforcement.
 //!
 //! # robots.txt
 //!
@@ -145,7 +147,7 @@
 //! or disallowed do not count.
 //!
 //! Violations are counted in memory, until a restart: by robot, host and rule, the
-//! last thousand. A response that passes carries no `Vary` on account of robots.txt;
+//! last thousand; the outcome of each request tells its own. A response that passes carries no `Vary` on account of robots.txt;
 //! refusals are never stored, so a cache in front may give a robot a person's page, not
 //! the other way round.
 //!
@@ -197,6 +199,7 @@ mod host;
 mod judge;
 mod judgement;
 mod named_pages;
+mod overlay;
 mod path;
 mod rate_limiter;
 mod reach;
@@ -222,12 +225,15 @@ pub use action::ActionWords;
 pub use action::{Action, ByAction};
 pub use builder::PolicyBuilder;
 pub use decision::{Decision, PassReason, Policy, Request};
+#[doc(hidden)]
+pub use enforce::visible;
 pub use enforce::{
     Answer, Breach, Broken, CountedBreach, Enforce, Enforcement, Enforcer, Finding, Refusal,
     RobotCount, RobotRequest, Violation, Violations,
 };
 pub use error::PolicyError;
 pub use judgement::Judgement;
+pub use overlay::{LeftOutRule, Overlay};
 #[doc(hidden)]
 pub use path::with_normal_path;
 pub use rate_limiter::RateLimiter;
@@ -238,7 +244,7 @@ pub use request_explanation::RequestExplanation;
 pub use robots_files::{HostMap, HostName, LoadedRobotsFiles, RobotsFiles, SharedRobotsFiles};
 pub use rule::Rule;
 pub use rule_builder::RuleBuilder;
-pub use shared::SharedPolicy;
+pub use shared::{SharedPolicy, WeakPolicy};
 pub use spoofed::Spoofed;
 pub use tag_rule::{TagRule, TagRuleBuilder, Tags};
 pub use trace::{Explanation, Step};

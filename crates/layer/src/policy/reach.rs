@@ -76,20 +76,25 @@ impl Policy {
         if site.by_default && self.redirects_listed() {
             return Ok(Reach::Acts);
         }
-        let about = self.rules.iter().filter(|rule| rule.scope.is_about(asked));
         let mut limiter = None;
         let mut decisive: Option<&Rule> = None;
-        for rule in about {
+        for rule in &self.rules {
             // What decides about every robot does not about those who claim nothing.
             if decisive.is_some() && !rule.is_about_claimless() {
                 continue;
             }
+            // The paths come last, as they cost most and everybody's requests come by here.
             match rule.effect {
-                Effect::Slow(_) => limiter = limiter.or(Some(rule)),
+                Effect::Slow(_) if limiter.is_some() => {}
+                Effect::Slow(_) if rule.scope.is_about(asked) => limiter = Some(rule),
+                Effect::Slow(_) => {}
                 // It lets certain robots pass: about all others the next rules decide.
                 Effect::Pass if decisive.is_some() || !rule.scope.is_for_all() => {}
-                _ if decisive.is_some_and(Rule::acts) => break,
-                _ => decisive = Some(rule),
+                _ if rule.scope.is_about(asked) => decisive = Some(rule),
+                _ => {}
+            }
+            if decisive.is_some_and(Rule::acts) {
+                break;
             }
         }
         let acts = match decisive {
@@ -102,6 +107,21 @@ impl Policy {
             Some(_) => Ok(Reach::Slows),
             None => Err(PassReason::PathNotFiltered),
         }
+    }
+
+    /// Returns why a rule never matches, where all of its paths are open to every robot.
+    pub(super) fn never_matches(&self, rule: &Rule) -> Option<String> {
+        let paths = rule.scope.paths.as_ref()?;
+        let reason = if let Some(heaven) = self.heavens.covering_all(paths) {
+            let location = &heaven.redirect.location;
+            format!("all of it lies below the redirect URL {location}, where all robots pass")
+        } else if paths.iter().all(|path| self.is_never(path)) {
+            "all of it is never redirected".to_owned()
+        } else {
+            return None;
+        };
+        let end = "so that the rule never matches; name another place";
+        Some(format!("{reason}, {end}"))
     }
 
     /// Returns `true` if the denied are redirected, or impostors, whatever their purpose.

@@ -32,6 +32,8 @@ pub struct RequestExplanation<'p> {
     pub slowed_by: Option<&'p Rule>,
     /// Whether the request passes, whatever was decided.
     pub is_dry_run: bool,
+    /// Whether that is so as enforcement is paused.
+    pub is_paused: bool,
     /// Whether the location is the start of heaven, in whose place a page's own may be.
     leads_to_heaven: bool,
 }
@@ -67,6 +69,7 @@ impl Enforcer {
             rule: judgement.rule,
             slowed_by: judgement.slowed_by,
             is_dry_run: policy.is_dry_run(),
+            is_paused: policy.is_paused(),
             leads_to_heaven: false,
         };
         explained.steps.extend(explanation.steps);
@@ -154,11 +157,15 @@ impl RequestExplanation<'_> {
 
     fn add_mode(&mut self) {
         if self.is_dry_run {
-            let text = match self.action {
-                Action::Pass => "The mode is report: nothing is done to anybody.",
-                _ => "The mode is report: this is only noted, and the request passes.",
+            let why = if self.is_paused {
+                "Enforcement is paused"
+            } else {
+                "The mode is report"
             };
-            let text = text.to_owned();
+            let text = match self.action {
+                Action::Pass => format!("{why}: nothing is done to anybody."),
+                _ => format!("{why}: this is only noted, and the request passes."),
+            };
             self.steps.push(Step { name: "mode", text });
         }
     }

@@ -36,8 +36,10 @@ use super::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// From 1.
+    /// From 1 in the order of the settings; 0: it is of an overlay.
     pub(super) number: usize,
+    /// Place in the policy.
+    pub(super) index: usize,
     pub(super) label: Arc<str>,
     pub(super) origin: String,
     pub(super) effect: Effect,
@@ -54,10 +56,21 @@ impl Rule {
         RuleBuilder::new(action)
     }
 
-    /// Returns its number, from 1.
+    /// Returns its number in the order of the settings, from 1; 0 for one of an [overlay](super::Overlay).
     #[must_use]
     pub fn number(&self) -> usize {
         self.number
+    }
+
+    /// Returns its place among the rules of its policy, from 0.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Returns `true` if it was laid over the policy, and is none of its settings.
+    #[must_use]
+    pub fn is_overlaid(&self) -> bool {
+        self.number == 0
     }
 
     /// Returns what reasons call it: `rule "its name"`, or `rule 2` without one.

@@ -22,6 +22,7 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 pub struct RuleBuilder {
     pub(super) action: Action,
     name: String,
+    label: Option<String>,
     origin: String,
     when: When,
     pub(super) redirect_url: Option<String>,
@@ -38,6 +39,7 @@ impl RuleBuilder {
         Self {
             action,
             name: String::new(),
+            label: None,
             origin: String::new(),
             when: When::new(),
             redirect_url: None,
@@ -53,6 +55,12 @@ impl RuleBuilder {
     /// Names the rule in reasons; by default it is called by its number.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
+        self
+    }
+
+    /// Sets what reasons call the rule, in place of its name or number.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
         self
     }
 
@@ -132,7 +140,7 @@ impl RuleBuilder {
         place: impl FnOnce(Option<&str>) -> Result<Arc<Heaven>, String>,
     ) -> Result<Rule, PolicyError> {
         let refuse = |(key, reason)| PolicyError::rule(number, key, reason);
-        let label = self.label(number);
+        let label = self.label_of(number);
         self.check_keys().map_err(refuse)?;
         self.check_wait().map_err(refuse)?;
         let effect = Effect::new(&self, place).map_err(refuse)?;
@@ -146,6 +154,7 @@ impl RuleBuilder {
         }
         Ok(Rule {
             number,
+            index: number.saturating_sub(1),
             label: label.into(),
             wait: self.wait,
             shown,
@@ -160,10 +169,17 @@ impl RuleBuilder {
         Some(self.name.trim()).filter(|name| !name.is_empty())
     }
 
-    fn label(&self, number: usize) -> String {
-        match self.own_name() {
-            Some(name) => format!("rule {name:?}"),
-            None => format!("rule {number}"),
+    /// Returns what it was told to be called, or its name.
+    pub(super) fn shown_label(&self) -> String {
+        let name = || self.own_name().unwrap_or_default().to_owned();
+        self.label.clone().unwrap_or_else(name)
+    }
+
+    fn label_of(&self, number: usize) -> String {
+        match (&self.label, self.own_name()) {
+            (Some(label), _) => label.clone(),
+            (None, Some(name)) => format!("rule {name:?}"),
+            (None, None) => format!("rule {number}"),
         }
     }
 

@@ -93,4 +93,4 @@ pub use robot::{Exclusion, InvalidSource, Robot, Source, Status};
 pub use useragent::{NoPattern, normalise};
 #[cfg(feature = "verify")]
 #[doc(hidden)]
-pub use verify::{FixedMap, KeyHash, RobotMap, is_public_suffix};
+pub use verify::{FixedMap, KeyHash, is_public_suffix};

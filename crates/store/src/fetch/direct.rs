@@ -145,6 +145,24 @@ impl DirectClient {
         self.execute(request, url, None).await
     }
 
+    /// Posts a body, and takes so many bytes of the answer.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::send_beginning`] does.
+    pub async fn post(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        body: Bytes,
+        bytes: u64,
+    ) -> Result<DirectResponse, FetchError> {
+        let request = self.client.post(url.clone()).headers(headers).body(body);
+        let bytes = bytes.min(self.settings.max_body_bytes);
+        self.execute(request, url, usize::try_from(bytes).ok())
+            .await
+    }
+
     async fn execute(
         &self,
         request: reqwest::RequestBuilder,

@@ -2,7 +2,148 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Store, StoreError, StoreErrorKind, sql};
+use super::{Store, StoreError, StoreErrorKind, columns::columns, sql};
+
+const HOUR_MS: i64 = 60 * 60 * 1_000;
+
+/// Time in which a session that is used again is not noted again, as each note is a write.
+const SEEN_MS: i64 = 5 * 60 * 1_000;
+
+/// Digits of a digest by which lists name a session.
+const KEY_DIGITS: usize = 16;
+
+/// What a token may do.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum TokenScope {
+    /// Asks, and changes nothing.
+    Read,
+    /// Asks and changes.
+    #[default]
+    Write,
+}
+
+/// Token for scripts, without the secret.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct AdminToken {
+    /// Name of what uses it.
+    pub name: String,
+    /// What it may do.
+    pub scope: TokenScope,
+    /// When it was made, in milliseconds since 1970.
+    pub created_ms: i64,
+    /// Hour in which it was last used.
+    pub used_ms: Option<i64>,
+    /// When it ends; nothing for one that is lasting.
+    pub ends_ms: Option<i64>,
+}
+
+/// Session that has not ended.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct StoredSession {
+    /// Key by which it is ended.
+    pub key: String,
+    /// Data, as it was saved.
+    pub data: String,
+    /// When it was last used, to some minutes; 0 for never.
+    pub seen_ms: i64,
+    /// When it ends.
+    pub expires_ms: i64,
+}
+
+columns! {
+    #[derive(Debug)]
+    struct TokenRow {
+        name: String,
+        scope: String,
+        created_ms: i64,
+        used_ms: Option<i64>,
+        ends_ms: Option<i64>,
+    }
+}
+
+columns! {
+    #[derive(Debug)]
+    struct SessionRow {
+        id_sha256: String,
+        data: String,
+        seen_ms: i64,
+        expires_ms: i64,
+    }
+}
+
+impl TokenScope {
+    /// Returns the scope as it is written: `read` or `write`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
+impl AdminToken {
+    /// Creates a token that may do everything and does not end.
+    #[must_use]
+    pub fn new(name: &str, created_ms: i64) -> Self {
+        Self {
+            name: name.to_owned(),
+            scope: TokenScope::default(),
+            created_ms,
+            used_ms: None,
+            ends_ms: None,
+        }
+    }
+
+    /// Sets what it may do.
+    #[must_use]
+    pub fn scope(mut self, scope: TokenScope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// Sets when it ends.
+    #[must_use]
+    pub fn ends_ms(mut self, ends_ms: Option<i64>) -> Self {
+        self.ends_ms = ends_ms;
+        self
+    }
+
+    /// Returns `true` if it no longer counts.
+    #[must_use]
+    pub fn has_ended(&self, now_ms: i64) -> bool {
+        self.ends_ms.is_some_and(|ends_ms| ends_ms <= now_ms)
+    }
+}
+
+impl From<TokenRow> for AdminToken {
+    fn from(row: TokenRow) -> Self {
+        Self {
+            name: row.name,
+            // A word that is not known opens no more than it has to.
+            scope: match &*row.scope {
+                "write" => TokenScope::Write,
+                _ => TokenScope::Read,
+            },
+            created_ms: row.created_ms,
+            used_ms: row.used_ms,
+            ends_ms: row.ends_ms,
+        }
+    }
+}
+
+impl From<SessionRow> for StoredSession {
+    fn from(row: SessionRow) -> Self {
+        Self {
+            key: key(&row.id_sha256),
+            data: row.data,
+            seen_ms: row.seen_ms,
+            expires_ms: row.expires_ms,
+        }
+    }
+}
 
 impl Store {
     /// Returns the PHC string of the password, if one was set.
@@ -49,18 +190,24 @@ impl Store {
         Ok(set.await? > 0)
     }
 
-    /// Adds a token for scripts, given as its SHA-256 in hexadecimal.
+    /// Adds a token for scripts; only its SHA-256, in hexadecimal, is stored.
     ///
     /// # Errors
     ///
     /// `Conflict` when the name or the token is taken.
     pub async fn add_admin_token(
         &self,
-        name: &str,
+        token: &AdminToken,
         sha256_hex: &str,
-        now_ms: i64,
     ) -> Result<(), StoreError> {
-        let values = [name.into(), sha256_hex.into(), now_ms.into()];
+        let name = &token.name;
+        let values = [
+            name.into(),
+            sha256_hex.into(),
+            token.created_ms.into(),
+            token.scope.as_str().into(),
+            token.ends_ms.into(),
+        ];
         let added = self.database.execute(&sql::ADD_ADMIN_TOKEN, &values).await;
         match added {
             Err(error) if error.kind() == StoreErrorKind::Conflict => Err(StoreError::new(
@@ -74,17 +221,42 @@ impl Store {
         }
     }
 
-    /// Returns the name of the token with this SHA-256, if there is one.
+    /// Returns the token with this SHA-256, if there is one that has not ended.
+    ///
+    /// Its use is noted, to the hour.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn admin_token_name(&self, sha256_hex: &str) -> Result<Option<String>, StoreError> {
+    pub async fn use_admin_token(
+        &self,
+        sha256_hex: &str,
+        now_ms: i64,
+    ) -> Result<Option<AdminToken>, StoreError> {
         let values = [sha256_hex.into()];
-        let row = self
-            .database
-            .first::<(String,)>(&sql::ADMIN_TOKEN_NAME, &values);
-        Ok(row.await?.map(|(name,)| name))
+        let row = self.database.first::<TokenRow>(&sql::ADMIN_TOKEN, &values);
+        let token = row.await?.map(AdminToken::from);
+        let Some(token) = token.filter(|token| !token.has_ended(now_ms)) else {
+            return Ok(None);
+        };
+        let hour_ms = now_ms - now_ms.rem_euclid(HOUR_MS);
+        // To the hour, so that a program that asks all the time does not write all the time.
+        if token.used_ms.is_none_or(|used_ms| used_ms < hour_ms) {
+            let values = [(&token.name).into(), hour_ms.into()];
+            let noted = self.database.execute(&sql::USE_ADMIN_TOKEN, &values);
+            noted.await?;
+        }
+        Ok(Some(token))
+    }
+
+    /// Returns the tokens by name, those that have ended among them.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn admin_tokens(&self) -> Result<Vec<AdminToken>, StoreError> {
+        let rows = self.database.rows::<TokenRow>(&sql::ADMIN_TOKENS, &[]);
+        Ok(rows.await?.into_iter().map(AdminToken::from).collect())
     }
 
     /// Removes a token.
@@ -124,7 +296,7 @@ impl Store {
         saved.await.map(|_| ())
     }
 
-    /// Returns the data of a session that has not ended.
+    /// Returns the data of a session that has not ended; its use is noted, to some minutes.
     ///
     /// # Errors
     ///
@@ -134,8 +306,59 @@ impl Store {
         let values = [(&id).into(), now_ms.into()];
         let row = self
             .database
-            .first::<(String,)>(&sql::LOAD_SESSION, &values);
-        Ok(row.await?.map(|(data,)| data))
+            .first::<(String, i64)>(&sql::LOAD_SESSION, &values);
+        let Some((data, seen_ms)) = row.await? else {
+            return Ok(None);
+        };
+        if now_ms.saturating_sub(seen_ms) >= SEEN_MS {
+            self.database.execute(&sql::SEE_SESSION, &values).await?;
+        }
+        Ok(Some(data))
+    }
+
+    /// Returns the sessions that have not ended, the last used first.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn sessions(&self, now_ms: i64) -> Result<Vec<StoredSession>, StoreError> {
+        let values = [now_ms.into()];
+        let rows = self.database.rows::<SessionRow>(&sql::SESSIONS, &values);
+        Ok(rows.await?.into_iter().map(StoredSession::from).collect())
+    }
+
+    /// Returns the key of a session, by which lists name it; nobody finds the id from it.
+    #[must_use]
+    pub fn session_key(id: &str) -> String {
+        key(&hashed(id))
+    }
+
+    /// Ends the session with this key.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` when there is none.
+    pub async fn end_session(&self, key: &str, now_ms: i64) -> Result<(), StoreError> {
+        let values = [key.into(), now_ms.into()];
+        match self.database.execute(&sql::END_SESSION, &values).await? {
+            0 => Err(StoreError::new(
+                StoreErrorKind::NotFound,
+                format!("no session has the key {key:?}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends all sessions, but for the one with this id where there is one; returns how many.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn end_other_sessions(&self, id: Option<&str>) -> Result<u64, StoreError> {
+        let id = id.map(hashed).unwrap_or_default();
+        let values = [(&id).into()];
+        let ended = self.database.execute(&sql::END_OTHER_SESSIONS, &values);
+        ended.await
     }
 
     /// Ends a session; one that is not there is no error.
@@ -165,4 +388,9 @@ impl Store {
 fn hashed(id: &str) -> String {
     // Fast and without salt: an id is random, so that trying words finds none.
     hex::encode(Sha256::digest(id.as_bytes()))
+}
+
+/// Returns the beginning of a digest.
+fn key(digest: &str) -> String {
+    digest.chars().take(KEY_DIGITS).collect()
 }

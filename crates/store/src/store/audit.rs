@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Store, StoreError, columns::columns, sql};
+use super::{Store, StoreError, columns::columns, database::Transaction, sql};
 
 /// Entries that are kept; the oldest go first.
 const MAX_ENTRIES: i64 = 10_000;
@@ -44,16 +44,7 @@ impl Store {
     /// Fails when the database does.
     pub async fn record_audit(&self, entry: &AuditEntry) -> Result<(), StoreError> {
         let mut transaction = self.database.begin(sql::ADD_AUDIT.what).await?;
-        let values = [
-            entry.at_ms.into(),
-            cut(&entry.actor).into(),
-            cut(&entry.event).into(),
-            cut(&entry.subject).into(),
-            cut(&entry.detail).into(),
-        ];
-        let (id,) = transaction.one::<(i64,)>(&sql::ADD_AUDIT, &values).await?;
-        let prune = [(id - MAX_ENTRIES).into()];
-        transaction.execute(&sql::PRUNE_AUDIT, &prune).await?;
+        add_to(&mut transaction, entry).await?;
         transaction.commit().await
     }
 
@@ -83,6 +74,24 @@ impl From<EntryRow> for AuditEntry {
             detail: row.detail,
         }
     }
+}
+
+/// Records a change in the transaction that makes it.
+pub(super) async fn add_to(
+    transaction: &mut Transaction<'_>,
+    entry: &AuditEntry,
+) -> Result<(), StoreError> {
+    let values = [
+        entry.at_ms.into(),
+        cut(&entry.actor).into(),
+        cut(&entry.event).into(),
+        cut(&entry.subject).into(),
+        cut(&entry.detail).into(),
+    ];
+    let (id,) = transaction.one::<(i64,)>(&sql::ADD_AUDIT, &values).await?;
+    let prune = [(id - MAX_ENTRIES).into()];
+    transaction.execute(&sql::PRUNE_AUDIT, &prune).await?;
+    Ok(())
 }
 
 /// Returns the beginning of a text.

@@ -33,6 +33,7 @@ static LISTEN: Statement = Statement::new("listen for changes", "");
 pub(super) enum Channel {
     Registry,
     SiteRobot,
+    LiveRules,
 }
 
 impl Channel {
@@ -41,6 +42,7 @@ impl Channel {
         match self {
             Self::Registry => "robot_detection_registry",
             Self::SiteRobot => "robot_detection_site_robot",
+            Self::LiveRules => "robot_detection_live_rules",
         }
     }
 }

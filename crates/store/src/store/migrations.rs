@@ -31,6 +31,10 @@ macro_rules! files {
             "20261124100000_held_refreshes",
             "20261124110000_traffic",
             "20261124120000_audit_log",
+            "20261124130000_evidence",
+            "20261124140000_live_rules",
+            "20261124150000_token_scopes",
+            "20261124160000_alerts",
             "20261124170000_traffic_paths",
         }
     };

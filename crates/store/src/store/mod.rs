@@ -21,15 +21,18 @@
 
 mod address_ranges;
 mod admin;
+mod alerts;
 mod audit;
 mod changes;
 mod columns;
 mod database;
 mod descriptions;
 mod error;
+mod evidence;
 mod frontier;
 mod leases;
 mod link;
+mod live_rules;
 mod logins;
 mod migrations;
 mod orders;
@@ -53,17 +56,24 @@ mod store;
 mod traffic;
 
 pub use address_ranges::StoredRanges;
+pub use admin::{AdminToken, StoredSession, TokenScope};
+pub use alerts::{AlertAttempt, AlertState};
 pub use audit::AuditEntry;
 pub use descriptions::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, SaveOutcome,
     StoredDescription,
 };
 pub use error::{StoreError, StoreErrorKind};
+pub use evidence::{
+    AddressNetwork, BrokenRule, EVIDENCE_EVENTS, Evidence, EvidenceBatch, EvidenceQuery,
+    Forgetting, ForgottenRows, KeptAddresses, KeptViolation, StoredEvidence,
+};
 pub use frontier::{
     ClaimedUrl, DescriptionChange, DuplicateDescription, FoundUrl, KnownUrl, OpenUrls, PageRecord,
     RecordSummary, RobotsTxtCopy, RunCommand, RunCounts, RunKey, RunState, StoredRun,
 };
 pub use leases::{Lease, LeaseError, LeaseHolder};
+pub use live_rules::{LiveRuleChange, StoredLiveRule, StoredLiveRules, StoredPause};
 pub use logins::LoginFailures;
 pub use orders::{SiteRobotVersions, StoredOrder};
 pub use presence::{Absence, PresenceChange};

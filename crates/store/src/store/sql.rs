@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::{
     descriptions,
     error::Engine,
-    frontier, publications,
+    evidence, frontier, live_rules, publications,
     robots::{RobotQuery, RobotSort},
     statement::Statement,
     traffic,
@@ -40,6 +40,12 @@ macro_rules! refresh_columns {
 macro_rules! order_columns {
     () => {
         "order_id, site, work, wanted, holder, seen_ms, progress, outcome"
+    };
+}
+
+macro_rules! token_columns {
+    () => {
+        "name, scope, created_ms, used_ms, ends_ms"
     };
 }
 
@@ -138,10 +144,15 @@ statements! {
         "INSERT INTO admin_credentials (id, password_hash, changed_ms) VALUES (1, $1, $2) \
          ON CONFLICT (id) DO NOTHING";
     ADD_ADMIN_TOKEN = "add a token",
-        "INSERT INTO admin_tokens (name, sha256, created_ms) VALUES ($1, $2, $3)";
+        "INSERT INTO admin_tokens (name, sha256, created_ms, scope, ends_ms) \
+         VALUES ($1, $2, $3, $4, $5)";
     // Looked up by its hash, so that the time of the comparison tells nothing of the token.
-    ADMIN_TOKEN_NAME = "look for a token",
-        "SELECT name FROM admin_tokens WHERE sha256 = $1";
+    ADMIN_TOKEN = "look for a token",
+        concat!("SELECT ", token_columns!(), " FROM admin_tokens WHERE sha256 = $1");
+    ADMIN_TOKENS = "list the tokens",
+        concat!("SELECT ", token_columns!(), " FROM admin_tokens ORDER BY name");
+    USE_ADMIN_TOKEN = "note the use of a token",
+        "UPDATE admin_tokens SET used_ms = $2 WHERE name = $1";
     DELETE_ADMIN_TOKEN = "remove a token",
         "DELETE FROM admin_tokens WHERE name = $1";
 
@@ -153,6 +164,28 @@ statements! {
     AUDIT = "read the changes",
         "SELECT at_ms, actor, event, subject, detail FROM audit_log \
          WHERE at_ms >= $1 AND at_ms < $2 ORDER BY entry_id DESC LIMIT $3";
+
+    SAVE_ALERT = "save the state of an alert",
+        "INSERT INTO alerts (name, watch, receiver, is_firing, since_ms, seen_ms, findings, \
+         is_told, told_ms, failures, tried_ms, error) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
+         ON CONFLICT (name) DO UPDATE SET watch = excluded.watch, receiver = excluded.receiver, \
+         is_firing = excluded.is_firing, since_ms = excluded.since_ms, \
+         seen_ms = excluded.seen_ms, findings = excluded.findings, is_told = excluded.is_told, \
+         told_ms = excluded.told_ms, failures = excluded.failures, \
+         tried_ms = excluded.tried_ms, error = excluded.error";
+    ALERTS = "read the alerts",
+        "SELECT name, watch, receiver, is_firing, since_ms, seen_ms, findings, is_told, told_ms, \
+         failures, tried_ms, error FROM alerts ORDER BY name";
+    DELETE_ALERT = "forget an alert",
+        "DELETE FROM alerts WHERE name = $1";
+    ADD_ALERT_ATTEMPT = "record the sending of an alert",
+        "INSERT INTO alert_attempts (at_ms, name, event, error) VALUES ($1, $2, $3, $4) \
+         RETURNING attempt_id";
+    PRUNE_ALERT_ATTEMPTS = "forget old sendings of alerts",
+        "DELETE FROM alert_attempts WHERE attempt_id <= $1";
+    ALERT_ATTEMPTS = "read the sendings of alerts",
+        "SELECT at_ms, name, event, error FROM alert_attempts ORDER BY attempt_id DESC LIMIT $1";
 
     FORGET_LOGIN_FAILURES = "forget the failed logins of a client",
         "DELETE FROM login_failures WHERE client = $1";
@@ -208,7 +241,17 @@ statements! {
          ON CONFLICT (id_sha256) DO UPDATE SET data = excluded.data, \
          expires_ms = excluded.expires_ms";
     LOAD_SESSION = "load a session",
-        "SELECT data FROM admin_sessions WHERE id_sha256 = $1 AND expires_ms > $2";
+        "SELECT data, seen_ms FROM admin_sessions WHERE id_sha256 = $1 AND expires_ms > $2";
+    SEE_SESSION = "note the use of a session",
+        "UPDATE admin_sessions SET seen_ms = $2 WHERE id_sha256 = $1";
+    SESSIONS = "list the sessions",
+        "SELECT id_sha256, data, seen_ms, expires_ms FROM admin_sessions WHERE expires_ms > $1 \
+         ORDER BY seen_ms DESC, id_sha256";
+    // Half a digest names a session as surely, and is shorter to show.
+    END_SESSION = "end a session",
+        "DELETE FROM admin_sessions WHERE SUBSTR(id_sha256, 1, 16) = $1 AND expires_ms > $2";
+    END_OTHER_SESSIONS = "end the other sessions",
+        "DELETE FROM admin_sessions WHERE id_sha256 <> $1";
     DELETE_SESSION = "end a session",
         "DELETE FROM admin_sessions WHERE id_sha256 = $1";
     DELETE_SESSIONS = "end all sessions",
@@ -376,8 +419,10 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     }
     all.extend(descriptions::sql::every_statement());
     all.extend(frontier::sql::every_statement(engine));
+    all.extend(live_rules::sql::every_statement());
     all.extend(publications::sql::every_statement());
     all.extend(traffic::sql::every_statement());
+    all.extend(evidence::sql::every_statement());
     for words in [0, 1, SEARCH_WORDS] {
         all.push(count_page(words));
         for sort in RobotSort::ALL {

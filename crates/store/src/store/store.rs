@@ -1,8 +1,8 @@
 //! The handle that everything else holds.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
-use super::{StoreError, database::Database, sql};
+use super::{StoreError, database::Database, sql, sqlite_file};
 
 /// Database handle; clones share the connections.
 ///
@@ -94,6 +94,12 @@ impl Store {
     #[must_use]
     pub fn engine(&self) -> &'static str {
         self.database.place.engine.as_str()
+    }
+
+    /// Returns the file of an `SQLite` database; a server has none, nor has one in memory.
+    #[must_use]
+    pub fn file(&self) -> Option<PathBuf> {
+        sqlite_file::path(self.url())
     }
 
     /// Returns the URL, the password taken out.

@@ -23,9 +23,7 @@ pub use ranges::{
     RangesState,
 };
 pub use robot_detection_layer::layer::ClaimedRequest;
-pub use verifier::{
-    HourVerdicts, Methods, RobotVerdicts, SettledVerdict, SpoofedRequest, Verifier,
-};
+pub use verifier::{Methods, SettledVerdict, Verifier};
 pub use web_bot_auth::{
     ACCEPT_SIGNATURE, SignatureProver, SignatureSettings, SignedRequest, Signer, SigningKeyError,
 };

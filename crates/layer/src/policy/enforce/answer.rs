@@ -66,6 +66,8 @@ pub struct CountedBreach {
     pub answer: Answer,
     /// How it would be answered outside of a [dry run](crate::policy::Policy::is_dry_run).
     pub would: Answer,
+    /// Names of the group that the rule is of, cut when long; empty where no line is broken.
+    pub group: String,
     /// Whether robot and rule are met for the first time: worth a line in the log.
     pub is_new: bool,
 }
@@ -147,7 +149,9 @@ impl fmt::Display for Answer {
 }
 
 /// Returns text from outside cut when it is long, what is not visible in it escaped.
-pub(super) fn visible(text: &str, max_chars: usize) -> String {
+#[doc(hidden)]
+#[must_use]
+pub fn visible(text: &str, max_chars: usize) -> String {
     let mut shown = String::new();
     for (number, c) in text.chars().enumerate() {
         if number == max_chars {

@@ -18,13 +18,16 @@ use crate::policy::{
 use robot_detection_robots_txt::{ForRobot, Permission, RobotsTxt};
 
 use super::{
-    answer::{Answer, Breach, CountedBreach},
+    answer::{Answer, Breach, CountedBreach, visible},
     crawl_delay::rate,
     records::{Records, Report, RobotCount, Violations},
     resolved::{ResolvedFile, ResolvedFiles},
     sentences::{exempt, group_name, refused, rule_text, said, told},
     settings::{Enforce, Enforcement},
 };
+
+/// Characters of the names of a group that are kept.
+const MAX_GROUP_CHARS: usize = 200;
 
 /// Name of the steps.
 const STEP: &str = "robots.txt";
@@ -236,6 +239,12 @@ impl Enforcer {
                 would
             },
             would,
+            group: match breach {
+                Breach::Disallowed { group_line, .. } => {
+                    visible(&group_name(file, group_line), MAX_GROUP_CHARS)
+                }
+                Breach::Refused(_) | Breach::TooSoon { .. } => String::new(),
+            },
             breach,
             is_new: false,
         };
@@ -246,12 +255,7 @@ impl Enforcer {
             user_agent: visit.user_agent,
             now_ms,
         };
-        let group = match outcome.breach {
-            Breach::Disallowed { group_line, .. } => group_line,
-            Breach::Refused(_) | Breach::TooSoon { .. } => 0,
-        };
-        let mut records = self.records();
-        records.add(&report, &mut outcome, || group_name(file, group));
+        self.records().add(&report, &mut outcome);
         outcome
     }
 

@@ -8,6 +8,8 @@ mod resolved;
 mod sentences;
 mod settings;
 
+#[doc(hidden)]
+pub use answer::visible;
 pub use answer::{Answer, Breach, CountedBreach};
 pub use enforcer::{Enforcer, Finding, RobotRequest};
 pub use records::{Broken, RobotCount, Violation, Violations};

@@ -138,15 +138,8 @@ struct Key {
 }
 
 impl Records {
-    /// Counts a breach; `group` names the group of a rule that is kept for the first time.
-    ///
-    /// The outcome is new when robot and rule are.
-    pub(super) fn add(
-        &mut self,
-        report: &Report<'_>,
-        outcome: &mut CountedBreach,
-        group: impl FnOnce() -> String,
-    ) {
+    /// Counts a breach; the outcome is new when robot and rule are.
+    pub(super) fn add(&mut self, report: &Report<'_>, outcome: &mut CountedBreach) {
         let refused = outcome.answer.is_refusal();
         self.count(report.robot, &outcome.breach, refused);
         outcome.is_new = self.is_untold(report.robot, &outcome.breach);
@@ -165,7 +158,7 @@ impl Records {
         if !kept.contains_key(&key) && kept.len() >= MAX_KEPT {
             self.dropped += drop_oldest(kept);
         }
-        let new = || Violation::new(&key, report.now_ms, broken(&outcome.breach, group));
+        let new = || Violation::new(&key, report.now_ms, broken(outcome));
         let violation = kept.entry(key.clone()).or_insert_with(new);
         violation.add(report, &outcome.breach, refused, self.turn);
     }
@@ -269,8 +262,8 @@ fn rule_of(breach: &Breach) -> Option<(usize, String)> {
     }
 }
 
-fn broken(breach: &Breach, group: impl FnOnce() -> String) -> Broken {
-    match breach {
+fn broken(outcome: &CountedBreach) -> Broken {
+    match &outcome.breach {
         Breach::Disallowed {
             line,
             rule,
@@ -279,7 +272,7 @@ fn broken(breach: &Breach, group: impl FnOnce() -> String) -> Broken {
             line: *line,
             rule: rule.clone(),
             group_line: *group_line,
-            group: visible(&group(), MAX_TEXT_CHARS),
+            group: outcome.group.clone(),
         },
         Breach::Refused(reason) => Broken::Rule {
             line: 0,
@@ -333,13 +326,14 @@ mod tests {
             breach,
             answer: Answer::Pass,
             would: Answer::Pass,
+            group: "ExampleBot".to_owned(),
             is_new: false,
         }
     }
 
     /// Adds a breach and tells whether it is new.
     fn add(records: &mut Records, report: &Report<'_>, mut outcome: CountedBreach) -> bool {
-        records.add(report, &mut outcome, || "ExampleBot".to_owned());
+        records.add(report, &mut outcome);
         outcome.is_new
     }
 

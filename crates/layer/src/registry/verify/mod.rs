@@ -1,9 +1,7 @@
 //! What proving robots needs of the registry: the feature `verify`.
 
-mod by_robot;
 mod fixed_map;
 mod public_suffix;
 
-pub use by_robot::RobotMap;
 pub use fixed_map::{FixedMap, KeyHash};
 pub use public_suffix::is_public_suffix;

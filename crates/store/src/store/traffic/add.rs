@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 use super::{
     super::{
         Store, StoreError,
+        database::Transaction,
         statement::{Step, Value},
     },
     CountedMinute, CountedPaths, TrafficCount, TrafficKey, TrafficSpan, paths, sql,
@@ -52,8 +53,7 @@ impl Store {
         now_ms: i64,
     ) -> Result<(), StoreError> {
         let mut transaction = self.database.begin("add traffic").await?;
-        let values = [batch.writer.into(), batch.number.into(), now_ms.into()];
-        if transaction.execute(&sql::NEXT_BATCH, &values).await? == 0 {
+        if !is_next_batch(&mut transaction, batch.writer, batch.number, now_ms).await? {
             return Ok(());
         }
         let steps = steps(batch.counted, batch.paths, batch.writer, batch.live);
@@ -81,6 +81,18 @@ impl Store {
         let pruned = self.database.execute(&sql::PRUNE_WRITERS, &values);
         pruned.await.map(|_| ())
     }
+}
+
+/// Notes the batch of a writer; returns `false` where it was added before.
+pub(in crate::store) async fn is_next_batch(
+    transaction: &mut Transaction<'_>,
+    writer: &str,
+    number: i64,
+    now_ms: i64,
+) -> Result<bool, StoreError> {
+    let values = [writer.into(), number.into(), now_ms.into()];
+    let noted = transaction.execute(&sql::NEXT_BATCH, &values).await?;
+    Ok(noted > 0)
 }
 
 /// Returns what is done in the transaction, in an order that is the same for every instance:

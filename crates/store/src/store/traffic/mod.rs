@@ -8,6 +8,7 @@ mod read;
 mod series;
 pub(super) mod sql;
 
+pub(super) use add::is_next_batch;
 pub use add::{LiveMinutes, TrafficBatch};
 pub use import::{ImportProgress, TrafficImport};
 pub use key::{CountedMinute, TrafficCount, TrafficKey, TrafficSpan};

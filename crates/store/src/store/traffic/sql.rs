@@ -104,7 +104,7 @@ fn add(rows: usize) -> Statement {
     Statement::assembled("add to the sums of traffic", sql)
 }
 
-pub(super) fn values(insert: &str, rows: usize, columns: usize) -> String {
+pub(in crate::store) fn values(insert: &str, rows: usize, columns: usize) -> String {
     let mut sql = format!("{insert} VALUES ");
     for row in 0..rows {
         let comma = if row == 0 { "" } else { ", " };

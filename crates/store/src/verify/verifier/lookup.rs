@@ -7,15 +7,14 @@ use tracing::debug;
 
 use crate::verify::{Finding, SignatureProver, SignedRequest, proof::stronger};
 use robot_detection_layer::detect::Verdict;
-use robot_detection_layer::layer::ClaimedRequest;
+use robot_detection_layer::layer::{ClaimFinding, ClaimProof, ClaimedRequest};
 use robot_detection_layer::registry::Robot;
 
 use super::{
-    Methods, SpoofedRequest, Verifier,
+    Methods, Verifier,
     dns_verdicts::{CacheLookup, DnsVerdict, DnsVerdictKey},
     proofs::{ProofJob, ProofStart},
     signed::{ReplayedNonce, SignedJob},
-    spoofed::RequestSummary,
 };
 
 /// Time that one proof may take in the background; the methods have shorter ones.
@@ -33,11 +32,10 @@ pub(super) struct ClaimLookup<'l> {
     pub(super) now_ms: i64,
 }
 
-/// Verdict from memory, with the evidence where it is spoofed.
+/// Verdict on a signature.
 #[derive(Debug)]
-pub(super) struct LookupResult {
-    pub(super) verdict: Verdict,
-    pub(super) evidence: String,
+struct SignatureLookup {
+    found: ClaimFinding,
     /// `true` if a proof was used before.
     is_replay: bool,
 }
@@ -45,7 +43,7 @@ pub(super) struct LookupResult {
 /// Action for an address without a verdict.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum UnknownAddress {
-    /// A proof begins, and the request is counted with its verdict.
+    /// A proof begins, and the request is one that waits for it.
     Prove,
     /// A proof begins.
     ProveUncounted,
@@ -53,11 +51,10 @@ enum UnknownAddress {
     Leave,
 }
 
-impl From<Verdict> for LookupResult {
+impl From<Verdict> for SignatureLookup {
     fn from(verdict: Verdict) -> Self {
         Self {
-            verdict,
-            evidence: String::new(),
+            found: verdict.into(),
             is_replay: false,
         }
     }
@@ -65,12 +62,15 @@ impl From<Verdict> for LookupResult {
 
 impl Verifier {
     /// Returns the verdict from memory; begins the proofs that are missing.
-    pub(super) fn find(&self, lookup: ClaimLookup<'_>) -> LookupResult {
-        let by_signature = self.find_signature(&lookup);
+    pub(super) fn find(&self, lookup: ClaimLookup<'_>) -> ClaimFinding {
+        let SignatureLookup {
+            found: by_signature,
+            is_replay,
+        } = self.find_signature(&lookup);
         match by_signature.verdict {
             Verdict::Verified => by_signature,
             // It waits for no proof: that of the first request is none of its own.
-            Verdict::Unverifiable if by_signature.is_replay => {
+            Verdict::Unverifiable if is_replay => {
                 match self.find_address(&lookup, UnknownAddress::ProveUncounted) {
                     by_address if by_address.verdict != Verdict::Pending => by_address,
                     _ => by_signature,
@@ -89,7 +89,7 @@ impl Verifier {
     }
 
     /// Returns what memory says of an address.
-    pub(super) fn find_address_from_memory(&self, lookup: &ClaimLookup<'_>) -> LookupResult {
+    pub(super) fn find_address_from_memory(&self, lookup: &ClaimLookup<'_>) -> ClaimFinding {
         self.find_address(lookup, UnknownAddress::Leave)
     }
 
@@ -113,7 +113,7 @@ impl Verifier {
         self.inner.proofs.watch(key)
     }
 
-    fn find_signature(&self, lookup: &ClaimLookup<'_>) -> LookupResult {
+    fn find_signature(&self, lookup: &ClaimLookup<'_>) -> SignatureLookup {
         let Some(prover) = lookup.methods.signatures(lookup.robot) else {
             return Verdict::Unverifiable.into();
         };
@@ -123,35 +123,32 @@ impl Verifier {
         if let Some(finding) = prover.prove_now(&SignedRequest::from(lookup.request), lookup.robot)
         {
             log(lookup.robot, &finding);
-            return LookupResult {
-                verdict: finding.verdict(),
+            let verdict = finding.verdict();
+            return SignatureLookup {
                 is_replay: matches!(finding, Finding::Replayed(_)),
-                evidence: finding.into_evidence().text,
+                found: with_evidence(verdict, || finding.into_evidence().text),
             };
         }
-        match self
-            .inner
-            .signed
-            .begin(lookup.robot, lookup.request, lookup.now_ms)
-        {
-            Ok(Some(mut job)) => {
-                // Where the address proves it the request is counted with that.
-                let by_address = self.find_address_from_memory(lookup).verdict;
-                job.is_counted = by_address != Verdict::Verified;
+        match self.inner.signed.begin(lookup.robot, lookup.request) {
+            Ok(Some(job)) => {
+                let proof = job.proof.clone();
                 if self.spawn(|verifier| verifier.prove_signed(job)) {
-                    return Verdict::Pending.into();
+                    return SignatureLookup {
+                        found: pending(proof),
+                        is_replay: false,
+                    };
                 }
                 Verdict::Unverifiable.into()
             }
             Ok(None) => Verdict::Unverifiable.into(),
-            Err(ReplayedNonce) => LookupResult {
+            Err(ReplayedNonce) => SignatureLookup {
                 is_replay: true,
                 ..Verdict::Unverifiable.into()
             },
         }
     }
 
-    fn find_address(&self, lookup: &ClaimLookup<'_>, unknown: UnknownAddress) -> LookupResult {
+    fn find_address(&self, lookup: &ClaimLookup<'_>, unknown: UnknownAddress) -> ClaimFinding {
         if !lookup.methods.has_address_methods(lookup.robot) {
             return Verdict::Unverifiable.into();
         }
@@ -174,12 +171,10 @@ impl Verifier {
             CacheLookup::Nothing if unknown == UnknownAddress::Leave => {
                 Verdict::Unverifiable.into()
             }
-            CacheLookup::Nothing
-                if self.begin(lookup, address, unknown == UnknownAddress::Prove) =>
-            {
-                Verdict::Pending.into()
+            CacheLookup::Nothing => {
+                let proof = self.begin(lookup, address, unknown == UnknownAddress::Prove);
+                proof.map_or_else(|| Verdict::Unverifiable.into(), pending)
             }
-            CacheLookup::Nothing => Verdict::Unverifiable.into(),
         }
     }
 
@@ -204,34 +199,32 @@ impl Verifier {
         address: IpAddr,
         by_ranges: Verdict,
         answer: Option<&DnsVerdict>,
-    ) -> LookupResult {
+    ) -> ClaimFinding {
         let by_dns = answer.map_or(Verdict::Unverifiable, |answer| {
             by_dns(lookup.methods, lookup.robot, by_ranges, answer)
         });
         let verdict = stronger(by_ranges, by_dns);
-        if verdict != Verdict::Spoofed {
-            return verdict.into();
-        }
-        let evidence = answer.map_or("", |answer| &*answer.evidence);
-        let evidence = evidence_of(lookup.methods, lookup.robot, address, evidence);
-        LookupResult {
-            verdict,
-            evidence,
-            is_replay: false,
-        }
+        with_evidence(verdict, || {
+            let evidence = answer.map_or("", |answer| &*answer.evidence);
+            evidence_of(lookup.methods, lookup.robot, address, evidence)
+        })
     }
 
-    /// Begins the proof of an address; returns whether it is under way.
-    fn begin(&self, lookup: &ClaimLookup<'_>, address: IpAddr, is_counted: bool) -> bool {
-        let noted = || SpoofedRequest::of(RequestSummary::from(lookup.request), lookup.now_ms);
-        let first = is_counted.then_some(noted);
+    /// Begins the proof of an address; returns where its finding will stand.
+    fn begin(
+        &self,
+        lookup: &ClaimLookup<'_>,
+        address: IpAddr,
+        is_pending: bool,
+    ) -> Option<ClaimProof> {
         if self.inner.stop.is_cancelled() || self.inner.runtime.is_none() {
-            return false;
+            return None;
         }
-        match self.inner.proofs.begin(lookup.robot, address, first) {
-            ProofStart::Yes => true,
-            ProofStart::NeedsWorker => self.spawn(Self::work),
-            ProofStart::No => false,
+        let requests = u64::from(is_pending);
+        match self.inner.proofs.begin(lookup.robot, address, requests) {
+            ProofStart::Yes(proof) => Some(proof),
+            ProofStart::NeedsWorker(proof) => self.spawn(Self::work).then_some(proof),
+            ProofStart::No => None,
         }
     }
 
@@ -273,16 +266,12 @@ impl Verifier {
             // Stored before it is announced: whoever comes in between finds the answer or the proof
             // under way.
             self.remember(&methods, address, &answer);
-            let pending = making.announce(verdict);
-            let now_ms = self.inner.clock.now_ms();
-            let counts = &self.inner.counts;
-            counts.count(&robot.id, verdict, pending.requests, now_ms);
-            if let (Verdict::Spoofed, Some(first)) = (verdict, pending.first) {
-                let evidence = evidence_of(&methods, &robot, address, &answer.evidence);
-                self.inner
-                    .spoofed
-                    .note(first.summary(), &evidence, first.at_ms);
-            }
+            let evidence = if verdict == Verdict::Spoofed {
+                evidence_of(&methods, &robot, address, &answer.evidence)
+            } else {
+                String::new()
+            };
+            making.announce(verdict, &evidence);
         }
     }
 
@@ -330,17 +319,24 @@ impl Verifier {
             return;
         };
         log(&job.robot, &finding);
-        let verdict = finding.verdict();
-        job.announce(verdict);
-        if !job.is_counted {
-            return;
-        }
-        let (summary, now_ms) = (job.noted.summary(), self.inner.clock.now_ms());
-        self.inner.counts.count(summary.robot, verdict, 1, now_ms);
-        if let Finding::Contradicted(evidence) = &finding {
-            let spoofed = &self.inner.spoofed;
-            spoofed.note(summary, &evidence.text, job.noted.at_ms);
-        }
+        job.announce(finding.verdict(), &finding.evidence().text);
+    }
+}
+
+/// Returns a verdict, with its evidence where it contradicts the claim.
+fn with_evidence(verdict: Verdict, evidence: impl FnOnce() -> String) -> ClaimFinding {
+    let proof = match verdict {
+        Verdict::Spoofed => Some(ClaimProof::ended(verdict, &evidence())),
+        _ => None,
+    };
+    ClaimFinding { verdict, proof }
+}
+
+/// Returns a verdict that is still to come.
+fn pending(proof: ClaimProof) -> ClaimFinding {
+    ClaimFinding {
+        verdict: Verdict::Pending,
+        proof: Some(proof),
     }
 }
 

@@ -9,9 +9,10 @@ use std::{
 use tokio::sync::watch;
 
 use robot_detection_layer::detect::Verdict;
+use robot_detection_layer::layer::ClaimProof;
 use robot_detection_layer::registry::Robot;
 
-use super::{dns_verdicts::DnsVerdictKey, spoofed::SpoofedRequest};
+use super::dns_verdicts::DnsVerdictKey;
 
 /// Proofs that wait for their turn; what comes beyond is not proven for now.
 const MAX_WAITING: usize = 20_000;
@@ -40,27 +41,22 @@ pub(super) struct ProofJob {
     pub(super) address: IpAddr,
 }
 
-/// Requests that wait for a verdict, or passed without one.
+/// Proof that requests wait for, or passed without.
 #[derive(Debug)]
 struct RunningProof {
     told: watch::Sender<Option<Verdict>>,
-    pending: PendingRequests,
-}
-
-/// Requests that came before their verdict.
-#[derive(Debug, Default)]
-pub(super) struct PendingRequests {
-    pub(super) requests: u64,
-    pub(super) first: Option<SpoofedRequest>,
+    proof: ClaimProof,
+    /// Requests that came before their verdict.
+    requests: u64,
 }
 
 /// Outcome of asking for a proof.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum ProofStart {
     /// The proof waits for its turn, or is under way.
-    Yes,
+    Yes(ClaimProof),
     /// The same, and the caller must start a worker.
-    NeedsWorker,
+    NeedsWorker(ClaimProof),
     /// Too many proofs wait already.
     No,
 }
@@ -81,13 +77,8 @@ pub(super) struct ProofGuard<'p> {
 }
 
 impl Proofs {
-    /// Queues a proof, unless it is under way; `first` makes the record of a pending request.
-    pub(super) fn begin(
-        &self,
-        robot: &Arc<Robot>,
-        address: IpAddr,
-        first: Option<impl FnOnce() -> SpoofedRequest>,
-    ) -> ProofStart {
+    /// Queues a proof, unless it is under way, for so many pending requests.
+    pub(super) fn begin(&self, robot: &Arc<Robot>, address: IpAddr, requests: u64) -> ProofStart {
         let key = DnsVerdictKey::new(address, robot);
         let mut state = self.lock();
         let State {
@@ -96,25 +87,28 @@ impl Proofs {
             workers,
         } = &mut *state;
         if let Some(known) = under_way.get_mut(&key) {
-            known.pending.add(first);
-            return ProofStart::Yes;
+            known.requests += requests;
+            return ProofStart::Yes(known.proof.clone());
         }
         if waiting.len() >= MAX_WAITING {
             return ProofStart::No;
         }
-        let mut pending = PendingRequests::default();
-        pending.add(first);
-        let told = watch::Sender::new(None);
-        under_way.insert(key, RunningProof { told, pending });
+        let proof = ClaimProof::default();
+        let running = RunningProof {
+            told: watch::Sender::new(None),
+            proof: proof.clone(),
+            requests,
+        };
+        under_way.insert(key, running);
         waiting.push_back(ProofJob {
             robot: Arc::clone(robot),
             address,
         });
         if *workers < MAX_WORKERS {
             *workers += 1;
-            return ProofStart::NeedsWorker;
+            return ProofStart::NeedsWorker(proof);
         }
-        ProofStart::Yes
+        ProofStart::Yes(proof)
     }
 
     /// Returns a channel for the verdict, if a proof is under way.
@@ -138,7 +132,7 @@ impl Proofs {
     pub(super) fn pending(&self) -> u64 {
         let state = self.lock();
         let under_way = state.under_way.values();
-        under_way.map(|under_way| under_way.pending.requests).sum()
+        under_way.map(|under_way| under_way.requests).sum()
     }
 
     /// Forgets what waits; whoever waits for it is told that nothing comes.
@@ -158,15 +152,6 @@ impl Proofs {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Each change is whole; what a panic left is as good as before.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl PendingRequests {
-    fn add(&mut self, first: Option<impl FnOnce() -> SpoofedRequest>) {
-        if let Some(make) = first {
-            self.requests += 1;
-            self.first.get_or_insert_with(make);
-        }
     }
 }
 
@@ -200,14 +185,13 @@ impl Drop for Worker<'_> {
 }
 
 impl ProofGuard<'_> {
-    /// Sends the verdict to those that wait, and returns the requests that came before.
-    pub(super) fn announce(mut self, verdict: Verdict) -> PendingRequests {
+    /// Sends the verdict to those that wait, and its evidence to those that came before.
+    pub(super) fn announce(mut self, verdict: Verdict, evidence: &str) {
         self.is_told = true;
-        let Some(under_way) = self.proofs.lock().under_way.remove(&self.key) else {
-            return PendingRequests::default();
-        };
-        under_way.told.send_replace(Some(verdict));
-        under_way.pending
+        if let Some(under_way) = self.proofs.lock().under_way.remove(&self.key) {
+            under_way.proof.end(verdict, evidence);
+            under_way.told.send_replace(Some(verdict));
+        }
     }
 }
 
@@ -228,30 +212,31 @@ mod tests {
         Arc::new(Robot::new("examplebot", Source::bundled()))
     }
 
-    fn none() -> Option<fn() -> SpoofedRequest> {
-        None
-    }
-
     fn address(number: u32) -> IpAddr {
         std::net::Ipv4Addr::from_bits(number).into()
+    }
+
+    fn begin(proofs: &Proofs, robot: &Arc<Robot>, number: u32) -> &'static str {
+        match proofs.begin(robot, address(number), 1) {
+            ProofStart::Yes(_) => "yes",
+            ProofStart::NeedsWorker(_) => "needs worker",
+            ProofStart::No => "no",
+        }
     }
 
     #[test]
     fn the_same_proof_is_made_once() {
         let (proofs, robot) = (Proofs::default(), robot());
-        assert_eq!(
-            proofs.begin(&robot, address(1), none()),
-            ProofStart::NeedsWorker
-        );
-        assert_eq!(proofs.begin(&robot, address(1), none()), ProofStart::Yes);
+        assert_eq!(begin(&proofs, &robot, 1), "needs worker");
+        assert_eq!(begin(&proofs, &robot, 1), "yes");
         let mut worker = proofs.worker();
         let (job, making) = worker.next().unwrap();
         assert_eq!(job.address, address(1));
-        assert_eq!(proofs.begin(&robot, address(1), none()), ProofStart::Yes);
+        assert_eq!(begin(&proofs, &robot, 1), "yes");
         let told = proofs
             .watch(DnsVerdictKey::new(address(1), &robot))
             .unwrap();
-        making.announce(Verdict::Spoofed);
+        making.announce(Verdict::Spoofed, "it is elsewhere");
         assert_eq!(*told.borrow(), Some(Verdict::Spoofed));
         assert!(
             proofs
@@ -267,11 +252,10 @@ mod tests {
         let (proofs, robot) = (Proofs::default(), robot());
         let mut begun = HashMap::new();
         for number in 0..u32::try_from(MAX_WAITING).unwrap() + 5 {
-            let outcome = proofs.begin(&robot, address(number), none());
-            *begun.entry(format!("{outcome:?}")).or_insert(0) += 1;
+            *begun.entry(begin(&proofs, &robot, number)).or_insert(0) += 1;
         }
-        assert_eq!(begun["NeedsWorker"], MAX_WORKERS);
-        assert_eq!(begun["No"], 5);
+        assert_eq!(begun["needs worker"], MAX_WORKERS);
+        assert_eq!(begun["no"], 5);
         assert_eq!(proofs.load(), (MAX_WAITING, MAX_WORKERS));
         proofs.abandon();
         assert_eq!(proofs.load().0, 0);
@@ -280,7 +264,7 @@ mod tests {
     #[test]
     fn a_worker_that_fails_leaves_its_place_and_its_proof() {
         let (proofs, robot) = (Proofs::default(), robot());
-        proofs.begin(&robot, address(1), none());
+        begin(&proofs, &robot, 1);
         let mut told = proofs
             .watch(DnsVerdictKey::new(address(1), &robot))
             .unwrap();
@@ -290,9 +274,6 @@ mod tests {
         assert_eq!(proofs.load(), (0, 0));
         assert!(told.has_changed().is_err(), "nobody is left to tell it");
         assert_eq!(*told.borrow_and_update(), None);
-        assert_eq!(
-            proofs.begin(&robot, address(1), none()),
-            ProofStart::NeedsWorker
-        );
+        assert_eq!(begin(&proofs, &robot, 1), "needs worker");
     }
 }

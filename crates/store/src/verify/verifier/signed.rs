@@ -12,10 +12,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::verify::{SignatureProver, SignedRequest};
 use robot_detection_layer::detect::Verdict;
-use robot_detection_layer::layer::ClaimedRequest;
+use robot_detection_layer::layer::{ClaimProof, ClaimedRequest};
 use robot_detection_layer::registry::Robot;
-
-use super::spoofed::{RequestSummary, SpoofedRequest};
 
 /// Requests that are kept while the keys are fetched.
 const MAX_REQUESTS: usize = 64;
@@ -38,9 +36,7 @@ pub(super) struct SignedProofs {
 #[derive(Debug)]
 pub(super) struct SignedJob {
     pub(super) robot: Arc<Robot>,
-    pub(super) noted: SpoofedRequest,
-    /// Whether the request is counted with the verdict on its signature.
-    pub(super) is_counted: bool,
+    pub(super) proof: ClaimProof,
     method: Method,
     scheme: Option<String>,
     authority: String,
@@ -70,7 +66,6 @@ impl SignedProofs {
         &self,
         robot: &Arc<Robot>,
         request: &ClaimedRequest<'_>,
-        now_ms: i64,
     ) -> Result<Option<SignedJob>, ReplayedNonce> {
         let key = self.key(request);
         let is_known = self.told.contains_key(&key);
@@ -86,8 +81,7 @@ impl SignedProofs {
         let signed = SignedRequest::from(request);
         Ok(Some(SignedJob {
             robot: Arc::clone(robot),
-            noted: SpoofedRequest::of(RequestSummary::from(request), now_ms),
-            is_counted: true,
+            proof: ClaimProof::default(),
             method: signed.method.clone(),
             scheme: signed.scheme.map(str::to_owned),
             authority: signed.authority.to_owned(),
@@ -145,8 +139,9 @@ impl SignedJob {
         }
     }
 
-    /// Sends the verdict to those that wait.
-    pub(super) fn announce(&self, verdict: Verdict) {
+    /// Sends the verdict to those that wait, and its evidence.
+    pub(super) fn announce(&self, verdict: Verdict, evidence: &str) {
+        self.proof.end(verdict, evidence);
         self.told.send_replace(Some(verdict));
     }
 }

@@ -13,18 +13,12 @@ use tracing::debug;
 use crate::verify::{Proof, SignatureProver, SignedRequest, proof::stronger};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::{SigningHost, Verdict};
-use robot_detection_layer::layer::{ClaimedRequest, Settling, Verdicts};
+use robot_detection_layer::layer::{ClaimFinding, ClaimedRequest, Settling, Verdicts};
 use robot_detection_layer::registry::Robot;
 
 use super::{
-    Methods, RobotVerdicts, SpoofedRequest,
-    counts::VerdictCounts,
-    dns_verdicts::DnsVerdicts,
-    lookup::ClaimLookup,
-    proofs::Proofs,
-    signed::SignedProofs,
+    Methods, dns_verdicts::DnsVerdicts, lookup::ClaimLookup, proofs::Proofs, signed::SignedProofs,
     signers::Signers,
-    spoofed::{LastSpoofed, RequestSummary},
 };
 
 /// Verdict to come; see [`Verifier::settled`].
@@ -45,7 +39,7 @@ pub type SettledVerdict = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 ///
 /// let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
 /// let verifier = Verifier::new(Methods::default(), Clock::system(), tasks, stop);
-/// assert!(verifier.last_spoofed().is_empty());
+/// assert_eq!(verifier.pending(), 0);
 /// ```
 #[derive(Clone)]
 pub struct Verifier {
@@ -59,8 +53,6 @@ pub(super) struct Inner {
     pub(super) signed: SignedProofs,
     pub(super) signers: Signers,
     pub(super) wanted: WantedRanges,
-    pub(super) counts: VerdictCounts,
-    pub(super) spoofed: LastSpoofed,
     pub(super) clock: Clock,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
@@ -93,8 +85,6 @@ impl Verifier {
                 signed: SignedProofs::new(),
                 signers: Signers::default(),
                 wanted: WantedRanges::default(),
-                counts: VerdictCounts::default(),
-                spoofed: LastSpoofed::default(),
                 clock,
                 tasks,
                 stop,
@@ -118,23 +108,21 @@ impl Verifier {
     /// nonce that is seen a second time is no proof.
     #[must_use]
     pub fn verdict_now(&self, request: &ClaimedRequest<'_>) -> Verdict {
-        let now_ms = self.inner.clock.now_ms();
-        let found = match request.claim.robot() {
+        self.finding_now(request).verdict
+    }
+
+    /// Returns the same, with its evidence where it is spoofed, and where to read it once it is no longer pending.
+    #[must_use]
+    pub fn finding_now(&self, request: &ClaimedRequest<'_>) -> ClaimFinding {
+        match request.claim.robot() {
             Some(robot) if Methods::has_methods(robot) => self.find(ClaimLookup {
                 methods: &self.inner.methods.load(),
                 robot,
                 request,
-                now_ms,
+                now_ms: self.inner.clock.now_ms(),
             }),
             _ => Verdict::Unverifiable.into(),
-        };
-        let (robot, verdict) = (request.claim.id(), found.verdict);
-        self.inner.counts.count(robot, verdict, 1, now_ms);
-        if verdict == Verdict::Spoofed {
-            let spoofed = &self.inner.spoofed;
-            spoofed.note(RequestSummary::from(request), &found.evidence, now_ms);
         }
-        verdict
     }
 
     /// Waits for the verdict on a request that [`verdict_now`](Self::verdict_now) called pending.
@@ -226,22 +214,10 @@ impl Verifier {
         self.inner.methods.load_full()
     }
 
-    /// Returns verdicts by robot over the last day, most requests first.
-    #[must_use]
-    pub fn counts(&self) -> Vec<RobotVerdicts> {
-        self.inner.counts.all(self.inner.clock.now_ms())
-    }
-
     /// Returns how many requests came that have no verdict yet.
     #[must_use]
     pub fn pending(&self) -> u64 {
         self.inner.proofs.pending() + self.inner.signed.pending()
-    }
-
-    /// Returns the last hundred requests of robots that are not who they say, the last first.
-    #[must_use]
-    pub fn last_spoofed(&self) -> Vec<SpoofedRequest> {
-        self.inner.spoofed.all()
     }
 
     /// Returns the URLs of lists that a request would have needed, and were not at hand.
@@ -284,6 +260,10 @@ impl WantedRanges {
 impl Verdicts for Verifier {
     fn verdict(&self, request: &ClaimedRequest<'_>) -> Verdict {
         self.verdict_now(request)
+    }
+
+    fn finding(&self, request: &ClaimedRequest<'_>) -> ClaimFinding {
+        self.finding_now(request)
     }
 
     fn settled(&self, request: &ClaimedRequest<'_>) -> Option<Settling> {

@@ -1,0 +1,206 @@
+//! What is told of a request beside its outcome, to show it later.
+
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering::Relaxed},
+    },
+};
+
+use http::{
+    HeaderMap, Request, Uri,
+    header::{REFERER, USER_AGENT},
+};
+
+use crate::detect::Verdict;
+use crate::policy::{Action, CountedBreach, visible};
+
+use super::{ClaimProof, header};
+
+/// Characters of a path, of a User-Agent, and of a name that are told.
+const MAX_PATH_CHARS: usize = 500;
+const MAX_USER_AGENT_CHARS: usize = 300;
+const MAX_NAME_CHARS: usize = 100;
+
+/// Request as it came, without its query, cookies and body; what is not visible is escaped.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Visit {
+    /// When it came, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// Method.
+    pub method: Box<str>,
+    /// Host that was asked for, in lower case; empty where none was named.
+    pub host: Box<str>,
+    /// Path, cut when long.
+    pub path: Box<str>,
+    /// User-Agent, cut when long; several headers are joined by commas.
+    pub user_agent: Box<str>,
+    /// Host of the page that led there; empty where none is named.
+    pub referrer: Box<str>,
+    /// Address of the client, where it is known.
+    pub address: Option<IpAddr>,
+    /// What was found of the claim, where it is contradicted or still to be proven.
+    pub proof: Option<ClaimProof>,
+    /// What the request broke of robots.txt, whether that was answered or only noted.
+    pub breach: Option<CountedBreach>,
+}
+
+/// Switch that tells layers which visits to describe in their outcomes; clones share it.
+///
+/// By default none is described, so that requests cost nothing.
+#[derive(Clone, Debug, Default)]
+pub struct VisitSwitch {
+    wanted: Arc<AtomicU8>,
+}
+
+/// What of a request says whether its visit is described.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Worth<'w> {
+    pub(super) action: Action,
+    pub(super) verdict: Option<Verdict>,
+    pub(super) breach: Option<&'w CountedBreach>,
+}
+
+impl VisitSwitch {
+    const NOTEWORTHY: u8 = 1;
+    const ALL: u8 = 2;
+
+    /// Sets whether visits are described that did not simply pass, or that are worth a proof.
+    ///
+    /// These are redirects, pages in place, refusals and waits, done or noted, impostors,
+    /// claims to be proven still, and violations of robots.txt.
+    pub fn describe_noteworthy(&self, describe: bool) {
+        self.set(Self::NOTEWORTHY, describe);
+    }
+
+    /// Sets whether all robots' visits are described.
+    pub fn describe_all(&self, describe: bool) {
+        self.set(Self::ALL, describe);
+    }
+
+    pub(super) fn wants(&self, worth: Worth<'_>) -> bool {
+        match self.wanted.load(Relaxed) {
+            0 => false,
+            Self::NOTEWORTHY => worth.is_noteworthy(),
+            _ => true,
+        }
+    }
+
+    fn set(&self, bit: u8, is_set: bool) {
+        if is_set {
+            self.wanted.fetch_or(bit, Relaxed);
+        } else {
+            self.wanted.fetch_and(!bit, Relaxed);
+        }
+    }
+}
+
+impl Worth<'_> {
+    fn is_noteworthy(self) -> bool {
+        self.action != Action::Pass
+            || self.breach.is_some()
+            || matches!(self.verdict, Some(Verdict::Spoofed | Verdict::Pending))
+    }
+}
+
+impl Visit {
+    /// Creates the description of a request that came at a time in milliseconds since 1970.
+    #[must_use]
+    pub fn of<B>(request: &Request<B>, address: Option<IpAddr>, at_ms: i64) -> Self {
+        // Userinfo may hold a password (RFC 3986 §3.2.1).
+        let host = header::host(request).and_then(|host| host.rsplit('@').next());
+        let host = host.unwrap_or_default();
+        Self {
+            at_ms,
+            method: visible(request.method().as_str(), MAX_NAME_CHARS).into(),
+            host: visible(&host.to_ascii_lowercase(), MAX_NAME_CHARS).into(),
+            path: visible(request.uri().path(), MAX_PATH_CHARS).into(),
+            user_agent: visible(&user_agent(request.headers()), MAX_USER_AGENT_CHARS).into(),
+            referrer: visible(&referrer(request.headers()), MAX_NAME_CHARS).into(),
+            address,
+            proof: None,
+            breach: None,
+        }
+    }
+}
+
+fn user_agent(headers: &HeaderMap) -> String {
+    let values = headers.get_all(USER_AGENT).iter();
+    let values: Vec<_> = values
+        .map(|value| String::from_utf8_lossy(value.as_bytes()))
+        .collect();
+    values.join(", ")
+}
+
+/// Returns the host alone: paths and queries of other sites are nobody's business.
+fn referrer(headers: &HeaderMap) -> String {
+    let value = headers.get(REFERER).and_then(|value| value.to_str().ok());
+    let uri = value.and_then(|value| value.parse::<Uri>().ok());
+    uri.and_then(|uri| uri.host().map(str::to_ascii_lowercase))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_visit_has_neither_query_nor_cookies_nor_more_of_a_referrer_than_its_host() {
+        let request = Request::get("/a/b?secret=1")
+            .header("host", "www.example.com")
+            .header("cookie", "session=secret")
+            .header("authorization", "Bearer secret")
+            .header(
+                "referer",
+                "https://user:secret@Other.example:8443/secret?secret",
+            )
+            .header("user-agent", "ExampleBot/1.0 \u{202e}x".as_bytes())
+            .body(())
+            .unwrap();
+        let visit = Visit::of(&request, None, 7);
+        assert!(!format!("{visit:?}").contains("secret"), "{visit:?}");
+        assert_eq!((&*visit.path, &*visit.host), ("/a/b", "www.example.com"));
+        assert_eq!(&*visit.referrer, "other.example");
+        assert_eq!(&*visit.user_agent, r"ExampleBot/1.0 \u{202e}x");
+    }
+
+    #[test]
+    fn a_visit_is_bounded() {
+        let long = "x".repeat(60_000);
+        let request = Request::get(format!("/{long}"))
+            .header("user-agent", &long)
+            .header("host", &long)
+            .body(())
+            .unwrap();
+        let visit = format!("{:?}", Visit::of(&request, None, 7));
+        assert!(visit.len() < 1_500, "{}", visit.len());
+    }
+
+    #[test]
+    fn a_visit_is_described_where_somebody_wants_it() {
+        let passing = Worth {
+            action: Action::Pass,
+            verdict: Some(Verdict::Verified),
+            breach: None,
+        };
+        let pending = Worth {
+            verdict: Some(Verdict::Pending),
+            ..passing
+        };
+        let slowed = Worth {
+            action: Action::Slow,
+            ..passing
+        };
+        let switch = VisitSwitch::default();
+        let wanted = || [passing, pending, slowed].map(|worth| switch.wants(worth));
+        assert_eq!(wanted(), [false; 3]);
+        switch.describe_noteworthy(true);
+        assert_eq!(wanted(), [false, true, true]);
+        switch.describe_all(true);
+        assert_eq!(wanted(), [true; 3]);
+        switch.describe_all(false);
+        assert_eq!(wanted(), [false, true, true]);
+    }
+}

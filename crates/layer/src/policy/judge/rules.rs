@@ -1,0 +1,68 @@
+//! Asks rules in their order.
+
+use crate::policy::{
+    Judgement, Request, Rule, Visitor, action::Effect, path::with_normal_path, rule::named,
+    scope::NormalizedRequest, trace::Trace,
+};
+
+use super::Site;
+
+/// Returns the decision of the first rule that makes one, and the one that slows down.
+pub(super) fn judge_rules<'p>(
+    rules: &'p [Rule],
+    mut slowed_by: Option<&'p Rule>,
+    visitor: Visitor<'_>,
+    request: &Request<'_>,
+    site: Site,
+    trace: &mut impl Trace,
+) -> (Option<Judgement<'p>>, Option<&'p Rule>) {
+    if rules.is_empty() {
+        return (None, slowed_by);
+    }
+    let decided = with_normal_path(request.path, |path| {
+        let asked = site.asked(request, path);
+        rules.iter().find_map(|rule| {
+            // The first rule that slows the robot down counts; a second limit would be used up
+            // unasked.
+            if rule.rate_limiter().is_some() && slowed_by.is_some() {
+                return None;
+            }
+            let decision = judge_rule(rule, visitor, &asked, trace)?.decision();
+            if decision.is_none() {
+                slowed_by = Some(rule);
+            }
+            Some(Judgement {
+                rule: Some(rule),
+                ..Judgement::new(decision?)
+            })
+        })
+    });
+    (decided, slowed_by)
+}
+
+/// Returns what a rule does, if it matches.
+fn judge_rule<'p>(
+    rule: &'p Rule,
+    visitor: Visitor<'_>,
+    asked: &NormalizedRequest<'_>,
+    trace: &mut impl Trace,
+) -> Option<&'p Effect> {
+    let mismatch = rule.mismatch(asked, visitor);
+    trace.step("rule", || {
+        let named = capitalised(&named(rule));
+        match mismatch {
+            None => format!("{named} matches; its action is {}.", rule.action()),
+            Some(mismatch) => {
+                let reason = mismatch.reason(asked, Some(visitor));
+                format!("{named} does not match: {reason}.")
+            }
+        }
+    });
+    mismatch.is_none().then_some(&rule.effect)
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(chars).collect()
+}

@@ -1,0 +1,113 @@
+//! What is kept of a visitor is forgotten.
+
+use super::{
+    super::{AuditEntry, Store, StoreError, audit, robots::from_sql},
+    AddressNetwork, sql,
+};
+
+/// What is to be forgotten: all that fits each of the conditions that are set.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Forgetting {
+    /// Address, or network of addresses.
+    pub address: Option<AddressNetwork>,
+    /// Id of a robot.
+    pub robot: Option<String>,
+    /// Time in milliseconds since 1970: what came before.
+    pub before_ms: Option<i64>,
+}
+
+/// What was forgotten, or would be.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ForgottenRows {
+    /// Requests of the evidence.
+    pub evidence: u64,
+    /// Those among them of which only a network was kept, so that they may be somebody else's.
+    pub of_networks: u64,
+}
+
+impl Store {
+    /// Counts what [`forget`](Self::forget) would forget.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn count_forgettable(
+        &self,
+        forgetting: &Forgetting,
+    ) -> Result<ForgottenRows, StoreError> {
+        let values = forgetting.values();
+        let rows = self.database.rows(&sql::ADDRESSES, &values).await?;
+        Ok(forgetting.chosen(rows).1)
+    }
+
+    /// Forgets what is kept of visitors, and records that with who did it; sums have nobody's name.
+    ///
+    /// All of it happens in one transaction. The record tells the network of an address, not
+    /// the address.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does; then nothing was forgotten.
+    pub async fn forget(
+        &self,
+        forgetting: &Forgetting,
+        actor: &str,
+        now_ms: i64,
+    ) -> Result<ForgottenRows, StoreError> {
+        let mut transaction = self.database.begin(sql::FORGET.what).await?;
+        let [robot, before] = forgetting.values();
+        let rows = transaction.rows(&sql::ADDRESSES, &[robot, before]).await?;
+        let (addresses, mut forgotten) = forgetting.chosen(rows);
+        forgotten.evidence = 0;
+        for address in &addresses {
+            let values = [address.into(), robot, before];
+            forgotten.evidence += transaction.execute(&sql::FORGET, &values).await?;
+        }
+        let entry = AuditEntry {
+            at_ms: now_ms,
+            actor: actor.to_owned(),
+            event: "visitors-forgotten".to_owned(),
+            subject: forgetting.subject(),
+            detail: format!("{} requests of the evidence", forgotten.evidence),
+        };
+        audit::add_to(&mut transaction, &entry).await?;
+        transaction.commit().await?;
+        Ok(forgotten)
+    }
+}
+
+impl Forgetting {
+    fn values(&self) -> [super::super::statement::Value<'_>; 2] {
+        let robot = self.robot.as_deref().unwrap_or_default();
+        [robot.into(), self.before_ms.unwrap_or(i64::MAX).into()]
+    }
+
+    /// Returns the addresses that are meant, and how many rows they have.
+    fn chosen(&self, rows: Vec<(String, i64)>) -> (Vec<String>, ForgottenRows) {
+        let mut rows_of_all = ForgottenRows::default();
+        let is_meant = |kept: &str| self.address.is_none_or(|meant| meant.concerns(kept));
+        let chosen = rows.into_iter().filter(|(kept, _)| is_meant(kept));
+        let addresses = chosen.map(|(kept, rows)| {
+            rows_of_all.evidence += from_sql(rows);
+            if kept.contains('/') {
+                rows_of_all.of_networks += from_sql(rows);
+            }
+            kept
+        });
+        (addresses.collect(), rows_of_all)
+    }
+
+    /// Returns what is meant, for the log of changes, which keeps no address.
+    fn subject(&self) -> String {
+        let address = self
+            .address
+            .map(|meant| format!("address in {}", meant.coarse()));
+        let robot = self.robot.as_ref().map(|robot| format!("robot {robot}"));
+        let before = self
+            .before_ms
+            .map(|before_ms| format!("before {before_ms} ms"));
+        let all = [address, robot, before].into_iter().flatten();
+        all.collect::<Vec<_>>().join(", ")
+    }
+}

@@ -1,0 +1,14 @@
+//! What was not simply passed, request by request, of bounded number and age.
+
+mod add;
+mod addresses;
+mod entry;
+mod forget;
+mod read;
+pub(super) mod sql;
+
+pub use add::EvidenceBatch;
+pub use addresses::{AddressNetwork, KeptAddresses};
+pub use entry::{BrokenRule, EVIDENCE_EVENTS, Evidence};
+pub use forget::{Forgetting, ForgottenRows};
+pub use read::{EvidenceQuery, KeptViolation, StoredEvidence};

@@ -1,0 +1,82 @@
+//! Statements about evidence.
+
+use std::sync::LazyLock;
+
+use super::super::{
+    sql::statements,
+    statement::{ByRows, Statement},
+    traffic,
+};
+
+/// Words for what is broken of robots.txt.
+pub(super) const RULE: &str = "rule";
+pub(super) const DELAY: &str = "delay";
+
+/// Columns that are written.
+pub(super) const COLUMNS: usize = 23;
+
+pub(super) const ADD_WHAT: &str = "keep evidence";
+
+macro_rules! evidence_columns {
+    () => {
+        "at_ms, event, site, kind, robot, verdict, decision, cause, status, method, host, path, \
+         address, user_agent, referrer, proof, broken, line, rule, group_line, agents, delay_ms, \
+         gap_ms"
+    };
+}
+
+/// Add evidence.
+///
+/// `SQLite` looks for each parameter among all of a statement: many rows take long.
+pub(super) static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[4, 2, 1], add));
+
+statements! {
+    PRUNE_OLD = "remove old evidence",
+        "DELETE FROM evidence WHERE at_ms < $1";
+    PRUNE_OF_ROBOT = "remove what there is too much of a robot",
+        "DELETE FROM evidence WHERE evidence_id IN (SELECT evidence_id FROM \
+         (SELECT evidence_id, ROW_NUMBER() OVER (PARTITION BY event, robot \
+         ORDER BY evidence_id DESC) AS place FROM evidence) AS placed WHERE place > $1)";
+    PRUNE_OF_EVENT = "remove what there is too much of an event",
+        "DELETE FROM evidence WHERE evidence_id IN (SELECT evidence_id FROM \
+         (SELECT evidence_id, ROW_NUMBER() OVER (PARTITION BY event \
+         ORDER BY evidence_id DESC) AS place FROM evidence) AS placed WHERE place > $1)";
+    // An impostor that broke a rule is kept as a violation, and is an impostor nevertheless.
+    FIND = "read the evidence",
+        concat!(
+            "SELECT evidence_id, ", evidence_columns!(), " FROM evidence \
+             WHERE at_ms >= $1 AND at_ms < $2 AND ($3 = '' OR site = $3) \
+             AND ($4 = '' OR robot = $4) AND ($5 = '' OR decision = $5) \
+             AND ($6 = '' OR verdict = $6) AND ($7 = '' OR event = $7 \
+             OR ($7 = 'impostor' AND verdict = 'spoofed')) AND evidence_id < $8 \
+             ORDER BY evidence_id DESC LIMIT $9"
+        );
+    VIOLATIONS = "read the violations of robots.txt",
+        concat!(
+            "SELECT evidence.evidence_id, ", evidence_columns!(), ", hits, refused, first_ms, \
+             shortest_ms FROM (SELECT MAX(evidence_id) AS last_id, COUNT(*) AS hits, \
+             CAST(SUM(CASE WHEN cause IN ('robots.txt', 'crawl-delay') \
+             AND decision NOT LIKE 'would-%' THEN 1 ELSE 0 END) AS BIGINT) AS refused, \
+             MIN(at_ms) AS first_ms, MIN(gap_ms) AS shortest_ms FROM evidence \
+             WHERE broken <> '' AND site = $1 GROUP BY robot, host, broken, line, rule) AS grouped \
+             JOIN evidence ON evidence.evidence_id = grouped.last_id \
+             ORDER BY evidence.evidence_id DESC LIMIT $2"
+        );
+    ADDRESSES = "look for what is to be forgotten",
+        "SELECT address, COUNT(*) FROM evidence WHERE ($1 = '' OR robot = $1) AND at_ms < $2 \
+         GROUP BY address";
+    FORGET = "forget evidence",
+        "DELETE FROM evidence WHERE address = $1 AND ($2 = '' OR robot = $2) AND at_ms < $3";
+}
+
+/// Returns every statement that can be asked for.
+pub(in crate::store) fn every_statement() -> Vec<Statement> {
+    let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
+    all.extend(ADD.all().cloned());
+    all
+}
+
+fn add(rows: usize) -> Statement {
+    let insert = concat!("INSERT INTO evidence (", evidence_columns!(), ")");
+    Statement::assembled(ADD_WHAT, traffic::sql::values(insert, rows, COLUMNS))
+}

@@ -1,0 +1,8 @@
+//! Rules that are made while servers run, and the pause of all enforcement.
+
+mod change;
+mod read;
+pub(super) mod sql;
+
+pub use change::LiveRuleChange;
+pub use read::{StoredLiveRule, StoredLiveRules, StoredPause};

@@ -1,0 +1,8 @@
+//! The log of changes: who did what, and a button that undoes it.
+
+mod page;
+mod record;
+mod view;
+
+pub(super) use page::{download, json, show};
+pub(super) use record::{LoginFailureLog, record, reloaded, started};

@@ -1,0 +1,14 @@
+//! What was not simply passed, request by request: kept ones, and decisions as they come.
+//!
+//! `api/evidence` tells what is kept, as JSON or CSV; the page *Live* shows the decisions of this
+//! instance, those that pass included, and goes on by server-sent events.
+
+mod filter;
+mod json;
+mod live;
+mod row;
+mod stream;
+
+pub(super) use json::{PARAMETERS, json};
+pub(super) use live::show;
+pub(super) use stream::events;

@@ -1,0 +1,316 @@
+//! The addresses of the JSON with their descriptions, and the `OpenAPI` document made of them.
+//!
+//! A route is added together with what it says of itself: none can be without.
+
+use askama::Template;
+use axum::{
+    Json, Router,
+    extract::State,
+    handler::Handler,
+    http::StatusCode,
+    response::Response,
+    routing::{MethodFilter, MethodRouter, get},
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    page::{Page, html},
+    parameters::with_parameters,
+    state::AdminState,
+};
+
+/// Operation of the JSON: an address, a method, and what they do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Operation {
+    method: Method,
+    path: &'static str,
+    summary: &'static str,
+    /// Names of the query's parameters; every other one is refused.
+    parameters: &'static [&'static str],
+    /// Fields of the body, where there is one.
+    body: Option<&'static [Field]>,
+    /// Status of a response that is no error.
+    status: StatusCode,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Method {
+    Get,
+    Post,
+    Delete,
+}
+
+/// Field of a JSON body.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field {
+    name: &'static str,
+    /// Type, as JSON Schema names it.
+    kind: &'static str,
+    is_required: bool,
+}
+
+/// Routes below `/api`, and what they are.
+#[derive(Debug, Default)]
+pub(super) struct Api {
+    router: Router<AdminState>,
+    operations: Vec<Operation>,
+}
+
+#[derive(Template)]
+#[template(path = "admin/openapi.html")]
+struct ReferencePage<'o> {
+    page: Page,
+    operations: &'o [Operation],
+}
+
+impl Operation {
+    pub(super) const fn get(path: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::Get, path, summary)
+    }
+
+    pub(super) const fn post(path: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::Post, path, summary)
+    }
+
+    /// Creates one that answers without a body.
+    pub(super) const fn delete(path: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::Delete, path, summary).answers(StatusCode::NO_CONTENT)
+    }
+
+    const fn new(method: Method, path: &'static str, summary: &'static str) -> Self {
+        Self {
+            method,
+            path,
+            summary,
+            parameters: &[],
+            body: None,
+            status: StatusCode::OK,
+        }
+    }
+
+    pub(super) const fn takes(mut self, parameters: &'static [&'static str]) -> Self {
+        self.parameters = parameters;
+        self
+    }
+
+    pub(super) const fn body(mut self, fields: &'static [Field]) -> Self {
+        self.body = Some(fields);
+        self
+    }
+
+    pub(super) const fn answers(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// Returns the scope that a token needs.
+    fn scope(&self) -> &'static str {
+        match self.method {
+            Method::Get => "read",
+            Method::Post | Method::Delete => "write",
+        }
+    }
+
+    fn describe(&self) -> Value {
+        let of_path = path_parameters(self.path).map(|name| parameter(name, "path"));
+        let of_query = self.parameters.iter().map(|name| parameter(name, "query"));
+        let mut described = json!({
+            "operationId": self.id(),
+            "summary": self.summary,
+            "x-scope": self.scope(),
+            "parameters": of_path.chain(of_query).collect::<Vec<_>>(),
+            "responses": self.responses(),
+        });
+        if let Some(fields) = self.body
+            && let Some(members) = described.as_object_mut()
+        {
+            let schema = object(fields);
+            let content = json!({ "application/json": { "schema": schema } });
+            let body = json!({ "required": true, "content": content });
+            members.insert("requestBody".to_owned(), body);
+        }
+        described
+    }
+
+    fn responses(&self) -> Value {
+        let done = match self.status {
+            StatusCode::NO_CONTENT => json!({ "description": "Done" }),
+            _ => json!({
+                "description": "Done",
+                "content": { "application/json": { "schema": { "type": "object" } } },
+            }),
+        };
+        let mut responses = Map::new();
+        responses.insert(self.status.as_str().to_owned(), done);
+        responses.insert(
+            "default".to_owned(),
+            json!({ "$ref": "#/components/responses/Error" }),
+        );
+        Value::Object(responses)
+    }
+
+    /// Returns a name such as `get_robots_robot_source_robot_id`.
+    fn id(&self) -> String {
+        let words = self.path.split(|c: char| !c.is_ascii_alphanumeric());
+        let words = words.filter(|word| !word.is_empty());
+        words.fold(self.method.lower().to_owned(), |id, word| {
+            format!("{id}_{word}")
+        })
+    }
+}
+
+impl Method {
+    fn lower(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Post => "post",
+            Self::Delete => "delete",
+        }
+    }
+
+    fn upper(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    fn filter(self) -> MethodFilter {
+        match self {
+            Self::Get => MethodFilter::GET,
+            Self::Post => MethodFilter::POST,
+            Self::Delete => MethodFilter::DELETE,
+        }
+    }
+}
+
+impl Field {
+    pub(super) const fn new(name: &'static str, kind: &'static str) -> Self {
+        Self {
+            name,
+            kind,
+            is_required: false,
+        }
+    }
+
+    pub(super) const fn required(name: &'static str, kind: &'static str) -> Self {
+        Self {
+            name,
+            kind,
+            is_required: true,
+        }
+    }
+
+    fn schema(&self) -> Value {
+        match self.kind {
+            "array" => json!({ "type": "array", "items": { "type": "string" } }),
+            kind => json!({ "type": kind }),
+        }
+    }
+}
+
+impl Api {
+    /// Adds an operation and what carries it out.
+    pub(super) fn add<H, T>(mut self, operation: Operation, handler: H) -> Self
+    where
+        H: Handler<T, AdminState>,
+        T: 'static,
+    {
+        let route = MethodRouter::new().on(operation.method.filter(), handler);
+        let route = with_parameters(operation.parameters, route);
+        self.router = self.router.route(operation.path, route);
+        self.operations.push(operation);
+        self
+    }
+
+    /// Returns the router with the page `/openapi`, and all operations and their document below `/api`.
+    pub(super) fn into_router(self) -> Router<AdminState> {
+        let all = self.add(Operation::get("/openapi.json", "This document"), document);
+        let Self { router, operations } = all;
+        let document = openapi(&operations);
+        let router = router.layer(axum::Extension(Document(document)));
+        let page = get(
+            async move |State(_): State<AdminState>, page: Page| -> Response {
+                let operations = &operations;
+                html(&ReferencePage { page, operations })
+            },
+        );
+        Router::new().nest("/api", router).route("/openapi", page)
+    }
+}
+
+/// The document, for whoever asks for it.
+#[derive(Clone, Debug)]
+struct Document(Value);
+
+async fn document(axum::Extension(Document(document)): axum::Extension<Document>) -> Json<Value> {
+    Json(document)
+}
+
+fn openapi(operations: &[Operation]) -> Value {
+    let mut paths = Map::new();
+    for operation in operations {
+        let path = paths.entry(operation.path).or_insert_with(|| json!({}));
+        if let Some(methods) = path.as_object_mut() {
+            let method = operation.method.lower().to_owned();
+            methods.insert(method, operation.describe());
+        }
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "robot-detection",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "What the admin pages show and do. A token with the scope read may GET; the others need write.",
+        },
+        // Relative to the document, as nobody here knows where the pages are.
+        "servers": [{ "url": "." }],
+        "security": [{ "token": [] }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+            "responses": { "Error": {
+                "description": "Not done, and why",
+                "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } },
+            } },
+            "schemas": { "Error": {
+                "type": "object",
+                "required": ["error"],
+                "properties": { "error": {
+                    "type": "object",
+                    "required": ["code", "message"],
+                    "properties": { "code": { "type": "string" }, "message": { "type": "string" } },
+                } },
+            } },
+        },
+    })
+}
+
+fn parameter(name: &str, place: &str) -> Value {
+    json!({
+        "name": name,
+        "in": place,
+        "required": place == "path",
+        "schema": { "type": "string" },
+    })
+}
+
+fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
+    let segments = path.split('/');
+    segments.filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
+}
+
+/// Returns the schema of a body; a field that is not named in it is refused.
+fn object(fields: &[Field]) -> Value {
+    let schema = |field: &Field| (field.name.to_owned(), field.schema());
+    let properties: Map<_, _> = fields.iter().map(schema).collect();
+    let required = fields.iter().filter(|field| field.is_required);
+    let required: Vec<_> = required.map(|field| field.name).collect();
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": required,
+        "properties": properties,
+    })
+}

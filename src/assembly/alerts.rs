@@ -1,0 +1,101 @@
+//! From `[[alert]]` to what is watched, and who is told.
+
+use crate::alerts::{Alert, Trigger, Watch, Webhook};
+use crate::config::{AlertSettings, ConfigErrors, Loaded};
+
+/// Longest name, in characters.
+const MAX_NAME_CHARS: usize = 100;
+
+/// Returns the alerts of the settings.
+///
+/// # Errors
+///
+/// Fails with the place of the wrong value.
+pub fn alerts(loaded: &Loaded) -> Result<Vec<Alert>, ConfigErrors> {
+    let mut alerts: Vec<Alert> = Vec::new();
+    for settings in &loaded.settings().tables.alerts {
+        let alert = alert(settings)?;
+        if alerts.iter().any(|other| other.name == alert.name) {
+            let reason = format!("two alerts are named {:?}", alert.name);
+            return Err(settings.wrong(&AlertSettings::KEY.name, reason));
+        }
+        alerts.push(alert);
+    }
+    Ok(alerts)
+}
+
+fn alert(settings: &AlertSettings) -> Result<Alert, ConfigErrors> {
+    let name = &settings.name;
+    // It stands in logs, on pages and on terminals.
+    if name.chars().any(char::is_control) || name.chars().count() > MAX_NAME_CHARS {
+        let reason = format!("a name has up to {MAX_NAME_CHARS} characters, none for control");
+        return Err(settings.wrong(&AlertSettings::KEY.name, reason));
+    }
+    if settings.template.is_some() && settings.format.is_some() {
+        let reason = "it stands in place of format: leave one of them out";
+        return Err(settings.wrong(&AlertSettings::KEY.template, reason));
+    }
+    let watch = watch(settings)?;
+    let is_private = settings.private.unwrap_or(false);
+    let (url, secret) = (settings.url.clone(), settings.secret.clone());
+    let webhook = Webhook::new(url, secret, is_private)
+        .map_err(|error| settings.wrong(&AlertSettings::KEY.url, error))?;
+    Ok(Alert {
+        name: name.clone(),
+        watch,
+        webhook,
+        format: settings.format.unwrap_or_default(),
+        template: settings.template.clone(),
+    })
+}
+
+fn watch(settings: &AlertSettings) -> Result<Watch, ConfigErrors> {
+    let above = |usual: u64| settings.above.map_or(usual, u64::from);
+    let watch = match settings.on {
+        Some(Trigger::Impostor) => Watch::Impostor { above: above(20) },
+        Some(Trigger::RobotsTxt) => Watch::RobotsTxt { above: above(100) },
+        Some(Trigger::CrawlSpike) => Watch::CrawlSpike {
+            times: settings.times.map_or(5, u64::from),
+            above: above(1_000),
+        },
+        Some(Trigger::Certificate) => Watch::Certificate {
+            days: settings.days.map_or(14, u64::from),
+        },
+        Some(Trigger::Refresh) => Watch::Refresh,
+        Some(Trigger::Heaven) => Watch::Heaven,
+        Some(Trigger::Database) => Watch::Database,
+        None => Watch::Weekly,
+    };
+    let (is_spike, is_certificate) = (
+        matches!(watch, Watch::CrawlSpike { .. }),
+        matches!(watch, Watch::Certificate { .. }),
+    );
+    let counts = matches!(watch, Watch::Impostor { .. } | Watch::RobotsTxt { .. }) || is_spike;
+    let key = &AlertSettings::KEY;
+    for (is_set, has_meaning, key, of) in [
+        (
+            settings.above.is_some(),
+            counts,
+            &key.above,
+            "impostor, robots_txt and crawl_spike",
+        ),
+        (
+            settings.times.is_some(),
+            is_spike,
+            &key.times,
+            "crawl_spike",
+        ),
+        (
+            settings.days.is_some(),
+            is_certificate,
+            &key.days,
+            "certificate",
+        ),
+    ] {
+        // A threshold that is never looked at would promise what does not happen.
+        if is_set && !has_meaning {
+            return Err(settings.wrong(key, format!("it is of {of} alone")));
+        }
+    }
+    Ok(watch)
+}

@@ -1,0 +1,145 @@
+//! `alerts`: sends test messages, lists how alerts stand.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use serde_json::json;
+
+use crate::admin::AlertView;
+use crate::alerts::{Alert, Message, Receipt};
+use crate::app;
+use crate::clock::Clock;
+use crate::config::Loaded;
+
+use super::{Cli, context, output, usage::WrongUsage};
+
+/// Commands of `alerts`.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum AlertsCommand {
+    /// Sends a test message and prints what comes back
+    #[command(after_help = "Exit code: 0 the receiver took it, 1 it did not
+
+Example: robot-detection alerts test impostors")]
+    Test {
+        /// Name of the `[[alert]]` [default: each]
+        name: Option<String>,
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Lists how the alerts stand, and what their receivers were told
+    #[command(after_help = "Example: robot-detection alerts list --json")]
+    List {
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(super) async fn run(cli: &Cli, command: &AlertsCommand) -> anyhow::Result<ExitCode> {
+    let loaded = context::load(cli)?;
+    match command {
+        AlertsCommand::Test { name, json } => test(&loaded, name.as_deref(), *json).await,
+        AlertsCommand::List { json } => list(&loaded, *json).await,
+    }
+}
+
+async fn test(loaded: &Loaded, name: Option<&str>, as_json: bool) -> anyhow::Result<ExitCode> {
+    let alerts = chosen(app::alerts(loaded)?, name)?;
+    let now_ms = Clock::system().now_ms();
+    let mut sent = Vec::new();
+    for alert in &alerts {
+        let message = Message::test(alert, now_ms);
+        let result = alert.webhook.send(alert, &message).await;
+        if !as_json {
+            output::line(&line(alert, &result))?;
+        }
+        sent.push((alert, result));
+    }
+    if as_json {
+        let object = |(alert, result): &(&Alert, Result<Receipt, String>)| {
+            json!({
+                "name": alert.name,
+                "receiver": alert.webhook.shown(),
+                "taken": result.is_ok(),
+                "status": result.as_ref().ok().map(|receipt| receipt.status),
+                "answer": result.as_ref().ok().map(|receipt| &receipt.text),
+                "error": result.as_ref().err(),
+            })
+        };
+        let sent: Vec<_> = sent.iter().map(object).collect();
+        output::json(&json!({ "sent": sent }))?;
+    }
+    let is_well = sent.iter().all(|(_, result)| result.is_ok());
+    Ok(if is_well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Returns the alert of a name, or all.
+fn chosen(alerts: Vec<Alert>, name: Option<&str>) -> Result<Vec<Alert>, WrongUsage> {
+    if alerts.is_empty() {
+        let text = "the configuration has no [[alert]]";
+        return Err(WrongUsage(text.to_owned()));
+    }
+    let Some(name) = name else {
+        return Ok(alerts);
+    };
+    let names: Vec<_> = alerts.iter().map(|alert| alert.name.clone()).collect();
+    let found: Vec<_> = alerts
+        .into_iter()
+        .filter(|alert| alert.name == name)
+        .collect();
+    if found.is_empty() {
+        let names = names.join(", ");
+        let text = format!("there is no alert named {name:?}; there are {names}");
+        return Err(WrongUsage(text));
+    }
+    Ok(found)
+}
+
+fn line(alert: &Alert, result: &Result<Receipt, String>) -> String {
+    let (name, receiver) = (output::clean(&alert.name), alert.webhook.shown());
+    match result {
+        Ok(receipt) if receipt.text.is_empty() => {
+            format!("ok    {name}: {receiver} answered {}", receipt.status)
+        }
+        Ok(receipt) => {
+            let answer = output::clean(&receipt.text);
+            format!(
+                "ok    {name}: {receiver} answered {}: {answer}",
+                receipt.status
+            )
+        }
+        Err(error) => format!("FAIL  {name}: {receiver}: {}", output::clean(error)),
+    }
+}
+
+async fn list(loaded: &Loaded, as_json: bool) -> anyhow::Result<ExitCode> {
+    let store = context::store(loaded).await?;
+    let now_ms = Clock::system().now_ms();
+    let states = store.alerts().await?;
+    store.close().await;
+    let views: Vec<_> = states.iter().map(|it| AlertView::new(it, now_ms)).collect();
+    if as_json {
+        output::json(&json!({ "alerts": views }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let row = |view: &AlertView| {
+        let since = view.since.as_ref().map_or("", |since| &since.iso);
+        let told = view.told.as_ref().map_or("never", |told| &told.iso);
+        vec![
+            output::clean(&view.name),
+            view.on.clone(),
+            view.state.to_owned(),
+            since.to_owned(),
+            told.to_owned(),
+            output::clean(&view.error),
+        ]
+    };
+    let header = ["name", "on", "state", "since", "told", "error"];
+    output::table(&header, &views.iter().map(row).collect::<Vec<_>>())?;
+    Ok(ExitCode::SUCCESS)
+}

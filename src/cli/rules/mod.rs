@@ -1,0 +1,7 @@
+//! `rules`: live rules, and the pause of all enforcement.
+
+mod args;
+mod run;
+
+pub(super) use args::RulesCommand;
+pub(super) use run::run;

@@ -1,0 +1,75 @@
+//! `traffic forget`: what is kept of visitors goes.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::cli::{Cli, context, output, usage::WrongUsage};
+use crate::clock::Clock;
+use crate::store::{Forgetting, ForgottenRows};
+use crate::traffic::Moment;
+
+use super::args::ForgetArgs;
+
+/// Who the log of changes says has done it.
+const ACTOR: &str = "command line";
+
+const MINUTE_MS: i64 = 60_000;
+
+pub(super) async fn run(cli: &Cli, args: &ForgetArgs) -> anyhow::Result<ExitCode> {
+    let now_ms = Clock::system().now_ms();
+    let forgetting = Forgetting {
+        address: args.address,
+        robot: args.robot.clone(),
+        before_ms: args
+            .before
+            .map(|before| before_ms(before, now_ms))
+            .transpose()?,
+    };
+    let store = context::store(&context::load(cli)?).await?;
+    let rows = if args.dry_run {
+        store.count_forgettable(&forgetting).await?
+    } else {
+        store.forget(&forgetting, ACTOR, now_ms).await?
+    };
+    store.close().await;
+    if args.json {
+        output::json(&json!({
+            "dry_run": args.dry_run,
+            "evidence": rows.evidence,
+            "of_networks": rows.of_networks,
+        }))?;
+    } else {
+        output::line(&told(rows, args.dry_run))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn before_ms(before: Moment, now_ms: i64) -> Result<i64, WrongUsage> {
+    match before {
+        Moment::All => Err(WrongUsage(
+            "--before all says no time; write --before now for all that is kept".to_owned(),
+        )),
+        moment => {
+            // The minute that is under way is meant too.
+            let now = now_ms.div_euclid(MINUTE_MS) + 1;
+            Ok(moment.minute(now, 0).saturating_mul(MINUTE_MS))
+        }
+    }
+}
+
+fn told(rows: ForgottenRows, is_dry_run: bool) -> String {
+    let done = if is_dry_run {
+        "would be forgotten"
+    } else {
+        "were forgotten"
+    };
+    let mut told = format!("{} requests of the evidence {done}", rows.evidence);
+    if rows.of_networks > 0 {
+        told += &format!(
+            ", {} of them kept by network alone, so that they may be somebody else's",
+            rows.of_networks
+        );
+    }
+    told
+}

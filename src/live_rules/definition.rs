@@ -1,0 +1,188 @@
+//! What a live rule does, and to whom.
+
+use std::{fmt, time::Duration};
+
+use crate::detect::{Kind, Verdict};
+use crate::policy::{Action, Rule, RuleBuilder};
+use crate::registry::{Purpose, Robot};
+
+use super::RuleFields;
+
+/// Paths of a rule that names none: all, whatever is filtered.
+pub(super) const EVERY_PATH: &str = "/*";
+
+/// What a live rule does, and to whom; it is never about people.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct LiveRule {
+    pub(crate) action: LiveAction,
+    pub(crate) about: About,
+    /// Patterns of paths, as a filter pattern spells them; `None`: every path.
+    pub(crate) path: Option<String>,
+    /// Name of the only site; `None`: every site.
+    pub(crate) site: Option<String>,
+    /// Whether it is about verified robots alone.
+    pub(crate) is_for_verified: bool,
+}
+
+/// Whom a live rule is about.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum About {
+    /// A robot by its id.
+    Robot(String),
+    Operator(String),
+    Purpose(Purpose),
+    Unlisted,
+    Nameless,
+}
+
+/// What a live rule does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum LiveAction {
+    Pass,
+    /// To where the site sends robots: nobody types a target.
+    Redirect,
+    Refuse {
+        status: u16,
+    },
+    Slow {
+        requests: u32,
+        per_seconds: u32,
+    },
+}
+
+impl LiveRule {
+    /// Returns the rule for policies.
+    pub(super) fn builder(&self) -> RuleBuilder {
+        let path = self.path.as_deref().unwrap_or(EVERY_PATH);
+        let rule = Rule::builder(self.action.action()).paths([path]);
+        let rule = match self.action {
+            LiveAction::Pass | LiveAction::Redirect => rule,
+            LiveAction::Refuse { status } => rule.status(status),
+            LiveAction::Slow {
+                requests,
+                per_seconds,
+            } => rule
+                .requests(requests)
+                .per(Duration::from_secs(per_seconds.into())),
+        };
+        let rule = match &self.about {
+            About::Robot(id) => rule.robots([id]),
+            About::Operator(operator) => rule.operators([operator]),
+            About::Purpose(purpose) => rule.purposes([*purpose]),
+            About::Unlisted => rule.visitors([Kind::Unlisted]),
+            About::Nameless => rule.visitors([Kind::Nameless]),
+        };
+        if self.is_for_verified {
+            rule.verdicts([Verdict::Verified])
+        } else {
+            rule
+        }
+    }
+
+    /// Returns what a rule does that the database keeps; empty where it cannot be read.
+    pub(crate) fn told(definition: &str) -> String {
+        let fields: Option<RuleFields> = serde_json::from_str(definition).ok();
+        let rule = fields.and_then(|fields| fields.rule().ok());
+        rule.map(|rule| rule.to_string()).unwrap_or_default()
+    }
+
+    /// Returns the rule as the database keeps it.
+    pub(super) fn definition(&self) -> String {
+        // A struct of texts and numbers always becomes JSON.
+        serde_json::to_string(&RuleFields::from(self)).unwrap_or_default()
+    }
+
+    /// Restricts a rule that lets pass to verified robots, where one of `robots` can be proven.
+    pub(crate) fn proven<'r>(mut self, robots: impl IntoIterator<Item = &'r Robot>) -> Self {
+        let mut robots = robots.into_iter();
+        // A name alone must not open a site where its operator says how it is proven.
+        self.is_for_verified = self.action == LiveAction::Pass
+            && robots.any(|robot| self.about.is_about(robot) && is_provable(robot));
+        self
+    }
+
+    /// Returns `true` if it is about requests of a site.
+    pub(super) fn is_of_site(&self, site: &str) -> bool {
+        self.site.as_deref().is_none_or(|own| own == site)
+    }
+}
+
+impl About {
+    /// Returns `true` if it is about a robot of a registry.
+    pub(crate) fn is_about(&self, robot: &Robot) -> bool {
+        match self {
+            Self::Robot(id) => *id == robot.id,
+            Self::Operator(operator) => {
+                let own = robot.operator.as_deref().unwrap_or_default();
+                own.trim().to_lowercase() == operator.trim().to_lowercase()
+            }
+            Self::Purpose(purpose) => *purpose == robot.purpose,
+            Self::Unlisted | Self::Nameless => false,
+        }
+    }
+
+    /// Returns the key that settings name it by, and the value.
+    pub(crate) fn key(&self) -> (&'static str, &str) {
+        match self {
+            Self::Robot(id) => ("robot", id),
+            Self::Operator(operator) => ("operator", operator),
+            Self::Purpose(purpose) => ("purpose", purpose.as_str()),
+            Self::Unlisted => ("visitors", Kind::Unlisted.as_str()),
+            Self::Nameless => ("visitors", Kind::Nameless.as_str()),
+        }
+    }
+}
+
+impl LiveAction {
+    pub(crate) fn action(self) -> Action {
+        match self {
+            Self::Pass => Action::Pass,
+            Self::Redirect => Action::Redirect,
+            Self::Refuse { .. } => Action::Refuse,
+            Self::Slow { .. } => Action::Slow,
+        }
+    }
+}
+
+/// Writes what is done to whom: `slow robot gptbot to 10 requests in 60 s on /a/*`.
+impl fmt::Display for LiveRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.action.action(), self.about)?;
+        match self.action {
+            LiveAction::Pass | LiveAction::Redirect => {}
+            LiveAction::Refuse { status } => write!(f, " with {status}")?,
+            LiveAction::Slow {
+                requests,
+                per_seconds,
+            } => write!(f, " to {requests} requests in {per_seconds} s")?,
+        }
+        if let Some(path) = &self.path {
+            write!(f, " on {path}")?;
+        }
+        if let Some(site) = &self.site {
+            write!(f, " of the site {site}")?;
+        }
+        if self.is_for_verified {
+            f.write_str(", if verified")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for About {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Robot(id) => write!(f, "robot {id}"),
+            Self::Operator(operator) => write!(f, "robots of {operator}"),
+            Self::Purpose(purpose) => write!(f, "robots for {purpose}"),
+            Self::Unlisted => f.write_str("unlisted robots"),
+            Self::Nameless => f.write_str("nameless visitors"),
+        }
+    }
+}
+
+fn is_provable(robot: &Robot) -> bool {
+    robot.ranges_url.is_some()
+        || !robot.host_suffixes.is_empty()
+        || !robot.signature_agents.is_empty()
+}

@@ -1,0 +1,262 @@
+//! A live rule as people and programs write it: in a form, as JSON, in the database.
+
+use robot_detection_site_robot::spelling::nearest;
+use serde::{Deserialize, Serialize};
+
+use crate::detect::{Kind, NAMELESS, UNLISTED};
+use crate::policy::{Action, Policy, PolicyError};
+use crate::registry::Purpose;
+
+use super::definition::{About, EVERY_PATH, LiveAction, LiveRule};
+
+/// Characters of a text, at most.
+const MAX_CHARS: usize = 200;
+
+/// Actions of a live rule; whatever serves another page is for the configuration.
+const ACTIONS: [&str; 4] = ["pass", "redirect", "refuse", "slow"];
+
+/// Requests, and seconds, of a rule that slows down and names none.
+const REQUESTS: u32 = 10;
+const PER_SECONDS: u32 = 60;
+
+/// Largest numbers, as the configuration has them.
+const MAX_REQUESTS: u32 = 1_000_000;
+const MAX_SECONDS: u32 = 86_400;
+
+/// Fields of a live rule, not judged yet; what is `None` was not written.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RuleFields {
+    pub(crate) action: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) robot: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) operator: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) purpose: Option<String>,
+    /// `unlisted` or `nameless`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) visitors: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) site: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) status: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) requests: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) per_seconds: Option<u32>,
+    /// Only robots that are verified.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) verified: bool,
+}
+
+/// What is wrong with a field.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct FieldProblem {
+    pub(crate) field: &'static str,
+    pub(crate) reason: String,
+}
+
+impl FieldProblem {
+    pub(crate) fn new(field: &'static str, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self { field, reason }
+    }
+}
+
+impl RuleFields {
+    /// Reads the rule; blank texts count as not written.
+    ///
+    /// # Errors
+    ///
+    /// Fails on the first field that is wrong, saying what to write.
+    pub(crate) fn rule(&self) -> Result<LiveRule, FieldProblem> {
+        let rule = LiveRule {
+            action: self.action()?,
+            about: self.about()?,
+            path: text("path", self.path.as_deref())?.filter(|path| path != EVERY_PATH),
+            site: text("site", self.site.as_deref())?,
+            is_for_verified: self.verified,
+        };
+        if let Some(path) = &rule.path {
+            check_path(path)?;
+        }
+        if rule.is_for_verified && matches!(rule.about, About::Unlisted | About::Nameless) {
+            let reason = "nobody proves an unlisted or a nameless visitor";
+            return Err(FieldProblem::new("verified", reason));
+        }
+        // The rest of what a policy asks of a rule: it never fails for one that is read here.
+        let policy = Policy::builder().rule(rule.builder()).build();
+        match policy {
+            Err(PolicyError::Rule {
+                key: "status",
+                reason,
+                ..
+            }) => Err(FieldProblem::new("status", reason)),
+            _ => Ok(rule),
+        }
+    }
+
+    fn action(&self) -> Result<LiveAction, FieldProblem> {
+        let word = self.action.trim();
+        let action = Action::from_word(word).filter(|_| ACTIONS.contains(&word));
+        let Some(action) = action else {
+            let known = ACTIONS.join(", ");
+            return Err(FieldProblem::new(
+                "action",
+                match nearest(word, ACTIONS) {
+                    Some(near) => format!("{word:?} is no action; did you mean {near}?"),
+                    None => format!("use one of {known}"),
+                },
+            ));
+        };
+        for (field, is_set, owner) in [
+            ("status", self.status.is_some(), Action::Refuse),
+            ("requests", self.requests.is_some(), Action::Slow),
+            ("per_seconds", self.per_seconds.is_some(), Action::Slow),
+        ] {
+            if is_set && action != owner {
+                let reason = format!("the action {action} has none; leave it out, or use {owner}");
+                return Err(FieldProblem::new(field, reason));
+            }
+        }
+        Ok(match action {
+            Action::Redirect => LiveAction::Redirect,
+            Action::Refuse => LiveAction::Refuse {
+                status: self.status.unwrap_or(403),
+            },
+            Action::Slow => LiveAction::Slow {
+                requests: number("requests", self.requests, REQUESTS, MAX_REQUESTS)?,
+                per_seconds: number("per_seconds", self.per_seconds, PER_SECONDS, MAX_SECONDS)?,
+            },
+            _ => LiveAction::Pass,
+        })
+    }
+
+    fn about(&self) -> Result<About, FieldProblem> {
+        let named = [
+            text("robot", self.robot.as_deref())?.map(|id| match &*id {
+                // As `robots` of a rule in the configuration has it.
+                UNLISTED => Ok(About::Unlisted),
+                NAMELESS => Ok(About::Nameless),
+                _ => Ok(About::Robot(id)),
+            }),
+            text("operator", self.operator.as_deref())?.map(|name| Ok(About::Operator(name))),
+            text("purpose", self.purpose.as_deref())?.map(|word| purpose(&word)),
+            text("visitors", self.visitors.as_deref())?.map(|word| visitors(&word)),
+        ];
+        let mut named = named.into_iter().flatten();
+        match (named.next(), named.next()) {
+            (Some(about), None) => about,
+            (None, _) => Err(FieldProblem::new(
+                "robot",
+                "say whom the rule is about: a robot, an operator, a purpose, or visitors",
+            )),
+            (Some(_), Some(_)) => Err(FieldProblem::new(
+                "robot",
+                "name one of robot, operator, purpose and visitors; make a rule for each",
+            )),
+        }
+    }
+}
+
+impl From<&LiveRule> for RuleFields {
+    fn from(rule: &LiveRule) -> Self {
+        let (key, value) = rule.about.key();
+        let named = |name: &str| (key == name).then(|| value.to_owned());
+        let (status, requests, per_seconds) = match rule.action {
+            LiveAction::Pass | LiveAction::Redirect => (None, None, None),
+            LiveAction::Refuse { status } => (Some(status), None, None),
+            LiveAction::Slow {
+                requests,
+                per_seconds,
+            } => (None, Some(requests), Some(per_seconds)),
+        };
+        Self {
+            action: rule.action.action().as_str().to_owned(),
+            robot: named("robot"),
+            operator: named("operator"),
+            purpose: named("purpose"),
+            visitors: named("visitors"),
+            path: rule.path.clone(),
+            site: rule.site.clone(),
+            status,
+            requests,
+            per_seconds,
+            verified: rule.is_for_verified,
+        }
+    }
+}
+
+fn purpose(word: &str) -> Result<About, FieldProblem> {
+    let purpose = Purpose::from_word(word).filter(|purpose| Purpose::ROBOTS.contains(purpose));
+    let words = || Purpose::ROBOTS.iter().map(|purpose| purpose.as_str());
+    purpose.map(About::Purpose).ok_or_else(|| {
+        let hint = match nearest(word, words()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("use one of {}", words().collect::<Vec<_>>().join(", ")),
+        };
+        FieldProblem::new(
+            "purpose",
+            format!("{word:?} is no purpose of robots; {hint}"),
+        )
+    })
+}
+
+fn visitors(word: &str) -> Result<About, FieldProblem> {
+    match word {
+        _ if word == Kind::Unlisted.as_str() => Ok(About::Unlisted),
+        _ if word == Kind::Nameless.as_str() => Ok(About::Nameless),
+        _ => Err(FieldProblem::new(
+            "visitors",
+            format!("{word:?}: use unlisted or nameless; people always pass"),
+        )),
+    }
+}
+
+/// Returns a text without blanks around it, if it is not empty.
+fn text(field: &'static str, value: Option<&str>) -> Result<Option<String>, FieldProblem> {
+    let Some(value) = value.map(str::trim).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    if value.chars().count() > MAX_CHARS {
+        let reason = format!("it is longer than {MAX_CHARS} characters");
+        Err(FieldProblem::new(field, reason))
+    } else if value.chars().any(char::is_control) {
+        Err(FieldProblem::new(field, "it holds a control character"))
+    } else {
+        Ok(Some(value.to_owned()))
+    }
+}
+
+fn number(
+    field: &'static str,
+    value: Option<u32>,
+    default: u32,
+    max: u32,
+) -> Result<u32, FieldProblem> {
+    let value = value.unwrap_or(default);
+    if (1..=max).contains(&value) {
+        Ok(value)
+    } else {
+        Err(FieldProblem::new(
+            field,
+            format!("use a number from 1 to {max}"),
+        ))
+    }
+}
+
+fn check_path(path: &str) -> Result<(), FieldProblem> {
+    let policy = Policy::builder().filter_patterns([path]).redirect_url("");
+    match policy.build() {
+        Ok(policy) if policy.filter_patterns().next().is_some() => Ok(()),
+        Ok(_) => Err(FieldProblem::new(
+            "path",
+            "it names no path; write such as /a/*",
+        )),
+        Err(PolicyError::FilterPattern { reason, .. }) => Err(FieldProblem::new("path", reason)),
+        Err(other) => Err(FieldProblem::new("path", other.to_string())),
+    }
+}

@@ -1,0 +1,218 @@
+//! Tokens with scopes, and sessions: made, listed, ended, and what a read token may not.
+
+use std::time::Duration;
+
+use regex::Regex;
+use reqwest::{Method, StatusCode, header};
+
+use super::site::{Answer, Client, Plan, Site};
+
+async fn with(client: &Client, secret: &str, method: Method, path: &str, body: &str) -> Answer {
+    let request = client.json(method, path, body);
+    let bearer = format!("Bearer {secret}");
+    client
+        .send(request.header(header::AUTHORIZATION, bearer))
+        .await
+}
+
+/// Makes a token on the page; returns its secret.
+async fn made(browser: &Client, name: &str, scope: &str, ends: &str) -> String {
+    let fields = [("name", name), ("scope", scope), ("ends", ends)];
+    let answer = browser.post("access/tokens", &fields).await;
+    assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.body);
+    let secret = Regex::new(r#"id="secret">([^<]+)<"#).unwrap();
+    secret.captures(&answer.body).unwrap()[1].to_owned()
+}
+
+async fn site() -> (Site, Client) {
+    let site = Plan::default().start().await;
+    let browser = site.logged_in().await;
+    (site, browser)
+}
+
+async fn audited(site: &Site) -> Vec<String> {
+    let entries = site.store.audit_log(0..i64::MAX, 100).await.unwrap();
+    let told = entries.iter().map(|entry| {
+        let (actor, event, subject) = (&entry.actor, &entry.event, &entry.subject);
+        format!("{actor}: {event} {subject}")
+    });
+    told.collect()
+}
+
+#[tokio::test]
+async fn a_token_is_shown_once_listed_with_its_use_and_ended() {
+    let (site, browser) = site().await;
+    let secret = made(&browser, "monitoring", "read", "2026-03-31").await;
+    let page = browser.get("access").await;
+    assert!(!page.body.contains(&secret), "it is shown once");
+    assert!(page.text().contains("monitoring read"), "{}", page.text());
+    assert!(page.text().contains("never"), "{}", page.text());
+    assert!(page.body.contains("2026-04-01 00:00 UTC"), "{}", page.body);
+
+    let program = site.client();
+    let answer = with(&program, &secret, Method::GET, "api/tokens", "").await;
+    let token = &answer.json()["tokens"][0];
+    assert_eq!(token["name"], "monitoring");
+    assert_eq!(token["scope"], "read");
+    assert_eq!(token["used"], "2026-03-01T12:00:00Z");
+    assert!(!answer.body.contains(&secret), "{}", answer.body);
+
+    let ended = browser
+        .post("access/tokens/end", &[("name", "monitoring")])
+        .await;
+    assert_eq!(ended.status, StatusCode::SEE_OTHER);
+    let answer = with(&program, &secret, Method::GET, "api/tokens", "").await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+    let told = audited(&site).await;
+    assert_eq!(
+        told,
+        [
+            "admin: token-ended monitoring",
+            "admin: token-made monitoring"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_read_token_changes_nothing_whatever_the_route() {
+    let (site, browser) = site().await;
+    let secret = made(&browser, "reader", "read", "").await;
+    let program = site.client();
+    for (method, path) in [
+        (Method::POST, "api/refresh"),
+        (Method::POST, "api/robots"),
+        (Method::DELETE, "api/robots/manual/x"),
+        (Method::POST, "api/reload"),
+        (Method::POST, "api/tokens"),
+        (Method::DELETE, "api/tokens/reader"),
+        (Method::POST, "api/sessions/end-others"),
+        (Method::DELETE, "api/sessions/0"),
+        // No route has to know of it: those that are not there refuse it too.
+        (Method::PATCH, "api/whatever-comes-next"),
+        (Method::PUT, "api/robots"),
+    ] {
+        let answer = with(&program, &secret, method.clone(), path, "{}").await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{method} {path}");
+        assert_eq!(answer.json()["error"]["code"], "read_only");
+    }
+    for path in ["api/status", "api/robots", "api/tokens", "api/sessions"] {
+        let answer = with(&program, &secret, Method::GET, path, "").await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}");
+    }
+    assert_eq!(audited(&site).await.len(), 1, "the token, and nothing else");
+}
+
+#[tokio::test]
+async fn a_token_counts_through_its_last_day_and_not_longer() {
+    let (site, browser) = site().await;
+    let secret = made(&browser, "short", "write", "2026-03-02").await;
+    let program = site.client();
+    let ask = || with(&program, &secret, Method::GET, "api/status", "");
+    site.clock.advance(Duration::from_hours(24));
+    assert_eq!(ask().await.status, StatusCode::OK);
+    site.clock.advance(Duration::from_hours(12));
+    assert_eq!(ask().await.status, StatusCode::UNAUTHORIZED);
+    let page = site.logged_in().await.get("access").await;
+    assert!(page.text().contains("ended"), "{}", page.text());
+}
+
+#[tokio::test]
+async fn a_program_makes_and_ends_tokens_but_none_that_outlasts_its_own() {
+    let (site, browser) = site().await;
+    let secret = made(&browser, "deploy", "write", "2026-03-10").await;
+    let program = site.client();
+    let make = |body: &'static str| with(&program, &secret, Method::POST, "api/tokens", body);
+    let answer = make(r#"{"name":"child","ends":"7d"}"#).await;
+    assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.body);
+    assert_eq!(answer.json()["token"]["scope"], "read");
+    let child = answer.json()["secret"].as_str().unwrap().to_owned();
+    let answer = with(&program, &child, Method::GET, "api/status", "").await;
+    assert_eq!(answer.status, StatusCode::OK);
+    for (body, words) in [
+        (r#"{"name":"child"}"#, "outlasts"),
+        (r#"{"name":"other","ends":"2026-03-11"}"#, "outlasts"),
+        (r#"{"name":"child","ends":"1d"}"#, "has this name"),
+        (r#"{"name":" ","ends":"1d"}"#, "name is empty"),
+        (
+            r#"{"name":"a","scope":"admin","ends":"1d"}"#,
+            "read or write",
+        ),
+        (r#"{"name":"a","ends":"soon"}"#, "is no end"),
+        (r#"{"name":"a","ends":"2020-01-01"}"#, "is over"),
+        (r#"{"name":"a","ends":"1d","scopes":"read"}"#, "scopes"),
+    ] {
+        let answer = make(body).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
+        let message = answer.json()["error"]["message"].to_string();
+        assert!(message.contains(words), "{message}");
+    }
+    let end = |name| with(&program, &secret, Method::DELETE, name, "");
+    assert_eq!(end("api/tokens/child").await.status, StatusCode::NO_CONTENT);
+    assert_eq!(end("api/tokens/child").await.status, StatusCode::NOT_FOUND);
+    let told = audited(&site).await;
+    assert_eq!(told[0], "token deploy: token-ended child");
+    assert_eq!(told[1], "token deploy: token-made child");
+}
+
+#[tokio::test]
+async fn a_form_that_is_wrong_keeps_what_was_entered() {
+    let (_site, browser) = site().await;
+    let fields = [("name", "a<b>"), ("scope", "write"), ("ends", "2020-01-01")];
+    let answer = browser.post("access/tokens", &fields).await;
+    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(
+        answer.body.contains(r#"value="a&#60;b&#62;""#),
+        "{}",
+        answer.body
+    );
+    assert!(answer.body.contains(r#"value="write" selected"#));
+    assert!(answer.text().contains("is over"), "{}", answer.text());
+}
+
+#[tokio::test]
+async fn sessions_are_listed_and_ended_one_by_one_or_all_others() {
+    let (site, browser) = site().await;
+    let second = site.logged_in().await;
+    let third = site.logged_in().await;
+    let listed = browser.get("api/sessions").await.json();
+    let listed = listed["sessions"].as_array().unwrap();
+    assert_eq!(listed.len(), 3);
+    assert_eq!(listed[0]["is_current"], true);
+    assert_eq!(listed[0]["network"], "127.0.0.0/24");
+    assert_eq!(listed[0]["begun"], "2026-03-01T12:00:00Z");
+    assert_eq!(listed[0]["browser"], "another browser");
+    let page = browser.get("access").await;
+    assert_eq!(page.text().matches("this one").count(), 1);
+    let cookie = browser.cookie.lock().unwrap().clone().unwrap();
+    let id = cookie.split_once('=').unwrap().1.to_owned();
+    assert!(!page.body.contains(&id), "the id would open the session");
+
+    let own = second.get("api/sessions").await.json();
+    let key = own["sessions"][0]["key"].as_str().unwrap();
+    let ended = browser.post("access/sessions/end", &[("key", key)]).await;
+    assert_eq!(ended.status, StatusCode::SEE_OTHER);
+    assert_eq!(second.get("overview").await.status, StatusCode::SEE_OTHER);
+    assert_eq!(third.get("overview").await.status, StatusCode::OK);
+    let again = browser.post("access/sessions/end", &[("key", key)]).await;
+    assert_eq!(again.status, StatusCode::NOT_FOUND);
+
+    let ended = browser.post("access/sessions/end-others", &[]).await;
+    assert_eq!(ended.status, StatusCode::SEE_OTHER);
+    assert_eq!(third.get("overview").await.status, StatusCode::SEE_OTHER);
+    assert_eq!(browser.get("overview").await.status, StatusCode::OK);
+    assert_eq!(audited(&site).await.len(), 2);
+}
+
+#[tokio::test]
+async fn an_application_with_its_own_login_has_no_such_page() {
+    let site = Plan::open().start().await;
+    let client = site.client();
+    for path in ["access", "api/tokens", "api/sessions"] {
+        assert_eq!(
+            client.get(path).await.status,
+            StatusCode::NOT_FOUND,
+            "{path}"
+        );
+    }
+    assert!(!client.get("overview").await.body.contains(">Access<"));
+}

@@ -1,0 +1,192 @@
+//! Invented but plausible traffic, put where a server puts what it counts.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use robot_detection::store::{CountedMinute, Store, TrafficBatch, TrafficCount, TrafficKey};
+
+use super::site::NOW_MS;
+
+/// The minute that it is at the sites of these tests.
+pub(super) const NOW: i64 = NOW_MS / 60_000;
+pub(super) const HOUR: i64 = 60;
+pub(super) const DAY: i64 = 24 * HOUR;
+
+/// Visitors that are alike.
+#[derive(Clone, Copy)]
+pub(super) struct Visits {
+    pub(super) site: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) robot: &'static str,
+    pub(super) verdict: &'static str,
+    pub(super) decision: &'static str,
+    pub(super) status: u8,
+    /// In an hour of the busiest time.
+    pub(super) per_hour: u64,
+    /// Hour of the day (UTC) around which they come; `None`: all day.
+    pub(super) peak: Option<i64>,
+}
+
+const fn visits(
+    (site, kind, robot): (&'static str, &'static str, &'static str),
+    (verdict, decision, status): (&'static str, &'static str, u8),
+    per_hour: u64,
+    peak: Option<i64>,
+) -> Visits {
+    Visits {
+        site,
+        kind,
+        robot,
+        verdict,
+        decision,
+        status,
+        per_hour,
+        peak,
+    }
+}
+
+/// What a shop and a blog see in a day.
+pub(super) const USUAL: &[Visits] = &[
+    visits(("shop", "person", ""), ("none", "pass", 2), 2_400, Some(19)),
+    visits(("shop", "person", ""), ("none", "pass", 4), 60, Some(19)),
+    visits(("blog", "person", ""), ("none", "pass", 2), 700, Some(12)),
+    visits(("blog", "shared", ""), ("none", "pass", 2), 40, None),
+    visits(
+        ("shop", "listed", "googlebot"),
+        ("verified", "pass", 2),
+        320,
+        None,
+    ),
+    visits(
+        ("shop", "listed", "googlebot"),
+        ("verified", "redirect", 3),
+        45,
+        None,
+    ),
+    visits(
+        ("shop", "listed", "googlebot"),
+        ("spoofed", "refuse", 4),
+        14,
+        Some(3),
+    ),
+    visits(
+        ("blog", "listed", "googlebot"),
+        ("verified", "pass", 2),
+        130,
+        None,
+    ),
+    visits(
+        ("blog", "listed", "bingbot"),
+        ("verified", "pass", 2),
+        110,
+        Some(6),
+    ),
+    visits(
+        ("shop", "listed", "gptbot"),
+        ("verified", "refuse", 4),
+        180,
+        Some(2),
+    ),
+    visits(
+        ("blog", "listed", "gptbot"),
+        ("verified", "pass", 2),
+        90,
+        Some(2),
+    ),
+    visits(
+        ("blog", "listed", "claudebot"),
+        ("verified", "pass", 2),
+        70,
+        Some(14),
+    ),
+    visits(
+        ("shop", "listed", "ahrefsbot"),
+        ("unverifiable", "redirect", 3),
+        85,
+        Some(22),
+    ),
+    visits(
+        ("shop", "unlisted", "unlisted"),
+        ("none", "pass", 2),
+        30,
+        Some(4),
+    ),
+    visits(
+        ("blog", "unlisted", "unlisted"),
+        ("none", "redirect", 3),
+        12,
+        None,
+    ),
+    visits(("shop", "nameless", ""), ("none", "pass", 4), 9, None),
+];
+
+/// Counts visits of some hours up to now, ten minutes at a time.
+pub(super) async fn come(store: &Store, visits: &[Visits], hours: std::ops::Range<i64>) {
+    let mut counted = Vec::new();
+    for hour in hours {
+        for (number, visits) in visits.iter().enumerate() {
+            let began = NOW - hour * HOUR;
+            for part in 0..6 {
+                let minute = began - 10 * part;
+                let requests = requests(visits, minute, number);
+                if requests > 0 {
+                    counted.push(minute_of(visits, minute, requests));
+                }
+            }
+        }
+    }
+    add(store, &counted).await;
+}
+
+/// Adds what was counted.
+pub(super) async fn add(store: &Store, counted: &[CountedMinute]) {
+    // A number that was there already would be a batch that is sent again.
+    static BATCHES: AtomicI64 = AtomicI64::new(1);
+    for counted in counted.chunks(2_000) {
+        let batch = TrafficBatch {
+            writer: "test",
+            number: BATCHES.fetch_add(1, Ordering::Relaxed),
+            counted,
+            paths: &[],
+            live: &[],
+        };
+        store.add_traffic(&batch, NOW_MS).await.unwrap();
+    }
+}
+
+/// Returns what was counted of visits in a minute.
+pub(super) fn minute_of(visits: &Visits, minute: i64, requests: u64) -> CountedMinute {
+    let cause = match visits.decision {
+        "pass" => "no-filter-pattern",
+        "redirect" => "filter-pattern",
+        _ => "rule 1",
+    };
+    CountedMinute {
+        minute,
+        key: TrafficKey {
+            site: visits.site.to_owned(),
+            kind: visits.kind.to_owned(),
+            robot: visits.robot.to_owned(),
+            verdict: visits.verdict.to_owned(),
+            decision: visits.decision.to_owned(),
+            cause: cause.to_owned(),
+            status: visits.status,
+        },
+        count: TrafficCount {
+            requests,
+            bytes: requests * if visits.status == 2 { 18_431 } else { 312 },
+            micros: requests * 900,
+        },
+    }
+}
+
+/// A sixth of an hour's requests: fewer away from the busiest time, and never quite the same.
+fn requests(visits: &Visits, minute: i64, number: usize) -> u64 {
+    let hour = minute.rem_euclid(DAY) / HOUR;
+    let away = visits.peak.map_or(0, |peak| {
+        let apart = (hour - peak).rem_euclid(24);
+        apart.min(24 - apart)
+    });
+    let tenths = u64::try_from(10 - away * 3 / 4).unwrap();
+    let noise = (minute.unsigned_abs() / 10).wrapping_mul(2_654_435_761) + number as u64 * 97;
+    visits.per_hour * tenths * (80 + noise % 41) / 6_000
+}

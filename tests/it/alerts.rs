@@ -1,0 +1,12 @@
+//! Alerts: what is found, when it is told, and to whom.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of a test cannot do fails the test"
+)]
+
+mod judging;
+mod receiver;
+mod secrets;
+mod sending;
+mod telling;

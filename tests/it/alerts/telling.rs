@@ -1,0 +1,200 @@
+//! When a receiver is told: once, by one of a fleet, and the latest alone after it was down.
+
+use std::time::Duration;
+
+use robot_detection::{alerts::Watch, clock::Clock, store::Store};
+
+use super::receiver::{Manner, NOW_MS, Receiver, count, key, watcher};
+use crate::support::postgres::{self, Cluster};
+
+const IMPOSTORS: Watch = Watch::Impostor { above: 10 };
+
+async fn impostors(store: &Store, now_ms: i64) {
+    let spoofed = key("googlebot", "spoofed", "refuse", "spoofed");
+    count(store, now_ms, &[(0, spoofed, 11)]).await;
+}
+
+/// Begins, lasts, ends; on this database.
+async fn one_alert(url: &str) {
+    let store = Store::connect(url).await.unwrap();
+    let receiver = Receiver::start(Manner::Takes).await;
+    let clock = Clock::manual(NOW_MS);
+    let mut watcher = watcher(&store, &clock, vec![receiver.alert(IMPOSTORS)]);
+    watcher.look().await;
+    assert!(receiver.told().is_empty());
+    impostors(&store, NOW_MS).await;
+    for _ in 0..3 {
+        watcher.look().await;
+    }
+    let told = receiver.told();
+    assert_eq!(told.len(), 1);
+    let message = told[0].json();
+    assert_eq!(message["event"], "begun");
+    assert_eq!(message["on"], "impostor");
+    let finding = "11 requests of impostors of googlebot in the last hour.";
+    assert_eq!(message["findings"][0], finding);
+    let state = &store.alerts().await.unwrap()[0];
+    assert!(state.is_firing && state.is_told);
+    assert!(state.receiver.starts_with("http://127.0.0.1:"));
+
+    // A process that takes over goes on where the other has stopped.
+    watcher.leave().await;
+    let mut successor = self::watcher(&store, &clock, vec![receiver.alert(IMPOSTORS)]);
+    successor.look().await;
+    assert_eq!(receiver.told().len(), 1);
+    clock.advance(Duration::from_hours(2));
+    successor.look().await;
+    assert_eq!(receiver.events(), ["begun", "ended"]);
+    successor.look().await;
+    assert_eq!(receiver.told().len(), 2);
+    let attempts = store.alert_attempts(10).await.unwrap();
+    assert_eq!(attempts.len(), 2);
+    assert_eq!(attempts[0].event, "ended");
+    assert!(attempts.iter().all(|attempt| attempt.error.is_empty()));
+
+    // One that is no longer in the configuration is forgotten.
+    successor.leave().await;
+    self::watcher(&store, &clock, Vec::new()).look().await;
+    assert!(store.alerts().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn one_message_when_it_begins_and_one_when_it_ends_on_sqlite() {
+    one_alert("sqlite::memory:").await;
+}
+
+#[tokio::test]
+async fn one_message_when_it_begins_and_one_when_it_ends_on_postgres() {
+    one_alert(&postgres::database_url().await).await;
+}
+
+#[tokio::test]
+async fn two_instances_send_one_message() {
+    let url = postgres::database_url().await;
+    let receiver = Receiver::start(Manner::Takes).await;
+    let clock = Clock::manual(NOW_MS);
+    let stores = [
+        Store::connect(&url).await.unwrap(),
+        Store::connect(&url).await.unwrap(),
+    ];
+    impostors(&stores[0], NOW_MS).await;
+    let alerts = || vec![receiver.alert(IMPOSTORS)];
+    let [mut one, mut other] = stores
+        .each_ref()
+        .map(|store| watcher(store, &clock, alerts()));
+    for _ in 0..3 {
+        tokio::join!(one.look(), other.look());
+    }
+    assert_eq!(receiver.events(), ["begun"]);
+    // Whichever looked: the other goes on when it leaves.
+    one.leave().await;
+    clock.advance(Duration::from_hours(2));
+    tokio::join!(one.look(), other.look());
+    assert_eq!(receiver.events(), ["begun", "ended"]);
+}
+
+#[tokio::test]
+async fn a_receiver_that_was_down_is_not_flooded() {
+    let store = Store::connect("sqlite::memory:").await.unwrap();
+    let receiver = Receiver::start(Manner::Refuses).await;
+    let clock = Clock::manual(NOW_MS);
+    let mut watcher = watcher(&store, &clock, vec![receiver.alert(IMPOSTORS)]);
+    for hour in 0..6 {
+        impostors(&store, NOW_MS + hour * 3_600_000).await;
+        for _ in 0..60 {
+            watcher.look().await;
+            clock.advance(Duration::from_mins(1));
+        }
+    }
+    let tried = receiver.told().len();
+    assert!((5..15).contains(&tried), "{tried}");
+    let state = &store.alerts().await.unwrap()[0];
+    assert!(!state.is_told);
+    assert!(state.error.contains("answered 500"), "{}", state.error);
+    receiver.set(Manner::Takes);
+    for _ in 0..70 {
+        impostors(&store, clock.now_ms()).await;
+        watcher.look().await;
+        clock.advance(Duration::from_mins(1));
+    }
+    assert_eq!(
+        receiver.told().len(),
+        tried + 1,
+        "one message, and it is the latest"
+    );
+    assert_eq!(receiver.events().last().unwrap(), "begun");
+}
+
+#[tokio::test]
+async fn a_week_is_reported_on_monday_with_what_has_changed() {
+    let store = Store::connect("sqlite::memory:").await.unwrap();
+    let receiver = Receiver::start(Manner::Takes).await;
+    let clock = Clock::manual(NOW_MS);
+    let mut watcher = watcher(&store, &clock, vec![receiver.alert(Watch::Weekly)]);
+    let day = 24 * 60;
+    let gptbot = || key("gptbot", "verified", "pass", "not-filtered");
+    count(
+        &store,
+        NOW_MS,
+        &[
+            (day, gptbot(), 300),
+            (9 * day, gptbot(), 200),
+            (2 * day, key("googlebot", "spoofed", "refuse", "spoofed"), 7),
+            (3 * day, key("ccbot", "none", "refuse", "robots.txt"), 5),
+        ],
+    )
+    .await;
+    watcher.look().await;
+    assert!(
+        receiver.told().is_empty(),
+        "the first report is that of the next Monday"
+    );
+    clock.advance(Duration::from_hours(21));
+    watcher.look().await;
+    watcher.look().await;
+    let told = receiver.told();
+    assert_eq!(told.len(), 1);
+    let message = told[0].json();
+    assert_eq!(message["event"], "report");
+    let text = message["text"].as_str().unwrap();
+    for line in [
+        "Robots asked 312 times (+56 %), people 0 times.",
+        "7 requests of impostors, 5 against robots.txt.",
+        "gptbot: 300 (+50 %)",
+        "googlebot: 7",
+    ] {
+        assert!(text.lines().any(|told| told == line), "{line:?}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_away_is_told_from_memory() {
+    let cluster = Cluster::start();
+    let store = Store::connect(&cluster.create_database().await)
+        .await
+        .unwrap();
+    let receiver = Receiver::start(Manner::Takes).await;
+    let clock = Clock::manual(NOW_MS);
+    let mut watcher = watcher(&store, &clock, vec![receiver.alert(Watch::Database)]);
+    watcher.look().await;
+    cluster.stop();
+    while store.absence().is_none() {
+        store.check_presence(clock.now_ms()).await;
+    }
+    watcher.look().await;
+    assert!(
+        receiver.told().is_empty(),
+        "a restart takes less than a minute"
+    );
+    clock.advance(Duration::from_mins(2));
+    watcher.look().await;
+    watcher.look().await;
+    assert_eq!(receiver.events(), ["begun"]);
+    cluster.resume();
+    while store.absence().is_some() {
+        store.check_presence(clock.now_ms()).await;
+    }
+    clock.advance(Duration::from_mins(20));
+    watcher.look().await;
+    assert_eq!(receiver.events(), ["begun", "ended"]);
+}

@@ -1,0 +1,326 @@
+//! What is kept of single requests by a running server, told by it, and forgotten.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::{net::SocketAddr, path::Path};
+
+use serde_json::Value;
+
+use crate::support::{
+    http::{Reply, TestServer},
+    postgres,
+    program::{FIREFOX, GOOGLEBOT, Server, eventually, request, run, succeed},
+};
+
+const GPTBOT: &str = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)";
+const UNLISTED: &str = "Mozilla/5.0 (compatible; frobnicator-crawler/1.0; +https://frob.example/)";
+/// Stands for people.
+const SHARED: &str = "Amazon CloudFront";
+
+const SETTINGS: &str = r#"
+web_robots_db = ""
+filter_pattern = "/members/*"
+redirect_url = "/robot-heaven/"
+[server]
+upstream = "UPSTREAM"
+trusted_proxies = ["127.0.0.1"]
+[verify]
+enabled = false
+[robots_txt]
+serve = "file"
+file = "robots.txt"
+[[rule]]
+path = "/refused/*"
+action = "refuse"
+[[rule]]
+path = "/slow/*"
+action = "slow"
+requests = 1
+"#;
+
+const ROBOTS_TXT: &str = "# Ours\nUser-agent: *\nAllow: /\nDisallow: /private/\n";
+
+/// Directory of a server with an upstream.
+struct House {
+    directory: tempfile::TempDir,
+    upstream: TestServer,
+}
+
+impl House {
+    fn new(more: &str) -> Self {
+        let house = Self {
+            directory: tempfile::tempdir().unwrap(),
+            upstream: TestServer::new(Reply::text("hello, whoever you are")),
+        };
+        std::fs::write(house.path().join("robots.txt"), ROBOTS_TXT).unwrap();
+        house.configure(more);
+        house
+    }
+
+    fn configure(&self, more: &str) {
+        let upstream = self.upstream.url("");
+        let text = SETTINGS.replace("UPSTREAM", upstream.trim_end_matches('/'));
+        std::fs::write(
+            self.path().join("robot-detection.toml"),
+            format!("{more}\n{text}"),
+        )
+        .unwrap();
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn serve(&self) -> Server {
+        Server::start(self.path(), &["serve"])
+    }
+
+    fn token(&self) -> String {
+        let token = succeed(self.path(), &["admin", "token", "test"]);
+        token.trim().to_owned()
+    }
+}
+
+fn ask(server: &Server, path: &str, user_agent: &str, address: &str) -> u16 {
+    let headers = [("User-Agent", user_agent), ("X-Forwarded-For", address)];
+    request(server.addr, "GET", path, &headers).status
+}
+
+fn api(at: SocketAddr, token: &str, query: &str) -> crate::support::program::Answer {
+    let path = format!("/robot-detection/admin/api/evidence{query}");
+    let bearer = format!("Bearer {token}");
+    request(at, "GET", &path, &[("Authorization", &bearer)])
+}
+
+fn kept(server: &Server, token: &str, query: &str) -> Vec<Value> {
+    let told = api(server.addr, token, query).text();
+    let told: Value = serde_json::from_str(&told).unwrap_or_else(|_| panic!("{told}"));
+    told["evidence"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{told}"))
+        .clone()
+}
+
+/// Returns some fields of each, the oldest first.
+fn fields(rows: &[Value], names: &[&str]) -> Vec<String> {
+    let row = |row: &Value| {
+        let fields = names.iter().map(|name| match &row[name] {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        fields.collect::<Vec<_>>().join(" ")
+    };
+    rows.iter().rev().map(row).collect()
+}
+
+#[test]
+fn what_does_not_simply_pass_is_kept_over_a_restart_and_what_passes_is_not() {
+    let house = House::new("");
+    let token = house.token();
+    let server = house.serve();
+    assert_eq!(ask(&server, "/", GOOGLEBOT, "203.0.113.1"), 200);
+    assert_eq!(ask(&server, "/members/a", FIREFOX, "203.0.113.2"), 200);
+    assert_eq!(
+        ask(&server, "/members/a?secret=1", GOOGLEBOT, "203.0.113.3"),
+        302
+    );
+    assert_eq!(ask(&server, "/refused/a", UNLISTED, "203.0.113.4"), 403);
+    assert_eq!(ask(&server, "/slow/a", GPTBOT, "203.0.113.5"), 200);
+    assert_eq!(ask(&server, "/slow/a", GPTBOT, "203.0.113.5"), 429);
+    assert_eq!(
+        ask(&server, "/private/a?secret=2", GPTBOT, "203.0.113.5"),
+        200
+    );
+    let expected = [
+        "redirect googlebot redirect 302 /members/a 203.0.113.3",
+        "refuse unlisted refuse 403 /refused/a 203.0.113.0/24",
+        "slow gptbot slow 429 /slow/a 203.0.113.5",
+        "violation gptbot pass 200 /private/a 203.0.113.5",
+    ];
+    let names = ["event", "robot", "decision", "status", "path", "address"];
+    // A passing request is counted when its body has ended, which may be after its answer is read.
+    eventually("all is kept", || {
+        kept(&server, &token, "").len() == expected.len()
+    });
+    assert_eq!(fields(&kept(&server, &token, ""), &names), expected);
+    server.signal("KILL");
+    drop(server);
+    let server = house.serve();
+    let rows = kept(&server, &token, "");
+    assert_eq!(fields(&rows, &names), expected);
+    let broken = &rows[0]["robots_txt"];
+    assert_eq!(
+        (&broken["line"], &broken["group_line"]),
+        (&4.into(), &2.into())
+    );
+    assert_eq!(broken["rule"], "Disallow: /private/");
+    assert_eq!(rows[1]["cause"], "rule 2");
+    let database = std::fs::read(house.path().join("robot-detection.db")).unwrap();
+    let wal = std::fs::read(house.path().join("robot-detection.db-wal")).unwrap_or_default();
+    for secret in ["secret=", "203.0.113.4", "203.0.113.2", "203.0.113.1"] {
+        let has = |bytes: &[u8]| memchr::memmem::find(bytes, secret.as_bytes()).is_some();
+        assert!(!has(&database) && !has(&wal), "{secret} is in the database");
+    }
+}
+
+#[test]
+fn a_dry_run_keeps_what_would_be_done_and_people_are_told_of_by_patterns() {
+    let house = House::new("mode = \"report\"\ntraffic.addresses = \"none\"");
+    let place = house.path().join("robot-detection.toml");
+    let rule = "[[rule]]\npath = \"/orders/*\"\nvisitors = [\"shared\"]\naction = \"refuse\"\n";
+    let text = std::fs::read_to_string(&place).unwrap();
+    std::fs::write(&place, text + rule).unwrap();
+    let token = house.token();
+    let server = house.serve();
+    assert_eq!(ask(&server, "/members/a", GOOGLEBOT, "203.0.113.3"), 200);
+    assert_eq!(
+        ask(&server, "/orders/4711/secret", SHARED, "203.0.113.3"),
+        200
+    );
+    eventually("both are kept", || kept(&server, &token, "").len() == 2);
+    let names = ["kind", "decision", "path", "address"];
+    assert_eq!(
+        fields(&kept(&server, &token, ""), &names),
+        [
+            "listed would-redirect /members/a null",
+            "shared would-refuse /orders/* null"
+        ]
+    );
+}
+
+#[test]
+fn hostile_visitors_are_text_in_json_and_in_spreadsheets() {
+    let house = House::new("");
+    let token = house.token();
+    let server = house.serve();
+    let hostile = "=HYPERLINK(\"http://evil.example\") GPTBot/1.2 <script>,";
+    for path in ["/members/%3Cscript%3E=1+1", "/members/-2"] {
+        assert_eq!(ask(&server, path, hostile, "203.0.113.3"), 302);
+    }
+    let rows = kept(&server, &token, "");
+    assert_eq!(rows[0]["user_agent"], hostile);
+    let csv = api(server.addr, &token, "?format=csv");
+    assert_eq!(csv.header("content-type"), "text/csv; charset=utf-8");
+    let text = csv.text();
+    assert_eq!(text.lines().count(), 3, "{text}");
+    let cell = "\"'=HYPERLINK(\"\"http://evil.example\"\") GPTBot/1.2 <script>,\"";
+    assert!(text.contains(cell), "{text}");
+}
+
+#[test]
+fn the_address_refuses_what_it_does_not_know_and_turns_pages() {
+    let house = House::new("");
+    let token = house.token();
+    let server = house.serve();
+    for number in 0..5 {
+        ask(
+            &server,
+            &format!("/members/{number}"),
+            GOOGLEBOT,
+            "203.0.113.3",
+        );
+    }
+    for (query, status, words) in [
+        ("?robott=x", 400, "did you mean robot?"),
+        ("?event=crash", 422, "use one of redirect, serve"),
+        ("?decision=kill", 422, "use one of pass"),
+        ("?verdict=maybe", 422, "spoofed"),
+        ("?limit=0", 422, "from 1 to 1000"),
+        ("?cursor=x", 422, "the answer before"),
+        ("?since=yesterday", 422, "write 30m"),
+        ("?format=xml", 422, "json, csv"),
+    ] {
+        let answer = api(server.addr, &token, query);
+        assert_eq!(answer.status, status, "{query}: {}", answer.text());
+        assert!(answer.text().contains(words), "{query}: {}", answer.text());
+    }
+    assert_eq!(api(server.addr, "nobody", "").status, 401);
+    let first: Value = serde_json::from_str(&api(server.addr, &token, "?limit=3").text()).unwrap();
+    let cursor = first["cursor"].as_str().unwrap();
+    let rest = kept(&server, &token, &format!("?limit=3&cursor={cursor}"));
+    assert_eq!(fields(&rest, &["path"]), ["/members/0", "/members/1"]);
+    assert!(kept(&server, &token, "?until=2020-01-01").is_empty());
+    assert_eq!(
+        kept(&server, &token, "?since=1h&robot=googlebot&event=redirect").len(),
+        5
+    );
+}
+
+#[test]
+fn what_is_kept_of_a_visitor_is_forgotten() {
+    let house = House::new("");
+    let server = house.serve();
+    for address in ["203.0.113.3", "203.0.113.9", "198.51.100.1"] {
+        assert_eq!(ask(&server, "/members/a", GOOGLEBOT, address), 302);
+    }
+    assert_eq!(ask(&server, "/refused/a", UNLISTED, "203.0.113.77"), 403);
+    server.signal("TERM");
+    assert!(server.wait());
+    let forget = |arguments: &[&str]| {
+        let mut all = vec!["traffic", "forget"];
+        all.extend(arguments);
+        succeed(house.path(), &all)
+    };
+    let told = forget(&["--address", "203.0.113.3", "--dry-run"]);
+    assert_eq!(
+        told,
+        "2 requests of the evidence would be forgotten, 1 of them kept by network alone, so that they may be somebody else's\n"
+    );
+    let told: Value =
+        serde_json::from_str(&forget(&["--address", "203.0.113.3", "--json"])).unwrap();
+    assert_eq!(
+        (&told["evidence"], &told["of_networks"]),
+        (&2.into(), &1.into())
+    );
+    assert_eq!(
+        forget(&["--robot", "googlebot", "--before", "1d"]),
+        "0 requests of the evidence were forgotten\n"
+    );
+    assert_eq!(
+        forget(&["--address", "203.0.0.0/16"]),
+        "1 requests of the evidence were forgotten\n"
+    );
+    assert_eq!(
+        forget(&["--before", "now"]),
+        "1 requests of the evidence were forgotten\n"
+    );
+    for (arguments, words) in [
+        (&[][..], "--address"),
+        (&["--before", "all"], "--before now"),
+        (&["--address", "203.0.113"], "write 203.0.113.7"),
+    ] {
+        let mut all = vec!["traffic", "forget"];
+        all.extend(arguments);
+        let output = run(house.path(), &all);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.contains(words), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn nothing_is_kept_for_no_days() {
+    let house = House::new("traffic.evidence_days = 0");
+    let token = house.token();
+    let server = house.serve();
+    assert_eq!(ask(&server, "/members/a", GOOGLEBOT, "203.0.113.3"), 302);
+    assert!(kept(&server, &token, "").is_empty());
+    let answer: Value = serde_json::from_str(&api(server.addr, &token, "").text()).unwrap();
+    assert_eq!(
+        (&answer["kept_days"], &answer["lost"]),
+        (&0.into(), &0.into())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_instances_see_each_other_s() {
+    let url = postgres::database_url().await;
+    let houses = [(); 2].map(|()| House::new(&format!("database.url = {url:?}")));
+    let token = houses[0].token();
+    let [one, other] = &houses.each_ref().map(House::serve);
+    assert_eq!(ask(one, "/members/a", GOOGLEBOT, "203.0.113.3"), 302);
+    assert_eq!(ask(other, "/members/b", GOOGLEBOT, "203.0.113.3"), 302);
+    for server in [one, other] {
+        eventually("both see both", || kept(server, &token, "").len() == 2);
+    }
+}

@@ -1,0 +1,168 @@
+//! What live rules do, before the rules and lists of the configuration.
+
+use serde_json::Value;
+
+use super::house::House;
+use crate::support::program::{FIREFOX, GOOGLEBOT, eventually, request};
+
+const SEO: &str = "Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)";
+
+#[test]
+fn a_live_rule_comes_before_rules_and_lists_and_never_touches_people() {
+    let more = "allow_robots = ['googlebot']\n[[rule]]\naction = 'pass'\npath = '/*'\n";
+    let house = House::with_file(more);
+    let instance = house.start();
+    let id = instance.add(r#"{"action":"refuse","purpose":"search","path":"/page"}"#);
+    let answer = instance.robot();
+    assert_eq!(answer.status, 403);
+    assert_eq!(answer.header("cache-control"), "no-store");
+    assert_eq!(instance.server.get("/other", GOOGLEBOT).status, 200);
+    assert_eq!(instance.server.get("/page", SEO).status, 200);
+    for agent in [FIREFOX, ""] {
+        let answer = instance.server.get("/page", agent);
+        assert_eq!(answer.status, 200, "{agent}");
+    }
+    let person = instance.server.get("/page", FIREFOX);
+    assert_eq!(person.header("vary"), "User-Agent");
+    let path = format!("identify?path=/page&user_agent={}", "Googlebot/2.1");
+    let (_, told) = instance.json("GET", &path, "");
+    assert_eq!(told["rule"], format!("live rule {id}"));
+    let steps = told["steps"].as_array().unwrap();
+    let says = |words: &str| {
+        steps
+            .iter()
+            .any(|step| step["text"].as_str().unwrap().contains(words))
+    };
+    assert!(says("(made by token console on 20"), "{steps:?}");
+}
+
+#[test]
+fn a_robot_is_slowed_and_goes_on_from_where_it_was_when_another_rule_is_made() {
+    let house = House::with_file("");
+    let instance = house.start();
+    instance.add(r#"{"action":"slow","robot":"googlebot","requests":2,"per_seconds":3600}"#);
+    let statuses: Vec<_> = (0..3).map(|_| instance.robot().status).collect();
+    assert_eq!(statuses, [200, 200, 429]);
+    instance.add(r#"{"action":"redirect","robot":"ahrefsbot"}"#);
+    assert_eq!(instance.robot().status, 429, "the limit begins anew");
+    let redirected = instance.server.get("/page", SEO);
+    assert_eq!(redirected.status, 302);
+    assert_eq!(redirected.header("location"), "/robot-heaven/");
+}
+
+#[test]
+fn a_rule_ends_by_itself() {
+    let house = House::with_file("");
+    let instance = house.start();
+    let (_, told) = instance.json("GET", "status", "");
+    assert!(told["version"].is_string());
+    let soon = time::OffsetDateTime::now_utc() + time::Duration::seconds(3);
+    let format = time::format_description::well_known::Rfc3339;
+    let soon = soon.format(&format).unwrap();
+    instance.add(&format!(
+        r#"{{"action":"refuse","robot":"googlebot","ends":"{soon}"}}"#
+    ));
+    assert_eq!(instance.robot().status, 403);
+    eventually("the rule is over", || instance.robot().status == 200);
+    let (_, told) = instance.json("GET", "rules", "");
+    assert_eq!(told["live_rules"], Value::Array(Vec::new()));
+    let file = house.state_file().unwrap();
+    eventually("the file has it no more", || {
+        !std::fs::read_to_string(&file)
+            .unwrap()
+            .contains("googlebot")
+    });
+}
+
+#[test]
+fn a_rule_of_a_site_is_about_that_site_and_stays_when_it_is_gone() {
+    let house = House::with_file("");
+    let upstream = std::fs::read_to_string(house.path().join("robot-detection.toml")).unwrap();
+    let (_, url) = upstream.split_once("server.upstream = '").unwrap();
+    let url = url.split('\'').next().unwrap();
+    let site = format!("[[site]]\nname = 'shop'\nhosts = ['shop.example']\nupstream = '{url}'\n");
+    house.configure(&site);
+    let instance = house.start();
+    instance.add(r#"{"action":"refuse","robot":"googlebot","site":"shop"}"#);
+    let ask = |host| {
+        let headers = [("Host", host), ("User-Agent", GOOGLEBOT)];
+        request(instance.server.addr, "GET", "/page", &headers).status
+    };
+    assert_eq!((ask("shop.example"), ask("www.example")), (403, 200));
+    house.configure("");
+    let (status, _) = instance.json("POST", "reload", "");
+    assert_eq!(status, 200);
+    assert_eq!(ask("shop.example"), 200);
+    let (_, told) = instance.json("GET", "rules", "");
+    let note = told["live_rules"][0]["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("There is no such site any more"), "{note}");
+    house.configure(&site);
+    instance.json("POST", "reload", "");
+    assert_eq!(ask("shop.example"), 403, "it is judged again");
+    let (_, changes) = instance.json("GET", "changes?event=reloaded", "");
+    assert_eq!(changes["changes"][0]["by"], "token console");
+}
+
+#[test]
+fn a_rule_that_does_not_fit_a_site_is_left_out_there_and_told() {
+    let house = House::with_file("");
+    let instance = house.start();
+    instance.add(r#"{"action":"redirect","robot":"googlebot"}"#);
+    assert_eq!(instance.robot().status, 302);
+    house.configure("redirect_url = ''");
+    let (status, told) = instance.json("POST", "reload", "");
+    assert_eq!(status, 200, "{told}");
+    assert_eq!(instance.robot().status, 200);
+    let (_, told) = instance.json("GET", "rules", "");
+    let note = told["live_rules"][0]["notes"][0].as_str().unwrap();
+    assert!(
+        note.contains("Left out on the site default: there is none to send robots to"),
+        "{note}"
+    );
+    let (status, told) = instance.json("POST", "rules", r#"{"action":"redirect","robot":"a"}"#);
+    assert_eq!(status, 422, "{told}");
+}
+
+#[test]
+fn in_a_dry_run_live_rules_are_noted_too() {
+    let house = House::with_file("mode = 'report'");
+    let instance = house.start();
+    instance.add(r#"{"action":"refuse","robot":"googlebot"}"#);
+    assert_eq!(instance.robot().status, 200);
+    let host = [("Host", "localhost")];
+    let metrics = request(instance.server.addr, "GET", "/metrics", &host).text();
+    assert!(metrics.contains(r#"decision="would-refuse""#), "{metrics}");
+    assert!(
+        metrics.contains("robot_detection_live_rules 1"),
+        "{metrics}"
+    );
+}
+
+#[test]
+fn as_many_are_touched_as_the_dry_run_said() {
+    let house = House::with_file("");
+    let instance = house.start();
+    let requests = [
+        ("/", SEO),
+        ("/a", SEO),
+        ("/b", GOOGLEBOT),
+        ("/c", FIREFOX),
+        ("/a", SEO),
+    ];
+    let touched = || {
+        let statuses = requests.map(|(path, agent)| instance.server.get(path, agent).status);
+        statuses.iter().filter(|status| **status == 429).count()
+    };
+    assert_eq!(touched(), 0);
+    let rule = r#"{"action":"refuse","purpose":"seo","status":429}"#;
+    let mut told = Value::Null;
+    eventually("the requests are kept", || {
+        let (status, answer) = instance.json("POST", "rules?dry_run=true", rule);
+        assert_eq!(status, 200, "{answer}");
+        told = answer["touched"].clone();
+        told["requests"] != 0
+    });
+    instance.add(rule);
+    assert_eq!(told["requests"], touched());
+    assert_eq!((&told["robots"], &told["people"]), (&1.into(), &0.into()));
+}

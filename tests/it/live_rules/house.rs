@@ -1,0 +1,119 @@
+//! A server in front of an upstream, and a program with a token that makes rules.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use crate::support::{
+    http::{Reply, TestServer},
+    program::{Answer, GOOGLEBOT, Server, exchange, succeed},
+};
+
+/// Directory with a configuration, and the upstream that it names.
+pub(super) struct House {
+    pub(super) directory: tempfile::TempDir,
+    upstream: TestServer,
+    database: String,
+}
+
+/// Server of a house that runs.
+pub(super) struct Instance {
+    pub(super) server: Server,
+    token: String,
+}
+
+impl House {
+    pub(super) fn new(database: &str, more: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let upstream = TestServer::new(Reply::text("the page"));
+        let house = Self {
+            directory,
+            upstream,
+            database: database.to_owned(),
+        };
+        house.configure(more);
+        house
+    }
+
+    /// A house on an SQLite file.
+    pub(super) fn with_file(more: &str) -> Self {
+        Self::new("sqlite://robots.db", more)
+    }
+
+    pub(super) fn configure(&self, more: &str) {
+        let (database, upstream) = (&self.database, self.upstream.url("/"));
+        let text = format!(
+            "web_robots_db = ''\nfilter_pattern = '/private/*'\ndatabase.url = \"{database}\"\n\
+             server.upstream = '{upstream}'\n{more}\n"
+        );
+        fs::write(self.path().join("robot-detection.toml"), text).unwrap();
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(super) fn serve(&self) -> Server {
+        Server::start(self.path(), &["serve"])
+    }
+
+    pub(super) fn start(&self) -> Instance {
+        self.of(self.serve())
+    }
+
+    /// Makes a token for a server that runs.
+    pub(super) fn of(&self, server: Server) -> Instance {
+        let token = succeed(self.path(), &["admin", "token", "console"]);
+        let token = token.trim().to_owned();
+        Instance { server, token }
+    }
+
+    pub(super) fn log(&self) -> String {
+        fs::read_to_string(self.path().join("stderr.log")).unwrap()
+    }
+
+    /// Returns the file in which the instance keeps its live rules.
+    pub(super) fn state_file(&self) -> Option<std::path::PathBuf> {
+        let entries = fs::read_dir(self.path()).unwrap();
+        let mut paths = entries.map(|entry| entry.unwrap().path());
+        paths.find(|path| path.to_string_lossy().contains("live-rules-"))
+    }
+}
+
+impl Instance {
+    /// Another server on the database of one that has a token.
+    pub(super) fn of(server: Server, other: &Self) -> Self {
+        let token = other.token.clone();
+        Self { server, token }
+    }
+
+    /// Asks the JSON of the admin page.
+    pub(super) fn json(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let (token, length) = (&self.token, body.len());
+        let request = format!(
+            "{method} /robot-detection/admin/api/{path} HTTP/1.1\r\nHost: localhost\r\n\
+             Authorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        );
+        let answer = exchange(self.server.addr, request.as_bytes());
+        let body = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);
+        (answer.status, body)
+    }
+
+    /// Puts a rule in force; returns its number.
+    pub(super) fn add(&self, rule: &str) -> i64 {
+        let (status, told) = self.json("POST", "rules", rule);
+        assert_eq!(status, 201, "{told}");
+        told["id"].as_i64().unwrap()
+    }
+
+    /// Asks for the page as Google's robot.
+    pub(super) fn robot(&self) -> Answer {
+        self.server.get("/page", GOOGLEBOT)
+    }
+
+    pub(super) fn end(self) {
+        self.server.signal("TERM");
+        assert!(self.server.wait());
+    }
+}

@@ -1,0 +1,109 @@
+//! What an instance has of the live rules when it starts.
+
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
+use super::house::House;
+use crate::support::program::{GOOGLEBOT, eventually};
+
+const REFUSE: &str = r#"{"action":"refuse","robot":"googlebot"}"#;
+
+/// A house whose server had a rule, and whose database is damaged since.
+fn without_database() -> House {
+    let house = House::with_file("");
+    let instance = house.start();
+    assert!(house.state_file().is_none(), "no rule was ever made");
+    instance.add(REFUSE);
+    eventually("the file is written", || house.state_file().is_some());
+    instance.end();
+    fs::write(house.path().join("robots.db"), "no database at all").unwrap();
+    house
+}
+
+#[test]
+fn rules_of_the_file_are_in_force_while_the_database_is_away() {
+    let house = without_database();
+    let file = house.state_file().unwrap();
+    let mode = fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let server = house.serve();
+    assert_eq!(server.get("/page", GOOGLEBOT).status, 403);
+    assert!(
+        house.log().contains("live rules in force as "),
+        "{}",
+        house.log()
+    );
+}
+
+#[test]
+fn a_file_that_is_cut_off_or_of_another_database_is_told_and_left_out() {
+    let house = without_database();
+    let file = house.state_file().unwrap();
+    let whole = fs::read_to_string(&file).unwrap();
+    let (half, _) = whole.split_at(whole.len() / 2);
+    for (text, told) in [
+        (half.to_owned(), "EOF while parsing"),
+        (whole.replace("refuse", "explode"), "action"),
+        (
+            whole.replace("robots.db", "other.db"),
+            "of another program or database",
+        ),
+        (
+            whole.replace("\"format\": 1", "\"format\": 2"),
+            "of another program or database",
+        ),
+        (" ".repeat(3 << 20), "too large"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let server = house.serve();
+        assert_eq!(server.get("/page", GOOGLEBOT).status, 200, "{told}");
+        let log = house.log();
+        assert!(
+            log.contains("live rules are left out until the database answers"),
+            "{log}"
+        );
+        assert!(log.contains(told), "{log}");
+    }
+}
+
+#[test]
+fn what_is_over_is_over_in_the_file_too() {
+    let house = without_database();
+    let file = house.state_file().unwrap();
+    let whole = fs::read_to_string(&file).unwrap();
+    let at = whole.find("\"ends_ms\": ").unwrap();
+    let end = at + whole[at..].find('\n').unwrap();
+    let over = format!("{}\"ends_ms\": 1{}", &whole[..at], &whole[end..]);
+    fs::write(&file, over).unwrap();
+    let server = house.serve();
+    assert_eq!(
+        server.get("/page", GOOGLEBOT).status,
+        200,
+        "{}",
+        house.log()
+    );
+}
+
+#[test]
+fn rules_are_in_force_from_the_first_request_after_a_restart() {
+    let house = House::with_file("");
+    let instance = house.start();
+    instance.add(REFUSE);
+    instance.end();
+    let server = house.serve();
+    assert_eq!(server.get("/page", GOOGLEBOT).status, 403);
+}
+
+#[test]
+fn turned_off_nothing_is_judged_and_nothing_can_be_made() {
+    let house = House::with_file("");
+    let instance = house.start();
+    instance.add(REFUSE);
+    instance.end();
+    house.configure("admin.rules = false");
+    let server = house.serve();
+    assert_eq!(server.get("/page", GOOGLEBOT).status, 200);
+    let refused = crate::support::program::run(house.path(), &["rules", "list"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(told.contains("admin.rules is false"), "{told}");
+}

@@ -1,0 +1,142 @@
+//! The dashboard of Grafana: valid, and about what `/metrics` has.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::support::{
+    http::{Reply, TestServer},
+    program::{FIREFOX, GOOGLEBOT, Server, eventually},
+};
+
+use super::{metrics::metrics, site::Site};
+
+fn dashboard() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/deploy/grafana-dashboard.json");
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn panels(dashboard: &Value) -> &Vec<Value> {
+    dashboard["panels"].as_array().unwrap()
+}
+
+/// Every expression, with what it is shown as.
+fn expressions(dashboard: &Value) -> Vec<(String, String)> {
+    let targets = panels(dashboard).iter().flat_map(|panel| {
+        let targets = panel["targets"].as_array().into_iter().flatten();
+        targets.map(|target| {
+            let text = |key: &str| target[key].as_str().unwrap().to_owned();
+            (text("expr"), text("legendFormat"))
+        })
+    });
+    targets.collect()
+}
+
+/// Labels of each metric of an exposition.
+fn labels(text: &str) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut found = BTreeMap::<_, BTreeSet<_>>::new();
+    let label = Regex::new(r#"([a-z_]+)=""#).unwrap();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let name = line.split(['{', ' ']).next().unwrap();
+        let names = label
+            .captures_iter(line)
+            .map(|it| it.get(1).unwrap().as_str());
+        found.entry(name).or_default().extend(names);
+    }
+    found
+}
+
+/// Server with a certificate, of which everything was measured.
+fn measured() -> Site {
+    let directory = tempfile::tempdir().unwrap();
+    let upstream = TestServer::with(|seen| match &*seen.path {
+        "/robots.txt" => Reply::text("User-agent: *\nDisallow: /private/"),
+        _ => Reply::text("hello"),
+    });
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    fs::write(directory.path().join("cert.pem"), made.cert.pem()).unwrap();
+    let key = made.signing_key.serialize_pem();
+    fs::write(directory.path().join("key.pem"), key).unwrap();
+    let settings = format!(
+        "web_robots_db = '{0}all.txt'\nserver.upstream = '{0}'\nrobots_txt.enforce = 'on'\n\
+         access_log.path = 'access.log'\n\
+         [[listener]]\nlisten = '127.0.0.1:0'\ntls = true\n\
+         [[certificate]]\ncertificate_file = 'cert.pem'\nkey_file = 'key.pem'",
+        upstream.url("/")
+    );
+    fs::write(directory.path().join("robot-detection.toml"), settings).unwrap();
+    let server = Server::start(directory.path(), &["serve"]);
+    Site {
+        directory,
+        server,
+        upstream,
+    }
+}
+
+#[test]
+fn every_metric_and_label_of_the_dashboard_is_measured() {
+    let site = measured();
+    site.server.get("/", FIREFOX);
+    site.server.get("/members-only-stuff/", GOOGLEBOT);
+    eventually("robots are held to robots.txt", || {
+        site.server.get("/private/a", GOOGLEBOT).status != 200
+    });
+    site.server.signal("HUP");
+    eventually("everything is measured", || {
+        let text = metrics(&site);
+        text.contains("robot_detection_robots_txt_violations_total{")
+            && text.contains("robot_detection_refresh_failing{")
+            && text.contains("robot_detection_reloads_total{")
+    });
+    let text = metrics(&site);
+    let measured = labels(&text);
+    let metric = Regex::new(r"robot_detection_[a-z_]+").unwrap();
+    let selector = Regex::new(r#"([a-z_]+)(?:=~|!~|!=|=)""#).unwrap();
+    let grouped = Regex::new(r"by \(([^)]*)\)").unwrap();
+    let shown = Regex::new(r"\{\{([a-z_]+)\}\}").unwrap();
+    let all = expressions(&dashboard());
+    assert!(all.len() > 20);
+    for (expression, legend) in all {
+        let name = metric.find(&expression).unwrap().as_str();
+        let known = measured
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} is not measured\n{text}"));
+        let of_selectors = selector
+            .captures_iter(&expression)
+            .map(|it| it[1].to_owned());
+        let of_groups = grouped.captures_iter(&expression).flat_map(|it| {
+            let names = it[1].split(", ").map(str::to_owned);
+            names.collect::<Vec<_>>()
+        });
+        let of_legends = shown.captures_iter(&legend).map(|it| it[1].to_owned());
+        for label in of_selectors.chain(of_groups).chain(of_legends) {
+            assert!(
+                known.contains(&*label),
+                "{name} has no label {label}: {expression}"
+            );
+        }
+    }
+}
+
+#[test]
+fn panels_have_ids_of_their_own_and_do_not_lie_upon_each_other() {
+    let dashboard = dashboard();
+    let mut ids = BTreeSet::new();
+    let mut cells = BTreeSet::new();
+    for panel in panels(&dashboard) {
+        assert!(ids.insert(panel["id"].as_u64().unwrap()), "{panel}");
+        let at = |key: &str| panel["gridPos"][key].as_u64().unwrap();
+        assert!(at("x") + at("w") <= 24, "{panel}");
+        for x in at("x")..at("x") + at("w") {
+            for y in at("y")..at("y") + at("h") {
+                assert!(cells.insert((x, y)), "{panel}");
+            }
+        }
+    }
+    assert!(ids.len() > 15);
+}
