@@ -31,7 +31,7 @@ pub(crate) fn write<S: Summary>(
 
 /// Returns a line of cells that are text to every reader.
 pub(crate) fn row(cells: impl IntoIterator<Item = String>) -> String {
-    let cells: Vec<_> = cells.into_iter().map(|cell| quoted(&cell)).collect();
+    let cells: Vec<_> = cells.into_iter().map(|cell| csv_cell(&cell)).collect();
     cells.join(",") + "\n"
 }
 

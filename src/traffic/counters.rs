@@ -498,7 +498,7 @@ mod tests {
     }
 
     fn counters() -> Counters {
-        Counters::new(Arc::new(Notes::new(false, KeptAddresses::default())))
+        Counters::new(true, Arc::new(Notes::new(false, KeptAddresses::default())))
     }
 
     fn requests(counted: &[Counted]) -> u64 {

@@ -103,7 +103,7 @@ fn the_report_tells_which_pages_robots_read_and_of_people_only_patterns() {
     assert_eq!(patterns[0], ("/docs/guide/*".to_owned(), 6, 5));
     assert_eq!(
         rows(&told, "forms", "form"),
-        named(&[("html", 4, 0), ("markdown", 2, 0), ("other", 1, 0)])
+        named(&[("html", 5, 0), ("markdown", 2, 0)])
     );
     assert_eq!(told["total"]["requests"], 16);
     assert_eq!(told["total"]["at_most_more"], 0);

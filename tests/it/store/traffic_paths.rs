@@ -125,7 +125,8 @@ async fn a_site_keeps_few_paths_and_what_is_shown_and_the_cut_hold_the_truth(
         add(&store, "a", number, &[counted(minute, &rows)]).await;
         store.trim_paths(minute).await.unwrap();
     }
-    for (minutes, most) in [(NOW..NOW + 12, 1_000), (NOW - 10 * DAY..NOW + 12, 500)] {
+    let day = NOW - NOW % DAY;
+    for (minutes, most) in [(NOW..NOW + 12, 1_000), (day..day + DAY, 500)] {
         let sums = read(&store, minutes).await;
         assert!(sums.rows.len() <= most, "{}", sums.rows.len());
         assert_eq!(requests(&sums), 12 * (400 + 5 + 20));
@@ -192,7 +193,8 @@ async fn instances_that_add_and_trim_at_once_lose_no_request(database: TestDatab
     }
     let store = database.store().await;
     store.trim_paths(NOW).await.unwrap();
-    for minutes in [NOW..NOW + 1, NOW - 10 * DAY..NOW + 1] {
+    let day = NOW - NOW % DAY;
+    for minutes in [NOW..NOW + 1, day..day + DAY] {
         let sums = read(&store, minutes).await;
         assert_eq!(requests(&sums), 3 * 7 * 300);
         assert!(sums.rows.len() <= 1_000);
