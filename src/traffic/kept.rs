@@ -232,3 +232,9 @@ impl Traffic {
         (taken, done(&mut window))
     }
 }
+
+impl Drop for Viewing {
+    fn drop(&mut self) {
+        self.traffic.inner.notes.live().end_view();
+    }
+}

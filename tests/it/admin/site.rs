@@ -128,7 +128,12 @@ impl Plan {
         let policy = SharedPolicy::new(policy(self.filter));
         let live_rules = LiveRules::new(self.live_rules);
         let (verifier, ranges) = proving(self.verifies, &store, &clock, &tasks);
-        let traffic = Traffic::new(Some(store.clone()), EvidenceSettings::default(), &clock);
+        let traffic = Traffic::new(
+            Some(store.clone()),
+            true,
+            EvidenceSettings::default(),
+            &clock,
+        );
         let router = admin::router(Admin {
             store: store.clone(),
             detector: detector.clone(),
