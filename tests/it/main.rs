@@ -63,6 +63,7 @@ mod store;
 mod support;
 mod tags;
 mod traffic;
+mod traffic_paths;
 mod unlisted;
 mod verdicts;
 mod verify;

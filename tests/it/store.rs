@@ -20,6 +20,7 @@ mod orders;
 mod publications;
 mod robots;
 mod traffic;
+mod traffic_paths;
 mod trouble;
 
 use robot_detection::{

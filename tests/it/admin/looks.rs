@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// Every page, with a name for its picture.
-const PAGES: [(&str, &str); 22] = [
+const PAGES: [(&str, &str); 23] = [
     ("overview", "overview"),
     ("robots", "robots"),
     ("registry", "registry"),
@@ -23,6 +23,7 @@ const PAGES: [(&str, &str); 22] = [
     ("robots/new", "robot-new"),
     ("robots/web-robots-db/acme0123", "robot"),
     ("identify", "identify"),
+    ("paths", "paths"),
     (
         "identify?user_agent=Acme0007Walker%2F2&path=%2Fmembers-only-stuff%2F",
         "identified",

@@ -61,18 +61,21 @@ pub(in super::super) fn steps(counted: &[CountedPaths]) -> Vec<Step<'_>> {
             let began = span.start(counted.minute);
             for (key, count) in &counted.rows {
                 *rows.entry((span, began, key)).or_default() += *count;
+                cuts.entry((span, began, &key.site)).or_default();
             }
             for (site, cut) in &counted.cuts {
                 *cuts.entry((span, began, site)).or_default() += *cut;
             }
         }
     }
-    let rows: Vec<_> = rows.into_iter().collect();
-    let mut steps = row_steps(&rows);
-    steps.extend(cuts.iter().map(|((span, began, site), cut)| {
-        let values = cut_values(*span, *began, site, *cut);
+    // What is left out first: whoever adds to the rows of a site, or trims them, holds that row
+    // before, so that no two of them wait for each other for ever.
+    let cuts = cuts.into_iter().map(|((span, began, site), cut)| {
+        let values = cut_values(span, began, site, cut);
         (&sql::ADD_CUT, values)
-    }));
+    });
+    let mut steps: Vec<Step<'_>> = cuts.collect();
+    steps.extend(row_steps(&rows.into_iter().collect::<Vec<_>>()));
     steps
 }
 

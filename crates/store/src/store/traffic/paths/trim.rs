@@ -57,6 +57,9 @@ struct Trimming<'t, 'd> {
 
 impl Trimming<'_, '_> {
     async fn trim(&mut self, paths: u64, patterns: u64, most: u64) -> Result<(), StoreError> {
+        let (span, began, site) = self.place;
+        let lock = cut_values(span, began, site, PathCut::default());
+        self.transaction.execute(&sql::ADD_CUT, &lock).await?;
         // A quarter more than needed, so that the next path does not have it done again.
         let left = most / 4 * 3;
         // Patterns have half of the room, and what paths leave of theirs.

@@ -1,0 +1,233 @@
+//! Which pages are asked for: of a server, an application, and old logs.
+
+use std::path::Path;
+
+use axum::{
+    body::{Body, to_bytes},
+    http::Request,
+    routing::get,
+};
+use robot_detection::{
+    RobotDetection,
+    clock::Clock,
+    store::{PathSums, Store},
+};
+use serde_json::Value;
+use tower::Service as _;
+
+use crate::support::{
+    http::{Reply, TestServer},
+    program::{FIREFOX, GOOGLEBOT, Server, request, run, succeed},
+};
+
+/// Segment that must never be kept of a person.
+const SECRET: &str = "s3cr3t0f4p3rs0n9f86d081884c7d65";
+
+fn start(directory: &Path, upstream: &TestServer, more: &str) -> Server {
+    let upstream = upstream.url("");
+    let text = format!(
+        "{more}\nweb_robots_db = ''\nverify.enabled = false\naccess_log.path = 'access.log'\nserver.upstream = '{}'\n",
+        upstream.trim_end_matches('/')
+    );
+    std::fs::write(directory.join("robot-detection.toml"), text).unwrap();
+    Server::start(directory, &["serve"])
+}
+
+fn ask(server: &Server, path: &str, user_agent: &str, times: usize) {
+    for _ in 0..times {
+        let headers = [("Host", "a.example"), ("User-Agent", user_agent)];
+        request(server.addr, "GET", path, &headers);
+    }
+}
+
+fn stop(server: Server) {
+    server.signal("TERM");
+    assert!(server.wait());
+}
+
+fn report(directory: &Path, arguments: &[&str]) -> Value {
+    let mut all = vec!["traffic", "report", "--json", "--since", "all"];
+    all.extend(arguments);
+    serde_json::from_str(&succeed(directory, &all)).unwrap()
+}
+
+/// Names and numbers of a table: of robots, of people.
+fn rows(report: &Value, table: &str, name: &str) -> Vec<(String, u64, u64)> {
+    let rows = report[table].as_array().unwrap().iter();
+    let number = |row: &Value, key: &str| row[key].as_u64().unwrap();
+    rows.map(|row| {
+        let name = row[name].as_str().unwrap().to_owned();
+        (name, number(row, "robots"), number(row, "people"))
+    })
+    .collect()
+}
+
+fn named(rows: &[(&str, u64, u64)]) -> Vec<(String, u64, u64)> {
+    rows.iter()
+        .map(|(name, robots, people)| ((*name).to_owned(), *robots, *people))
+        .collect()
+}
+
+/// Directory of a server that was asked by robots and people, and was started twice.
+fn asked() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let upstream = TestServer::new(Reply::text("hello"));
+    let server = start(directory.path(), &upstream, "");
+    ask(&server, "/docs/guide/start.html?q=1", GOOGLEBOT, 4);
+    ask(&server, "/docs/guide/a.md", GOOGLEBOT, 2);
+    ask(&server, &format!("/account/reset/{SECRET}"), FIREFOX, 3);
+    ask(&server, &format!("/{SECRET}"), FIREFOX, 1);
+    stop(server);
+    let server = start(directory.path(), &upstream, "");
+    ask(&server, "/docs/guide/start.html", FIREFOX, 5);
+    ask(&server, "/a%0A%1B[2J,=1", GOOGLEBOT, 1);
+    stop(server);
+    directory
+}
+
+#[test]
+fn the_report_tells_which_pages_robots_read_and_of_people_only_patterns() {
+    let directory = asked();
+    let path = directory.path();
+    let told = report(path, &["--by", "path,pattern,form"]);
+    let expected = named(&[
+        ("/docs/guide/*", 0, 5),
+        ("/docs/guide/start.html", 4, 0),
+        ("/account/reset/*", 0, 3),
+        ("/docs/guide/a.md", 2, 0),
+        ("/*", 0, 1),
+        ("/a%0A%1B[2J,=1", 1, 0),
+    ]);
+    assert_eq!(rows(&told, "paths", "path"), expected);
+    let patterns = rows(&told, "patterns", "pattern");
+    assert_eq!(patterns[0], ("/docs/guide/*".to_owned(), 6, 5));
+    assert_eq!(
+        rows(&told, "forms", "form"),
+        named(&[("html", 5, 0), ("markdown", 2, 0)])
+    );
+    assert_eq!(told["total"]["requests"], 16);
+    assert_eq!(told["total"]["at_most_more"], 0);
+    let guide = report(path, &["--path", "/docs/*", "--robot", "googlebot"]);
+    assert_eq!(guide["total"]["requests"], 6);
+    let csv = succeed(path, &["traffic", "report", "--csv", "--by", "path"]);
+    assert!(
+        csv.contains("\n\"/a%0A%1B[2J,=1\",1,0,1,0,0,0,0\n"),
+        "{csv}"
+    );
+    let table = succeed(path, &["traffic", "report", "--by", "pattern"]);
+    assert!(table.contains("about 16 requests"), "{table}");
+    assert!(!table.contains('\u{1b}'));
+    // Nothing of the database knows the secret.
+    let kept = std::fs::read_dir(path).unwrap().flatten();
+    for file in kept.filter(|file| file.file_name().to_string_lossy().contains(".db")) {
+        let bytes = std::fs::read(file.path()).unwrap();
+        let is_there = bytes
+            .windows(SECRET.len())
+            .any(|part| part == SECRET.as_bytes());
+        assert!(!is_there, "{:?}", file.file_name());
+    }
+}
+
+#[test]
+fn an_imported_log_tells_the_same_as_the_server_that_wrote_it() {
+    let directory = asked();
+    let other = tempfile::tempdir().unwrap();
+    std::fs::write(
+        other.path().join("robot-detection.toml"),
+        "web_robots_db = ''",
+    )
+    .unwrap();
+    let log = directory.path().join("access.log");
+    std::fs::copy(log, other.path().join("access.log")).unwrap();
+    succeed(other.path(), &["traffic", "import", "access.log"]);
+    let by = ["--by", "path,pattern,form"];
+    let (live, imported) = (report(directory.path(), &by), report(other.path(), &by));
+    for table in ["paths", "patterns", "forms", "total"] {
+        assert_eq!(live[table], imported[table], "{table}");
+    }
+}
+
+#[test]
+fn no_path_is_kept_where_nobody_wants_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let upstream = TestServer::new(Reply::text("hello"));
+    let server = start(directory.path(), &upstream, "traffic.paths = false");
+    ask(&server, "/a", GOOGLEBOT, 2);
+    stop(server);
+    let output = run(directory.path(), &["traffic", "report", "--by", "path"]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("traffic.paths is false"), "{error}");
+    let counts = report(directory.path(), &["--by", "robot"]);
+    assert_eq!(counts["totals"]["all"]["hits"], 2);
+}
+
+#[test]
+fn questions_that_no_path_answers_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, expected) in [
+        (&["--by", "path,robot"][..], "in two reports"),
+        (&["--by", "robot", "--path", "/a"], "--path goes with"),
+        (
+            &["--by", "path", "--verdict", "verified"],
+            "--site and --robot only",
+        ),
+        (&["--csv", "--by", "path,form"], "--csv prints one table"),
+    ] {
+        let all: Vec<_> = ["traffic", "report"]
+            .iter()
+            .chain(arguments)
+            .copied()
+            .collect();
+        let output = run(directory.path(), &all);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_application_keeps_paths_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", directory.path().join("app.db").display());
+    let builder = RobotDetection::builder().database_url(&url);
+    let robots = builder.web_robots_db("").build().await.unwrap();
+    let mut app = axum::Router::new()
+        .route("/docs/guide/{page}", get(async || "hello"))
+        .layer(robots.layer())
+        .layer(robots.traffic_layer());
+    for (path, user_agent) in [
+        ("/docs/guide/a", GOOGLEBOT),
+        ("/docs/guide/a", FIREFOX),
+        ("/docs/gone", FIREFOX),
+        ("/robot-detection/admin/", FIREFOX),
+    ] {
+        let request = Request::get(path).header("user-agent", user_agent);
+        let response = app
+            .call(request.body(Body::empty()).unwrap())
+            .await
+            .unwrap();
+        to_bytes(Body::new(response.into_body()), 1_000)
+            .await
+            .unwrap();
+    }
+    robots.shutdown().await;
+    let store = Store::connect(&url).await.unwrap();
+    let now_ms = Clock::system().now_ms();
+    let minute = now_ms / 60_000;
+    let sums: PathSums = store
+        .traffic_paths(minute - 60..minute + 1, None, now_ms)
+        .await
+        .unwrap();
+    let mut told: Vec<_> = sums
+        .rows
+        .iter()
+        .map(|row| (&*row.key.robot, &*row.key.path, row.count.client_errors))
+        .collect();
+    told.sort_unstable();
+    let expected = [
+        ("", "/docs/gone", 1),
+        ("", "/docs/guide/*", 0),
+        ("googlebot", "/docs/guide/a", 0),
+    ];
+    assert_eq!(told, expected);
+}
