@@ -139,7 +139,10 @@ impl PathNote {
     /// Returns the note of the first bytes, with a sign that more follow.
     #[inline]
     fn shortened(&self, length: usize) -> Self {
-        let mut short = *self;
+        let mut short = Self {
+            is_cut: false,
+            ..*self
+        };
         let was = usize::from(self.len);
         if length < was {
             // The slash stays, and what is behind it goes; a slash at the end is a path itself.

@@ -242,8 +242,8 @@ mod tests {
             let found = counted.rows.iter().find(|(key, _)| key.path == path);
             found.map_or(0, |(_, count)| count.requests)
         };
-        assert_eq!(of("/shop/item/best"), 0, "it was folded each time");
-        assert!(of("/shop/item/*") > 1_000_000);
+        assert_eq!(of("/shop/item/best"), 10_000);
+        assert!(of("/shop/item/*") > 999_000);
         assert!(window.is_empty());
     }
 
