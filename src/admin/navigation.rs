@@ -6,6 +6,8 @@ pub(super) struct NavigationEntry {
     /// Address of its page below the router, without the slash at the start.
     pub(super) path: &'static str,
     pub(super) label: &'static str,
+    /// Whether it stands in the second list: what is set up, and seldom looked at.
+    pub(super) is_second: bool,
 }
 
 /// The entries, in their order.
@@ -13,21 +15,32 @@ pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("overview", "Now"),
     NavigationEntry::new("live", "Live"),
     NavigationEntry::new("robots", "Robots"),
-    NavigationEntry::new("rules", "Rules"),
     NavigationEntry::new("paths", "Paths"),
     NavigationEntry::new("sites", "Sites"),
+    NavigationEntry::new("rules", "Rules"),
     NavigationEntry::new("robots-txt", "robots.txt"),
     NavigationEntry::new("verification", "Verification"),
     NavigationEntry::new("site-robot", "Site robot"),
-    NavigationEntry::new("identify", "Identify"),
-    NavigationEntry::new("sources", "Sources"),
-    NavigationEntry::new("changes", "Changes"),
-    NavigationEntry::new("alerts", "Alerts"),
-    NavigationEntry::new("settings", "Settings"),
+    NavigationEntry::second("identify", "Identify"),
+    NavigationEntry::second("sources", "Sources"),
+    NavigationEntry::second("alerts", "Alerts"),
+    NavigationEntry::second("changes", "Changes"),
+    NavigationEntry::second("settings", "Settings"),
 ];
 
 impl NavigationEntry {
     const fn new(path: &'static str, label: &'static str) -> Self {
-        Self { path, label }
+        Self {
+            path,
+            label,
+            is_second: false,
+        }
+    }
+
+    const fn second(path: &'static str, label: &'static str) -> Self {
+        Self {
+            is_second: true,
+            ..Self::new(path, label)
+        }
     }
 }

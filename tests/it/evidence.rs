@@ -280,9 +280,12 @@ fn what_is_kept_of_a_visitor_is_forgotten() {
         forget(&["--address", "203.0.0.0/16"]),
         "1 requests of the evidence were forgotten\n"
     );
-    assert_eq!(
-        forget(&["--before", "now"]),
-        "1 requests of the evidence were forgotten\n"
+    // The paths of robots and people go with it, where no address narrows it.
+    let told = forget(&["--before", "now"]);
+    assert!(
+        told.starts_with("1 requests of the evidence and ")
+            && told.ends_with(" rows of paths were forgotten\n"),
+        "{told}"
     );
     for (arguments, words) in [
         (&[][..], "--address"),

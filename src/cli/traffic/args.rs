@@ -37,12 +37,13 @@ Example: robot-detection traffic import /var/log/nginx/access.log*
 Example: robot-detection traffic import --site shop --follow /var/log/nginx/shop.log"
     )]
     Import(ImportArgs),
-    /// Forgets what is kept of visitors, request by request
+    /// Forgets what is kept of visitors: requests one by one, and paths
     #[command(
         after_help = "What fits all that is named goes. An address is meant with the requests of which only its network
-(/24 or /48) is kept, as nobody knows whose they are; --dry-run tells how many these are. Sums by minute,
-hour and day stay: they have no address. The log of changes has an entry, without the address. A running
-server writes what it has noted within 5 seconds: repeat the command after that.
+(/24 or /48) is kept, as nobody knows whose they are; --dry-run tells how many these are. Paths
+go by robot and time, in whole hours and days, and stay where an address is named: they have none, nor have
+the sums by minute, hour and day, which stay. The log of changes has an entry, without the address. A running
+server writes what it has noted within 5 seconds, paths within a minute: repeat the command after that.
 
 Example: robot-detection traffic forget --address 203.0.113.7 --dry-run
 Example: robot-detection traffic forget --robot gptbot --before 7d"

@@ -38,6 +38,7 @@ pub(super) async fn run(cli: &Cli, args: &ForgetArgs) -> anyhow::Result<ExitCode
             "dry_run": args.dry_run,
             "evidence": rows.evidence,
             "of_networks": rows.of_networks,
+            "paths": rows.paths,
         }))?;
     } else {
         output::line(&told(rows, args.dry_run))?;
@@ -65,6 +66,12 @@ fn told(rows: ForgottenRows, is_dry_run: bool) -> String {
         "were forgotten"
     };
     let mut told = format!("{} requests of the evidence {done}", rows.evidence);
+    if rows.paths > 0 {
+        told = format!(
+            "{} requests of the evidence and {} rows of paths {done}",
+            rows.evidence, rows.paths
+        );
+    }
     if rows.of_networks > 0 {
         told += &format!(
             ", {} of them kept by network alone, so that they may be somebody else's",

@@ -1,7 +1,8 @@
 //! Paths that were asked for add up, once, and need no more room than is promised.
 
 use robot_detection::store::{
-    CountedPaths, PathCount, PathCut, PathKey, PathSums, Store, TrafficBatch, path_above,
+    CountedPaths, Forgetting, PathCount, PathCut, PathKey, PathSums, Store, TrafficBatch,
+    path_above,
 };
 use tokio::task::JoinSet;
 
@@ -160,16 +161,30 @@ async fn old_paths_go_and_others_can_be_forgotten(database: TestDatabase) {
         0
     );
     // Its hour and its days.
-    assert_eq!(store.forget_paths(Some("bot"), None).await.unwrap(), 4);
+    assert_eq!(forget(&store, Some("bot"), None).await, 4);
     let left = read(&store, all.clone()).await;
     assert!(left.rows.iter().all(|row| row.key.robot != "bot"));
-    store.forget_paths(None, Some(NOW - 2 * DAY)).await.unwrap();
+    forget(&store, None, Some(NOW - 2 * DAY)).await;
     assert_eq!(requests(&read(&store, all.clone()).await), 2);
-    store.forget_paths(Some(""), Some(NOW + 1)).await.unwrap();
+    forget(&store, Some(""), Some(NOW + 1)).await;
     let left = read(&store, all).await;
     assert_eq!(left.rows.len(), 1);
     assert_eq!(left.rows[0].key.robot, "cat");
     assert!(path_above("/*").is_none());
+}
+
+/// Forgets paths as the command does; as many are counted before.
+async fn forget(store: &Store, robot: Option<&str>, before_minute: Option<i64>) -> u64 {
+    let forgetting = Forgetting {
+        address: None,
+        robot: robot.map(str::to_owned),
+        before_ms: before_minute.map(|minute| minute * 60_000),
+    };
+    let counted = store.count_forgettable(&forgetting).await.unwrap();
+    let forgotten = store.forget(&forgetting, "test", NOW * 60_000).await;
+    let forgotten = forgotten.unwrap();
+    assert_eq!(counted.paths, forgotten.paths);
+    forgotten.paths
 }
 
 async fn instances_that_add_and_trim_at_once_lose_no_request(database: TestDatabase) {

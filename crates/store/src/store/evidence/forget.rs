@@ -1,7 +1,7 @@
 //! What is kept of a visitor is forgotten.
 
 use super::{
-    super::{AuditEntry, Store, StoreError, audit, robots::from_sql},
+    super::{AuditEntry, Store, StoreError, audit, robots::from_sql, statement::Value, traffic},
     AddressNetwork, sql,
 };
 
@@ -24,6 +24,8 @@ pub struct ForgottenRows {
     pub evidence: u64,
     /// Those among them of which only a network was kept, so that they may be somebody else's.
     pub of_networks: u64,
+    /// Rows of paths: what of a robot, or of people, was asked for most in an hour or a day.
+    pub paths: u64,
 }
 
 impl Store {
@@ -38,12 +40,23 @@ impl Store {
     ) -> Result<ForgottenRows, StoreError> {
         let values = forgetting.values();
         let rows = self.database.rows(&sql::ADDRESSES, &values).await?;
-        Ok(forgetting.chosen(rows).1)
+        let (_, mut rows) = forgetting.chosen(rows);
+        if let Some(values) = forgetting.path_values() {
+            let [count, _] = traffic::forgetting();
+            let paths = self.database.rows::<(i64,)>(count, &values);
+            rows.paths = paths
+                .await?
+                .into_iter()
+                .map(|(paths,)| from_sql(paths))
+                .sum();
+        }
+        Ok(rows)
     }
 
     /// Forgets what is kept of visitors, and records that with who did it; sums have nobody's name.
     ///
-    /// All of it happens in one transaction. The record tells the network of an address, not
+    /// All of it happens in one transaction. Of paths whole hours and days go that began before
+    /// the time; where an address is named they stay, as they have none. The record tells the network of an address, not
     /// the address.
     ///
     /// # Errors
@@ -64,12 +77,19 @@ impl Store {
             let values = [address.into(), robot, before];
             forgotten.evidence += transaction.execute(&sql::FORGET, &values).await?;
         }
+        if let Some(values) = forgetting.path_values() {
+            let [_, forget] = traffic::forgetting();
+            forgotten.paths = transaction.execute(forget, &values).await?;
+        }
         let entry = AuditEntry {
             at_ms: now_ms,
             actor: actor.to_owned(),
             event: "visitors-forgotten".to_owned(),
             subject: forgetting.subject(),
-            detail: format!("{} requests of the evidence", forgotten.evidence),
+            detail: format!(
+                "{} requests of the evidence, {} rows of paths",
+                forgotten.evidence, forgotten.paths
+            ),
         };
         audit::add_to(&mut transaction, &entry).await?;
         transaction.commit().await?;
@@ -78,7 +98,14 @@ impl Store {
 }
 
 impl Forgetting {
-    fn values(&self) -> [super::super::statement::Value<'_>; 2] {
+    /// Returns what says which paths are meant; `None` for an address, as paths have none.
+    fn path_values(&self) -> Option<[Value<'_>; 2]> {
+        let before = self.before_ms.map(|before_ms| before_ms.div_euclid(60_000));
+        let values = [Value::Text(self.robot.as_deref()), Value::Int(before)];
+        self.address.is_none().then_some(values)
+    }
+
+    fn values(&self) -> [Value<'_>; 2] {
         let robot = self.robot.as_deref().unwrap_or_default();
         [robot.into(), self.before_ms.unwrap_or(i64::MAX).into()]
     }

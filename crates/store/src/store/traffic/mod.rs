@@ -12,6 +12,7 @@ pub(super) use add::is_next_batch;
 pub use add::{LiveMinutes, TrafficBatch};
 pub use import::{ImportProgress, TrafficImport};
 pub use key::{CountedMinute, TrafficCount, TrafficKey, TrafficSpan};
+pub(super) use paths::forgetting;
 pub use paths::{
     CountedPaths, MAX_PATH_BYTES, PathCount, PathCut, PathKey, PathSum, PathSums, path_above,
     path_pattern, path_text,

@@ -6,7 +6,7 @@ use super::{
     super::{
         super::{
             Store, StoreError,
-            statement::{Step, Value},
+            statement::{Statement, Step, Value},
         },
         TrafficSpan,
     },
@@ -23,23 +23,6 @@ pub(super) const KEPT: [(TrafficSpan, i64); 2] = [
 type Place<'k> = (TrafficSpan, i64, &'k PathKey);
 
 impl Store {
-    /// Removes paths of a robot, those of spans that began before a minute, or those that are both.
-    ///
-    /// People are the robot without a name. Without either, all are removed. Returns how many
-    /// rows there were. What was folded into `other` has no robot any more, and stays.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the database does.
-    pub async fn forget_paths(
-        &self,
-        robot: Option<&str>,
-        before: Option<i64>,
-    ) -> Result<u64, StoreError> {
-        let values = [Value::Text(robot), Value::Int(before)];
-        self.database.execute(&sql::FORGET, &values).await
-    }
-
     /// Removes paths that are kept no longer.
     pub(in super::super) async fn prune_paths(&self, now: i64) -> Result<(), StoreError> {
         for (span, kept) in KEPT {
@@ -50,6 +33,15 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Returns the statements that count and that remove the paths of a robot, those of spans that
+/// began before a minute, or those that are both.
+///
+/// People are the robot without a name. What was folded into `other` has no robot any more, and
+/// stays.
+pub(in crate::store) fn forgetting() -> [&'static Statement; 2] {
+    [&sql::FORGETTABLE, &sql::FORGET]
 }
 
 /// Returns what is done to add paths, in an order that is the same for every instance.

@@ -7,6 +7,7 @@ mod read;
 pub(super) mod sql;
 mod trim;
 
+pub(in crate::store) use add::forgetting;
 pub(super) use add::steps;
 pub use key::{CountedPaths, PathCount, PathCut, PathKey};
 pub use pattern::{MAX_PATH_BYTES, path_above, path_pattern, path_text};

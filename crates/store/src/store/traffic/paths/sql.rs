@@ -53,6 +53,10 @@ statements! {
         "DELETE FROM traffic_paths WHERE span = $1 AND began < $2";
     PRUNE_CUTS = "remove what was left out of old paths",
         "DELETE FROM traffic_path_cuts WHERE span = $1 AND began < $2";
+    FORGETTABLE = "count the paths that are to be forgotten",
+        "SELECT COUNT(*) FROM traffic_paths \
+         WHERE (CAST($1 AS TEXT) IS NULL OR robot = CAST($1 AS TEXT)) \
+         AND (CAST($2 AS BIGINT) IS NULL OR began < CAST($2 AS BIGINT))";
     FORGET = "forget paths",
         "DELETE FROM traffic_paths WHERE (CAST($1 AS TEXT) IS NULL OR robot = CAST($1 AS TEXT)) \
          AND (CAST($2 AS BIGINT) IS NULL OR began < CAST($2 AS BIGINT))";
