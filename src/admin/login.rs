@@ -31,7 +31,15 @@ use super::{
 const CROWDED_SECONDS: u64 = 5;
 
 /// Pages that a login may lead to, beside those of the navigation.
-const OTHER_PAGES: [&str; 4] = ["refresh", "account", "access", "openapi"];
+const OTHER_PAGES: [&str; 7] = [
+    "access",
+    "account",
+    "openapi",
+    "refresh",
+    "refreshes",
+    "registry",
+    "traffic",
+];
 
 #[derive(Template)]
 #[template(path = "admin/login.html")]

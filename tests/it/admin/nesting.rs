@@ -7,6 +7,14 @@ use reqwest::{StatusCode, Url};
 
 use super::site::{Plan, Site};
 
+/// Addresses of one page, with other queries, that are followed.
+const MAX_ALIKE: usize = 5;
+
+/// Returns `true` if an address is of the same page as another one.
+fn is_alike(seen: &str, url: &Url) -> bool {
+    seen.split('?').next() == url.as_str().split('?').next()
+}
+
 /// Follows every link, image, script and search form of every page.
 ///
 /// Returns the local paths of the pages, without their queries.
@@ -18,7 +26,9 @@ async fn follow_every_link(site: &Site, top: &str) -> BTreeSet<String> {
     let mut to_see = vec![top.clone()];
     let mut seen = BTreeSet::new();
     while let Some(url) = to_see.pop() {
-        if !seen.insert(url.to_string()) {
+        // Filters go together in more ways than anybody follows.
+        let alike = seen.iter().filter(|seen| is_alike(seen, &url)).count();
+        if alike >= MAX_ALIKE || !seen.insert(url.to_string()) {
             continue;
         }
         let answer = http.get(url.clone()).send().await.unwrap();
@@ -33,7 +43,8 @@ async fn follow_every_link(site: &Site, top: &str) -> BTreeSet<String> {
             .captures_iter(&body)
             .chain(form.captures_iter(&body));
         for target in targets.filter(|_| is_page) {
-            let mut url = base.join(&target[1].replace("&amp;", "&")).unwrap();
+            let target = target[1].replace("&amp;", "&").replace("&#38;", "&");
+            let mut url = base.join(&target).unwrap();
             url.set_fragment(None);
             if url.origin() == top.origin() {
                 to_see.push(url);
