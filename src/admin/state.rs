@@ -5,13 +5,11 @@ use std::{net::IpAddr, sync::Arc};
 use axum::http::Extensions;
 
 use super::{
-    DEFAULT_SITE, access::Visitor, changes::LoginFailureLog, jobs::Jobs,
-    login_limiter::LoginLimiter, problem::Problem, session::CachedSessions, settings::Admin,
-    verification::ListFetches,
+    DEFAULT_SITE, changes::LoginFailureLog, jobs::Jobs, login_limiter::LoginLimiter,
+    session::CachedSessions, settings::Admin, verification::ListFetches,
 };
 use crate::live_rules;
 use crate::policy::SharedPolicy;
-use crate::store::AuditEntry;
 
 /// State of the handlers; clones share it.
 #[derive(Clone, Debug)]
@@ -96,23 +94,5 @@ impl AdminState {
 
     pub(super) fn now_ms(&self) -> i64 {
         self.inner.admin.clock.now_ms()
-    }
-
-    /// Records a change that a visitor made.
-    pub(super) async fn record(
-        &self,
-        visitor: &Visitor,
-        event: &str,
-        subject: &str,
-        detail: &str,
-    ) -> Result<(), Problem> {
-        let entry = AuditEntry {
-            at_ms: self.now_ms(),
-            actor: visitor.actor(),
-            event: event.to_owned(),
-            subject: subject.to_owned(),
-            detail: detail.to_owned(),
-        };
-        Ok(self.inner.admin.store.record_audit(&entry).await?)
     }
 }

@@ -14,6 +14,7 @@ use tracing::info;
 
 use crate::admin::{
     access::Visitor,
+    changes,
     fields::CsrfProof,
     moment::Moment,
     problem::Problem,
@@ -81,7 +82,8 @@ pub(super) async fn end(state: &AdminState, visitor: &Visitor, key: &str) -> Res
     })?;
     state.cached_sessions().forget_key(key);
     info!(key, "the session {key} was ended");
-    state.record(visitor, "session-ended", key, "").await
+    changes::record(state, visitor, "session-ended", key, "").await;
+    Ok(())
 }
 
 /// Ends all sessions but that of the request; returns how many.
@@ -100,9 +102,7 @@ pub(super) async fn end_others(
     state.cached_sessions().clear();
     info!(ended, "all other sessions were ended: {ended}");
     let detail = format!("{ended} sessions");
-    state
-        .record(visitor, "sessions-ended", "all others", &detail)
-        .await?;
+    changes::record(state, visitor, "sessions-ended", "all others", &detail).await;
     Ok(ended)
 }
 

@@ -14,6 +14,7 @@ use tracing::info;
 use super::parse_end;
 use crate::admin::{
     access::Visitor,
+    changes,
     fields::{CsrfProof, JsonBody},
     moment::Moment,
     password::generate_password,
@@ -144,9 +145,7 @@ pub(super) async fn make(
         None => format!("scope {}, lasting", token.scope.as_str()),
     };
     info!(name = %token.name, "a token was made: {:?}, {detail}", token.name);
-    state
-        .record(visitor, "token-made", &token.name, &detail)
-        .await?;
+    changes::record(state, visitor, "token-made", &token.name, &detail).await;
     Ok(Ok(MadeToken { token, secret }))
 }
 
@@ -158,7 +157,8 @@ pub(super) async fn end(state: &AdminState, visitor: &Visitor, name: &str) -> Re
         _ => error.into(),
     })?;
     info!(name, "a token was ended: {name:?}");
-    state.record(visitor, "token-ended", name, "").await
+    changes::record(state, visitor, "token-ended", name, "").await;
+    Ok(())
 }
 
 fn checked(form: &TokenForm, visitor: &Visitor, now_ms: i64) -> Result<AdminToken, TokenRefusal> {
