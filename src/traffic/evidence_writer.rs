@@ -58,7 +58,7 @@ impl EvidenceWriter {
         for note in unsettled.chain(notes.take()) {
             match notes.settle(note, now_ms) {
                 Ok(evidence) => self.held.extend(evidence),
-                Err(note) => self.unsettled.push(note),
+                Err(note) => self.unsettled.push(*note),
             }
         }
         notes.lose(self.drop_oldest());

@@ -38,8 +38,8 @@ pub use kept::Traffic;
 pub(crate) use kept::Viewing;
 pub use layer::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};
 pub use notes::EvidenceSettings;
-#[cfg(feature = "server")]
-pub(crate) use paths::Window;
 pub(crate) use paths::{
     PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, PathNote, Ticket, path_csv,
 };
+#[cfg(feature = "server")]
+pub(crate) use paths::{Window, shared_name};

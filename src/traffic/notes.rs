@@ -184,13 +184,13 @@ impl Notes {
     }
 
     /// Returns the evidence of a note, if it is one; gives the note back while nobody knows.
-    pub(super) fn settle(&self, note: Note, now_ms: i64) -> Result<Option<Evidence>, Note> {
+    pub(super) fn settle(&self, note: Note, now_ms: i64) -> Result<Option<Evidence>, Box<Note>> {
         let Some(proof) = &note.proof else {
             return Ok(Some(note.evidence));
         };
         let is_late = note.evidence.at_ms.saturating_add(PROOF_MS) < now_ms;
         match proof.verdict() {
-            None if !is_late => Err(note),
+            None if !is_late => Err(Box::new(note)),
             Some(Verdict::Spoofed) => {
                 let mut evidence = note.evidence;
                 Verdict::Spoofed.as_str().clone_into(&mut evidence.verdict);

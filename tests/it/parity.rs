@@ -476,7 +476,7 @@ async fn row_15_the_admin_page_lists_robots_and_refreshes_by_post_only() {
     )
     .await;
     site.started().await;
-    let robots = site.admin("robots");
+    let robots = site.admin("registry");
     assert!(robots.contains("The Walker Number 7"));
     assert!(
         !robots.contains("<script>alert(1)") && !robots.contains("javascript:"),
@@ -489,7 +489,7 @@ async fn row_15_the_admin_page_lists_robots_and_refreshes_by_post_only() {
         before,
         "a GET has no effect"
     );
-    assert!(site.admin("").contains("method=\"post\""));
+    assert!(site.admin("sources").contains("method=\"post\""));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -87,7 +87,7 @@ pub(in crate::admin) async fn json(
     Params(params): Params<EvidenceParams>,
     Params(filter): Params<EvidenceFilter>,
 ) -> Result<Response, Problem> {
-    let query = params.query(filter.checked()?, state.now_ms())?;
+    let query = params.query(&filter.checked()?, state.now_ms())?;
     known("format", &params.format, &["json", "csv"])?;
     let traffic = &state.admin().traffic;
     // What was decided before the question is in the answer.
@@ -114,7 +114,7 @@ pub(in crate::admin) async fn json(
 }
 
 impl EvidenceParams {
-    fn query(&self, filter: EvidenceFilter, now_ms: i64) -> Result<EvidenceQuery, Problem> {
+    fn query(&self, filter: &EvidenceFilter, now_ms: i64) -> Result<EvidenceQuery, Problem> {
         known("event", &self.event, &EVIDENCE_EVENTS)?;
         let now = now_ms.div_euclid(MINUTE_MS);
         let time = |name: &str, text: &str, all: i64| match text {

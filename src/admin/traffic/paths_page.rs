@@ -290,7 +290,7 @@ fn input(
     state: &AdminState,
 ) -> InputView {
     let detector = state.admin().detector.load();
-    let robots = detector.robots().iter().map(|robot| robot.id.to_string());
+    let robots = detector.robots().iter().map(|robot| robot.id.clone());
     InputView {
         key,
         label,

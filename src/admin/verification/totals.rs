@@ -151,6 +151,8 @@ impl HourView {
 
 fn sum(hours: &[TotalsView]) -> TotalsView {
     let mut sum = TotalsView::default();
-    hours.iter().for_each(|hour| sum.add(*hour));
+    for hour in hours {
+        sum.add(*hour);
+    }
     sum
 }

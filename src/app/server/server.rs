@@ -316,10 +316,8 @@ impl Server {
         ));
         if let Some(listener) = self.admin_listener {
             let routers = [operations.take(), admin.take().map(|(_, router)| router)];
-            let router = routers
-                .into_iter()
-                .flatten()
-                .fold(Router::new(), Router::merge);
+            let routers = routers.into_iter().flatten();
+            let router = routers.fold(Router::new(), Router::merge);
             tasks.spawn(listener.serve(router, closing.clone()));
         }
         let services = Arc::new(ProcessServices {

@@ -146,10 +146,9 @@ impl Commands {
         }
         let does = output::clean(&proposal.rule.to_string());
         let ends = proposal.ends_ms.map_or("never".to_owned(), rfc3339);
-        Ok(match id {
-            Some(id) => output::line(&format!("live rule {id}: {does}; ends: {ends}"))?,
-            None => output::line(&format!("not in force: {does}; ends: {ends}"))?,
-        })
+        let state = id.map_or("not in force".to_owned(), |id| format!("live rule {id}"));
+        output::line(&format!("{state}: {does}; ends: {ends}"))?;
+        Ok(())
     }
 
     async fn remove(&self, args: RuleArgs) -> anyhow::Result<()> {
@@ -188,22 +187,24 @@ impl Commands {
             begun_ms: self.now_ms,
             begun_by: ACTOR.to_owned(),
         };
-        Ok(if args.json {
-            output::json(&json!({ "pause": pause_json(&pause) }))?
+        if args.json {
+            output::json(&json!({ "pause": pause_json(&pause) }))?;
         } else {
-            output::line(&format!("all enforcement is {}", pause_text(&pause)))?
-        })
+            output::line(&format!("all enforcement is {}", pause_text(&pause)))?;
+        }
+        Ok(())
     }
 
     async fn resume(&self, args: JsonArgs) -> anyhow::Result<()> {
         let resumed = self.store.resume_enforcement(self.change("")).await?;
-        Ok(if args.json {
-            output::json(&json!({ "pause": null, "was_paused": resumed }))?
+        if args.json {
+            output::json(&json!({ "pause": null, "was_paused": resumed }))?;
         } else if resumed {
-            output::line("enforcement is resumed")?
+            output::line("enforcement is resumed")?;
         } else {
-            output::note("enforcement was not paused")
-        })
+            output::note("enforcement was not paused");
+        }
+        Ok(())
     }
 
     async fn live(&self) -> anyhow::Result<LiveRuleSet> {
@@ -267,11 +268,12 @@ fn usage(error: ProposalError) -> anyhow::Error {
 
 fn done(args: RuleArgs, word: &str) -> anyhow::Result<()> {
     let id = args.id;
-    Ok(if args.json {
-        output::json(&json!({ "id": id, "state": word }))?
+    if args.json {
+        output::json(&json!({ "id": id, "state": word }))?;
     } else {
-        output::line(&format!("live rule {id} is {word}"))?
-    })
+        output::line(&format!("live rule {id} is {word}"))?;
+    }
+    Ok(())
 }
 
 fn live_json(kept: &KeptRule) -> Value {

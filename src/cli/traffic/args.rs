@@ -24,7 +24,7 @@ Example: robot-detection traffic report --since 7d --by robot,verdict
 Example: robot-detection traffic report --since 2026-11-01 --site shop --csv --by operator
 Example: robot-detection traffic report --since 7d --by pattern --path '/docs/*'"
     )]
-    Report(ReportArgs),
+    Report(Box<ReportArgs>),
     /// Counts the requests of access logs, each once
     #[command(
         after_help = "A log is known again by its first lines: one that has grown, or was packed by gzip since, goes on where
@@ -55,7 +55,7 @@ Example: robot-detection traffic forget --robot gptbot --before 7d"
 #[derive(Args, Clone, Debug)]
 #[command(group = ArgGroup::new("what").required(true).multiple(true))]
 pub(in crate::cli) struct ForgetArgs {
-    /// Requests from this address or network, such as 203.0.113.7 or 2001:db8::/48
+    /// Requests from this address or network, such as `203.0.113.7` or `2001:db8::/48`
     #[arg(long, value_name = "ADDRESS", group = "what")]
     pub(super) address: Option<AddressNetwork>,
     /// Requests of this robot

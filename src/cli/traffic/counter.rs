@@ -14,7 +14,7 @@ use crate::policy::Action;
 use crate::store::{
     CountedMinute, CountedPaths, PathCount, Store, TrafficCount, TrafficKey, TrafficSpan,
 };
-use crate::traffic::{PathNote, Window};
+use crate::traffic::{PathNote, Window, shared_name};
 
 /// What decided, of requests that other servers answered.
 const IMPORTED: &str = "imported";
@@ -181,14 +181,7 @@ impl<'c> Counter<'c> {
         let target = logged.as_ref().map_or("*", |logged| &*logged.target);
         let note = PathNote::new(target.split(['?', '#']).next().unwrap_or_default());
         let path = note.kept_text(key.robot.is_empty());
-        let [site, robot] = [&key.site, &key.robot].map(|name| match self.shared.get(&**name) {
-            Some(known) => Arc::clone(known),
-            None => {
-                let name: Arc<str> = name.as_str().into();
-                self.shared.insert(Arc::clone(&name));
-                name
-            }
-        });
+        let [site, robot] = [&key.site, &key.robot].map(|name| shared_name(&mut self.shared, name));
         let window = paths.entry(TrafficSpan::Hour.start(minute)).or_default();
         window.add(&site, &robot, &path, PathCount::one(key.status));
     }

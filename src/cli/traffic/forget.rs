@@ -73,8 +73,8 @@ fn told(rows: ForgottenRows, is_dry_run: bool) -> String {
         );
     }
     if rows.of_networks > 0 {
-        told += &format!(
-            ", {} of them kept by network alone, so that they may be somebody else's",
+        told = format!(
+            "{told}, {} of them kept by network alone, so that they may be somebody else's",
             rows.of_networks
         );
     }

@@ -246,9 +246,9 @@ pub(crate) fn path_csv(heading: &str, figures: &[PathFigure]) -> String {
             server_errors,
         } = figure.count;
         // Writing to a string never fails.
-        let _ = write!(
+        let _ = writeln!(
             csv,
-            "{},{requests},{},{},{},{redirects},{client_errors},{server_errors}\n",
+            "{},{requests},{},{},{},{redirects},{client_errors},{server_errors}",
             csv_cell(&figure.name),
             figure.more,
             figure.robots(),

@@ -17,6 +17,8 @@ pub(crate) use note::PathNote;
 pub(crate) use ring::Ticket;
 pub(super) use ring::{Ring, SLOTS, Settled};
 pub(crate) use window::Window;
+#[cfg(feature = "server")]
+pub(crate) use window::shared_name;
 
 /// Robot that stands for those of which there are too many.
 const OTHER: &str = "other";

@@ -61,20 +61,12 @@ impl Window {
     /// Adds what was counted elsewhere.
     pub(crate) fn merge(&mut self, counted: CountedPaths) {
         let mut names = HashSet::<Arc<str>>::new();
-        let mut shared = |name: String| match names.get(&*name) {
-            Some(known) => Arc::clone(known),
-            None => {
-                let name: Arc<str> = name.into();
-                names.insert(Arc::clone(&name));
-                name
-            }
-        };
         for (key, count) in counted.rows {
-            let (site, robot) = (shared(key.site), shared(key.robot));
+            let [site, robot] = [&key.site, &key.robot].map(|name| shared_name(&mut names, name));
             self.add(&site, &robot, &key.path, count);
         }
         for (site, cut) in counted.cuts {
-            *self.cut(&shared(site)) += cut;
+            *self.cut(&shared_name(&mut names, &site)) += cut;
         }
     }
 
@@ -208,6 +200,16 @@ impl Entry {
             path: self.path.to_string(),
         }
     }
+}
+
+/// Returns the one copy of a name, which is made when the name comes first.
+pub(crate) fn shared_name(names: &mut HashSet<Arc<str>>, name: &str) -> Arc<str> {
+    if let Some(known) = names.get(name) {
+        return Arc::clone(known);
+    }
+    let name: Arc<str> = name.into();
+    names.insert(Arc::clone(&name));
+    name
 }
 
 #[cfg(test)]

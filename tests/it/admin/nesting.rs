@@ -24,7 +24,7 @@ async fn follow_every_link(site: &Site, top: &str) -> BTreeSet<String> {
     let form = Regex::new(r#"<form method="get" action="([^"]+)""#).unwrap();
     let top = Url::parse(&format!("http://{}{top}", site.address)).unwrap();
     let mut to_see = vec![top.clone()];
-    let mut seen = BTreeSet::new();
+    let mut seen = BTreeSet::<String>::new();
     while let Some(url) = to_see.pop() {
         // Filters go together in more ways than anybody follows.
         let alike = seen.iter().filter(|seen| is_alike(seen, &url)).count();

@@ -105,7 +105,7 @@ async fn a_server_that_starts_without_its_database_takes_it_over_when_it_comes()
     let password = line.strip_prefix("admin password, shown this once: ");
     let cookie = log_in(&server, password.unwrap().trim());
     eventually("the bundled registry is in the database", || {
-        page(&server, "robots?q=googlebot", &cookie)
+        page(&server, "registry?q=googlebot", &cookie)
             .text()
             .contains("Googlebot")
     });

@@ -309,7 +309,7 @@ mod tests {
         fn patterns_are_short_and_their_own_patterns(path in "/[ -~é\u{202e}]{0,200}", is_cut: bool) {
             let pattern = path_pattern(path.as_bytes(), is_cut);
             prop_assert!(pattern.len() <= MAX_PATH_BYTES);
-            prop_assert_eq!(path_pattern(pattern.as_bytes(), false), pattern.clone());
+            prop_assert_eq!(&path_pattern(pattern.as_bytes(), false), &pattern);
             prop_assert_eq!(path_text(path.as_bytes(), false).len().min(121), path_text(path.as_bytes(), false).len());
             // What is kept has the pattern of what it was made from.
             let kept = path_text(path.as_bytes(), is_cut);
