@@ -56,7 +56,7 @@ async fn read_until(response: &mut reqwest::Response, words: &str) -> String {
         }
         read
     };
-    tokio::time::timeout(Duration::from_secs(60), reading)
+    tokio::time::timeout(Duration::from_mins(1), reading)
         .await
         .unwrap()
 }

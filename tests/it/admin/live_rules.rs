@@ -145,6 +145,7 @@ async fn what_is_counted_is_what_the_rule_is_about() {
     assert_eq!(live(&client).await.len(), 0, "a dry run changes nothing");
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of what is wrong")]
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_is_told_by_its_field() {
     let site = Plan::default().start().await;

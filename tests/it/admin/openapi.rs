@@ -141,6 +141,7 @@ async fn nobody_writes_without_a_token_and_nobody_with_a_read_one() {
 async fn bodies_are_described_by_all_of_their_fields() {
     let (_site, browser) = site().await;
     let token = browser.get("account").await.csrf();
+    let known = regex::Regex::new("`([a-z_]+)`").unwrap();
     for operation in described(&browser).await.1 {
         let content = &operation.described["requestBody"]["content"];
         let Some(schema) = content["application/json"]["schema"]["properties"].as_object() else {
@@ -158,7 +159,6 @@ async fn bodies_are_described_by_all_of_their_fields() {
             refused.body
         );
         // The error lists the fields that there are.
-        let known = regex::Regex::new("`([a-z_]+)`").unwrap();
         let mut told: Vec<_> = known
             .captures_iter(&refused.body)
             .map(|field| field[1].to_owned())

@@ -48,6 +48,10 @@ pub(super) struct Site {
 }
 
 /// What differs from site to site.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting of its own"
+)]
 pub(super) struct Plan {
     pub(super) access: Access,
     pub(super) hosts: Vec<String>,

@@ -17,7 +17,7 @@ use robot_detection::{
     store::{CountedMinute, Store, TrafficBatch, TrafficCount, TrafficKey},
 };
 use serde_json::Value;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::JoinSet};
 
 pub(super) const MINUTE_MS: i64 = 60_000;
 /// 2026-03-01T12:00:00Z, a Sunday.
@@ -47,6 +47,8 @@ pub(super) struct Told {
 pub(super) struct Receiver {
     pub(super) url: String,
     inner: Arc<Inner>,
+    /// Ends with the last of its copies.
+    _serving: Arc<JoinSet<std::io::Result<()>>>,
 }
 
 struct Inner {
@@ -72,8 +74,13 @@ impl Receiver {
         let app = axum::Router::new()
             .fallback(answer)
             .with_state(Arc::clone(&inner));
-        tokio::spawn(async move { axum::serve(listener, app).await });
-        Self { url, inner }
+        let mut serving = JoinSet::new();
+        serving.spawn(async move { axum::serve(listener, app).await });
+        Self {
+            url,
+            inner,
+            _serving: Arc::new(serving),
+        }
     }
 
     pub(super) fn set(&self, manner: Manner) {

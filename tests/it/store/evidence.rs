@@ -49,6 +49,7 @@ async fn times(store: &Store, query: &EvidenceQuery) -> Vec<i64> {
     found.map(|found| found.evidence.at_ms).collect()
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of what is asked for")]
 async fn what_is_added_is_found_by_what_it_is(database: TestDatabase) {
     let store = database.store().await;
     let impostor = Evidence {
@@ -284,7 +285,7 @@ async fn hostile_text_is_kept_as_text(database: TestDatabase) {
         robot: hostile.to_owned(),
         ..evidence("refuse", "", 1)
     };
-    add(&store, 1, &[noted.clone()]).await;
+    add(&store, 1, std::slice::from_ref(&noted)).await;
     let query = EvidenceQuery {
         robot: hostile.to_owned(),
         ..EvidenceQuery::default()
