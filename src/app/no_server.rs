@@ -7,7 +7,7 @@ use super::site::Common;
 
 /// Settings that a process started with; only a server has any.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Started;
+pub(super) struct Started {}
 
 /// What a handle keeps for a server: nothing.
 #[derive(Debug)]

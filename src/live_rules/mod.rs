@@ -13,6 +13,7 @@ mod live_rules;
 mod proposal;
 mod set;
 mod state_file;
+#[cfg(feature = "server")]
 mod toml;
 mod touched;
 
@@ -25,5 +26,6 @@ pub(crate) use live_rules::MAX_RULES;
 pub(crate) use proposal::{Proposal, ProposalError, Surroundings};
 pub(crate) use set::{KeptRule, LiveRuleSet};
 pub(crate) use state_file::StateFile;
+#[cfg(feature = "server")]
 pub(crate) use toml::to_toml;
 pub(crate) use touched::{Touched, touched};
