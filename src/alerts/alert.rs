@@ -189,7 +189,7 @@ impl WebhookUrl {
     ///
     /// # Errors
     ///
-    /// Says what is wrong, without the address.
+    /// Fails with what is wrong, without the address.
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = Url::parse(text.trim());
         let url = url.map_err(|error| format!("this is no URL: {error}"))?;

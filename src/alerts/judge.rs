@@ -74,7 +74,7 @@ fn violations(figures: &Figures, above: u64) -> Vec<String> {
     })
 }
 
-/// Tells each robot where all together are above a number.
+/// Returns each robot where all together are above a number.
 fn told_above(
     robots: &BTreeMap<&str, u64>,
     above: u64,

@@ -128,7 +128,7 @@ impl Watcher {
         }
     }
 
-    /// Tells of a database that is away, from memory.
+    /// Judges whether the database is away, from memory.
     async fn watch_database(&mut self, alerts: &[Alert], absence: Option<&Absence>) {
         let now_ms = self.clock.now_ms();
         let waits = matches!(self.role, Role::Waits);
@@ -197,7 +197,7 @@ impl Watcher {
         Ok(matches!(self.role, Role::Looks(_)))
     }
 
-    /// Tells a receiver what is due.
+    /// Sends a receiver what is due.
     async fn tell(&mut self, alert: &Alert, state: &mut AlertState, now_ms: i64) {
         let Some(event) = due(state, alert.watch, now_ms) else {
             return;

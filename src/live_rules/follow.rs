@@ -15,7 +15,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// Pause before a database that failed for a cause that does not pass is asked again.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Puts the rules in force that the database has, or that the file has while that is away.
+/// Applies the rules that the database has, or the file while that is away.
 pub(crate) async fn load(live: &LiveRules, store: &Store, clock: &Clock, file: Option<&StateFile>) {
     if !live.is_enabled() {
         return;

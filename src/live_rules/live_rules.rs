@@ -61,7 +61,7 @@ impl LiveRules {
         policies.push((site.to_owned(), policy.downgrade()));
     }
 
-    /// Puts rules in force on every site.
+    /// Applies rules on every site.
     pub(crate) fn put(&self, set: LiveRuleSet) {
         if !self.inner.is_enabled {
             return;

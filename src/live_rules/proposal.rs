@@ -82,7 +82,7 @@ impl Proposal {
         })
     }
 
-    /// Puts the rule in force, on every instance; returns its number.
+    /// Adds the rule on every instance, and returns its number.
     ///
     /// # Errors
     ///

@@ -45,7 +45,7 @@ impl LiveRuleSet {
         set
     }
 
-    /// Takes out what is over at a time; returns `true` if anything was.
+    /// Removes what is over at a time, and returns `true` if anything was.
     pub(super) fn end(&mut self, now_ms: i64) -> bool {
         let rules = self.rules.len();
         self.rules.retain(|rule| !rule.is_over(now_ms));

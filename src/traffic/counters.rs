@@ -267,7 +267,7 @@ impl SiteCounters {
         ticket
     }
 
-    /// Says how a person's request was answered that passed.
+    /// Records how a person's request was answered that passed.
     ///
     /// Before its body ends: a slot is not held by a download, or by a WebSocket.
     #[inline]

@@ -121,7 +121,7 @@ impl EvidenceWriter {
         dropped
     }
 
-    /// Tells of the first failure; until it is over, notes stay in memory.
+    /// Logs the first failure; until it is over, notes stay in memory.
     fn failed(&mut self, error: &dyn std::error::Error) {
         if !self.is_failing {
             warn!(%error, "evidence is held in memory until the database takes it: {error}");

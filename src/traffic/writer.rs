@@ -91,7 +91,7 @@ impl Writer {
         self.collected_ms = now_ms;
     }
 
-    /// Takes out the paths of a minute that is over, and at the end those of the last one.
+    /// Removes the paths of a minute that is over, and at the end those of the last one.
     pub(super) fn collect_paths(&mut self, window: &mut Window, now_ms: i64, is_last: bool) {
         let minute = self.collected_ms.div_euclid(MINUTE_MS);
         let is_over = is_last || now_ms.div_euclid(MINUTE_MS) != minute;

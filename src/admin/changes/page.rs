@@ -62,7 +62,7 @@ pub(in crate::admin) async fn show(
     }))
 }
 
-/// Tells the changes to a program.
+/// Returns the changes as JSON.
 pub(in crate::admin) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<ChangeParams>,

@@ -16,7 +16,7 @@ const MAX_DAYS: i64 = 3_650;
 ///
 /// # Errors
 ///
-/// Says what can be written, and that the end has to be later than now.
+/// Returns what can be written, and that the end has to be later than now.
 pub(crate) fn parse_end(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
     let text = text.trim();
     if text.is_empty() {

@@ -93,7 +93,7 @@ impl TokenView {
 ///
 /// # Errors
 ///
-/// Says what is wrong with it.
+/// Fails with what is wrong with it.
 pub(crate) fn check_name(name: &str) -> Result<&str, String> {
     let name = name.trim();
     if name.is_empty() {

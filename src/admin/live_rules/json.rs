@@ -56,7 +56,7 @@ pub(in crate::admin) struct RulePath {
     rule_id: i64,
 }
 
-/// Tells the rules in force.
+/// Returns the rules in force.
 pub(in crate::admin) async fn list_json(
     State(state): State<AdminState>,
     site: SelectedSite,
@@ -74,7 +74,7 @@ pub(in crate::admin) async fn list_json(
     }))
 }
 
-/// Puts a rule in force, or tells what it would have touched.
+/// Adds a rule, or returns what it would have touched.
 pub(in crate::admin) async fn add_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

@@ -147,9 +147,7 @@ pub(in crate::admin) async fn add(
     match added {
         Ok(id) => {
             state.take_over_live_rules().await;
-            Ok(page
-                .location
-                .see_other(&format!("rules?note=added&id={id}")))
+            Ok(to_list(&page, "added", id))
         }
         Err(error) => refused(&state, page, form, error),
     }
@@ -164,9 +162,7 @@ pub(in crate::admin) async fn remove(
 ) -> Result<Response, Problem> {
     let id = form.id.0;
     remove_rule(&state, &visitor, id).await?;
-    Ok(page
-        .location
-        .see_other(&format!("rules?note=removed&id={id}")))
+    Ok(to_list(&page, "removed", id))
 }
 
 /// Brings a rule back that was removed.
@@ -178,9 +174,7 @@ pub(in crate::admin) async fn restore(
 ) -> Result<Response, Problem> {
     let id = form.id.0;
     restore_rule(&state, &visitor, id).await?;
-    Ok(page
-        .location
-        .see_other(&format!("rules?note=restored&id={id}")))
+    Ok(to_list(&page, "restored", id))
 }
 
 /// Ends a rule on every instance.
@@ -224,6 +218,12 @@ pub(super) async fn restore_rule(
         );
         Problem::conflict("not_removed", message)
     })
+}
+
+/// Leads back to the list, which tells what was done with a rule.
+fn to_list(page: &Page, done: &str, id: i64) -> Response {
+    let list = format!("rules?note={done}&id={id}");
+    page.location.see_other(&list)
 }
 
 /// Shows the form again with what is wrong.

@@ -75,7 +75,7 @@ pub(in crate::admin) async fn resume(
     Ok(page.location.see_other("rules"))
 }
 
-/// Tells the pause under way.
+/// Returns the pause under way.
 pub(in crate::admin) async fn pause_state_json(
     State(state): State<AdminState>,
 ) -> Json<serde_json::Value> {

@@ -84,7 +84,7 @@ impl Ring {
         None
     }
 
-    /// Says who left a path and how he was answered, so that it is counted.
+    /// Records who left a path and how he was answered, so that it is counted.
     #[inline]
     pub(in crate::traffic) fn settle(&self, ticket: Ticket, visitor: u32, class: u8) {
         let Some(slot) = self.slots.get(usize::from(ticket.0)) else {

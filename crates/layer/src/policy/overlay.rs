@@ -126,7 +126,7 @@ impl Policy {
         self.is_paused
     }
 
-    /// Takes the state of the rate limits from another policy.
+    /// Copies the state of the rate limits from another policy.
     pub(super) fn take_over(&mut self, other: &Self) {
         let (theirs, of_settings) = other.rules.split_at(other.overlaid.min(other.rules.len()));
         // By their labels, which no two of them share: hundreds may have been laid over each site.
