@@ -23,6 +23,8 @@ mod alerts;
 mod api;
 mod api_routes;
 mod assets;
+mod bar_chart;
+mod certificates;
 mod changes;
 mod credentials;
 mod decision_view;
@@ -31,6 +33,7 @@ mod export;
 mod fields;
 mod filtering;
 mod guard;
+mod heaven_state;
 mod heaven_use;
 mod identify;
 mod jobs;
@@ -72,7 +75,12 @@ mod verification;
 #[cfg(feature = "server")]
 pub(crate) use alerts::AlertView;
 #[cfg(feature = "server")]
+pub(crate) use certificates::certificate_sentences;
+pub use certificates::{Certificates, ServedCertificate};
+#[cfg(feature = "server")]
 pub(crate) use credentials::{SessionView, TokenView, check_name, digest, parse_end};
+#[cfg(feature = "server")]
+pub(crate) use heaven_state::held_sentence;
 pub use heaven_use::HeavenUse;
 #[cfg(feature = "server")]
 pub(crate) use moment::rfc3339;

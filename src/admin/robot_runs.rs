@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::HeavenUse;
+use super::{HeavenUse, heaven_state::RunTimes};
 use crate::site_robot::SiteRobot;
 
 /// Runs of the site robots: those that are offered, those that are requested, and their progress.
@@ -62,6 +62,7 @@ struct Sites {
     robots: BTreeMap<String, SiteRobot>,
     failures: BTreeMap<String, String>,
     heavens: BTreeMap<String, HeavenUse>,
+    times: BTreeMap<String, RunTimes>,
 }
 
 impl RobotRuns {
@@ -77,12 +78,15 @@ impl RobotRuns {
             robots,
             failures,
             heavens: _,
+            times,
         } = &mut *known;
         wanted.retain(|site| offered.contains(site));
         accepted.retain(|site| offered.contains(site));
         taken.retain(|site, _| offered.contains(site));
         robots.retain(|site, _| offered.contains(site));
         failures.retain(|site, _| offered.contains(site));
+        // They are told anew: a site may have no schedule any more.
+        times.clear();
     }
 
     /// Shows progress and explanations of a robot; returns the earlier one of its site.
@@ -124,6 +128,29 @@ impl RobotRuns {
         let mut known = self.sites();
         known.taken.remove(site);
         known.failures.insert(site.to_owned(), reason.into());
+    }
+
+    /// Reports that a run came to its end: why an earlier one broke off matters no more.
+    pub fn ended(&self, site: &str) {
+        self.sites().failures.remove(site);
+    }
+
+    /// Sets when runs of a site are to begin, which pages compare with what is in force.
+    ///
+    /// The function returns the first time behind a moment, in milliseconds since 1970. Another
+    /// [offer](Self::offer) forgets it.
+    pub fn tell_times(
+        &self,
+        site: &str,
+        next_ms: impl Fn(i64) -> Option<i64> + Send + Sync + 'static,
+    ) {
+        let times = RunTimes::new(next_ms);
+        self.sites().times.insert(site.to_owned(), times);
+    }
+
+    /// Returns when runs of a site are to begin, where that is known.
+    pub(super) fn run_times(&self, site: &str) -> Option<RunTimes> {
+        self.sites().times.get(site).cloned()
     }
 
     /// Sets the use of the descriptions of a site, which pages show.

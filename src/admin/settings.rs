@@ -15,7 +15,7 @@ use crate::store::Store;
 use crate::traffic::Traffic;
 use crate::verify::{RangesRefresher, Verifier};
 
-use super::{Reloads, RobotRuns, SharedSites, TimeZone};
+use super::{Certificates, Reloads, RobotRuns, SharedSites, TimeZone};
 
 /// Parameter in force and where it came from.
 #[derive(Clone, Debug)]
@@ -127,6 +127,8 @@ pub struct Admin {
     pub reloads: Reloads,
     /// Runs of the site robots.
     pub robot_runs: RobotRuns,
+    /// Certificates of the listeners.
+    pub certificates: Certificates,
     /// Keeps the registry up to date.
     pub refresher: Refresher,
     /// What is counted and kept of visitors.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::Watch;
+use crate::admin::{ServedCertificate, certificate_sentences, held_sentence};
 use crate::detect::{Kind, Verdict};
 use crate::store::{RefreshOutcome, RefreshRecord, TrafficSum};
 
-const DAY_S: i64 = 24 * 60 * 60;
 /// Hours of traffic without which nothing is usual.
 const MIN_USUAL_HOURS: u64 = 24;
 /// Cause of decisions that are made by robots.txt.
@@ -27,18 +27,9 @@ pub struct Figures {
     /// Last refresh of each source.
     pub refreshes: Vec<RefreshRecord>,
     /// Certificates of the listeners.
-    pub certificates: Vec<CertificateEnd>,
+    pub certificates: Vec<ServedCertificate>,
     /// Sites whose heaven is held back, and why.
     pub held: Vec<(String, String)>,
-}
-
-/// End of a certificate.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct CertificateEnd {
-    /// Names that it is for.
-    pub names: String,
-    /// Last second, since 1970.
-    pub not_after: i64,
 }
 
 /// Returns what was found, one sentence each; nothing where all is well.
@@ -49,11 +40,12 @@ pub fn judge(watch: Watch, figures: &Figures) -> Vec<String> {
         Watch::CrawlSpike { times, above } => spikes(figures, times, above),
         Watch::RobotsTxt { above } => violations(figures, above),
         Watch::Refresh => figures.refreshes.iter().filter_map(refresh).collect(),
-        Watch::Certificate { days } => certificates(figures, days),
+        Watch::Certificate { days } => {
+            certificate_sentences(&figures.certificates, days, figures.now_ms)
+        }
         Watch::Heaven => {
             let held = figures.held.iter();
-            held.map(|(site, why)| format!("The pages of {site} wait for you: {why}"))
-                .collect()
+            held.map(|(site, why)| held_sentence(site, why)).collect()
         }
         // Of a database that is away it knows nothing; a report is no finding.
         Watch::Database | Watch::Weekly => Vec::new(),
@@ -117,20 +109,6 @@ fn refresh(record: &RefreshRecord) -> Option<String> {
         RefreshOutcome::Held => Some(format!("{source} is held back until you accept it: {why}")),
         RefreshOutcome::Replaced | RefreshOutcome::NotModified => None,
     }
-}
-
-fn certificates(figures: &Figures, days: u64) -> Vec<String> {
-    let now_s = figures.now_ms.div_euclid(1_000);
-    let limit = i64::try_from(days).unwrap_or(i64::MAX / DAY_S);
-    let told = |end: &CertificateEnd| {
-        let left = (end.not_after - now_s).div_euclid(DAY_S);
-        (left < limit).then(|| match left {
-            ..0 => format!("The certificate of {} has ended.", end.names),
-            0 => format!("The certificate of {} ends today.", end.names),
-            left => format!("The certificate of {} ends in {left} days.", end.names),
-        })
-    };
-    figures.certificates.iter().filter_map(told).collect()
 }
 
 pub(super) fn is_spoofed(sum: &TrafficSum) -> bool {

@@ -14,7 +14,7 @@ mod webhook;
 
 pub use alert::{Alert, AlertFormat, Secret, Trigger, Watch, WebhookUrl};
 pub use body::Template;
-pub use judge::{CertificateEnd, Figures, judge};
+pub use judge::{Figures, judge};
 pub use message::{Event, Message};
 pub use watcher::{SharedAlerts, Watcher};
 pub use webhook::{Receipt, Webhook};

@@ -7,10 +7,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::{
-    Alert, CertificateEnd, Event, Figures, Message, Watch, judge,
+    Alert, Event, Figures, Message, Watch, judge,
     report::report,
     state::{answered, due, observe},
 };
+use crate::admin::Certificates;
 use crate::clock::Clock;
 use crate::refresh::Refresher;
 use crate::store::{
@@ -42,7 +43,7 @@ pub struct Watcher {
     clock: Clock,
     alerts: SharedAlerts,
     refresher: Refresher,
-    certificates: Box<dyn Fn() -> Vec<CertificateEnd> + Send + Sync>,
+    certificates: Certificates,
     role: Role,
     /// States of alerts about the database, which cannot be kept there.
     remembered: HashMap<String, AlertState>,
@@ -74,21 +75,21 @@ impl SharedAlerts {
 }
 
 impl Watcher {
-    /// Creates a watcher; `certificates` returns those that the process serves.
+    /// Creates a watcher; `certificates` are those that the process serves.
     #[must_use]
     pub fn new(
         store: Store,
         clock: Clock,
         alerts: SharedAlerts,
         refresher: Refresher,
-        certificates: impl Fn() -> Vec<CertificateEnd> + Send + Sync + 'static,
+        certificates: Certificates,
     ) -> Self {
         Self {
             store,
             clock,
             alerts,
             refresher,
-            certificates: Box::new(certificates),
+            certificates,
             role: Role::Unknown,
             remembered: HashMap::new(),
             week: None,
@@ -270,7 +271,7 @@ impl Watcher {
         if wants(|watch| watch == Watch::Heaven) {
             figures.held = self.held().await?;
         }
-        figures.certificates = (self.certificates)();
+        figures.certificates = self.certificates.load();
         Ok(figures)
     }
 

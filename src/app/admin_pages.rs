@@ -96,6 +96,7 @@ impl RobotDetection {
             live_rules: self.live_rules().clone(),
             reloads: parts.reloads.clone(),
             robot_runs: parts.robot_runs.clone(),
+            certificates: parts.certificates.clone(),
             refresher: parts.refresher.clone(),
             traffic: parts.traffic.clone(),
             verifier: self.verifier().clone(),

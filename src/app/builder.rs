@@ -8,7 +8,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
 use crate::admin::{
-    ClientAddress, DEFAULT_SITE, PasswordError, Reloads, RobotRuns, Setting, SharedSites, TimeZone,
+    Certificates, ClientAddress, DEFAULT_SITE, PasswordError, Reloads, RobotRuns, Setting,
+    SharedSites, TimeZone,
 };
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
@@ -476,6 +477,7 @@ impl RobotDetectionBuilder {
             shown_sites: SharedSites::default(),
             reloads: Reloads::default(),
             robot_runs,
+            certificates: Certificates::default(),
             store,
             refresher,
             bundled: self.bundled,

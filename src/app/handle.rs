@@ -9,7 +9,9 @@ use axum::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::admin::{DEFAULT_SITE, Reloads, RobotRuns, SharedSettings, SharedSites, TimeZone};
+use crate::admin::{
+    Certificates, DEFAULT_SITE, Reloads, RobotRuns, SharedSettings, SharedSites, TimeZone,
+};
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::layer::{OwnRobot, RobotDetectionLayer};
@@ -48,6 +50,7 @@ pub(super) struct Inner {
     pub(super) shown_sites: SharedSites,
     pub(super) reloads: Reloads,
     pub(super) robot_runs: RobotRuns,
+    pub(super) certificates: Certificates,
     pub(super) refresher: Refresher,
     /// Whether the bundled registry is used.
     pub(super) bundled: bool,

@@ -74,6 +74,9 @@ impl Schedules {
         pages.offer(robots.iter().map(|runs| runs.robot.site().to_owned()));
         for runs in &robots {
             pages.show(&runs.robot);
+            if let Some(schedule) = runs.schedule.clone() {
+                pages.tell_times(runs.robot.site(), move |ms| schedule.next_ms(ms));
+            }
         }
         let robots = robots.into_iter().map(Arc::new).collect();
         known.store(Arc::new(robots));
@@ -119,6 +122,7 @@ impl Schedules {
                         site,
                         "the site robot of {site} did not run to its end: {error:#}"
                     );
+                    schedules.inner.pages.failed(site, format!("{error:#}"));
                 }
             });
         }
@@ -196,6 +200,9 @@ impl Schedules {
                 None
             }
         };
+        if ran.is_some() {
+            self.inner.pages.ended(site);
+        }
         Ok(ran.map(|ran| ran.summary.state == crate::store::RunState::Finished))
     }
 

@@ -1,6 +1,7 @@
 //! The robots.txt in force: its text, a tester, and violations.
 
 mod check;
+mod days;
 mod file;
 mod page;
 mod violations;

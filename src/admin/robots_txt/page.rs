@@ -7,14 +7,17 @@ use axum::{Json, extract::State, response::Response};
 use serde_json::json;
 
 use super::super::{
+    bar_chart::BarChart,
     fields::Params,
     page::{Page, encode, html},
     problem::Problem,
     sites::SelectedSite,
     state::AdminState,
+    traffic::History,
 };
 use super::{
     check::{CheckParams, CheckResult, check},
+    days::ViolationDays,
     file::{Excerpt, FileView, WarningView, sorted},
     violations::ViolationsView,
 };
@@ -38,6 +41,12 @@ struct RobotsTxtPage {
     question: CheckParams,
     checked: Option<CheckResult>,
     violations: ViolationsView,
+    days: ViolationDays,
+    bars: BarChart,
+    /// What robots.txt decided; `None` while the database is away.
+    history: Option<History>,
+    /// Link to who fetched the file.
+    fetches: String,
     /// Days for which violations are kept; 0: they are not.
     kept_days: u32,
     /// Violations that are kept and not shown.
@@ -91,7 +100,16 @@ pub(in super::super) async fn show(
     violations.delays.truncate(MAX_ROWS);
     let detector = state.admin().detector.load();
     let shown = ShownFile::new(&files, wanted.as_deref(), checked.as_ref(), &detector);
+    let days = ViolationDays::load(&state, &of.name).await?;
+    let fetches = match &*of.name {
+        "" => "paths?path=%2Frobots.txt&time=30d".to_owned(),
+        site => format!("paths?path=%2Frobots.txt&time=30d&site={}", encode(site)),
+    };
     Ok(html(&RobotsTxtPage {
+        history: History::robots_txt(&state, &of.name, &page).await?,
+        bars: days.bars(),
+        days,
+        fetches,
         page,
         of,
         mode: ModeView::new(enforcer.settings(), shown.is_some()),
@@ -115,12 +133,14 @@ pub(in super::super) async fn json(
     let detector = state.admin().detector.load();
     let files = FileView::all(&enforcer.files().load(), &detector);
     let violations = ViolationsView::load(&state, &of.name).await?;
+    let days = ViolationDays::load(&state, &of.name).await?;
     Ok(Json(json!({
         "enforce": settings.rules.as_str(),
         "refusal": settings.refusal.as_str(),
         "crawl_delay": settings.crawl_delay.as_str(),
         "files": files,
         "violations": violations,
+        "violation_days": days,
     })))
 }
 

@@ -8,7 +8,7 @@ use crate::admin::time_zone::TimeZone;
 use crate::summary::Count;
 use crate::traffic::{Course, Line};
 
-use super::number::short;
+use super::{marks::ChangeMarks, number::short};
 
 /// Size of the drawing in units of the picture.
 const WIDTH: u64 = 760;
@@ -42,6 +42,8 @@ pub(in crate::admin) struct AreaChart {
     pub(in crate::admin) rows: Vec<StepView>,
     /// What is shown, in a sentence.
     pub(in crate::admin) words: String,
+    /// Changes of that time.
+    pub(in crate::admin) changes: ChangeMarks,
 }
 
 #[derive(Clone, Debug)]
@@ -165,13 +167,31 @@ impl AreaChart {
             words: words(layers, &times, most),
             rows: rows.collect(),
             layers: views,
+            changes: ChangeMarks::default(),
         }
+    }
+
+    /// Marks changes on its time axis.
+    pub(super) fn marked(self, changes: ChangeMarks) -> Self {
+        Self { changes, ..self }
     }
 
     /// Returns `true` if there is nothing to draw.
     pub(in crate::admin) fn is_empty(&self) -> bool {
         self.layers.is_empty()
     }
+}
+
+/// Returns where a time is on the axis: at its ends what is beyond them.
+pub(super) fn place(at_ms: i64, course: &Course) -> u64 {
+    let last = course.drawn().saturating_sub(1).max(1);
+    let length = course
+        .step
+        .saturating_mul(i64::try_from(last).unwrap_or(i64::MAX))
+        .saturating_mul(MINUTE_MS);
+    let after = at_ms.saturating_sub(course.began.saturating_mul(MINUTE_MS));
+    let [after, length] = [after, length].map(|ms| u64::try_from(ms).unwrap_or_default());
+    LEFT + scaled(after, length, WIDTH - LEFT - RIGHT)
 }
 
 fn words(layers: &[(Named, Vec<u64>, u64)], times: &[String], most: u64) -> String {

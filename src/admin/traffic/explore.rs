@@ -22,6 +22,7 @@ use super::{
     bar::BarView,
     change::ChangeView,
     loaded::Traffic,
+    marks::ChangeMarks,
     number::{FigureView, percent},
     question::by,
 };
@@ -74,6 +75,7 @@ pub(in crate::admin) async fn show(
 ) -> Result<Response, Problem> {
     let by = by(&params.by, By::ALL)?.unwrap_or(By::Robot);
     let traffic = Traffic::load(&state, &params).await?;
+    let changes = ChangeMarks::load(&state, &traffic).await?;
     let detector = state.admin().detector.load();
     let known = KnownRobots::new(&detector);
     let figures = traffic.figures(&known);
@@ -90,7 +92,7 @@ pub(in crate::admin) async fn show(
         total: FigureView::requests(all.hits, String::new()),
         bytes: FigureView::bytes(all.bytes),
         change: ChangeView::new(all.hits, before.as_ref().map(|before| before.all().hits)),
-        chart: chart(&traffic, &figures, by),
+        chart: chart(&traffic, &figures, by).marked(changes),
         by: by.as_str(),
         table: table(&traffic, &figures, before.as_ref(), by),
         groupings: By::ALL.iter().map(grouping).collect(),

@@ -53,7 +53,8 @@ impl Traffic {
         Ok(traffic)
     }
 
-    async fn read(
+    /// Reads that of a question, whose names are not checked.
+    pub(super) async fn read(
         state: &AdminState,
         question: TrafficQuestion,
         most: Option<TrafficSpan>,

@@ -5,9 +5,11 @@ use axum::{extract::State, response::Response};
 
 use crate::admin::{
     AdminSite,
+    certificates::{CERTIFICATE_DAYS, certificate_sentences},
     fields::Params,
     filtering::FilteringView,
-    page::{Page, html},
+    heaven_state::heavens_in_need,
+    page::{Page, encode, html},
     problem::Problem,
     refreshes,
     sites::SelectedSite,
@@ -26,6 +28,7 @@ use super::{
     change::ChangeView,
     explore::{RowView, rows},
     loaded::Traffic,
+    marks::ChangeMarks,
     number::{FigureView, percent},
     question::by,
     sentences::{Sentence, sentences},
@@ -42,6 +45,8 @@ const STACKED: &[By] = &[By::Purpose, By::Decision];
 struct NowPage {
     page: Page,
     sources: Vec<SourceView>,
+    /// What needs somebody beside the traffic.
+    needs: Vec<SentenceView>,
     /// Front that hides the visitors, and what to do.
     front: Option<String>,
     is_bundled_only: bool,
@@ -98,8 +103,8 @@ pub(in crate::admin) async fn show(
 ) -> Result<Response, Problem> {
     let of = SelectedSite::new(&state, &params.site, None);
     let sources = sources::load(&state).await?;
-    let traffic = match Traffic::load(&state, &params).await {
-        Ok(traffic) => Some(traffic),
+    let traffic = match load(&state, &params).await {
+        Ok(loaded) => Some(loaded),
         // The page is to show that the database is away, and not fail for want of figures.
         Err(problem) if page.is_without(&problem) => None,
         Err(problem) => return Err(problem),
@@ -108,15 +113,21 @@ pub(in crate::admin) async fn show(
     let needs = sources
         .iter()
         .filter(|source| source.held.is_some() || source.failure.is_some());
-    let needs = needs.count() + usize::from(front.is_some());
+    let own = needs_of_process(&state, &page).await?;
+    let needs = needs.count() + usize::from(front.is_some()) + own.len();
     let asked = by(&params.by, STACKED)?.unwrap_or(By::Purpose);
     let detector = state.admin().detector.load();
     Ok(html(&NowPage {
-        now: traffic.map(|traffic| NowView::new(&traffic, asked, needs, &state, &detector)),
+        now: traffic.map(|(traffic, changes)| {
+            let mut now = NowView::new(&traffic, asked, needs, &state, &detector);
+            now.chart = now.chart.marked(changes);
+            now
+        }),
         filtering: of.map_or_else(
             || FilteringView::new(&state.admin().policy.load()),
             |of| FilteringView::new(&of.policy.load()),
         ),
+        needs: own,
         front,
         is_bundled_only: sources::is_bundled_only(&sources),
         is_refreshing: refreshes::current(&state).running,
@@ -138,6 +149,34 @@ pub(in crate::admin) async fn top(
     } else {
         Ok(page.location.see_other("overview"))
     }
+}
+
+async fn load(
+    state: &AdminState,
+    params: &TrafficParams,
+) -> Result<(Traffic, ChangeMarks), Problem> {
+    let traffic = Traffic::load(state, params).await?;
+    let changes = ChangeMarks::load(state, &traffic).await?;
+    Ok((traffic, changes))
+}
+
+/// Returns what certificates and robot heavens need, each with a link to where it is done.
+async fn needs_of_process(state: &AdminState, page: &Page) -> Result<Vec<SentenceView>, Problem> {
+    let certificates = state.admin().certificates.load();
+    let told = certificate_sentences(&certificates, CERTIFICATE_DAYS, state.now_ms()).into_iter();
+    let mut needs: Vec<_> = told
+        .map(|text| SentenceView::need(text, String::new()))
+        .collect();
+    let heavens = match heavens_in_need(state).await {
+        Ok(heavens) => heavens,
+        // The page tells by itself that the database is away.
+        Err(problem) if page.is_without(&problem) => Vec::new(),
+        Err(problem) => return Err(problem),
+    };
+    needs.extend(heavens.into_iter().map(|(site, text)| {
+        SentenceView::need(text, format!("site-robot?site={}", encode(&site)))
+    }));
+    Ok(needs)
 }
 
 fn first_front(state: &AdminState) -> Option<String> {
@@ -208,6 +247,14 @@ fn chart(traffic: &Traffic, by: By, known: &KnownRobots<'_>, course: &Course) ->
 }
 
 impl SentenceView {
+    fn need(text: String, link: String) -> Self {
+        Self {
+            text,
+            link,
+            is_alarm: true,
+        }
+    }
+
     fn new(sentence: Sentence, traffic: &Traffic) -> Self {
         let other = [("robot", &*sentence.robot), ("verdict", sentence.verdict)];
         let link = match &*sentence.robot {

@@ -25,6 +25,8 @@ use crate::traffic::{PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, pat
 use super::{
     TrafficParams,
     bar::{BarView, InputView, PresetView, SelectView},
+    missing::Described,
+    paths_table::TableView,
     question::{AskedTime, TIMES, TrafficQuestion, text, wrong},
 };
 
@@ -74,24 +76,6 @@ struct ChoiceView {
     is_chosen: bool,
 }
 
-struct TableView {
-    rows: Vec<RowView>,
-    /// Rows that are not shown.
-    more: usize,
-}
-
-struct RowView {
-    name: String,
-    /// Page about it alone; empty: none.
-    link: String,
-    /// What is counted with the pattern that the page is about.
-    is_rest: bool,
-    figure: PathFigure,
-    /// Widths of the bar, in hundredths of the widest row.
-    robots_width: u64,
-    people_width: u64,
-}
-
 /// Time, filter, and what they name.
 struct Asked {
     question: TrafficQuestion,
@@ -109,10 +93,17 @@ pub(in crate::admin) async fn show(
     page: Page,
 ) -> Result<Response, Problem> {
     let asked = Asked::load(&state, &params, &path).await?;
+    let mut view = PathsView::new(&asked);
+    // Which site a path is of is known where it is chosen, or the only one.
+    if let Some(site) = asked.site()
+        && let Some(described) = Described::of(&state, site).await?
+    {
+        described.mark(&mut view.paths.rows).await?;
+    }
     Ok(html(&PathsPage {
         page,
         bar: asked.bar(&state),
-        view: PathsView::new(&asked),
+        view,
     }))
 }
 
@@ -200,6 +191,15 @@ impl Asked {
             question,
             path,
         })
+    }
+
+    /// Returns the site that all of it is of.
+    fn site(&self) -> Option<&str> {
+        match (&self.question.filter.site, &*self.sites) {
+            (Some(site), _) => Some(site),
+            (None, [site]) => Some(site),
+            _ => None,
+        }
     }
 
     /// Returns the link to a page about the same, with another value of a parameter.
@@ -320,49 +320,15 @@ impl PathsView {
     }
 }
 
+impl PathsView {
+    /// Returns `true` if a path is missing in heaven.
+    fn has_missing(&self) -> bool {
+        self.paths.rows.iter().any(|row| !row.missing.is_empty())
+    }
+}
+
 fn filter_of(asked: &Asked) -> &str {
     asked.path.as_deref().unwrap_or_default()
-}
-
-impl TableView {
-    fn new(
-        figures: &PathFigures,
-        group: PathGroup,
-        top: usize,
-        filter: &str,
-        link: impl Fn(&str) -> String,
-    ) -> Self {
-        let (rows, all) = figures.top(group, top);
-        let most = rows.iter().map(|row| row.count.requests).max().unwrap_or(1);
-        let more = all - rows.len();
-        let row = |figure: PathFigure| {
-            let is_rest = figure.name == filter && filter.ends_with('*');
-            let link = if is_rest {
-                String::new()
-            } else {
-                link(&figure.name)
-            };
-            RowView::new(figure, most, link, is_rest)
-        };
-        Self {
-            rows: rows.into_iter().map(row).collect(),
-            more,
-        }
-    }
-}
-
-impl RowView {
-    fn new(figure: PathFigure, most: u64, link: String, is_rest: bool) -> Self {
-        let width = |requests: u64| requests.saturating_mul(100) / most.max(1);
-        Self {
-            name: figure.name.clone(),
-            link,
-            is_rest,
-            robots_width: width(figure.robots()),
-            people_width: width(figure.people),
-            figure,
-        }
-    }
 }
 
 /// Returns the way from all paths to the one that is asked for.

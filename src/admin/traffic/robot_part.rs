@@ -13,6 +13,7 @@ use super::{
     explore::{TableView, chart, table},
     heat::HeatMap,
     loaded::Traffic,
+    marks::ChangeMarks,
     number::FigureView,
     question::{by, wrong},
     robots_page::seen,
@@ -50,6 +51,7 @@ impl RobotTraffic {
         refuse_others(params, id)?;
         let stacked = by(&params.by, STACKED)?.unwrap_or(By::Decision);
         let traffic = Traffic::of_robot(state, params, id).await?;
+        let changes = ChangeMarks::load(state, &traffic).await?;
         let detector = state.admin().detector.load();
         let known = KnownRobots::new(&detector);
         let figures = traffic.figures(&known);
@@ -70,7 +72,7 @@ impl RobotTraffic {
             change: ChangeView::new(all.hits, before.as_ref().map(|before| before.all().hits)),
             seen,
             seen_exact,
-            chart: chart(&traffic, &figures, stacked),
+            chart: chart(&traffic, &figures, stacked).marked(changes),
             by: stacked.as_str(),
             stacks: STACKED
                 .iter()

@@ -5,7 +5,6 @@
 //! (`asc`, `desc`) order the robots. What is
 //! counted is that of all instances in the last 24 hours.
 
-mod chart;
 mod fetches;
 mod lists;
 mod page;

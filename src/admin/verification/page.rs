@@ -10,18 +10,21 @@ use axum::{
 use serde::Deserialize;
 
 use super::{
-    chart::Chart,
     fetches::{self, FailedList, FetchView},
     lists::{ListView, wanted_urls},
     robots::RobotRow,
+    totals::HourView,
     view::{View, ViewParams},
 };
 use crate::admin::{
+    bar_chart::{Bar, BarChart},
     fields::{Fields, JsonBody, Params},
     listing::Column,
     page::{Page, html},
     problem::Problem,
     state::AdminState,
+    time_zone::TimeZone,
+    traffic::History,
 };
 
 /// Most rows of a table on the page; the JSON has all of them.
@@ -33,12 +36,21 @@ const MAX_FAILURES: usize = 10;
 /// Robots that a list's row names.
 const MAX_NAMES: usize = 4;
 
+/// Parts of a bar, from below.
+const VERDICTS: &[(&str, &str)] = &[
+    ("verified", "verified"),
+    ("unverifiable", "unverifiable"),
+    ("spoofed", "spoofed"),
+];
+
 #[derive(Template)]
 #[template(path = "admin/verification.html")]
 struct VerificationPage {
     page: Page,
     view: View,
-    chart: Chart,
+    bars: BarChart,
+    /// `None` while the database is away.
+    history: Option<History>,
     columns: Vec<Column>,
 }
 
@@ -64,8 +76,10 @@ pub(in crate::admin) async fn show(
 ) -> Result<Response, Problem> {
     let view = View::load(&state, &params).await?;
     let robot = view.robot.as_deref().unwrap_or_default();
+    let history = History::verdicts(&state, view.robot.as_deref(), &page).await?;
     Ok(html(&VerificationPage {
-        chart: Chart::new(&view.hours, page.zone),
+        bars: bars(&view.hours, page.zone),
+        history,
         page,
         columns: view.order.columns(robot),
         view,
@@ -109,6 +123,23 @@ pub(in crate::admin) async fn progress(State(state): State<AdminState>) -> Json<
     Json(state.list_fetches().view(state.now_ms()))
 }
 
+fn bars(hours: &[HourView], zone: TimeZone) -> BarChart {
+    let bar = |hour: &HourView| {
+        let clock = hour.clock(zone);
+        Bar {
+            name: clock.clone(),
+            label: clock,
+            parts: vec![
+                hour.counts.verified,
+                hour.counts.unverifiable,
+                hour.counts.spoofed,
+            ],
+        }
+    };
+    let bars: Vec<_> = hours.iter().map(bar).collect();
+    BarChart::new("Verdicts by hour", VERDICTS, &bars)
+}
+
 impl VerificationPage {
     fn robots(&self) -> &[RobotRow] {
         let rows = &self.view.robots;
@@ -140,7 +171,7 @@ mod tests {
         moment::Moment,
         verification::{
             robots::{Order, RobotRef},
-            totals::{HourView, TotalsView},
+            totals::TotalsView,
             view::SpoofedView,
         },
     };
@@ -226,7 +257,8 @@ mod tests {
         let view = hostile();
         let page = VerificationPage {
             page: Page::default(),
-            chart: Chart::new(&view.hours, Page::default().zone),
+            bars: bars(&view.hours, Page::default().zone),
+            history: Some(History::default()),
             columns: view.order.columns(HOSTILE),
             view,
         };

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::admin::{AdminSite, RobotRuns};
-use crate::alerts::{Alert, CertificateEnd, SharedAlerts, Watcher};
+use crate::admin::{AdminSite, RobotRuns, ServedCertificate};
+use crate::alerts::{Alert, SharedAlerts, Watcher};
 use crate::config::Loaded;
 use crate::layer::RobotDetectionLayer;
-use crate::listen::{CertificateState, Listener, Tls};
+use crate::listen::{CertificateState, Listener, Tls, Validity};
 use crate::site_robots::{Orders, Schedules};
 use crate::store::Store;
 use crate::traffic::Traffic;
@@ -84,17 +84,17 @@ impl RobotDetection {
     pub(super) fn watch_alerts(&self, alerts: Vec<Alert>, listeners: &[Listener]) {
         // All listeners share it.
         let tls = listeners.iter().find_map(|found| found.tls().cloned());
-        let certificates = move || {
+        self.inner.certificates.report_by(move || {
             let states = tls.as_ref().map(Tls::states).unwrap_or_default();
-            states.iter().filter_map(certificate_end).collect()
-        };
+            states.iter().map(served_certificate).collect()
+        });
         self.alerts().replace(alerts);
         let watcher = Watcher::new(
             self.store().clone(),
             self.clock().clone(),
             self.alerts().clone(),
             self.refresher().clone(),
-            certificates,
+            self.inner.certificates.clone(),
         );
         self.tasks().spawn(watcher.run(self.stop()));
     }
@@ -165,14 +165,15 @@ impl Site {
     }
 }
 
-/// Returns the end of a certificate; one that has not been issued has none.
-fn certificate_end(state: &CertificateState) -> Option<CertificateEnd> {
+fn served_certificate(state: &CertificateState) -> ServedCertificate {
     let names = match &*state.names.join(", ") {
         "" => state.file.display().to_string(),
         names => names.to_owned(),
     };
-    Some(CertificateEnd {
+    let not_after = |validity: Validity| i64::try_from(validity.not_after).unwrap_or(i64::MAX);
+    ServedCertificate {
         names,
-        not_after: i64::try_from(state.validity?.not_after).unwrap_or(i64::MAX),
-    })
+        not_after: state.validity.map(not_after),
+        failures: state.failures,
+    }
 }

@@ -6,7 +6,9 @@ use axum::extract::ConnectInfo;
 use regex::Regex;
 use reqwest::{Method, StatusCode, header, redirect};
 use robot_detection::{
-    admin::{self, Access, Admin, ClientAddress, Reloads, RobotRuns, Setting, SharedSites},
+    admin::{
+        self, Access, Admin, Certificates, ClientAddress, Reloads, RobotRuns, Setting, SharedSites,
+    },
     app::{EvidenceSettings, Traffic},
     clock::Clock,
     detect::SharedDetector,
@@ -40,6 +42,7 @@ pub(super) struct Site {
     pub(super) refresher: Refresher,
     pub(super) clock: Clock,
     pub(super) robot_runs: RobotRuns,
+    pub(super) certificates: Certificates,
     pub(super) traffic: Traffic,
     pub(super) verifier: Verifier,
     pub(super) ranges: RangesRefresher,
@@ -129,6 +132,7 @@ impl Plan {
         );
         let tasks = TaskTracker::new();
         let robot_runs = RobotRuns::default();
+        let certificates = Certificates::default();
         let policy = SharedPolicy::new(policy(self.filter));
         let live_rules = LiveRules::new(self.live_rules);
         let (verifier, ranges) = proving(self.verifies, &store, &clock, &tasks);
@@ -147,6 +151,7 @@ impl Plan {
             live_rules: live_rules.clone(),
             reloads: Reloads::default(),
             robot_runs: robot_runs.clone(),
+            certificates: certificates.clone(),
             refresher: refresher.clone(),
             traffic: traffic.clone(),
             verifier: verifier.clone(),
@@ -175,6 +180,7 @@ impl Plan {
             refresher,
             clock,
             robot_runs,
+            certificates,
             traffic,
             verifier,
             ranges,
@@ -186,14 +192,7 @@ impl Plan {
 
 impl Site {
     pub(super) fn client(&self) -> Client {
-        Client {
-            http: reqwest::Client::builder()
-                .redirect(redirect::Policy::none())
-                .build()
-                .unwrap(),
-            top: format!("http://{}{PREFIX}/", self.address),
-            cookie: Mutex::default(),
-        }
+        Client::of(self.address)
     }
 
     pub(super) async fn logged_in(&self) -> Client {
@@ -276,6 +275,18 @@ impl Answer {
 }
 
 impl Client {
+    /// Creates a client of the pages at an address, which has no cookie yet.
+    pub(super) fn of(address: SocketAddr) -> Self {
+        Self {
+            http: reqwest::Client::builder()
+                .redirect(redirect::Policy::none())
+                .build()
+                .unwrap(),
+            top: format!("http://{address}{PREFIX}/"),
+            cookie: Mutex::default(),
+        }
+    }
+
     pub(super) async fn get(&self, path: &str) -> Answer {
         self.send(self.request(Method::GET, path)).await
     }

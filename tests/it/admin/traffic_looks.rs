@@ -1,13 +1,16 @@
 //! How pages of the traffic look, in a real browser.
 
+use robot_detection::admin::HeavenUse;
+
 use super::{
     browser::go,
+    changes, history,
     site::Plan,
     visits::{USUAL, Visits, come},
 };
 use crate::support::browser::{Browser, Screen};
 
-const PAGES: [(&str, &str); 9] = [
+const PAGES: [(&str, &str); 12] = [
     ("overview", "now"),
     ("overview?time=7d&by=decision", "now-week"),
     ("robots", "robots"),
@@ -17,6 +20,9 @@ const PAGES: [(&str, &str); 9] = [
     ("sites", "sites"),
     ("sources", "sources"),
     ("settings", "settings"),
+    ("verification", "verdicts"),
+    ("robots-txt", "violations"),
+    ("site-robot", "runs"),
 ];
 
 #[tokio::test]
@@ -29,6 +35,25 @@ async fn every_screen_is_drawn_in_both_lights_on_a_desk_and_a_phone() {
         ..USUAL[11]
     };
     come(&site.store, &[more], 0..20).await;
+    let days: Vec<_> = (0..29)
+        .flat_map(|day| vec![day; usize::try_from(day % 7).unwrap()])
+        .collect();
+    history::violate(&site, &days, "path-not-filtered").await;
+    history::violate(&site, &[1, 1, 2, 5, 5, 5], "robots.txt").await;
+    let counts: Vec<_> = (0..15)
+        .map(|run| (60 - 4 * run, 4 * run, run % 3))
+        .collect();
+    history::runs(&site, &counts).await;
+    for (hours, event) in [
+        (2, "paused"),
+        (9, "rule-added"),
+        (70, "reloaded"),
+        (71, "rule-removed"),
+    ] {
+        changes::changed(&site, hours * changes::HOUR_MS, event, "live rule 7").await;
+    }
+    site.robot_runs.offer(["shop".to_owned()]);
+    site.robot_runs.tell_heaven("shop", HeavenUse::Served);
     let mut browser = Browser::start().await;
     for screen in [Screen::DESK, Screen::PHONE] {
         for scheme in ["light", "dark"] {

@@ -1,7 +1,8 @@
 //! What is found in figures.
 
 use robot_detection::{
-    alerts::{CertificateEnd, Figures, Watch, judge},
+    admin::ServedCertificate,
+    alerts::{Figures, Watch, judge},
     registry::Source,
     store::{RefreshOutcome, RefreshRecord, Store, TrafficKey, TrafficSum},
 };
@@ -129,15 +130,21 @@ fn refreshes_certificates_and_heavens_are_told_of_when_they_need_somebody() {
     ];
     figures.held = vec![("shop".to_owned(), "a third is gone".to_owned())];
     let (now_s, day) = (NOW_MS / 1_000, 86_400);
-    let end = |names: &str, not_after| CertificateEnd {
+    let end = |names: &str, not_after| ServedCertificate {
         names: names.to_owned(),
-        not_after,
+        not_after: Some(not_after),
+        failures: 0,
     };
     figures.certificates = vec![
         end("over", now_s - 1),
         end("today", now_s + 1),
         end("soon", now_s + 13 * day),
         end("later", now_s + 14 * day),
+        ServedCertificate {
+            names: "never".to_owned(),
+            not_after: None,
+            failures: 2,
+        },
     ];
     assert_eq!(
         judge(Watch::Refresh, &figures),
@@ -155,7 +162,8 @@ fn refreshes_certificates_and_heavens_are_told_of_when_they_need_somebody() {
         [
             "The certificate of over has ended.",
             "The certificate of today ends today.",
-            "The certificate of soon ends in 13 days."
+            "The certificate of soon ends in 13 days.",
+            "2 orders in a row of a certificate for never have failed; the log says why."
         ]
     );
 }

@@ -9,6 +9,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use robot_detection::{
+    admin::Certificates,
     alerts::{Alert, AlertFormat, Secret, SharedAlerts, Watch, Watcher, Webhook, WebhookUrl},
     clock::Clock,
     detect::SharedDetector,
@@ -143,7 +144,13 @@ pub(super) fn watcher(store: &Store, clock: &Clock, alerts: Vec<Alert>) -> Watch
         clock.clone(),
         Vec::new(),
     );
-    Watcher::new(store.clone(), clock.clone(), shared, refresher, Vec::new)
+    Watcher::new(
+        store.clone(),
+        clock.clone(),
+        shared,
+        refresher,
+        Certificates::default(),
+    )
 }
 
 pub(super) fn key(robot: &str, verdict: &str, decision: &str, cause: &str) -> TrafficKey {

@@ -1,11 +1,12 @@
 //! Who changed what.
 
-use robot_detection::store::AuditEntry;
+use robot_detection::store::{AuditEntry, LastChanges};
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
     changes_are_told_by_time_the_newest_first,
+    changes_that_traffic_may_show_are_told_and_counted,
     what_is_written_is_kept_as_text_of_bounded_length,
 }
 
@@ -22,6 +23,27 @@ async fn changes_are_told_by_time_the_newest_first(database: TestDatabase) {
     assert_eq!(times, [4, 3]);
     assert_eq!(told[0], entry(4, "rule-added"));
     assert_eq!(store.audit_log(6..9, 10).await.unwrap(), []);
+}
+
+async fn changes_that_traffic_may_show_are_told_and_counted(database: TestDatabase) {
+    let store = database.store().await;
+    for (at_ms, event) in [
+        (1, "reloaded"),
+        (2, "login"),
+        (3, "rule-added"),
+        (4, "paused"),
+        (5, "token-made"),
+        (6, "reload-failed"),
+    ] {
+        store.record_audit(&entry(at_ms, event)).await.unwrap();
+    }
+    let told = store.traffic_changes(1..9, 2).await.unwrap();
+    assert_eq!(told.entries, [entry(4, "paused"), entry(3, "rule-added")]);
+    assert_eq!(told.total, 3);
+    assert_eq!(
+        store.traffic_changes(5..9, 2).await.unwrap(),
+        LastChanges::default()
+    );
 }
 
 async fn what_is_written_is_kept_as_text_of_bounded_length(database: TestDatabase) {

@@ -215,6 +215,16 @@ async fn violations_are_put_together_by_rule(database: TestDatabase) {
     assert_eq!(told, [(1, 0, 4), (3, 1, 1)]);
     assert_eq!(found[1].last.path, "/private/3");
     assert!(store.violations("blog", 10).await.unwrap().is_empty());
+    let later = [broke(3, 86_400_000, "pass", "not-filtered")];
+    add(&store, 2, &later).await;
+    let days = async |since_ms| {
+        let days = store.violation_days("shop", since_ms).await.unwrap();
+        let told = days.iter().map(|day| (day.day, day.hits, day.refused));
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(days(0).await, [(0, 4, 1), (1, 1, 0)]);
+    assert_eq!(days(3).await, [(0, 2, 0), (1, 1, 0)]);
+    assert!(store.violation_days("blog", 0).await.unwrap().is_empty());
 }
 
 async fn an_address_is_forgotten_with_its_network_and_nothing_else(database: TestDatabase) {

@@ -10,6 +10,15 @@ const MAX_ENTRIES: i64 = 10_000;
 /// Characters of a text that are kept: names come from people and from networks.
 const MAX_CHARS: usize = 500;
 
+/// Last changes of some time.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct LastChanges {
+    /// The last of them, newest first.
+    pub entries: Vec<AuditEntry>,
+    /// How many there are of that time.
+    pub total: u64,
+}
+
 /// Change that somebody made.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct AuditEntry {
@@ -33,6 +42,7 @@ columns! {
         event: String,
         subject: String,
         detail: String,
+        total: i64,
     }
 }
 
@@ -61,6 +71,30 @@ impl Store {
         let values = [times_ms.start.into(), times_ms.end.into(), limit.into()];
         let rows = self.database.rows::<EntryRow>(&sql::AUDIT, &values);
         Ok(rows.await?.into_iter().map(AuditEntry::from).collect())
+    }
+
+    /// Returns the last changes that traffic may show: of rules, pauses, configuration and robots.
+    ///
+    /// Logins, passwords, sessions and tokens are none, nor is a reload that failed.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn traffic_changes(
+        &self,
+        times_ms: Range<i64>,
+        limit: u64,
+    ) -> Result<LastChanges, StoreError> {
+        let values = [times_ms.start.into(), times_ms.end.into(), limit.into()];
+        let rows = self
+            .database
+            .rows::<EntryRow>(&sql::TRAFFIC_CHANGES, &values)
+            .await?;
+        let total = rows.first().map_or(0, |row| row.total);
+        Ok(LastChanges {
+            total: u64::try_from(total).unwrap_or_default(),
+            entries: rows.into_iter().map(AuditEntry::from).collect(),
+        })
     }
 }
 

@@ -58,7 +58,7 @@ mod traffic;
 pub use address_ranges::StoredRanges;
 pub use admin::{AdminToken, StoredSession, TokenScope};
 pub use alerts::{AlertAttempt, AlertState};
-pub use audit::AuditEntry;
+pub use audit::{AuditEntry, LastChanges};
 pub use descriptions::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, SaveOutcome,
     StoredDescription,
@@ -66,7 +66,7 @@ pub use descriptions::{
 pub use error::{StoreError, StoreErrorKind};
 pub use evidence::{
     AddressNetwork, BrokenRule, EVIDENCE_EVENTS, Evidence, EvidenceBatch, EvidenceQuery,
-    Forgetting, ForgottenRows, KeptAddresses, KeptViolation, StoredEvidence,
+    Forgetting, ForgottenRows, KeptAddresses, KeptViolation, StoredEvidence, ViolationDay,
 };
 pub use frontier::{
     ClaimedUrl, DescriptionChange, DuplicateDescription, FoundUrl, KnownUrl, OpenUrls, PageRecord,

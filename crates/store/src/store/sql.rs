@@ -49,6 +49,12 @@ macro_rules! token_columns {
     };
 }
 
+macro_rules! audit_columns {
+    () => {
+        "at_ms, actor, event, subject, detail, COUNT(*) OVER () AS total"
+    };
+}
+
 macro_rules! statements {
     ($($name:ident = $what:literal, $sql:expr;)*) => {
         $(pub(super) static $name: Statement = Statement::new($what, $sql);)*
@@ -162,8 +168,14 @@ statements! {
     PRUNE_AUDIT = "forget old changes",
         "DELETE FROM audit_log WHERE entry_id <= $1";
     AUDIT = "read the changes",
-        "SELECT at_ms, actor, event, subject, detail FROM audit_log \
-         WHERE at_ms >= $1 AND at_ms < $2 ORDER BY entry_id DESC LIMIT $3";
+        concat!("SELECT ", audit_columns!(), " FROM audit_log \
+         WHERE at_ms >= $1 AND at_ms < $2 ORDER BY entry_id DESC LIMIT $3");
+    // Logins and tokens change nothing of what visitors get.
+    TRAFFIC_CHANGES = "read the changes that traffic may show",
+        concat!("SELECT ", audit_columns!(), " FROM audit_log \
+         WHERE at_ms >= $1 AND at_ms < $2 AND event IN ('rule-added', 'rule-removed', \
+         'rule-restored', 'paused', 'resumed', 'reloaded', 'refresh-started', 'refresh-accepted', \
+         'robot-added', 'robot-removed') ORDER BY at_ms DESC, entry_id DESC LIMIT $3");
 
     SAVE_ALERT = "save the state of an alert",
         "INSERT INTO alerts (name, watch, receiver, is_firing, since_ms, seen_ms, findings, \

@@ -102,6 +102,21 @@ impl Store {
         Ok(stored.into_iter().next())
     }
 
+    /// Returns the first URL described of a site, byte by byte, that is a text or behind it.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn first_described_url(
+        &self,
+        site: &str,
+        from: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let values = [site.into(), from.into()];
+        let row = self.database.first(&sql::FIRST_DESCRIBED_URL, &values);
+        Ok(row.await?.map(|(url,): (String,)| url))
+    }
+
     /// Counts the descriptions of a site.
     ///
     /// # Errors

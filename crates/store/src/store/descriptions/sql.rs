@@ -34,6 +34,9 @@ statements! {
     DESCRIPTION = "read a resource description",
         concat!("SELECT ", description_columns!(),
             " FROM resource_descriptions WHERE site = $1 AND url = $2 AND hidden_ms IS NULL");
+    FIRST_DESCRIBED_URL = "look for a described URL",
+        "SELECT url FROM resource_descriptions WHERE site = $1 AND url >= $2 \
+         AND hidden_ms IS NULL ORDER BY url LIMIT 1";
     DESCRIPTION_COUNT = "count the resource descriptions",
         // Few are hidden: both are counted in indexes, and no text is read.
         "SELECT COUNT(*) - (SELECT COUNT(*) FROM resource_descriptions AS hidden \

@@ -11,4 +11,4 @@ pub use add::EvidenceBatch;
 pub use addresses::{AddressNetwork, KeptAddresses};
 pub use entry::{BrokenRule, EVIDENCE_EVENTS, Evidence};
 pub use forget::{Forgetting, ForgottenRows};
-pub use read::{EvidenceQuery, KeptViolation, StoredEvidence};
+pub use read::{EvidenceQuery, KeptViolation, StoredEvidence, ViolationDay};

@@ -54,6 +54,18 @@ pub struct KeptViolation {
     pub shortest_gap_ms: u64,
 }
 
+/// Violations of a day, as far as they are kept.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ViolationDay {
+    /// Day in UTC, since 1970.
+    pub day: i64,
+    /// Requests.
+    pub hits: u64,
+    /// Those of the requests that were answered for it.
+    pub refused: u64,
+}
+
 columns! {
     #[derive(Debug)]
     struct Row {
@@ -161,6 +173,28 @@ impl Store {
             shortest_gap_ms: from_sql(counts.shortest_ms),
         };
         Ok(rows.await?.into_iter().map(violation).collect())
+    }
+
+    /// Returns how many violations of a site's robots.txt each day has had since a time.
+    ///
+    /// Days without any are left out.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn violation_days(
+        &self,
+        site: &str,
+        since_ms: i64,
+    ) -> Result<Vec<ViolationDay>, StoreError> {
+        let values = [site.into(), since_ms.into()];
+        let rows = self.database.rows(&sql::VIOLATION_DAYS, &values);
+        let day = |(day, refused, hits): (i64, i64, i64)| ViolationDay {
+            day,
+            hits: from_sql(hits),
+            refused: from_sql(refused),
+        };
+        Ok(rows.await?.into_iter().map(day).collect())
     }
 }
 

@@ -62,6 +62,10 @@ statements! {
              JOIN evidence ON evidence.evidence_id = grouped.last_id \
              ORDER BY evidence.evidence_id DESC LIMIT $2"
         );
+    VIOLATION_DAYS = "count the violations of robots.txt",
+        "SELECT at_ms / 86400000 AS day, CAST(SUM(CASE WHEN cause IN ('robots.txt', 'crawl-delay') \
+         AND decision NOT LIKE 'would-%' THEN 1 ELSE 0 END) AS BIGINT) AS refused, COUNT(*) AS hits \
+         FROM evidence WHERE broken <> '' AND site = $1 AND at_ms >= $2 GROUP BY 1 ORDER BY 1";
     ADDRESSES = "look for what is to be forgotten",
         "SELECT address, COUNT(*) FROM evidence WHERE ($1 = '' OR robot = $1) AND at_ms < $2 \
          GROUP BY address";

@@ -1,0 +1,199 @@
+//! What is kept is shown over time on the pages that it is about.
+
+use regex::Regex;
+use robot_detection::store::{BrokenRule, Evidence, EvidenceBatch};
+use sqlx::{Connection as _, SqliteConnection};
+
+use super::{
+    site::{Client, NOW_MS, Plan, Site},
+    visits::{self, DAY, NOW, USUAL, Visits, come, minute_of},
+};
+
+const DAY_MS: i64 = 24 * 60 * 60_000;
+
+/// Columns of the table behind a chart over time: its heading, and the sum of its figures.
+fn sums(body: &str) -> Vec<(String, u64)> {
+    let table = Regex::new(r#"(?s)aria-label="Figures over time">(.*?)</table>"#).unwrap();
+    let table = table.captures(body).unwrap()[1].to_owned();
+    let heading = Regex::new(r#"<th scope="col" class="number">([^<]+)</th>"#).unwrap();
+    let names: Vec<_> = heading
+        .captures_iter(&table)
+        .map(|found| found[1].to_owned())
+        .collect();
+    let figure = Regex::new(r#"<td class="number">(\d+)</td>"#).unwrap();
+    let figures: Vec<u64> = figure
+        .captures_iter(&table)
+        .map(|found| found[1].parse().unwrap())
+        .collect();
+    let columns = names.len();
+    let sum = |at: usize| figures.iter().skip(at).step_by(columns).sum();
+    let named = names.into_iter().enumerate();
+    named.map(|(at, name)| (name, sum(at))).collect()
+}
+
+/// Requests of listed robots by a word, as the JSON tells them.
+async fn told(client: &Client, query: &str) -> u64 {
+    let told = client
+        .get(&format!("api/traffic?time=90d&{query}"))
+        .await
+        .json();
+    told["totals"]["all"]["hits"].as_u64().unwrap()
+}
+
+/// Adds evidence of violations of the only site, so many days ago each.
+pub(super) async fn violate(site: &Site, days_ago: &[i64], cause: &str) {
+    let noted: Vec<_> = days_ago
+        .iter()
+        .map(|days| Evidence {
+            at_ms: NOW_MS - days * DAY_MS,
+            event: "violation".to_owned(),
+            site: "default".to_owned(),
+            kind: "listed".to_owned(),
+            robot: "gptbot".to_owned(),
+            decision: if cause == "robots.txt" {
+                "refuse"
+            } else {
+                "pass"
+            }
+            .to_owned(),
+            cause: cause.to_owned(),
+            path: "/private/a".to_owned(),
+            broken: Some(BrokenRule::Rule {
+                line: 3,
+                rule: "Disallow: /private/".to_owned(),
+                group_line: 1,
+                group: "*".to_owned(),
+            }),
+            ..Evidence::default()
+        })
+        .collect();
+    let batch = EvidenceBatch {
+        writer: cause,
+        number: 1,
+        noted: &noted,
+    };
+    site.store.add_evidence(&batch, NOW_MS).await.unwrap();
+}
+
+/// Runs of the site robot that have ended, the oldest first: pages added, the same, failed.
+pub(super) async fn runs(site: &Site, counts: &[(i64, i64, i64)]) {
+    let mut raw = SqliteConnection::connect(&site.database).await.unwrap();
+    for (number, (added, same, failed)) in (0..).zip(counts) {
+        let began_ms = NOW_MS - (20 - number) * DAY_MS;
+        let (run, _) = site.store.begin_run("shop", "", began_ms).await.unwrap();
+        sqlx::query("UPDATE site_robot_runs SET added = ?, same = ?, failed = ? WHERE run_id = ?")
+            .bind(added)
+            .bind(same)
+            .bind(failed)
+            .bind(run.run_id)
+            .execute(&mut raw)
+            .await
+            .unwrap();
+        let ended = site
+            .store
+            .finish_run("shop", run.run_id, 0, began_ms + 60_000);
+        ended.await.unwrap();
+    }
+    raw.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verdicts_are_shown_over_months_and_add_up_to_the_figures() {
+    let site = Plan::open().start().await;
+    let client = site.client();
+    site.refresher.prepare(true).await.unwrap();
+    come(&site.store, USUAL, 0..60).await;
+    visits::add(&site.store, &[minute_of(&USUAL[4], NOW - 60 * DAY, 5)]).await;
+    let page = client.get("verification").await;
+    let shown = sums(&page.body);
+    let names: Vec<_> = shown.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(names, ["verified", "unverifiable", "spoofed"]);
+    for (name, sum) in &shown {
+        let query = format!("visitors=listed&verdict={name}");
+        assert_eq!(*sum, told(&client, &query).await, "{name}");
+        let link = format!("traffic?time=90d&#38;visitors=listed&#38;verdict={name}");
+        assert!(page.body.contains(&link), "{link}: {}", page.body);
+    }
+    let one = client.get("verification?robot=ahrefsbot").await;
+    assert!(one.text().contains("Verdicts over 90 days: ahrefsbot"));
+    let sum = told(&client, "robot=ahrefsbot").await;
+    assert_eq!(sums(&one.body), [("unverifiable".to_owned(), sum)]);
+    let nobody = client.get("verification?robot=nobody").await.text();
+    assert!(nobody.contains("No request in that time."), "{nobody}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn violations_are_shown_by_day_beside_what_robots_txt_decided() {
+    let site = Plan::open().start().await;
+    let client = site.client();
+    let none = client.get("robots-txt").await.text();
+    assert!(!none.contains("Violations by day"), "{none}");
+    assert!(!none.contains("over 90 days"), "{none}");
+    violate(&site, &[29, 29, 1, 31], "path-not-filtered").await;
+    violate(&site, &[1, 0], "robots.txt").await;
+    let refused = Visits {
+        decision: "refuse",
+        ..USUAL[9]
+    };
+    let mut counted = minute_of(&refused, NOW - 40 * DAY, 7);
+    counted.key.cause = "robots.txt".to_owned();
+    let mut slowed = minute_of(&refused, NOW - 2 * DAY, 2);
+    slowed.key.cause = "crawl-delay".to_owned();
+    visits::add(&site.store, &[counted, slowed]).await;
+    let page = client.get("robots-txt").await;
+    for words in [
+        "2026-01-31: 0 answered for it, 2 got the page",
+        "2026-02-28: 1 answered for it, 1 got the page",
+        "2026-03-01: 1 answered for it, 0 got the page",
+    ] {
+        assert!(
+            page.body.contains(&format!("<title>{words}</title>")),
+            "{words}"
+        );
+    }
+    // What is older than the days that are shown stands in the list below alone.
+    assert_eq!(page.body.matches("got the page</title>").count(), 30);
+    let shown = [("robots.txt".to_owned(), 7), ("crawl-delay".to_owned(), 2)];
+    assert_eq!(sums(&page.body), shown);
+    let days = client.get("api/robots-txt").await.json();
+    let last = &days["violation_days"][29];
+    assert_eq!(last["day"], "2026-03-01");
+    assert_eq!(
+        (&last["refused"], &last["reported"]),
+        (&1.into(), &0.into())
+    );
+    let fetched = client.get("paths?path=%2Frobots.txt&time=30d").await;
+    assert!(
+        page.body.contains("paths?path=%2Frobots.txt&#38;time=30d"),
+        "{}",
+        page.body
+    );
+    assert!(fetched.status.is_success(), "{}", fetched.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_runs_of_the_site_robot_are_drawn_the_oldest_first() {
+    let site = Plan::open().start().await;
+    let client = site.client();
+    runs(&site, &[(60, 0, 2)]).await;
+    let first = client.get("site-robot").await.body;
+    assert!(
+        !first.contains("Pages of the last runs"),
+        "one run is no history"
+    );
+    runs(&site, &[(4, 58, 0), (0, 62, 1)]).await;
+    // One that goes on has no outcome yet.
+    site.store.begin_run("shop", "", NOW_MS).await.unwrap();
+    let page = client.get("site-robot").await;
+    let title = Regex::new(r"<title>([^<]*failed)</title>").unwrap();
+    let told: Vec<_> = title
+        .captures_iter(&page.body)
+        .map(|found| found[1].to_owned())
+        .collect();
+    let expected = [
+        "2026-02-09 12:00 UTC: 60 described anew, 0 as they were, 2 failed",
+        "2026-02-09 12:00 UTC: 4 described anew, 58 as they were, 0 failed",
+        "2026-02-10 12:00 UTC: 0 described anew, 62 as they were, 1 failed",
+    ];
+    assert_eq!(told, expected);
+}

@@ -1,0 +1,179 @@
+//! What needs somebody is said on the first page, and nothing else.
+
+use robot_detection::{
+    admin::{HeavenUse, ServedCertificate},
+    description::ResourceDescription,
+};
+
+use super::{
+    site::{Client, NOW_MS, Plan, Site},
+    visits::{USUAL, come},
+};
+use crate::support::program::Server;
+
+const HOUR_MS: i64 = 60 * 60_000;
+const NOTHING: &str = "Nothing needs you.";
+
+/// A site that people and well-known robots have come to, whose robot heaven has a page.
+async fn calm() -> (Site, Client) {
+    let site = Plan::open().start().await;
+    // Neither impostors nor a robot that comes more often.
+    come(&site.store, &USUAL[..6], 0..60).await;
+    let page = ResourceDescription::new("https://shop.example/a");
+    let run = ended_run(&site, NOW_MS - 12 * HOUR_MS).await;
+    site.store
+        .save_descriptions("shop", run, &[page], NOW_MS)
+        .await
+        .unwrap();
+    site.robot_runs.offer(["shop".to_owned()]);
+    site.robot_runs.tell_heaven("shop", HeavenUse::Served);
+    site.robot_runs
+        .tell_times("shop", |ms| Some(ms + 24 * HOUR_MS));
+    let client = site.client();
+    (site, client)
+}
+
+async fn ended_run(site: &Site, began_ms: i64) -> i64 {
+    let (run, _) = site.store.begin_run("shop", "", began_ms).await.unwrap();
+    let ended = site.store.finish_run("shop", run.run_id, 0, began_ms + 1);
+    ended.await.unwrap().run_id
+}
+
+async fn says(client: &Client, sentence: &str) {
+    let text = client.get("overview").await.text();
+    assert!(text.contains(sentence), "{text}");
+    assert!(!text.contains(NOTHING), "{text}");
+}
+
+fn certificate(names: &str, left_ms: i64, failures: u32) -> ServedCertificate {
+    ServedCertificate {
+        names: names.to_owned(),
+        not_after: Some((NOW_MS + left_ms) / 1_000),
+        failures,
+    }
+}
+
+#[tokio::test]
+async fn where_all_is_well_nothing_needs_anybody() {
+    let (site, client) = calm().await;
+    site.certificates
+        .report_by(|| vec![certificate("shop.example", 60 * 24 * HOUR_MS, 2)]);
+    let page = client.get("overview").await;
+    assert!(page.text().contains(NOTHING), "{}", page.text());
+    assert!(!page.body.contains("Needs you"), "{}", page.body);
+}
+
+#[tokio::test]
+async fn certificates_are_told_of_before_they_end_and_when_they_cannot_be_ordered() {
+    let (site, client) = calm().await;
+    site.certificates.report_by(|| {
+        vec![
+            certificate("<b>shop</b>", 50 * HOUR_MS, 0),
+            certificate("old.example", -HOUR_MS, 0),
+            certificate("acme.example", 99 * 24 * HOUR_MS, 5),
+        ]
+    });
+    says(
+        &client,
+        "The certificate of &#60;b&#62;shop&#60;/b&#62; ends in 2 days.",
+    )
+    .await;
+    says(&client, "The certificate of old.example has ended.").await;
+    says(
+        &client,
+        "5 orders in a row of a certificate for acme.example have failed; the log says why.",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_heaven_that_is_held_back_empty_or_old_is_told_with_a_link() {
+    let (site, client) = calm().await;
+    let (run, _) = site.store.begin_run("shop", "", NOW_MS).await.unwrap();
+    let why = "a third of the pages is gone";
+    let held = site.store.hold_run(run.run_id, why, 0, NOW_MS);
+    held.await.unwrap();
+    says(
+        &client,
+        "The pages of shop wait for you: a third of the pages is gone",
+    )
+    .await;
+    let page = client.get("overview").await.body;
+    assert!(page.contains("href=\"./site-robot?site=shop\""), "{page}");
+    // Another run comes into force.
+    ended_run(&site, NOW_MS).await;
+    let text = client.get("overview").await.text();
+    assert!(text.contains(NOTHING), "{text}");
+    site.store.clear_descriptions("shop").await.unwrap();
+    says(
+        &client,
+        "Robot heaven of shop has no page: the last run of its site robot described none.",
+    )
+    .await;
+    // Robots are not sent there.
+    site.robot_runs.tell_heaven("shop", HeavenUse::Nothing);
+    let text = client.get("overview").await.text();
+    assert!(text.contains(NOTHING), "{text}");
+}
+
+#[tokio::test]
+async fn pages_that_are_older_than_their_schedule_are_told() {
+    let site = Plan::open().start().await;
+    come(&site.store, &USUAL[..1], 0..3).await;
+    let client = site.client();
+    ended_run(&site, NOW_MS - 49 * HOUR_MS).await;
+    site.robot_runs.offer(["shop".to_owned()]);
+    let text = client.get("overview").await.text();
+    assert!(text.contains(NOTHING), "{text}");
+    site.robot_runs
+        .tell_times("shop", |ms| Some(ms + 24 * HOUR_MS));
+    says(
+        &client,
+        "The pages of shop were made 2 days ago; by its schedule the site robot should have come \
+         twice since.",
+    )
+    .await;
+    // What broke off here comes first, as long as no run has ended since.
+    site.store.begin_run("shop", "", NOW_MS).await.unwrap();
+    site.robot_runs.failed("shop", "no such host");
+    says(
+        &client,
+        "The last run of the site robot of shop broke off: no such host",
+    )
+    .await;
+    ended_run(&site, NOW_MS).await;
+    let text = client.get("overview").await.text();
+    assert!(text.contains(NOTHING), "{text}");
+}
+
+#[tokio::test]
+async fn what_needs_somebody_is_said_before_any_request_was_counted() {
+    let site = Plan::open().start().await;
+    site.certificates
+        .report_by(|| vec![certificate("shop.example", -HOUR_MS, 0)]);
+    says(&site.client(), "The certificate of shop.example has ended.").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_says_which_of_its_own_certificates_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(["soon.example".to_owned()]).unwrap();
+    let now = time::OffsetDateTime::now_utc();
+    params.not_after = now + time::Duration::days(3) + time::Duration::hours(1);
+    let certificate = params.self_signed(&key).unwrap().pem();
+    let write = |name: &str, text: &str| {
+        std::fs::write(directory.path().join(name), text).unwrap();
+    };
+    write("soon.pem", &certificate);
+    write("soon.key", &key.serialize_pem());
+    write(
+        "robot-detection.toml",
+        "[[listener]]\nlisten = '127.0.0.1:0'\ntls = true\n\
+         [[certificate]]\ncertificate_file = 'soon.pem'\nkey_file = 'soon.key'\n",
+    );
+    let server = Server::start(directory.path(), &["serve"]);
+    let client = Client::of(server.admin.unwrap_or(server.addr));
+    client.log_in(server.password.as_deref().unwrap()).await;
+    says(&client, "The certificate of soon.example ends in 3 days.").await;
+}
