@@ -20,6 +20,7 @@ use super::{
     listing::{ListParams, Listing},
     manual::{self, RobotForm},
     moment::Moment,
+    needs::needs,
     page::{Page, encode},
     problem::Problem,
     refresh_job::JobView,
@@ -39,6 +40,8 @@ pub(super) async fn status(State(state): State<AdminState>, site: SelectedSite) 
     let views = sources::load(&state).await?;
     let absence = state.admin().store.absence();
     let away_since = absence.map(|absence| Moment::new(absence.since_ms, state.now_ms()));
+    let needs = needs(&state).await?;
+    let needs: Vec<_> = needs.into_iter().map(|need| need.text).collect();
     Ok(Json(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "database": state.admin().store.engine(),
@@ -48,6 +51,7 @@ pub(super) async fn status(State(state): State<AdminState>, site: SelectedSite) 
         "front": site.site.as_ref().and_then(AdminSite::ask_front),
         "bundled_only": sources::is_bundled_only(&views),
         "refreshing": refreshes::current(&state).running,
+        "needs": needs,
         "sources": views,
     })))
 }

@@ -21,8 +21,10 @@ const MIN_HEIGHT: u64 = 3;
 pub(super) struct BarChart {
     /// What is shown, as the title of the picture.
     pub(super) title: &'static str,
-    /// What one bar stands for, and its parts from below, for who does not see it.
+    /// The parts from below, for who does not see them.
     pub(super) words: String,
+    /// What is counted, such as "requests".
+    pub(super) unit: &'static str,
     /// Number that the highest bar stands for.
     pub(super) most: u64,
     pub(super) bar_width: u64,
@@ -69,6 +71,7 @@ impl BarChart {
     /// Creates the chart of bars, the oldest first; a legend has a word and a class for each part.
     pub(super) fn new(
         title: &'static str,
+        unit: &'static str,
         legend: &[(&'static str, &'static str)],
         bars: &[Bar],
     ) -> Self {
@@ -78,10 +81,12 @@ impl BarChart {
         let bar_width = (step * 3 / 4).max(1);
         // The newest stands at the right end, however few there are.
         let first = LEFT + WIDTH.saturating_sub(step * bars.len() as u64);
-        let every = bars.len().div_ceil(LABELS).max(1);
+        let every = bars.len().div_ceil(LABELS).max(1) as u64;
+        let last = bars.len().saturating_sub(1) as u64;
         let column = |(number, bar): (u64, &Bar)| {
             let x = first + number * step;
-            let is_labelled = (number + 1).is_multiple_of(every as u64);
+            // Counted from the newest, which always has one.
+            let is_labelled = (last - number).is_multiple_of(every);
             BarColumn {
                 x,
                 middle: x + bar_width / 2,
@@ -97,6 +102,7 @@ impl BarChart {
         let words: Vec<_> = legend.iter().map(|(word, _)| *word).collect();
         Self {
             title,
+            unit,
             words: words.join(", "),
             most,
             bar_width,
@@ -156,7 +162,12 @@ mod tests {
             name: "12:00".to_owned(),
             parts: parts.to_vec(),
         };
-        BarChart::new("Bars", LEGEND, &bars.iter().map(bar).collect::<Vec<_>>())
+        BarChart::new(
+            "Bars",
+            "things",
+            LEGEND,
+            &bars.iter().map(bar).collect::<Vec<_>>(),
+        )
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{HeavenUse, moment::Moment, problem::Problem, state::AdminState};
-use crate::store::RunState;
+use super::{HeavenUse, moment::Moment, state::AdminState};
+use crate::store::{RunState, StoreError};
 
 /// Runs that are looked at for the last one whose pages came into force.
 const LAST_RUNS: u32 = 20;
@@ -60,7 +60,9 @@ impl fmt::Debug for RunTimes {
 }
 
 /// Returns each site whose robot heaven needs somebody, with a sentence that says why.
-pub(super) async fn heavens_in_need(state: &AdminState) -> Result<Vec<(String, String)>, Problem> {
+pub(super) async fn heavens_in_need(
+    state: &AdminState,
+) -> Result<Vec<(String, String)>, StoreError> {
     let admin = state.admin();
     let mut sites = admin.robot_runs.offered();
     // Another process may have the robot, and this one serve its pages.
@@ -86,7 +88,7 @@ pub(crate) fn held_sentence(site: &str, why: &str) -> String {
 }
 
 impl HeavenState {
-    async fn load(state: &AdminState, site: String) -> Result<Self, Problem> {
+    async fn load(state: &AdminState, site: String) -> Result<Self, StoreError> {
         let (store, robots) = (&state.admin().store, &state.admin().robot_runs);
         let runs = store.runs(&site, LAST_RUNS).await?;
         let last = runs.first();

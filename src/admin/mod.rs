@@ -45,6 +45,7 @@ mod login_limiter;
 mod manual;
 mod moment;
 mod navigation;
+mod needs;
 mod openapi;
 mod page;
 mod parameters;

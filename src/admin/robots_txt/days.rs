@@ -82,6 +82,6 @@ impl ViolationDays {
             parts: vec![day.refused, day.reported],
         };
         let bars: Vec<_> = self.days.iter().map(bar).collect();
-        BarChart::new("Violations by day", PARTS, &bars)
+        BarChart::new("Violations by day", "requests", PARTS, &bars)
     }
 }

@@ -92,7 +92,7 @@ fn bars(runs: &[RunView], zone: TimeZone) -> BarChart {
         ],
     };
     let bars: Vec<_> = ended.map(bar).collect();
-    BarChart::new("Pages of the last runs", PARTS, &bars)
+    BarChart::new("Pages of the last runs", "pages", PARTS, &bars)
 }
 
 /// Returns the state of the run as JSON.
@@ -183,7 +183,7 @@ mod tests {
                     }],
                 }),
             },
-            bars: bars(&[run.clone()], TimeZone::default()),
+            bars: bars(std::slice::from_ref(&run), TimeZone::default()),
             runs: vec![run],
             note: "",
             can_explain: true,

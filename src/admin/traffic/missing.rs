@@ -49,11 +49,11 @@ impl<'s> Described<'s> {
             };
             let store = &self.state.admin().store;
             let found = store.first_described_url(self.site, url.as_str()).await?;
-            let is_found = found.is_some_and(|found| match beginning.is_whole {
-                true => found == url.as_str(),
-                false => found.starts_with(url.as_str()),
-            });
-            if is_found {
+            let is_of = |found: String| {
+                let rest = found.strip_prefix(url.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || !beginning.is_whole)
+            };
+            if found.is_some_and(is_of) {
                 return Ok(true);
             }
         }

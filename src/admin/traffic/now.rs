@@ -5,11 +5,10 @@ use axum::{extract::State, response::Response};
 
 use crate::admin::{
     AdminSite,
-    certificates::{CERTIFICATE_DAYS, certificate_sentences},
     fields::Params,
     filtering::FilteringView,
-    heaven_state::heavens_in_need,
-    page::{Page, encode, html},
+    needs::{Need, needs},
+    page::{Page, html},
     problem::Problem,
     refreshes,
     sites::SelectedSite,
@@ -46,7 +45,7 @@ struct NowPage {
     page: Page,
     sources: Vec<SourceView>,
     /// What needs somebody beside the traffic.
-    needs: Vec<SentenceView>,
+    needs: Vec<Need>,
     /// Front that hides the visitors, and what to do.
     front: Option<String>,
     is_bundled_only: bool,
@@ -110,11 +109,9 @@ pub(in crate::admin) async fn show(
         Err(problem) => return Err(problem),
     };
     let front = first_front(&state);
-    let needs = sources
-        .iter()
-        .filter(|source| source.held.is_some() || source.failure.is_some());
-    let own = needs_of_process(&state, &page).await?;
-    let needs = needs.count() + usize::from(front.is_some()) + own.len();
+    let in_need = |source: &&SourceView| source.held.is_some() || source.failure.is_some();
+    let own = needs(&state).await?;
+    let needs = sources.iter().filter(in_need).count() + usize::from(front.is_some()) + own.len();
     let asked = by(&params.by, STACKED)?.unwrap_or(By::Purpose);
     let detector = state.admin().detector.load();
     Ok(html(&NowPage {
@@ -158,25 +155,6 @@ async fn load(
     let traffic = Traffic::load(state, params).await?;
     let changes = ChangeMarks::load(state, &traffic).await?;
     Ok((traffic, changes))
-}
-
-/// Returns what certificates and robot heavens need, each with a link to where it is done.
-async fn needs_of_process(state: &AdminState, page: &Page) -> Result<Vec<SentenceView>, Problem> {
-    let certificates = state.admin().certificates.load();
-    let told = certificate_sentences(&certificates, CERTIFICATE_DAYS, state.now_ms()).into_iter();
-    let mut needs: Vec<_> = told
-        .map(|text| SentenceView::need(text, String::new()))
-        .collect();
-    let heavens = match heavens_in_need(state).await {
-        Ok(heavens) => heavens,
-        // The page tells by itself that the database is away.
-        Err(problem) if page.is_without(&problem) => Vec::new(),
-        Err(problem) => return Err(problem),
-    };
-    needs.extend(heavens.into_iter().map(|(site, text)| {
-        SentenceView::need(text, format!("site-robot?site={}", encode(&site)))
-    }));
-    Ok(needs)
 }
 
 fn first_front(state: &AdminState) -> Option<String> {
@@ -247,14 +225,6 @@ fn chart(traffic: &Traffic, by: By, known: &KnownRobots<'_>, course: &Course) ->
 }
 
 impl SentenceView {
-    fn need(text: String, link: String) -> Self {
-        Self {
-            text,
-            link,
-            is_alarm: true,
-        }
-    }
-
     fn new(sentence: Sentence, traffic: &Traffic) -> Self {
         let other = [("robot", &*sentence.robot), ("verdict", sentence.verdict)];
         let link = match &*sentence.robot {

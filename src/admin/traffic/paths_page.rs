@@ -196,8 +196,7 @@ impl Asked {
     /// Returns the site that all of it is of.
     fn site(&self) -> Option<&str> {
         match (&self.question.filter.site, &*self.sites) {
-            (Some(site), _) => Some(site),
-            (None, [site]) => Some(site),
+            (Some(site), _) | (None, [site]) => Some(site),
             _ => None,
         }
     }

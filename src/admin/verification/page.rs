@@ -137,7 +137,7 @@ fn bars(hours: &[HourView], zone: TimeZone) -> BarChart {
         }
     };
     let bars: Vec<_> = hours.iter().map(bar).collect();
-    BarChart::new("Verdicts by hour", VERDICTS, &bars)
+    BarChart::new("Verdicts by hour", "requests", VERDICTS, &bars)
 }
 
 impl VerificationPage {

@@ -6,7 +6,10 @@ use robot_detection::{
     store::{CountedPaths, PathCount, PathKey, TrafficBatch},
 };
 
-use super::site::{Client, NOW_MS, Plan, Site};
+use super::{
+    site::{Client, NOW_MS, Plan, Site},
+    visits::{self, DAY, NOW, USUAL, minute_of},
+};
 
 /// Paths, and how many of ten requests each were redirected.
 const ASKED: &[(&str, &str, &str, u64)] = &[
@@ -55,6 +58,8 @@ async fn asked(site: &Site, number: i64, rows: &[(&str, &str, &str, u64)]) {
         live: &[],
     };
     site.store.add_traffic(&batch, NOW_MS).await.unwrap();
+    // Nothing is told of before the first request that was counted.
+    visits::add(&site.store, &[minute_of(&USUAL[4], NOW - DAY, 1)]).await;
 }
 
 async fn describe(site: &Site) {

@@ -45,6 +45,10 @@ async fn says(client: &Client, sentence: &str) {
     assert!(!text.contains(NOTHING), "{text}");
 }
 
+async fn told(client: &Client) -> serde_json::Value {
+    client.get("api/status").await.json()["needs"].clone()
+}
+
 fn certificate(names: &str, left_ms: i64, failures: u32) -> ServedCertificate {
     ServedCertificate {
         names: names.to_owned(),
@@ -61,6 +65,7 @@ async fn where_all_is_well_nothing_needs_anybody() {
     let page = client.get("overview").await;
     assert!(page.text().contains(NOTHING), "{}", page.text());
     assert!(!page.body.contains("Needs you"), "{}", page.body);
+    assert_eq!(told(&client).await, serde_json::json!([]));
 }
 
 #[tokio::test]
@@ -98,6 +103,10 @@ async fn a_heaven_that_is_held_back_empty_or_old_is_told_with_a_link() {
         "The pages of shop wait for you: a third of the pages is gone",
     )
     .await;
+    assert_eq!(
+        told(&client).await,
+        serde_json::json!(["The pages of shop wait for you: a third of the pages is gone"])
+    );
     let page = client.get("overview").await.body;
     assert!(page.contains("href=\"./site-robot?site=shop\""), "{page}");
     // Another run comes into force.
