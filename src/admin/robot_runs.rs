@@ -123,7 +123,8 @@ impl RobotRuns {
         self.sites().accepted.remove(site)
     }
 
-    /// Reports why a run did not begin or broke off; pages show it until the next request.
+    /// Reports why a run did not begin or broke off; pages show it until the next request, or until
+    /// a run has [ended](Self::ended).
     pub fn failed(&self, site: &str, reason: impl Into<String>) {
         let mut known = self.sites();
         known.taken.remove(site);
