@@ -111,6 +111,7 @@ async fn what_traffic_may_show_is_marked_on_every_chart_over_time() {
     changed(&site, 5 * HOUR_MS, "rule-added", "<i>live</i> rule 7").await;
     changed(&site, 4 * HOUR_MS, "login", "from 127.0.0.1").await;
     changed(&site, 3 * HOUR_MS, "paused", "enforcement").await;
+    let change = Regex::new(r#"<a href="[./]*(changes\?[^"]+)">2026-03-01 07:00"#).unwrap();
     for page in ["overview", "traffic", "robots/bundled/googlebot"] {
         let answer = client.get(page).await;
         let marks = answer.body.matches("class=\"change-mark\"").count();
@@ -120,8 +121,7 @@ async fn what_traffic_may_show_is_marked_on_every_chart_over_time() {
         let title = "<title>2026-03-01 09:00 UTC: paused enforcement, by token deploy</title>";
         assert!(answer.body.contains(title), "{page}");
         assert!(!answer.body.contains("<i>live"), "{page}");
-        let link = Regex::new(r#"<a href="[./]*(changes\?[^"]+)">2026-03-01 07:00"#).unwrap();
-        let link = link.captures(&answer.body).unwrap()[1].replace("&#38;", "&");
+        let link = change.captures(&answer.body).unwrap()[1].replace("&#38;", "&");
         let led = client.get(&link).await.text();
         assert!(led.contains("rule-added"), "{link}: {led}");
         assert!(!led.contains("enforcement"), "{link}: {led}");

@@ -100,6 +100,7 @@ async fn a_spike_is_far_over_the_usual_hour_and_over_a_floor() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of what is told of")]
 fn refreshes_certificates_and_heavens_are_told_of_when_they_need_somebody() {
     let mut figures = Figures::default();
     figures.now_ms = NOW_MS;
