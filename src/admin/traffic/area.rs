@@ -134,10 +134,8 @@ impl AreaChart {
                 .map(|(low, step)| low.saturating_add(*step))
                 .collect();
             let drawn = |line: &[u64]| {
-                line.iter()
-                    .take(course.drawn())
-                    .copied()
-                    .collect::<Vec<_>>()
+                let steps = line.get(course.drawn());
+                steps.unwrap_or(line).to_vec()
             };
             views.push(LayerView {
                 name: named.name.clone(),
@@ -228,14 +226,15 @@ fn scaled(value: u64, most: u64, length: u64) -> u64 {
 }
 
 fn labels(course: &Course, zone: TimeZone) -> Vec<LabelView> {
-    let last = course.drawn().saturating_sub(1);
+    let drawn = course.drawn();
+    let last = drawn.len().saturating_sub(1);
     let mut places: Vec<usize> = (0..LABELS)
         .map(|number| number * last / (LABELS - 1))
         .collect();
     places.dedup();
     let starts: Vec<i64> = course.starts().collect();
     let label = |at: usize| {
-        let start = starts.get(at)?;
+        let start = starts.get(drawn.start + at)?;
         Some(LabelView {
             x: x(at, last),
             text: step_text(*start, course, zone),
@@ -301,6 +300,7 @@ mod tests {
             began: 0,
             step: 60,
             steps,
+            begins_late: false,
             is_cut: false,
         };
         AreaChart::new(lines, &course, TimeZone::default(), |line| Named {
