@@ -199,14 +199,11 @@ pub(super) fn rows(
 }
 
 /// Returns the page of a robot that is known; of other things there is none.
-fn page_of(
-    traffic: &Traffic,
-    known: &KnownRobots<'_>,
-    cells: &[Option<String>],
-    by: By,
-) -> String {
+fn page_of(traffic: &Traffic, known: &KnownRobots<'_>, cells: &[Option<String>], by: By) -> String {
     let id = cells.first().and_then(Option::as_deref);
-    let robot = id.filter(|_| by == By::Robot).and_then(|id| known.by_id(id));
+    let robot = id
+        .filter(|_| by == By::Robot)
+        .and_then(|id| known.by_id(id));
     robot.map_or_else(String::new, |robot| traffic.question.robot_link(robot))
 }
 

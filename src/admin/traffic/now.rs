@@ -179,7 +179,14 @@ impl NowView {
                     (one.as_str(), link, *one == by)
                 })
                 .collect(),
-            robots: rows(traffic, &known, &figures, before.as_ref(), By::Robot, TOP_ROBOTS),
+            robots: rows(
+                traffic,
+                &known,
+                &figures,
+                before.as_ref(),
+                By::Robot,
+                TOP_ROBOTS,
+            ),
             all_robots: question.link("robots", &[]),
             spared: SparedView::new(traffic, &figures),
         }

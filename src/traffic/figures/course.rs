@@ -189,9 +189,10 @@ mod tests {
             let last = course.starts().last().unwrap();
             assert!(course.began <= minutes.start && last < minutes.end);
             assert!(last + course.step >= minutes.end);
-            let whole = course.starts().enumerate().filter(|(_, start)| {
-                minutes.start <= *start && start + course.step <= minutes.end
-            });
+            let whole = course
+                .starts()
+                .enumerate()
+                .filter(|(_, start)| minutes.start <= *start && start + course.step <= minutes.end);
             let whole: Vec<_> = whole.map(|(at, _)| at).collect();
             let drawn: Vec<_> = course.drawn().collect();
             assert!(drawn == whole || drawn.len() == course.steps, "{length}");

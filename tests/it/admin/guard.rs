@@ -177,9 +177,16 @@ async fn no_route_of_the_pages_tells_a_stranger_or_a_token_anything_or_does_anyt
                 "" => request,
                 bearer => request.header("authorization", bearer),
             };
-            for request in [stranger.request(Method::GET, &path), stranger.form(&path, &[])] {
+            for request in [
+                stranger.request(Method::GET, &path),
+                stranger.form(&path, &[]),
+            ] {
                 let answer = stranger.send(with(request)).await;
-                assert_eq!(answer.status, StatusCode::SEE_OTHER, "{path} {authorization}");
+                assert_eq!(
+                    answer.status,
+                    StatusCode::SEE_OTHER,
+                    "{path} {authorization}"
+                );
                 assert!(answer.header("location").contains("login"), "{path}");
                 assert_eq!(answer.body, "", "{path}");
             }

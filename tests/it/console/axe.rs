@@ -38,6 +38,9 @@ async fn axe_finds_nothing_on_any_screen() {
     }
     browser.end().await;
     let screens = SCREENS.len();
-    println!("axe: {screens} screens, on a desk and a phone, light and dark: {} faults", faults.len());
+    println!(
+        "axe: {screens} screens, on a desk and a phone, light and dark: {} faults",
+        faults.len()
+    );
     assert!(faults.is_empty());
 }

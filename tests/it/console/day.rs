@@ -1,10 +1,10 @@
 //! A day of invented but plausible traffic, and what an administrator did in it.
 
+use robot_detection::registry::Source;
 use robot_detection::store::{
     AlertAttempt, AlertState, AuditEntry, BrokenRule, CountedPaths, Evidence, EvidenceBatch,
     PathCount, PathCut, PathKey, RefreshOutcome, RefreshRecord, Store, StoredRanges, TrafficBatch,
 };
-use robot_detection::registry::Source;
 
 use super::house::House;
 use crate::{
@@ -16,13 +16,11 @@ const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// List of the addresses of Google's robots, as the bundled registry names it.
-const GOOGLE: &str =
-    "https://developers.google.com/static/crawling/ipranges/common-crawlers.json";
+const GOOGLE: &str = "https://developers.google.com/static/crawling/ipranges/common-crawlers.json";
 
 const GPTBOT: &str = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)";
 const AHREFS: &str = "Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)";
-const UNLISTED: &str =
-    "Mozilla/5.0 (compatible; frobnicator-crawler/1.0; +https://frob.example/)";
+const UNLISTED: &str = "Mozilla/5.0 (compatible; frobnicator-crawler/1.0; +https://frob.example/)";
 
 /// A server that a day has come to.
 pub(super) async fn filled() -> House {
@@ -48,11 +46,35 @@ pub(super) async fn fill(store: &Store, now_ms: i64) {
         refreshed(store, now_ms - hours * HOUR_MS, error).await;
     }
     for (minutes, actor, event, subject, detail) in [
-        (2_000, "command line", "rule-added", "live rule 7", "refuse robot bytespider with 403"),
-        (1_400, "admin", "login", "from 203.0.113.7", "Firefox on Linux"),
+        (
+            2_000,
+            "command line",
+            "rule-added",
+            "live rule 7",
+            "refuse robot bytespider with 403",
+        ),
+        (
+            1_400,
+            "admin",
+            "login",
+            "from 203.0.113.7",
+            "Firefox on Linux",
+        ),
         (900, "schedule", "refresh", "web-robots-db", ""),
-        (300, "SIGHUP", "reloaded", "the configuration", "sites shop, blog"),
-        (45, "admin", "login-failed", "from 198.51.100.23", "3 wrong passwords since the last such entry"),
+        (
+            300,
+            "SIGHUP",
+            "reloaded",
+            "the configuration",
+            "sites shop, blog",
+        ),
+        (
+            45,
+            "admin",
+            "login-failed",
+            "from 198.51.100.23",
+            "3 wrong passwords since the last such entry",
+        ),
     ] {
         let entry = AuditEntry {
             at_ms: now_ms - minutes * MINUTE_MS,
@@ -93,7 +115,11 @@ async fn paths(store: &Store, now_ms: i64) {
         };
         let count = PathCount {
             requests,
-            redirects: if path.starts_with("/members/") { requests } else { 0 },
+            redirects: if path.starts_with("/members/") {
+                requests
+            } else {
+                0
+            },
             client_errors: requests / 20,
             server_errors: u64::from(path.ends_with("checkout")) * 3,
         };
@@ -104,7 +130,12 @@ async fn paths(store: &Store, now_ms: i64) {
         row("shop", "", "/*", 1_930),
         row("shop", "", "/cart/*", 210),
         row("shop", "googlebot", "/recipes/plum-cake.html", 312),
-        row("shop", "googlebot", "/recipes/a-very-long-name-of-a-recipe-with-walnuts-and-honey-from-the-mountains.html", 97),
+        row(
+            "shop",
+            "googlebot",
+            "/recipes/a-very-long-name-of-a-recipe-with-walnuts-and-honey-from-the-mountains.html",
+            97,
+        ),
         row("shop", "googlebot", "/members/recipe-1.html", 48),
         row("shop", "gptbot", "/recipes/plum-cake.html", 180),
         row("shop", "gptbot", "/recipes/plum-cake.md", 61),
@@ -114,8 +145,19 @@ async fn paths(store: &Store, now_ms: i64) {
         row("blog", "claudebot", "/feed.xml", 160),
         row("blog", "unlisted", "/drafts/winter", 22),
     ];
-    let cuts = vec![("shop".to_owned(), PathCut { paths: 3, patterns: 0, skipped: 0 })];
-    let counted = [CountedPaths { minute: now_ms / MINUTE_MS - 90, rows, cuts }];
+    let cuts = vec![(
+        "shop".to_owned(),
+        PathCut {
+            paths: 3,
+            patterns: 0,
+            skipped: 0,
+        },
+    )];
+    let counted = [CountedPaths {
+        minute: now_ms / MINUTE_MS - 90,
+        rows,
+        cuts,
+    }];
     let batch = TrafficBatch {
         writer: "paths of the day",
         number: 1,
@@ -147,8 +189,18 @@ async fn evidence(store: &Store, now_ms: i64) {
     };
     let mut noted = Vec::new();
     for number in 0..40 {
-        noted.push(base(600 - 9 * number, "redirect", "ahrefsbot", "/members/recipe-2.html"));
-        let mut impostor = base(590 - 9 * number, "impostor", "googlebot", "/recipes/plum-cake.html");
+        noted.push(base(
+            600 - 9 * number,
+            "redirect",
+            "ahrefsbot",
+            "/members/recipe-2.html",
+        ));
+        let mut impostor = base(
+            590 - 9 * number,
+            "impostor",
+            "googlebot",
+            "/recipes/plum-cake.html",
+        );
         "spoofed".clone_into(&mut impostor.verdict);
         "refuse".clone_into(&mut impostor.decision);
         "spoofed".clone_into(&mut impostor.cause);
@@ -157,7 +209,12 @@ async fn evidence(store: &Store, now_ms: i64) {
         GOOGLEBOT.clone_into(&mut impostor.user_agent);
         impostor.proof = format!("198.51.100.{number} is not among the addresses of Google");
         noted.push(impostor);
-        let mut violation = base(580 - 9 * number, "violation", "gptbot", "/recipes/plum-cake.html");
+        let mut violation = base(
+            580 - 9 * number,
+            "violation",
+            "gptbot",
+            "/recipes/plum-cake.html",
+        );
         "refuse".clone_into(&mut violation.decision);
         "robots-txt".clone_into(&mut violation.cause);
         violation.status = 403;
@@ -187,7 +244,11 @@ async fn refreshed(store: &Store, at_ms: i64, error: &str) {
         trigger: "schedule".to_owned(),
         started_ms: at_ms,
         finished_ms: at_ms + 1_900,
-        outcome: if is_failed { RefreshOutcome::Failed } else { RefreshOutcome::Replaced },
+        outcome: if is_failed {
+            RefreshOutcome::Failed
+        } else {
+            RefreshOutcome::Replaced
+        },
         error: error.to_owned(),
         records: if is_failed { 0 } else { 302 },
         added: 4,
@@ -205,7 +266,12 @@ async fn refreshed(store: &Store, at_ms: i64, error: &str) {
 async fn alerts(store: &Store, now_ms: i64) {
     for (hours, name, event, error) in [
         (30, "the week", "report", ""),
-        (9, "impostors", "begun", "the receiver answered 500: no such channel"),
+        (
+            9,
+            "impostors",
+            "begun",
+            "the receiver answered 500: no such channel",
+        ),
         (8, "impostors", "begun", ""),
         (3, "impostors", "ended", ""),
     ] {
@@ -235,16 +301,51 @@ async fn alerts(store: &Store, now_ms: i64) {
 /// Real requests, of which live decisions and verdicts are.
 pub(super) fn come_now(house: &House) {
     for (host, path, agent, address) in [
-        ("shop.example", "/recipes/plum-cake.html", GOOGLEBOT, "66.249.66.1"),
-        ("shop.example", "/members/recipe-1.html", GOOGLEBOT, "66.249.66.1"),
-        ("shop.example", "/recipes/plum-cake.html", GOOGLEBOT, "198.51.100.7"),
-        ("shop.example", "/recipes/plum-cake.html", GPTBOT, "203.0.113.20"),
-        ("shop.example", "/recipes/a-very-long-name-of-a-recipe-with-walnuts-and-honey-from-the-mountains.html", AHREFS, "203.0.113.9"),
+        (
+            "shop.example",
+            "/recipes/plum-cake.html",
+            GOOGLEBOT,
+            "66.249.66.1",
+        ),
+        (
+            "shop.example",
+            "/members/recipe-1.html",
+            GOOGLEBOT,
+            "66.249.66.1",
+        ),
+        (
+            "shop.example",
+            "/recipes/plum-cake.html",
+            GOOGLEBOT,
+            "198.51.100.7",
+        ),
+        (
+            "shop.example",
+            "/recipes/plum-cake.html",
+            GPTBOT,
+            "203.0.113.20",
+        ),
+        (
+            "shop.example",
+            "/recipes/a-very-long-name-of-a-recipe-with-walnuts-and-honey-from-the-mountains.html",
+            AHREFS,
+            "203.0.113.9",
+        ),
         ("shop.example", "/missing/old-page", AHREFS, "203.0.113.9"),
-        ("blog.example", "/2026/11/robots-and-people.html", UNLISTED, "2001:db8::7"),
+        (
+            "blog.example",
+            "/2026/11/robots-and-people.html",
+            UNLISTED,
+            "2001:db8::7",
+        ),
         ("blog.example", "/drafts/winter", UNLISTED, "2001:db8::7"),
         ("blog.example", "/", GPTBOT, "203.0.113.20"),
-        ("shop.example", "/members/recipe-3.html", FIREFOX, "192.0.2.55"),
+        (
+            "shop.example",
+            "/members/recipe-3.html",
+            FIREFOX,
+            "192.0.2.55",
+        ),
         ("shop.example", "/robots.txt", GOOGLEBOT, "66.249.66.1"),
     ] {
         house.visit(host, path, agent, address);

@@ -89,6 +89,8 @@ async fn fifty_decisions_a_second_are_seen_as_they_come_and_can_be_paused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_stops_does_not_wait_for_those_who_look_at_live_decisions() {
     let house = House::start(async |_, _| ()).await;
+    // Whoever was first has done it already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let events = reqwest::Client::new().get(house.admin("live/events"));
     let events = events.header(header::COOKIE, house.cookie());
     let mut events = events.send().await.unwrap();

@@ -71,7 +71,9 @@ impl Fleet {
         browser.wait_for_text("#done", "What is done with it").await;
         browser.keep_screenshot("admin-robot-rules").await;
         self.act(hand, "#slow").await;
-        browser.wait_for_text("#touched", "In the last 24 hours").await;
+        browser
+            .wait_for_text("#touched", "In the last 24 hours")
+            .await;
         browser.keep_screenshot("admin-rule-confirm").await;
         assert_eq!(second.robot().status, 200);
         self.act(hand, "#put").await;
