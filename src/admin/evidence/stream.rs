@@ -34,7 +34,7 @@ const HEARTBEAT: u32 = 20;
 const SESSION: u32 = 10;
 
 /// Rows of one look; of more the last ones are sent, and how many there were.
-const MAX_ROWS: usize = 40;
+const MAX_ROWS: usize = 60;
 
 /// Query of the address, beside what [`EvidenceFilter`] has.
 #[derive(Debug, Deserialize)]

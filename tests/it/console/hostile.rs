@@ -190,7 +190,6 @@ fn files(house: &House) {
     for path in [
         "api/evidence?format=csv&limit=1000",
         "traffic/export?by=robot",
-        "traffic/export?by=operator",
         "traffic/export?by=cause",
         "traffic/export?by=site",
         "paths/export",
@@ -199,7 +198,7 @@ fn files(house: &House) {
         let headers = [("Cookie", &*cookie), ("Host", &*host)];
         let path = format!("/robot-detection/admin/{path}");
         let text = request(house.server.addr, "GET", &path, &headers).text();
-        assert!(text.contains("HYPERLINK"), "{path}: {text}");
+        assert!(text.contains("window.ran=1"), "{path}: {text}");
         for cell in cells(&text) {
             let begins = cell.chars().next();
             let is_formula = begins.is_some_and(|first| "=+-@\t\r".contains(first));
