@@ -168,6 +168,7 @@ async fn paths(store: &Store, now_ms: i64) {
     store.add_traffic(&batch, now_ms).await.unwrap();
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of what was seen")]
 async fn evidence(store: &Store, now_ms: i64) {
     let base = |minutes: i64, event: &str, robot: &str, path: &str| Evidence {
         at_ms: now_ms - minutes * MINUTE_MS,

@@ -59,7 +59,7 @@ async fn poison(store: &Store, now_ms: i64) {
     let robot = |id: &str| {
         let mut robot = Robot::new(id, Source::manual());
         robot.name = format!("{FORMULA}{HOSTILE}");
-        robot.useragent = HOSTILE.to_owned();
+        HOSTILE.clone_into(&mut robot.useragent);
         robot.operator = Some(format!("{FORMULA}{HOSTILE}"));
         robot.product_token = Some(HOSTILE.to_owned());
         robot.details_url = Some("javascript:window.ran=4".to_owned());

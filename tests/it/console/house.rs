@@ -166,9 +166,10 @@ fn page(seen: &Seen) -> Reply {
     if path.starts_with("/missing/") || path == "/robots.txt" {
         return Reply::status(404);
     }
-    let links: String = (1..9)
+    let links: Vec<_> = (1..9)
         .map(|number| format!("<a href='/members/recipe-{number}.html'>Recipe {number}</a> "))
         .collect();
+    let links = links.concat();
     let html = format!(
         "<!DOCTYPE html><html lang=en><title>Page {path}</title><h1>Page {path}</h1>\
          <p>What members read at {path}.</p>{links}</html>"

@@ -41,6 +41,7 @@ fn send(addr: std::net::SocketAddr, seconds: i64) -> std::thread::JoinHandle<()>
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::print_stdout, reason = "how late they are is worth reading")]
 async fn fifty_decisions_a_second_are_seen_as_they_come_and_can_be_paused() {
     let house = House::start(async |_, _| ()).await;
     let mut browser = Browser::start().await;
@@ -91,7 +92,8 @@ async fn a_server_that_stops_does_not_wait_for_those_who_look_at_live_decisions(
     let house = House::start(async |_, _| ()).await;
     // Whoever was first has done it already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let events = reqwest::Client::new().get(house.admin("live/events"));
+    let events = reqwest::Client::builder().build().unwrap();
+    let events = events.get(house.admin("live/events"));
     let events = events.header(header::COOKIE, house.cookie());
     let mut events = events.send().await.unwrap();
     assert_eq!(events.headers()[header::CONTENT_TYPE], "text/event-stream");
