@@ -2,13 +2,15 @@
 //!
 //! A route is added together with what it says of itself: none can be without.
 
+use std::sync::Arc;
+
 use askama::Template;
 use axum::{
     Json, Router,
     extract::State,
     handler::Handler,
     http::StatusCode,
-    response::Response,
+    response::{IntoResponse, Response},
     routing::{MethodFilter, MethodRouter, get},
 };
 use serde_json::{Map, Value, json};
@@ -226,26 +228,21 @@ impl Api {
 
     /// Returns the router with the page `/openapi`, and all operations and their document below `/api`.
     pub(super) fn into_router(self) -> Router<AdminState> {
-        let all = self.add(Operation::get("/openapi.json", "This document"), document);
-        let Self { router, operations } = all;
-        let document = openapi(&operations);
-        let router = router.layer(axum::Extension(Document(document)));
+        let itself = Operation::get("/openapi.json", "This document");
+        let operations: Arc<[_]> = self.operations.iter().copied().chain([itself]).collect();
+        // One for all requests: a copy for each, and for each route, takes longer than the rest of a start.
+        let document = Arc::new(openapi(&operations));
+        let all = self.add(itself, async move || Json(&*document).into_response());
         let page = get(
             async move |State(_): State<AdminState>, page: Page| -> Response {
                 let operations = &operations;
                 html(&ReferencePage { page, operations })
             },
         );
-        Router::new().nest("/api", router).route("/openapi", page)
+        Router::new()
+            .nest("/api", all.router)
+            .route("/openapi", page)
     }
-}
-
-/// The document, for whoever asks for it.
-#[derive(Clone, Debug)]
-struct Document(Value);
-
-async fn document(axum::Extension(Document(document)): axum::Extension<Document>) -> Json<Value> {
-    Json(document)
 }
 
 fn openapi(operations: &[Operation]) -> Value {
