@@ -182,6 +182,11 @@ impl Page {
         self.zone.exact(moment.at_ms)
     }
 
+    /// Returns the time of day in the zone of the pages, such as `13:30:59`.
+    pub(super) fn clock(&self, moment: &Moment) -> String {
+        self.zone.clock(moment.at_ms)
+    }
+
     /// Returns `true` if a problem is that the database is away, which the page tells by itself.
     pub(super) fn is_without(&self, problem: &Problem) -> bool {
         self.away.is_some() && problem.status == StatusCode::SERVICE_UNAVAILABLE

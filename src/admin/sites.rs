@@ -22,14 +22,13 @@ use super::{
     state::AdminState,
     traffic::{SiteTraffic, TrafficParams},
 };
-use crate::policy::{Action, ByAction, Enforcer, SharedPolicy};
+use crate::policy::{ByAction, Enforcer, SharedPolicy};
 
 #[derive(Template)]
 #[template(path = "admin/sites.html")]
 struct SitesPage {
     page: Page,
     sites: Vec<SiteView>,
-    actions: &'static [Action],
     can_reload: bool,
     reload: Option<ReloadView>,
     /// `None` while the database is away.
@@ -131,7 +130,6 @@ pub(super) async fn list(
         page,
         traffic,
         sites: SiteView::all(&state),
-        actions: Action::ALL,
         can_reload: reloads.is_served(),
         reload: reloads.last().map(|last| ReloadView::new(&last, now_ms)),
     }))

@@ -47,6 +47,11 @@ impl TimeZone {
     pub(super) fn exact(self, at_ms: i64) -> String {
         self.at(at_ms).format("%Y-%m-%d %H:%M %Z").to_string()
     }
+
+    /// Returns the time of day to the second: "12:30:59".
+    pub(super) fn clock(self, at_ms: i64) -> String {
+        self.at(at_ms).format("%H:%M:%S").to_string()
+    }
 }
 
 impl Default for TimeZone {

@@ -27,4 +27,4 @@ mod site_robot;
 mod traffic;
 mod traffic_looks;
 mod verification;
-mod visits;
+pub(crate) mod visits;

@@ -15,6 +15,7 @@ mod arrows;
 mod book;
 mod bundled;
 mod cli;
+mod console;
 mod demo_heaven;
 mod detect;
 mod detection_cases_like;

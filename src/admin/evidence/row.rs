@@ -76,11 +76,6 @@ impl EvidenceView {
     pub(super) fn who(&self) -> &str {
         self.robot.as_deref().unwrap_or(&self.kind)
     }
-
-    /// Returns the time of day, such as `13:30:59`.
-    pub(super) fn clock(&self) -> &str {
-        self.at.iso.get(11..19).unwrap_or_default()
-    }
 }
 
 impl BrokenView {

@@ -25,13 +25,13 @@ use crate::admin::{fields::Params, problem::Problem, session, state::AdminState}
 use crate::traffic::Viewing;
 
 /// Time from one look at the decisions to the next.
-const EVERY: Duration = Duration::from_secs(1);
+const EVERY: Duration = Duration::from_millis(500);
 
 /// Looks after which something is sent in any case: a proxy closes a connection that is silent.
-const HEARTBEAT: u32 = 10;
+const HEARTBEAT: u32 = 20;
 
 /// Looks after which it is asked whether the session has ended.
-const SESSION: u32 = 5;
+const SESSION: u32 = 10;
 
 /// Rows of one look; of more the last ones are sent, and how many there were.
 const MAX_ROWS: usize = 60;

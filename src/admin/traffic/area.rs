@@ -136,10 +136,8 @@ impl AreaChart {
                 .map(|(low, step)| low.saturating_add(*step))
                 .collect();
             let drawn = |line: &[u64]| {
-                line.iter()
-                    .take(course.drawn())
-                    .copied()
-                    .collect::<Vec<_>>()
+                let steps = line.get(course.drawn());
+                steps.unwrap_or(line).to_vec()
             };
             views.push(LayerView {
                 name: named.name.clone(),
@@ -184,12 +182,15 @@ impl AreaChart {
 
 /// Returns where a time is on the axis: at its ends what is beyond them.
 pub(super) fn place(at_ms: i64, course: &Course) -> u64 {
-    let last = course.drawn().saturating_sub(1).max(1);
-    let length = course
-        .step
-        .saturating_mul(i64::try_from(last).unwrap_or(i64::MAX))
-        .saturating_mul(MINUTE_MS);
-    let after = at_ms.saturating_sub(course.began.saturating_mul(MINUTE_MS));
+    let drawn = course.drawn();
+    let last = drawn.len().saturating_sub(1).max(1);
+    let steps_ms = |steps: usize| {
+        let steps = i64::try_from(steps).unwrap_or(i64::MAX);
+        course.step.saturating_mul(steps).saturating_mul(MINUTE_MS)
+    };
+    let length = steps_ms(last);
+    let began_ms = course.began.saturating_mul(MINUTE_MS);
+    let after = at_ms.saturating_sub(began_ms.saturating_add(steps_ms(drawn.start)));
     let [after, length] = [after, length].map(|ms| u64::try_from(ms).unwrap_or_default());
     LEFT + scaled(after, length, WIDTH - LEFT - RIGHT)
 }
@@ -248,14 +249,15 @@ fn scaled(value: u64, most: u64, length: u64) -> u64 {
 }
 
 fn labels(course: &Course, zone: TimeZone) -> Vec<LabelView> {
-    let last = course.drawn().saturating_sub(1);
+    let drawn = course.drawn();
+    let last = drawn.len().saturating_sub(1);
     let mut places: Vec<usize> = (0..LABELS)
         .map(|number| number * last / (LABELS - 1))
         .collect();
     places.dedup();
     let starts: Vec<i64> = course.starts().collect();
     let label = |at: usize| {
-        let start = starts.get(at)?;
+        let start = starts.get(drawn.start + at)?;
         Some(LabelView {
             x: x(at, last),
             text: step_text(*start, course, zone),
@@ -321,6 +323,7 @@ mod tests {
             began: 0,
             step: 60,
             steps,
+            begins_late: false,
             is_cut: false,
         };
         AreaChart::new(lines, &course, TimeZone::default(), |line| Named {

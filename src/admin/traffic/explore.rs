@@ -59,6 +59,8 @@ pub(in crate::admin) struct TableView {
 #[derive(Debug)]
 pub(in crate::admin) struct RowView {
     pub(in crate::admin) cells: Vec<String>,
+    /// Page about what the row is of; empty: there is none.
+    pub(in crate::admin) link: String,
     pub(in crate::admin) requests: FigureView,
     pub(in crate::admin) share: String,
     /// Length of its bar, of 100.
@@ -94,7 +96,7 @@ pub(in crate::admin) async fn show(
         change: ChangeView::new(all.hits, before.as_ref().map(|before| before.all().hits)),
         chart: chart(&traffic, &figures, by).marked(changes),
         by: by.as_str(),
-        table: table(&traffic, &figures, before.as_ref(), by),
+        table: table(&traffic, &known, &figures, before.as_ref(), by),
         groupings: By::ALL.iter().map(grouping).collect(),
         page,
     }))
@@ -120,6 +122,16 @@ pub(in crate::admin) async fn download(
     Ok((headers, out).into_response())
 }
 
+impl TableView {
+    /// Leaves out the first column, where the page says it already.
+    pub(super) fn drop_first_column(&mut self) {
+        self.columns.drain(..1);
+        for row in &mut self.rows {
+            row.cells.drain(..1);
+        }
+    }
+}
+
 /// Returns the chart of what is added up.
 pub(super) fn chart(traffic: &Traffic, figures: &Figures<'_>, by: By) -> AreaChart {
     let course = traffic.course();
@@ -136,12 +148,13 @@ pub(super) fn chart(traffic: &Traffic, figures: &Figures<'_>, by: By) -> AreaCha
 /// Returns the table of what is added up.
 pub(super) fn table(
     traffic: &Traffic,
+    known: &KnownRobots<'_>,
     figures: &Figures<'_>,
     before: Option<&Figures<'_>>,
     by: By,
 ) -> TableView {
     let all = figures.rows(by).rows.len();
-    let shown = rows(traffic, figures, before, by, MAX_ROWS);
+    let shown = rows(traffic, known, figures, before, by, MAX_ROWS);
     let word = [("by", by.as_str())];
     TableView {
         columns: columns(figures.rows(by).columns, by),
@@ -155,6 +168,7 @@ pub(super) fn table(
 /// Returns the rows with most requests.
 pub(super) fn rows(
     traffic: &Traffic,
+    known: &KnownRobots<'_>,
     figures: &Figures<'_>,
     before: Option<&Figures<'_>>,
     by: By,
@@ -179,10 +193,20 @@ pub(super) fn rows(
                 width: width(hits, most),
                 bytes: FigureView::bytes(bytes),
                 change: ChangeView::new(hits, before),
+                link: page_of(traffic, known, &row.cells, by),
                 cells: cells(&row.cells, by),
             }
         })
         .collect()
+}
+
+/// Returns the page of a robot that is known; of other things there is none.
+fn page_of(traffic: &Traffic, known: &KnownRobots<'_>, cells: &[Option<String>], by: By) -> String {
+    let id = cells.first().and_then(Option::as_deref);
+    let robot = id
+        .filter(|_| by == By::Robot)
+        .and_then(|id| known.by_id(id));
+    robot.map_or_else(String::new, |robot| traffic.question.robot_link(robot))
 }
 
 fn hits_of(rows: &Rows, cells: &[Option<String>]) -> u64 {

@@ -144,6 +144,7 @@ mod tests {
             began: 100,
             step: 10,
             steps: 11,
+            begins_late: false,
             is_cut: false,
         };
         let minute = |at_ms| format!("{}", at_ms / MINUTE_MS);

@@ -196,7 +196,14 @@ impl NowView {
                     (one.as_str(), link, *one == by)
                 })
                 .collect(),
-            robots: rows(traffic, &figures, before.as_ref(), By::Robot, TOP_ROBOTS),
+            robots: rows(
+                traffic,
+                &known,
+                &figures,
+                before.as_ref(),
+                By::Robot,
+                TOP_ROBOTS,
+            ),
             all_robots: question.link("robots", &[]),
             spared: SparedView::new(traffic, &figures),
         }
@@ -260,7 +267,7 @@ fn tiles(
             note,
             figure: FigureView::requests(now, link),
             change: ChangeView::new(now, before.map(total)),
-            spark: spark(steps.get(..course.drawn()).unwrap_or(&steps)),
+            spark: spark(steps.get(course.drawn()).unwrap_or(&steps)),
         }
     };
     vec![

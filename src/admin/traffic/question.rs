@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::admin::{page::encode, problem::Problem, time_zone::TimeZone};
-use crate::registry::Purpose;
+use crate::admin::{page::encode, problem::Problem, robot_view, time_zone::TimeZone};
+use crate::registry::{Purpose, Robot};
 use crate::traffic::{
     By, Moment, NONE_KNOWN, Times, TrafficFilter, VISITORS, decision_words, verdict_words,
 };
@@ -86,6 +86,14 @@ impl TrafficQuestion {
             }
         }
         link
+    }
+
+    /// Returns a link to the page of a robot, of the same time and sites.
+    pub(super) fn robot_link(&self, robot: &Robot) -> String {
+        let page = robot_view::link(robot.source.as_str(), &robot.id);
+        // The page is about the robot, whatever else is asked for here.
+        let other = ["robot", "operator", "purpose", "visitors"].map(|key| (key, ""));
+        self.link(&page, &other)
     }
 
     /// Returns the parameters that it was read of.

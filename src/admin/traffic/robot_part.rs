@@ -85,7 +85,13 @@ impl RobotTraffic {
             heat: HeatMap::new(&figures, traffic.zone),
             tables: named
                 .into_iter()
-                .map(|(name, by)| (name, table(&traffic, &figures, before.as_ref(), by)))
+                .map(|(name, by)| {
+                    let mut table = table(&traffic, &known, &figures, before.as_ref(), by);
+                    if by == By::Verdict {
+                        table.drop_first_column();
+                    }
+                    (name, table)
+                })
                 .collect(),
             bar,
         })

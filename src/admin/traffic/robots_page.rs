@@ -182,6 +182,7 @@ fn order(params: &TrafficParams) -> Result<(&'static str, bool), Problem> {
 }
 
 fn columns(question: &TrafficQuestion, by: &str, sort: &str, descending: bool) -> Vec<SortView> {
+    let by_operator = by == By::Operator.as_str();
     let view = |(word, label): &(&'static str, &'static str)| {
         let is_sorted = *word == sort;
         let is_number = !matches!(*word, "robot" | "purpose" | "seen");
@@ -193,7 +194,11 @@ fn columns(question: &TrafficQuestion, by: &str, sort: &str, descending: bool) -
         };
         let dir = if descends { "desc" } else { "asc" };
         SortView {
-            label,
+            label: if by_operator && *word == "robot" {
+                "Operator"
+            } else {
+                label
+            },
             link: question.link("robots", &[("by", by), ("sort", word), ("dir", dir)]),
             order: match (is_sorted, descending) {
                 (false, _) => "none",
@@ -203,7 +208,9 @@ fn columns(question: &TrafficQuestion, by: &str, sort: &str, descending: bool) -
             is_number,
         }
     };
-    SORTS.iter().map(view).collect()
+    // An operator's robots have as many purposes.
+    let shown = |(word, _): &&(&str, &str)| !(by_operator && *word == "purpose");
+    SORTS.iter().filter(shown).map(view).collect()
 }
 
 fn sort_rows(rows: &mut [RobotRow], sort: &str, descending: bool) {
@@ -295,16 +302,7 @@ impl RobotRow {
             },
             link: match (by, robot) {
                 (By::Operator, _) => question.link("robots", &[("operator", name), ("by", "")]),
-                (_, Some(robot)) => question.link(
-                    &robot_view::link(robot.source.as_str(), name),
-                    // The page is about the robot, whatever else is asked for here.
-                    &[
-                        ("robot", ""),
-                        ("operator", ""),
-                        ("purpose", ""),
-                        ("visitors", ""),
-                    ],
-                ),
+                (_, Some(robot)) => question.robot_link(robot),
                 _ => of(&[]),
             },
             below: match (by, sums.robots.len()) {

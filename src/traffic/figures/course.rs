@@ -34,6 +34,8 @@ pub(crate) struct Course {
     pub(crate) step: i64,
     /// How many there are.
     pub(crate) steps: usize,
+    /// Not all of the first one is told of: a chart would rise at its beginning.
+    pub(crate) begins_late: bool,
     /// The last one has not ended: a chart would fall at its end.
     pub(crate) is_cut: bool,
 }
@@ -76,6 +78,7 @@ impl Course {
             began,
             step,
             steps: usize::try_from(steps).unwrap_or_default(),
+            begins_late: began < minutes.start,
             is_cut: began + steps * step > minutes.end,
         }
     }
@@ -86,11 +89,14 @@ impl Course {
         (0..).take(self.steps).map(move |at: i64| began + at * step)
     }
 
-    /// Returns how many of its steps a chart shows: those that have ended, if there are enough.
-    pub(crate) fn drawn(&self) -> usize {
-        match self.steps {
-            steps @ 3.. if self.is_cut => steps - 1,
-            steps => steps,
+    /// Returns the steps that a chart shows: those that are whole, if there are enough.
+    pub(crate) fn drawn(&self) -> Range<usize> {
+        let first = usize::from(self.begins_late);
+        let end = self.steps.saturating_sub(usize::from(self.is_cut));
+        if first + 2 <= end {
+            first..end
+        } else {
+            0..self.steps
         }
     }
 
@@ -183,6 +189,13 @@ mod tests {
             let last = course.starts().last().unwrap();
             assert!(course.began <= minutes.start && last < minutes.end);
             assert!(last + course.step >= minutes.end);
+            let whole = course
+                .starts()
+                .enumerate()
+                .filter(|(_, start)| minutes.start <= *start && start + course.step <= minutes.end);
+            let whole: Vec<_> = whole.map(|(at, _)| at).collect();
+            let drawn: Vec<_> = course.drawn().collect();
+            assert!(drawn == whole || drawn.len() == course.steps, "{length}");
         }
         assert_eq!(Course::new(&(5..5), &[]).steps, 0);
     }

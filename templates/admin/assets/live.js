@@ -7,6 +7,7 @@
   const button = document.getElementById("pause");
   const state = document.getElementById("live-state");
   const body = here.querySelector("tbody");
+  const clock = new Intl.DateTimeFormat("en-GB", { timeZone: here.dataset.zone, hour: "2-digit", minute: "2-digit", second: "2-digit" });
   let after = Number(here.dataset.after);
   let skipped = 0;
   let source = null;
@@ -36,7 +37,7 @@
 
   function tableRow(row) {
     const made = document.createElement("tr");
-    const time = element("time", row.at.slice(11, 19));
+    const time = element("time", clock.format(new Date(row.at)));
     time.dateTime = row.at;
     time.title = row.at;
     const head = document.createElement("th");

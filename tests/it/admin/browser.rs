@@ -11,11 +11,7 @@ use crate::support::{
 
 pub(super) async fn log_in(browser: &Browser, site: &Site) {
     let url = format!("http://{}/robot-detection/admin", site.address);
-    browser.client.goto(&url).await.unwrap();
-    let field = browser.find("#password").await;
-    field.send_keys(PASSWORD).await.unwrap();
-    browser.find("button.primary").await.click().await.unwrap();
-    browser.wait_for_text("h1", "Now").await;
+    browser.log_in(&url, PASSWORD).await;
 }
 
 /// Returns `true` if the page is wider than the screen.

@@ -1,5 +1,6 @@
 //! What is refused, and the headers of every answer.
 
+use regex::Regex;
 use reqwest::{Method, StatusCode, header};
 
 use super::site::{PASSWORD, Plan};
@@ -141,6 +142,58 @@ async fn a_form_of_a_megabyte_is_refused() {
     let refused = client.post("robots/new", &[("useragent", &long)]).await;
     assert_eq!(refused.status, StatusCode::PAYLOAD_TOO_LARGE);
     assert!(refused.text().contains("64 KiB"));
+}
+
+/// Addresses of all routes of the pages, with something in place of their parameters.
+fn routes_of_pages() -> Vec<String> {
+    let router = include_str!("../../../src/admin/router.rs");
+    let parameter = Regex::new(r"\{[^}]*\}").unwrap();
+    let route = Regex::new(r#"\.route\(\s*"/([^"]*)""#).unwrap();
+    let routes = route.captures_iter(router);
+    routes
+        .map(|route| parameter.replace_all(&route[1], "1").into_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn no_route_of_the_pages_tells_a_stranger_or_a_token_anything_or_does_anything() {
+    let site = Plan::default().start().await;
+    let browser = site.logged_in().await;
+    let token = [("name", "writer"), ("scope", "write")];
+    let made = browser.post("access/tokens", &token).await;
+    let secret = Regex::new(r#"id="secret">([^<]+)<"#).unwrap();
+    let bearer = format!("Bearer {}", &secret.captures(&made.body).unwrap()[1]);
+    let before = site.store.audit_log(0..i64::MAX, 100).await.unwrap().len();
+    let stranger = site.client();
+    let routes = routes_of_pages();
+    assert!(routes.len() > 50, "{routes:?}");
+    for path in routes {
+        if path == "login" || path.starts_with("assets/") {
+            continue;
+        }
+        // A token opens the JSON alone: a page that took it would be a form without a proof.
+        for authorization in ["", &*bearer] {
+            let with = |request: reqwest::RequestBuilder| match authorization {
+                "" => request,
+                bearer => request.header("authorization", bearer),
+            };
+            for request in [
+                stranger.request(Method::GET, &path),
+                stranger.form(&path, &[]),
+            ] {
+                let answer = stranger.send(with(request)).await;
+                assert_eq!(
+                    answer.status,
+                    StatusCode::SEE_OTHER,
+                    "{path} {authorization}"
+                );
+                assert!(answer.header("location").contains("login"), "{path}");
+                assert_eq!(answer.body, "", "{path}");
+            }
+        }
+    }
+    let after = site.store.audit_log(0..i64::MAX, 100).await.unwrap().len();
+    assert_eq!(before, after);
 }
 
 #[tokio::test]

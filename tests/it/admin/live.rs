@@ -83,7 +83,7 @@ async fn the_page_shows_decisions_without_a_script_and_links_to_explanations() {
         "GET /members/a",
         "redirect 302",
         "pass 200",
-        "1 requests of people have passed",
+        "have passed since the start: 1 .",
         "of this instance",
     ] {
         assert!(text.contains(words), "{words:?} is not in {text}");

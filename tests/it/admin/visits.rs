@@ -7,23 +7,23 @@ use robot_detection::store::{CountedMinute, Store, TrafficBatch, TrafficCount, T
 use super::site::NOW_MS;
 
 /// The minute that it is at the sites of these tests.
-pub(super) const NOW: i64 = NOW_MS / 60_000;
-pub(super) const HOUR: i64 = 60;
-pub(super) const DAY: i64 = 24 * HOUR;
+pub(crate) const NOW: i64 = NOW_MS / 60_000;
+pub(crate) const HOUR: i64 = 60;
+pub(crate) const DAY: i64 = 24 * HOUR;
 
 /// Visitors that are alike.
 #[derive(Clone, Copy)]
-pub(super) struct Visits {
-    pub(super) site: &'static str,
-    pub(super) kind: &'static str,
-    pub(super) robot: &'static str,
-    pub(super) verdict: &'static str,
-    pub(super) decision: &'static str,
-    pub(super) status: u8,
+pub(crate) struct Visits {
+    pub(crate) site: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) robot: &'static str,
+    pub(crate) verdict: &'static str,
+    pub(crate) decision: &'static str,
+    pub(crate) status: u8,
     /// In an hour of the busiest time.
-    pub(super) per_hour: u64,
+    pub(crate) per_hour: u64,
     /// Hour of the day (UTC) around which they come; `None`: all day.
-    pub(super) peak: Option<i64>,
+    pub(crate) peak: Option<i64>,
 }
 
 const fn visits(
@@ -45,7 +45,7 @@ const fn visits(
 }
 
 /// What a shop and a blog see in a day.
-pub(super) const USUAL: &[Visits] = &[
+pub(crate) const USUAL: &[Visits] = &[
     visits(("shop", "person", ""), ("none", "pass", 2), 2_400, Some(19)),
     visits(("shop", "person", ""), ("none", "pass", 4), 60, Some(19)),
     visits(("blog", "person", ""), ("none", "pass", 2), 700, Some(12)),
@@ -119,12 +119,22 @@ pub(super) const USUAL: &[Visits] = &[
     visits(("shop", "nameless", ""), ("none", "pass", 4), 9, None),
 ];
 
-/// Counts visits of some hours up to now, ten minutes at a time.
-pub(super) async fn come(store: &Store, visits: &[Visits], hours: std::ops::Range<i64>) {
+/// Counts visits of some hours up to the time of these tests, ten minutes at a time.
+pub(crate) async fn come(store: &Store, visits: &[Visits], hours: std::ops::Range<i64>) {
+    come_until(NOW, store, visits, hours).await;
+}
+
+/// Counts visits of some hours up to a minute, ten minutes at a time.
+pub(crate) async fn come_until(
+    now: i64,
+    store: &Store,
+    visits: &[Visits],
+    hours: std::ops::Range<i64>,
+) {
     let mut counted = Vec::new();
     for hour in hours {
         for (number, visits) in visits.iter().enumerate() {
-            let began = NOW - hour * HOUR;
+            let began = now - hour * HOUR;
             for part in 0..6 {
                 let minute = began - 10 * part;
                 let requests = requests(visits, minute, number);
@@ -134,11 +144,15 @@ pub(super) async fn come(store: &Store, visits: &[Visits], hours: std::ops::Rang
             }
         }
     }
-    add(store, &counted).await;
+    add_at(now * 60_000, store, &counted).await;
 }
 
 /// Adds what was counted.
-pub(super) async fn add(store: &Store, counted: &[CountedMinute]) {
+pub(crate) async fn add(store: &Store, counted: &[CountedMinute]) {
+    add_at(NOW_MS, store, counted).await;
+}
+
+async fn add_at(now_ms: i64, store: &Store, counted: &[CountedMinute]) {
     // A number that was there already would be a batch that is sent again.
     static BATCHES: AtomicI64 = AtomicI64::new(1);
     for counted in counted.chunks(2_000) {
@@ -149,12 +163,12 @@ pub(super) async fn add(store: &Store, counted: &[CountedMinute]) {
             paths: &[],
             live: &[],
         };
-        store.add_traffic(&batch, NOW_MS).await.unwrap();
+        store.add_traffic(&batch, now_ms).await.unwrap();
     }
 }
 
 /// Returns what was counted of visits in a minute.
-pub(super) fn minute_of(visits: &Visits, minute: i64, requests: u64) -> CountedMinute {
+pub(crate) fn minute_of(visits: &Visits, minute: i64, requests: u64) -> CountedMinute {
     let cause = match visits.decision {
         "pass" => "no-filter-pattern",
         "redirect" => "filter-pattern",

@@ -1,24 +1,10 @@
 //! Every instance has what was made on one of them, within a second.
 
-use std::time::{Duration, Instant as Time};
-
 use super::house::{House, Instance};
 use crate::support::{
     postgres::database_url,
     program::{FIREFOX, request},
 };
-
-/// Time in which each instance has a change.
-const AT_ONCE: Duration = Duration::from_secs(1);
-
-/// Waits until an instance answers a robot with a status; it has a second for it.
-fn within_a_second(instance: &Instance, status: u16) {
-    #[expect(clippy::disallowed_methods, reason = "it is the time that is tested")]
-    let begun = Time::now();
-    while instance.robot().status != status {
-        assert!(begun.elapsed() < AT_ONCE, "no {status} within a second");
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_is_in_force_on_another_instance_within_a_second_and_undone_there() {
@@ -28,8 +14,8 @@ async fn a_rule_is_in_force_on_another_instance_within_a_second_and_undone_there
     let second = Instance::of(server, &first);
     assert_eq!((first.robot().status, second.robot().status), (200, 200));
     let id = first.add(r#"{"action":"refuse","robot":"googlebot","status":410}"#);
-    within_a_second(&first, 410);
-    within_a_second(&second, 410);
+    first.within_a_second(410);
+    second.within_a_second(410);
     assert_eq!(second.server.get("/page", FIREFOX).status, 200);
     let (_, told) = second.json("GET", "rules", "");
     assert_eq!(told["live_rules"][0]["by"], "token console");
@@ -44,11 +30,11 @@ async fn a_rule_is_in_force_on_another_instance_within_a_second_and_undone_there
     assert_eq!(settings["rules"][0]["rule"], format!("live rule {id}"));
     let (status, _) = second.json("DELETE", &format!("rules/{id}"), "");
     assert_eq!(status, 204);
-    within_a_second(&second, 200);
-    within_a_second(&first, 200);
+    second.within_a_second(200);
+    first.within_a_second(200);
     let (status, _) = first.json("POST", &format!("rules/{id}/restore"), "");
     assert_eq!(status, 204);
-    within_a_second(&second, 410);
+    second.within_a_second(410);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,8 +48,8 @@ async fn a_pause_holds_on_every_instance_and_is_noted() {
     let (status, told) = first.json("POST", "pause", "{}");
     assert_eq!(status, 200);
     assert_eq!(told["pause"]["by"], "token console");
-    within_a_second(&first, 200);
-    within_a_second(&second, 200);
+    first.within_a_second(200);
+    second.within_a_second(200);
     let metrics = || {
         let host = [("Host", "localhost")];
         request(second.server.addr, "GET", "/metrics", &host).text()
@@ -77,8 +63,8 @@ async fn a_pause_holds_on_every_instance_and_is_noted() {
     assert!(two.log().contains("all enforcement is paused for 3600 s"));
     let (status, _) = second.json("DELETE", "pause", "");
     assert_eq!(status, 204);
-    within_a_second(&first, 403);
-    within_a_second(&second, 403);
+    first.within_a_second(403);
+    second.within_a_second(403);
     assert!(metrics().contains("robot_detection_enforcement_paused 0"));
     assert!(one.log().contains("enforcement is resumed"));
 }

@@ -1,6 +1,10 @@
 //! A server in front of an upstream, and a program with a token that makes rules.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant as Time},
+};
 
 use serde_json::Value;
 
@@ -8,6 +12,9 @@ use crate::support::{
     http::{Reply, TestServer},
     program::{Answer, GOOGLEBOT, Server, exchange, succeed},
 };
+
+/// Time in which each instance has a change.
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// Directory with a configuration, and the upstream that it names.
 pub(super) struct House {
@@ -105,6 +112,15 @@ impl Instance {
         let (status, told) = self.json("POST", "rules", rule);
         assert_eq!(status, 201, "{told}");
         told["id"].as_i64().unwrap()
+    }
+
+    /// Waits until a robot gets a status; a change has a second to be in force.
+    pub(super) fn within_a_second(&self, status: u16) {
+        #[expect(clippy::disallowed_methods, reason = "it is the time that is tested")]
+        let begun = Time::now();
+        while self.robot().status != status {
+            assert!(begun.elapsed() < AT_ONCE, "no {status} within a second");
+        }
     }
 
     /// Asks for the page as Google's robot.

@@ -96,6 +96,13 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", media).await;
     }
 
+    /// Has pages run no script from now on, as if it were turned off.
+    pub(crate) async fn turn_scripts_off(&self) {
+        let value = json!({ "value": true });
+        self.devtools("Emulation.setScriptExecutionDisabled", value)
+            .await;
+    }
+
     /// Keeps a picture of the whole page among the artefacts.
     pub(crate) async fn keep_screenshot(&self, name: &str) {
         let script = "return document.documentElement.scrollHeight;";
@@ -137,6 +144,38 @@ impl Browser {
         found
             .await
             .unwrap_or_else(|_| panic!("{css} never says {words:?}"))
+    }
+
+    /// Moves the focus by the keyboard alone to an element, which has to show it, and presses Enter.
+    pub(crate) async fn press(&self, css: &str) {
+        self.find(css).await;
+        let look = format!(
+            "const at = document.activeElement;
+             return [at.matches(\"{css}\"), getComputedStyle(at).outlineStyle];"
+        );
+        for _ in 0..200 {
+            let focused = self.client.active_element().await;
+            let focused = focused.expect("something has the focus");
+            let found = self.client.execute(&look, Vec::new()).await;
+            let found = found.expect("the page can be asked");
+            if found[0] == true {
+                assert_ne!(found[1], "none", "the focus of {css} is not seen");
+                focused.send_keys("\u{e007}").await.expect("Enter is a key");
+                return;
+            }
+            focused.send_keys("\u{e004}").await.expect("Tab is a key");
+        }
+        panic!("{css} is not reached by the keyboard");
+    }
+
+    /// Logs in as the administrator.
+    pub(crate) async fn log_in(&self, login: &str, password: &str) {
+        self.client.goto(login).await.expect("the login is shown");
+        let field = self.find("#password").await;
+        field.send_keys(password).await.expect("it can be typed");
+        let button = self.find("button.primary").await;
+        button.click().await.expect("it can be clicked");
+        self.wait_for_text("h1", "Now").await;
     }
 
     /// Ends the browser.

@@ -1,0 +1,178 @@
+//! A server of two sites, and an administrator at a browser.
+
+use std::fs;
+
+use robot_detection::{clock::Clock, store::Store};
+use serde_json::Value;
+
+use crate::support::{
+    browser::Browser,
+    http::{Reply, Seen, TestServer},
+    program::{Answer, Server, exchange, request, run, succeed},
+};
+
+/// A server with all that the console shows of it.
+pub(super) struct House {
+    pub(super) server: Server,
+    pub(super) password: String,
+    token: String,
+    _directory: tempfile::TempDir,
+    _upstream: TestServer,
+}
+
+/// Robots.txt of the first site.
+const ROBOTS_TXT: &str = "# The shop\nUser-agent: *\nDisallow: /cart/\nCrawl-delay: 5\n\n\
+     User-agent: GPTBot\nDisallow: /recipes/\nSitemap: https://shop.example/sitemap.xml\n";
+
+/// Configuration; `UPSTREAM` is where the sites are.
+const SETTINGS: &str = r#"
+web_robots_db = "http://127.0.0.1:1/all.txt"
+database.url = "sqlite://robots.db"
+[server]
+trusted_proxies = ["127.0.0.1"]
+drain_timeout_seconds = 600
+[admin]
+time_zone = "Europe/Berlin"
+[verify]
+methods = ["ranges"]
+spoofed = "refuse"
+[[site]]
+name = "shop"
+hosts = ["shop.example", "www.shop.example"]
+upstream = "UPSTREAM"
+filter_pattern = "/members/*"
+heaven.url = "http://shop.example"
+robots_txt.serve = "file"
+robots_txt.file = "robots.txt"
+robots_txt.enforce = "on"
+site_robot.starting_points = ["UPSTREAM/members/"]
+site_robot.robot = "server-delay=0"
+[[site.rule]]
+name = "seo robots go to heaven"
+purposes = ["seo"]
+action = "redirect"
+[[site]]
+name = "blog"
+hosts = ["blog.example"]
+upstream = "UPSTREAM"
+filter_pattern = "/drafts/*"
+robots_txt.serve = "settings"
+robots_txt.refuse_purposes = ["ai-training"]
+robots_txt.content_signal = "search=yes, ai-train=no"
+[[x_robots_tag]]
+value = "noai"
+[[alert]]
+name = "impostors"
+on = "impostor"
+above = 10
+url = "UPSTREAM/missing/hook"
+private = true
+[[alert]]
+name = "sources"
+on = "refresh"
+url = "UPSTREAM/hook"
+private = true
+[[alert]]
+name = "the week"
+report = "weekly"
+url = "https://hooks.example/secret"
+"#;
+
+impl House {
+    /// Starts a server whose database was filled before, and had its site robot run.
+    pub(super) async fn start<F: AsyncFnOnce(&Store, i64)>(fill: F) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let upstream = TestServer::with(page);
+        let path = directory.path();
+        let url = upstream.url("");
+        let settings = SETTINGS.replace("UPSTREAM", url.trim_end_matches('/'));
+        fs::write(path.join("robots.txt"), ROBOTS_TXT).unwrap();
+        fs::write(path.join("robot-detection.toml"), settings).unwrap();
+        let ran = run(path, &["site-robot", "run", "--site", "shop"]);
+        assert!(ran.status.success(), "{ran:?}");
+        let database = format!("sqlite://{}", path.join("robots.db").display());
+        let store = Store::connect(&database).await.unwrap();
+        fill(&store, Clock::system().now_ms()).await;
+        store.close().await;
+        let server = Server::start(path, &["serve"]);
+        let token = succeed(path, &["admin", "token", "console"]);
+        Self {
+            password: server.password.clone().unwrap(),
+            token: token.trim().to_owned(),
+            server,
+            _directory: directory,
+            _upstream: upstream,
+        }
+    }
+
+    pub(super) fn admin(&self, page: &str) -> String {
+        format!("http://{}/robot-detection/admin/{page}", self.server.addr)
+    }
+
+    /// Asks for a page of a site, from an address.
+    pub(super) fn visit(&self, host: &str, path: &str, agent: &str, address: &str) -> Answer {
+        let headers = [
+            ("Host", host),
+            ("User-Agent", agent),
+            ("X-Forwarded-For", address),
+            ("Referer", "https://search.example/?q=shoes"),
+        ];
+        request(self.server.addr, "GET", path, &headers)
+    }
+
+    /// Asks the JSON of the admin page.
+    pub(super) fn json(&self, method: &str, path: &str, body: &str) -> Value {
+        let (token, length) = (&self.token, body.len());
+        let request = format!(
+            "{method} /robot-detection/admin/api/{path} HTTP/1.1\r\nHost: localhost\r\n\
+             Authorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        );
+        let answer = exchange(self.server.addr, request.as_bytes());
+        assert!(answer.status < 300, "{method} {path}: {}", answer.text());
+        serde_json::from_slice(&answer.body).unwrap_or(Value::Null)
+    }
+
+    /// Logs in without a browser; returns the cookie of the session.
+    pub(super) fn cookie(&self) -> String {
+        let body = format!("password={}", self.password);
+        let (addr, length) = (self.server.addr, body.len());
+        let request = format!(
+            "POST /robot-detection/admin/login HTTP/1.1\r\nHost: {addr}\r\nOrigin: http://{addr}\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\
+             Connection: close\r\n\r\n{body}"
+        );
+        let answer = exchange(addr, request.as_bytes());
+        let cookies = answer.headers.iter().map(|(_, value)| value);
+        let mut session = cookies.filter(|value| value.starts_with("robot-detection-admin="));
+        let session = session.next().unwrap_or_else(|| panic!("{answer:?}"));
+        session.split(';').next().unwrap().to_owned()
+    }
+
+    pub(super) async fn log_in(&self, browser: &Browser) {
+        browser.log_in(&self.admin("login"), &self.password).await;
+    }
+
+    /// Shows a page of the console.
+    pub(super) async fn go(&self, browser: &Browser, page: &str) {
+        browser.client.goto(&self.admin(page)).await.unwrap();
+        browser.find("h1").await;
+    }
+}
+
+/// Pages of the members' area, which lead to each other; others are there or missing.
+fn page(seen: &Seen) -> Reply {
+    let path = &*seen.path;
+    if path.starts_with("/missing/") || path == "/robots.txt" {
+        return Reply::status(404);
+    }
+    let links: Vec<_> = (1..9)
+        .map(|number| format!("<a href='/members/recipe-{number}.html'>Recipe {number}</a> "))
+        .collect();
+    let links = links.concat();
+    let html = format!(
+        "<!DOCTYPE html><html lang=en><title>Page {path}</title><h1>Page {path}</h1>\
+         <p>What members read at {path}.</p>{links}</html>"
+    );
+    Reply::typed("text/html", html)
+}
