@@ -9,7 +9,7 @@ use crate::access_log::Line;
 use crate::detect::{Kind, Verdict};
 use crate::layer::Outcome;
 use crate::listen::RequestContext;
-use crate::traffic::{PathNote, Ticket, decision_word};
+use crate::traffic::{Ticket, decision_word};
 
 use super::{
     FromUpstream, ObservedBody, SiteObserver, observer::AccessLog, request_head::RequestHead,
@@ -54,16 +54,14 @@ impl Observation {
             begun: request.body().started_at(),
             status: CLIENT_CLOSED_REQUEST,
             outcome: None,
-            ticket: None,
+            ticket: site.shared.counters.leave_path(request.uri().path()),
             body_bytes: 0,
         }
     }
 
     /// Notes the decision; `None` for a person's request.
-    pub(crate) fn decided(&mut self, outcome: Option<Outcome>, path: Option<&PathNote>) {
+    pub(crate) fn decided(&mut self, outcome: Option<Outcome>) {
         self.outcome = outcome;
-        let counters = &self.site.shared.counters;
-        self.ticket = path.and_then(|path| counters.leave(path, self.outcome.as_ref()));
     }
 
     /// Notes the response, and goes on observing its body.

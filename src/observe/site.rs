@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::http::Request;
 
 use crate::listen::RequestContext;
-use crate::traffic::{PathNote, SiteCounters};
+use crate::traffic::SiteCounters;
 
 use super::{Observation, Observer, SiteMetrics};
 
@@ -33,11 +33,6 @@ impl SiteObserver {
                 metrics,
             }),
         }
-    }
-
-    /// Returns a note of a request's path, where paths are kept.
-    pub(crate) fn note(&self, request: &Request<RequestContext>) -> Option<PathNote> {
-        self.shared.counters.note(request.uri().path())
     }
 
     /// Begins to observe a request, which is counted and logged when its response has ended.

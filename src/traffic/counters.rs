@@ -18,7 +18,7 @@ use super::{
     cell::{CLASSES, Cell, class},
     decision::Decision,
     notes::Notes,
-    paths::{PathNote, Ring, Settled, Ticket, Window},
+    paths::{Ring, Settled, Ticket, Window},
 };
 
 /// Most that is counted apart: three hundred bytes each, for five thousand robots of several
@@ -208,7 +208,8 @@ impl Counters {
             let number = (settled.visitor & !PEOPLE) as usize;
             if settled.visitor & PEOPLE != 0 {
                 if let Some(site) = sites.get(number) {
-                    window.add(&site.name, &people, settled.path.pattern_text(), count);
+                    let pattern = settled.path.kept_text(true);
+                    window.add(&site.name, &people, &pattern, count);
                 }
             } else if let Some(key) = self.table.at(settled.visitor) {
                 let path = key.path(settled);
@@ -245,22 +246,12 @@ impl Counters {
 }
 
 impl SiteCounters {
-    /// Returns a note of a request's path, where paths are kept.
+    /// Leaves the path of a request, where paths are kept.
+    ///
+    /// As it is: only once it is read, by another thread, it becomes a pattern if a person asked.
     #[inline]
-    pub(crate) fn note(&self, path: &str) -> Option<PathNote> {
-        self.paths.as_ref().map(|_| PathNote::new(path))
-    }
-
-    /// Leaves the path of a request that was decided about; of a person's its pattern.
-    #[inline]
-    pub(crate) fn leave(&self, note: &PathNote, outcome: Option<&Outcome>) -> Option<Ticket> {
-        let paths = self.paths.as_ref()?;
-        // Requests of the program's own have no kind.
-        let kind = outcome.map_or(Some(Kind::Person), Outcome::kind)?;
-        let ticket = match kind {
-            Kind::Person | Kind::Shared => paths.claim(&note.pattern()),
-            _ => paths.claim(note),
-        };
+    pub(crate) fn leave_path(&self, path: &str) -> Option<Ticket> {
+        let ticket = self.paths.as_ref()?.claim(path);
         if ticket.is_none() {
             self.skipped.fetch_add(1, Relaxed);
         }
@@ -297,7 +288,9 @@ impl SiteCounters {
             if let Some(cell) = cell {
                 paths.settle(ticket, cell, class(status));
             } else {
-                self.skipped.fetch_add(1, Relaxed);
+                // Requests of the program's own have no kind, and are not counted.
+                let is_visit = outcome.kind().is_some();
+                self.skipped.fetch_add(u64::from(is_visit), Relaxed);
                 paths.release(ticket);
             }
         }
@@ -447,12 +440,10 @@ impl Asked<'_> {
 }
 
 impl CellKey {
-    /// Returns the path that was left; people's is a pattern already.
+    /// Returns what is kept of a path that was left.
     fn path(&self, settled: &Settled) -> String {
-        match self.kind {
-            Kind::Person | Kind::Shared => settled.path.pattern_text().to_owned(),
-            _ => settled.path.path_text(),
-        }
+        let is_person = matches!(self.kind, Kind::Person | Kind::Shared);
+        settled.path.kept_text(is_person)
     }
 
     fn traffic_key(&self) -> TrafficKey {

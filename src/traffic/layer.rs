@@ -16,7 +16,7 @@ use tower_layer::Layer;
 
 use crate::layer::Outcome;
 
-use super::{PathNote, SiteCounters, Ticket};
+use super::{SiteCounters, Ticket};
 
 /// Status of a request whose client went away before the response; nginx logs the same number.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
@@ -40,8 +40,7 @@ pub struct TrafficService<S> {
 struct Counting {
     counters: Arc<SiteCounters>,
     begun: Instant,
-    /// Until it is known who asked: only then it is left, of a person as a pattern.
-    path: Option<PathNote>,
+    /// Where the path was left.
     ticket: Option<Ticket>,
     outcome: Option<Outcome>,
     status: u16,
@@ -102,8 +101,7 @@ where
             counting: Some(Counting {
                 counters: Arc::clone(&self.counters),
                 begun: Instant::now(),
-                path: self.counters.note(request.uri().path()),
-                ticket: None,
+                ticket: self.counters.leave_path(request.uri().path()),
                 outcome: None,
                 status: CLIENT_CLOSED_REQUEST,
                 bytes: 0,
@@ -125,7 +123,6 @@ where
         if let Some(counting) = this.counting {
             counting.status = response.status().as_u16();
             counting.outcome = response.extensions_mut().remove();
-            counting.leave_path();
             if let (None, Some(ticket)) = (&counting.outcome, counting.ticket) {
                 counting.counters.answered(ticket, counting.status);
                 counting.ticket = None;
@@ -166,17 +163,8 @@ impl<B: Body> Body for TrafficBody<B> {
     }
 }
 
-impl Counting {
-    fn leave_path(&mut self) {
-        if let Some(path) = self.path.take() {
-            self.ticket = self.counters.leave(&path, self.outcome.as_ref());
-        }
-    }
-}
-
 impl Drop for Counting {
     fn drop(&mut self) {
-        self.leave_path();
         let (outcome, duration) = (self.outcome.as_ref(), self.begun.elapsed());
         self.counters
             .count(outcome, self.status, self.bytes, duration, self.ticket);

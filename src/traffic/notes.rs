@@ -7,7 +7,7 @@ use std::sync::{
 };
 
 use crate::detect::{Kind, Verdict};
-use crate::layer::{ClaimProof, Outcome, Visit, VisitSwitch};
+use crate::layer::{ClaimProof, Noteworthy, Outcome, Visit, VisitSwitch};
 use crate::policy::{Action, Breach, CountedBreach};
 use crate::store::{BrokenRule, EVIDENCE_EVENTS, Evidence, KeptAddresses};
 
@@ -92,15 +92,15 @@ impl Notes {
     /// Notes a request whose visit is described.
     #[cold]
     pub(super) fn note(&self, site: &str, outcome: &Outcome, visit: &Visit, status: u16) {
-        let event = event(outcome, visit);
+        let reason = noteworthy(outcome, visit);
         let is_person = matches!(outcome.kind(), Some(Kind::Person | Kind::Shared));
-        if event.is_none() && is_person {
+        if reason.is_none() && is_person {
             return;
         }
         let evidence = self.evidence(site, outcome, visit, status);
         self.live.push(&evidence);
-        if let Some(event) = event.filter(|_| self.keeps) {
-            self.queue(event, evidence, outcome, visit);
+        if let Some(reason) = reason.filter(|_| self.keeps) {
+            self.queue(reason, evidence, outcome, visit);
         }
     }
 
@@ -114,6 +114,7 @@ impl Notes {
                 waiting.fetch_sub(1, Relaxed);
             }
         }
+        self.switch.resume();
         taken
     }
 
@@ -124,16 +125,18 @@ impl Notes {
 
     /// Returns how many requests were not kept for want of room.
     pub(super) fn lost(&self) -> u64 {
-        self.lost.load(Relaxed)
+        self.lost.load(Relaxed) + self.switch.held()
     }
 
-    fn queue(&self, event: &'static str, mut evidence: Evidence, outcome: &Outcome, visit: &Visit) {
+    fn queue(&self, reason: Noteworthy, mut evidence: Evidence, outcome: &Outcome, visit: &Visit) {
+        let event = event(reason);
         let Some(waiting) = place(event).and_then(|place| self.waiting.get(place)) else {
             return;
         };
         // A place for each kind of event: a flood of one leaves the others theirs.
         if waiting.fetch_add(1, Relaxed) >= MAX_WAITING {
             waiting.fetch_sub(1, Relaxed);
+            self.switch.hold(reason);
             return self.lose(1);
         }
         event.clone_into(&mut evidence.event);
@@ -155,8 +158,8 @@ impl Notes {
         let proof = visit.proof.as_ref().map_or("", ClaimProof::evidence);
         Evidence {
             at_ms: visit.at_ms,
-            event: event(outcome, visit)
-                .unwrap_or(Action::Pass.as_str())
+            event: noteworthy(outcome, visit)
+                .map_or(Action::Pass.as_str(), event)
                 .to_owned(),
             site: site.to_owned(),
             kind: kind.as_str().to_owned(),
@@ -211,22 +214,26 @@ impl Notes {
     }
 }
 
-/// Returns what a request is kept as; `None` where it is not.
-fn event(outcome: &Outcome, visit: &Visit) -> Option<&'static str> {
-    let is_impostor = matches!(outcome.verdict(), Some(Verdict::Spoofed | Verdict::Pending));
-    if visit.breach.is_none() && is_impostor {
-        return Some("impostor");
+fn noteworthy(outcome: &Outcome, visit: &Visit) -> Option<Noteworthy> {
+    Noteworthy::of(
+        outcome.decision(),
+        outcome.verdict(),
+        visit.breach.is_some(),
+    )
+}
+
+/// Returns what a request is kept as.
+fn event(reason: Noteworthy) -> &'static str {
+    match reason {
+        Noteworthy::Violation => "violation",
+        Noteworthy::Action(action) => action.as_str(),
+        _ => "impostor",
     }
-    otherwise(outcome, visit)
 }
 
 /// Returns what a request is kept as, if it comes from no impostor.
 fn otherwise(outcome: &Outcome, visit: &Visit) -> Option<&'static str> {
-    match outcome.decision() {
-        _ if visit.breach.is_some() => Some("violation"),
-        Action::Pass => None,
-        action => Some(action.as_str()),
-    }
+    Noteworthy::of(outcome.decision(), None, visit.breach.is_some()).map(event)
 }
 
 fn place(event: &str) -> Option<usize> {
@@ -335,13 +342,14 @@ mod tests {
         let outcome = Outcome::default();
         let request = http::Request::get("/").body(()).unwrap();
         let visit = Visit::of(&request, None, 0);
+        let [refused, slowed] = [Action::Refuse, Action::Slow].map(Noteworthy::Action);
         for _ in 0..MAX_WAITING + 3 {
-            notes.queue("refuse", Evidence::default(), &outcome, &visit);
+            notes.queue(refused, Evidence::default(), &outcome, &visit);
         }
-        notes.queue("slow", Evidence::default(), &outcome, &visit);
+        notes.queue(slowed, Evidence::default(), &outcome, &visit);
         assert_eq!(notes.lost(), 3);
         assert_eq!(notes.take().len(), MAX_WAITING + 1);
-        notes.queue("refuse", Evidence::default(), &outcome, &visit);
+        notes.queue(refused, Evidence::default(), &outcome, &visit);
         assert_eq!((notes.take().len(), notes.lost()), (1, 3));
     }
 }

@@ -18,7 +18,6 @@ use crate::detect::Verdict;
 use crate::layer::{self, ClaimFinding, Decided, OWN_PAGE, Outcome, Passing, Pending, Reply};
 use crate::listen::{HttpService, ReadyHead, RequestContext, ServiceResponse};
 use crate::observe::{Observation, ObserveFuture, SiteObserver};
-use crate::traffic::PathNote;
 
 use super::{
     pages,
@@ -92,20 +91,16 @@ impl ServerService {
         let status = match found {
             Found::Site(served) => {
                 let observation = observer.begin(request);
-                // To decide takes the request apart.
-                let path = observer.note(request);
                 return match served.respond(request) {
-                    Ok(decided) => {
-                        observed(decided, observation, path.as_ref()).map_later(|future| {
-                            ServerFuture::new(Answering::OfSite { future }, ends_connection)
-                        })
-                    }
+                    Ok(decided) => observed(decided, observation).map_later(|future| {
+                        ServerFuture::new(Answering::OfSite { future }, ends_connection)
+                    }),
                     Err(verdict) => later(Answering::Waiting {
                         future: Box::pin(settle(
                             Arc::clone(served),
                             RequestContext::take(request),
                             verdict,
-                            (observation, path),
+                            observation,
                         )),
                     }),
                 };
@@ -115,7 +110,7 @@ impl ServerService {
             Found::NoHost => StatusCode::MISDIRECTED_REQUEST,
         };
         let mut observation = observer.begin(request);
-        observation.decided(None, observer.note(request).as_ref());
+        observation.decided(None);
         let future = SiteFuture::ready(pages::status(status).map(ServerBody::from));
         later(Answering::Aside {
             future: ObserveFuture::new(future, observation),
@@ -131,7 +126,7 @@ impl ServerService {
         let services = &self.shared.services;
         let router = services.router(request)?;
         let mut observation = observer.begin(request);
-        observation.decided(Some(Outcome::own(OWN_PAGE)), None);
+        observation.decided(Some(Outcome::own(OWN_PAGE)));
         Some(ObserveFuture::new(
             SiteFuture::of_process(services, router, request),
             observation,
@@ -190,9 +185,8 @@ impl ReadyHead for LayerHead {
 fn observed(
     (reply, outcome): Decided<Passing<SiteFuture>, ServerBody>,
     mut observation: Observation,
-    path: Option<&PathNote>,
 ) -> ServiceResponse<ServerBody, LayerHead, ObserveFuture<Passing<SiteFuture>>> {
-    observation.decided(outcome, path);
+    observation.decided(outcome);
     match reply {
         Reply::Now(mut response) => {
             observation.answered(&mut response);
@@ -211,7 +205,7 @@ async fn settle(
     served: Arc<Served>,
     mut request: Request<RequestContext>,
     verdict: Pending,
-    (observation, path): (Observation, Option<PathNote>),
+    observation: Observation,
 ) -> Result<Response<ServerBody>, Infallible> {
     let settled = timeout(verdict.limit, verdict.settling).await;
     let finding = ClaimFinding {
@@ -221,7 +215,7 @@ async fn settle(
     // Our own wait is not to be measured as the upstream's.
     request.body_mut().restart_clock();
     let decided = served.respond_settled(&mut request, finding);
-    let response = observed(decided, observation, path.as_ref());
+    let response = observed(decided, observation);
     match response.into_response(request.headers_mut(), Option::unwrap_or_default) {
         Ok(response) => Ok(response),
         Err(future) => future.await,

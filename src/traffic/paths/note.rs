@@ -1,4 +1,4 @@
-//! Path of one request, on its stack.
+//! Path of one request, without an allocation.
 
 use crate::policy::with_normal_path;
 use crate::store::{MAX_PATH_BYTES, path_pattern, path_text};
@@ -13,18 +13,8 @@ pub(crate) struct PathNote {
 
 impl PathNote {
     /// Creates the note of a path as a request names it.
-    #[inline]
     pub(crate) fn new(path: &str) -> Self {
-        let path = path.as_bytes();
-        let (kept, is_cut) = match path.get(..MAX_PATH_BYTES) {
-            Some(first) => (first, path.len() > MAX_PATH_BYTES),
-            None => (path, false),
-        };
-        Self::of(kept, is_cut)
-    }
-
-    #[inline]
-    fn of(kept: &[u8], is_cut: bool) -> Self {
+        let (kept, is_cut) = first_bytes(path);
         let mut bytes = [0; MAX_PATH_BYTES];
         if let Some(room) = bytes.get_mut(..kept.len()) {
             room.copy_from_slice(kept);
@@ -41,53 +31,16 @@ impl PathNote {
         Self { bytes, len, is_cut }
     }
 
-    /// Returns the note of the pattern, in which nothing of a person is left.
-    #[inline]
-    pub(in crate::traffic) fn pattern(&self) -> Self {
-        if let Some(length) = self.plain_length() {
-            return self.shortened(length);
-        }
-        self.judged_pattern()
-    }
-
-    /// Returns the words of the bytes, and how many are in use.
-    #[inline]
-    pub(super) fn words(&self) -> impl Iterator<Item = u64> {
-        let (words, _) = self.bytes.as_chunks::<8>();
-        let used = usize::from(self.len).div_ceil(8);
-        words
-            .iter()
-            .take(used)
-            .map(|word| u64::from_le_bytes(*word))
-    }
-
-    pub(super) fn len(&self) -> u8 {
-        self.len
-    }
-
-    pub(super) fn is_cut(&self) -> bool {
-        self.is_cut
-    }
-
     /// Returns what is kept: of a person the pattern.
-    #[cfg(feature = "server")]
     pub(crate) fn kept_text(&self, is_person: bool) -> String {
-        if is_person {
-            self.pattern().pattern_text().to_owned()
-        } else {
-            self.path_text()
-        }
-    }
-
-    /// Returns the text of a pattern.
-    pub(in crate::traffic) fn pattern_text(&self) -> &str {
-        std::str::from_utf8(self.kept()).unwrap_or_default()
-    }
-
-    /// Returns the path as it is kept of robots, or its pattern where it is too long.
-    pub(in crate::traffic) fn path_text(&self) -> String {
         let kept = std::str::from_utf8(self.kept()).unwrap_or_default();
-        with_normal_path(kept, |normal| path_text(normal, self.is_cut))
+        with_normal_path(kept, |normal| {
+            if is_person {
+                path_pattern(normal, self.is_cut)
+            } else {
+                path_text(normal, self.is_cut)
+            }
+        })
     }
 
     /// Returns the bytes up to the last whole segment.
@@ -101,94 +54,16 @@ impl PathNote {
             .get(..slash.map_or(0, |slash| slash + 1))
             .unwrap_or_default()
     }
-
-    /// Returns where the pattern ends of a path of plain words: the third slash, or the end.
-    ///
-    /// Eight bytes at a time, as it is asked of every person's request. `None` where anything is
-    /// not a lower-case letter, a hyphen, a dot or a slash, and where a segment is long or empty.
-    #[inline]
-    fn plain_length(&self) -> Option<usize> {
-        let length = usize::from(self.len);
-        let (mut slashes, mut begun, mut slash_before) = (0, 0, 0);
-        for (at, word) in (0..).step_by(8).zip(self.words()) {
-            let inside = HIGH >> (8 * 8_usize.saturating_sub(length - at));
-            let mut found = equal(word, b'/');
-            // A slash or a dot right behind a slash is rewritten: a dot differs by the lowest bit.
-            let behind = equal(word | EACH, b'/') & (found << 8 | slash_before);
-            if !plain(word) & inside | behind != 0 {
-                return None;
-            }
-            slash_before = found >> 56;
-            while found != 0 {
-                let slash = at + found.trailing_zeros() as usize / 8;
-                if slash - begun > MAX_PLAIN {
-                    return None;
-                }
-                begun = slash;
-                slashes += 1;
-                if slashes == 3 {
-                    return Some(slash);
-                }
-                found &= found - 1;
-            }
-        }
-        let is_plain = slashes > 0 && !self.is_cut && length - begun <= MAX_PLAIN;
-        is_plain.then_some(length)
-    }
-
-    /// Returns the note of the first bytes, with a sign that more follow.
-    #[inline]
-    fn shortened(&self, length: usize) -> Self {
-        let mut short = Self {
-            is_cut: false,
-            ..*self
-        };
-        let was = usize::from(self.len);
-        if length < was {
-            // The slash stays, and what is behind it goes; a slash at the end is a path itself.
-            let is_longer = was > length + 1;
-            if let Some(rest) = short.bytes.get_mut(length + 1..) {
-                rest.fill(0);
-                if let Some(star) = rest.first_mut().filter(|_| is_longer) {
-                    *star = b'*';
-                }
-            }
-            short.len = u8::try_from(length + 1 + usize::from(is_longer)).unwrap_or_default();
-        }
-        short
-    }
-
-    #[cold]
-    fn judged_pattern(&self) -> Self {
-        let kept = std::str::from_utf8(self.kept()).unwrap_or_default();
-        let pattern = with_normal_path(kept, |normal| path_pattern(normal, self.is_cut));
-        Self::of(pattern.as_bytes(), false)
-    }
 }
 
-/// Longest segment that is plain without another look.
-const MAX_PLAIN: usize = 15;
-
-/// The lowest bit of each of eight bytes.
-const EACH: u64 = u64::from_le_bytes([1; 8]);
-
-/// The highest bit of each of eight bytes.
-const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-
-/// Sets the highest bit of each byte that is a lower-case letter, a hyphen, a dot or a slash.
+/// Returns the bytes of a path that are noted, and whether more follow.
 #[inline]
-fn plain(word: u64) -> u64 {
-    // None carries into the next byte: the highest bits are masked before.
-    let low = word & !HIGH;
-    let from = |byte: u8| low + u64::from_le_bytes([0x80 - byte; 8]);
-    (from(b'a') & !from(b'z' + 1) | from(b'-') & !from(b'/' + 1)) & !word & HIGH
-}
-
-/// Sets the highest bit of each byte that is `byte`, of ASCII.
-#[inline]
-fn equal(word: u64, byte: u8) -> u64 {
-    let differs = (word ^ u64::from_le_bytes([byte; 8])) & !HIGH;
-    !(differs + !HIGH) & !word & HIGH
+pub(super) fn first_bytes(path: &str) -> (&[u8], bool) {
+    let path = path.as_bytes();
+    match path.get(..MAX_PATH_BYTES) {
+        Some(first) => (first, path.len() > MAX_PATH_BYTES),
+        None => (path, false),
+    }
 }
 
 #[cfg(test)]
@@ -198,7 +73,7 @@ mod tests {
     use super::*;
 
     fn pattern(path: &str) -> String {
-        PathNote::new(path).pattern().pattern_text().to_owned()
+        PathNote::new(path).kept_text(true)
     }
 
     #[test]
@@ -216,12 +91,12 @@ mod tests {
             (&format!("/a/b/{}", "c".repeat(120)), "/a/b/*"),
             (&format!("/a/{}", "%41".repeat(40)), "/a/*"),
         ] {
-            assert_eq!(PathNote::new(path).path_text(), expected, "{path}");
+            assert_eq!(PathNote::new(path).kept_text(false), expected, "{path}");
         }
     }
 
     #[test]
-    fn the_pattern_of_a_person_s_path_is_made_at_once() {
+    fn of_a_person_s_path_the_pattern_is_kept() {
         for (path, expected) in [
             ("/", "/"),
             ("/assets/app.js", "/assets/app.js"),
@@ -239,17 +114,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn patterns_are_the_same_whichever_way_they_are_made(
-            path in "(/[a-z.%@A-Z0-9é-]{0,18}){0,6}",
-        ) {
-            // Behind two segments nobody looks.
-            prop_assume!(!path.split('/').skip(3).any(|segment| segment.starts_with('.') || segment.is_empty()));
-            let expected = with_normal_path(&path, |normal| path_pattern(normal, false));
-            prop_assume!(path.len() <= MAX_PATH_BYTES);
-            prop_assert_eq!(pattern(&path), expected);
-        }
-
         #[test]
         fn any_path_has_a_short_pattern(path in "\\PC{0,300}") {
             let pattern = pattern(&path);

@@ -7,7 +7,7 @@ use std::sync::atomic::{
 
 use crate::store::MAX_PATH_BYTES;
 
-use super::note::PathNote;
+use super::note::{PathNote, first_bytes};
 
 /// Slots of a process, a power of two: half a megabyte, for as many requests as come between two
 /// times that they are emptied.
@@ -66,18 +66,17 @@ impl Default for Ring {
 impl Ring {
     /// Leaves a path in a free slot; `None` where there is none.
     #[inline]
-    pub(in crate::traffic) fn claim(&self, path: &PathNote) -> Option<Ticket> {
+    pub(in crate::traffic) fn claim(&self, path: &str) -> Option<Ticket> {
+        let (path, is_cut) = first_bytes(path);
         for _ in 0..TRIES {
             let at = self.next.fetch_add(1, Relaxed) % SLOTS;
             let slot = self.slots.get(at)?;
-            let length = u64::from(path.len()) << LENGTH_AT;
-            let cut = if path.is_cut() { IS_CUT } else { 0 };
+            let length = (path.len() as u64) << LENGTH_AT;
+            let cut = if is_cut { IS_CUT } else { 0 };
             let claimed = CLAIMED | length | cut;
             let is_mine = slot.state.compare_exchange(FREE, claimed, Acquire, Relaxed);
             if is_mine.is_ok() {
-                for (place, word) in slot.words.iter().zip(path.words()) {
-                    place.store(word, Relaxed);
-                }
+                slot.write(path);
                 return u16::try_from(at).ok().map(Ticket);
             }
         }
@@ -120,6 +119,21 @@ impl Ring {
 }
 
 impl Slot {
+    /// Writes a path, eight bytes at a time.
+    #[inline]
+    fn write(&self, path: &[u8]) {
+        let (whole, rest) = path.as_chunks::<8>();
+        let mut places = self.words.iter();
+        for (word, place) in whole.iter().zip(&mut places) {
+            place.store(u64::from_le_bytes(*word), Relaxed);
+        }
+        if let (false, Some(place)) = (rest.is_empty(), places.next()) {
+            let word = rest.iter().rev();
+            let word = word.fold(0, |word, byte| word << 8 | u64::from(*byte));
+            place.store(word, Relaxed);
+        }
+    }
+
     fn read(&self, state: u64) -> Settled {
         let mut bytes = [0; MAX_PATH_BYTES];
         let (places, _) = bytes.as_chunks_mut::<8>();
@@ -142,7 +156,7 @@ mod tests {
 
     fn paths(ring: &Ring) -> Vec<String> {
         let mut paths = Vec::new();
-        ring.drain(|settled| paths.push(settled.path.path_text()));
+        ring.drain(|settled| paths.push(settled.path.kept_text(false)));
         paths
     }
 
@@ -152,7 +166,7 @@ mod tests {
         let long = format!("/{}", "a/".repeat(100));
         let tickets: Vec<_> = ["/", "/a/b.html", &long]
             .iter()
-            .map(|path| ring.claim(&PathNote::new(path)).unwrap())
+            .map(|path| ring.claim(path).unwrap())
             .collect();
         assert_eq!(paths(&ring), Vec::<String>::new());
         for ticket in &tickets[1..] {
@@ -168,15 +182,14 @@ mod tests {
     #[test]
     fn who_finds_no_slot_waits_for_none() {
         let ring = Ring::default();
-        let note = PathNote::new("/a");
-        let tickets: Vec<_> = std::iter::from_fn(|| ring.claim(&note)).collect();
+        let tickets: Vec<_> = std::iter::from_fn(|| ring.claim("/a")).collect();
         assert_eq!(tickets.len(), SLOTS);
         // Few of those that are held for long keep nobody else away.
         for ticket in tickets.iter().skip(100) {
             ring.settle(*ticket, 0, 2);
         }
         assert_eq!(ring.drain(|_| ()), SLOTS - 100);
-        let again = (0..1_000).filter(|_| ring.claim(&note).is_some()).count();
+        let again = (0..1_000).filter(|_| ring.claim("/a").is_some()).count();
         assert!(again > 900, "{again}");
     }
 
@@ -189,9 +202,8 @@ mod tests {
             let threads = texts.map(|text| {
                 let ring = &ring;
                 scope.spawn(move || {
-                    let note = PathNote::new(text);
                     let leave = |_: &usize| {
-                        let ticket = ring.claim(&note);
+                        let ticket = ring.claim(text);
                         ticket.map(|ticket| ring.settle(ticket, 1, 2)).is_some()
                     };
                     (0..20_000).filter(leave).count()

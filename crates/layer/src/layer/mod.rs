@@ -165,4 +165,4 @@ pub use stats::{Front, Stats};
 pub use verdicts::{ClaimFinding, ClaimedRequest, Settling, Verdicts};
 #[doc(hidden)]
 pub use verdicts::{Client, Pending};
-pub use visit::{Visit, VisitSwitch};
+pub use visit::{Noteworthy, Visit, VisitSwitch};

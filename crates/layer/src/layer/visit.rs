@@ -4,7 +4,7 @@ use std::{
     net::IpAddr,
     sync::{
         Arc,
-        atomic::{AtomicU8, Ordering::Relaxed},
+        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
     },
 };
 
@@ -52,7 +52,25 @@ pub struct Visit {
 /// By default none is described, so that requests cost nothing.
 #[derive(Clone, Debug, Default)]
 pub struct VisitSwitch {
-    wanted: Arc<AtomicU8>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    wanted: AtomicU32,
+    held: AtomicU64,
+}
+
+/// Why a visit is noteworthy.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Noteworthy {
+    /// It broke a rule of robots.txt.
+    Violation,
+    /// It claims to be a robot that it is not, or that is not proven yet.
+    Impostor,
+    /// It did not simply pass.
+    Action(Action),
 }
 
 /// What of a request says whether its visit is described.
@@ -64,8 +82,8 @@ pub(super) struct Worth<'w> {
 }
 
 impl VisitSwitch {
-    const NOTEWORTHY: u8 = 1;
-    const ALL: u8 = 2;
+    const NOTEWORTHY: u32 = 1;
+    const ALL: u32 = 2;
 
     /// Sets whether visits are described that did not simply pass, or that are worth a proof.
     ///
@@ -80,28 +98,74 @@ impl VisitSwitch {
         self.set(Self::ALL, describe);
     }
 
+    /// Describes no more visits that are noteworthy for one reason, until [`resume`](Self::resume).
+    ///
+    /// For whoever has enough of them: to describe a visit costs more than to redirect it.
+    pub fn hold(&self, reason: Noteworthy) {
+        self.set(reason.bit(), true);
+    }
+
+    /// Describes visits again, whatever they are noteworthy for.
+    pub fn resume(&self) {
+        let whole = Self::NOTEWORTHY | Self::ALL;
+        self.shared.wanted.fetch_and(whole, Relaxed);
+    }
+
+    /// Returns how many noteworthy visits were not described because they were on hold.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.shared.held.load(Relaxed)
+    }
+
     pub(super) fn wants(&self, worth: Worth<'_>) -> bool {
-        match self.wanted.load(Relaxed) {
-            0 => false,
-            Self::NOTEWORTHY => worth.is_noteworthy(),
-            _ => true,
+        let wanted = self.shared.wanted.load(Relaxed);
+        if wanted & Self::ALL != 0 {
+            return true;
+        }
+        if wanted & Self::NOTEWORTHY == 0 {
+            return false;
+        }
+        let Some(reason) = worth.noteworthy() else {
+            return false;
+        };
+        let is_held = wanted & reason.bit() != 0;
+        self.shared.held.fetch_add(u64::from(is_held), Relaxed);
+        !is_held
+    }
+
+    fn set(&self, bit: u32, is_set: bool) {
+        if is_set {
+            self.shared.wanted.fetch_or(bit, Relaxed);
+        } else {
+            self.shared.wanted.fetch_and(!bit, Relaxed);
+        }
+    }
+}
+
+impl Noteworthy {
+    /// Returns the reason why a visit is noteworthy, if it is.
+    #[must_use]
+    pub fn of(action: Action, verdict: Option<Verdict>, is_violation: bool) -> Option<Self> {
+        match verdict {
+            _ if is_violation => Some(Self::Violation),
+            Some(Verdict::Spoofed | Verdict::Pending) => Some(Self::Impostor),
+            _ => (action != Action::Pass).then_some(Self::Action(action)),
         }
     }
 
-    fn set(&self, bit: u8, is_set: bool) {
-        if is_set {
-            self.wanted.fetch_or(bit, Relaxed);
-        } else {
-            self.wanted.fetch_and(!bit, Relaxed);
+    /// Returns a bit above those of the switch.
+    fn bit(self) -> u32 {
+        match self {
+            Self::Violation => 1 << 2,
+            Self::Impostor => 1 << 3,
+            Self::Action(action) => 1 << (4 + action as u32),
         }
     }
 }
 
 impl Worth<'_> {
-    fn is_noteworthy(self) -> bool {
-        self.action != Action::Pass
-            || self.breach.is_some()
-            || matches!(self.verdict, Some(Verdict::Spoofed | Verdict::Pending))
+    fn noteworthy(self) -> Option<Noteworthy> {
+        Noteworthy::of(self.action, self.verdict, self.breach.is_some())
     }
 }
 
@@ -201,6 +265,11 @@ mod tests {
         switch.describe_all(true);
         assert_eq!(wanted(), [true; 3]);
         switch.describe_all(false);
+        switch.hold(Noteworthy::Action(Action::Slow));
+        assert_eq!(wanted(), [false, true, false]);
+        assert_eq!(switch.held(), 1);
+        switch.resume();
         assert_eq!(wanted(), [false, true, true]);
+        assert_eq!(switch.held(), 1);
     }
 }
