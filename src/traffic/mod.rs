@@ -38,8 +38,6 @@ pub use kept::Traffic;
 pub(crate) use kept::Viewing;
 pub use layer::{TrafficBody, TrafficFuture, TrafficLayer, TrafficService};
 pub use notes::EvidenceSettings;
-pub(crate) use paths::{
-    PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, PathNote, Ticket, path_csv,
-};
+pub(crate) use paths::{PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, Ticket, path_csv};
 #[cfg(feature = "server")]
-pub(crate) use paths::{Window, shared_name};
+pub(crate) use paths::{PathNote, Window, shared_name};

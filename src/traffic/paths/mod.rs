@@ -4,7 +4,7 @@
 //! second the slots are carried over into a [`Window`] of at most a few thousand paths; what finds
 //! no place there is counted with its pattern, a pattern with the one above. So the sums are right,
 //! and each number is at most as much too low as what has been folded. Of people only patterns are
-//! noted, in which nothing is left that may be an id or a secret.
+//! kept, in which nothing is left that may be an id or a secret.
 
 mod figures;
 mod form;
@@ -13,6 +13,7 @@ mod ring;
 mod window;
 
 pub(crate) use figures::{PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, path_csv};
+#[cfg(feature = "server")]
 pub(crate) use note::PathNote;
 pub(crate) use ring::Ticket;
 pub(super) use ring::{Ring, SLOTS, Settled};

@@ -13,6 +13,7 @@ pub(crate) struct PathNote {
 
 impl PathNote {
     /// Creates the note of a path as a request names it.
+    #[cfg(any(feature = "server", test))]
     pub(crate) fn new(path: &str) -> Self {
         let (kept, is_cut) = first_bytes(path);
         let mut bytes = [0; MAX_PATH_BYTES];
