@@ -28,6 +28,13 @@ pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Begins a transaction that writes, at once: a later upgrade could fail without waiting.
 const BEGIN: &str = "BEGIN IMMEDIATE; ";
 
+/// Statements that are handed over together; each is parsed and held until all of them are done.
+const MAX_STEPS: usize = 128;
+
+/// Statements of a text that stays prepared: longer ones hardly come a second time, and a hundred
+/// of them would stay, of megabytes each.
+const PREPARED_STEPS: usize = 4;
+
 /// The connection that writes, which is taken in turns.
 #[derive(Clone, Debug)]
 pub(super) struct SqliteWriter {
@@ -170,14 +177,33 @@ impl SqliteTransaction {
         all: &[Step<'_>],
         end: &'static str,
     ) -> Result<Vec<T>, sqlx::Error> {
+        let (mut rows, mut left) = (Vec::new(), all);
+        loop {
+            let (piece, rest) = left.split_at(left.len().min(MAX_STEPS));
+            let is_last = rest.is_empty();
+            let end = if is_last { end } else { "" };
+            rows.append(&mut self.hand_over_piece(piece, end).await?);
+            if is_last {
+                return Ok(rows);
+            }
+            left = rest;
+        }
+    }
+
+    async fn hand_over_piece<T: EngineRow>(
+        &mut self,
+        piece: &[Step<'_>],
+        end: &'static str,
+    ) -> Result<Vec<T>, sqlx::Error> {
         // Whoever breaks this off must roll back, even if it has not begun yet.
         let is_begun = std::mem::replace(&mut self.is_begun, true);
         let begin = if is_begun { "" } else { BEGIN };
-        let values = all.iter().flat_map(|(_, values)| values);
+        let values = piece.iter().flat_map(|(_, values)| values);
         let arguments = arguments::<SqliteArguments>(values)?;
-        let sql = AssertSqlSafe(joined(begin, all, end));
+        let sql = AssertSqlSafe(joined(begin, piece, end));
         let connection = self.turn()?.connection()?;
         let query = sqlx::query_as_with::<Sqlite, T, _>(sql, arguments);
+        let query = query.persistent(piece.len() <= PREPARED_STEPS);
         query.fetch_all(connection).await
     }
 
@@ -301,5 +327,22 @@ mod tests {
             }
         }
         assert_eq!(names(&database).await, [""; 0]);
+    }
+
+    #[tokio::test]
+    async fn more_statements_than_are_handed_over_together_are_one_transaction() {
+        let database = Database::open("sqlite::memory:").await.unwrap();
+        let many: Vec<String> = (0..2 * MAX_STEPS + 3)
+            .map(|number| format!("{number:04}"))
+            .collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let mut broken_off = database.begin("test").await.unwrap();
+        add(&mut broken_off, &many).await.unwrap();
+        drop(broken_off);
+        assert!(names(&database).await.is_empty());
+        let mut transaction = database.begin("test").await.unwrap();
+        add(&mut transaction, &many).await.unwrap();
+        transaction.commit().await.unwrap();
+        assert_eq!(names(&database).await, many);
     }
 }
