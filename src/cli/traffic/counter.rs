@@ -8,6 +8,7 @@ use std::{
 
 use crate::access_log::{LoggedRequest, Served, ServedLines};
 use crate::app::SiteIndex;
+use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::detect::{Claim, Detector, Kind};
 use crate::policy::Action;
@@ -21,6 +22,9 @@ const IMPORTED: &str = "imported";
 
 /// Word for the verdict where there is none.
 const NO_VERDICT: &str = "none";
+
+/// Minutes beyond those for which sums are kept that still count as kept: an import takes a while.
+const MARGIN: i64 = 24 * 60;
 
 /// Most bytes that one line may tell of: a line that somebody forged must not spoil a sum.
 const MAX_BYTES: u64 = 1 << 40;
@@ -49,7 +53,7 @@ pub(super) struct Counter<'c> {
     sites: Sites,
     lines: ServedLines,
     counts: BTreeMap<(i64, TrafficKey), TrafficCount>,
-    /// Paths by hour; `None` where they are not kept.
+    /// Paths by hour or day; `None` where they are not kept.
     paths: Option<BTreeMap<i64, Window>>,
     /// Names of sites and robots, each once.
     shared: HashSet<Arc<str>>,
@@ -57,6 +61,8 @@ pub(super) struct Counter<'c> {
     live: HashMap<String, Vec<Range<i64>>>,
     told: Told,
     was_read: bool,
+    /// The minute that it is.
+    now: i64,
 }
 
 impl Sites {
@@ -103,6 +109,7 @@ impl<'c> Counter<'c> {
             live: HashMap::new(),
             told: Told::default(),
             was_read: false,
+            now: Clock::system().now_ms().div_euclid(60_000),
         }
     }
 
@@ -137,7 +144,8 @@ impl<'c> Counter<'c> {
             micros: served.micros,
         };
         self.add_path(line, minute, &key);
-        *self.counts.entry((minute, key)).or_default() += count;
+        let began = self.shortest(minute).start(minute);
+        *self.counts.entry((began, key)).or_default() += count;
         self.told.requests += 1;
         Ok(())
     }
@@ -174,15 +182,30 @@ impl<'c> Counter<'c> {
         counts.map(counted).collect()
     }
 
+    /// Returns the shortest span of which sums are still kept at a minute.
+    ///
+    /// What is older would be added, and be removed an hour later.
+    fn shortest(&self, minute: i64) -> TrafficSpan {
+        let age = self.now.saturating_sub(minute);
+        let kept = |span: &TrafficSpan| span.kept_minutes().is_none_or(|kept| age <= kept + MARGIN);
+        let mut spans = TrafficSpan::ALL.into_iter();
+        spans.find(kept).unwrap_or(TrafficSpan::Day)
+    }
+
     /// Counts the path of a line as a server does.
     fn add_path(&mut self, line: &[u8], minute: i64, key: &TrafficKey) {
+        // Of paths hours are kept as long as minutes are of the rest.
+        let span = match self.shortest(minute) {
+            TrafficSpan::Minute => TrafficSpan::Hour,
+            _ => TrafficSpan::Day,
+        };
         let Some(paths) = &mut self.paths else { return };
         let logged = LoggedRequest::read(line);
         let target = logged.as_ref().map_or("*", |logged| &*logged.target);
         let note = PathNote::new(target.split(['?', '#']).next().unwrap_or_default());
         let path = note.kept_text(key.robot.is_empty());
         let [site, robot] = [&key.site, &key.robot].map(|name| shared_name(&mut self.shared, name));
-        let window = paths.entry(TrafficSpan::Hour.start(minute)).or_default();
+        let window = paths.entry(span.start(minute)).or_default();
         window.add(&site, &robot, &path, PathCount::one(key.status));
     }
 
