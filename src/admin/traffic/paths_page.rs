@@ -317,9 +317,7 @@ impl PathsView {
             json: asked.link("api/traffic/paths", "path", filter_of(asked)),
         }
     }
-}
 
-impl PathsView {
     /// Returns `true` if a path is missing in heaven.
     fn has_missing(&self) -> bool {
         self.paths.rows.iter().any(|row| !row.missing.is_empty())

@@ -217,7 +217,7 @@ async fn evidence(store: &Store, now_ms: i64) {
             "/recipes/plum-cake.html",
         );
         "refuse".clone_into(&mut violation.decision);
-        "robots-txt".clone_into(&mut violation.cause);
+        "robots.txt".clone_into(&mut violation.cause);
         violation.status = 403;
         GPTBOT.clone_into(&mut violation.user_agent);
         violation.broken = Some(BrokenRule::Rule {

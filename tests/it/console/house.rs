@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::{
     browser::Browser,
     http::{Reply, Seen, TestServer},
-    program::{Answer, Server, exchange, request, run, succeed},
+    program::{Answer, Server, admin_json, exchange, request, run, succeed},
 };
 
 /// A server with all that the console shows of it.
@@ -122,13 +122,7 @@ impl House {
 
     /// Asks the JSON of the admin page.
     pub(super) fn json(&self, method: &str, path: &str, body: &str) -> Value {
-        let (token, length) = (&self.token, body.len());
-        let request = format!(
-            "{method} /robot-detection/admin/api/{path} HTTP/1.1\r\nHost: localhost\r\n\
-             Authorization: Bearer {token}\r\nContent-Type: application/json\r\n\
-             Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-        );
-        let answer = exchange(self.server.addr, request.as_bytes());
+        let answer = admin_json(self.server.addr, &self.token, (method, path), body);
         assert!(answer.status < 300, "{method} {path}: {}", answer.text());
         serde_json::from_slice(&answer.body).unwrap_or(Value::Null)
     }

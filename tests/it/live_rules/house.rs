@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::{
     http::{Reply, TestServer},
-    program::{Answer, GOOGLEBOT, Server, exchange, succeed},
+    program::{Answer, GOOGLEBOT, Server, admin_json, succeed},
 };
 
 /// Time in which each instance has a change.
@@ -96,13 +96,7 @@ impl Instance {
 
     /// Asks the JSON of the admin page.
     pub(super) fn json(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
-        let (token, length) = (&self.token, body.len());
-        let request = format!(
-            "{method} /robot-detection/admin/api/{path} HTTP/1.1\r\nHost: localhost\r\n\
-             Authorization: Bearer {token}\r\nContent-Type: application/json\r\n\
-             Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-        );
-        let answer = exchange(self.server.addr, request.as_bytes());
+        let answer = admin_json(self.server.addr, &self.token, (method, path), body);
         let body = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);
         (answer.status, body)
     }

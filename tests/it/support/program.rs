@@ -224,6 +224,22 @@ pub(crate) fn request(
     exchange(addr, head.as_bytes())
 }
 
+/// Asks the JSON of the admin page with a token.
+pub(crate) fn admin_json(
+    addr: SocketAddr,
+    token: &str,
+    (method, path): (&str, &str),
+    body: &str,
+) -> Answer {
+    let length = body.len();
+    let request = format!(
+        "{method} /robot-detection/admin/api/{path} HTTP/1.1\r\nHost: localhost\r\n\
+         Authorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    );
+    exchange(addr, request.as_bytes())
+}
+
 /// Sends bytes, reads the whole answer.
 pub(crate) fn exchange(addr: SocketAddr, bytes: &[u8]) -> Answer {
     let mut stream = TcpStream::connect(addr).unwrap();

@@ -24,7 +24,7 @@ use super::{
     own_robot::OwnRobot,
     reply::Reply,
     verdicts::{Client, Pending},
-    visit::{Visit, Worth},
+    visit::{Noteworthy, Visit},
 };
 
 /// Why whoever looks at a page of the program is no visitor.
@@ -268,12 +268,9 @@ impl Shared {
         proof: Option<ClaimProof>,
         breach: Option<&policy::CountedBreach>,
     ) -> Outcome {
-        let worth = Worth {
-            action: outcome.decision(),
-            verdict: outcome.verdict(),
-            breach,
-        };
-        if !self.visits.wants(worth) {
+        let (action, verdict) = (outcome.decision(), outcome.verdict());
+        let reason = Noteworthy::of(action, verdict, breach.is_some());
+        if !self.visits.wants(reason) {
             return outcome;
         }
         let mut visit = Visit::of(request, address, self.clock.now_ms());

@@ -57,7 +57,9 @@ pub struct VisitSwitch {
 
 #[derive(Debug, Default)]
 struct Shared {
+    /// Which visits are described, and bits of the reasons that are on hold.
     wanted: AtomicU32,
+    /// Visits that were not described because of that.
     held: AtomicU64,
 }
 
@@ -71,14 +73,6 @@ pub enum Noteworthy {
     Impostor,
     /// It did not simply pass.
     Action(Action),
-}
-
-/// What of a request says whether its visit is described.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Worth<'w> {
-    pub(super) action: Action,
-    pub(super) verdict: Option<Verdict>,
-    pub(super) breach: Option<&'w CountedBreach>,
 }
 
 impl VisitSwitch {
@@ -117,7 +111,7 @@ impl VisitSwitch {
         self.shared.held.load(Relaxed)
     }
 
-    pub(super) fn wants(&self, worth: Worth<'_>) -> bool {
+    pub(super) fn wants(&self, reason: Option<Noteworthy>) -> bool {
         let wanted = self.shared.wanted.load(Relaxed);
         if wanted & Self::ALL != 0 {
             return true;
@@ -125,7 +119,7 @@ impl VisitSwitch {
         if wanted & Self::NOTEWORTHY == 0 {
             return false;
         }
-        let Some(reason) = worth.noteworthy() else {
+        let Some(reason) = reason else {
             return false;
         };
         let is_held = wanted & reason.bit() != 0;
@@ -160,12 +154,6 @@ impl Noteworthy {
             Self::Impostor => 1 << 3,
             Self::Action(action) => 1 << (4 + action as u32),
         }
-    }
-}
-
-impl Worth<'_> {
-    fn noteworthy(self) -> Option<Noteworthy> {
-        Noteworthy::of(self.action, self.verdict, self.breach.is_some())
     }
 }
 
@@ -244,21 +232,11 @@ mod tests {
 
     #[test]
     fn a_visit_is_described_where_somebody_wants_it() {
-        let passing = Worth {
-            action: Action::Pass,
-            verdict: Some(Verdict::Verified),
-            breach: None,
-        };
-        let pending = Worth {
-            verdict: Some(Verdict::Pending),
-            ..passing
-        };
-        let slowed = Worth {
-            action: Action::Slow,
-            ..passing
-        };
+        let passing = Noteworthy::of(Action::Pass, Some(Verdict::Verified), false);
+        let pending = Noteworthy::of(Action::Pass, Some(Verdict::Pending), false);
+        let slowed = Noteworthy::of(Action::Slow, Some(Verdict::Verified), false);
         let switch = VisitSwitch::default();
-        let wanted = || [passing, pending, slowed].map(|worth| switch.wants(worth));
+        let wanted = || [passing, pending, slowed].map(|reason| switch.wants(reason));
         assert_eq!(wanted(), [false; 3]);
         switch.describe_noteworthy(true);
         assert_eq!(wanted(), [false, true, true]);
