@@ -38,9 +38,5 @@ echo '== lints'
 cargo clippy --locked --workspace --all-targets -- -D warnings
 cargo clippy --locked --workspace --all-targets --features otel,acme -- -D warnings
 
-echo '== fuzz targets'
-cp Cargo.lock fuzz/Cargo.lock
-cargo check --manifest-path fuzz/Cargo.toml --target-dir target
-
 echo '== documentation'
 RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps

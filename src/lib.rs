@@ -23,6 +23,8 @@ pub mod app;
 #[cfg(feature = "server")]
 mod assembly;
 #[cfg(feature = "server")]
+mod check;
+#[cfg(feature = "server")]
 #[doc(hidden)]
 pub mod cli;
 #[cfg(feature = "server")]

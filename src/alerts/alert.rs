@@ -230,7 +230,7 @@ impl Secret {
         Self(text.to_owned())
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
 }

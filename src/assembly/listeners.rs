@@ -1,6 +1,6 @@
 //! From `[server]`, `[[listener]]` and `[[certificate]]` to listeners.
 
-use crate::config::{ConfigErrors, ListenerSettings, Loaded, ServerSection};
+use crate::config::{CheckSection, ConfigErrors, ListenerSettings, Loaded, ServerSection};
 use crate::listen::{ListenAddr, ListenSettings, TrustedProxies};
 
 use super::certificates::tls;
@@ -40,6 +40,53 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
         return Err(loaded.wrong(&ServerSection::KEY.listen, "it names no address"));
     }
     Ok(listeners)
+}
+
+/// Bytes and headers by which a question may be larger than the request that it is about.
+const MAX_DESCRIPTION_BYTES: usize = 16 * 1_024;
+const MAX_DESCRIPTION_HEADERS: usize = 16;
+/// Fewer could be guessed.
+const MIN_TOKEN_BYTES: usize = 16;
+/// Name of the header that holds a request's target.
+const MAX_NAME_BYTES: usize = 64;
+
+/// Returns the listener of those who ask for decisions.
+pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, ConfigErrors> {
+    let settings = loaded.settings();
+    let Some(addr) = &settings.check.listen else {
+        return Ok(None);
+    };
+    let token = settings.check.token.as_ref();
+    if matches!(addr, ListenAddr::Tcp(_)) && token.is_none() {
+        let reason =
+            "whoever reaches an address may ask there: set check.token, or listen at unix:PATH";
+        return Err(loaded.wrong(&CheckSection::KEY.listen, reason));
+    }
+    if let Some(token) = token
+        && !is_good_token(token.bytes())
+    {
+        let reason = format!(
+            "use {MIN_TOKEN_BYTES} or more letters, digits and - . _ ~ + / =, as `openssl rand -hex 16` prints them"
+        );
+        return Err(loaded.wrong(&CheckSection::KEY.token, reason));
+    }
+    let server = &settings.server;
+    Ok(Some(ListenSettings {
+        // The visitor is told by a header of the question, and by no other.
+        trusted_proxies: TrustedProxies::default(),
+        max_headers: server.max_headers + MAX_DESCRIPTION_HEADERS,
+        max_header_bytes: server.max_header_bytes + MAX_DESCRIPTION_BYTES,
+        max_header_line_bytes: server.max_header_line_bytes + MAX_NAME_BYTES,
+        // All questions come from a few proxies.
+        max_connections_per_address: 0,
+        ..listen(server, addr)
+    }))
+}
+
+/// Returns `true` if a token is long, and means nothing more in any proxy's file (RFC 6750 §2.1).
+fn is_good_token(token: &[u8]) -> bool {
+    let is_good = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(byte);
+    token.len() >= MIN_TOKEN_BYTES && token.iter().all(is_good)
 }
 
 /// Returns the settings of a plain listener.

@@ -3,6 +3,7 @@
 mod alerts;
 mod certificates;
 mod enforcement;
+mod front;
 mod heaven;
 mod listeners;
 mod policy;
@@ -15,8 +16,9 @@ mod upstream;
 
 pub use alerts::alerts;
 pub use enforcement::enforcement;
+pub(crate) use front::front;
 pub(crate) use heaven::{heaven_settings, site_url};
-pub(crate) use listeners::{listen, listeners};
+pub(crate) use listeners::{check_listener, listen, listeners};
 pub use policy::policy;
 pub(crate) use policy::{OPERATION_PATHS, policy_builder};
 pub(crate) use robot_conf::{read as read_text, robot_conf};
@@ -24,4 +26,4 @@ pub(crate) use robots_txt::robots_txt_of_settings;
 pub use robots_txt::{robots_txt, robots_txt_in_force};
 pub(crate) use signing::Signing;
 pub use sources::sources;
-pub(crate) use upstream::{IDENTIFICATION_HEADER, proxy};
+pub(crate) use upstream::{IDENTIFICATION_HEADER, VERDICT_HEADER, proxy};

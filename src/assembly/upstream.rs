@@ -10,7 +10,7 @@ use crate::proxy::{HealthCheck, Proxy, ProxyError, ProxySettings};
 pub(crate) const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
 
 /// Header of the layer beside it, which tells the verdict on the claim.
-const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
+pub(crate) const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
 
 pub(crate) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, ConfigErrors> {
     let health_check = (!settings.server.health_path.is_empty())

@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::alerts::AlertsCommand;
 use super::heaven::HeavenCommand;
 use super::identify::IdentifyArgs;
+use super::proxy_config::ProxyConfigArgs;
 use super::registry::RegistryCommand;
 use super::robots_txt::RobotsTxtCommand;
 use super::rules::RulesCommand;
@@ -67,6 +68,8 @@ pub(super) enum Command {
     /// Saves what a damaged SQLite file holds, or makes a new one
     #[command(subcommand)]
     Database(DatabaseCommand),
+    /// Prints the file with which another proxy asks what becomes of each request
+    ProxyConfig(ProxyConfigArgs),
     /// Writes a commented configuration file
     Init(InitArgs),
     /// Checks configuration, database, sources, upstream, robot heaven and site robot

@@ -25,6 +25,7 @@ mod identify;
 mod init;
 mod input;
 mod output;
+mod proxy_config;
 mod registry;
 mod reload;
 mod robots_txt;

@@ -13,7 +13,7 @@ use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
     Cli, Command, admin, alerts, database, doctor, explain, heaven, identify, init, output,
-    registry, robots_txt, rules, serve, site_robot, traffic,
+    proxy_config, registry, robots_txt, rules, serve, site_robot, traffic,
     usage::{WRONG_USAGE, WrongUsage},
     verify,
 };
@@ -55,6 +55,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         // These need no runtime, or build one of another kind.
         Command::Identify(args) => identify::run(cli, args),
         Command::Init(args) => init::run(args),
+        Command::ProxyConfig(args) => proxy_config::run(cli, args),
         Command::RobotsTxt(command) => robots_txt::run(cli, command),
         Command::SiteRobot(command) => site_robot::run(cli, command),
         Command::Completions(args) => {
@@ -83,6 +84,7 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Rules(command) => Box::pin(rules::run(cli, command)).await,
         Command::Identify(_)
         | Command::Init(_)
+        | Command::ProxyConfig(_)
         | Command::RobotsTxt(_)
         | Command::SiteRobot(_)
         | Command::Completions(_) => Ok(ExitCode::SUCCESS),

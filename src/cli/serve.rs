@@ -202,6 +202,9 @@ fn announce(
     for line in sites {
         output::line_or_note(&format!("site {line}"));
     }
+    if let Some(addr) = server.check_addr() {
+        output::line_or_note(&format!("decisions for other proxies: {addr}"));
+    }
     for url in server.urls() {
         output::line_or_note(&format!("serving {site} on {url}"));
     }

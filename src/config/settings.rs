@@ -1,9 +1,9 @@
 //! All settings, each of the type that the room which uses it understands.
 
 use super::{
-    AccessLogSection, AdminSection, DatabaseSection, EnforcementSection, GeneralSection,
-    HeavenSection, Key, LogSection, OtelSection, RobotsTxtSection, ServerSection, SiteRobotSection,
-    Tables, TrafficSection, Value, VerifySection, setting::Section,
+    AccessLogSection, AdminSection, CheckSection, DatabaseSection, EnforcementSection,
+    GeneralSection, HeavenSection, Key, LogSection, OtelSection, RobotsTxtSection, ServerSection,
+    SiteRobotSection, Tables, TrafficSection, Value, VerifySection, setting::Section,
 };
 
 macro_rules! settings {
@@ -66,6 +66,8 @@ settings! {
     site_robot: SiteRobotSection,
     /// `[admin]`
     admin: AdminSection,
+    /// `[check]`
+    check: CheckSection,
     /// `[traffic]`
     traffic: TrafficSection,
     /// `[access_log]`

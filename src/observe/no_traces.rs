@@ -53,5 +53,5 @@ impl TraceExport {
 
 #[expect(clippy::unused_self, reason = "the one of a request needs it")]
 impl Span {
-    pub(super) fn end(&mut self, _: u16, _: &RequestHead, _: &Outcome) {}
+    pub(super) fn end(&mut self, _: Option<u16>, _: &RequestHead, _: &Outcome) {}
 }

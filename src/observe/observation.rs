@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::{HeaderValue, Request, Response, StatusCode};
 use tokio::time::Instant;
 
-use crate::access_log::Line;
+use crate::access_log::{Line, LoggedAnswer};
 use crate::detect::{Kind, Verdict};
 use crate::layer::Outcome;
 use crate::listen::RequestContext;
@@ -30,11 +30,13 @@ pub(crate) struct Observation {
     /// Only where an access log or traces need it: copying a head costs allocations.
     head: Option<Box<RequestHead>>,
     begun: Instant,
-    status: u16,
+    /// `None`: somebody else answers, of whose answer nothing is seen.
+    status: Option<u16>,
     outcome: Option<Outcome>,
     /// Where the path was left.
     ticket: Option<Ticket>,
     body_bytes: u64,
+    counts: bool,
 }
 
 impl Observation {
@@ -52,10 +54,11 @@ impl Observation {
             span: inner.traces.begin(request),
             head,
             begun: request.body().started_at(),
-            status: CLIENT_CLOSED_REQUEST,
+            status: Some(CLIENT_CLOSED_REQUEST),
             outcome: None,
             ticket: site.shared.counters.leave_path(request.uri().path()),
             body_bytes: 0,
+            counts: true,
         }
     }
 
@@ -66,9 +69,10 @@ impl Observation {
 
     /// Notes the response, and goes on observing its body.
     pub(crate) fn answered<B: FromUpstream>(mut self, response: &mut Response<ObservedBody<B>>) {
-        self.status = response.status().as_u16();
+        let status = response.status().as_u16();
+        self.status = Some(status);
         if let (None, Some(ticket)) = (&self.outcome, self.ticket) {
-            self.site.shared.counters.answered(ticket, self.status);
+            self.site.shared.counters.answered(ticket, status);
             self.ticket = None;
         }
         if response.body().is_from_upstream() {
@@ -80,7 +84,17 @@ impl Observation {
 
     /// Notes a response that has no body, and ends.
     pub(crate) fn ended(mut self, status: StatusCode) {
-        self.status = status.as_u16();
+        self.status = Some(status.as_u16());
+    }
+
+    /// Notes that somebody else was told the decision, and ends: neither status nor bytes nor time
+    /// of the answer are known here.
+    ///
+    /// Unless it `counts`, somebody else counts the request too.
+    pub(crate) fn told(mut self, outcome: Option<Outcome>, counts: bool) {
+        self.outcome = outcome;
+        self.status = None;
+        self.counts = counts;
     }
 
     pub(super) fn sent(&mut self, bytes: usize) {
@@ -97,9 +111,11 @@ impl Observation {
             method: head.method.as_str(),
             target: &target,
             version: head.version(),
-            status: self.status,
-            body_bytes: self.body_bytes,
-            duration,
+            answer: self.status.map(|status| LoggedAnswer {
+                status,
+                body_bytes: self.body_bytes,
+                duration,
+            }),
             referer: head.referer.as_ref().map(HeaderValue::as_bytes),
             user_agent: head.user_agent(),
             site: self.site.shared.counters.name(),
@@ -119,15 +135,23 @@ impl Drop for Observation {
     fn drop(&mut self) {
         let shared = &*self.site.shared;
         let inner = &shared.observer.inner;
-        let duration = self.begun.elapsed();
+        let is_seen = self.status.is_some();
+        let duration = if is_seen {
+            self.begun.elapsed()
+        } else {
+            Duration::ZERO
+        };
         let outcome = self.outcome.as_ref();
         let bytes = self.body_bytes;
-        let (status, ticket) = (self.status, self.ticket);
-        shared
-            .counters
-            .count(outcome, status, bytes, duration, ticket);
+        let (status, ticket) = (self.status.unwrap_or_default(), self.ticket);
+        let counters = &shared.counters;
+        if self.counts {
+            counters.count(outcome, status, bytes, duration, ticket);
+        } else {
+            counters.note_alone(outcome, ticket);
+        }
         // The program's own requests count as no visits.
-        if outcome.is_none_or(|outcome| !outcome.is_own()) {
+        if is_seen && outcome.is_none_or(|outcome| !outcome.is_own()) {
             shared.metrics.durations.record(duration);
         }
         let Some(head) = &self.head else { return };

@@ -4,7 +4,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use axum::http::HeaderValue;
 
-use crate::access_log::{Line, LineFormat};
+use crate::access_log::{Line, LineFormat, LoggedAnswer};
 use crate::clock::Clock;
 use crate::config::{AccessLogSection, ConfigErrors, Loaded, Settings};
 use crate::listen::{RefusalObserver, RefusedRequest};
@@ -145,9 +145,11 @@ impl RefusalObserver for Observer {
             method: head.map_or("", |head| head.method.as_str()),
             target: target.as_deref().unwrap_or_default(),
             version: head.map_or("", RequestHead::version),
-            status: refused.status.as_u16(),
-            body_bytes: 0,
-            duration: Duration::ZERO,
+            answer: Some(LoggedAnswer {
+                status: refused.status.as_u16(),
+                body_bytes: 0,
+                duration: Duration::ZERO,
+            }),
             referer: head.and_then(|head| head.referer.as_ref().map(HeaderValue::as_bytes)),
             user_agent: head.and_then(RequestHead::user_agent),
             // The listener refuses before a site or a visitor is looked up.

@@ -87,7 +87,7 @@ impl TraceExport {
 
 impl Span {
     /// Ends the span with what is known of its request; a second call does nothing.
-    pub(super) fn end(&mut self, status: u16, head: &RequestHead, outcome: &Outcome) {
+    pub(super) fn end(&mut self, status: Option<u16>, head: &RequestHead, outcome: &Outcome) {
         if let Some(span) = self.0.take() {
             span.end(status, attributes(head, outcome));
         }

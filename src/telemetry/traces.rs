@@ -94,13 +94,15 @@ impl Traces {
 }
 
 impl RequestSpan {
-    /// Ends the span with the status of its response and attributes.
-    pub fn end(mut self, status: u16, attributes: impl IntoIterator<Item = KeyValue>) {
+    /// Ends the span with the status of its response, where that is known, and attributes.
+    pub fn end(mut self, status: Option<u16>, attributes: impl IntoIterator<Item = KeyValue>) {
         self.0.set_attributes(attributes);
-        let status_code = KeyValue::new("http.response.status_code", i64::from(status));
-        self.0.set_attribute(status_code);
+        if let Some(status) = status {
+            let status_code = KeyValue::new("http.response.status_code", i64::from(status));
+            self.0.set_attribute(status_code);
+        }
         // OpenTelemetry's conventions for HTTP servers: a 4xx is the client's error, not the span's.
-        if status >= 500 {
+        if status.is_some_and(|status| status >= 500) {
             self.0.set_status(Status::error(""));
         }
         self.0.end();

@@ -296,6 +296,20 @@ impl SiteCounters {
         }
     }
 
+    /// Keeps what is noteworthy of a request that somebody else counts.
+    pub(crate) fn note_alone(&self, outcome: Option<&Outcome>, ticket: Option<Ticket>) {
+        if let (Some(paths), Some(ticket)) = (&self.paths, ticket) {
+            paths.release(ticket);
+        }
+        self.note(outcome, 0);
+    }
+
+    fn note(&self, outcome: Option<&Outcome>, status: u16) {
+        if let Some((outcome, visit)) = outcome.and_then(|it| Some((it, it.visit()?))) {
+            self.notes.note(&self.name, outcome, visit, status);
+        }
+    }
+
     /// Adds to the numbers of who asked; returns where they are.
     fn add(&self, outcome: &Outcome, status: u16, bytes: u64, duration: Duration) -> Option<u32> {
         // Requests of the program's own have no kind.
@@ -308,9 +322,7 @@ impl SiteCounters {
             robot: self.table.named(outcome),
             cause: outcome.cause(),
         };
-        if let Some(visit) = outcome.visit() {
-            self.notes.note(&self.name, outcome, visit, status);
-        }
+        self.note(Some(outcome), status);
         let (place, cell) = self.table.of(asked)?;
         cell.add(status, bytes, duration);
         Some(place)

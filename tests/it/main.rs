@@ -14,6 +14,7 @@ mod alerts;
 mod arrows;
 mod book;
 mod bundled;
+mod check;
 mod cli;
 mod console;
 mod demo_heaven;

@@ -60,11 +60,8 @@ pub(crate) struct Line<'a> {
     pub(crate) method: &'a str,
     pub(crate) target: &'a str,
     pub(crate) version: &'a str,
-    pub(crate) status: u16,
-    /// Bytes of the body that were sent.
-    pub(crate) body_bytes: u64,
-    /// Time until the end of the body.
-    pub(crate) duration: Duration,
+    /// `None`: it was another server's, and nothing is known of it.
+    pub(crate) answer: Option<LoggedAnswer>,
     pub(crate) referer: Option<&'a [u8]>,
     pub(crate) user_agent: Option<&'a [u8]>,
     pub(crate) site: &'a str,
@@ -77,6 +74,16 @@ pub(crate) struct Line<'a> {
     pub(crate) cause: &'a str,
     /// Word for the verdict on the robot's claim, where there is one.
     pub(crate) verdict: Option<&'a str>,
+}
+
+/// Answer to a request as a line of the access log describes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoggedAnswer {
+    pub(crate) status: u16,
+    /// Bytes of the body that were sent.
+    pub(crate) body_bytes: u64,
+    /// Time until the end of the body.
+    pub(crate) duration: Duration,
 }
 
 impl Line<'_> {
@@ -119,7 +126,10 @@ impl Line<'_> {
             quoted(self.target.as_bytes(), MAX_TARGET_BYTES, out);
             let _ = write!(out, " {}", self.version);
         }
-        let _ = write!(out, "\" {:03} {}", self.status, self.body_bytes);
+        let _ = match self.answer {
+            Some(answer) => write!(out, "\" {:03} {}", answer.status, answer.body_bytes),
+            None => write!(out, "\" - -"),
+        };
     }
 
     fn write_words(&self, out: &mut Vec<u8>) {
@@ -149,7 +159,10 @@ impl Line<'_> {
     }
 
     fn write_seconds(&self, out: &mut Vec<u8>) {
-        let _ = write!(out, " {:.6}", self.duration.as_secs_f64());
+        let _ = match self.answer {
+            Some(answer) => write!(out, " {:.6}", answer.duration.as_secs_f64()),
+            None => write!(out, " -"),
+        };
     }
 
     /// Appends a JSON object whose names are nginx's variables where there is one.
@@ -176,13 +189,19 @@ impl Line<'_> {
             let text = Some(text.as_bytes()).filter(|text| !text.is_empty());
             member(name, text, limit, out);
         }
-        let _ = write!(
-            out,
-            ",\"status\":{},\"body_bytes_sent\":{},\"request_time\":{:.6}",
-            self.status,
-            self.body_bytes,
-            self.duration.as_secs_f64()
-        );
+        let _ = match self.answer {
+            Some(answer) => write!(
+                out,
+                ",\"status\":{},\"body_bytes_sent\":{},\"request_time\":{:.6}",
+                answer.status,
+                answer.body_bytes,
+                answer.duration.as_secs_f64()
+            ),
+            None => write!(
+                out,
+                ",\"status\":null,\"body_bytes_sent\":null,\"request_time\":null"
+            ),
+        };
         member("http_referer", self.referer, MAX_REFERER_BYTES, out);
         let user_agent = self.user_agent;
         member("http_user_agent", user_agent, MAX_USER_AGENT_BYTES, out);

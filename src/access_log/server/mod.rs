@@ -6,6 +6,6 @@ mod served;
 mod whole;
 
 pub(crate) use super::open::GZIP;
-pub(crate) use line::Line;
+pub(crate) use line::{Line, LoggedAnswer};
 pub use line::{LineFormat, UnknownLineFormat};
 pub(crate) use served::{Served, ServedLines};

@@ -5,6 +5,7 @@
 
 mod answerers;
 mod assemble;
+mod check_service;
 mod claim_prover;
 mod demo;
 mod exposition;

@@ -16,6 +16,7 @@ use tracing::warn;
 
 use crate::alerts::Alert;
 use crate::assembly::{self, listen, listeners};
+use crate::check::CheckToken;
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::listen::{
     ADMIN_CLIENTS, CertificateState, ClientCapacity, ClientPermits, ListenAddr, ListenSettings,
@@ -25,9 +26,9 @@ use crate::observe::{ObserveSettings, Observer};
 use crate::proxy::ProxyError;
 
 use super::{
-    RobotDetection, demo, listener_metrics::ListenerMetrics, made_pages::MadePages, operations,
-    plan::Plan, process_services::ProcessServices, server_service::ServerService, serving::Serving,
-    target::Target,
+    RobotDetection, check_service::CheckService, demo, listener_metrics::ListenerMetrics,
+    made_pages::MadePages, operations, plan::Plan, process_services::ProcessServices,
+    server_service::ServerService, serving::Serving, target::Target,
 };
 
 /// Settings of the server, read and judged.
@@ -46,6 +47,8 @@ pub struct ServerSettings {
 pub(super) struct Listens {
     visitors: Vec<ListenSettings>,
     admin: Option<ListenSettings>,
+    /// Of those who ask for decisions.
+    check: Option<ListenSettings>,
 }
 
 /// Server whose addresses are bound.
@@ -54,6 +57,8 @@ pub struct Server {
     listeners: Vec<Listener>,
     workers: Workers,
     admin_listener: Option<Listener>,
+    check_listener: Option<Listener>,
+    check_token: Option<CheckToken>,
     demo: bool,
     plan: Plan,
     observe: ObserveSettings,
@@ -156,8 +161,10 @@ impl ServerSettings {
             .admin
             .iter()
             .map(|listen| ("admin listen", listen));
+        let check = self.listens.check.iter();
+        let check = check.map(|listen| ("check listen", listen));
         let mut tried = Vec::new();
-        for (name, listen) in visitors.chain(admin) {
+        for (name, listen) in visitors.chain(admin).chain(check) {
             let bound = Listener::bind(listen.clone()).await;
             tried.push((name, &listen.addr, bound.map(|bound| bound.local_addr())));
         }
@@ -182,22 +189,29 @@ impl ServerSettings {
         for settings in self.listens.visitors {
             listeners.push(Listener::bind(settings).await?);
         }
-        let admin_listener = match self.listens.admin {
-            Some(settings) => Some(Listener::bind(settings).await?),
-            None => None,
-        };
+        let admin_listener = bind(self.listens.admin).await?;
+        let check_listener = bind(self.listens.check).await?;
         Ok(Server {
             listeners,
             workers: Workers::start(self.settings.server.workers)?,
             admin_listener,
+            check_listener,
             demo: self.demo,
             plan: self.plan,
             observe: self.observe,
             observer: Observer::default(),
+            check_token: check_token(&self.settings)?,
             settings: self.settings,
             alerts: self.alerts,
         })
     }
+}
+
+fn check_token(settings: &Settings) -> std::io::Result<Option<CheckToken>> {
+    let token = settings.check.token.as_ref();
+    token
+        .map(|token| CheckToken::new(token.bytes()))
+        .transpose()
 }
 
 impl Listens {
@@ -211,6 +225,7 @@ impl Listens {
         let admin = settings.admin.listen.as_ref();
         Ok(Self {
             admin: admin.map(|addr| listen(&settings.server, addr)),
+            check: assembly::check_listener(loaded)?,
             visitors: listeners(loaded)?,
         })
     }
@@ -233,6 +248,16 @@ impl Server {
     #[must_use]
     pub fn admin_addr(&self) -> Option<SocketAddr> {
         self.admin_listener.as_ref().map(Listener::local_addr)
+    }
+
+    /// Returns where other proxies ask for decisions, if they may.
+    pub(crate) fn check_addr(&self) -> Option<ListenAddr> {
+        let listener = self.check_listener.as_ref()?;
+        Some(match listener.addr() {
+            // With the port that the system chose.
+            ListenAddr::Tcp(_) => ListenAddr::Tcp(listener.local_addr()),
+            other => other.clone(),
+        })
     }
 
     /// Returns the listener that has the admin page: its own, else the first with an address.
@@ -259,6 +284,9 @@ impl Server {
         // One pool: any of the listeners may use all of it.
         let permits = ClientPermits::new(room.clients);
         for listener in &mut self.listeners {
+            listener.share_permits(&permits);
+        }
+        if let Some(listener) = &mut self.check_listener {
             listener.share_permits(&permits);
         }
         if let Some(listener) = &mut self.admin_listener {
@@ -337,6 +365,19 @@ impl Server {
             is_draining,
         );
         let workers = Arc::new(self.workers);
+        if let Some(listener) = self.check_listener {
+            let settings = &self.settings.check;
+            let check = CheckService::new(
+                Arc::clone(&serving.serving),
+                Arc::clone(&services),
+                self.check_token,
+                settings.count,
+            );
+            let (workers, closing) = (Arc::clone(&workers), closing.clone());
+            tasks.spawn(async move {
+                listener.serve_http_on(&workers, check, closing).await;
+            });
+        }
         for listener in self.listeners {
             let listener = listener.observe_refusals(services.observer.clone());
             let (workers, service) = (Arc::clone(&workers), service.clone());
@@ -350,6 +391,13 @@ impl Server {
         // Behind the listeners: no request can come any more that would need a proxy.
         serving.serving.close().await;
         drop(workers); // The proxies' connections end on them.
+    }
+}
+
+async fn bind(settings: Option<ListenSettings>) -> std::io::Result<Option<Listener>> {
+    match settings {
+        Some(settings) => Listener::bind(settings).await.map(Some),
+        None => Ok(None),
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::{
     error::Error,
-    pin::Pin,
-    task::{Context, Poll},
+    pin::{Pin, pin},
+    task::{Context, Poll, Waker},
 };
 
 use axum::body;
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -54,6 +54,15 @@ impl ServerBody {
         Self::from(Source::Small {
             body: Full::new(bytes),
         })
+    }
+
+    /// Takes out what is there at once: all of a short body.
+    pub(super) fn into_bytes(mut self) -> Bytes {
+        let mut frame = pin!(self.frame());
+        match frame.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
+            _ => Bytes::new(),
+        }
     }
 
     /// Creates the upstream's, with what is kept to its end.

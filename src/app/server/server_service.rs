@@ -29,7 +29,7 @@ use super::{
 };
 
 /// Name of what is for no site, in metrics and logs.
-const NO_SITE: &str = "none";
+pub(super) const NO_SITE: &str = "none";
 
 /// Future of the response to a request that waits for a verdict.
 type Settled = Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;

@@ -75,6 +75,7 @@ pub(super) struct Served {
     heaven: Option<Heaven>,
     target: Target,
     service: RobotDetectionService<SiteRouter>,
+    router: SiteRouter,
     answers: SiteAnswers,
     observer: SiteObserver,
 }
@@ -102,6 +103,36 @@ impl Served {
             .respond_settled(request, client, finding, SiteRouter::answer)
     }
 
+    /// Decides about a request, and asks nobody: `pass` says what comes of one that would pass.
+    ///
+    /// It fails with the verdict on its claim that the request is to wait for.
+    pub(super) fn decide<F>(
+        &self,
+        request: &mut Request<RequestContext>,
+        pass: impl FnOnce(&mut Request<RequestContext>) -> F,
+    ) -> Result<Decided<Passing<F>, ServerBody>, Pending> {
+        let client = client(request);
+        self.service
+            .respond(request, client, |_, request| pass(request))
+    }
+
+    /// Does the same for a request that has waited for its verdict.
+    pub(super) fn decide_settled<F>(
+        &self,
+        request: &mut Request<RequestContext>,
+        finding: ClaimFinding,
+        pass: impl FnOnce(&mut Request<RequestContext>) -> F,
+    ) -> Decided<Passing<F>, ServerBody> {
+        let client = client(request);
+        self.service
+            .respond_settled(request, client, finding, |_, request| pass(request))
+    }
+
+    /// Answers a request about which was decided before.
+    pub(super) fn answer(&self, request: &mut Request<RequestContext>) -> SiteFuture {
+        self.router.answer(request)
+    }
+
     pub(super) fn observer(&self) -> &SiteObserver {
         &self.observer
     }
@@ -125,7 +156,8 @@ impl Served {
             layer = layer.own_pages(move |asked, to| pages.location(asked, to));
         }
         Self {
-            service: layer.layer(behind),
+            service: layer.layer(behind.clone()),
+            router: behind,
             answers: SiteAnswers::new(answerers),
             observer: services.observer.site(&services.traffic, &plan.about.name),
             site,

@@ -12,8 +12,8 @@ use super::{Key, Kind, key::Reach};
 
 pub use heaven::{HeavenKeys, HeavenSection};
 pub use operation::{
-    AccessLogKeys, AccessLogSection, AdminKeys, AdminSection, LogKeys, LogSection, OtelKeys,
-    OtelSection, TrafficKeys, TrafficSection,
+    AccessLogKeys, AccessLogSection, AdminKeys, AdminSection, CheckKeys, CheckSection, LogKeys,
+    LogSection, OtelKeys, OtelSection, TrafficKeys, TrafficSection,
 };
 pub use robots::{DatabaseKeys, DatabaseSection, GeneralKeys, GeneralSection};
 pub use robots_txt::{EnforcementKeys, EnforcementSection, RobotsTxtKeys, RobotsTxtSection};

@@ -1,8 +1,9 @@
-//! What an administrator sees: `[admin]`, `[traffic]`, `[access_log]`, `[otel]` and `[log]`.
+//! What an administrator and other proxies see: `[admin]`, `[check]`, `[traffic]`, `[access_log]`, `[otel]` and `[log]`.
 
 use chrono_tz::Tz;
 
 use crate::access_log::LineFormat;
+use crate::alerts::Secret;
 use crate::config::{
     section::section,
     types::{LogFilter, OwnPath},
@@ -28,6 +29,20 @@ section! {
     time_zone: Tz = "UTC";
     /// Whether the session cookie is sent over https only; set it when the site has https
     secure_cookies: bool = "false";
+}
+
+section! {
+    /// The decision endpoint, which a proxy of another kind in front of the site asks.
+    pub struct CheckSection, CheckKeys = "check." @process;
+    /// Where other proxies ask what becomes of a request: unix:PATH, or an address and a port,
+    /// which needs check.token; empty: nowhere. The proxy's file: robot-detection proxy-config
+    listen: Option<ListenAddr>;
+    /// Secret that they send (X-Robot-Detection-Token); on a Unix socket, whose permissions say who
+    /// may ask, it may be empty
+    token: Option<Secret>;
+    /// Whether requests that are asked about are counted here, without what only an answer shows
+    /// (status, bytes, time); false: by the proxy's log (robot-detection traffic import --follow)
+    count: bool = "true";
 }
 
 section! {

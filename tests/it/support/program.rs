@@ -2,7 +2,7 @@
 
 use std::{
     fmt::Write as _,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{BufRead as _, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
     path::Path,
     process::{Child, ChildStdout, Command, Output, Stdio},
@@ -70,6 +70,8 @@ pub(crate) struct Server {
     stdout: BufReader<ChildStdout>,
     pub(crate) addr: SocketAddr,
     pub(crate) admin: Option<SocketAddr>,
+    /// Where it decides for other proxies, if that is an address.
+    pub(crate) check: Option<SocketAddr>,
     pub(crate) password: Option<String>,
 }
 
@@ -96,6 +98,7 @@ impl Server {
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut password = None;
         let mut admin = None;
+        let mut check = None;
         loop {
             let mut line = String::new();
             let read = stdout.read_line(&mut line).unwrap();
@@ -107,6 +110,9 @@ impl Server {
             if let Some(url) = line.strip_prefix("admin page: http://") {
                 admin = url.split('/').next().and_then(|addr| addr.parse().ok());
             }
+            if let Some(addr) = line.strip_prefix("decisions for other proxies: ") {
+                check = addr.trim().parse().ok();
+            }
             if let Some((_, url)) = line.split_once(" on http://") {
                 let addr = url.trim().trim_end_matches('/').parse().unwrap();
                 return Self {
@@ -114,6 +120,7 @@ impl Server {
                     stdout,
                     addr,
                     admin,
+                    check,
                     password,
                 };
             }
@@ -242,8 +249,13 @@ pub(crate) fn admin_json(
 
 /// Sends bytes, reads the whole answer.
 pub(crate) fn exchange(addr: SocketAddr, bytes: &[u8]) -> Answer {
-    let mut stream = TcpStream::connect(addr).unwrap();
+    let stream = TcpStream::connect(addr).unwrap();
     stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    exchange_on(stream, bytes)
+}
+
+/// Sends bytes on a connection, reads the whole answer.
+pub(crate) fn exchange_on(mut stream: impl Read + Write, bytes: &[u8]) -> Answer {
     stream.write_all(bytes).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();

@@ -1,4 +1,4 @@
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED};
 use ipnet::IpNet;
@@ -194,6 +194,23 @@ impl TrustedProxies {
 }
 
 impl ClientAddr {
+    /// Creates the address of a client that asks somebody else, who tells of it and is believed.
+    ///
+    /// `https` is whether it came by HTTPS, where that is known.
+    #[must_use]
+    pub fn told(client: IpAddr, https: Option<bool>) -> Self {
+        let client = client.to_canonical();
+        Self {
+            client,
+            // Nothing is said of the port, and the peer is not the client.
+            peer: SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0),
+            direct: false,
+            https: https.unwrap_or_default(),
+            trusted: true,
+            is_scheme_known: https.is_some(),
+        }
+    }
+
     /// Returns the scheme that the client used, if it is certain.
     ///
     /// That is the case over TLS, and where a trusted proxy says so. A request without

@@ -52,6 +52,11 @@ impl RequestContext {
         self.client
     }
 
+    /// Sets who the client is, where the request tells of one that another server has taken in.
+    pub fn set_client(&mut self, client: ClientAddr) {
+        self.client = client;
+    }
+
     /// Returns when work on the request started.
     #[must_use]
     pub fn started_at(&self) -> Instant {

@@ -9,6 +9,8 @@ use http::{
     uri::PathAndQuery,
 };
 
+use super::header::vary_by_user_agent;
+
 /// What robots ask about the page that they once got at this URL, which may be another.
 const ABOUT_ANOTHER_PAGE: [HeaderName; 6] = [
     IF_MATCH,
@@ -52,7 +54,8 @@ impl ServedInPlace {
 }
 
 /// Turns a request into one for a page of heaven.
-pub(super) fn ask_for<B>(request: &mut Request<B>, page: &PathAndQuery) {
+#[doc(hidden)]
+pub fn ask_for<B>(request: &mut Request<B>, page: &PathAndQuery) {
     let original = request.uri().clone();
     let mut parts = original.clone().into_parts();
     parts.path_and_query = Some(page.clone());
@@ -62,6 +65,13 @@ pub(super) fn ask_for<B>(request: &mut Request<B>, page: &PathAndQuery) {
         request.headers_mut().remove(name);
     }
     request.extensions_mut().insert(ServedInPlace { original });
+}
+
+/// Marks the response of a page that stands in place of another.
+#[doc(hidden)]
+pub fn mark_in_place(headers: &mut HeaderMap) {
+    vary_by_user_agent(headers);
+    keep_out_of_caches(headers);
 }
 
 /// Keeps a page out of caches, unless it says something of that itself.

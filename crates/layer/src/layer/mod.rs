@@ -148,6 +148,8 @@ pub use future::Passing;
 pub use future::ResponseFuture;
 pub use identification::{Identification, ListedRobot};
 pub use in_place::ServedInPlace;
+#[doc(hidden)]
+pub use in_place::{ask_for, mark_in_place};
 pub use layer::RobotDetectionLayer;
 pub use outcome::Outcome;
 #[cfg(feature = "verify")]

@@ -1,7 +1,13 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::access_log::{FieldPath, MAX_LINE_BYTES, Parser, escapes::unescape};
+use crate::access_log::{FieldPath, MAX_LINE_BYTES, Parser, ServedLines, escapes::unescape};
+
+const ANSWER: LoggedAnswer = LoggedAnswer {
+    status: 302,
+    body_bytes: 12,
+    duration: Duration::from_micros(1_500),
+};
 
 fn line() -> Line<'static> {
     Line {
@@ -11,9 +17,7 @@ fn line() -> Line<'static> {
         method: "GET",
         target: "/a?b=c",
         version: "HTTP/1.1",
-        status: 302,
-        body_bytes: 12,
-        duration: Duration::from_micros(1_500),
+        answer: Some(ANSWER),
         referer: None,
         user_agent: Some(b"ExampleBot/1.0"),
         site: "default",
@@ -65,6 +69,30 @@ fn a_request_is_written_in_every_form() {
 }
 
 #[test]
+fn of_another_server_s_answer_nothing_is_said() {
+    let line = Line {
+        answer: None,
+        ..line()
+    };
+    assert_eq!(
+        text(&line, LineFormat::Common),
+        r#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET /a?b=c HTTP/1.1" - - examplebot listed redirect verified -"#
+    );
+    for format in [LineFormat::Combined, LineFormat::Json] {
+        let bytes = written(&line, format);
+        let mut lines = ServedLines::default();
+        let read = lines.read(&bytes).unwrap();
+        assert_eq!(
+            (read.status, read.bytes, read.micros),
+            (0, 0, 0),
+            "{format:?}"
+        );
+        assert_eq!(read.decision.as_deref(), Some("redirect"), "{format:?}");
+        assert_eq!(read.verdict.as_deref(), Some("verified"), "{format:?}");
+    }
+}
+
+#[test]
 fn formats_have_names() {
     for (word, format) in [
         ("common", LineFormat::Common),
@@ -89,8 +117,11 @@ fn a_line_of_the_longest_fields_is_read_again() {
         site: &long,
         robot: Some(&long),
         cause: &long,
-        body_bytes: u64::MAX,
-        duration: Duration::MAX,
+        answer: Some(LoggedAnswer {
+            body_bytes: u64::MAX,
+            duration: Duration::MAX,
+            ..ANSWER
+        }),
         received_ms: i64::MAX,
         ..line()
     };
@@ -130,7 +161,7 @@ proptest! {
             referer: Some(&referer),
             user_agent: Some(&user_agent),
             robot: Some(&robot),
-            body_bytes,
+            answer: Some(LoggedAnswer { body_bytes, ..ANSWER }),
             ..line()
         };
         let said = (!matches!(&*user_agent, b"" | b"-")).then_some(&*user_agent);

@@ -1,0 +1,310 @@
+//! The decision endpoint: what other proxies ask, decided as for this program's own.
+
+use std::{
+    convert::Infallible,
+    future::{Ready, ready},
+    mem,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    task::{Context, Poll, Waker},
+};
+
+use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use tokio::time::timeout;
+use tracing::warn;
+
+use crate::assembly::{IDENTIFICATION_HEADER, VERDICT_HEADER};
+use crate::check::{
+    Answered, Asked, CheckToken, Dialect, Misdescribed, answer, describe, take_page, unanswerable,
+};
+use crate::clock::Clock;
+use crate::detect::Verdict;
+use crate::layer::{self, ClaimFinding, Decided, Passing, Pending, Reply, ServedInPlace};
+use crate::listen::{HttpService, RequestContext, ServiceResponse};
+use crate::observe::{Observation, SiteObserver};
+
+use super::{
+    process_services::ProcessServices,
+    server_body::ServerBody,
+    server_service::NO_SITE,
+    serving::{Served, Serving},
+    table::{Found, host},
+};
+
+/// Time for which a wrong question is not logged again.
+const NOTED_FOR_MS: i64 = 60_000;
+
+/// Response that is waited for.
+type Later = Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
+
+/// Response of a request that would pass.
+type Passed = Ready<Result<Response<ServerBody>, Infallible>>;
+
+/// Decides about the requests that other proxies describe.
+#[derive(Clone, Debug)]
+pub(super) struct CheckService {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    serving: Arc<Serving>,
+    services: Arc<ProcessServices>,
+    /// Of what is for no site.
+    nowhere: SiteObserver,
+    token: Option<CheckToken>,
+    /// Whether requests are counted here.
+    counts: bool,
+    clock: Clock,
+    /// When it was last logged that a question is wrong.
+    noted_ms: AtomicI64,
+}
+
+/// What is to be said once all is known.
+struct Question {
+    dialect: Dialect,
+    observation: Observation,
+    counts: bool,
+}
+
+impl CheckService {
+    pub(super) fn new(
+        serving: Arc<Serving>,
+        services: Arc<ProcessServices>,
+        token: Option<CheckToken>,
+        counts: bool,
+    ) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                nowhere: services.observer.site(&services.traffic, NO_SITE),
+                serving,
+                services,
+                token,
+                counts,
+                clock: Clock::system(),
+                noted_ms: AtomicI64::new(i64::MIN / 2),
+            }),
+        }
+    }
+
+    fn decide(
+        &self,
+        dialect: Dialect,
+        rest: &str,
+        question: &mut Request<RequestContext>,
+    ) -> ServiceResponse<ServerBody, Infallible, Later> {
+        let shared = &*self.shared;
+        if let Err(reason) = describe(dialect, rest, question) {
+            return ServiceResponse::Now(shared.misdescribed(dialect, &reason));
+        }
+        if shared.services.router(question).is_some() {
+            // Pages of this program, which a file of its own making sends to it unasked.
+            return ServiceResponse::Now(Response::default());
+        }
+        let sites = shared.serving.sites();
+        let found = sites.places.find(host(question), question.uri().path());
+        let observer = match found {
+            Found::Site(served) => served.observer(),
+            Found::NoPath | Found::NoHost => &shared.nowhere,
+        };
+        let asked = Question {
+            dialect,
+            observation: observer.begin(question),
+            counts: shared.counts,
+        };
+        let status = match found {
+            Found::Site(served) => {
+                let mut page = None;
+                return match served.decide(question, |request| passed(request, &mut page)) {
+                    Ok(decided) => ServiceResponse::Now(asked.answer(decided, page)),
+                    Err(pending) => ServiceResponse::Later(Box::pin(settle(
+                        Arc::clone(served),
+                        RequestContext::take(question),
+                        pending,
+                        asked,
+                    ))),
+                };
+            }
+            Found::NoPath => StatusCode::NOT_FOUND,
+            // RFC 9110 §15.5.20
+            Found::NoHost => StatusCode::MISDIRECTED_REQUEST,
+        };
+        asked.observation.told(None, asked.counts);
+        ServiceResponse::Now(refused(dialect, status))
+    }
+
+    /// Serves the page that is to stand in place of another, as the decision has said.
+    fn page(
+        &self,
+        question: &mut Request<RequestContext>,
+    ) -> ServiceResponse<ServerBody, Infallible, Later> {
+        let shared = &*self.shared;
+        let page = match take_page(question.headers()) {
+            Ok(page) => page,
+            Err(reason) => {
+                return ServiceResponse::Now(shared.misdescribed(Dialect::Caddy, &reason));
+            }
+        };
+        if let Err(reason) = describe(Dialect::Nginx, "", question) {
+            return ServiceResponse::Now(shared.misdescribed(Dialect::Caddy, &reason));
+        }
+        let sites = shared.serving.sites();
+        let Found::Site(served) = sites.places.find(host(question), question.uri().path()) else {
+            return ServiceResponse::Now(refused(Dialect::Caddy, StatusCode::MISDIRECTED_REQUEST));
+        };
+        layer::ask_for(question, &page);
+        let answering = served.answer(question);
+        ServiceResponse::Later(Box::pin(async move {
+            let Ok(mut response) = answering.await;
+            layer::mark_in_place(response.headers_mut());
+            Ok(response)
+        }))
+    }
+}
+
+impl Shared {
+    fn misdescribed(&self, dialect: Dialect, reason: &Misdescribed) -> Response<ServerBody> {
+        match reason {
+            Misdescribed::Target => refused(dialect, StatusCode::BAD_REQUEST),
+            Misdescribed::Header(..) => {
+                self.note(&format!("by {}: {reason}", dialect.as_str()));
+                failed(&reason.to_string())
+            }
+        }
+    }
+
+    /// Logs what is wrong with questions, once in a while: each visitor makes one.
+    fn note(&self, text: &str) {
+        let now_ms = self.clock.now_ms();
+        let due = |noted_ms: i64| (now_ms >= noted_ms + NOTED_FOR_MS).then_some(now_ms);
+        let order = Ordering::Relaxed;
+        if self.noted_ms.fetch_update(order, order, due).is_ok() {
+            warn!("the decision endpoint was asked wrongly, {text}");
+        }
+    }
+}
+
+impl HttpService for CheckService {
+    type ResponseBody = ServerBody;
+    type ReadyHead = Infallible;
+    type Future = Later;
+
+    const TAKES_BODILESS: bool = true;
+
+    fn respond(
+        &self,
+        question: &mut Request<RequestContext>,
+    ) -> ServiceResponse<ServerBody, Infallible, Later> {
+        let token = self.shared.token.as_ref();
+        if token.is_some_and(|token| !token.is_in(question.headers())) {
+            self.shared
+                .note("the token is missing or wrong: check.token");
+            return ServiceResponse::Now(failed("the token is missing or wrong"));
+        }
+        let uri = mem::take(question.uri_mut());
+        match Asked::of(&uri) {
+            Asked::Decision(dialect, rest) => self.decide(dialect, rest, question),
+            Asked::Page => self.page(question),
+            Asked::Nothing => ServiceResponse::Now(status(StatusCode::NOT_FOUND)),
+        }
+    }
+}
+
+impl Question {
+    /// Says what was decided, and counts it.
+    fn answer(
+        self,
+        (reply, outcome): Decided<Passing<Passed>, ServerBody>,
+        page: Option<HeaderValue>,
+    ) -> Response<ServerBody> {
+        let answered = match reply {
+            Reply::Now(response) => told(response),
+            Reply::Ready(head) => told(head.response(ServerBody::default(), HeaderMap::default())),
+            Reply::Later(passing) => {
+                let response = at_once(passing);
+                match page {
+                    Some(page) => Answered::InPlace(page, response),
+                    None => Answered::Passed(response),
+                }
+            }
+        };
+        let response = answer(self.dialect, answered, outcome.as_ref());
+        self.observation.told(outcome, self.counts);
+        response
+    }
+}
+
+/// Waits for the verdict on a request's claim, and decides with what is known then.
+async fn settle(
+    served: Arc<Served>,
+    mut request: Request<RequestContext>,
+    pending: Pending,
+    asked: Question,
+) -> Result<Response<ServerBody>, Infallible> {
+    let settled = timeout(pending.limit, pending.settling).await;
+    let finding = ClaimFinding {
+        verdict: settled.unwrap_or(Verdict::Pending),
+        proof: pending.proof,
+    };
+    let mut page = None;
+    let decided =
+        served.decide_settled(&mut request, finding, |request| passed(request, &mut page));
+    Ok(asked.answer(decided, page))
+}
+
+/// Returns what a request that passes takes with it to the upstream, and notes the page that it is
+/// to be given in place of what it asks for.
+fn passed(request: &mut Request<RequestContext>, page: &mut Option<HeaderValue>) -> Passed {
+    if request.extensions().get::<ServedInPlace>().is_some() {
+        let target = request.uri().path_and_query();
+        *page = target.and_then(|target| HeaderValue::try_from(target.as_str()).ok());
+    }
+    let mut response = Response::<ServerBody>::default();
+    for name in [IDENTIFICATION_HEADER, VERDICT_HEADER] {
+        if let Some(value) = request.headers_mut().remove(&name) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    ready(Ok(response))
+}
+
+fn told(mut response: Response<ServerBody>) -> Answered<ServerBody> {
+    let text = mem::take(response.body_mut()).into_bytes();
+    *response.body_mut() = ServerBody::small(text.clone());
+    Answered::Told(response, text)
+}
+
+/// Returns the response of a future that waits for nothing.
+fn at_once(passing: Passing<Passed>) -> Response<ServerBody> {
+    match pin!(passing).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(Ok(response)) => response,
+        // Nobody is let pass by what cannot happen.
+        Poll::Pending => status(StatusCode::FORBIDDEN),
+    }
+}
+
+/// Returns the answer to a question whose request this program's own listener would refuse.
+fn refused(dialect: Dialect, refusal: StatusCode) -> Response<ServerBody> {
+    let mut response = status(refusal);
+    let no_store = HeaderValue::from_static("no-store");
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, no_store);
+    unanswerable(dialect, response)
+}
+
+/// Tells a proxy that its question is wrong: to most of them this is as if nobody had answered.
+fn failed(text: &str) -> Response<ServerBody> {
+    let mut response = Response::new(ServerBody::text(format!("{text}\n")));
+    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    response
+}
+
+fn status(status: StatusCode) -> Response<ServerBody> {
+    let mut response = Response::<ServerBody>::default();
+    *response.status_mut() = status;
+    response
+}

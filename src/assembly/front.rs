@@ -1,0 +1,113 @@
+//! From the configuration to what the files of other proxies tell.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::check::{Front, FrontSite, OwnPath, Place, PlaceError};
+use crate::config::{Loaded, RobotsTxtSource, Settings};
+use crate::listen::ListenAddr;
+use crate::verify::Signer;
+
+use super::Signing;
+
+/// Returns what stands behind a proxy that asks a server with these settings.
+///
+/// # Errors
+///
+/// Fails with what to change, where the settings have no place to ask at or no site behind.
+pub(crate) fn front(loaded: &Loaded) -> Result<Front, PlaceError> {
+    let settings = loaded.settings();
+    let check = settings.check.listen.as_ref();
+    let check = check.ok_or_else(|| {
+        let text = "nobody can ask yet: set check.listen, such as [check] listen = \"unix:/run/robot-detection/check.sock\"";
+        PlaceError(text.to_owned())
+    })?;
+    let token = settings.check.token.as_ref();
+    let token = token.map(|token| String::from_utf8_lossy(token.bytes()).into_owned());
+    let sites = loaded.sites();
+    let mut all = Vec::new();
+    for site in &sites {
+        all.push(site_behind(
+            all.len() + 1,
+            site.hosts(),
+            site.path(),
+            site.loaded(),
+        )?);
+    }
+    if !settings.server.upstream.is_empty() {
+        all.push(site_behind(all.len() + 1, &[], "/", loaded)?);
+    }
+    if all.is_empty() {
+        let text =
+            "there is no site behind the proxy yet: set server.upstream to the site's server";
+        return Err(PlaceError(text.to_owned()));
+    }
+    Ok(Front {
+        check: place(check, "check.listen")?,
+        token,
+        own: own(settings)?,
+        sites: all,
+    })
+}
+
+fn site_behind(
+    number: usize,
+    hosts: &[String],
+    path: &str,
+    loaded: &Loaded,
+) -> Result<FrontSite, PlaceError> {
+    let settings = loaded.settings();
+    let mut site = FrontSite::new(number, hosts, path, &settings.server.upstream)?;
+    site.preserve_host = settings.server.preserve_host;
+    if settings.robots_txt.serve != RobotsTxtSource::Pass {
+        site.own.push(OwnPath::exact("/robots.txt", "robots.txt")?);
+    }
+    if settings.heaven.serve {
+        site.own
+            .extend(OwnPath::tree(&settings.heaven.path, "Robot heaven")?);
+    }
+    if settings.admin.enabled && settings.admin.listen.is_none() {
+        site.own
+            .extend(OwnPath::tree(&settings.admin.path, "The admin page")?);
+    }
+    if Signing::of(loaded).is_ok_and(|signing| signing.is_some()) {
+        let keys = "The keys of the site robot";
+        site.own.push(OwnPath::exact(Signer::DIRECTORY_PATH, keys)?);
+    }
+    Ok(site)
+}
+
+/// Returns where this program's own pages are reached without TLS.
+fn own(settings: &Settings) -> Result<Place, PlaceError> {
+    let tables = settings.tables.listeners.iter();
+    let plain =
+        tables.filter(|listener| !listener.is_tls() && listener.proxy_protocol != Some(true));
+    let mut addrs = settings
+        .server
+        .listen
+        .iter()
+        .chain(plain.map(|listener| &listener.listen));
+    let is_named = |addr: &&ListenAddr| !matches!(addr, ListenAddr::Systemd(_));
+    let addr = addrs.find(is_named).ok_or_else(|| {
+        let text = "the proxy reaches no listener of robot-detection: set server.listen to an address or unix:PATH";
+        PlaceError(text.to_owned())
+    })?;
+    place(addr, "server.listen")
+}
+
+fn place(addr: &ListenAddr, key: &str) -> Result<Place, PlaceError> {
+    match addr {
+        ListenAddr::Tcp(addr) => {
+            let mut addr = *addr;
+            match addr.ip() {
+                IpAddr::V4(ip) if ip.is_unspecified() => addr.set_ip(Ipv4Addr::LOCALHOST.into()),
+                IpAddr::V6(ip) if ip.is_unspecified() => addr.set_ip(Ipv6Addr::LOCALHOST.into()),
+                _ => {}
+            }
+            Place::parse(&format!("http://{addr}"))
+        }
+        ListenAddr::Unix(path) => Place::parse(&format!("unix:{}", path.display())),
+        _ => Err(PlaceError(format!(
+            "{key} is the service manager's, and its place is not known here: name it, as unix:PATH or an address"
+        ))),
+    }
+}

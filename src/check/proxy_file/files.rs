@@ -1,0 +1,182 @@
+//! The files themselves: one template for each.
+
+use askama::Template;
+
+use super::front::Front;
+use super::place::PlaceError;
+
+/// File that is printed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum ProxyFile {
+    Nginx,
+    Caddy,
+    Traefik,
+    Haproxy,
+    /// The file in Lua that HAProxy's loads.
+    HaproxyLua,
+    Envoy,
+}
+
+/// Headers of a visitor that could be taken for what this program or a proxy says.
+const FORGED: [&str; 18] = [
+    "X-Robot-Detection",
+    "X-Robot-Detection-Verdict",
+    "X-Robot-Detection-Client",
+    "X-Robot-Detection-Method",
+    "X-Robot-Detection-Target",
+    "X-Robot-Detection-Scheme",
+    "X-Robot-Detection-Host",
+    "X-Robot-Detection-Page",
+    "X-Robot-Detection-Token",
+    "X-Robot-Detection-Decision",
+    "X-Robot-Detection-Cause",
+    "X-Original-URL",
+    "X-Original-URI",
+    "X-Original-Host",
+    "X-Original-Method",
+    "X-Original-For",
+    "X-Forwarded-Prefix",
+    "Forwarded",
+];
+
+#[derive(Template)]
+#[template(path = "proxy_config/nginx.txt", escape = "none")]
+struct Nginx<'f> {
+    front: &'f Front,
+    listen: &'f str,
+    fails_open: bool,
+}
+
+impl Nginx<'_> {
+    /// nginx's `return` takes no variable for the status.
+    const REDIRECTS: [u16; 5] = [301, 302, 303, 307, 308];
+    const REFUSALS: [u16; 12] = [400, 401, 402, 404, 406, 410, 418, 421, 429, 451, 503, 508];
+}
+
+#[derive(Template)]
+#[template(path = "proxy_config/caddy.txt", escape = "none")]
+struct Caddy<'f> {
+    front: &'f Front,
+    listen: &'f str,
+    fails_open: bool,
+}
+
+#[derive(Template)]
+#[template(path = "proxy_config/traefik.txt", escape = "none")]
+struct Traefik<'f> {
+    front: &'f Front,
+}
+
+impl Traefik<'_> {
+    const FORGED: [&'static str; 18] = FORGED;
+}
+
+#[derive(Template)]
+#[template(path = "proxy_config/haproxy.txt", escape = "none")]
+struct Haproxy<'f> {
+    front: &'f Front,
+    listen: &'f str,
+    lua: &'f str,
+    fails_open: bool,
+}
+
+#[derive(Template)]
+#[template(path = "proxy_config/haproxy_lua.txt", escape = "none")]
+struct HaproxyLua<'f> {
+    front: &'f Front,
+}
+
+#[derive(Template)]
+#[template(path = "proxy_config/envoy.txt", escape = "none")]
+struct Envoy<'f> {
+    front: &'f Front,
+    listen: &'f str,
+    fails_open: bool,
+}
+
+/// Makes a file; `listen` is the port at which its proxy takes visitors in.
+///
+/// # Errors
+///
+/// Fails on what the proxy cannot do.
+pub(crate) fn proxy_file(
+    file: ProxyFile,
+    front: &Front,
+    listen: &str,
+    fails_open: bool,
+) -> Result<String, PlaceError> {
+    file.check(front, fails_open)?;
+    let made = match file {
+        ProxyFile::Nginx => Nginx {
+            front,
+            listen,
+            fails_open,
+        }
+        .render(),
+        ProxyFile::Caddy => Caddy {
+            front,
+            listen,
+            fails_open,
+        }
+        .render(),
+        ProxyFile::Traefik => Traefik { front }.render(),
+        ProxyFile::Haproxy => Haproxy {
+            front,
+            listen: &bind(listen),
+            lua: "/etc/haproxy/robot-detection.lua",
+            fails_open,
+        }
+        .render(),
+        ProxyFile::HaproxyLua => HaproxyLua { front }.render(),
+        ProxyFile::Envoy => Envoy {
+            front,
+            listen,
+            fails_open,
+        }
+        .render(),
+    };
+    let text = made.map_err(|error| PlaceError(format!("the file cannot be made: {error}")))?;
+    Ok(format!("{}\n", text.trim()))
+}
+
+/// A port alone is one of every address.
+fn bind(listen: &str) -> String {
+    if listen.bytes().all(|byte| byte.is_ascii_digit()) {
+        format!(":{listen}")
+    } else {
+        listen.to_owned()
+    }
+}
+
+impl ProxyFile {
+    /// Returns the word for it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Nginx => "nginx",
+            Self::Caddy => "caddy",
+            Self::Traefik => "traefik",
+            Self::Haproxy => "haproxy",
+            Self::HaproxyLua => "haproxy-lua",
+            Self::Envoy => "envoy",
+        }
+    }
+
+    fn check(self, front: &Front, fails_open: bool) -> Result<(), PlaceError> {
+        let name = self.as_str();
+        let error = |text: String| Err(PlaceError(text));
+        match self {
+            Self::Nginx if let Some(h2c) = front.places().find(|place| place.is_h2c()) => error(
+                format!("{name} does not speak HTTP/2 with {h2c}: use http://"),
+            ),
+            Self::Traefik if let Some(unix) = front.places().find(|place| place.is_unix()) => {
+                error(format!(
+                    "{name} does not reach {unix}: it needs addresses with ports, with check.token for check.listen"
+                ))
+            }
+            Self::Traefik if fails_open => error(format!(
+                "{name} refuses visitors while nobody answers it; leave --fails open out"
+            )),
+            _ => Ok(()),
+        }
+    }
+}

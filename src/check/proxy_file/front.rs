@@ -1,0 +1,372 @@
+//! What stands behind a proxy: the sites of a configuration, and what this program answers there.
+
+use super::place::{Place, PlaceError, plain};
+
+/// Everything that a proxy's file tells.
+#[derive(Clone, Debug)]
+pub(crate) struct Front {
+    /// Where decisions are asked for.
+    pub(crate) check: Place,
+    pub(crate) token: Option<String>,
+    /// Where this program's own pages are.
+    pub(crate) own: Place,
+    /// In the order of their numbers, which begin at 1.
+    pub(crate) sites: Vec<FrontSite>,
+}
+
+/// Site behind a proxy.
+#[derive(Clone, Debug)]
+pub(crate) struct FrontSite {
+    pub(crate) number: usize,
+    /// None: every other host.
+    pub(crate) hosts: Vec<String>,
+    /// Path at and below which it is, without a slash at its end; empty: all.
+    pub(crate) path: String,
+    pub(crate) servers: Vec<Place>,
+    pub(crate) preserve_host: bool,
+    pub(crate) own: Vec<OwnPath>,
+}
+
+/// Path that this program answers itself.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct OwnPath {
+    path: String,
+    /// Whether all below it are meant; it ends with a slash then.
+    is_prefix: bool,
+    pub(super) what: &'static str,
+}
+
+/// Hosts on which the same sites are.
+#[derive(Clone, Debug)]
+pub(super) struct HostGroup<'f> {
+    pub(super) number: usize,
+    names: Vec<&'f str>,
+    /// Those with the longest path first.
+    pub(super) sites: Vec<&'f FrontSite>,
+    /// Numbers of the groups whose hosts are not meant, as they are named.
+    others: Vec<usize>,
+}
+
+impl OwnPath {
+    /// Creates one path.
+    pub(crate) fn exact(path: &str, what: &'static str) -> Result<Self, PlaceError> {
+        Ok(Self {
+            path: plain(path)?.to_owned(),
+            is_prefix: false,
+            what,
+        })
+    }
+
+    /// Creates a path with and without a slash at its end, and all below it.
+    pub(crate) fn tree(path: &str, what: &'static str) -> Result<[Self; 2], PlaceError> {
+        let path = format!("/{}", path.trim_matches('/'));
+        let below = Self {
+            path: format!("{}/", plain(&path)?),
+            is_prefix: true,
+            what,
+        };
+        Ok([Self::exact(&path, what)?, below])
+    }
+
+    pub(super) fn nginx(&self) -> String {
+        if self.is_prefix {
+            format!("^~ {}", self.path)
+        } else {
+            format!("= {}", self.path)
+        }
+    }
+
+    pub(super) fn caddy(&self) -> String {
+        if self.is_prefix {
+            format!("{}*", self.path)
+        } else {
+            self.path.clone()
+        }
+    }
+
+    pub(super) fn haproxy(&self) -> String {
+        let how = if self.is_prefix { "beg" } else { "str" };
+        format!("path,url_dec -m {how} {}", self.path)
+    }
+
+    pub(super) fn envoy(&self) -> String {
+        let how = if self.is_prefix { "prefix" } else { "path" };
+        format!("{{ {how}: \"{}\" }}", self.path)
+    }
+
+    fn traefik(&self) -> String {
+        let how = if self.is_prefix { "PathPrefix" } else { "Path" };
+        format!("{how}(`{}`)", self.path)
+    }
+}
+
+impl FrontSite {
+    /// Creates a site; its servers are those of the configuration.
+    pub(crate) fn new(
+        number: usize,
+        hosts: &[String],
+        path: &str,
+        upstream: &[String],
+    ) -> Result<Self, PlaceError> {
+        let hosts = hosts
+            .iter()
+            .map(|host| Ok(plain(host.trim())?.to_ascii_lowercase()));
+        let path = path.trim_end_matches('/');
+        Ok(Self {
+            number,
+            hosts: hosts.collect::<Result<_, PlaceError>>()?,
+            path: if path.is_empty() {
+                String::new()
+            } else {
+                plain(path)?.to_owned()
+            },
+            servers: upstream
+                .iter()
+                .map(|url| Place::parse(url))
+                .collect::<Result<_, _>>()?,
+            preserve_host: true,
+            own: Vec::new(),
+        })
+    }
+
+    pub(super) fn scheme(&self) -> &'static str {
+        let is_tls = self.servers.first().is_some_and(Place::is_tls);
+        if is_tls { "https" } else { "http" }
+    }
+
+    pub(super) fn places(&self) -> &[Place] {
+        &self.servers
+    }
+
+    pub(super) fn name(&self) -> String {
+        format!("robot_detection_site_{}", self.number)
+    }
+
+    pub(super) fn nginx_prefixes(&self) -> Vec<String> {
+        if self.path.is_empty() {
+            vec!["/".to_owned()]
+        } else {
+            vec![format!("= {}", self.path), format!("{}/", self.path)]
+        }
+    }
+
+    pub(super) fn caddy(&self) -> String {
+        let path = &self.path;
+        if path.is_empty() {
+            return String::new();
+        }
+        // One matcher of two paths.
+        format!("@robot_detection_site_{} ", self.number)
+    }
+
+    pub(super) fn caddy_servers(&self) -> String {
+        let servers = self.servers.iter().map(Place::caddy);
+        servers.collect::<Vec<_>>().join(" ")
+    }
+
+    pub(super) fn haproxy_path(&self) -> Option<String> {
+        let path = &self.path;
+        (!path.is_empty()).then(|| format!("path,url_dec -m reg ^{}(/|$)", escaped(path)))
+    }
+
+    /// Returns the condition under which a request is the site's.
+    pub(super) fn haproxy_when(&self, group: &HostGroup<'_>) -> String {
+        let host = group.haproxy_when();
+        let path = (!self.path.is_empty()).then(|| format!("robot_detection_site_{}", self.number));
+        let both: Vec<_> = host.into_iter().chain(path).collect();
+        if both.is_empty() {
+            String::new()
+        } else {
+            format!(" if {}", both.join(" "))
+        }
+    }
+
+    /// Returns the server's own `Host`, where it is to get that and not the visitor's.
+    pub(super) fn own_host(&self) -> Option<String> {
+        let first = self.servers.first().filter(|_| !self.preserve_host)?;
+        let url = first.url();
+        url.split_once("://").map(|(_, host)| host.to_owned())
+    }
+
+    pub(super) fn traefik(&self, group: &HostGroup<'_>) -> String {
+        let path = (!self.path.is_empty())
+            .then(|| format!("(Path(`{0}`) || PathPrefix(`{0}/`))", self.path));
+        group.traefik(path)
+    }
+
+    pub(super) fn envoy(&self) -> String {
+        if self.path.is_empty() {
+            "{ prefix: \"/\" }".to_owned()
+        } else {
+            format!("{{ path_separated_prefix: \"{}\" }}", self.path)
+        }
+    }
+}
+
+impl Front {
+    /// Returns the hosts by the sites that are on them, those of every other host last.
+    pub(super) fn hosts(&self) -> Vec<HostGroup<'_>> {
+        let default = self.sites.iter().find(|site| site.hosts.is_empty());
+        let mut groups: Vec<HostGroup<'_>> = Vec::new();
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.sites.iter().flat_map(|site| &site.hosts) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        // A name counts before a pattern, and the longer pattern before the shorter one.
+        names.sort_by_key(|name| (name.starts_with('*'), usize::MAX - name.len()));
+        for name in names {
+            let is_on = |site: &&FrontSite| site.hosts.iter().any(|host| host == name);
+            let mut sites: Vec<_> = self.sites.iter().filter(is_on).collect();
+            if sites.iter().all(|site| !site.path.is_empty()) {
+                sites.extend(default);
+            }
+            sites.sort_by_key(|site| usize::MAX - site.path.len());
+            let numbers =
+                |sites: &[&FrontSite]| -> Vec<_> { sites.iter().map(|site| site.number).collect() };
+            let same = |group: &&mut HostGroup<'_>| numbers(&group.sites) == numbers(&sites);
+            match groups.iter_mut().find(same) {
+                Some(group) => group.names.push(name),
+                None => groups.push(HostGroup {
+                    number: groups.len() + 1,
+                    names: vec![name],
+                    sites,
+                    others: Vec::new(),
+                }),
+            }
+        }
+        if let Some(default) = default {
+            groups.push(HostGroup {
+                number: groups.len() + 1,
+                names: Vec::new(),
+                sites: vec![default],
+                others: groups.iter().map(|group| group.number).collect(),
+            });
+        }
+        groups
+    }
+
+    pub(super) fn check_places(&self) -> [&Place; 1] {
+        [&self.check]
+    }
+
+    pub(super) fn own_places(&self) -> [&Place; 1] {
+        [&self.own]
+    }
+
+    /// Returns all servers, those of this program among them.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
+        let sites = self.sites.iter().flat_map(|site| &site.servers);
+        [&self.check, &self.own].into_iter().chain(sites)
+    }
+}
+
+impl<'f> HostGroup<'f> {
+    pub(super) fn is_named(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// Returns what this program answers on these hosts, each path once.
+    pub(super) fn own_locations(&self) -> Vec<&'f OwnPath> {
+        let mut all: Vec<&OwnPath> = Vec::new();
+        for own in self.sites.iter().flat_map(|site| &site.own) {
+            if !all.iter().any(|known| known.path == own.path) {
+                all.push(own);
+            }
+        }
+        all
+    }
+
+    pub(super) fn has_own(&self) -> bool {
+        !self.own_locations().is_empty()
+    }
+
+    pub(super) fn nginx(&self) -> String {
+        if self.is_named() {
+            self.names.join(" ")
+        } else {
+            "_".to_owned()
+        }
+    }
+
+    pub(super) fn caddy(&self, listen: &str) -> String {
+        // Caddy takes a name with the root's dot for another one.
+        let sites = |name: &&str| format!("http://{name}:{listen}, http://{name}.:{listen}");
+        if self.is_named() {
+            self.names.iter().map(sites).collect::<Vec<_>>().join(", ")
+        } else {
+            format!(":{listen}")
+        }
+    }
+
+    /// Returns the servers of the site at the root, or of the only one.
+    pub(super) fn caddy_servers(&self) -> String {
+        self.sites
+            .last()
+            .map_or_else(String::new, |site| site.caddy_servers())
+    }
+
+    pub(super) fn haproxy(&self) -> Vec<String> {
+        let acl = |name: &&str| match name.strip_prefix('*') {
+            Some(suffix) => format!("req.hdr(host),host_only,rtrim(.) -m end -i {suffix}"),
+            None => format!("req.hdr(host),host_only,rtrim(.) -m str -i {name}"),
+        };
+        self.names.iter().map(acl).collect()
+    }
+
+    pub(super) fn haproxy_when(&self) -> Option<String> {
+        if self.is_named() {
+            return Some(format!("robot_detection_host_{}", self.number));
+        }
+        let others = self
+            .others
+            .iter()
+            .map(|number| format!("!robot_detection_host_{number}"));
+        let others = others.collect::<Vec<_>>().join(" ");
+        (!others.is_empty()).then_some(others)
+    }
+
+    pub(super) fn traefik_own(&self) -> String {
+        let own = self.own_locations();
+        let own: Vec<_> = own.iter().map(|own| own.traefik()).collect();
+        self.traefik(Some(format!("({})", own.join(" || "))))
+    }
+
+    fn traefik(&self, path: Option<String>) -> String {
+        let host = |name: &&str| match name.strip_prefix("*.") {
+            Some(suffix) => format!("HostRegexp(`^.+\\.{}$`)", escaped(suffix)),
+            None => format!("Host(`{name}`)"),
+        };
+        let hosts: Vec<_> = self.names.iter().map(host).collect();
+        let hosts = self.is_named().then(|| format!("({})", hosts.join(" || ")));
+        let both: Vec<_> = hosts.into_iter().chain(path).collect();
+        if both.is_empty() {
+            "PathPrefix(`/`)".to_owned()
+        } else {
+            both.join(" && ")
+        }
+    }
+
+    pub(super) fn envoy(&self) -> String {
+        let quoted = |name: &&str| format!("\"{name}\"");
+        let names: Vec<_> = if self.is_named() {
+            self.names.iter().map(quoted).collect()
+        } else {
+            vec!["\"*\"".to_owned()]
+        };
+        format!("[{}]", names.join(", "))
+    }
+}
+
+/// Escapes what a regular expression reads as more than itself.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        if !c.is_ascii_alphanumeric() && !"/-_~=@:,".contains(c) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}

@@ -1,0 +1,16 @@
+//! The files with which other proxies ask: printed from a configuration, one for each of them.
+//!
+//! What a file says in a proxy's own language stands in its template; here stands what it says it
+//! of, and how each value is spelled there. A value that some proxy could read as more than
+//! itself is refused: nothing is escaped, as each of these languages escapes otherwise.
+
+mod files;
+mod front;
+mod place;
+
+pub(crate) use files::{ProxyFile, proxy_file};
+pub(crate) use front::{Front, FrontSite, OwnPath};
+pub(crate) use place::{Place, PlaceError};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+use super::*;
+
+fn front() -> Front {
+    let mut site = FrontSite::new(1, &[], "/", &["http://127.0.0.1:3000".to_owned()]).unwrap();
+    site.own = OwnPath::tree("/robot-heaven/", "Robot heaven")
+        .unwrap()
+        .into();
+    site.own
+        .push(OwnPath::exact("/robots.txt", "robots.txt").unwrap());
+    Front {
+        check: Place::parse("unix:/run/robot-detection/check.sock").unwrap(),
+        token: None,
+        own: Place::parse("http://127.0.0.1:8080").unwrap(),
+        sites: vec![site],
+    }
+}
+
+fn printed(file: ProxyFile, front: &Front) -> String {
+    proxy_file(file, front, "80", false).unwrap()
+}
+
+#[test]
+fn places_are_spelled_as_each_proxy_wants() {
+    for (text, nginx, caddy, haproxy) in [
+        (
+            "http://127.0.0.1:3000",
+            "127.0.0.1:3000",
+            "http://127.0.0.1:3000",
+            "127.0.0.1:3000",
+        ),
+        ("http://app", "app:80", "http://app:80", "app:80"),
+        (
+            "https://app/",
+            "app:443",
+            "https://app:443",
+            "app:443 ssl verify required ca-file @system-ca",
+        ),
+        (
+            "h2c://[::1]:81",
+            "[::1]:81",
+            "h2c://[::1]:81",
+            "[::1]:81 proto h2",
+        ),
+        ("http://[::1]", "[::1]:80", "http://[::1]:80", "[::1]:80"),
+        (
+            "unix:/run/a.sock",
+            "unix:/run/a.sock",
+            "unix//run/a.sock",
+            "unix@/run/a.sock",
+        ),
+    ] {
+        let place = Place::parse(text).unwrap();
+        assert_eq!(
+            (place.nginx(), place.caddy(), place.haproxy()),
+            (nginx.into(), caddy.into(), haproxy.into())
+        );
+    }
+}
+
+#[test]
+fn what_a_proxy_could_read_as_more_than_itself_is_refused() {
+    for text in [
+        "http://a.example/prefix",
+        "http://a;b",
+        "http://a b",
+        "http://$host",
+        "unix:run/a.sock",
+        "unix:/run/a b",
+        "unix:/run/a;",
+        "unix:/run/\"",
+        "ftp://a",
+        "http://",
+        "",
+    ] {
+        assert!(Place::parse(text).is_err(), "{text}");
+    }
+    assert!(OwnPath::exact("/a{b", "x").is_err());
+    assert!(FrontSite::new(1, &["a;b".to_owned()], "/", &[]).is_err());
+    assert!(FrontSite::new(1, &[], "/a`b", &[]).is_err());
+}
+
+#[test]
+fn a_host_has_its_sites_the_deepest_first_and_the_rest_of_the_default_one() {
+    let hosts = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let mut front = front();
+    front.sites = vec![
+        FrontSite::new(1, &hosts(&["a.example", "*.a.example"]), "/shop/", &[]).unwrap(),
+        FrontSite::new(2, &hosts(&["A.example"]), "/shop/old", &[]).unwrap(),
+        FrontSite::new(3, &hosts(&["b.example", "c.example"]), "/", &[]).unwrap(),
+        FrontSite::new(4, &[], "/", &[]).unwrap(),
+    ];
+    let groups: Vec<_> = front
+        .hosts()
+        .iter()
+        .map(|group| {
+            let sites: Vec<_> = group.sites.iter().map(|site| site.number).collect();
+            (group.nginx(), sites)
+        })
+        .collect();
+    assert_eq!(
+        groups,
+        [
+            ("a.example".to_owned(), vec![2, 1, 4]),
+            ("b.example c.example".to_owned(), vec![3]),
+            ("*.a.example".to_owned(), vec![1, 4]),
+            ("_".to_owned(), vec![4]),
+        ]
+    );
+}
+
+#[test]
+fn each_file_asks_at_its_own_path_and_gives_one_address() {
+    let front = front();
+    for (file, path, address) in [
+        (
+            ProxyFile::Nginx,
+            "/check/nginx",
+            "X-Robot-Detection-Client $remote_addr",
+        ),
+        (
+            ProxyFile::Caddy,
+            "/check/caddy",
+            "X-Robot-Detection-Client {remote_host}",
+        ),
+        (
+            ProxyFile::HaproxyLua,
+            "/check/haproxy",
+            "\"x-robot-detection-client\"] = { txn.f:src() }",
+        ),
+        (
+            ProxyFile::Envoy,
+            "/check/envoy",
+            "DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT",
+        ),
+    ] {
+        let text = printed(file, &front);
+        assert!(text.contains(path), "{text}");
+        assert!(text.contains(address), "{text}");
+        assert!(text.contains("/run/robot-detection/check.sock"), "{text}");
+        assert!(!text.contains("oken: "), "{text}");
+    }
+}
+
+#[test]
+fn a_token_goes_with_each_question() {
+    let mut front = front();
+    front.check = Place::parse("http://127.0.0.1:9000").unwrap();
+    front.token = Some("0123456789abcdef".to_owned());
+    for file in [
+        ProxyFile::Nginx,
+        ProxyFile::Caddy,
+        ProxyFile::Traefik,
+        ProxyFile::HaproxyLua,
+        ProxyFile::Envoy,
+    ] {
+        let text = printed(file, &front);
+        assert!(text.contains("0123456789abcdef"), "{text}");
+    }
+}
+
+#[test]
+fn what_a_proxy_cannot_do_is_told() {
+    let mut front = front();
+    let error = proxy_file(ProxyFile::Traefik, &front, "80", false).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("unix:/run/robot-detection/check.sock"),
+        "{error}"
+    );
+    front.check = Place::parse("http://127.0.0.1:9000").unwrap();
+    assert!(proxy_file(ProxyFile::Traefik, &front, "80", true).is_err());
+    front.sites[0].servers = vec![Place::parse("h2c://127.0.0.1:1").unwrap()];
+    assert!(proxy_file(ProxyFile::Nginx, &front, "80", false).is_err());
+}

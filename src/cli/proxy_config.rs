@@ -1,0 +1,104 @@
+//! `proxy-config`: the file with which another proxy asks us.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+
+use crate::assembly;
+use crate::check::{PlaceError, ProxyFile, proxy_file};
+use crate::config::Loaded;
+use crate::listen::TrustedProxies;
+
+use super::{Cli, context, output, usage::WrongUsage};
+
+/// Arguments of `proxy-config`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "The file is made of the configuration: check.listen, the sites and their servers. It holds check.token.\n\nExample: robot-detection proxy-config nginx > /etc/nginx/conf.d/robot-detection.conf && nginx -t"
+)]
+pub(super) struct ProxyConfigArgs {
+    /// Proxy that the file is for
+    #[arg(value_enum)]
+    proxy: ProxyArg,
+    /// Where the proxy takes visitors in: a port, or what stands behind nginx's `listen`
+    #[arg(long, value_name = "PORT", default_value = "80")]
+    listen: String,
+    /// What becomes of visitors while robot-detection is away or slow: open lets them pass, closed
+    /// refuses them
+    #[arg(long, value_enum, default_value_t)]
+    fails: FailsArg,
+}
+
+/// Proxy, by its name.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ProxyArg {
+    /// auth_request
+    Nginx,
+    /// forward_auth
+    Caddy,
+    /// forwardAuth, for the file provider
+    Traefik,
+    /// The configuration; it loads the file in Lua
+    Haproxy,
+    /// The file in Lua
+    HaproxyLua,
+    /// ext_authz over HTTP
+    Envoy,
+}
+
+/// What becomes of visitors while nobody decides.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+enum FailsArg {
+    /// They pass.
+    Open,
+    /// They are refused.
+    #[default]
+    Closed,
+}
+
+/// Prints the file.
+pub(super) fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<ExitCode> {
+    let loaded = context::load(cli)?;
+    let wrong = |error: PlaceError| WrongUsage(error.to_string());
+    let front = assembly::front(&loaded).map_err(wrong)?;
+    let is_port = |c: char| c.is_ascii_alphanumeric() || " .:[]*_-=".contains(c);
+    if args.listen.is_empty() || !args.listen.chars().all(is_port) {
+        let text = format!(
+            "--listen {:?} is none such as 80, 127.0.0.1:8081 or \"443 ssl\"",
+            args.listen
+        );
+        return Err(WrongUsage(text).into());
+    }
+    let fails_open = args.fails == FailsArg::Open;
+    let file = proxy_file(args.proxy.file(), &front, &args.listen, fails_open).map_err(wrong)?;
+    output::text(&file)?;
+    for warning in warnings(&loaded) {
+        output::note(&format!("warning: {warning}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns what is to be set beside the file.
+fn warnings(loaded: &Loaded) -> Vec<&'static str> {
+    let settings = loaded.settings();
+    let mut warnings = Vec::new();
+    if settings.server.trusted_proxies == TrustedProxies::default() {
+        warnings.push(
+            "robot heaven, robots.txt and the admin page do not know the visitor's address: name the proxy in server.trusted_proxies, such as [\"127.0.0.1\"]",
+        );
+    }
+    warnings
+}
+
+impl ProxyArg {
+    fn file(self) -> ProxyFile {
+        match self {
+            Self::Nginx => ProxyFile::Nginx,
+            Self::Caddy => ProxyFile::Caddy,
+            Self::Traefik => ProxyFile::Traefik,
+            Self::Haproxy => ProxyFile::Haproxy,
+            Self::HaproxyLua => ProxyFile::HaproxyLua,
+            Self::Envoy => ProxyFile::Envoy,
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What other proxies ask: decided as by our own proxy, over a socket and over TCP.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of a test cannot do fails the test"
+)]
+
+mod counting;
+mod deciding;
+mod files;
+mod house;
+mod trusting;

@@ -1,0 +1,75 @@
+//! What is counted of requests that another proxy answers.
+
+use super::house::House;
+use crate::support::program::{FIREFOX, GOOGLEBOT, eventually, request, succeed};
+
+/// Lines of `/metrics` that count requests.
+fn counted(house: &House) -> Vec<String> {
+    let answer = request(
+        house.server.addr,
+        "GET",
+        "/metrics",
+        &[("Host", "localhost")],
+    );
+    let text = answer.text();
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with("robot_detection_requests_total{"));
+    lines.map(str::to_owned).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_only_an_answer_shows_is_unknown_and_never_zero() {
+    let more =
+        "[check]\nlisten = 'unix:check.sock'\n[access_log]\npath = 'access.log'\nformat = 'json'\n";
+    let house = House::with(more).await;
+    for _ in 0..3 {
+        house.check("nginx", "GET", "/", FIREFOX);
+        house.check("caddy", "GET", "/members-only-stuff/a", GOOGLEBOT);
+    }
+    let lines = counted(&house);
+    let of = |word: &str| {
+        let line = lines.iter().find(|line| line.contains(word));
+        line.unwrap_or_else(|| panic!("{word}: {lines:?}")).clone()
+    };
+    for word in ["decision=\"pass\"", "decision=\"redirect\""] {
+        let line = of(word);
+        assert!(line.ends_with(" 3"), "{line}");
+        assert!(
+            line.contains("status=\"unknown\"") || line.contains("status=\"none\""),
+            "{line}"
+        );
+    }
+    let log = house.directory.path().join("access.log");
+    let mut text = String::new();
+    eventually("six lines are logged", || {
+        text = std::fs::read_to_string(&log).unwrap_or_default();
+        text.lines().count() == 6
+    });
+    for line in text.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(
+            line["status"].is_null()
+                && line["body_bytes_sent"].is_null()
+                && line["request_time"].is_null(),
+            "{line}"
+        );
+        assert_eq!(line["remote_addr"], "192.0.2.7");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_proxy_s_log_is_counted_the_endpoint_counts_nothing() {
+    let more = "[check]\nlisten = 'unix:check.sock'\ncount = false\n";
+    let house = House::with(more).await;
+    for _ in 0..3 {
+        house.check("nginx", "GET", "/", FIREFOX);
+        house.check("nginx", "GET", "/members-only-stuff/a", GOOGLEBOT);
+    }
+    let lines = counted(&house);
+    assert!(lines.iter().all(|line| line.ends_with(" 0")), "{lines:?}");
+    assert_eq!(
+        succeed(house.directory.path(), &["traffic", "report", "--json"]).contains("redirect\":3"),
+        false
+    );
+}

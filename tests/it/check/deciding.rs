@@ -1,0 +1,168 @@
+use super::house::{House, question};
+use crate::support::{
+    program::{Answer, CHROME, FIREFOX, GOOGLEBOT},
+    raw::header,
+};
+
+const GPTBOT: &str = "Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)";
+const DIALECTS: [&str; 5] = ["nginx", "caddy", "traefik", "haproxy", "envoy"];
+
+/// Status, where it leads and what it says, as a visitor gets it.
+fn told(answer: &Answer) -> (u16, String, String) {
+    (
+        answer.status,
+        answer.header("location"),
+        answer.text().trim().to_owned(),
+    )
+}
+
+/// The same from the headers that nginx makes its answer of.
+fn told_to_nginx(answer: &Answer) -> (u16, String, String) {
+    (
+        answer.header("x-robot-detection-status").parse().unwrap(),
+        answer.header("x-robot-detection-location"),
+        answer.header("x-robot-detection-text"),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_dialect_decides_as_our_own_proxy_does() {
+    let house = House::new().await;
+    for user_agent in [GOOGLEBOT, GPTBOT, FIREFOX, CHROME, "AcmeCorpSpider/1.0", ""] {
+        for (method, path) in [
+            ("GET", "/"),
+            ("GET", "/members-only-stuff/a?b=c"),
+            ("HEAD", "/members-only-stuff/a"),
+            ("POST", "/members-only-stuff/a"),
+            ("GET", "//members-only-stuff/%61"),
+            ("GET", "/x/../members-only-stuff/"),
+            ("GET", "/paid/1"),
+            ("HEAD", "/paid/1"),
+            ("GET", "/closed/1"),
+            ("GET", "/tagged/1"),
+            ("GET", "/robots.txt"),
+            ("GET", "/robot-heaven/"),
+        ] {
+            let own = house.own(method, path, user_agent);
+            let has_passed = own.status == 200;
+            let before = house.site.requests().len();
+            for dialect in DIALECTS {
+                let asked = house.check(dialect, method, path, user_agent);
+                let what = format!("{dialect} {method} {path} {user_agent}: {own:?} {asked:?}");
+                if has_passed {
+                    assert_eq!(asked.status, 200, "{what}");
+                    assert_eq!(asked.text(), "", "{what}");
+                } else if dialect == "nginx" {
+                    assert_eq!(asked.status, 403, "{what}");
+                    assert_eq!(told_to_nginx(&asked), told(&own), "{what}");
+                } else {
+                    assert_eq!(told(&asked), told(&own), "{what}");
+                }
+                for name in ["x-robots-tag", "vary", "cache-control", "retry-after"] {
+                    let is_site_s = has_passed && path.starts_with("/robot");
+                    assert!(
+                        is_site_s || asked.header(name) == own.header(name),
+                        "{name}: {what}"
+                    );
+                }
+            }
+            assert_eq!(
+                house.site.requests().len(),
+                before,
+                "the endpoint asks no site"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_passes_takes_along_what_the_site_is_told_of_robots() {
+    let house = House::new().await;
+    for user_agent in [GOOGLEBOT, FIREFOX, "AcmeCorpSpider/1.0"] {
+        house.own("GET", "/", user_agent);
+        let sent = house.site.last_request();
+        for dialect in DIALECTS {
+            let asked = house.check(dialect, "GET", "/", user_agent);
+            for name in ["x-robot-detection", "x-robot-detection-verdict"] {
+                assert_eq!(
+                    asked.header(name),
+                    header(&sent, name).join(", "),
+                    "{dialect} {name}"
+                );
+            }
+            assert_eq!(asked.header("x-robot-detection-decision"), "pass");
+            assert!(!asked.header("x-robot-detection-cause").is_empty());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_in_place_is_nginx_s_to_fetch_and_a_redirect_of_the_others() {
+    let house = House::new().await;
+    let own = house.own("GET", "/pages/1", GOOGLEBOT);
+    assert_eq!(own.status, 200);
+    for dialect in DIALECTS {
+        let asked = house.check(dialect, "GET", "/pages/1", GOOGLEBOT);
+        if dialect != "nginx" {
+            assert_eq!(
+                (asked.status, asked.header("location").as_str()),
+                (302, "/robot-heaven/")
+            );
+            assert_eq!(asked.header("cache-control"), "no-store");
+            continue;
+        }
+        assert_eq!(asked.status, 401);
+        let page = asked.header("x-robot-detection-page");
+        let more = [("User-Agent", GOOGLEBOT), ("X-Robot-Detection-Page", &page)];
+        let fetched = house.ask(&question("page", "GET", "/pages/1", &more));
+        assert_eq!(told(&fetched), told(&own));
+        for name in ["content-type", "vary", "cache-control"] {
+            assert_eq!(fetched.header(name), own.header(name), "{name}");
+        }
+    }
+    assert!(house.site.requests().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_comes_too_fast_is_told_when_to_come_again() {
+    let house = House::new().await;
+    assert_eq!(house.check("caddy", "GET", "/slow/1", GPTBOT).status, 200);
+    let asked = house.check("nginx", "GET", "/slow/1", GPTBOT);
+    assert_eq!((asked.status, told_to_nginx(&asked).0), (403, 429));
+    let wait: u64 = asked.header("retry-after").parse().unwrap();
+    assert!((1..=3_600).contains(&wait), "{wait}");
+    // The pace is one for both ways in.
+    assert_eq!(house.own("GET", "/slow/1", GPTBOT).status, 429);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_request_is_decided_about_by_its_own_site() {
+    let more = "[check]\nlisten = 'unix:check.sock'\n[[site]]\nname = 'shop'\nhosts = 'shop.example.org'\n\
+        upstream = 'http://127.0.0.1:1'\nfilter_pattern = '/cart/*'\nredirect_url = '/robot-heaven/'\n";
+    let house = House::with(more).await;
+    let ask = |host: &str, target: &str| {
+        let text = question("nginx", "GET", target, &[("User-Agent", GPTBOT)]);
+        house
+            .ask(&text.replace("Host: example.org", &format!("Host: {host}")))
+            .status
+    };
+    assert_eq!(
+        (
+            ask("example.org", "/cart/1"),
+            ask("shop.example.org", "/cart/1")
+        ),
+        (200, 403)
+    );
+    assert_eq!(ask("SHOP.example.org:8080", "/cart/1"), 403);
+    // What the request line says counts before Host, for us as for nginx.
+    assert_eq!(ask("example.org", "http://shop.example.org/cart/1"), 403);
+    let routed = |header: &str, host: &str| {
+        let more = [("User-Agent", GPTBOT), ("X-Robot-Detection-Host", host)];
+        let text = question("nginx", "GET", "/cart/1", &more);
+        house
+            .ask(&text.replace("Host: example.org", &format!("Host: {header}")))
+            .status
+    };
+    assert_eq!(routed("example.org", "shop.example.org"), 403);
+    assert_eq!(routed("shop.example.org", "example.org"), 200);
+}

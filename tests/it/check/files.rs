@@ -1,0 +1,101 @@
+//! `proxy-config`: the files that other proxies ask with.
+
+use crate::support::program::{run, succeed};
+
+const CONFIG: &str = "[server]\nlisten = '0.0.0.0:8080'\nupstream = 'http://127.0.0.1:3000'\n\
+    trusted_proxies = ['127.0.0.1']\n[check]\nlisten = 'unix:/run/robot-detection/check.sock'\n";
+
+fn printed(config: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
+    let output = run(directory.path(), &[&["proxy-config"], arguments].concat());
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[test]
+fn each_proxy_has_a_file_of_this_configuration() {
+    for (proxy, telling) in [
+        ("nginx", "server 127.0.0.1:3000;"),
+        ("caddy", "reverse_proxy http://127.0.0.1:3000"),
+        ("haproxy", "server server_1 127.0.0.1:3000"),
+        ("haproxy-lua", "unix@/run/robot-detection/check.sock"),
+        ("envoy", "port_value: 3000"),
+    ] {
+        let (code, file, error) = printed(CONFIG, &[proxy]);
+        assert_eq!((code, error.as_str()), (Some(0), ""), "{proxy}");
+        assert!(file.contains(telling), "{proxy}: {file}");
+        assert!(
+            proxy == "haproxy-lua" || file.contains("127.0.0.1") && file.contains("8080"),
+            "{file}"
+        );
+        assert!(
+            !file.contains("  \n") && file.ends_with('\n'),
+            "{proxy}: {file}"
+        );
+    }
+    let tcp = CONFIG.replace("unix:/run/robot-detection/check.sock", "127.0.0.1:9000")
+        + "token = '0123456789abcdef'\n";
+    let (code, file, _) = printed(&tcp, &["traefik"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        file.contains("address: \"http://127.0.0.1:9000/check/traefik\""),
+        "{file}"
+    );
+}
+
+#[test]
+fn a_file_says_in_a_line_what_becomes_of_visitors_while_nobody_decides() {
+    for proxy in ["nginx", "caddy", "haproxy", "envoy"] {
+        let (_, closed, _) = printed(CONFIG, &[proxy]);
+        let (_, open, _) = printed(CONFIG, &[proxy, "--fails", "open"]);
+        assert!(
+            closed.contains("away or slow: visitors are refused"),
+            "{closed}"
+        );
+        assert!(open.contains("away or slow: visitors pass"), "{open}");
+    }
+}
+
+#[test]
+fn what_is_missing_for_a_file_is_told() {
+    for (config, arguments, told) in [
+        ("", &["nginx"][..], "set check.listen"),
+        (
+            "[check]\nlisten = 'unix:/run/check.sock'\n",
+            &["nginx"],
+            "set server.upstream",
+        ),
+        (CONFIG, &["traefik"], "it needs addresses with ports"),
+        (CONFIG, &["nginx", "--listen", "80; }"], "--listen"),
+        (
+            &CONFIG.replace("/run/robot", "/run/\"; }"),
+            &["nginx"],
+            "cannot be written",
+        ),
+        (
+            &CONFIG.replace("unix:/run/robot-detection/", "unix:"),
+            &["nginx"],
+            "the whole path",
+        ),
+    ] {
+        let (code, file, error) = printed(config, arguments);
+        assert_eq!((code, file.as_str()), (Some(2), ""), "{error}");
+        assert!(error.contains(told), "{error}");
+    }
+}
+
+#[test]
+fn whoever_forgets_to_be_trusted_is_warned() {
+    let (code, _, error) = printed(&CONFIG.replace("['127.0.0.1']", "[]"), &["nginx"]);
+    assert_eq!(code, Some(0));
+    assert!(error.contains("server.trusted_proxies"), "{error}");
+    succeed(
+        tempfile::tempdir().unwrap().path(),
+        &["proxy-config", "--help"],
+    );
+}

@@ -1,0 +1,139 @@
+//! A site behind our own proxy, and the endpoint that decides for others about the same site.
+
+use std::os::unix::net::UnixStream;
+
+use tempfile::TempDir;
+
+use crate::support::{
+    program::{Answer, DEADLINE, Server, exchange, exchange_on, request},
+    raw::RawServer,
+};
+
+pub(super) const TOKEN: &str = "0123456789abcdef0123";
+
+pub(super) const RULES: &str = r#"
+filter_pattern = "/members-only-stuff/*"
+redirect_url = "/robot-heaven/"
+[robots_txt]
+serve = "settings"
+disallow = "/closed/*"
+enforce = "on"
+[[rule]]
+name = "pay"
+path = "/paid/*"
+robots = "gptbot"
+action = "refuse"
+status = 402
+text = "Pay first."
+[[rule]]
+name = "in place"
+path = "/pages/*"
+action = "serve"
+[[rule]]
+name = "pace"
+path = "/slow/*"
+action = "slow"
+requests = 1
+period_seconds = 3600
+[[x_robots_tag]]
+path = "/tagged/*"
+value = "noindex"
+"#;
+
+pub(super) struct House {
+    pub(super) directory: TempDir,
+    pub(super) server: Server,
+    pub(super) site: RawServer,
+}
+
+impl House {
+    /// Starts a site and the program, which decides for others at a socket.
+    pub(super) async fn new() -> Self {
+        Self::with("[check]\nlisten = \"unix:check.sock\"\n").await
+    }
+
+    /// Starts them with more settings.
+    pub(super) async fn with(more: &str) -> Self {
+        let site = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsite").await;
+        let directory = tempfile::tempdir().unwrap();
+        let config = format!("web_robots_db = ''\n{RULES}{more}");
+        std::fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
+        let upstream = format!("http://{}", site.addr);
+        let server = Server::start(directory.path(), &["serve", "--upstream", &upstream]);
+        Self {
+            directory,
+            server,
+            site,
+        }
+    }
+
+    /// Asks our own proxy.
+    pub(super) fn own(&self, method: &str, path: &str, user_agent: &str) -> Answer {
+        request(
+            self.server.addr,
+            method,
+            path,
+            &[("User-Agent", user_agent)],
+        )
+    }
+
+    /// Asks the endpoint about a visitor's request as a proxy of that name does.
+    pub(super) fn check(
+        &self,
+        dialect: &str,
+        method: &str,
+        path: &str,
+        user_agent: &str,
+    ) -> Answer {
+        self.ask(&question(
+            dialect,
+            method,
+            path,
+            &[("User-Agent", user_agent)],
+        ))
+    }
+
+    /// Sends bytes to the endpoint.
+    pub(super) fn ask(&self, question: &str) -> Answer {
+        if let Some(addr) = self.server.check {
+            return exchange(addr, question.as_bytes());
+        }
+        let stream = UnixStream::connect(self.directory.path().join("check.sock")).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        exchange_on(stream, question.as_bytes())
+    }
+}
+
+/// Writes what a proxy asks about a request, with the visitor's own headers.
+pub(super) fn question(
+    dialect: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> String {
+    let (line, described) = match dialect {
+        "envoy" => (
+            format!("{method} /check/envoy{path}"),
+            "X-Robot-Detection-Client: 192.0.2.7\r\nX-Robot-Detection-Scheme: http\r\n".to_owned(),
+        ),
+        "traefik" => (
+            "GET /check/traefik".to_owned(),
+            format!(
+                "X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Method: {method}\r\nX-Forwarded-Uri: {path}\r\n\
+                 X-Forwarded-Proto: http\r\nX-Forwarded-Host: example.org\r\n"
+            ),
+        ),
+        _ => (
+            format!("GET /check/{dialect}"),
+            format!(
+                "X-Robot-Detection-Client: 192.0.2.7\r\nX-Robot-Detection-Method: {method}\r\n\
+                 X-Robot-Detection-Target: {path}\r\nX-Robot-Detection-Scheme: http\r\n"
+            ),
+        ),
+    };
+    let headers: String = headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
+    format!("{line} HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n{described}{headers}\r\n")
+}
