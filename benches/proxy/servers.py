@@ -25,6 +25,8 @@ class Running:
 
     def __init__(self, name, command, port, core, directory):
         self.name, self.port, self.directory = name, port, directory
+        # The process that decides for it, whose time counts as its own.
+        self.asked = None
         log = open(directory / f"{name.replace(' ', '-')}.log", "ab")
         self.process = subprocess.Popen(
             ["taskset", "-c", str(core), *map(str, command)],
@@ -35,8 +37,10 @@ class Running:
         return f"http://127.0.0.1:{self.port}{path}"
 
     def pids(self):
-        """The process and all below it."""
+        """The process, all below it, and whom it asks."""
         found, todo = [], [self.process.pid]
+        if self.asked:
+            todo.append(self.asked.process.pid)
         while todo:
             pid = todo.pop()
             found.append(pid)
@@ -63,6 +67,8 @@ class Running:
         return total
 
     def end(self):
+        if self.asked:
+            self.asked.end()
         self.process.terminate()
         try:
             self.process.wait(15)
@@ -154,6 +160,41 @@ def nginx(directory, core, name, site, rules):
     return Running(name, ["nginx", "-c", conf], port, core, directory)
 
 
+def nginx_asks(directory, core, name, site, asked, socket, names, program):
+    """nginx that asks `asked` at a socket about each request; with ours, by the file that we print."""
+    port = free_port()
+    if asked.name == "asked bare":
+        http = f"""upstream site {{ server 127.0.0.1:{site}; keepalive 64; keepalive_requests 1000000000; }}
+            upstream asked {{ server unix:{socket}; keepalive 64; keepalive_requests 1000000000; }}"""
+        locations = f"""location = /ask {{ internal; proxy_pass http://asked/; proxy_http_version 1.1;
+            proxy_pass_request_body off; proxy_set_header Content-Length ""; proxy_set_header Connection "";
+            proxy_set_header X-Original-URI $request_uri; proxy_set_header X-Real-IP $remote_addr; }}
+            location / {{ auth_request /ask; {PASS} }}"""
+        conf = nginx_conf(directory, port, http, locations, name.replace(" ", "-"))
+    else:
+        config = directory / "asked-ours.toml"
+        printed = subprocess.run([program, "--config", config, "proxy-config", "nginx", "--listen", f"127.0.0.1:{port}"],
+                                 check=True, capture_output=True, text=True).stdout
+        conf = nginx_conf(directory, free_port(), printed, "return 204;", name.replace(" ", "-"))
+    running = Running(name, ["nginx", "-c", conf], port, core, directory)
+    running.asked = asked
+    return running
+
+
+def asks_bare(directory, core, name, site, names, program):
+    socket = directory / "bare.sock"
+    bare = program.parent / "examples" / "bare"
+    asked = Running("asked bare", [bare, socket], None, core, directory)
+    return nginx_asks(directory, core, name, site, asked, socket, names, program)
+
+
+def asks_ours(directory, core, name, site, names, program):
+    socket = directory / "ours.sock"
+    settings = f'trusted_proxies = ["127.0.0.1"]\n[check]\nlisten = "unix:{socket}"'
+    asked = ours(directory, core, "asked ours", site, names, program, settings)
+    return nginx_asks(directory, core, name, site, asked, socket, names, program)
+
+
 def one_regex_a_robot(names):
     return [f'"~*{name}" 1;' for name in names]
 
@@ -237,6 +278,8 @@ def everyone(servers, directory, core, site, count, options):
         "nginx off": lambda name: nginx(directory, core, name, site, None),
         "nginx map": lambda name: nginx(directory, core, name, site, one_regex_a_robot(names)),
         "nginx alternations": lambda name: nginx(directory, core, name, site, alternations(names)),
+        "nginx asks bare": lambda name: asks_bare(directory, core, name, site, names, options.program),
+        "nginx asks ours": lambda name: asks_ours(directory, core, name, site, names, options.program),
         "haproxy off": lambda name: haproxy(directory, core, name, site, None),
         "haproxy list": lambda name: haproxy(directory, core, name, site, names),
     }
@@ -269,7 +312,8 @@ def check(server, names):
     def passes(path, user_agent):
         return ask(server, path, user_agent) == (200, None, 1024)
 
-    wait_until(server, lambda: all(redirects(robot.format(names[at])) for at in (0, len(names) // 2, -1)))
+    if server.name != "nginx asks bare":
+        wait_until(server, lambda: all(redirects(robot.format(names[at])) for at in (0, len(names) // 2, -1)))
     wait_until(server, lambda: passes(PAGE, person), 5)
     wait_until(server, lambda: passes(PAGE, robot.format(names[0])), 5)
     if server.name not in ("nginx off", "haproxy off"):

@@ -1,7 +1,11 @@
 //! The page that identifies the robot of a User-Agent, and shows the decision on its request.
 
 use askama::Template;
-use axum::{extract::State, response::Response};
+use axum::{
+    extract::State,
+    http::{HeaderMap, HeaderValue, header::USER_AGENT},
+    response::Response,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -15,7 +19,7 @@ use super::{
     state::AdminState,
 };
 use crate::detect::{Claim, Listed};
-use crate::policy::{Request, Visitor};
+use crate::policy::{Request, Sender, Visitor};
 
 /// Longest User-Agent and path that are examined.
 const MAX_BYTES: usize = 16 * 1024;
@@ -153,7 +157,22 @@ pub(super) fn answer(
         path,
     };
     let user_agent = question.user_agent.as_bytes();
-    let visitor = claim.as_ref().map(Visitor::from);
+    let mut headers = HeaderMap::new();
+    if let Ok(user_agent) = HeaderValue::from_bytes(user_agent) {
+        headers.insert(USER_AGENT, user_agent);
+    }
+    let sender = Sender {
+        address: None,
+        headers: Some(&headers),
+    };
+    let visitor = match &claim {
+        Some(claim) => Some(Visitor::from(claim).sent_by(sender)),
+        None => of
+            .policy
+            .load()
+            .judges_people()
+            .then(|| Visitor::person(sender)),
+    };
     let decided = DecisionView::new(of, &request, target, visitor, user_agent);
     Ok(Identification {
         user_agent: question.user_agent.clone(),
@@ -176,7 +195,7 @@ impl ClaimView {
             evidence: claim.to_string(),
             listed: match claim {
                 Claim::Listed(listed) | Claim::Shared(listed) => Some(ListedView::new(listed)),
-                Claim::Unlisted(_) | Claim::Signed(_) | Claim::Nameless => None,
+                Claim::Unlisted(_) | Claim::Signed(_) | Claim::Nameless | Claim::Person => None,
             },
             start: range.start,
             end: range.end,

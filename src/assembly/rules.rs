@@ -1,9 +1,9 @@
 //! From `[[rule]]` and `[[x_robots_tag]]` to rules of the policy.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crate::config::{RuleSettings, TagSettings, WhenSettings};
-use crate::policy::{Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
+use crate::policy::{Addresses, Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
 
 pub(crate) fn rule(settings: &RuleSettings) -> RuleBuilder {
     let mut rule = Rule::builder(settings.action)
@@ -27,6 +27,9 @@ pub(crate) fn rule(settings: &RuleSettings) -> RuleBuilder {
     }
     if let Some(burst) = settings.burst {
         rule = rule.burst(burst);
+    }
+    if let Some(people) = settings.people {
+        rule = rule.people(people);
     }
     if let Some(milliseconds) = settings.wait_milliseconds {
         rule = rule.wait(Duration::from_millis(milliseconds.into()));
@@ -72,6 +75,22 @@ fn when(settings: &WhenSettings) -> When {
     }
     if let Some(verdicts) = &settings.verdicts {
         when = when.verdicts(verdicts.iter().copied());
+    }
+    if let Some(networks) = &settings.addresses {
+        let set = Arc::clone(networks.set());
+        let contains = Arc::new(move |address| set.contains(address));
+        let names = networks.written().join(", ");
+        let addresses = (!names.is_empty()).then(|| Addresses::new(names, contains));
+        when = when.addresses(addresses);
+    }
+    if let Some(headers) = &settings.request_headers {
+        when = when.headers(headers);
+    }
+    if let Some(globs) = &settings.user_agents {
+        when = when.user_agents(globs);
+    }
+    if let Some(globs) = &settings.signature_agents {
+        when = when.signature_agents(globs);
     }
     when
 }

@@ -47,6 +47,8 @@ impl fmt::Debug for CheckToken {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     #[test]
@@ -55,7 +57,7 @@ mod tests {
         let is_in = |given: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for secret in given {
-                headers.append(TOKEN, axum::http::HeaderValue::from_static(secret));
+                headers.append(TOKEN, HeaderValue::from_static(secret));
             }
             token.is_in(&headers)
         };

@@ -204,7 +204,7 @@ mod tests {
             for (path, method) in [("/a/b", "GET"), ("/", "POST"), ("/members-only-stuff/a", "GET")] {
                 let request = Request { method, host: None, path };
                 for claim in [None, shared.as_ref()] {
-                    let visitor = claim.map(|claim| Visitor { claim, verdict: Verdict::Verified });
+                    let visitor = claim.map(|claim| Visitor::new(claim, Verdict::Verified));
                     let judgement = policy.judge(&request, visitor);
                     prop_assert!(judgement.decision.pass_reason().is_some());
                     prop_assert!(judgement.slowed_by.is_none() && judgement.rule.is_none());

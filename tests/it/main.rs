@@ -16,6 +16,7 @@ mod book;
 mod bundled;
 mod check;
 mod cli;
+mod conditions;
 mod console;
 mod demo_heaven;
 mod detect;

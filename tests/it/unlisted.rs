@@ -18,6 +18,7 @@ fn sign(user_agent: &str) -> Option<(Sign, &str)> {
         Claim::Unlisted(unlisted) => Some((unlisted.sign, &user_agent[unlisted.range])),
         Claim::Signed(_) | Claim::Nameless | Claim::Shared(_) => None,
         Claim::Listed(listed) => panic!("{} is listed", listed.robot.id),
+        Claim::Person => panic!("a person is no robot"),
     }
 }
 

@@ -158,7 +158,7 @@ impl<'d> RobotName<'d> {
                 "It is a robot that no registry lists; robots.txt is searched for a name in its User-Agent."
                     .to_owned()
             }
-            Self::Claim(Claim::Nameless | Claim::Shared(_)) | Self::Name => {
+            Self::Claim(Claim::Nameless | Claim::Shared(_) | Claim::Person) | Self::Name => {
                 "Detection knows no robot by that, so a visitor with this User-Agent is taken for a person; robots.txt is asked about the name."
                     .to_owned()
             }

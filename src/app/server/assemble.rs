@@ -177,12 +177,12 @@ mod tests {
                 "c.toml:3: rule.visitors: \"namless\" is no visitor; did you mean \"nameless\"?",
             ),
             (
-                "[[rule]]\naction='refuse'\nvisitors='person'",
-                "c.toml:3: rule.visitors: a person always passes",
+                "[[rule]]\naction='refuse'\nvisitors='robots'\npeople=true",
+                "c.toml:4: rule.people: the rule is not about people",
             ),
             (
                 "[[rule]]\naction='refuse'\nvisitors='nameless'\nverdicts='spoofed'",
-                "c.toml:4: rule.verdicts: who is nameless or shared claims nothing to be proved",
+                "c.toml:4: rule.verdicts: whoever is no robot, or nameless, claims nothing to be proved",
             ),
             (
                 "[[rule]]\naction='refuse'\nvisitors='robots'\nunlisted=true",

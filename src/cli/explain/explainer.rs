@@ -12,7 +12,7 @@ use crate::config::Loaded;
 use crate::detect::{Claim, SharedDetector};
 use crate::live_rules::LiveRuleSet;
 use crate::policy::{
-    Enforcer, Policy, Request, RobotsFiles, SharedPolicy, SharedRobotsFiles, Visitor,
+    Enforcer, Policy, Request, RobotsFiles, Sender, SharedPolicy, SharedRobotsFiles, Visitor,
 };
 use crate::robots_txt::{Dialect, RobotsTxt};
 use crate::verify::{Proof, SignatureProver, SignedRequest};
@@ -85,13 +85,20 @@ impl Explainer {
             path: request.path(),
         };
         let proof = self.prove(claim.as_mut(), request).await;
-        let visitor = claim.as_ref().map(|claim| match &proof {
-            Some(proof) => Visitor {
+        let headers = request.all_headers();
+        let sender = Sender {
+            address: self.client,
+            headers: Some(&headers),
+        };
+        let visitor = match (&claim, &proof) {
+            (Some(claim), Some(proof)) => Some(Visitor {
                 claim,
                 verdict: proof.verdict,
-            },
-            None => Visitor::from(claim),
-        });
+                sender,
+            }),
+            (Some(claim), None) => Some(Visitor::from(claim).sent_by(sender)),
+            (None, _) => site.policy.judges_people().then(|| Visitor::person(sender)),
+        };
         let explained = site.enforcer.explain_all(
             &site.policy,
             &policy_request,

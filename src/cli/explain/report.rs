@@ -2,7 +2,7 @@
 
 use std::io;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue, header::USER_AGENT};
 use serde_json::{Value, json};
 
 use crate::cli::{identify, output};
@@ -42,6 +42,15 @@ impl ExplainedRequest {
     pub(super) fn claim<'d>(&self, detector: &'d Detector) -> Option<Claim<'d>> {
         let claim = detector.claim(&self.user_agent);
         signed_claim(detector, &self.headers, claim)
+    }
+
+    /// Returns all headers, the User-Agent among them.
+    pub(super) fn all_headers(&self) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        if let Ok(user_agent) = HeaderValue::from_bytes(&self.user_agent) {
+            headers.insert(USER_AGENT, user_agent);
+        }
+        headers
     }
 
     fn user_agent(&self) -> String {
@@ -85,6 +94,7 @@ impl RequestReport<'_> {
             "would": self.would(),
             "pass_reason": explained.pass_reason.filter(|_| passes).map(PassReason::as_str),
             "rule": explained.rule.map(Rule::label),
+            "noted": explained.noted.map(Rule::label),
             "slowed": explained.slowed_by.and_then(Rule::rate_limiter).map(RateLimiter::to_string),
             "claim": self.claim.map(identify::object),
             "steps": steps.collect::<Vec<_>>(),
@@ -118,7 +128,10 @@ impl RequestReport<'_> {
     /// Returns what would be done but for the dry run.
     fn would(&self) -> Option<String> {
         let is_kept = self.explained.is_dry_run && self.explained.pass_reason.is_none();
-        is_kept.then(|| self.explained.to_string())
+        let noted = self.explained.noted.filter(|_| self.explained.passes());
+        is_kept
+            .then(|| self.explained.to_string())
+            .or_else(|| noted.map(|rule| rule.action().to_string()))
     }
 
     fn request(&self) -> String {
@@ -140,9 +153,11 @@ fn row(name: &str, text: &str) -> io::Result<()> {
 /// Returns the claimed robot, and the part of the User-Agent that claims it.
 fn claim_text(claim: &Claim<'_>, user_agent: &[u8]) -> String {
     let by = match claim {
-        Claim::Listed(_) | Claim::Signed(_) | Claim::Nameless | Claim::Shared(_) => {
-            claim.to_string()
-        }
+        Claim::Listed(_)
+        | Claim::Signed(_)
+        | Claim::Nameless
+        | Claim::Shared(_)
+        | Claim::Person => claim.to_string(),
         Claim::Unlisted(unlisted) => {
             let text = user_agent.get(claim.range()).unwrap_or_default();
             format!("{} {:?}", unlisted.sign, String::from_utf8_lossy(text))

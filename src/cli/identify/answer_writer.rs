@@ -130,7 +130,7 @@ pub(in crate::cli) fn object(claim: &Claim<'_>) -> Value {
             "sign": signed.unlisted.as_ref().map_or("signed", |unlisted| unlisted.sign.as_str()),
             "signer": signed.signer.as_ref().map(SigningHost::as_str),
         }),
-        Claim::Nameless => json!({
+        Claim::Nameless | Claim::Person => json!({
             "robot": claim.id(),
             "purpose": claim.purpose().as_str(),
         }),

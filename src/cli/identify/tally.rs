@@ -182,8 +182,8 @@ impl EntrySink for Tally<'_> {
         match self.detector.claim(user_agent) {
             Some(Claim::Shared(_)) => self.shared.hit(entry.bytes),
             Some(Claim::Nameless) => self.no_user_agent.hit(entry.bytes),
+            None | Some(Claim::Person) => self.people.hit(entry.bytes),
             Some(claim) => self.claim(&claim, user_agent, entry.bytes),
-            None => self.people.hit(entry.bytes),
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::config::{
     section::section,
     table::{Reader, table},
-    types::{Verbatim, Visitors},
+    types::{Networks, Verbatim, Visitors},
 };
 use crate::detect::Verdict;
 use crate::policy::Action;
@@ -33,12 +33,20 @@ section! {
     sources: Option<Vec<Source>>;
     /// true: the same as visitors = "unlisted"; false: as visitors = "listed"
     unlisted: Option<bool>;
-    /// Kinds of visitors; robots: the first three; people: shared, that is a User-Agent that
-    /// stands for many people, as a person always passes; without it nameless and shared are not
-    /// meant
+    /// Kinds of visitors; robots: listed, unlisted and nameless; people: person and shared, that is
+    /// a User-Agent that stands for many people; without it listed and unlisted robots are meant
     visitors: Option<Visitors>;
     /// Verdicts on who the robot says it is
     verdicts: Option<Vec<Verdict>>;
+    /// Networks and addresses that requests come from, such as 192.0.2.0/24
+    addresses: Option<Networks>;
+    /// What requests have for headers: X-Monitor (it is there), !Accept-Language (it is not),
+    /// "Accept: text/*" (it has a value like this); all of them have to hold
+    request_headers: Option<Vec<String>>;
+    /// User-Agents: globs over all of it, in any case
+    user_agents: Option<Vec<String>>;
+    /// Values of Signature-Agent: globs; it is a claim, as a User-Agent is
+    signature_agents: Option<Vec<String>>;
 }
 
 table! {
@@ -63,6 +71,9 @@ table! {
     burst: Option<u32>, 1..=1_000_000;
     /// Milliseconds that it waits for a verdict that is pending
     wait_milliseconds: Option<u32>, 1..=10_000;
+    /// Whether a rule about people does to them what it says; false: it only notes it, to robots
+    /// too
+    people: Option<bool>;
 }
 
 table! {

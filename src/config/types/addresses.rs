@@ -1,6 +1,9 @@
 //! Addresses, URLs, and who may use a socket.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use url::Url;
 
@@ -10,6 +13,7 @@ use crate::config::{
 };
 use crate::fetch::shown_url;
 use crate::listen::{ListenAddr, TrustedProxies};
+use crate::verify::RangeSet;
 
 const DNS_PORT: u16 = 53;
 
@@ -37,6 +41,46 @@ impl Setting for TrustedProxies {
 
     fn absent() -> Option<Self> {
         Some(Self::default())
+    }
+}
+
+/// Networks and addresses, as they are written and as they are looked up.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Networks {
+    written: Vec<String>,
+    set: Arc<RangeSet>,
+}
+
+impl Networks {
+    /// Returns them as they are written.
+    #[must_use]
+    pub fn written(&self) -> &[String] {
+        &self.written
+    }
+
+    /// Returns them to look an address up.
+    #[must_use]
+    pub fn set(&self) -> &Arc<RangeSet> {
+        &self.set
+    }
+}
+
+impl Setting for Networks {
+    const KIND: Kind = Kind::List;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let written: Vec<_> = value
+            .items()?
+            .iter()
+            .map(|text| text.trim().to_owned())
+            .collect();
+        let set = RangeSet::parse(written.iter().map(String::as_str)).map_err(|text| {
+            format!("{text:?} is neither an address nor a network; write 192.0.2.1, 2001:db8::1 or 10.0.0.0/8")
+        })?;
+        Ok(Self {
+            set: Arc::new(set),
+            written,
+        })
     }
 }
 

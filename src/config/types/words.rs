@@ -185,8 +185,7 @@ impl Visitors {
     }
 
     fn words() -> Vec<&'static str> {
-        let kinds = detect::Kind::ROBOTS.iter().chain([&detect::Kind::Shared]);
-        let kinds = kinds.map(|kind| kind.as_str());
+        let kinds = detect::Kind::ALL.iter().map(|kind| kind.as_str());
         kinds.chain(["robots", "people", "all"]).collect()
     }
 }
@@ -201,15 +200,9 @@ impl Setting for Visitors {
         for word in value.items()? {
             match word.trim() {
                 "robots" => kinds.extend(Visitor::ROBOTS),
-                "people" => kinds.push(Visitor::Shared),
-                "all" => kinds.extend(Visitor::ROBOTS.iter().chain([&Visitor::Shared])),
+                "people" => kinds.extend(Visitor::PEOPLE),
+                "all" => kinds.extend(Visitor::ALL),
                 word => match Visitor::from_word(word) {
-                    Some(Visitor::Person) => {
-                        return Err(
-                            "a person always passes; of people, rules are about \"shared\" User-Agents"
-                                .to_owned(),
-                        );
-                    }
                     Some(kind) => kinds.push(kind),
                     None => return Err(unknown("visitor", word, Self::words())),
                 },

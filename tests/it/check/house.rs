@@ -34,7 +34,7 @@ name = "pace"
 path = "/slow/*"
 action = "slow"
 requests = 1
-period_seconds = 3600
+per_seconds = 3600
 [[x_robots_tag]]
 path = "/tagged/*"
 value = "noindex"

@@ -179,7 +179,7 @@ action = 'refuse'
 text = 'Please come by yourself.'
 [[rule]]
 path = '/index.html'
-visitors = 'people'
+visitors = 'shared'
 action = 'slow'
 requests = 1
 per_seconds = 86400
@@ -220,16 +220,12 @@ fn what_no_rule_can_mean_is_refused_with_its_place() {
             "robots_txt.refuse_purposes: shared is no purpose of robots",
         ),
         (
-            "[[rule]]\naction = 'refuse'\nvisitors = 'person'",
-            "a person always passes",
-        ),
-        (
             "[[rule]]\naction = 'refuse'\nvisitors = 'shard'",
             "did you mean \"shared\"?",
         ),
         (
             "[[rule]]\naction = 'refuse'\nvisitors = 'shared'\nverdicts = 'spoofed'",
-            "who is nameless or shared claims nothing to be proved",
+            "whoever is no robot, or nameless, claims nothing to be proved",
         ),
         (
             "[[rule]]\naction = 'refuse'\nvisitors = 'people'\npurposes = 'seo'",

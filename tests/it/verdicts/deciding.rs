@@ -234,7 +234,7 @@ fn headers_can_depend_on_the_verdict() {
     });
     let claim = &claim(GOOGLEBOT);
     for &verdict in ALL {
-        let tags = policy.tags(&get("/"), Some(Visitor { claim, verdict }));
+        let tags = policy.tags(&get("/"), Some(Visitor::new(claim, verdict)));
         let expected = [Spoofed, Unverifiable].contains(&verdict);
         assert_eq!(!tags.values.is_empty(), expected, "{verdict}");
         assert!(tags.depends_on_user_agent);
@@ -245,7 +245,7 @@ fn headers_can_depend_on_the_verdict() {
 /// Steps of an explanation from the one of a name on.
 fn steps(policy: &Policy, path: &str, verdict: Verdict, from: &str) -> Vec<String> {
     let claim = &claim(GOOGLEBOT);
-    let visitor = Some(Visitor { claim, verdict });
+    let visitor = Some(Visitor::new(claim, verdict));
     let enforcer = Enforcer::new(SharedRobotsFiles::default(), Enforcement::default());
     let explained = enforcer
         .explain_all(policy, &get(path), path, visitor, GOOGLEBOT.as_bytes())
@@ -342,7 +342,7 @@ fn a_decision_by_verdict_allocates_nothing() {
     for (verdict, action) in [(Verified, Action::Refuse), (Spoofed, Action::Refuse)] {
         let mut found = Action::Pass;
         let measured = allocation_counter::measure(|| {
-            let visitor = Some(Visitor { claim, verdict });
+            let visitor = Some(Visitor::new(claim, verdict));
             found = policy.decide(&get("/articles/1"), visitor).action();
         });
         assert_eq!((found, measured.count_total), (action, 0));

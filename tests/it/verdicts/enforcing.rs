@@ -23,7 +23,7 @@ fn breaks(enforcer: &Enforcer, policy: &Policy, target: &str, verdict: Verdict) 
     let visit = RobotRequest {
         request: get(target),
         target,
-        visitor: Visitor { claim, verdict },
+        visitor: Visitor::new(claim, verdict),
         user_agent: GOOGLEBOT.as_bytes(),
         client: None,
     };

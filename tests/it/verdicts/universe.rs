@@ -55,7 +55,7 @@ pub(super) fn judge<'p>(
     verdict: Verdict,
 ) -> Judgement<'p> {
     let claim = &claim(user_agent);
-    policy.judge(request, Some(Visitor { claim, verdict }))
+    policy.judge(request, Some(Visitor::new(claim, verdict)))
 }
 
 /// The action on a GET of Googlebot, and what decided it.

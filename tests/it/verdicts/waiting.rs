@@ -17,7 +17,7 @@ fn waiting(action: Action, milliseconds: u64) -> RuleBuilder {
 /// Milliseconds that Googlebot's request waits.
 fn wait(policy: &Policy, path: &str) -> Option<u128> {
     let claim = &claim(GOOGLEBOT);
-    let visitor = |verdict| Visitor { claim, verdict };
+    let visitor = |verdict| Visitor::new(claim, verdict);
     for verdict in [Verified, Spoofed, Unverifiable] {
         assert_eq!(policy.wait(&get(path), visitor(verdict)), None);
     }

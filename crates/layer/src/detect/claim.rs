@@ -14,6 +14,9 @@ pub const NAMELESS: &str = "nameless";
 /// Word for a User-Agent that stands for many people.
 pub const SHARED: &str = "shared";
 
+/// Word for one person.
+const PERSON: &str = "person";
+
 /// By what a robot is recognised that signs.
 const SIGNATURE: &str = "signature of the request";
 
@@ -53,7 +56,7 @@ impl Kind {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Person => "person",
+            Self::Person => PERSON,
             Self::Listed => "listed",
             Self::Unlisted => UNLISTED,
             Self::Nameless => NAMELESS,
@@ -101,6 +104,8 @@ pub enum Claim<'d> {
     ///
     /// It is said by [`Detector::claim`](super::Detector::claim) alone too.
     Shared(Listed<'d>),
+    /// One person, or who looks like one. No detector says so: it is for rules about people.
+    Person,
 }
 
 /// Claim to be a robot of the registry: the robot, the pattern and where it matched.
@@ -127,6 +132,7 @@ impl<'d> Claim<'d> {
             Self::Signed(signed) => signed.name(),
             Self::Nameless => NAMELESS,
             Self::Shared(_) => SHARED,
+            Self::Person => PERSON,
         }
     }
 
@@ -138,6 +144,7 @@ impl<'d> Claim<'d> {
             Self::Unlisted(_) | Self::Signed(_) => Kind::Unlisted,
             Self::Nameless => Kind::Nameless,
             Self::Shared(_) => Kind::Shared,
+            Self::Person => Kind::Person,
         }
     }
 
@@ -146,7 +153,11 @@ impl<'d> Claim<'d> {
     pub fn robot(&self) -> Option<&'d Arc<Robot>> {
         match self {
             Self::Listed(listed) => Some(listed.robot),
-            Self::Unlisted(_) | Self::Signed(_) | Self::Nameless | Self::Shared(_) => None,
+            Self::Unlisted(_)
+            | Self::Signed(_)
+            | Self::Nameless
+            | Self::Shared(_)
+            | Self::Person => None,
         }
     }
 
@@ -164,7 +175,7 @@ impl<'d> Claim<'d> {
     pub fn pattern(&self) -> Option<&'d Pattern> {
         match self {
             Self::Listed(listed) | Self::Shared(listed) => listed.pattern,
-            Self::Unlisted(_) | Self::Signed(_) | Self::Nameless => None,
+            Self::Unlisted(_) | Self::Signed(_) | Self::Nameless | Self::Person => None,
         }
     }
 
@@ -175,7 +186,7 @@ impl<'d> Claim<'d> {
             Self::Listed(listed) | Self::Shared(listed) => listed.robot.purpose,
             Self::Unlisted(unlisted) => unlisted.sign.purpose(),
             Self::Signed(signed) => signed.purpose(),
-            Self::Nameless => Purpose::Unknown,
+            Self::Nameless | Self::Person => Purpose::Unknown,
         }
     }
 
@@ -185,7 +196,7 @@ impl<'d> Claim<'d> {
         match self {
             Self::Listed(listed) | Self::Shared(listed) => listed.range.clone(),
             Self::Unlisted(unlisted) => unlisted.range.clone(),
-            Self::Signed(_) | Self::Nameless => 0..0,
+            Self::Signed(_) | Self::Nameless | Self::Person => 0..0,
         }
     }
 }
@@ -201,6 +212,7 @@ impl fmt::Display for Claim<'_> {
             Self::Unlisted(unlisted) => unlisted.sign.fmt(f),
             Self::Signed(_) => f.write_str(SIGNATURE),
             Self::Nameless => f.write_str("missing User-Agent"),
+            Self::Person => f.write_str("User-Agent of no robot"),
         }
     }
 }

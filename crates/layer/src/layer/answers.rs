@@ -75,13 +75,15 @@ pub(super) fn answer<B, F, R: Default + 'static>(
     answers: &Answers,
     request: &mut Request<B>,
     disposition: &Disposition<'_>,
-    verdict: Verdict,
+    (verdict, is_person): (Verdict, bool),
 ) -> Option<Reply<F, R>> {
     let mut wait = None;
     let mut counted = disposition.action();
     let made;
     let head = match disposition {
-        Disposition::Pass | Disposition::Decided(Decision::Pass(_), _) => return None,
+        Disposition::Pass | Disposition::Noted(_) | Disposition::Decided(Decision::Pass(_), _) => {
+            return None;
+        }
         Disposition::Decided(Decision::Serve(_), rule) => {
             if answers.page(*rule).is_some() {
                 return None;
@@ -112,7 +114,10 @@ pub(super) fn answer<B, F, R: Default + 'static>(
             answers.redirect_of(outcome).or(Some(&made))
         }
     };
-    Stats::count(shared.stats.robots.of(counted));
+    // The statistics of the site are of robots.
+    if !is_person {
+        Stats::count(shared.stats.robots.of(counted));
+    }
     let body = &shared.text_body;
     let mut own = None;
     if let (Disposition::Decided(Decision::Redirect(_), _), Some(head)) = (disposition, head) {

@@ -14,7 +14,7 @@ use super::{header, layer::Shared, outcome::Cause};
 
 /// Robot that a request comes from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sender<'s> {
+pub(super) struct Asker<'s> {
     pub(super) visitor: Visitor<'s>,
     /// The header that makes the claim.
     pub(super) user_agent: &'s [u8],
@@ -29,6 +29,8 @@ pub(super) enum Disposition<'p> {
     Pass,
     /// What the policy decided, and the rule that did; no rule does to an impostor.
     Decided(Decision<'p>, Option<&'p Rule>),
+    /// It goes on, and it is noted what a rule would do that nobody has confirmed.
+    Noted(&'p Rule),
     /// The robot is told to sign anew: its signature was good once, before.
     SignAgain,
     /// The robot is told to wait, as it comes faster than a rule allows.
@@ -46,14 +48,14 @@ impl<'p> Disposition<'p> {
         shared: &Shared,
         policy: &Policy,
         request: &Request<B>,
-        sender: Sender<'_>,
+        asker: Asker<'_>,
         judgement: Judgement<'p>,
     ) -> (Self, Option<policy::CountedBreach>) {
-        let Sender {
+        let Asker {
             visitor,
             user_agent,
             client,
-        } = sender;
+        } = asker;
         // The limit counts all requests of the robot, also those that are refused below.
         if let Some(rule) = judgement.slowed_by
             && let Some(limiter) = rule.rate_limiter()
@@ -70,13 +72,18 @@ impl<'p> Disposition<'p> {
             return (Self::SignAgain, None);
         }
         let breach = if decision.goes_on() {
-            violation(shared, policy, request, sender)
+            violation(shared, policy, request, asker)
         } else {
             None
         };
         match (breach, decision) {
             (Some(breach), _) if breach.would.is_refusal() => (Self::Violation(breach), None),
-            (breach, Decision::Pass(_)) => (Self::Pass, breach),
+            (breach, Decision::Pass(_)) => {
+                let noted = judgement
+                    .noted
+                    .filter(|rule| would_act(rule, asker, shared.clock.now_ms()));
+                (noted.map_or(Self::Pass, Self::Noted), breach)
+            }
             (breach, _) => (Self::Decided(decision, rule), breach),
         }
     }
@@ -92,7 +99,7 @@ impl<'p> Disposition<'p> {
     /// Returns `true` if the application is asked.
     pub(super) fn goes_on(&self) -> bool {
         match self {
-            Self::Pass => true,
+            Self::Pass | Self::Noted(_) => true,
             Self::Decided(decision, _) => decision.goes_on(),
             Self::SignAgain | Self::Slow(..) | Self::Violation(_) => false,
         }
@@ -103,6 +110,7 @@ impl<'p> Disposition<'p> {
         match self {
             Self::Pass => Action::Pass,
             Self::Decided(decision, _) => decision.action(),
+            Self::Noted(rule) => rule.action(),
             Self::SignAgain => Action::Refuse,
             Self::Slow(..) => Action::Slow,
             Self::Violation(outcome) => match (outcome.would, &outcome.breach) {
@@ -120,13 +128,24 @@ impl<'p> Disposition<'p> {
                 Breach::TooSoon { .. } => "crawl-delay",
                 _ => "robots.txt",
             }),
-            Self::Slow(rule, _) => Cause::Rule(rule.shared_label()),
+            Self::Slow(rule, _) | Self::Noted(rule) => Cause::Rule(rule.shared_label()),
             _ => match judgement.rule {
                 Some(rule) => Cause::Rule(rule.shared_label()),
                 None => Cause::Word(judgement.cause()),
             },
         }
     }
+}
+
+/// Returns `true` if a rule would do something to a request that it matches.
+fn would_act(rule: &Rule, asker: Asker<'_>, now_ms: i64) -> bool {
+    let Asker {
+        visitor,
+        user_agent,
+        client,
+    } = asker;
+    let limiter = rule.rate_limiter();
+    limiter.is_none_or(|limiter| limiter.check(visitor, user_agent, client, now_ms).is_err())
 }
 
 /// Returns `true` if a robot is refused for want of a proof that it has used before.
@@ -156,14 +175,14 @@ fn violation<B>(
     shared: &Shared,
     policy: &Policy,
     request: &Request<B>,
-    sender: Sender<'_>,
+    asker: Asker<'_>,
 ) -> Option<policy::CountedBreach> {
     let visit = RobotRequest {
         request: header::parts(request),
         target: header::target(request),
-        visitor: sender.visitor,
-        user_agent: sender.user_agent,
-        client: sender.client,
+        visitor: asker.visitor,
+        user_agent: asker.user_agent,
+        client: asker.client,
     };
     let enforcer = &shared.enforcer;
     let outcome = enforcer.hold(policy, &visit, || shared.clock.now_ms())?;
@@ -176,7 +195,7 @@ fn violation<B>(
 #[cold]
 fn log(visit: &RobotRequest<'_>, outcome: &policy::CountedBreach) {
     let policy::CountedBreach { breach, answer, .. } = outcome;
-    let Visitor { claim, verdict } = visit.visitor;
+    let Visitor { claim, verdict, .. } = visit.visitor;
     let robot = claim.id();
     let host = visit.request.host.unwrap_or_default();
     warn!(

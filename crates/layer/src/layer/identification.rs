@@ -107,7 +107,7 @@ impl Identification {
             Claim::Unlisted(unlisted) => Self::Unlisted(unlisted.clone()),
             Claim::Signed(signed) => Self::Signed(signed.clone()),
             Claim::Nameless => Self::Nameless,
-            Claim::Shared(_) => return None,
+            Claim::Shared(_) | Claim::Person => return None,
         })
     }
 }

@@ -72,6 +72,7 @@ impl Outcome {
                 Claim::Signed(signed) => Requester::Signed(claim.purpose(), signed.signer.clone()),
                 Claim::Nameless => Requester::Nameless,
                 Claim::Shared(shared) => Requester::Shared(Arc::clone(shared.robot)),
+                Claim::Person => Requester::Person,
             },
             verdict: None,
             decision,

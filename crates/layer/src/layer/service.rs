@@ -7,17 +7,17 @@ use std::{
     task::{Context, Poll},
 };
 
-use http::{Request, Response};
+use http::{HeaderMap, HeaderValue, Request, Response, header::USER_AGENT};
 use tower_service::Service;
 use tracing::debug;
 
-use crate::detect::{Claim, Verdict};
+use crate::detect::{Claim, Kind, Verdict};
 use crate::policy::{self, Action, Judgement, Policy, Visitor};
 
 use super::{
     ClaimFinding, ClaimProof, Identification, Outcome, ResponseFuture, Stats,
     answers::{answer, ready},
-    disposition::{Disposition, Sender},
+    disposition::{Asker, Disposition},
     future::{Additions, Passing},
     header::{self, claim, parts_for, tag_value},
     layer::Shared,
@@ -155,9 +155,14 @@ impl Shared {
         lookup: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<ClaimFinding>, W>,
     ) -> Result<Decided<Additions, R>, W> {
         let detector = self.detector.load();
-        let (mut claim, user_agent) = claim(&detector, request.headers()).unzip();
         let answers = self.answers.in_force(&self.policy);
         let policy = &*answers.policy;
+        let claimed = claim(&detector, request.headers());
+        let (mut claim, user_agent) = match claimed {
+            None if policy.judges_people() => person(request.headers()),
+            claimed => claimed,
+        }
+        .unzip();
         let own = self.own(request);
         let finding = match &mut claim {
             // Our own requests are no visits: their claim is not proven, judged or counted.
@@ -166,22 +171,30 @@ impl Shared {
         };
         let (reported, proof) = finding.map(|it| (it.verdict, it.proof)).unzip();
         let verdict = reported.unwrap_or_default();
-        let visitor = claim.as_ref().map(|claim| Visitor { claim, verdict });
+        let client = claim
+            .as_ref()
+            .map_or(Addresses::alike(None), |_| client(request));
+        let sender = policy::Sender {
+            address: client.address,
+            headers: Some(request.headers()),
+        };
+        let visitor = claim.as_ref().map(|claim| Visitor {
+            claim,
+            verdict,
+            sender,
+        });
         let asked = parts_for(policy, request);
         let judgement = policy.judge(&asked, visitor);
         let named = || (header::host(request), header::target(request));
         let judgement = self.enforcer.unless_named(judgement, named);
-        let client = claim
-            .as_ref()
-            .map_or(Addresses::alike(None), |_| client(request));
         let (mut disposition, breach) = match (visitor, user_agent) {
             (Some(visitor), Some(user_agent)) if own.is_none() => {
-                let sender = Sender {
+                let asker = Asker {
                     visitor,
                     user_agent,
                     client: client.network,
                 };
-                Disposition::find(self, policy, request, sender, judgement)
+                Disposition::find(self, policy, request, asker, judgement)
             }
             _ => (Disposition::Pass, None),
         };
@@ -193,7 +206,7 @@ impl Shared {
                 let breach = disposition.breach().or(breach.as_ref());
                 self.described(outcome, request, client.address, proof.flatten(), breach)
             });
-            if policy.is_dry_run() {
+            if policy.is_dry_run() || matches!(disposition, Disposition::Noted(_)) {
                 note(self, request, claim, &disposition);
                 disposition = Disposition::Pass;
             }
@@ -203,7 +216,13 @@ impl Shared {
         } else {
             Additions::default()
         };
-        if let Some(answered) = answer(self, &answers, request, &disposition, verdict) {
+        // Nothing that is done below asks where the request comes from, and some of it changes it.
+        let visitor = claim.as_ref().map(|claim| Visitor::new(claim, verdict));
+        let is_person = claim
+            .as_ref()
+            .is_some_and(|claim| claim.kind() == Kind::Person);
+        let who = (verdict, is_person);
+        if let Some(answered) = answer(self, &answers, request, &disposition, who) {
             return Ok((answered, outcome));
         }
         identify(request, visitor, reported, self);
@@ -220,7 +239,9 @@ impl Shared {
             self.stats.count_shared(shared);
         }
         Stats::count(match (claim, action) {
-            (None, _) | (Some(Claim::Shared(_)), Action::Pass) => &self.stats.people,
+            (None | Some(Claim::Person), _) | (Some(Claim::Shared(_)), Action::Pass) => {
+                &self.stats.people
+            }
             (Some(Claim::Nameless), Action::Pass) => &self.stats.nameless_passed,
             (Some(_), action) => self.stats.robots.of(action),
         });
@@ -253,9 +274,12 @@ impl Shared {
         judgement: &Judgement<'_>,
     ) -> Option<Outcome> {
         let action = disposition.action();
-        self.reports_outcome.then(|| {
+        // Of a person who passes there is none, whether somebody is judged or nobody.
+        let is_told = self.reports_outcome && (*claim != Claim::Person || action != Action::Pass);
+        is_told.then(|| {
+            let is_noted = policy.is_dry_run() || matches!(disposition, Disposition::Noted(_));
             let outcome = Outcome::new(claim, action, disposition.cause(judgement));
-            outcome.dry_run(policy.is_dry_run() && action != Action::Pass)
+            outcome.dry_run(is_noted && action != Action::Pass)
         })
     }
 
@@ -304,6 +328,15 @@ impl From<Client> for Addresses {
             network: client.network,
         }
     }
+}
+
+/// Returns the claim of a person, and the User-Agent.
+#[cold]
+fn person(headers: &HeaderMap) -> Option<(Claim<'static>, &[u8])> {
+    let user_agent = headers
+        .get(USER_AGENT)
+        .map_or(&b""[..], HeaderValue::as_bytes);
+    Some((Claim::Person, user_agent))
 }
 
 /// Returns what the response gets if the request passes.

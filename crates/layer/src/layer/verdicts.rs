@@ -6,7 +6,7 @@ use std::{fmt, net::IpAddr, pin::Pin, sync::Arc};
 use http::{Extensions, HeaderMap, Method, Request, Uri};
 
 use crate::detect::{Claim, Kind, SigningHost, Verdict};
-use crate::policy::{Policy, Visitor};
+use crate::policy::{Policy, Sender, Visitor};
 
 use super::{ClaimProof, header};
 
@@ -219,8 +219,17 @@ impl VerdictSource {
         }
         let claimed = claimed(request, claim, Some(client.address), client.scheme);
         let ClaimFinding { verdict, proof } = verdicts.finding(&claimed);
+        let sender = Sender {
+            address: Some(client.address),
+            headers: Some(request.headers()),
+        };
+        let visitor = |claim, verdict| Visitor {
+            claim,
+            verdict,
+            sender,
+        };
         if verdict == Verdict::Pending
-            && let Some(limit) = policy.wait(&header::parts(request), Visitor { claim, verdict })
+            && let Some(limit) = policy.wait(&header::parts(request), visitor(claim, verdict))
             // Asked last, as it takes part in the proof.
             && let Some(settling) = verdicts.settled(&claimed)
         {

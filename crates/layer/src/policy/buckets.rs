@@ -79,9 +79,9 @@ impl UnlistedBuckets {
                     .check(now_ms, rate);
             }
             // Nobody knows more of the nameless than their network, nor of many people.
-            Claim::Nameless | Claim::Shared(_) if client.is_some() => None,
+            Claim::Nameless | Claim::Shared(_) | Claim::Person if client.is_some() => None,
             // All of them are not one visitor.
-            Claim::Shared(_) => return Ok(()),
+            Claim::Shared(_) | Claim::Person => return Ok(()),
             Claim::Nameless => Some(self.hasher.hash_one(rate)),
             _ => {
                 let name = unlisted_name(claim, user_agent);

@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use crate::registry::Purpose;
 
 use super::{
-    Policy, PolicyError, Rule, RuleBuilder, Spoofed, TagRuleBuilder,
+    Places, Policy, PolicyError, Rule, RuleBuilder, Spoofed, TagRuleBuilder,
     condition::RobotSet,
     glob::parse_patterns,
     heaven::{Heaven, Heavens},
@@ -67,6 +67,7 @@ pub struct PolicyBuilder {
     tag_rules: Vec<TagRuleBuilder>,
     spoofed: Spoofed,
     is_dry_run: bool,
+    places: Places,
 }
 
 impl PolicyBuilder {
@@ -193,6 +194,12 @@ impl PolicyBuilder {
         self
     }
 
+    /// Sets what finds autonomous system and country of an address; by default nobody knows them.
+    pub fn places(mut self, places: Places) -> Self {
+        self.places = places;
+        self
+    }
+
     /// Builds the policy.
     ///
     /// # Errors
@@ -219,6 +226,7 @@ impl PolicyBuilder {
             status: self.status,
             methods: &methods,
             hosts: &own_hosts,
+            places: &self.places,
         };
         let rules = build_rules(self.rules, &mut heavens, &site)?;
         let denied = RobotSet::new(&self.denied);
@@ -238,7 +246,7 @@ impl PolicyBuilder {
             allowed: RobotSet::new(&self.allowed),
             denied,
             rules,
-            tag_rules: build_tag_rules(self.tag_rules)?,
+            tag_rules: build_tag_rules(self.tag_rules, &self.places)?,
             spoofed: self.spoofed,
             spoofed_refusal: spoofed::refusal(),
             overlaid: 0,
@@ -248,6 +256,8 @@ impl PolicyBuilder {
             idle: None,
             plain: Box::default(),
             asks_for_host: true,
+            judges_people: false,
+            places: self.places,
         };
         // Only now is everything known that heaven covers, as rules add to it.
         check_paths(&policy)?;
@@ -275,6 +285,7 @@ impl Default for PolicyBuilder {
             tag_rules: Vec::new(),
             spoofed: Spoofed::Report,
             is_dry_run: false,
+            places: Places::default(),
         }
     }
 }
@@ -322,6 +333,7 @@ struct SiteDefaults<'s> {
     status: u16,
     methods: &'s [String],
     hosts: &'s [Host],
+    places: &'s Places,
 }
 
 /// Builds the rules; where they send robots becomes heaven too.
@@ -344,13 +356,13 @@ fn build_rules(
             let reason = format!("another rule is named {name:?} too; tell them apart");
             return Err(PolicyError::rule(number, "name", reason));
         }
-        built.push(
-            rule.build(number, site.methods, |url| match (url, site.heaven) {
+        built.push(rule.build(number, site.methods, site.places, |url| {
+            match (url, site.heaven) {
                 (Some(url), _) => heavens.add(url.trim(), site.status, site.hosts),
                 (None, Some(own)) => Ok(Arc::clone(own)),
                 (None, None) => Err(NO_REDIRECT_URL.to_owned()),
-            })?,
-        );
+            }
+        })?);
     }
     Ok(built)
 }

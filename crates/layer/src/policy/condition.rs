@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::detect::{Claim, Kind, NAMELESS, SigningHost, UNLISTED, Verdict};
 use crate::registry::{Purpose, Source};
 
-use super::{Visitor, scope::NormalizedRequest, trace::quoted};
+use super::{Places, Visitor, scope::NormalizedRequest, sender::SenderMismatch, trace::quoted};
 
 /// Conditions on the robot: all that are set have to hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,6 +33,7 @@ pub(super) enum Mismatch {
     Operator,
     Source,
     Kind,
+    Sender(SenderMismatch),
     /// All else holds.
     Verdict,
     /// All holds, but the rule makes no exception for impostors.
@@ -42,7 +43,7 @@ pub(super) enum Mismatch {
 impl Conditions {
     /// Returns the first condition that does not hold, if any.
     pub(super) fn mismatch(&self, visitor: Visitor<'_>) -> Option<Mismatch> {
-        let Visitor { claim, verdict } = visitor;
+        let Visitor { claim, verdict, .. } = visitor;
         let robot = claim.robot();
         let fails = |holds: bool, mismatch| (!holds).then_some(mismatch);
         fails(self.is_about(claim.kind()), Mismatch::Kind)
@@ -133,8 +134,12 @@ impl Conditions {
         let named =
             |kind: &Kind| self.is_about(*kind) && robots.is_none_or(|robots| robots.may_be(*kind));
         let kinds = Kind::ALL.iter().copied();
+        let is_about_people = named(&Kind::Person);
         let mut named = kinds.filter(|kind| *kind != Kind::Person && named(kind));
         let (first, has_more) = (named.next(), named.next().is_some());
+        if first.is_none() && is_about_people {
+            return self.of_claimless();
+        }
         if first.is_none() && self.visitors.is_some() {
             return Some(("visitors", "robots names nobody of these kinds"));
         }
@@ -177,19 +182,19 @@ impl Conditions {
 impl Conditions {
     /// Finds a condition that never holds for those who claim nothing.
     fn of_claimless(&self) -> Option<(&'static str, &'static str)> {
-        let is_about_shared = self.is_about(Kind::Shared);
+        let is_about_people = self.is_about(Kind::Shared) || self.is_about(Kind::Person);
         if self.verdicts.is_some() {
-            let reason = "who is nameless or shared claims nothing to be proved";
+            let reason = "whoever is no robot, or nameless, claims nothing to be proved";
             Some(("verdicts", reason))
         } else if self.operators.is_some() {
-            let reason = "nobody knows who operates nameless or shared visitors";
+            let reason = "nobody operates people or nameless visitors";
             Some(("operators", reason))
         } else if self.sources.is_some() {
             Some((
                 "sources",
-                "nameless and shared visitors come from no source",
+                "people and nameless visitors come from no source",
             ))
-        } else if self.purposes.is_some() && is_about_shared && !self.is_about(Kind::Nameless) {
+        } else if self.purposes.is_some() && is_about_people && !self.is_about(Kind::Nameless) {
             Some(("purposes", "people have no purpose that a rule could name"))
         } else {
             None
@@ -203,13 +208,19 @@ impl Mismatch {
         self,
         asked: &NormalizedRequest<'_>,
         visitor: Option<Visitor<'_>>,
+        places: &Places,
     ) -> String {
-        let Some(Visitor { claim, verdict }) = visitor else {
+        if let Self::Sender(mismatch) = self {
+            return mismatch.reason(visitor.map(|visitor| visitor.sender), places);
+        }
+        let Some(Visitor { claim, verdict, .. }) = visitor else {
             return self.of_request(asked);
         };
         let robot = claim.robot();
         match self {
-            Self::Path | Self::Method | Self::Host | Self::Person => self.of_request(asked),
+            Self::Path | Self::Method | Self::Host | Self::Person | Self::Sender(_) => {
+                self.of_request(asked)
+            }
             Self::Robot => format!("the robot is {}", quoted(claim.id().as_bytes())),
             Self::Purpose => format!("the purpose is {}", claim.purpose()),
             Self::Operator => match robot.and_then(|robot| robot.operator.as_deref()) {
@@ -221,6 +232,7 @@ impl Mismatch {
                 None => "no source lists the robot".to_owned(),
             },
             Self::Kind => match claim.kind() {
+                Kind::Person => "it does not name people".to_owned(),
                 kind @ (Kind::Nameless | Kind::Shared) => {
                     format!("it does not name {kind} visitors")
                 }
@@ -284,7 +296,7 @@ impl RobotSet {
             }
             Claim::Nameless => self.nameless,
             // These are no robots.
-            Claim::Shared(_) => false,
+            Claim::Shared(_) | Claim::Person => false,
         }
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::registry::Purpose;
 
 use super::{
-    Action, Explanation, Judgement, LeftOutRule, PolicyBuilder, Redirect, Refuse, Rule, Spoofed,
-    TagRule, Visitor,
+    Action, Explanation, Judgement, LeftOutRule, Places, PolicyBuilder, Redirect, Refuse, Rule,
+    Spoofed, TagRule, Visitor,
     condition::RobotSet,
     glob::FilterPattern,
     heaven::{Heaven, Heavens},
@@ -48,6 +48,9 @@ pub struct Policy {
     pub(super) plain: Box<[bool]>,
     /// Whether anything hangs on the host of a request.
     pub(super) asks_for_host: bool,
+    /// Whether a rule is about people.
+    pub(super) judges_people: bool,
+    pub(super) places: Places,
 }
 
 /// Parts of a request that a decision looks at.
@@ -294,6 +297,14 @@ impl Policy {
     #[must_use]
     pub fn asks_for_host(&self) -> bool {
         self.asks_for_host
+    }
+
+    /// Returns `true` if a rule is about people.
+    ///
+    /// Where none is, a person need not be [made a visitor](Visitor::person).
+    #[must_use]
+    pub fn judges_people(&self) -> bool {
+        self.judges_people
     }
 
     /// Returns `true` if every robot always gets what a person gets.

@@ -10,6 +10,7 @@ use super::{
     Decision, Judgement, PassReason, Policy, Request, Rule, Visitor,
     glob::FilterPattern,
     heaven::Heaven,
+    judgement::Aside,
     path::{is_for_robots, with_normal_path},
     reach::Reach,
     scope::NormalizedRequest,
@@ -198,24 +199,17 @@ impl Policy {
         trace: &mut impl Trace,
     ) -> Judgement<'_> {
         let (overlaid, own) = self.rules.split_at(self.overlaid.min(self.rules.len()));
-        let (decided, slowed_by) = judge_rules(overlaid, None, visitor, request, site, trace);
+        let nothing = Aside::default();
+        let (decided, aside) = judge_rules(overlaid, nothing, visitor, request, site, trace);
         if let Some(decided) = decided {
-            return Judgement {
-                slowed_by,
-                ..decided
-            };
+            return decided.beside(aside);
         }
         if let Some(listed) = self.judge_lists(visitor, site, trace) {
-            return Judgement {
-                slowed_by,
-                ..listed
-            };
+            return listed.beside(aside);
         }
-        let (decided, slowed_by) = judge_rules(own, slowed_by, visitor, request, site, trace);
-        Judgement {
-            slowed_by,
-            ..decided.unwrap_or_else(|| self.judge_default(visitor, site, trace))
-        }
+        let (decided, aside) = judge_rules(own, aside, visitor, request, site, trace);
+        let decided = decided.unwrap_or_else(|| self.judge_default(visitor, site, trace));
+        decided.beside(aside)
     }
 
     /// Asks the lists of robots that always pass, or never do, and what is done with impostors.
@@ -247,10 +241,12 @@ impl Policy {
         match &self.heaven {
             _ if visitor.claims_nothing() => {
                 let kind = visitor.claim.kind();
-                trace.step("rule", || {
-                    format!("No rule names {kind} visitors there, so it passes.")
+                trace.step("rule", || match kind {
+                    Kind::Person => "No rule is about this person there.".to_owned(),
+                    _ => format!("No rule names {kind} visitors there, so it passes."),
                 });
                 Judgement::pass(match kind {
+                    Kind::Person => PassReason::NotARobot,
                     Kind::Shared => PassReason::Shared,
                     _ => PassReason::Nameless,
                 })
@@ -339,7 +335,7 @@ fn judge_robot<'v>(
 ) -> Result<Visitor<'v>, PassReason> {
     trace.step("robot", || {
         match visitor.map(|visitor| (visitor.claim, visitor.claim.robot())) {
-            None => "The User-Agent names no known robot.".to_owned(),
+            None | Some((Claim::Person, _)) => "The User-Agent names no known robot.".to_owned(),
             Some((Claim::Nameless, _)) => {
                 "The request has no User-Agent, or an empty one: the visitor is nameless."
                     .to_owned()

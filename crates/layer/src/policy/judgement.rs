@@ -13,8 +13,18 @@ pub struct Judgement<'p> {
     /// The rule that slows the robot down, if one does; its
     /// [rate limiter](Rule::rate_limiter) is asked before anything else is done.
     pub slowed_by: Option<&'p Rule>,
+    /// The rule that would do something, were it [confirmed](super::RuleBuilder::people).
+    pub noted: Option<&'p Rule>,
     /// Word for what decided, where neither a rule did nor a reason to pass.
     pub(super) word: &'static str,
+}
+
+/// Rules that matched and decided nothing.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Aside<'p> {
+    pub(super) slowed_by: Option<&'p Rule>,
+    /// The first of those that only note what they would do.
+    pub(super) noted: Option<&'p Rule>,
 }
 
 impl<'p> Judgement<'p> {
@@ -23,6 +33,7 @@ impl<'p> Judgement<'p> {
             decision,
             rule: None,
             slowed_by: None,
+            noted: None,
             word: "purpose",
         }
     }
@@ -73,6 +84,12 @@ impl<'p> Judgement<'p> {
         if let (Decision::Pass(_), Reach::Slows) = (self.decision, reach) {
             self.decision = Decision::Pass(PassReason::PathNotFiltered);
         }
+        self
+    }
+
+    /// Adds the rules that matched before it.
+    pub(super) fn beside(mut self, aside: Aside<'p>) -> Self {
+        (self.slowed_by, self.noted) = (aside.slowed_by, aside.noted);
         self
     }
 

@@ -44,8 +44,9 @@
 //!
 //! # Rules
 //!
-//! Rules say what is done with which robots, and on which paths. A person always
-//! passes. For a robot the first of these that applies decides:
+//! Rules say what is done with which robots, and on which paths. A person passes, unless a
+//! rule names [people](crate::detect::Kind::PEOPLE). For a robot the first of these that
+//! applies decides:
 //!
 //! 1. paths that are never redirected, and robot heaven: the robot passes;
 //! 2. the rules of the [overlay](Overlay), which are made while the policy is in force;
@@ -70,6 +71,11 @@
 //! it passes, unless a list or a rule names it. A rule about every robot does not. Whoever
 //! sends a User-Agent that many people [share](crate::detect::Kind::Shared) passes likewise,
 //! unless a rule names such visitors; no list does.
+//!
+//! A rule may ask where a request comes from as well: for [addresses](RuleBuilder::addresses),
+//! [autonomous systems](RuleBuilder::asns), [countries](RuleBuilder::countries),
+//! [headers](RuleBuilder::headers) and [User-Agents](RuleBuilder::user_agents). One that is
+//! about people only notes what it would do, until it is [confirmed](RuleBuilder::people).
 //!
 //! A rule that slows down sets a rate limit and decides nothing else: within the limit,
 //! the rules after it are asked. The first such rule that matches sets the limit; a rule
@@ -211,9 +217,11 @@ mod robots_files;
 mod rule;
 mod rule_builder;
 mod scope;
+mod sender;
 mod shared;
 mod spoofed;
 mod tag_rule;
+mod text_pattern;
 mod trace;
 mod unlisted_name;
 mod visitor;
@@ -244,6 +252,7 @@ pub use request_explanation::RequestExplanation;
 pub use robots_files::{HostMap, HostName, LoadedRobotsFiles, RobotsFiles, SharedRobotsFiles};
 pub use rule::Rule;
 pub use rule_builder::RuleBuilder;
+pub use sender::{Addresses, Place, Places, Sender};
 pub use shared::{SharedPolicy, WeakPolicy};
 pub use spoofed::Spoofed;
 pub use tag_rule::{TagRule, TagRuleBuilder, Tags};

@@ -90,11 +90,13 @@ impl Policy {
 
     /// Builds a rule as one of this policy.
     fn overlaid(&self, rule: RuleBuilder) -> Result<Rule, PolicyError> {
-        let rule = rule.build(0, &self.methods, |url| match (url, &self.heaven) {
-            // A rule that is made on a page must not lead to wherever somebody typed.
-            (Some(_), _) => Err("it leads to a URL of its own".to_owned()),
-            (None, Some(own)) => Ok(Arc::clone(own)),
-            (None, None) => Err(NO_REDIRECT_URL.to_owned()),
+        let rule = rule.build(0, &self.methods, &self.places, |url| {
+            match (url, &self.heaven) {
+                // A rule that is made on a page must not lead to wherever somebody typed.
+                (Some(_), _) => Err("it leads to a URL of its own".to_owned()),
+                (None, Some(own)) => Ok(Arc::clone(own)),
+                (None, None) => Err(NO_REDIRECT_URL.to_owned()),
+            }
         })?;
         let never_matches = self.never_matches(&rule);
         match never_matches {

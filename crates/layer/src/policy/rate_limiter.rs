@@ -209,10 +209,7 @@ mod tests {
         let a = robot("a");
         let claim = claim(&a);
         let check = |verdict| {
-            let visitor = Visitor {
-                claim: &claim,
-                verdict,
-            };
+            let visitor = Visitor::new(&claim, verdict);
             limiter.check(visitor, b"x", None, 0).is_ok()
         };
         for verdict in [Verdict::Spoofed, Verdict::Pending, Verdict::Verified] {

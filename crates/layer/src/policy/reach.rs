@@ -1,8 +1,16 @@
 //! Whether a request may end otherwise for robots than for people.
 
+use crate::detect::Kind;
+
 use super::{
-    PassReason, Policy, Rule, TagRule, action::Effect, glob::FilterPattern, judge::Site,
-    path::may_be_for_robots, rule::named, scope::NormalizedRequest, trace::Trace,
+    PassReason, Policy, Rule, TagRule,
+    action::Effect,
+    glob::FilterPattern,
+    judge::Site,
+    path::may_be_for_robots,
+    rule::named,
+    scope::{NormalizedRequest, Scope},
+    trace::Trace,
 };
 
 /// What rules and lists may do to robots on a request.
@@ -60,6 +68,9 @@ impl Policy {
         let rules = self.rules.iter().map(|rule| &rule.scope);
         let mut scopes = rules.chain(self.tag_rules.iter().map(TagRule::scope));
         self.asks_for_host = self.heavens.have_hosts() || scopes.any(|scope| scope.hosts.is_some());
+        let names_people = |scope: &Scope| scope.robots.is_about(Kind::Person);
+        self.judges_people = self.rules.iter().any(Rule::touches_people)
+            || self.tag_rules.iter().any(|rule| names_people(rule.scope()));
         self
     }
 

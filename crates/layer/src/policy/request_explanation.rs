@@ -30,6 +30,8 @@ pub struct RequestExplanation<'p> {
     pub rule: Option<&'p Rule>,
     /// The rule that slows the robot down, if one does.
     pub slowed_by: Option<&'p Rule>,
+    /// The rule that would do something, were it [confirmed](super::RuleBuilder::people).
+    pub noted: Option<&'p Rule>,
     /// Whether the request passes, whatever was decided.
     pub is_dry_run: bool,
     /// Whether that is so as enforcement is paused.
@@ -68,6 +70,7 @@ impl Enforcer {
             pass_reason: None,
             rule: judgement.rule,
             slowed_by: judgement.slowed_by,
+            noted: judgement.noted,
             is_dry_run: policy.is_dry_run(),
             is_paused: policy.is_paused(),
             leads_to_heaven: false,

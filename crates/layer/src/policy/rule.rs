@@ -48,6 +48,8 @@ pub struct Rule {
     pub(super) wait: Option<Duration>,
     /// The conditions, for people to read.
     pub(super) shown: Vec<String>,
+    /// Whether it may do to people what it does.
+    pub(super) is_confirmed: bool,
 }
 
 impl Rule {
@@ -147,6 +149,19 @@ impl Rule {
         self.wait
     }
 
+    /// Returns `true` if it is about people too, and nobody has [confirmed](RuleBuilder::people)
+    /// that: it only notes what it would do, to robots as well.
+    #[must_use]
+    pub fn is_dry(&self) -> bool {
+        !self.is_confirmed && self.touches_people()
+    }
+
+    /// Returns `true` if people may get something else by it.
+    #[must_use]
+    pub fn touches_people(&self) -> bool {
+        self.acts() && self.scope.robots.is_about(Kind::Person)
+    }
+
     /// Returns its conditions for people to read; long lists are cut.
     pub fn conditions(&self) -> impl Iterator<Item = &str> {
         self.shown.iter().map(String::as_str)
@@ -185,7 +200,7 @@ impl Rule {
 
     /// Returns `true` if it names visitors who claim nothing; a rule about every robot does not.
     pub(super) fn is_about_claimless(&self) -> bool {
-        let claimless = [Kind::Nameless, Kind::Shared];
+        let claimless = [Kind::Nameless, Kind::Shared, Kind::Person];
         claimless
             .iter()
             .any(|kind| self.scope.robots.is_about(*kind))

@@ -2,8 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use crate::detect::Kind;
+
 use super::{
-    Action, PolicyError, Rule, When,
+    Action, Places, PolicyError, Rule, When,
     action::Effect,
     heaven::Heaven,
     when::{InvalidCondition, condition_setters},
@@ -32,6 +34,7 @@ pub struct RuleBuilder {
     pub(super) per: Option<Duration>,
     pub(super) burst: Option<u32>,
     wait: Option<Duration>,
+    people: Option<bool>,
 }
 
 impl RuleBuilder {
@@ -49,6 +52,7 @@ impl RuleBuilder {
             per: None,
             burst: None,
             wait: None,
+            people: None,
         }
     }
 
@@ -132,11 +136,18 @@ impl RuleBuilder {
         self
     }
 
+    /// Sets that a rule about people may do to them what it does; by default it only notes it.
+    pub fn people(mut self, confirmed: bool) -> Self {
+        self.people = Some(confirmed);
+        self
+    }
+
     /// Builds the rule; `place` finds the heaven of a URL, or of none the policy's.
     pub(super) fn build(
         self,
         number: usize,
         redirected_methods: &[String],
+        places: &Places,
         place: impl FnOnce(Option<&str>) -> Result<Arc<Heaven>, String>,
     ) -> Result<Rule, PolicyError> {
         let refuse = |(key, reason)| PolicyError::rule(number, key, reason);
@@ -149,6 +160,11 @@ impl RuleBuilder {
             self.wait
                 .map(|wait| format!("waits {} ms for the verdict", wait.as_millis())),
         );
+        scope.places = places.clone();
+        if self.people.is_some() && !scope.robots.is_about(Kind::Person) {
+            let reason = "the rule is not about people; set visitors = \"people\" or \"all\", or leave it out";
+            return Err(PolicyError::rule(number, "people", reason.to_owned()));
+        }
         if self.action.words().is_for_redirected_methods && scope.methods.is_none() {
             scope.methods = Some(redirected_methods.to_vec());
         }
@@ -159,6 +175,7 @@ impl RuleBuilder {
             wait: self.wait,
             shown,
             origin: self.origin,
+            is_confirmed: self.people.unwrap_or_default(),
             effect,
             scope,
         })

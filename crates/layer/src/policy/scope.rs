@@ -1,14 +1,15 @@
 //! Which requests a rule is about.
 
 use super::{
-    Visitor,
+    Places, Visitor,
     condition::{Conditions, Mismatch},
     glob::FilterPattern,
     host::Host,
+    sender::SenderConditions,
 };
 
 /// Conditions on request and robot: all that are set have to hold.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     /// Paths of its own; `None`: those of the filter patterns.
     pub(super) paths: Option<Vec<FilterPattern>>,
@@ -16,6 +17,9 @@ pub(super) struct Scope {
     pub(super) methods: Option<Vec<String>>,
     pub(super) hosts: Option<Vec<Host>>,
     pub(super) robots: Conditions,
+    pub(super) sender: SenderConditions,
+    /// What finds where addresses are.
+    pub(super) places: Places,
 }
 
 /// Request as rules see it: its path in normal form.
@@ -27,6 +31,25 @@ pub(super) struct NormalizedRequest<'r> {
     pub(super) path: &'r [u8],
     /// Whether rules without paths of their own are about it.
     pub(super) is_filtered: bool,
+}
+
+/// Two are the same if their conditions are, wherever places are looked up.
+impl PartialEq for Scope {
+    fn eq(&self, other: &Self) -> bool {
+        let Self {
+            paths,
+            methods,
+            hosts,
+            robots,
+            sender,
+            places: _,
+        } = self;
+        *paths == other.paths
+            && *methods == other.methods
+            && *hosts == other.hosts
+            && *robots == other.robots
+            && *sender == other.sender
+    }
 }
 
 impl Scope {
@@ -43,7 +66,7 @@ impl Scope {
 
     /// Returns `true` if every robot is meant.
     pub(super) fn is_for_all(&self) -> bool {
-        self.robots.is_empty()
+        self.robots.is_empty() && self.sender.is_empty()
     }
 
     /// Returns the first condition that does not hold, if any.
@@ -56,7 +79,18 @@ impl Scope {
     ) -> Option<Mismatch> {
         self.unlike(asked).or_else(|| match visitor {
             _ if self.is_for_all() => None,
-            Some(visitor) => self.robots.mismatch(visitor),
+            Some(visitor) => {
+                // The verdict is asked last, so that a mismatch of it says that all else holds.
+                let robot = self.robots.mismatch(visitor);
+                match robot {
+                    None | Some(Mismatch::Verdict) => self
+                        .sender
+                        .mismatch(visitor.sender, &self.places)
+                        .map(Mismatch::Sender)
+                        .or(robot),
+                    Some(_) => robot,
+                }
+            }
             None => Some(Mismatch::Person),
         })
     }
@@ -74,6 +108,7 @@ impl Scope {
             && has_all(self.methods.as_deref(), other.methods.as_deref())
             && has_all(self.hosts.as_deref(), other.hosts.as_deref())
             && self.robots.include(&other.robots)
+            && self.sender.include(&other.sender)
     }
 
     fn unlike(&self, asked: &NormalizedRequest<'_>) -> Option<Mismatch> {
@@ -129,7 +164,7 @@ mod tests {
                     .map(|name| Host::parse(name).unwrap())
                     .collect(),
             ),
-            robots: Conditions::default(),
+            ..Scope::default()
         }
     }
 

@@ -3,7 +3,7 @@
 use robot_detection_robots_txt::meta::XRobotsTag;
 
 use super::{
-    Policy, PolicyError, Request, Step, Visitor, When,
+    Places, Policy, PolicyError, Request, Step, Visitor, When,
     path::with_normal_path,
     scope::{NormalizedRequest, Scope},
     when::condition_setters,
@@ -119,7 +119,7 @@ impl TagRule {
         let text = match self.scope.mismatch(asked, visitor) {
             None => format!("The response gets X-Robots-Tag: {} by {label}.", self.value),
             Some(mismatch) => {
-                let reason = mismatch.reason(asked, visitor);
+                let reason = mismatch.reason(asked, visitor, &self.scope.places);
                 format!("The response gets no X-Robots-Tag by {label}: {reason}.")
             }
         };
@@ -142,7 +142,7 @@ impl TagRuleBuilder {
 
     condition_setters!(when);
 
-    fn build(self, number: usize) -> Result<TagRule, PolicyError> {
+    fn build(self, number: usize, places: &Places) -> Result<TagRule, PolicyError> {
         let refuse = |(key, reason)| PolicyError::Tag {
             number,
             key,
@@ -152,7 +152,8 @@ impl TagRuleBuilder {
             let value = &self.value;
             refuse(("value", format!("{value:?}: {error}")))
         })?;
-        let (scope, shown) = self.when.build().map_err(refuse)?;
+        let (mut scope, shown) = self.when.build().map_err(refuse)?;
+        scope.places = places.clone();
         let unknown = value.unknown_words();
         let unknown = unknown.map(|(word, meant)| (word.to_owned(), meant));
         Ok(TagRule {
@@ -167,7 +168,10 @@ impl TagRuleBuilder {
 }
 
 /// Builds the rules of a policy.
-pub(super) fn build_tag_rules(rules: Vec<TagRuleBuilder>) -> Result<Vec<TagRule>, PolicyError> {
+pub(super) fn build_tag_rules(
+    rules: Vec<TagRuleBuilder>,
+    places: &Places,
+) -> Result<Vec<TagRule>, PolicyError> {
     let build = |(rule, number): (TagRuleBuilder, usize)| {
         if number > MAX_TAG_RULES {
             return Err(PolicyError::Tag {
@@ -176,7 +180,7 @@ pub(super) fn build_tag_rules(rules: Vec<TagRuleBuilder>) -> Result<Vec<TagRule>
                 reason: format!("there are more than {MAX_TAG_RULES}; join some"),
             });
         }
-        rule.build(number)
+        rule.build(number, places)
     };
     rules.into_iter().zip(1..).map(build).collect()
 }

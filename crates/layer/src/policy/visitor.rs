@@ -2,9 +2,12 @@
 
 use crate::detect::{Claim, Verdict};
 
+use super::Sender;
+
 /// Robot that a request claims to come from, and the verdict on the claim.
 ///
-/// A person has neither: where nobody claims to be a robot, there is no visitor. Whoever
+/// A person has neither: where nobody claims to be a robot, there is no visitor, unless a policy
+/// [judges people](super::Policy::judges_people). Whoever
 /// sends no User-Agent is [nameless](Claim::Nameless), whoever sends that of many people
 /// [shared](Claim::Shared), and neither has a verdict.
 ///
@@ -34,12 +37,44 @@ pub struct Visitor<'v> {
     /// What became of the claim; that of an unlisted robot is unverifiable, and
     /// nameless and shared visitors make none.
     pub verdict: Verdict,
+    /// Where the request comes from, for rules that ask for it.
+    pub sender: Sender<'v>,
 }
 
-impl Visitor<'_> {
+impl<'v> Visitor<'v> {
+    /// Creates it from a claim and the verdict on it.
+    #[must_use]
+    pub fn new(claim: &'v Claim<'v>, verdict: Verdict) -> Self {
+        Self {
+            claim,
+            verdict,
+            sender: Sender::default(),
+        }
+    }
+
+    /// Creates somebody who claims to be no robot, for policies that
+    /// [judge people](super::Policy::judges_people).
+    #[must_use]
+    pub fn person(sender: Sender<'v>) -> Self {
+        Visitor {
+            sender,
+            ..Visitor::new(&Claim::Person, Verdict::Unverifiable)
+        }
+    }
+
+    /// Sets where the request comes from.
+    #[must_use]
+    pub fn sent_by(mut self, sender: Sender<'v>) -> Self {
+        self.sender = sender;
+        self
+    }
+
     /// Returns `true` if it claims to be no robot: only what names its kind is about it.
     pub(super) fn claims_nothing(self) -> bool {
-        matches!(self.claim, Claim::Nameless | Claim::Shared(_))
+        matches!(
+            self.claim,
+            Claim::Nameless | Claim::Shared(_) | Claim::Person
+        )
     }
 
     pub(super) fn is_spoofed(self) -> bool {
@@ -59,9 +94,6 @@ impl Visitor<'_> {
 /// Robot whose claim nobody looks into: it is unverifiable.
 impl<'v> From<&'v Claim<'v>> for Visitor<'v> {
     fn from(claim: &'v Claim<'v>) -> Self {
-        Self {
-            claim,
-            verdict: Verdict::Unverifiable,
-        }
+        Self::new(claim, Verdict::Unverifiable)
     }
 }

@@ -4,10 +4,13 @@ use crate::detect::{Kind, Verdict};
 use crate::registry::{Purpose, Source};
 
 use super::{
+    Addresses, Places,
     condition::{Conditions, NameSet, RobotSet},
     glob::{FilterPattern, parse_patterns},
     host::Host,
     scope::Scope,
+    sender::{HeaderCondition, SenderConditions},
+    text_pattern::TextPattern,
 };
 
 /// Values of a condition that are shown; of others, how many there are.
@@ -46,6 +49,12 @@ pub struct When {
     pub(super) unlisted: Option<bool>,
     pub(super) visitors: Option<Vec<Kind>>,
     pub(super) verdicts: Option<Vec<Verdict>>,
+    pub(super) addresses: Option<Vec<Addresses>>,
+    pub(super) asns: Option<Vec<u32>>,
+    pub(super) countries: Option<Vec<String>>,
+    pub(super) headers: Option<Vec<String>>,
+    pub(super) user_agents: Option<Vec<String>>,
+    pub(super) signature_agents: Option<Vec<String>>,
 }
 
 /// Setters of conditions, for whatever has a [`When`] or is one.
@@ -139,6 +148,53 @@ macro_rules! condition_setters {
             self$(.$when)?.verdicts = Some(verdicts.into_iter().collect());
             self
         }
+
+        /// Sets the addresses that requests come from.
+        pub fn addresses(
+            mut self,
+            addresses: impl IntoIterator<Item = $crate::policy::Addresses>,
+        ) -> Self {
+            self$(.$when)?.addresses = Some(addresses.into_iter().collect());
+            self
+        }
+
+        /// Sets the autonomous systems that requests come from, by their numbers.
+        ///
+        /// Where they are is what [`places`](crate::policy::PolicyBuilder::places) finds.
+        pub fn asns(mut self, asns: impl IntoIterator<Item = u32>) -> Self {
+            self$(.$when)?.asns = Some(asns.into_iter().collect());
+            self
+        }
+
+        /// Sets the countries that requests come from, by two letters (ISO 3166-1).
+        ///
+        /// Where they are is what [`places`](crate::policy::PolicyBuilder::places) finds.
+        pub fn countries<S: AsRef<str>>(mut self, countries: impl IntoIterator<Item = S>) -> Self {
+            self$(.$when)?.countries = Some($crate::policy::when::owned(countries));
+            self
+        }
+
+        /// Sets what requests have for headers: `X-Monitor` is there, `!Accept-Language` is not,
+        /// `Accept: text/*` has a value like this. All of them have to hold.
+        pub fn headers<S: AsRef<str>>(mut self, headers: impl IntoIterator<Item = S>) -> Self {
+            self$(.$when)?.headers = Some($crate::policy::when::owned(headers));
+            self
+        }
+
+        /// Sets the User-Agents: globs over all of it, in upper or lower case.
+        pub fn user_agents<S: AsRef<str>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
+            self$(.$when)?.user_agents = Some($crate::policy::when::owned(globs));
+            self
+        }
+
+        /// Sets the values of `Signature-Agent`: globs; it is a claim, as a User-Agent is.
+        pub fn signature_agents<S: AsRef<str>>(
+            mut self,
+            globs: impl IntoIterator<Item = S>,
+        ) -> Self {
+            self$(.$when)?.signature_agents = Some($crate::policy::when::owned(globs));
+            self
+        }
     };
 }
 
@@ -162,7 +218,10 @@ impl When {
         let hosts = self.hosts.as_deref().map(parse_hosts).transpose();
         let hosts = hosts.map_err(|(host, reason)| ("hosts", format!("{host:?}: {reason}")))?;
         let shown = self.shown(paths.as_deref(), methods.as_deref());
+        let sender = self.sender()?;
         let scope = Scope {
+            sender,
+            places: Places::default(),
             paths,
             methods,
             hosts,
@@ -187,12 +246,31 @@ impl When {
         Ok((scope, shown))
     }
 
+    fn sender(&self) -> Result<SenderConditions, InvalidCondition> {
+        let patterns =
+            |key, items: &Option<Vec<String>>| read(key, items.as_deref(), TextPattern::parse);
+        Ok(SenderConditions {
+            addresses: self.addresses.clone(),
+            asns: self.asns.clone(),
+            countries: read("countries", self.countries.as_deref(), country)?,
+            headers: read(
+                "request_headers",
+                self.headers.as_deref(),
+                HeaderCondition::parse,
+            )?,
+            user_agents: patterns("user_agents", &self.user_agents)?,
+            signature_agents: patterns("signature_agents", &self.signature_agents)?,
+        })
+    }
+
     fn shown(&self, paths: Option<&[FilterPattern]>, methods: Option<&[String]>) -> Vec<String> {
         let paths = paths.map(|paths| paths.iter().map(FilterPattern::as_str));
         let methods = methods.map(|methods| methods.iter().map(String::as_str));
         let purposes = self.purposes.iter().flatten();
         let sources = self.sources.iter().flatten().map(Source::as_str);
         let verdicts = self.verdicts.iter().flatten();
+        let addresses = self.addresses.iter().flatten().map(Addresses::name);
+        let asns: Vec<_> = self.asns.iter().flatten().map(u32::to_string).collect();
         let visitors = self.visitors.iter().flatten();
         let unlisted = self.unlisted.map(|unlisted| {
             let which = if unlisted { "unlisted" } else { "listed" };
@@ -209,10 +287,41 @@ impl When {
             unlisted,
             listed("visitors", visitors.map(|kind| kind.as_str())),
             listed("verdicts", verdicts.map(|verdict| verdict.as_str())),
+            listed("addresses", addresses),
+            listed("asns", asns.iter().map(String::as_str)),
+            listed("countries", texts(self.countries.as_ref())),
+            listed("request_headers", texts(self.headers.as_ref())),
+            listed("user_agents", texts(self.user_agents.as_ref())),
+            listed("signature_agents", texts(self.signature_agents.as_ref())),
         ]
         .into_iter()
         .flatten()
         .collect()
+    }
+}
+
+/// Reads each item of a list; the error names the first that is wrong.
+fn read<T>(
+    key: &'static str,
+    items: Option<&[String]>,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<Vec<T>>, InvalidCondition> {
+    let items = items.map(|items| items.iter().map(|item| item.trim()));
+    let read = items.map(|items| {
+        let parsed = items
+            .filter(|item| !item.is_empty())
+            .map(|item| parse(item).map_err(|reason| (key, format!("{item:?}: {reason}"))));
+        parsed.collect()
+    });
+    read.transpose()
+}
+
+fn country(text: &str) -> Result<[u8; 2], String> {
+    match text.as_bytes() {
+        [first, second] if text.chars().all(|c| c.is_ascii_alphabetic()) => {
+            Ok([first.to_ascii_uppercase(), second.to_ascii_uppercase()])
+        }
+        _ => Err("it is no country; write its two letters, such as DE".to_owned()),
     }
 }
 
@@ -273,7 +382,17 @@ fn empty_list(scope: &Scope) -> Option<&'static str> {
         methods,
         hosts,
         robots,
+        sender,
+        places: _,
     } = scope;
+    let SenderConditions {
+        addresses,
+        asns,
+        countries,
+        headers,
+        user_agents,
+        signature_agents,
+    } = sender;
     let Conditions {
         robots,
         purposes,
@@ -296,6 +415,21 @@ fn empty_list(scope: &Scope) -> Option<&'static str> {
         ("sources", sources.as_ref().is_some_and(Vec::is_empty)),
         ("visitors", visitors.as_ref().is_some_and(Vec::is_empty)),
         ("verdicts", verdicts.as_ref().is_some_and(Vec::is_empty)),
+        ("addresses", addresses.as_ref().is_some_and(Vec::is_empty)),
+        ("asns", asns.as_ref().is_some_and(Vec::is_empty)),
+        ("countries", countries.as_ref().is_some_and(Vec::is_empty)),
+        (
+            "request_headers",
+            headers.as_ref().is_some_and(Vec::is_empty),
+        ),
+        (
+            "user_agents",
+            user_agents.as_ref().is_some_and(Vec::is_empty),
+        ),
+        (
+            "signature_agents",
+            signature_agents.as_ref().is_some_and(Vec::is_empty),
+        ),
     ]
     .into_iter()
     .find_map(|(key, is_empty)| is_empty.then_some(key))

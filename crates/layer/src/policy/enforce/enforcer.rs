@@ -323,6 +323,7 @@ fn judge_visitor<'v>(
     let exempt = match visitor {
         None => Some("Only robots are held to it."),
         Some(visitor) if visitor.claims_nothing() => Some(match visitor.claim.kind() {
+            Kind::Person => "Only robots are held to it.",
             Kind::Shared => "Many people share the User-Agent, and only robots are held to it.",
             _ => "Nameless visitors are not held to it; a rule may name them.",
         }),

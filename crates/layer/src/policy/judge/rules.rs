@@ -1,35 +1,39 @@
 //! Asks rules in their order.
 
 use crate::policy::{
-    Judgement, Request, Rule, Visitor, action::Effect, path::with_normal_path, rule::named,
-    scope::NormalizedRequest, trace::Trace,
+    Judgement, Request, Rule, Visitor, action::Effect, judgement::Aside, path::with_normal_path,
+    rule::named, scope::NormalizedRequest, trace::Trace,
 };
 
 use super::Site;
 
-/// Returns the decision of the first rule that makes one, and the one that slows down.
+/// Returns the decision of the first rule that makes one, and which matched before it.
 pub(super) fn judge_rules<'p>(
     rules: &'p [Rule],
-    mut slowed_by: Option<&'p Rule>,
+    mut aside: Aside<'p>,
     visitor: Visitor<'_>,
     request: &Request<'_>,
     site: Site,
     trace: &mut impl Trace,
-) -> (Option<Judgement<'p>>, Option<&'p Rule>) {
+) -> (Option<Judgement<'p>>, Aside<'p>) {
     if rules.is_empty() {
-        return (None, slowed_by);
+        return (None, aside);
     }
     let decided = with_normal_path(request.path, |path| {
         let asked = site.asked(request, path);
         rules.iter().find_map(|rule| {
             // The first rule that slows the robot down counts; a second limit would be used up
             // unasked.
-            if rule.rate_limiter().is_some() && slowed_by.is_some() {
+            if rule.rate_limiter().is_some() && aside.slowed_by.is_some() {
                 return None;
             }
             let decision = judge_rule(rule, visitor, &asked, trace)?.decision();
+            if rule.is_dry() {
+                aside.noted = aside.noted.or(Some(rule));
+                return None;
+            }
             if decision.is_none() {
-                slowed_by = Some(rule);
+                aside.slowed_by = Some(rule);
             }
             Some(Judgement {
                 rule: Some(rule),
@@ -37,7 +41,7 @@ pub(super) fn judge_rules<'p>(
             })
         })
     });
-    (decided, slowed_by)
+    (decided, aside)
 }
 
 /// Returns what a rule does, if it matches.
@@ -51,9 +55,13 @@ fn judge_rule<'p>(
     trace.step("rule", || {
         let named = capitalised(&named(rule));
         match mismatch {
+            None if rule.is_dry() => format!(
+                "{named} matches; its action, {}, is only noted, as it is about people: people = true confirms it.",
+                rule.action()
+            ),
             None => format!("{named} matches; its action is {}.", rule.action()),
             Some(mismatch) => {
-                let reason = mismatch.reason(asked, Some(visitor));
+                let reason = mismatch.reason(asked, Some(visitor), &rule.scope.places);
                 format!("{named} does not match: {reason}.")
             }
         }

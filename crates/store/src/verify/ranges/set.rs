@@ -4,6 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
+use super::prefix;
+
 /// Set of address ranges, IPv4 and IPv6.
 ///
 /// It is built once and never changed. A prefix within another of the set is
@@ -49,6 +51,16 @@ trait Address: Copy + Ord {
 }
 
 impl RangeSet {
+    /// Reads prefixes and addresses, such as `192.0.2.0/24` and `2001:db8::1`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the first text that is neither.
+    pub fn parse<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, &'t str> {
+        let read = texts.into_iter().map(|text| prefix::read(text).ok_or(text));
+        read.collect()
+    }
+
     /// Returns the prefix of the set that holds the address.
     ///
     /// An IPv4 address in IPv6 is an IPv4 address. Nothing is allocated.

@@ -1,0 +1,380 @@
+//! Where a request comes from: its address and its headers, and what rules ask of them.
+
+use std::{fmt, net::IpAddr, sync::Arc};
+
+use http::{HeaderMap, HeaderName, HeaderValue, header::USER_AGENT};
+
+use super::text_pattern::TextPattern;
+
+/// Address and headers of a request.
+///
+/// Whoever decides without them leaves them out: rules that ask for them are then about nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sender<'r> {
+    /// Address of the client, where it is known.
+    pub address: Option<IpAddr>,
+    /// All headers, as they came.
+    pub headers: Option<&'r HeaderMap>,
+}
+
+/// Set of addresses that a rule is about, which may change while the rule is in force.
+///
+/// # Example
+///
+/// ```
+/// use std::{net::IpAddr, sync::Arc};
+///
+/// use robot_detection_layer::policy::{Action, Addresses, Rule};
+///
+/// let is_ours = |address: IpAddr| address.is_loopback();
+/// let ours = Addresses::new("this machine", Arc::new(is_ours));
+/// let rule = Rule::builder(Action::Pass).addresses([ours]);
+/// ```
+#[derive(Clone)]
+pub struct Addresses {
+    name: Arc<str>,
+    contains: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
+}
+
+/// Autonomous system and country of an address.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Place {
+    /// Number of the autonomous system.
+    pub asn: Option<u32>,
+    /// Two letters of ISO 3166-1, in upper case.
+    pub country: Option<[u8; 2]>,
+}
+
+/// Finds where addresses are; it answers at once, from memory.
+#[derive(Clone, Default)]
+pub struct Places(Option<Arc<dyn Fn(IpAddr) -> Place + Send + Sync>>);
+
+/// Conditions on where a request comes from: all that are set have to hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct SenderConditions {
+    pub(super) addresses: Option<Vec<Addresses>>,
+    pub(super) asns: Option<Vec<u32>>,
+    pub(super) countries: Option<Vec<[u8; 2]>>,
+    /// Of these every one has to hold.
+    pub(super) headers: Option<Vec<HeaderCondition>>,
+    pub(super) user_agents: Option<Vec<TextPattern>>,
+    pub(super) signature_agents: Option<Vec<TextPattern>>,
+}
+
+/// What a rule asks of one header.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct HeaderCondition {
+    name: HeaderName,
+    wanted: Wanted,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Wanted {
+    Present,
+    Absent,
+    Matching(TextPattern),
+}
+
+/// Condition on where a request comes from that does not hold.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum SenderMismatch {
+    Address,
+    Asn,
+    Country,
+    Header,
+    UserAgent,
+    SignatureAgent,
+}
+
+impl Addresses {
+    /// Creates a set; the name is what people read.
+    #[must_use]
+    pub fn new(
+        name: impl Into<Arc<str>>,
+        contains: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            contains,
+        }
+    }
+
+    /// Returns what people read.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns `true` if an address is one of them; IPv4 in IPv6 is IPv4.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        (self.contains)(address.to_canonical())
+    }
+}
+
+/// Two sets are the same if their names are: a rule with the same keeps its pace at a reload.
+impl PartialEq for Addresses {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for Addresses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Addresses").field(&self.name).finish()
+    }
+}
+
+impl Places {
+    /// Creates it from a function.
+    #[must_use]
+    pub fn new(find: Arc<dyn Fn(IpAddr) -> Place + Send + Sync>) -> Self {
+        Self(Some(find))
+    }
+
+    fn find(&self, address: IpAddr) -> Place {
+        let find = self.0.as_ref();
+        find.map_or_else(Place::default, |find| find(address.to_canonical()))
+    }
+}
+
+impl fmt::Debug for Places {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Places").field(&self.0.is_some()).finish()
+    }
+}
+
+impl HeaderCondition {
+    /// Reads `Name`, `!Name` or `Name: pattern`.
+    ///
+    /// # Errors
+    ///
+    /// Returns what is wrong with it.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let (name, wanted) = match (text.strip_prefix('!'), text.split_once(':')) {
+            (Some(name), _) => (name, Wanted::Absent),
+            (None, Some((name, pattern))) => {
+                (name, Wanted::Matching(TextPattern::parse(pattern.trim())?))
+            }
+            (None, None) => (text, Wanted::Present),
+        };
+        let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| {
+            "it is no header such as X-Monitor, !Accept-Language or Accept: text/*".to_owned()
+        })?;
+        Ok(Self { name, wanted })
+    }
+
+    fn holds(&self, headers: &HeaderMap) -> bool {
+        match &self.wanted {
+            Wanted::Present => headers.contains_key(&self.name),
+            Wanted::Absent => !headers.contains_key(&self.name),
+            Wanted::Matching(pattern) => any(headers, &self.name, std::slice::from_ref(pattern)),
+        }
+    }
+}
+
+impl SenderConditions {
+    /// Returns the first condition that does not hold, if any, beginning with the cheapest.
+    pub(super) fn mismatch(&self, sender: Sender<'_>, places: &Places) -> Option<SenderMismatch> {
+        if self.is_empty() {
+            return None;
+        }
+        self.unlike_headers(sender.headers)
+            .or_else(|| self.unlike_address(sender.address, places))
+    }
+
+    /// Returns `true` if every sender is meant.
+    pub(super) fn is_empty(&self) -> bool {
+        self.addresses.is_none()
+            && self.asns.is_none()
+            && self.countries.is_none()
+            && self.headers.is_none()
+            && self.user_agents.is_none()
+            && self.signature_agents.is_none()
+    }
+
+    /// Returns `true` if it names every sender that `other` names.
+    ///
+    /// Sets of addresses and patterns may overlap in any way: only what is spelled alike is the same.
+    pub(super) fn include(&self, other: &Self) -> bool {
+        self.is_empty() || self == other
+    }
+
+    fn unlike_headers(&self, headers: Option<&HeaderMap>) -> Option<SenderMismatch> {
+        let none = HeaderMap::new();
+        let is_known = headers.is_some();
+        let headers = headers.unwrap_or(&none);
+        let fails = |holds: bool, mismatch| (!(holds && is_known)).then_some(mismatch);
+        let signature_agent = HeaderName::from_static("signature-agent");
+        let user_agents = self.user_agents.as_ref();
+        let agents = self.signature_agents.as_ref();
+        let conditions = self.headers.as_ref();
+        user_agents
+            .and_then(|all| fails(any(headers, &USER_AGENT, all), SenderMismatch::UserAgent))
+            .or_else(|| {
+                let all = conditions?;
+                let holds = all.iter().all(|condition| condition.holds(headers));
+                fails(holds, SenderMismatch::Header)
+            })
+            .or_else(|| {
+                let holds = any(headers, &signature_agent, agents?);
+                fails(holds, SenderMismatch::SignatureAgent)
+            })
+    }
+
+    fn unlike_address(&self, address: Option<IpAddr>, places: &Places) -> Option<SenderMismatch> {
+        if let Some(sets) = &self.addresses
+            && !address.is_some_and(|address| sets.iter().any(|set| set.contains(address)))
+        {
+            return Some(SenderMismatch::Address);
+        }
+        if self.asns.is_none() && self.countries.is_none() {
+            return None;
+        }
+        let place = address.map_or_else(Place::default, |address| places.find(address));
+        if let Some(asns) = &self.asns
+            && !place.asn.is_some_and(|asn| asns.contains(&asn))
+        {
+            return Some(SenderMismatch::Asn);
+        }
+        let countries = self.countries.as_ref()?;
+        let is_there = place
+            .country
+            .is_some_and(|country| countries.contains(&country));
+        (!is_there).then_some(SenderMismatch::Country)
+    }
+}
+
+impl SenderMismatch {
+    /// Returns how the sender differs from what the rule asks for.
+    pub(super) fn reason(self, sender: Option<Sender<'_>>, places: &Places) -> String {
+        let address = sender.and_then(|sender| sender.address);
+        let place = address.map_or_else(Place::default, |address| places.find(address));
+        match (self, address) {
+            (Self::Address, Some(address)) => {
+                format!("the address {address} is none of its addresses")
+            }
+            (Self::Asn, Some(address)) => match place.asn {
+                Some(asn) => format!("the address {address} is of AS{asn}"),
+                None => format!("nobody knows the autonomous system of {address}"),
+            },
+            (Self::Country, Some(address)) => match place.country {
+                Some(country) => {
+                    format!(
+                        "the address {address} is in {}",
+                        String::from_utf8_lossy(&country)
+                    )
+                }
+                None => format!("nobody knows the country of {address}"),
+            },
+            (Self::Address | Self::Asn | Self::Country, None) => {
+                "the address is not known".to_owned()
+            }
+            (Self::Header, _) => "the headers are not those that it asks for".to_owned(),
+            (Self::UserAgent, _) => "the User-Agent is none of its user_agents".to_owned(),
+            (Self::SignatureAgent, _) => {
+                "the Signature-Agent is none of its signature_agents".to_owned()
+            }
+        }
+    }
+}
+
+/// Returns `true` if a value of a header fits one of the patterns.
+fn any(headers: &HeaderMap, name: &HeaderName, patterns: &[TextPattern]) -> bool {
+    let mut values = headers.get_all(name).iter().map(HeaderValue::as_bytes);
+    values.any(|value| patterns.iter().any(|pattern| pattern.matches(value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+        let lines = lines.iter().map(|(name, value)| {
+            let name = HeaderName::from_static(name);
+            (name, HeaderValue::from_static(value))
+        });
+        lines.collect()
+    }
+
+    #[test]
+    fn a_header_is_present_absent_or_like_a_pattern() {
+        let sent = headers(&[("accept", "text/html"), ("x-monitor", "")]);
+        for (condition, holds) in [
+            ("X-Monitor", true),
+            ("accept", true),
+            ("X-Other", false),
+            ("!X-Other", true),
+            ("!Accept", false),
+            ("! Accept", false),
+            ("Accept: text/*", true),
+            ("Accept: TEXT/HTML", true),
+            ("Accept: text", false),
+            ("X-Monitor:", true),
+            ("X-Other: *", false),
+        ] {
+            let read = HeaderCondition::parse(condition).unwrap();
+            assert_eq!(read.holds(&sent), holds, "{condition}");
+        }
+        for wrong in ["", "!", "a b", "a b: c", ": x"] {
+            assert!(HeaderCondition::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_not_known_fits_no_condition() {
+        let is_local = |address: IpAddr| address.is_loopback();
+        let conditions = SenderConditions {
+            addresses: Some(vec![Addresses::new("local", Arc::new(is_local))]),
+            ..SenderConditions::default()
+        };
+        let at = |address: Option<&str>| {
+            let address = address.map(|text| text.parse().unwrap());
+            let sender = Sender {
+                address,
+                headers: None,
+            };
+            conditions.mismatch(sender, &Places::default())
+        };
+        assert_eq!(at(Some("127.0.0.1")), None);
+        assert_eq!(at(Some("::ffff:127.0.0.1")), None);
+        assert_eq!(at(Some("192.0.2.1")), Some(SenderMismatch::Address));
+        assert_eq!(at(None), Some(SenderMismatch::Address));
+        let absent = SenderConditions {
+            headers: Some(vec![HeaderCondition::parse("!Cookie").unwrap()]),
+            ..SenderConditions::default()
+        };
+        let nothing = Sender::default();
+        assert_eq!(
+            absent.mismatch(nothing, &Places::default()),
+            Some(SenderMismatch::Header)
+        );
+    }
+
+    #[test]
+    fn places_are_looked_up_where_a_rule_asks() {
+        let find = |address: IpAddr| Place {
+            asn: (address == IpAddr::from([192, 0, 2, 1])).then_some(64_496),
+            country: Some(*b"DE"),
+        };
+        let places = Places::new(Arc::new(find));
+        let conditions = |asn, country: &[u8; 2]| SenderConditions {
+            asns: Some(vec![asn]),
+            countries: Some(vec![*country]),
+            ..SenderConditions::default()
+        };
+        let sender = Sender {
+            address: Some([192, 0, 2, 1].into()),
+            headers: None,
+        };
+        for (asn, country, mismatch) in [
+            (64_496, b"DE", None),
+            (64_497, b"DE", Some(SenderMismatch::Asn)),
+            (64_496, b"FR", Some(SenderMismatch::Country)),
+        ] {
+            assert_eq!(conditions(asn, country).mismatch(sender, &places), mismatch);
+        }
+        let unknown = conditions(64_496, b"DE").mismatch(sender, &Places::default());
+        assert_eq!(unknown, Some(SenderMismatch::Asn));
+    }
+}
