@@ -27,7 +27,10 @@ pub(crate) fn answer<B: Default>(
     outcome: Option<&Outcome>,
 ) -> Response<B> {
     let mut response = match (answered, dialect) {
-        (Answered::Passed(response), _) => response,
+        // The file in Lua tells an answer from a failure by what is added, and takes that off.
+        (Answered::Passed(response), _) | (Answered::Told(response, _), Dialect::Haproxy) => {
+            response
+        }
         (Answered::InPlace(page, mut response), Dialect::Nginx) => {
             *response.status_mut() = StatusCode::UNAUTHORIZED;
             response.headers_mut().insert(PAGE, page);
@@ -43,8 +46,6 @@ pub(crate) fn answer<B: Default>(
             response
         }
         (Answered::Told(response, text), Dialect::Nginx) => of_headers(response, &text),
-        // The file in Lua tells an answer from a failure by what is added, and takes that off.
-        (Answered::Told(response, _), Dialect::Haproxy) => response,
         // The visitor gets it as it is: nothing in it is for the proxy.
         (Answered::Told(response, _), _) => return response,
     };

@@ -32,9 +32,9 @@ pub(super) struct ProxyConfigArgs {
 /// Proxy, by its name.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ProxyArg {
-    /// auth_request
+    /// `auth_request`
     Nginx,
-    /// forward_auth
+    /// `forward_auth`
     Caddy,
     /// forwardAuth, for the file provider
     Traefik,
@@ -42,7 +42,7 @@ enum ProxyArg {
     Haproxy,
     /// The file in Lua
     HaproxyLua,
-    /// ext_authz over HTTP
+    /// `ext_authz` over HTTP
     Envoy,
 }
 

@@ -140,10 +140,12 @@ const ROOMS: &[(&str, &[Room])] = &[
                 ],
             ),
             ("own_robot", &["admin", "clock", "layer", "store"]),
+            ("check", &["layer", "listen", "policy", "traffic"]),
             (
                 "assembly",
                 &[
                     "alerts",
+                    "check",
                     "clock",
                     "config",
                     "description",

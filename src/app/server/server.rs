@@ -19,8 +19,8 @@ use crate::assembly::{self, listen, listeners};
 use crate::check::CheckToken;
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::listen::{
-    ADMIN_CLIENTS, CertificateState, ClientCapacity, ClientPermits, ListenAddr, ListenSettings,
-    Listener, OpenFileLimit, Tls, Workers,
+    ADMIN_CLIENTS, CertificateState, ClientCapacity, ClientPermits, HttpService, ListenAddr,
+    ListenSettings, Listener, OpenFileLimit, Tls, Workers,
 };
 use crate::observe::{ObserveSettings, Observer};
 use crate::proxy::ProxyError;
@@ -326,13 +326,7 @@ impl Server {
             ListenerMetrics::of(&self.listeners),
             stop.clone(),
         ));
-        let mut admin = self.settings.admin.enabled.then(|| {
-            let path = format!("/{}", self.settings.admin.path.trim_matches('/'));
-            // Streams of live decisions must not keep a drain waiting.
-            let pages = robots.admin_router_with_login(stop.clone());
-            let router = Router::new().nest_service(&path, pages);
-            (path, router)
-        });
+        let mut admin = admin_router(&self.settings, robots, &stop);
         robots.watch_alerts(self.alerts, &self.listeners);
         let tasks = TaskTracker::new();
         let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
@@ -366,25 +360,14 @@ impl Server {
         );
         let workers = Arc::new(self.workers);
         if let Some(listener) = self.check_listener {
-            let settings = &self.settings.check;
-            let check = CheckService::new(
-                Arc::clone(&serving.serving),
-                Arc::clone(&services),
-                self.check_token,
-                settings.count,
-            );
-            let (workers, closing) = (Arc::clone(&workers), closing.clone());
-            tasks.spawn(async move {
-                listener.serve_http_on(&workers, check, closing).await;
-            });
+            let count = self.settings.check.count;
+            let (serving, services) = (Arc::clone(&serving.serving), Arc::clone(&services));
+            let check = CheckService::new(serving, services, self.check_token, count);
+            tasks.spawn(serve_on(listener, &workers, check, &closing));
         }
         for listener in self.listeners {
             let listener = listener.observe_refusals(services.observer.clone());
-            let (workers, service) = (Arc::clone(&workers), service.clone());
-            let closing = closing.clone();
-            tasks.spawn(async move {
-                listener.serve_http_on(&workers, service, closing).await;
-            });
+            tasks.spawn(serve_on(listener, &workers, service.clone(), &closing));
         }
         tasks.close();
         tasks.wait().await;
@@ -392,6 +375,32 @@ impl Server {
         serving.serving.close().await;
         drop(workers); // The proxies' connections end on them.
     }
+}
+
+/// Returns the path of the admin page, and the router that is nested there.
+fn admin_router(
+    settings: &Settings,
+    robots: &RobotDetection,
+    stop: &CancellationToken,
+) -> Option<(String, Router)> {
+    settings.admin.enabled.then(|| {
+        let path = format!("/{}", settings.admin.path.trim_matches('/'));
+        // Streams of live decisions must not keep a drain waiting.
+        let pages = robots.admin_router_with_login(stop.clone());
+        let router = Router::new().nest_service(&path, pages);
+        (path, router)
+    })
+}
+
+/// Serves a listener on the threads of the workers, until it is to close.
+fn serve_on<S: HttpService>(
+    listener: Listener,
+    workers: &Arc<Workers>,
+    service: S,
+    closing: &CancellationToken,
+) -> impl Future<Output = ()> + Send + use<S> {
+    let (workers, closing) = (Arc::clone(workers), closing.clone());
+    async move { listener.serve_http_on(&workers, service, closing).await }
 }
 
 async fn bind(settings: Option<ListenSettings>) -> std::io::Result<Option<Listener>> {

@@ -131,9 +131,9 @@ pub(super) fn question(
             ),
         ),
     };
-    let headers: String = headers
+    let headers = headers
         .iter()
-        .map(|(name, value)| format!("{name}: {value}\r\n"))
-        .collect();
+        .map(|(name, value)| format!("{name}: {value}\r\n"));
+    let headers = headers.collect::<Vec<_>>().concat();
     format!("{line} HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n{described}{headers}\r\n")
 }

@@ -75,8 +75,11 @@ const NAMELESS: &str = "";
 const PERSON: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 const SHARED: &str = "ManyPeople/1.0";
 
+/// User-Agent, address, headers, and whether the rule is about it.
+type Case = (&'static str, &'static str, &'static str, bool);
+
 /// Conditions, then who asks from where with what, and whether the rule is about it.
-const CASES: &[(&str, &[(&str, &str, &str, bool)])] = &[
+const CASES: &[(&str, &[Case])] = &[
     (
         "",
         &[

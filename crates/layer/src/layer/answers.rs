@@ -9,8 +9,10 @@ use http::{
     uri::PathAndQuery,
 };
 
-use crate::detect::Verdict;
-use crate::policy::{self, Action, Answer, Decision, Policy, Redirect, Refuse, Rule, SharedPolicy};
+use crate::detect::{Claim, Verdict};
+use crate::policy::{
+    self, Action, Answer, Decision, Policy, Redirect, Refuse, Rule, SharedPolicy, Visitor,
+};
 
 use super::{
     Stats, body::TextBody, disposition::Disposition, in_place, layer::Shared,
@@ -75,7 +77,7 @@ pub(super) fn answer<B, F, R: Default + 'static>(
     answers: &Answers,
     request: &mut Request<B>,
     disposition: &Disposition<'_>,
-    (verdict, is_person): (Verdict, bool),
+    visitor: Option<Visitor<'_>>,
 ) -> Option<Reply<F, R>> {
     let mut wait = None;
     let mut counted = disposition.action();
@@ -114,10 +116,7 @@ pub(super) fn answer<B, F, R: Default + 'static>(
             answers.redirect_of(outcome).or(Some(&made))
         }
     };
-    // The statistics of the site are of robots.
-    if !is_person {
-        Stats::count(shared.stats.robots.of(counted));
-    }
+    count(shared, visitor, counted);
     let body = &shared.text_body;
     let mut own = None;
     if let (Disposition::Decided(Decision::Redirect(_), _), Some(head)) = (disposition, head) {
@@ -139,8 +138,15 @@ pub(super) fn answer<B, F, R: Default + 'static>(
     if let Some(wait) = wait {
         response.headers_mut().insert(RETRY_AFTER, seconds(wait));
     }
-    ask_for_signature(shared, verdict, &mut response);
+    ask_for_signature(shared, visitor, &mut response);
     Some(Reply::Now(response))
+}
+
+/// Counts what is answered here; the statistics of the site are of robots.
+fn count(shared: &Shared, visitor: Option<Visitor<'_>>, action: Action) {
+    if visitor.is_none_or(|visitor| *visitor.claim != Claim::Person) {
+        Stats::count(shared.stats.robots.of(action));
+    }
 }
 
 /// Readies a request that goes on for what was decided.
@@ -336,8 +342,8 @@ impl fmt::Debug for AcceptSignature {
 }
 
 /// Asks an unverifiable robot to sign its request and send it again.
-fn ask_for_signature<R>(shared: &Shared, verdict: Verdict, response: &mut Response<R>) {
-    if verdict != Verdict::Verified
+fn ask_for_signature<R>(shared: &Shared, visitor: Option<Visitor<'_>>, response: &mut Response<R>) {
+    if visitor.is_none_or(|visitor| visitor.verdict != Verdict::Verified)
         && !response.status().is_redirection()
         && let Some(value) = shared.accept_signature.find()
     {

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, Request, Response, header::USER_AGENT};
 use tower_service::Service;
 use tracing::debug;
 
-use crate::detect::{Claim, Kind, Verdict};
+use crate::detect::{Claim, Detector, Verdict};
 use crate::policy::{self, Action, Judgement, Policy, Visitor};
 
 use super::{
@@ -157,12 +157,7 @@ impl Shared {
         let detector = self.detector.load();
         let answers = self.answers.in_force(&self.policy);
         let policy = &*answers.policy;
-        let claimed = claim(&detector, request.headers());
-        let (mut claim, user_agent) = match claimed {
-            None if policy.judges_people() => person(request.headers()),
-            claimed => claimed,
-        }
-        .unzip();
+        let (mut claim, user_agent) = claimed(&detector, policy, request.headers()).unzip();
         let own = self.own(request);
         let finding = match &mut claim {
             // Our own requests are no visits: their claim is not proven, judged or counted.
@@ -174,29 +169,20 @@ impl Shared {
         let client = claim
             .as_ref()
             .map_or(Addresses::alike(None), |_| client(request));
-        let sender = policy::Sender {
-            address: client.address,
-            headers: Some(request.headers()),
-        };
-        let visitor = claim.as_ref().map(|claim| Visitor {
-            claim,
-            verdict,
-            sender,
-        });
+        let visitor = claim.as_ref().map(|claim| Visitor::new(claim, verdict));
         let asked = parts_for(policy, request);
-        let judgement = policy.judge(&asked, visitor);
-        let named = || (header::host(request), header::target(request));
-        let judgement = self.enforcer.unless_named(judgement, named);
-        let (mut disposition, breach) = match (visitor, user_agent) {
-            (Some(visitor), Some(user_agent)) if own.is_none() => {
-                let asker = Asker {
-                    visitor,
-                    user_agent,
-                    client: client.network,
-                };
-                Disposition::find(self, policy, request, asker, judgement)
-            }
-            _ => (Disposition::Pass, None),
+        let (judgement, mut disposition, breach) = {
+            let sender = policy::Sender {
+                address: client.address,
+                headers: Some(request.headers()),
+            };
+            let visitor = visitor.map(|visitor| visitor.sent_by(sender));
+            let asker = visitor.zip(user_agent).map(|(visitor, user_agent)| Asker {
+                visitor,
+                user_agent,
+                client: client.network,
+            });
+            self.judged(policy, request, &asked, asker, own.is_some())
         };
         let mut outcome = own.filter(|_| self.reports_outcome).map(Outcome::own);
         if let (Some(claim), None) = (&claim, own) {
@@ -216,13 +202,7 @@ impl Shared {
         } else {
             Additions::default()
         };
-        // Nothing that is done below asks where the request comes from, and some of it changes it.
-        let visitor = claim.as_ref().map(|claim| Visitor::new(claim, verdict));
-        let is_person = claim
-            .as_ref()
-            .is_some_and(|claim| claim.kind() == Kind::Person);
-        let who = (verdict, is_person);
-        if let Some(answered) = answer(self, &answers, request, &disposition, who) {
+        if let Some(answered) = answer(self, &answers, request, &disposition, visitor) {
             return Ok((answered, outcome));
         }
         identify(request, visitor, reported, self);
@@ -231,6 +211,32 @@ impl Shared {
             self.count(claim.as_ref(), disposition.action());
         }
         Ok((Reply::Later(additions), outcome))
+    }
+
+    /// Returns what the policy decides, and what is done with a request that is not `is_own`.
+    fn judged<'p, B>(
+        &self,
+        policy: &'p Policy,
+        request: &Request<B>,
+        asked: &policy::Request<'_>,
+        asker: Option<Asker<'_>>,
+        is_own: bool,
+    ) -> (
+        Judgement<'p>,
+        Disposition<'p>,
+        Option<policy::CountedBreach>,
+    ) {
+        let judgement = policy.judge(asked, asker.map(|asker| asker.visitor));
+        let named = || (header::host(request), header::target(request));
+        let judgement = self.enforcer.unless_named(judgement, named);
+        match asker.filter(|_| !is_own) {
+            Some(asker) => {
+                let (disposition, breach) =
+                    Disposition::find(self, policy, request, asker, judgement);
+                (judgement, disposition, breach)
+            }
+            None => (judgement, Disposition::Pass, None),
+        }
     }
 
     /// Counts a request that goes on; what does not was counted with its answer.
@@ -330,13 +336,19 @@ impl From<Client> for Addresses {
     }
 }
 
-/// Returns the claim of a person, and the User-Agent.
-#[cold]
-fn person(headers: &HeaderMap) -> Option<(Claim<'static>, &[u8])> {
-    let user_agent = headers
-        .get(USER_AGENT)
-        .map_or(&b""[..], HeaderValue::as_bytes);
-    Some((Claim::Person, user_agent))
+/// Returns what a request claims and by which User-Agent; that it is a person only where the policy
+/// judges people.
+fn claimed<'d, 'h>(
+    detector: &'d Detector,
+    policy: &Policy,
+    headers: &'h HeaderMap,
+) -> Option<(Claim<'d>, &'h [u8])> {
+    let claimed = claim(detector, headers);
+    if claimed.is_some() || !policy.judges_people() {
+        return claimed;
+    }
+    let user_agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);
+    Some((Claim::Person, user_agent.unwrap_or_default()))
 }
 
 /// Returns what the response gets if the request passes.

@@ -195,6 +195,7 @@ impl PolicyBuilder {
     }
 
     /// Sets what finds autonomous system and country of an address; by default nobody knows them.
+    #[must_use]
     pub fn places(mut self, places: Places) -> Self {
         self.places = places;
         self

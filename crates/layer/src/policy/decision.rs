@@ -19,6 +19,10 @@ use super::{
 /// It is plain data: [`decide`](Self::decide) does no I/O and takes no lock,
 /// and allocates only for a path of more than 1 KiB that needs rewriting.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is found out once, so that no request has to"
+)]
 pub struct Policy {
     pub(super) patterns: Vec<FilterPattern>,
     pub(super) methods: Vec<String>,
