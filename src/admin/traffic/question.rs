@@ -23,7 +23,7 @@ pub(super) const TIMES: &[(&str, &str)] = &[
 const DEFAULT_TIME: &str = "24h";
 
 /// Classes of statuses.
-pub(super) const STATUSES: &[&str] = &["1xx", "2xx", "3xx", "4xx", "5xx", "other"];
+pub(super) const STATUSES: &[&str] = &["1xx", "2xx", "3xx", "4xx", "5xx", "unknown"];
 
 /// Longest text of a parameter, in bytes.
 const MAX_BYTES: usize = 1_000;

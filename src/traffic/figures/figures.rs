@@ -261,7 +261,7 @@ fn total_row((name, count): (&str, Count)) -> Row {
 /// Returns the word for a class of statuses.
 pub(super) fn status_word(class: u8) -> String {
     match class {
-        0 => "other".to_owned(),
+        0 => "unknown".to_owned(),
         class => format!("{class}xx"),
     }
 }
