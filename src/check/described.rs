@@ -6,6 +6,7 @@ use axum::http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header, uri::PathAndQuery,
 };
 
+use crate::layer::OwnRobot;
 use crate::listen::{ClientAddr, RequestContext};
 
 use super::{CLIENT, Dialect, HOST, METHOD, PAGE, PREFIX, SCHEME, TARGET};
@@ -153,10 +154,12 @@ fn address(value: &HeaderValue) -> Option<IpAddr> {
 }
 
 /// Takes off what describes the request, so that the rest is what the visitor sent.
+///
+/// By what it signs, and by nothing else, our own site robot is known: that stays.
 fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
     let is_ours = |name: &&HeaderName| {
         let name = name.as_str();
-        name.starts_with(PREFIX) || dialect == Dialect::Traefik && name.starts_with("x-forwarded-")
+        name.starts_with(PREFIX) && name != OwnRobot::HEADER.as_str() || dialect == Dialect::Traefik && name.starts_with("x-forwarded-")
     };
     while let Some(name) = headers.keys().find(is_ours).cloned() {
         headers.remove(name);

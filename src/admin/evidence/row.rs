@@ -17,7 +17,8 @@ pub(super) struct EvidenceView {
     pub(super) verdict: String,
     pub(super) decision: String,
     pub(super) cause: String,
-    pub(super) status: u16,
+    /// `None`: another proxy has answered.
+    pub(super) status: Option<u16>,
     pub(super) method: String,
     pub(super) host: String,
     pub(super) path: String,
@@ -59,7 +60,7 @@ impl EvidenceView {
             verdict: evidence.verdict.clone(),
             decision: evidence.decision.clone(),
             cause: evidence.cause.clone(),
-            status: evidence.status,
+            status: Some(evidence.status).filter(|status| *status > 0),
             method: evidence.method.clone(),
             host: evidence.host.clone(),
             path: evidence.path.clone(),

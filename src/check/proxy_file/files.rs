@@ -71,6 +71,10 @@ impl Traefik<'_> {
     const FORGED: [&'static str; 18] = FORGED;
 }
 
+impl Caddy<'_> {
+    const FORGED: [&'static str; 18] = FORGED;
+}
+
 #[derive(Template)]
 #[template(path = "proxy_config/haproxy.txt", escape = "none")]
 struct Haproxy<'f> {

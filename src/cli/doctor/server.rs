@@ -1,6 +1,6 @@
 //! Checks what `serve` opens and reaches: listeners, upstreams, files, the access log.
 
-use std::{collections::BTreeSet, fs::OpenOptions, path::Path};
+use std::{collections::BTreeSet, fs::OpenOptions, os::unix::net::UnixStream, path::Path};
 
 use serde_json::Value;
 
@@ -47,6 +47,7 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
             }
             Ok(_) => Ok(format!("{addr} is free")),
             // Who asks beside a running server wants to know of it, not that its port is in use.
+            Err(_) if is_served(addr) => Ok(format!("{addr} is served already")),
             Err(error) => match readiness(addr).await {
                 Some(told) => {
                     warnings.extend(warnings_of(&told));
@@ -92,6 +93,11 @@ pub(super) fn access_log(subject: &Subject<'_>) -> Vec<Check> {
         _ => missing_file(Path::new(path)),
     };
     vec![Check::new("access log", result)]
+}
+
+/// Returns `true` if somebody answers at a Unix socket, which is to be this program.
+fn is_served(addr: &ListenAddr) -> bool {
+    matches!(addr, ListenAddr::Unix(path) if UnixStream::connect(path).is_ok())
 }
 
 /// Returns the readiness report of this program's server at an address, if one serves there.

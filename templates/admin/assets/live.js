@@ -56,7 +56,7 @@
       cell("Who", element("bdi", row.robot || row.kind, "breakable"), below(element("bdi", row.user_agent))),
       cell("Asked for", element("bdi", `${row.method} ${row.path}`, "breakable"), below(element("bdi", row.host), ` (${row.site})`)),
       cell("Verdict", row.verdict),
-      cell("Decision", `${row.decision} ${row.status}`, below(element("bdi", row.cause))),
+      cell("Decision", `${row.decision} ${row.status ?? ""}`, below(element("bdi", row.cause))),
       address,
       action,
     );

@@ -72,6 +72,8 @@ async fn where_the_proxy_s_log_is_counted_the_endpoint_counts_nothing() {
     let token = printed.split_whitespace().last().unwrap();
     eventually("the redirects are kept as evidence", || {
         let kept = admin_json(house.server.addr, token, ("GET", "evidence"), "").text();
-        kept.matches("\"redirect\"").count() >= 3 && kept.contains("/members-only-stuff/a")
+        kept.matches("\"redirect\"").count() >= 3
+            && kept.contains("/members-only-stuff/a")
+            && kept.contains("\"status\":null")
     });
 }

@@ -428,6 +428,15 @@ def forge(front, report):
             report.check("forged address", address == "127.0.0.1", address)
 
 
+def old(front, program, report):
+    """HTTP/1.0 without Host: for the site of all other hosts."""
+    for port in (program.own, front.port):
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as stream:
+            stream.sendall(f"GET /paid/1 HTTP/1.0\r\nUser-Agent: {GPTBOT}\r\n\r\n".encode())
+            line, _ = read_head(stream.makefile("rb"))
+            report.check(f"HTTP/1.0 at {port}", " 402 " in line, line)
+
+
 def upgrade(front, report):
     headers = {
         "User-Agent": FIREFOX, "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
@@ -514,6 +523,7 @@ def main():
                     compare(front, program, report)
                     forge(front, report)
                     upgrade(front, report)
+                    old(front, program, report)
                 finally:
                     front.stop()
                 if report.failures > failures:
