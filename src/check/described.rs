@@ -159,7 +159,8 @@ fn address(value: &HeaderValue) -> Option<IpAddr> {
 fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
     let is_ours = |name: &&HeaderName| {
         let name = name.as_str();
-        name.starts_with(PREFIX) && name != OwnRobot::HEADER.as_str() || dialect == Dialect::Traefik && name.starts_with("x-forwarded-")
+        name.starts_with(PREFIX) && name != OwnRobot::HEADER.as_str()
+            || dialect == Dialect::Traefik && name.starts_with("x-forwarded-")
     };
     while let Some(name) = headers.keys().find(is_ours).cloned() {
         headers.remove(name);

@@ -98,15 +98,18 @@ pub(super) struct ServeArgs {
 /// Arguments of `explain`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Examples: robot-detection explain --path /members-only-stuff/a --user-agent Googlebot/2.1\n          robot-detection explain --from-log access.log --json"
+    after_help = "Examples: robot-detection explain --path /members-only-stuff/a --user-agent Googlebot/2.1\n          robot-detection explain --from-log access.log --json\n          robot-detection explain --request head.txt --address 192.0.2.7"
 )]
 pub(super) struct ExplainArgs {
     /// Path, as requested
-    #[arg(long, required_unless_present_any = ["log_line", "from_log"])]
+    #[arg(long, required_unless_present_any = ["log_line", "from_log", "request"])]
     pub(super) path: Option<String>,
     /// User agent
-    #[arg(long, value_name = "UA", required_unless_present_any = ["log_line", "from_log"])]
+    #[arg(long, value_name = "UA", required_unless_present_any = ["log_line", "from_log", "request"])]
     pub(super) user_agent: Option<String>,
+    /// Head of a request as it was sent, in place of path, user agent, method and host; `-`: standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "user_agent", "log_line", "from_log"])]
+    pub(super) request: Option<PathBuf>,
     /// Line of an access log in place of path and user agent: common, combined or JSON
     #[arg(long, value_name = "LINE", conflicts_with_all = ["path", "user_agent", "from_log"])]
     pub(super) log_line: Option<String>,
@@ -119,14 +122,14 @@ pub(super) struct ExplainArgs {
     /// Host; of a log, where a line says none
     #[arg(long)]
     pub(super) host: Option<String>,
-    /// Header of the request, may be repeated: Signature-Agent, Signature-Input and Signature say who signs
+    /// Header of the request, may be repeated: rules ask for some; Signature-Agent, Signature-Input and Signature say who signs
     #[arg(long = "header", value_name = "NAME: VALUE", conflicts_with_all = ["log_line", "from_log"])]
     pub(super) headers: Vec<String>,
     /// File of a robots.txt to hold the robot to, in place of the one in force
     #[arg(long, value_name = "FILE")]
     pub(super) robots_txt: Option<PathBuf>,
-    /// Address of the client, by which the robot's claim is proven
-    #[arg(long, value_name = "ADDRESS")]
+    /// Address of the client, for rules and for the proof of the robot's claim
+    #[arg(long, visible_alias = "address", value_name = "ADDRESS")]
     pub(super) ip: Option<std::net::IpAddr>,
     /// Prints JSON
     #[arg(long)]

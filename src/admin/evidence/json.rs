@@ -201,7 +201,8 @@ fn cells(id: i64, row: &EvidenceView) -> [String; COLUMNS.len()] {
         row.verdict.clone(),
         row.decision.clone(),
         row.cause.clone(),
-        row.status.map_or_else(String::new, |status| status.to_string()),
+        row.status
+            .map_or_else(String::new, |status| status.to_string()),
         row.method.clone(),
         row.host.clone(),
         row.path.clone(),

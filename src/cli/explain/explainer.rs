@@ -54,7 +54,8 @@ impl Explainer {
         for settings in index.settings() {
             app::policy(settings)?;
         }
-        let prover = if args.ip.is_some() || !args.headers.is_empty() {
+        let is_told = args.ip.is_some() || !args.headers.is_empty() || args.request.is_some();
+        let prover = if is_told {
             Some(context::claim_prover(&loaded).await?)
         } else {
             None

@@ -2,6 +2,7 @@
 
 mod explainer;
 mod logs;
+mod raw;
 mod report;
 mod run;
 

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::cli::{Cli, args::ExplainArgs, usage::WrongUsage};
 
-use super::{explainer::Explainer, logs, report::ExplainedRequest};
+use super::{explainer::Explainer, logs, raw, report::ExplainedRequest};
 
 pub(in crate::cli) async fn run(cli: &Cli, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     if let Some(line) = &args.log_line {
@@ -17,8 +17,16 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &ExplainArgs) -> anyhow::Result
         let explainer = Explainer::new(cli, args).await?;
         return logs::explain_file(&explainer, args, file).await;
     }
+    if let Some(file) = &args.request {
+        let mut request = raw::read(file)?;
+        request.headers.extend(headers(&args.headers)?);
+        let explainer = Explainer::new(cli, args).await?;
+        explainer.explain(&request, args.json).await?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let (Some(path), Some(user_agent)) = (&args.path, &args.user_agent) else {
-        let usage = "say what is asked for: --path and --user-agent, --log-line, or --from-log";
+        let usage =
+            "say what is asked for: --path and --user-agent, --request, --log-line, or --from-log";
         anyhow::bail!(WrongUsage(usage.to_owned()));
     };
     if !path.starts_with('/') {

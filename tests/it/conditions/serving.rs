@@ -139,6 +139,13 @@ async fn explain_says_each_condition() {
         other.contains("the address 192.0.3.9 is none of its addresses"),
         "{other}"
     );
+    let head = "GET /closed/1 HTTP/1.1\nHost: example.org\nUser-Agent: Googlebot/2.1\n";
+    std::fs::write(house.directory.path().join("head.txt"), head).unwrap();
+    let raw = house.explain(&["--request", "head.txt", "--address", "192.0.2.9"]);
+    assert!(
+        raw.contains("\"monitoring\" (robot-detection.toml:5) matches"),
+        "{raw}"
+    );
     let unknown = house.explain(&["--path", "/closed/1", "--user-agent", GOOGLEBOT]);
     assert!(unknown.contains("the address is not known"), "{unknown}");
 }
