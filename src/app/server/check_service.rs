@@ -13,7 +13,6 @@ use std::{
 };
 
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
-use tokio::time::timeout;
 use tracing::warn;
 
 use crate::assembly::{IDENTIFICATION_HEADER, VERDICT_HEADER};
@@ -21,8 +20,7 @@ use crate::check::{
     Answered, Asked, CheckToken, Dialect, Misdescribed, answer, describe, take_page, unanswerable,
 };
 use crate::clock::Clock;
-use crate::detect::Verdict;
-use crate::layer::{self, ClaimFinding, Decided, Passing, Pending, Reply, ServedInPlace};
+use crate::layer::{self, Decided, Passing, Pending, Reply, ServedInPlace};
 use crate::listen::{HttpService, RequestContext, ServiceResponse};
 use crate::observe::{Observation, SiteObserver};
 
@@ -30,7 +28,7 @@ use super::{
     process_services::ProcessServices,
     server_body::ServerBody,
     server_service::NO_SITE,
-    serving::{Served, Serving},
+    serving::{Served, Serving, settled},
     table::{Found, host},
 };
 
@@ -244,11 +242,7 @@ async fn settle(
     pending: Pending,
     asked: Question,
 ) -> Result<Response<ServerBody>, Infallible> {
-    let settled = timeout(pending.limit, pending.settling).await;
-    let finding = ClaimFinding {
-        verdict: settled.unwrap_or(Verdict::Pending),
-        proof: pending.proof,
-    };
+    let finding = settled(pending).await;
     let mut page = None;
     let decided =
         served.decide_settled(&mut request, finding, |request| passed(request, &mut page));

@@ -12,10 +12,8 @@ use std::{
 
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 use pin_project_lite::pin_project;
-use tokio::time::timeout;
 
-use crate::detect::Verdict;
-use crate::layer::{self, ClaimFinding, Decided, OWN_PAGE, Outcome, Passing, Pending, Reply};
+use crate::layer::{self, Decided, OWN_PAGE, Outcome, Passing, Pending, Reply};
 use crate::listen::{HttpService, ReadyHead, RequestContext, ServiceResponse};
 use crate::observe::{Observation, ObserveFuture, SiteObserver};
 
@@ -23,7 +21,7 @@ use super::{
     pages,
     process_services::ProcessServices,
     server_body::ServerBody,
-    serving::{Served, Serving},
+    serving::{Served, Serving, settled},
     site_router::SiteFuture,
     table::{Found, host},
 };
@@ -207,11 +205,7 @@ async fn settle(
     verdict: Pending,
     observation: Observation,
 ) -> Result<Response<ServerBody>, Infallible> {
-    let settled = timeout(verdict.limit, verdict.settling).await;
-    let finding = ClaimFinding {
-        verdict: settled.unwrap_or(Verdict::Pending),
-        proof: verdict.proof,
-    };
+    let finding = settled(verdict).await;
     // Our own wait is not to be measured as the upstream's.
     request.body_mut().restart_clock();
     let decided = served.respond_settled(&mut request, finding);

@@ -7,12 +7,14 @@ use std::sync::{
 
 use arc_swap::{ArcSwap, Guard};
 use axum::http::Request;
+use tokio::time::timeout;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_layer::Layer as _;
 use tracing::warn;
 
 use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
 use crate::assembly::IDENTIFICATION_HEADER;
+use crate::detect::Verdict;
 use crate::layer::{ClaimFinding, Client, Decided, Passing, Pending, RobotDetectionService, Stats};
 use crate::listen::RequestContext;
 use crate::observe::SiteObserver;
@@ -78,6 +80,15 @@ pub(super) struct Served {
     router: SiteRouter,
     answers: SiteAnswers,
     observer: SiteObserver,
+}
+
+/// Waits for the verdict on a request's claim, at most as long as is said.
+pub(super) async fn settled(pending: Pending) -> ClaimFinding {
+    let settled = timeout(pending.limit, pending.settling).await;
+    ClaimFinding {
+        verdict: settled.unwrap_or(Verdict::Pending),
+        proof: pending.proof,
+    }
 }
 
 impl Served {

@@ -168,7 +168,7 @@ impl RuleBuilder {
         if self.action.words().is_for_redirected_methods && scope.methods.is_none() {
             scope.methods = Some(redirected_methods.to_vec());
         }
-        Ok(Rule {
+        let mut rule = Rule {
             number,
             index: number.saturating_sub(1),
             label: label.into(),
@@ -178,7 +178,12 @@ impl RuleBuilder {
             is_confirmed: self.people.unwrap_or_default(),
             effect,
             scope,
-        })
+        };
+        if rule.is_dry() {
+            rule.shown
+                .push("only notes, until people = true".to_owned());
+        }
+        Ok(rule)
     }
 
     /// Returns its name, if it has one.
