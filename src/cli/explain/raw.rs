@@ -64,7 +64,7 @@ fn parse(mut bytes: Vec<u8>) -> Result<ExplainedRequest, String> {
         .get(header::HOST)
         .and_then(|host| host.to_str().ok());
     // The target counts before Host (RFC 9112 §3.2.2).
-    let host = uri.authority().map(|authority| authority.as_str()).or(told);
+    let host = uri.authority().map(http::uri::Authority::as_str).or(told);
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
     let user_agent = headers.get(header::USER_AGENT).map(HeaderValue::as_bytes);
     Ok(ExplainedRequest {
