@@ -23,6 +23,8 @@ pub mod app;
 #[cfg(feature = "server")]
 mod assembly;
 #[cfg(feature = "server")]
+mod bans;
+#[cfg(feature = "server")]
 mod check;
 #[cfg(feature = "server")]
 #[doc(hidden)]

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 
 use super::{
-    alerts, api, changes, credentials, evidence, live_rules,
+    alerts, api, bans, changes, credentials, evidence, live_rules,
     openapi::{Api, Field, Operation},
     robots_txt, site_robot, sites, traffic, verification,
 };
@@ -84,6 +84,14 @@ pub(super) fn routes(has_login: bool) -> Api {
         .add(
             Operation::get("/alerts", "Alerts, and their last messages"),
             alerts::json,
+        )
+        .add(
+            Operation::get("/bans", "Who is refused so often that a firewall is told"),
+            bans::json,
+        )
+        .add(
+            Operation::delete("/bans/{network}", "Ends a ban in this list"),
+            bans::remove_json,
         )
         .add(
             Operation::get("/traffic", "Figures of traffic").takes(traffic::FIGURES),

@@ -23,6 +23,7 @@ mod alerts;
 mod api;
 mod api_routes;
 mod assets;
+mod bans;
 mod bar_chart;
 mod certificates;
 mod changes;

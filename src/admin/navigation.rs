@@ -23,6 +23,7 @@ pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("site-robot", "Site robot"),
     NavigationEntry::second("identify", "Identify"),
     NavigationEntry::second("sources", "Sources"),
+    NavigationEntry::second("bans", "Bans"),
     NavigationEntry::second("alerts", "Alerts"),
     NavigationEntry::second("changes", "Changes"),
     NavigationEntry::second("settings", "Settings"),

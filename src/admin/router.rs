@@ -8,8 +8,8 @@ use axum::{
 };
 
 use super::{
-    access, account, alerts, api_routes, assets, changes, credentials, evidence, export, guard,
-    identify, live_rules, login, manual,
+    access, account, alerts, api_routes, assets, bans, changes, credentials, evidence, export,
+    guard, identify, live_rules, login, manual,
     parameters::with_parameters,
     problem::Problem,
     refreshes, robots, robots_txt, session,
@@ -60,6 +60,8 @@ fn pages() -> Router<AdminState> {
         .route("/site-robot", get(site_robot::show))
         .route("/refreshes", get(refreshes::list))
         .route("/alerts", get(alerts::show))
+        .route("/bans", get(bans::show))
+        .route("/bans/remove", post(bans::remove))
         .route("/robots/export", get(export::download))
         .route("/robots/new", get(manual::form).post(manual::add))
         .route("/robots/remove", post(manual::remove))

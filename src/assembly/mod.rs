@@ -1,6 +1,7 @@
 //! From the configuration to what each room is built with: what is wrong is told by its place.
 
 mod alerts;
+mod bans;
 mod certificates;
 mod enforcement;
 mod front;
@@ -15,6 +16,7 @@ mod sources;
 mod upstream;
 
 pub use alerts::alerts;
+pub(crate) use bans::bans;
 pub use enforcement::enforcement;
 pub(crate) use front::front;
 pub(crate) use heaven::{heaven_settings, site_url};

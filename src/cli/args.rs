@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::alerts::AlertsCommand;
+use super::bans::BansArgs;
 use super::heaven::HeavenCommand;
 use super::identify::IdentifyArgs;
 use super::proxy_config::ProxyConfigArgs;
@@ -46,6 +47,8 @@ pub(super) enum Command {
     /// Makes rules that are in force at once on every instance, and pauses all enforcement
     #[command(subcommand)]
     Rules(RulesCommand),
+    /// Prints who is refused so often that a firewall had better keep him out
+    Bans(BansArgs),
     /// Tells what would be done with a request, and why
     Explain(ExplainArgs),
     /// Proves that a robot is who it says, or shows the lists of addresses that prove it

@@ -15,6 +15,7 @@
 mod admin;
 mod alerts;
 mod args;
+mod bans;
 mod context;
 mod database;
 mod doctor;

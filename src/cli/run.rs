@@ -12,7 +12,7 @@ use crate::listen::inherit_sockets;
 use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
-    Cli, Command, admin, alerts, database, doctor, explain, heaven, identify, init, output,
+    Cli, Command, admin, alerts, bans, database, doctor, explain, heaven, identify, init, output,
     proxy_config, registry, robots_txt, rules, serve, site_robot, traffic,
     usage::{WRONG_USAGE, WrongUsage},
     verify,
@@ -77,6 +77,7 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Verify(args) => verify::run(cli, args).await,
         Command::Admin(command) => admin::run(cli, command).await,
         Command::Alerts(command) => alerts::run(cli, command).await,
+        Command::Bans(args) => bans::run(cli, args).await,
         Command::Database(command) => database::run(cli, command).await,
         Command::Doctor(args) => doctor::run(cli, args).await,
         Command::Heaven(command) => heaven::run(cli, command).await,

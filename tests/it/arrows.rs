@@ -140,11 +140,16 @@ const ROOMS: &[(&str, &[Room])] = &[
                 ],
             ),
             ("own_robot", &["admin", "clock", "layer", "store"]),
+            (
+                "bans",
+                &["clock", "detect", "fetch", "layer", "policy", "store"],
+            ),
             ("check", &["layer", "listen", "policy", "traffic"]),
             (
                 "assembly",
                 &[
                     "alerts",
+                    "bans",
                     "check",
                     "clock",
                     "config",

@@ -9,6 +9,7 @@
 mod address_ranges;
 mod administrator;
 mod audit;
+mod bans;
 mod changes;
 mod descriptions;
 mod evidence;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::admin::Setting;
-use crate::assembly::{alerts, enforcement, policy, policy_builder, robots_txt, sources};
+use crate::assembly::{alerts, bans, enforcement, policy, policy_builder, robots_txt, sources};
 use crate::config::{ConfigErrors, Loaded};
 
 use super::{RobotDetection, RobotDetectionBuilder, verification::verification};
@@ -20,6 +20,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     let sources = sources(loaded)?;
     // They are set when the server starts; what is wrong is told before anything is opened.
     alerts(loaded)?;
+    bans(loaded)?;
     let mut builder = RobotDetection::builder()
         .policy(policy_builder(settings))
         .enforcement(enforcement(loaded)?)

@@ -1,18 +1,20 @@
 //! What a handle keeps for a server, and what a server asks of it.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use arc_swap::ArcSwapOption;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::admin::{AdminSite, RobotRuns, ServedCertificate};
+use crate::admin::{AdminSite, RobotRuns, ServedCertificate, SessionView};
 use crate::alerts::{Alert, SharedAlerts, Watcher};
+use crate::bans::{BanKeeper, BanRule, Bans, Spared};
 use crate::config::Loaded;
 use crate::layer::RobotDetectionLayer;
-use crate::listen::{CertificateState, Listener, Tls, Validity};
+use crate::listen::{CertificateState, Listener, Tls, TrustedProxies, Validity};
 use crate::site_robots::{Orders, Schedules};
-use crate::store::Store;
+use crate::store::{Store, StoredSession};
 use crate::traffic::Traffic;
+use crate::verify::RangeSet;
 
 use super::{
     Common, Detection, Proving, RobotDetection, RobotDetectionBuilder, Site,
@@ -34,6 +36,8 @@ pub(in crate::app) struct ServerParts {
     pub(super) orders: Orders,
     /// What a running server watches.
     pub(super) alerts: SharedAlerts,
+    /// Who is refused too often by a running server.
+    bans: ArcSwapOption<Bans>,
 }
 
 impl ServerParts {
@@ -48,6 +52,7 @@ impl ServerParts {
             serving: ArcSwapOption::empty(),
             schedules: Schedules::new(robot_runs.clone()),
             alerts: SharedAlerts::default(),
+            bans: ArcSwapOption::empty(),
             orders: Orders::new(store, &common.clock, &common.own_robot, robot_runs),
         }
     }
@@ -97,6 +102,38 @@ impl RobotDetection {
             self.inner.certificates.clone(),
         );
         self.tasks().spawn(watcher.run(self.stop()));
+    }
+
+    /// Starts what keeps bans, which ends with the jobs of the handle; returns what finds them.
+    pub(super) fn keep_bans(&self, rules: Vec<BanRule>, trusted: &TrustedProxies) -> Bans {
+        let (robots, trusted) = (self.clone(), trusted.clone());
+        let why = move |address: IpAddr| {
+            let is_friend = |site: &Site| site.policy().load().passes_address(address);
+            if trusted.contains(address) {
+                Some("it is a trusted proxy")
+            } else if robots.sites().iter().any(is_friend) {
+                Some("a rule lets its network pass")
+            } else {
+                None
+            }
+        };
+        let spared = Spared {
+            addresses: Box::new(why),
+            is_from,
+        };
+        let (store, clock) = (self.store().clone(), self.clock().clone());
+        let (bans, keeper) = BanKeeper::new(store, clock, spared);
+        bans.replace(rules);
+        self.inner.server.bans.store(Some(Arc::new(bans.clone())));
+        self.tasks().spawn(keeper.run(self.stop()));
+        bans
+    }
+
+    /// Counts by these rules from now on, where a server runs.
+    pub(super) fn replace_bans(&self, rules: Vec<BanRule>) {
+        if let Some(bans) = &*self.inner.server.bans.load() {
+            bans.replace(rules);
+        }
     }
 
     /// Returns the site that the handle itself is for.
@@ -163,6 +200,13 @@ impl Site {
         self.served_robots_txt().replace_all(detection.robots_txt);
         self.enforcer().replace_settings(detection.enforcement);
     }
+}
+
+/// Returns `true` if a session was begun from the network of an address.
+fn is_from(session: &StoredSession, address: IpAddr) -> bool {
+    let network = SessionView::new(session, None, 0).network;
+    let set = RangeSet::parse(network.as_deref());
+    set.is_ok_and(|set| set.contains(address))
 }
 
 fn served_certificate(state: &CertificateState) -> ServedCertificate {

@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 use crate::assembly::OPERATION_PATHS;
+use crate::bans::Bans;
 use crate::listen::{ClientAddr, RequestContext};
 use crate::observe::Observer;
 use crate::traffic::Traffic;
@@ -28,6 +29,7 @@ pub(super) struct ProcessServices {
     pub(super) operations: Option<Router>,
     pub(super) observer: Observer,
     pub(super) traffic: Traffic,
+    pub(super) bans: Bans,
     pub(super) runtime: Handle,
     pub(super) tasks: TaskTracker,
 }

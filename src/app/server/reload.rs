@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use crate::assembly::{alerts, sources};
+use crate::assembly::{alerts, bans, sources};
 use crate::config::{ConfigErrors, Loaded};
 
 use super::{
@@ -51,6 +51,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     let plan = Plan::new(&effective, is_demo, &mut upstreams)?;
     let site_robots = robots.made_site_robots(&effective)?;
     let alerts = alerts(&effective)?;
+    let bans = bans(&effective)?;
     let verification = verification(&effective.settings().verify);
 
     // All is judged: from here on nothing fails.
@@ -63,6 +64,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     }
     robots.schedules().replace(site_robots);
     robots.alerts().replace(alerts);
+    robots.replace_bans(bans);
     robots.follow_orders_by(&effective);
     robots.proving().replace(verification);
     let recognise = effective.settings().general.unlisted_robots;

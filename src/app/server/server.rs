@@ -16,6 +16,7 @@ use tracing::warn;
 
 use crate::alerts::Alert;
 use crate::assembly::{self, listen, listeners};
+use crate::bans::BanRule;
 use crate::check::CheckToken;
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::listen::{
@@ -40,6 +41,7 @@ pub struct ServerSettings {
     observe: ObserveSettings,
     settings: Settings,
     alerts: Vec<Alert>,
+    bans: Vec<BanRule>,
 }
 
 /// Where is listened.
@@ -65,6 +67,7 @@ pub struct Server {
     observer: Observer,
     settings: Settings,
     alerts: Vec<Alert>,
+    bans: Vec<BanRule>,
 }
 
 impl ServerSettings {
@@ -84,6 +87,7 @@ impl ServerSettings {
             observe: ObserveSettings::new(loaded, settings)?,
             settings: settings.clone(),
             alerts: assembly::alerts(loaded)?,
+            bans: assembly::bans(loaded)?,
         })
     }
 
@@ -203,6 +207,7 @@ impl ServerSettings {
             check_token: check_token(&self.settings)?,
             settings: self.settings,
             alerts: self.alerts,
+            bans: self.bans,
         })
     }
 }
@@ -328,6 +333,7 @@ impl Server {
         ));
         let mut admin = admin_router(&self.settings, robots, &stop);
         robots.watch_alerts(self.alerts, &self.listeners);
+        let bans = robots.keep_bans(self.bans, &self.settings.server.trusted_proxies);
         let tasks = TaskTracker::new();
         let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
         tasks.spawn(drain(
@@ -347,6 +353,7 @@ impl Server {
             operations,
             observer: self.observer,
             traffic: robots.traffic().clone(),
+            bans,
             // Connections are served on the threads of `Workers`, each with a runtime of its own.
             runtime: Handle::current(),
             tasks: robots.tasks().clone(),

@@ -14,6 +14,7 @@ use tracing::warn;
 
 use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
 use crate::assembly::IDENTIFICATION_HEADER;
+use crate::bans::Bans;
 use crate::detect::Verdict;
 use crate::layer::{ClaimFinding, Client, Decided, Passing, Pending, RobotDetectionService, Stats};
 use crate::listen::RequestContext;
@@ -80,6 +81,7 @@ pub(super) struct Served {
     router: SiteRouter,
     answers: SiteAnswers,
     observer: SiteObserver,
+    bans: Bans,
 }
 
 /// Waits for the verdict on a request's claim, at most as long as is said.
@@ -100,7 +102,8 @@ impl Served {
         request: &mut Request<RequestContext>,
     ) -> Result<Decided<Passing<SiteFuture>, ServerBody>, Pending> {
         let client = client(request);
-        self.service.respond(request, client, SiteRouter::answer)
+        let decided = self.service.respond(request, client, SiteRouter::answer);
+        decided.inspect(|decided| self.note(client, decided))
     }
 
     /// Does the same for a request that has waited for its verdict.
@@ -110,8 +113,11 @@ impl Served {
         finding: ClaimFinding,
     ) -> Decided<Passing<SiteFuture>, ServerBody> {
         let client = client(request);
-        self.service
-            .respond_settled(request, client, finding, SiteRouter::answer)
+        let decided = self
+            .service
+            .respond_settled(request, client, finding, SiteRouter::answer);
+        self.note(client, &decided);
+        decided
     }
 
     /// Decides about a request, and asks nobody: `pass` says what comes of one that would pass.
@@ -123,8 +129,10 @@ impl Served {
         pass: impl FnOnce(&mut Request<RequestContext>) -> F,
     ) -> Result<Decided<Passing<F>, ServerBody>, Pending> {
         let client = client(request);
-        self.service
-            .respond(request, client, |_, request| pass(request))
+        let decided = self
+            .service
+            .respond(request, client, |_, request| pass(request));
+        decided.inspect(|decided| self.note(client, decided))
     }
 
     /// Does the same for a request that has waited for its verdict.
@@ -135,13 +143,23 @@ impl Served {
         pass: impl FnOnce(&mut Request<RequestContext>) -> F,
     ) -> Decided<Passing<F>, ServerBody> {
         let client = client(request);
-        self.service
-            .respond_settled(request, client, finding, |_, request| pass(request))
+        let decided = self
+            .service
+            .respond_settled(request, client, finding, |_, request| pass(request));
+        self.note(client, &decided);
+        decided
     }
 
     /// Answers a request about which was decided before.
     pub(super) fn answer(&self, request: &mut Request<RequestContext>) -> SiteFuture {
         self.router.answer(request)
+    }
+
+    /// Notes who is refused, unless nobody knows that the address is one visitor's.
+    fn note<T>(&self, client: Client, (_, outcome): &Decided<T, ServerBody>) {
+        if let (Some(outcome), Some(address)) = (outcome, client.network) {
+            self.bans.note(outcome, address);
+        }
     }
 
     pub(super) fn observer(&self) -> &SiteObserver {
@@ -171,6 +189,7 @@ impl Served {
             router: behind,
             answers: SiteAnswers::new(answerers),
             observer: services.observer.site(&services.traffic, &plan.about.name),
+            bans: services.bans.clone(),
             site,
             about: plan.about,
             heaven: plan.heaven,

@@ -1,6 +1,7 @@
 //! Tables that can stand several times in the file.
 
 mod alert;
+mod ban;
 mod listener;
 mod robots_txt_host;
 mod rule;
@@ -10,6 +11,7 @@ mod source;
 use super::{ConfigError, Key, file::Table, table::Reader};
 
 pub use alert::{AlertKeys, AlertSettings, ReportInterval};
+pub use ban::{BanKeys, BanSettings};
 pub use listener::{
     AcmeKeys, AcmeTable, CertificateKeys, CertificateSettings, ListenerKeys, ListenerSettings,
 };
@@ -39,6 +41,7 @@ pub const TABLES: &[TableKind] = &[
     ListenerSettings::KIND,
     CertificateSettings::KIND,
     AlertSettings::KIND,
+    BanSettings::KIND,
 ];
 
 /// Tables that may stand in a `[[site]]`.
@@ -91,6 +94,8 @@ pub struct Tables {
     pub certificates: Vec<CertificateSettings>,
     /// What is watched, and who is told (`[[alert]]`).
     pub alerts: Vec<AlertSettings>,
+    /// How often somebody is refused before a firewall is told (`[[ban]]`).
+    pub bans: Vec<BanSettings>,
 }
 
 impl Tables {
@@ -113,6 +118,8 @@ impl Tables {
             self.certificates.extend(CertificateSettings::read(reader));
         } else if name == AlertSettings::KIND.name {
             self.alerts.extend(AlertSettings::read_complete(reader));
+        } else if name == BanSettings::KIND.name {
+            self.bans.extend(BanSettings::read(reader));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use robot_detection::registry::Source;
 use robot_detection::store::{
-    AlertAttempt, AlertState, AuditEntry, BrokenRule, CountedPaths, Evidence, EvidenceBatch,
+    AlertAttempt, AlertState, AuditEntry, Ban, BrokenRule, CountedPaths, Evidence, EvidenceBatch,
     PathCount, PathCut, PathKey, RefreshOutcome, RefreshRecord, Store, StoredRanges, TrafficBatch,
 };
 
@@ -297,6 +297,15 @@ async fn alerts(store: &Store, now_ms: i64) {
         ..AlertState::default()
     };
     store.save_alert(&state).await.unwrap();
+    for network in ["203.0.113.5", "2001:db8:1:2::/64"] {
+        let ban = Ban {
+            network: network.to_owned(),
+            cause: "rule \"no scraping\"".to_owned(),
+            since_ms: now_ms - MINUTE_MS,
+            until_ms: now_ms + HOUR_MS,
+        };
+        store.add_ban(&ban).await.unwrap();
+    }
 }
 
 /// Real requests, of which live decisions and verdicts are.

@@ -23,7 +23,7 @@ const HOSTILE: &str = "'\"><script>window.ran=1</script><img src=x onerror=windo
 const FORMULA: &str = "=HYPERLINK(0)";
 
 /// Columns of text that comes from outside.
-const COLUMNS: [(&str, &[&str]); 11] = [
+const COLUMNS: [(&str, &[&str]); 12] = [
     ("traffic_keys", &["cause"]),
     ("traffic_paths", &["path"]),
     (
@@ -44,6 +44,7 @@ const COLUMNS: [(&str, &[&str]); 11] = [
     ("refreshes", &["url", "error", "triggered_by"]),
     ("alerts", &["findings", "error", "receiver"]),
     ("alert_attempts", &["name", "event", "error"]),
+    ("bans", &["network", "cause"]),
     (
         "resource_descriptions",
         &["title", "full_text", "partial_text"],

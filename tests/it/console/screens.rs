@@ -6,7 +6,7 @@ use super::{day::filled, house::House};
 use crate::support::browser::{Browser, Screen};
 
 /// Every screen, with a name for its picture.
-pub(super) const SCREENS: [(&str, &str); 38] = [
+pub(super) const SCREENS: [(&str, &str); 39] = [
     ("overview", "now"),
     ("overview?time=7d&by=decision", "now-week"),
     ("live", "live"),
@@ -45,6 +45,7 @@ pub(super) const SCREENS: [(&str, &str); 38] = [
     ("refresh", "refresh"),
     ("refreshes", "refreshes"),
     ("refreshes/1", "refresh-record"),
+    ("bans", "bans"),
     ("alerts", "alerts"),
     ("changes", "changes"),
     ("settings?site=shop", "settings"),

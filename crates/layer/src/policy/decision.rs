@@ -1,6 +1,6 @@
 //! What to do with a request, and why.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use crate::registry::Purpose;
 
@@ -360,6 +360,14 @@ impl Policy {
     /// Returns the rules, in the order in which they are asked.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter()
+    }
+
+    /// Returns `true` if a rule lets certain addresses pass, and this is one of them.
+    ///
+    /// Perhaps only on some paths, or only some visitors: somebody has named it as a friend.
+    #[must_use]
+    pub fn passes_address(&self, address: IpAddr) -> bool {
+        self.rules.iter().any(|rule| rule.passes_address(address))
     }
 
     /// Returns the rules that never decide, each with the earlier one that always does.

@@ -1,6 +1,6 @@
 //! One rule: which robots on which paths, and what to do with them.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use crate::detect::{Kind, Verdict};
 
@@ -79,6 +79,13 @@ impl Rule {
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
+    }
+
+    /// Returns the label of a rule with a name.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn label_of_name(name: &str) -> String {
+        format!("rule {name:?}")
     }
 
     /// Returns the label, to be kept without a copy.
@@ -160,6 +167,12 @@ impl Rule {
     #[must_use]
     pub fn touches_people(&self) -> bool {
         self.acts() && self.scope.robots.is_about(Kind::Person)
+    }
+
+    /// Returns `true` if it lets certain addresses pass, and this is one of them.
+    pub(super) fn passes_address(&self, address: IpAddr) -> bool {
+        let addresses = self.scope.sender.addresses.iter().flatten();
+        !self.acts() && addresses.into_iter().any(|set| set.contains(address))
     }
 
     /// Returns its conditions for people to read; long lists are cut.

@@ -200,7 +200,7 @@ impl RuleBuilder {
     fn label_of(&self, number: usize) -> String {
         match (&self.label, self.own_name()) {
             (Some(label), _) => label.clone(),
-            (None, Some(name)) => format!("rule {name:?}"),
+            (None, Some(name)) => Rule::label_of_name(name),
             (None, None) => format!("rule {number}"),
         }
     }

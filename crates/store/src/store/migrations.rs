@@ -36,6 +36,7 @@ macro_rules! files {
             "20261124150000_token_scopes",
             "20261124160000_alerts",
             "20261124170000_traffic_paths",
+            "20261126120000_bans",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

@@ -23,6 +23,7 @@ mod address_ranges;
 mod admin;
 mod alerts;
 mod audit;
+mod bans;
 mod changes;
 mod columns;
 mod database;
@@ -59,6 +60,7 @@ pub use address_ranges::StoredRanges;
 pub use admin::{AdminToken, StoredSession, TokenScope};
 pub use alerts::{AlertAttempt, AlertState};
 pub use audit::{AuditEntry, LastChanges};
+pub use bans::Ban;
 pub use descriptions::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, SaveOutcome,
     StoredDescription,

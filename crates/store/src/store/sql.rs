@@ -199,6 +199,21 @@ statements! {
     ALERT_ATTEMPTS = "read the sendings of alerts",
         "SELECT at_ms, name, event, error FROM alert_attempts ORDER BY attempt_id DESC LIMIT $1";
 
+    ADD_BAN = "save a ban",
+        "INSERT INTO bans (network, cause, since_ms, until_ms) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (network) DO UPDATE SET cause = excluded.cause, \
+         until_ms = CASE WHEN bans.until_ms > excluded.until_ms THEN bans.until_ms \
+         ELSE excluded.until_ms END";
+    BANS = "read the bans",
+        "SELECT network, cause, since_ms, until_ms FROM bans WHERE until_ms > $1 \
+         ORDER BY since_ms, network";
+    END_OF_BAN_TOO_MANY = "count the bans",
+        "SELECT until_ms FROM bans ORDER BY until_ms DESC LIMIT 1 OFFSET $1";
+    PRUNE_BANS = "forget bans that have ended",
+        "DELETE FROM bans WHERE until_ms <= $1";
+    REMOVE_BAN = "end a ban",
+        "DELETE FROM bans WHERE network = $1";
+
     FORGET_LOGIN_FAILURES = "forget the failed logins of a client",
         "DELETE FROM login_failures WHERE client = $1";
     FORGET_ALL_LOGIN_FAILURES = "forget all failed logins",

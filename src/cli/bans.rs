@@ -1,0 +1,165 @@
+//! `bans`: who is refused so often that a firewall had better keep him out.
+
+use std::{collections::HashMap, process::ExitCode, time::Duration};
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use tokio::time;
+
+use crate::admin::rfc3339;
+use crate::bans::{BanFormat, Network, added, removed, whole};
+use crate::clock::Clock;
+use crate::config::Loaded;
+use crate::store::{AuditEntry, Ban, Store};
+
+use super::{Cli, context, output, usage::WrongUsage};
+
+/// Time between two looks at the database.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Arguments of `bans`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Of each ban only the network is printed, which [[ban]] in the configuration has found:
+an address of IPv4, a /64 of IPv6. With --json also what refused it, since when and until when.
+
+Examples: robot-detection bans --format nftables | nft -f -
+          robot-detection bans --format nginx > /etc/nginx/bans.conf && nginx -s reload
+          robot-detection bans --format nftables --follow | while IFS= read -r line; do nft \"$line\"; done  # after the first
+          robot-detection bans remove 203.0.113.5"
+)]
+pub(super) struct BansArgs {
+    #[command(subcommand)]
+    command: Option<BansCommand>,
+    /// Form of the list
+    #[arg(long, value_enum, default_value_t)]
+    format: BanFormat,
+    /// Goes on, and prints what begins and ends: as `+ NETWORK` and `- NETWORK`, or as commands of nft
+    #[arg(long)]
+    follow: bool,
+    /// Prints JSON
+    #[arg(long, conflicts_with_all = ["format", "follow"])]
+    json: bool,
+}
+
+/// Commands of `bans`.
+#[derive(Clone, Debug, Subcommand)]
+enum BansCommand {
+    /// Ends a ban at once, in this list; what a firewall has taken over it has to be told
+    #[command(
+        after_help = "Exit codes: 0 done, 1 there is no such ban, 2 it is no network
+
+Example: robot-detection bans remove 203.0.113.5"
+    )]
+    Remove {
+        /// Address, or a /64 of IPv6
+        network: String,
+    },
+}
+
+pub(super) async fn run(cli: &Cli, args: &BansArgs) -> anyhow::Result<ExitCode> {
+    let loaded = context::load(cli)?;
+    if let Some(BansCommand::Remove { network }) = &args.command {
+        return remove(&loaded, network).await;
+    }
+    if args.follow && args.format == BanFormat::Nginx {
+        let text = "nginx reads a list only when it is reloaded: leave --follow out, and write the file from a timer";
+        return Err(WrongUsage(text.to_owned()).into());
+    }
+    let store = context::store(&loaded).await?;
+    if loaded.settings().tables.bans.is_empty() {
+        output::note("nobody is banned by this configuration: it has no [[ban]]");
+    }
+    let clock = Clock::system();
+    let bans = store.bans(clock.now_ms()).await?;
+    if args.json {
+        output::json(&json!({ "bans": bans.iter().map(ban_json).collect::<Vec<_>>() }))?;
+    } else if args.follow {
+        return follow(&store, &clock, args.format, bans).await;
+    } else {
+        output::text(&whole(args.format, &bans, clock.now_ms()))?;
+    }
+    store.close().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn ban_json(ban: &Ban) -> serde_json::Value {
+    json!({
+        "network": ban.network,
+        "cause": ban.cause,
+        "since": rfc3339(ban.since_ms),
+        "until": rfc3339(ban.until_ms),
+    })
+}
+
+async fn remove(loaded: &Loaded, network: &str) -> anyhow::Result<ExitCode> {
+    let network: Network = network.parse().map_err(WrongUsage)?;
+    let store = context::store(loaded).await?;
+    let is_removed = store.remove_ban(&network.to_string()).await?;
+    if is_removed {
+        let entry = AuditEntry {
+            at_ms: Clock::system().now_ms(),
+            actor: context::ACTOR.to_owned(),
+            event: "ban-removed".to_owned(),
+            subject: network.to_string(),
+            ..AuditEntry::default()
+        };
+        store.record_audit(&entry).await?;
+    }
+    store.close().await;
+    anyhow::ensure!(is_removed, "{network} is not banned");
+    output::line(&format!("{network} is not banned any more"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what begins and ends until standard output is closed.
+async fn follow(
+    store: &Store,
+    clock: &Clock,
+    format: BanFormat,
+    bans: Vec<Ban>,
+) -> anyhow::Result<ExitCode> {
+    let mut known: HashMap<String, Ban> = HashMap::new();
+    let mut bans = Some(bans);
+    let mut is_failing = false;
+    loop {
+        if let Some(bans) = bans.take() {
+            output::text(&changes(&mut known, bans, format, clock.now_ms()))?;
+        }
+        time::sleep(EVERY).await;
+        match store.bans(clock.now_ms()).await {
+            Ok(read) => bans = Some(read),
+            Err(error) if is_failing => drop(error),
+            Err(error) => output::note(&format!("{error}; trying again")),
+        }
+        is_failing = bans.is_none();
+    }
+}
+
+/// Returns what has begun and ended since the last look.
+fn changes(
+    known: &mut HashMap<String, Ban>,
+    bans: Vec<Ban>,
+    format: BanFormat,
+    now_ms: i64,
+) -> String {
+    let mut text = String::new();
+    let now: HashMap<_, _> = bans
+        .into_iter()
+        .map(|ban| (ban.network.clone(), ban))
+        .collect();
+    for ban in known.values() {
+        if !now.contains_key(&ban.network) {
+            text.extend(removed(format, ban));
+        }
+    }
+    for ban in now.values() {
+        let before = known.get(&ban.network);
+        if before.is_none_or(|before| before.until_ms < ban.until_ms) {
+            text.extend(added(format, ban, now_ms));
+        }
+    }
+    *known = now;
+    text
+}
