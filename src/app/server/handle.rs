@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::warn;
 
 use crate::admin::{AdminSite, RobotRuns, ServedCertificate};
 use crate::alerts::{Alert, SharedAlerts, Watcher};
 use crate::config::Loaded;
 use crate::layer::RobotDetectionLayer;
 use crate::listen::{CertificateState, Listener, Tls, Validity};
+use crate::origins::{Keeper, Origins, Wanted};
 use crate::site_robots::{Orders, Schedules};
 use crate::store::Store;
 use crate::traffic::Traffic;
@@ -97,6 +99,29 @@ impl RobotDetection {
             self.inner.certificates.clone(),
         );
         self.tasks().spawn(watcher.run(self.stop()));
+    }
+
+    /// Reads lists and files of addresses, and keeps them up to date as long as the handle lives.
+    pub(super) async fn keep_origins(&self, origins: &Origins, wanted: Wanted) {
+        origins.want(wanted);
+        let keeper = match Keeper::new(origins, self.store()) {
+            Ok(keeper) => keeper,
+            Err(error) => {
+                warn!("lists of addresses are not kept up to date: {error}");
+                return;
+            }
+        };
+        keeper.prepare().await;
+        let stop = self.stop();
+        self.tasks().spawn(async move {
+            stop.run_until_cancelled(keeper.run()).await;
+        });
+    }
+
+    /// Returns a sentence for everything that is wrong with lists and files of addresses.
+    pub(super) fn problems_of_origins(&self) -> Vec<String> {
+        let started = self.started();
+        started.map_or_else(Vec::new, |loaded| loaded.origins().problems())
     }
 
     /// Returns the site that the handle itself is for.

@@ -23,6 +23,7 @@ use crate::listen::{
     ListenSettings, Listener, OpenFileLimit, Tls, Workers,
 };
 use crate::observe::{ObserveSettings, Observer};
+use crate::origins::{Origins, Wanted};
 use crate::proxy::ProxyError;
 
 use super::{
@@ -40,6 +41,8 @@ pub struct ServerSettings {
     observe: ObserveSettings,
     settings: Settings,
     alerts: Vec<Alert>,
+    origins: Origins,
+    wanted: Wanted,
 }
 
 /// Where is listened.
@@ -65,6 +68,8 @@ pub struct Server {
     observer: Observer,
     settings: Settings,
     alerts: Vec<Alert>,
+    origins: Origins,
+    wanted: Wanted,
 }
 
 impl ServerSettings {
@@ -75,6 +80,7 @@ impl ServerSettings {
     /// Fails with the place of the wrong value.
     pub fn new(loaded: &Loaded, demo: bool) -> Result<Self, ConfigErrors> {
         let settings = loaded.settings();
+        let wanted = assembly::wanted_origins(loaded)?;
         let listens = Listens::new(loaded)?;
         let plan = Plan::new(loaded, demo, &mut Vec::new())?;
         Ok(Self {
@@ -84,6 +90,8 @@ impl ServerSettings {
             observe: ObserveSettings::new(loaded, settings)?,
             settings: settings.clone(),
             alerts: assembly::alerts(loaded)?,
+            origins: loaded.origins().clone(),
+            wanted,
         })
     }
 
@@ -203,6 +211,8 @@ impl ServerSettings {
             check_token: check_token(&self.settings)?,
             settings: self.settings,
             alerts: self.alerts,
+            origins: self.origins,
+            wanted: self.wanted,
         })
     }
 }
@@ -224,7 +234,7 @@ impl Listens {
         let settings = loaded.settings();
         let admin = settings.admin.listen.as_ref();
         Ok(Self {
-            admin: admin.map(|addr| listen(&settings.server, addr)),
+            admin: admin.map(|addr| listen(loaded, addr)),
             check: assembly::check_listener(loaded)?,
             visitors: listeners(loaded)?,
         })
@@ -301,6 +311,15 @@ impl Server {
         Ok(self.observer.clone())
     }
 
+    /// Does what is to be done before the first visitor; returns pages of the demonstration site.
+    async fn prepare(&mut self, robots: &RobotDetection) -> Option<MadePages> {
+        // To a rule about a list that was not read he would be nobody.
+        let wanted = std::mem::take(&mut self.wanted);
+        robots.keep_origins(&self.origins, wanted).await;
+        // So that a robot finds the page made from the one that it asks for.
+        self.demo_pages(robots).await
+    }
+
     /// Walks the demonstration site; returns the pages that are made of it.
     async fn demo_pages(&self, robots: &RobotDetection) -> Option<MadePages> {
         if !self.demo {
@@ -317,9 +336,7 @@ impl Server {
     /// of the settings until [`reload`](super::reload) exchanges them.
     pub async fn run(mut self, robots: &RobotDetection, stop: CancellationToken) {
         self.limit_clients();
-        // Before the first visitor, so that a robot finds the page made from the one that it asks
-        // for.
-        let pages = Box::pin(self.demo_pages(robots)).await;
+        let pages = Box::pin(self.prepare(robots)).await;
         let mut operations = Some(operations::router(
             robots.clone(),
             self.observer.clone(),

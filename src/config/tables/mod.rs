@@ -1,6 +1,7 @@
 //! Tables that can stand several times in the file.
 
 mod alert;
+mod list;
 mod listener;
 mod robots_txt_host;
 mod rule;
@@ -10,6 +11,7 @@ mod source;
 use super::{ConfigError, Key, file::Table, table::Reader};
 
 pub use alert::{AlertKeys, AlertSettings, ReportInterval};
+pub use list::{ListKeys, ListSettings};
 pub use listener::{
     AcmeKeys, AcmeTable, CertificateKeys, CertificateSettings, ListenerKeys, ListenerSettings,
 };
@@ -32,6 +34,7 @@ pub struct TableKind {
 /// The further keys of a `[[site]]` are those of [`Key::is_per_site`].
 pub const TABLES: &[TableKind] = &[
     SourceSettings::KIND,
+    ListSettings::KIND,
     RuleSettings::KIND,
     TagSettings::KIND,
     RobotsTxtHostSettings::KIND,
@@ -79,6 +82,8 @@ impl TableKind {
 pub struct Tables {
     /// Registries beside the Web Robots Database (`[[source]]`).
     pub sources: Vec<SourceSettings>,
+    /// Lists of addresses (`[[list]]`).
+    pub lists: Vec<ListSettings>,
     /// Rules (`[[rule]]`).
     pub rules: Vec<RuleSettings>,
     /// Headers that responses get (`[[x_robots_tag]]`).
@@ -100,6 +105,8 @@ impl Tables {
         let reader = &mut Reader::new(file, table, errors);
         if name == SourceSettings::KIND.name {
             self.sources.extend(SourceSettings::read_complete(reader));
+        } else if name == ListSettings::KIND.name {
+            self.lists.extend(ListSettings::read_complete(reader));
         } else if name == RuleSettings::KIND.name {
             self.rules.extend(RuleSettings::read(reader));
         } else if name == TagSettings::KIND.name {
