@@ -85,6 +85,43 @@ fn parse(bencher: Bencher<'_, '_>, count: u32) {
         .bench_local(|| PublishedRanges::parse(URL, black_box(json.as_bytes())));
 }
 
+/// A rule's list, asked as for each request.
+#[divan::bench(args = COUNTS)]
+fn chosen_v4(bencher: Bencher<'_, '_>, count: u32) {
+    ask_chosen(bencher, (0..count).map(v4), &asked(count, v4));
+}
+
+#[divan::bench(args = COUNTS)]
+fn chosen_v6(bencher: Bencher<'_, '_>, count: u32) {
+    ask_chosen(bencher, (0..count).map(v6), &asked(count, v6));
+}
+
+/// A rule's list, read from lines: what a restart and a new copy cost.
+#[divan::bench(args = COUNTS)]
+fn load_chosen(bencher: Bencher<'_, '_>, count: u32) {
+    let lines: String = (0..count).fold(String::new(), |mut lines, number| {
+        let _ = writeln!(lines, "{} ; SBL{number}", v4(number));
+        lines
+    });
+    assert!(PublishedRanges::parse_chosen(URL, lines.as_bytes()).is_ok());
+    bencher
+        .counter(BytesCount::of_str(&lines))
+        .bench_local(|| PublishedRanges::parse_chosen(URL, black_box(lines.as_bytes())));
+}
+
+fn ask_chosen(bencher: Bencher<'_, '_>, prefixes: impl Iterator<Item = IpNet>, asked: &[IpAddr]) {
+    let ranges = at_hand(prefixes);
+    let hits = asked.iter().filter(|address| ranges.lists(URL, **address));
+    assert_eq!(hits.count() * 2, asked.len(), "half of them are listed");
+    bencher
+        .counter(ItemsCount::new(asked.len()))
+        .bench_local(|| {
+            for address in asked {
+                black_box(ranges.lists(black_box(URL), *address));
+            }
+        });
+}
+
 fn ask(bencher: Bencher<'_, '_>, prefixes: impl Iterator<Item = IpNet>, asked: &[IpAddr]) {
     let ranges = at_hand(prefixes);
     let hits = asked

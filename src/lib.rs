@@ -36,6 +36,9 @@ pub mod config;
 pub mod live_rules;
 #[cfg(feature = "server")]
 mod observe;
+#[cfg(feature = "server")]
+#[doc(hidden)]
+pub mod origins;
 #[cfg(feature = "admin")]
 mod own_robot;
 #[cfg(feature = "admin")]

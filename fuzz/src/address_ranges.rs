@@ -16,6 +16,10 @@ pub fn run(bytes: &[u8]) {
             Ok(published) => check(&published),
         }
     }
+    // A list that somebody has chosen may name other networks, and is read by the same readers.
+    if let Ok(list) = PublishedRanges::parse_chosen("list.txt", bytes) {
+        assert!(list.set.iter().all(|prefix| prefix.prefix_len() > 0));
+    }
 }
 
 fn check(published: &PublishedRanges) {

@@ -46,7 +46,7 @@ pub use server::{
     ClaimProver, Disparity, Handed, Handover, Parity, Programs, PublishedFiles, Ran, Reloaded,
     Server, ServerSettings, SiteIndex, SiteRobotChanges, SiteRobotRuns, SiteRobotSettings, alerts,
     assemble, enforcement, heaven_use, policy, reload, robots_txt, robots_txt_in_force,
-    site_robots, sources, verification,
+    site_robots, sources, verification, wanted_origins,
 };
 #[cfg(feature = "server")]
 pub(crate) use server::{SiteAnswers, robots_txt_of_settings};

@@ -3,7 +3,7 @@
 use crate::config::{CheckSection, ConfigErrors, ListenerSettings, Loaded, ServerSection};
 use crate::listen::{ListenAddr, ListenSettings, TrustedProxies};
 
-use super::certificates::tls;
+use super::{certificates::tls, origins::trusted_proxies};
 
 /// Returns all listeners for visitors.
 ///
@@ -14,7 +14,7 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
     let mut listeners = Vec::new();
     if settings.tables.listeners.is_empty() || loaded.is_set(&ServerSection::KEY.listen) {
         let addrs = settings.server.listen.iter();
-        listeners.extend(addrs.map(|addr| listen(&settings.server, addr)));
+        listeners.extend(addrs.map(|addr| listen(loaded, addr)));
     }
     for listener in &settings.tables.listeners {
         if listener.is_tls() && tls.is_none() {
@@ -25,7 +25,7 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
         }
         let proxy_protocol = listener.proxy_protocol.unwrap_or_default();
         // Only trusted proxies may connect to such a listener, which would turn everybody away.
-        if proxy_protocol && settings.server.trusted_proxies == TrustedProxies::default() {
+        if proxy_protocol && settings.server.trusted_proxies.is_empty() {
             let reason =
                 "nobody's PROXY headers are believed; name the proxies in server.trusted_proxies";
             return Err(listener.wrong(&ListenerSettings::KEY.proxy_protocol, reason));
@@ -33,7 +33,7 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
         listeners.push(ListenSettings {
             tls: tls.clone().filter(|_| listener.is_tls()),
             proxy_protocol,
-            ..listen(&settings.server, &listener.listen)
+            ..listen(loaded, &listener.listen)
         });
     }
     if listeners.is_empty() {
@@ -79,7 +79,7 @@ pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, 
         max_header_line_bytes: server.max_header_line_bytes + MAX_NAME_BYTES,
         // All questions come from a few proxies.
         max_connections_per_address: 0,
-        ..listen(server, addr)
+        ..listen(loaded, addr)
     }))
 }
 
@@ -90,11 +90,12 @@ fn is_good_token(token: &[u8]) -> bool {
 }
 
 /// Returns the settings of a plain listener.
-pub(crate) fn listen(settings: &ServerSection, addr: &ListenAddr) -> ListenSettings {
+pub(crate) fn listen(loaded: &Loaded, addr: &ListenAddr) -> ListenSettings {
+    let settings = &loaded.settings().server;
     ListenSettings {
         addr: addr.clone(),
         unix_mode: settings.unix_socket_mode.bits(),
-        trusted_proxies: settings.trusted_proxies.clone(),
+        trusted_proxies: trusted_proxies(loaded),
         header_timeout: settings.header_timeout,
         idle_timeout: settings.idle_timeout,
         max_headers: settings.max_headers,

@@ -1,9 +1,12 @@
 //! From the settings of a site to its policy.
 
-use crate::config::{ConfigErrors, GeneralSection, Loaded, Mode, Settings, VerifySection};
+use crate::config::{ConfigErrors, GeneralSection, Loaded, Mode, VerifySection};
 use crate::policy::{Policy, PolicyBuilder, PolicyError};
 
-use super::rules::{rule, tag_rule};
+use super::{
+    origins::check_senders,
+    rules::{rule, tag_rule},
+};
 
 /// Paths at which the program is watched.
 pub(crate) const OPERATION_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
@@ -15,7 +18,8 @@ pub(crate) const OPERATION_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"
 /// Fails with the place of the wrong value.
 pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
     let settings = loaded.settings();
-    policy_builder(settings).build().map_err(|error| {
+    check_senders(settings)?;
+    policy_builder(loaded).build().map_err(|error| {
         let key = match &error {
             PolicyError::RedirectUrl { .. } => &GeneralSection::KEY.redirect_url,
             PolicyError::Status(_) => &GeneralSection::KEY.redirect_status,
@@ -43,7 +47,8 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
     })
 }
 
-pub(crate) fn policy_builder(settings: &Settings) -> PolicyBuilder {
+pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
+    let (settings, origins) = (loaded.settings(), loaded.origins());
     let mut builder = Policy::builder()
         .filter_patterns(&settings.general.filter_patterns)
         .redirect_url(&settings.general.redirect_url)
@@ -53,6 +58,7 @@ pub(crate) fn policy_builder(settings: &Settings) -> PolicyBuilder {
         .deny_robots(&settings.general.deny_robots)
         .own_hosts(&settings.server.hosts)
         .spoofed(settings.verify.spoofed)
+        .places(origins.places())
         .dry_run(settings.general.mode == Mode::Report);
     // A rule about `/*` must not lock the administrator out.
     if settings.admin.enabled {
@@ -71,11 +77,11 @@ pub(crate) fn policy_builder(settings: &Settings) -> PolicyBuilder {
     if !settings.general.redirect_purposes.is_empty() {
         builder = builder.purposes(settings.general.redirect_purposes.iter().copied());
     }
-    for settings in &settings.tables.rules {
-        builder = builder.rule(rule(settings));
+    for table in &settings.tables.rules {
+        builder = builder.rule(rule(table, settings, origins));
     }
-    for settings in &settings.tables.tags {
-        builder = builder.x_robots_tag(tag_rule(settings));
+    for table in &settings.tables.tags {
+        builder = builder.x_robots_tag(tag_rule(table, settings, origins));
     }
     builder
 }

@@ -2,14 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::config::{RuleSettings, TagSettings, WhenSettings};
+use crate::config::{Asn, Networks, RuleSettings, Settings, TagSettings, WhenSettings};
+use crate::origins::Origins;
 use crate::policy::{Addresses, Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
 
-pub(crate) fn rule(settings: &RuleSettings) -> RuleBuilder {
+use super::origins::addresses_of_lists;
+
+pub(crate) fn rule(settings: &RuleSettings, all: &Settings, origins: &Origins) -> RuleBuilder {
     let mut rule = Rule::builder(settings.action)
         .name(&settings.name)
         .origin(settings.origin())
-        .when(when(&settings.when));
+        .when(when(&settings.when, all, origins));
     if let Some(url) = &settings.redirect_url {
         rule = rule.redirect_url(url);
     }
@@ -37,15 +40,19 @@ pub(crate) fn rule(settings: &RuleSettings) -> RuleBuilder {
     rule
 }
 
-pub(crate) fn tag_rule(settings: &TagSettings) -> TagRuleBuilder {
+pub(crate) fn tag_rule(
+    settings: &TagSettings,
+    all: &Settings,
+    origins: &Origins,
+) -> TagRuleBuilder {
     TagRule::builder(&settings.value)
         .origin(settings.origin())
-        .when(when(&settings.when))
+        .when(when(&settings.when, all, origins))
 }
 
 /// Returns the conditions that every kind of rule has.
-fn when(settings: &WhenSettings) -> When {
-    let mut when = When::new();
+fn when(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When {
+    let mut when = of_sender(settings, all, origins);
     if let Some(paths) = &settings.paths {
         when = when.paths(paths);
     }
@@ -76,12 +83,22 @@ fn when(settings: &WhenSettings) -> When {
     if let Some(verdicts) = &settings.verdicts {
         when = when.verdicts(verdicts.iter().copied());
     }
+    when
+}
+
+/// Returns the conditions on where a request comes from.
+fn of_sender(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When {
+    let mut when = When::new();
     if let Some(networks) = &settings.addresses {
-        let set = Arc::clone(networks.set());
-        let contains = Arc::new(move |address| set.contains(address));
-        let names = networks.written().join(", ");
-        let addresses = (!names.is_empty()).then(|| Addresses::new(names, contains));
-        when = when.addresses(addresses);
+        let named = named(networks).into_iter();
+        let listed = addresses_of_lists(networks.lists(), all, origins);
+        when = when.addresses(named.chain(listed));
+    }
+    if let Some(asns) = &settings.asns {
+        when = when.asns(asns.iter().copied().map(Asn::number));
+    }
+    if let Some(countries) = &settings.countries {
+        when = when.countries(countries);
     }
     if let Some(headers) = &settings.request_headers {
         when = when.headers(headers);
@@ -93,4 +110,12 @@ fn when(settings: &WhenSettings) -> When {
         when = when.signature_agents(globs);
     }
     when
+}
+
+/// Returns the networks that are written themselves, if there are any.
+fn named(networks: &Networks) -> Option<Addresses> {
+    let set = Arc::clone(networks.set());
+    let names = networks.written().join(", ");
+    let contains = Arc::new(move |address| set.contains(address));
+    (!names.is_empty()).then(|| Addresses::new(names, contains))
 }

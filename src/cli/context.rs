@@ -7,6 +7,7 @@ use crate::clock::Clock;
 use crate::config::{DatabaseSection, Loaded, Loader, Settings};
 use crate::detect::Detector;
 use crate::live_rules::LiveRuleSet;
+use crate::origins::{Keeper, Wanted};
 use crate::registry::{Robot, bundled};
 use crate::store::{AuditEntry, Store};
 
@@ -99,6 +100,25 @@ pub(super) async fn record(store: &Store, event: &str, subject: &str, detail: &s
             "warning: this is not in the log of changes: {error}"
         ));
     }
+}
+
+/// Reads lists and files in which a server with these settings looks addresses up.
+///
+/// Copies are those of the database; with `may_fetch`, a list without one is fetched.
+pub(super) async fn read_origins(loaded: &Loaded, may_fetch: bool) -> anyhow::Result<()> {
+    let wanted = app::wanted_origins(loaded)?;
+    if wanted == Wanted::default() {
+        return Ok(());
+    }
+    loaded.origins().want(wanted);
+    let store = store(loaded).await?;
+    let keeper = Keeper::new(loaded.origins(), &store)?;
+    keeper.prepare().await;
+    if may_fetch {
+        keeper.fetch_missing().await;
+    }
+    store.close().await;
+    Ok(())
 }
 
 /// Opens the database, or one in memory where there is none yet.

@@ -7,7 +7,6 @@ use clap::{Args, ValueEnum};
 use crate::assembly;
 use crate::check::{PlaceError, ProxyFile, proxy_file};
 use crate::config::Loaded;
-use crate::listen::TrustedProxies;
 
 use super::{Cli, context, output, usage::WrongUsage};
 
@@ -82,7 +81,7 @@ pub(super) fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<ExitCode>
 fn warnings(loaded: &Loaded) -> Vec<&'static str> {
     let settings = loaded.settings();
     let mut warnings = Vec::new();
-    if settings.server.trusted_proxies == TrustedProxies::default() {
+    if settings.server.trusted_proxies.is_empty() {
         warnings.push(
             "robot heaven, robots.txt and the admin page do not know the visitor's address: name the proxy in server.trusted_proxies, such as [\"127.0.0.1\"]",
         );

@@ -231,6 +231,14 @@ fn convert(value: &DeValue<'_>) -> Result<Value, String> {
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
             .map(Value::Integer)
             .map_err(|_| format!("{} is too large a number", number.as_str())),
+        DeValue::Array(items) if is_numbers(items) => {
+            let numbers = items.iter().map(|item| convert(item.get_ref()));
+            let numbers = numbers.map(|number| match number? {
+                Value::Integer(number) => Ok(number),
+                other => Err(format!("{other} is not a whole number")),
+            });
+            numbers.collect::<Result<_, _>>().map(Value::Numbers)
+        }
         DeValue::Array(items) => items
             .iter()
             .map(|item| match item.get_ref() {
@@ -244,6 +252,11 @@ fn convert(value: &DeValue<'_>) -> Result<Value, String> {
             .map(Value::List),
         other => Err(format!("a {} fits no setting", other.type_str())),
     }
+}
+
+fn is_numbers(items: &[Spanned<DeValue<'_>>]) -> bool {
+    let is_number = |item: &Spanned<DeValue<'_>>| matches!(item.get_ref(), DeValue::Integer(_));
+    !items.is_empty() && items.iter().all(is_number)
 }
 
 fn is_table(name: &str) -> bool {

@@ -28,6 +28,7 @@ pub fn commented_configuration() -> String {
         let _ = write!(text, "\n{}#{name} = {}\n", help(key), default(key));
     }
     text.push_str(&sources());
+    text.push_str(LISTS);
     text.push_str(&rules());
     text.push_str(TAGS);
     text.push_str(ROBOTS_TXT_HOSTS);
@@ -51,6 +52,15 @@ const SOURCES: &str = "
 #interval_days = 1
 ";
 
+const LISTS: &str = "
+# Lists of addresses that rules mean as addresses = [\"list:NAME\"]: a file, read when it
+# changes, or a URL. One address or network a line, # and ; begin comments, or JSON.
+#[[list]]
+#name = \"office\"
+#url = \"office.txt\"
+#interval_hours = 24
+";
+
 const RULES: &str = "
 # Rules about robots, asked in their order after allow_robots and deny_robots: the
 # first whose conditions all hold decides; behind the last comes redirect_purposes.
@@ -69,6 +79,8 @@ const RULES: &str = "
 #              Without it nameless and shared are not meant: by default they pass
 #   unlisted   true: visitors = \"unlisted\"; false: visitors = \"listed\"
 #   verdicts   on who the robot says it is: verified, spoofed, unverifiable, pending
+#   addresses  networks and addresses that requests come from; list:NAME for a [[list]]
+#   asns, countries   of the address, as the files of [places] tell them
 # action:
 {actions}# A rule with verdicts may wait_milliseconds (to 10000) for one that is pending. One that
 # lets robots pass and names no verdicts is not about those that only say they are these.
@@ -259,6 +271,7 @@ mod tests {
         let sources = &loaded.settings().tables.sources;
         let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
         assert_eq!(names, ["crawler-user-agents", "ai-robots-txt", "our-list"]);
+        assert_eq!(loaded.settings().tables.lists.len(), 1);
         assert_eq!(loaded.settings().tables.rules.len(), 3);
         assert_eq!(loaded.settings().tables.tags.len(), 1);
         assert_eq!(loaded.settings().tables.robots_txt_hosts.len(), 1);

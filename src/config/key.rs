@@ -113,6 +113,8 @@ pub enum Kind {
     List,
     /// List of words, or one text with commas.
     Words(Words),
+    /// List of whole numbers, or one of them.
+    Numbers,
 }
 
 impl Kind {
@@ -124,6 +126,7 @@ impl Kind {
             Self::Integer { .. } => "a whole number",
             Self::Bool => "true or false",
             Self::List | Self::Words(_) => "a list of texts, or one text with commas",
+            Self::Numbers => "a list of whole numbers, or one of them",
         }
     }
 

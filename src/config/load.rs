@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use robot_detection_site_robot::spelling::nearest;
 
+use crate::origins::Origins;
+
 use super::{
     ConfigError, ConfigErrors, KEYS, Key, Settings, SiteLoaded, TABLES, Value,
     file::{self, FileContent},
@@ -41,6 +43,7 @@ pub struct Loaded {
     pub(super) sites: Vec<SiteParts>,
     /// Keys that were set in the `[[site]]` that these are the settings of.
     pub(super) of_site: Vec<&'static str>,
+    origins: Origins,
 }
 
 /// What has been read so far.
@@ -130,6 +133,7 @@ impl Loader {
                 settings: Arc::new(settings),
                 sites,
                 of_site: Vec::new(),
+                origins: Origins::default(),
             })
         } else {
             Err(ConfigErrors(errors))
@@ -199,6 +203,17 @@ impl Loaded {
         sites.map(|site| SiteLoaded::new(site, self)).collect()
     }
 
+    /// Returns what the addresses of requests are looked up in, which changes while these are in force.
+    #[must_use]
+    pub fn origins(&self) -> &Origins {
+        &self.origins
+    }
+
+    /// Has addresses looked up in what others have read already.
+    pub fn share_origins(&mut self, origins: &Origins) {
+        self.origins.clone_from(origins);
+    }
+
     /// Returns what is set about the upstream: of equal ones, one proxy does for both.
     #[must_use]
     pub fn of_upstream(&self) -> Vec<(&'static str, Value)> {
@@ -227,6 +242,7 @@ impl Loaded {
             }
         }
         kept.extend(settings.tables.keep(&other.settings.tables));
+        self.origins.clone_from(&other.origins);
         kept
     }
 

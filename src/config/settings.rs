@@ -2,8 +2,9 @@
 
 use super::{
     AccessLogSection, AdminSection, CheckSection, DatabaseSection, EnforcementSection,
-    GeneralSection, HeavenSection, Key, LogSection, OtelSection, RobotsTxtSection, ServerSection,
-    SiteRobotSection, Tables, TrafficSection, Value, VerifySection, setting::Section,
+    GeneralSection, HeavenSection, Key, LogSection, OtelSection, PlacesSection, RobotsTxtSection,
+    ServerSection, SiteRobotSection, Tables, TrafficSection, Value, VerifySection,
+    setting::Section,
 };
 
 macro_rules! settings {
@@ -62,6 +63,8 @@ settings! {
     robots_txt: RobotsTxtSection,
     /// `[verify]`
     verify: VerifySection,
+    /// `[places]`
+    places: PlacesSection,
     /// `[site_robot]`
     site_robot: SiteRobotSection,
     /// `[admin]`

@@ -15,6 +15,8 @@ pub enum Value {
     Bool(bool),
     /// Several texts.
     List(Vec<String>),
+    /// Several whole numbers.
+    Numbers(Vec<i64>),
 }
 
 impl Value {
@@ -37,6 +39,7 @@ impl Value {
                 _ => Err(format!("{text:?} is neither true nor false")),
             },
             Kind::List | Kind::Words(_) => Ok(Self::List(comma_separated(text))),
+            Kind::Numbers => Self::Text(text.to_owned()).fit(kind),
         }
     }
 
@@ -54,9 +57,16 @@ impl Value {
             (Kind::List | Kind::Words(_), Self::Text(text)) => {
                 Ok(Self::List(comma_separated(&text)))
             }
+            (Kind::Numbers, Self::Integer(number)) => Ok(Self::Numbers(vec![number])),
+            (Kind::Numbers, Self::Text(text)) => numbers(&comma_separated(&text)),
+            (Kind::Numbers, Self::List(texts)) => numbers(&texts),
+            (Kind::List | Kind::Words(_), Self::Numbers(_)) => {
+                Err("a list holds texts, not integer values".to_owned())
+            }
             (Kind::Text | Kind::Word(_), value @ Self::Text(_))
             | (Kind::Integer { .. }, value @ Self::Integer(_))
             | (Kind::Bool, value @ Self::Bool(_))
+            | (Kind::Numbers, value @ Self::Numbers(_))
             | (Kind::List | Kind::Words(_), value @ Self::List(_)) => Ok(value),
             (kind, value) => Err(format!("{value} is not {}", kind.describe())),
         }
@@ -70,8 +80,24 @@ impl fmt::Display for Value {
             Self::Integer(number) => number.fmt(f),
             Self::Bool(flag) => flag.fmt(f),
             Self::List(items) => f.debug_list().entries(items).finish(),
+            Self::Numbers(numbers) => f.debug_list().entries(numbers).finish(),
         }
     }
+}
+
+/// Reads numbers, before which `AS` may stand.
+fn numbers(texts: &[String]) -> Result<Value, String> {
+    let number = |text: &String| {
+        let digits = text.strip_prefix("AS").unwrap_or(text);
+        digits
+            .parse()
+            .map_err(|_| format!("{text:?} is not a whole number"))
+    };
+    texts
+        .iter()
+        .map(number)
+        .collect::<Result<_, _>>()
+        .map(Value::Numbers)
 }
 
 /// Splits at commas; items are trimmed, empty ones skipped.

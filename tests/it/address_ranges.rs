@@ -11,7 +11,7 @@ use robot_detection::{
     clock::Clock,
     fetch::{FetchLimits, Fetcher},
     store::Store,
-    verify::{Finding, Ranges, RangesOutcome, RangesRefresher, RangesState},
+    verify::{Finding, PublishedRanges, Ranges, RangesOutcome, RangesRefresher, RangesState},
 };
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use tempfile::TempDir;
@@ -46,6 +46,8 @@ on_both_engines! {
     failures_are_retried_after_longer_and_longer,
     of_two_instances_one_asks,
     lists_that_are_configured_no_more_are_forgotten,
+    a_chosen_list_that_lost_most_is_held_back_for_three_days,
+    a_chosen_list_and_that_of_a_robot_are_kept_apart,
 }
 
 const DAY: Duration = Duration::from_hours(24);
@@ -96,6 +98,21 @@ impl House {
         let fetcher = Fetcher::new(limits).unwrap();
         let ranges = Ranges::new(self.clock.clone());
         let refresher = RangesRefresher::new(store.clone(), fetcher, ranges.clone());
+        Instance {
+            store,
+            ranges,
+            refresher,
+        }
+    }
+}
+
+impl House {
+    /// Returns an instance that keeps lists which somebody has chosen.
+    async fn chosen(&self) -> Instance {
+        let Instance { store, .. } = self.instance().await;
+        let fetcher = Fetcher::new(RangesRefresher::fetch_limits_of_chosen()).unwrap();
+        let ranges = Ranges::new(self.clock.clone());
+        let refresher = RangesRefresher::of_chosen(store.clone(), fetcher, ranges.clone());
         Instance {
             store,
             ranges,
@@ -423,4 +440,110 @@ async fn execute(database: &str, sql: &'static str) {
     let mut connection: SqliteConnection = options.connect().await.unwrap();
     sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
+}
+
+async fn a_chosen_list_that_lost_most_is_held_back_for_three_days(house: House) {
+    let lines = |count: u8| {
+        let lines = (0..count).map(|number| format!("192.0.2.{number}\n"));
+        Reply::text(lines.collect::<String>())
+    };
+    let server = TestServer::new(lines(100));
+    let url = server.url("/list.txt");
+    let instance = house.chosen().await;
+    assert_eq!(instance.refresh(&url).await, Some(RangesOutcome::New));
+    server.set(lines(3));
+    house.clock.advance(DAY);
+    let reason = instance.fail(&url).await;
+    assert!(
+        reason.starts_with("it lists 3 address ranges and had 100: it may be cut off"),
+        "{reason}"
+    );
+    // A restart knows it still.
+    let again = house.chosen().await;
+    again.refresher.load().await.unwrap();
+    let last = "192.0.2.99".parse().unwrap();
+    assert!(again.ranges.lists(&url, last));
+    house.clock.advance(DAY);
+    again.fail(&url).await;
+    house.clock.advance(DAY);
+    assert_eq!(again.refresh(&url).await, Some(RangesOutcome::New));
+    assert!(!again.ranges.lists(&url, last));
+    // What grows, or is cut by less, is taken at once.
+    for count in [200, 110] {
+        server.set(lines(count));
+        house.clock.advance(DAY);
+        assert_eq!(again.refresh(&url).await, Some(RangesOutcome::New));
+    }
+}
+
+async fn a_chosen_list_and_that_of_a_robot_are_kept_apart(house: House) {
+    let server = TestServer::new(Reply::text("10.0.0.0/8\n127.0.0.0/8\n192.0.2.0/24\n"));
+    let url = server.url("/list.txt");
+    let (robots, chosen) = (house.instance().await, house.chosen().await);
+    let reason = robots.fail(&url).await;
+    assert!(
+        reason.contains("2 of its 3 entries are no public addresses"),
+        "{reason}"
+    );
+    assert_eq!(chosen.refresh(&url).await, Some(RangesOutcome::New));
+    for refresher in [&robots.refresher, &chosen.refresher] {
+        refresher.load().await.unwrap();
+        assert_eq!(refresher.states().len(), 1);
+    }
+    let address = "10.0.0.1".parse().unwrap();
+    assert!(!robots.ranges.lists(&url, address) && chosen.ranges.lists(&url, address));
+    // To forget those of the one is to keep those of the other.
+    robots.refresher.keep_only(&[]).await.unwrap();
+    let restarted = house.chosen().await;
+    restarted.refresher.load().await.unwrap();
+    assert!(restarted.ranges.lists(&url, address));
+}
+
+#[tokio::test]
+async fn a_file_is_read_when_it_changes_and_what_is_built_in_counts_until_then() {
+    let house = House::on_sqlite();
+    let instance = house.chosen().await;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("list.txt");
+    let url = path.display().to_string();
+    let built_in = PublishedRanges::new(["198.51.100.0/24".parse().unwrap()]);
+    instance.ranges.put_built_in(&url, built_in);
+    let lists = |address: &str| instance.ranges.lists(&url, address.parse().unwrap());
+    let long_ago = std::time::UNIX_EPOCH + Duration::from_hours(24 * 365);
+    let age = || {
+        let file = std::fs::File::options().append(true).open(&path).unwrap();
+        file.set_modified(long_ago).unwrap();
+    };
+    let read = async || instance.refresher.read_files(slice::from_ref(&url)).await;
+    read().await;
+    assert!(lists(UNLISTED) && !lists(LISTED));
+    assert!(instance.state().error.unwrap().contains("cannot be read"));
+    assert!(!instance.state().has_copy());
+    std::fs::write(&path, "192.0.2.0/24\n").unwrap();
+    age();
+    read().await;
+    assert!(lists(LISTED) && !lists(UNLISTED));
+    let before = instance.state();
+    house.clock.advance(DAY);
+    read().await;
+    assert_eq!(
+        instance.state().fetched_ms,
+        before.fetched_ms,
+        "it is not read again"
+    );
+    std::fs::write(&path, "198.51.100.0/24\n").unwrap();
+    read().await;
+    assert!(lists(UNLISTED) && !lists(LISTED));
+    std::fs::remove_file(&path).unwrap();
+    read().await;
+    assert!(lists(UNLISTED) && instance.state().error.is_some());
+    // Nothing of a file of one machine is kept for others.
+    assert!(
+        instance
+            .store
+            .address_range_states()
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }

@@ -76,6 +76,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "fetch",
                     "filter",
                     "listen",
+                    "origins",
                     "policy",
                     "registry",
                     "site_robot",
@@ -84,6 +85,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "verify",
                 ],
             ),
+            ("origins", &["clock", "fetch", "policy", "store", "verify"]),
             (
                 "traffic",
                 &[
@@ -160,6 +162,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "heaven",
                     "layer",
                     "listen",
+                    "origins",
                     "policy",
                     "proxy",
                     "refresh",

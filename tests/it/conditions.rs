@@ -5,6 +5,9 @@
     reason = "what helpers of a test cannot do fails the test"
 )]
 
+mod lists;
+mod places;
+mod proxies;
 mod serving;
 mod table;
 mod wrong;

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use crate::admin::Setting;
-use crate::assembly::{alerts, bans, enforcement, policy, policy_builder, robots_txt, sources};
+use crate::assembly::{
+    alerts, bans, enforcement, policy, policy_builder, robots_txt, sources, wanted_origins,
+};
 use crate::config::{ConfigErrors, Loaded};
 
 use super::{RobotDetection, RobotDetectionBuilder, verification::verification};
@@ -18,11 +20,12 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     // The builder is given what this was made from, and told a wrong value without its place.
     policy(loaded)?;
     let sources = sources(loaded)?;
+    wanted_origins(loaded)?;
     // They are set when the server starts; what is wrong is told before anything is opened.
     alerts(loaded)?;
     bans(loaded)?;
     let mut builder = RobotDetection::builder()
-        .policy(policy_builder(settings))
+        .policy(policy_builder(loaded))
         .enforcement(enforcement(loaded)?)
         .database_url(&*settings.database.url)
         .web_robots_db("") // Where it is used it is one of the sources.

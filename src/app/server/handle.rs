@@ -4,6 +4,7 @@ use std::{net::IpAddr, sync::Arc};
 
 use arc_swap::ArcSwapOption;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::warn;
 
 use crate::admin::{AdminSite, RobotRuns, ServedCertificate, SessionView};
 use crate::alerts::{Alert, SharedAlerts, Watcher};
@@ -11,6 +12,7 @@ use crate::bans::{BanKeeper, BanRule, Bans, Spared};
 use crate::config::Loaded;
 use crate::layer::RobotDetectionLayer;
 use crate::listen::{CertificateState, Listener, Tls, TrustedProxies, Validity};
+use crate::origins::{Keeper, Origins, Wanted};
 use crate::site_robots::{Orders, Schedules};
 use crate::store::{Store, StoredSession};
 use crate::traffic::Traffic;
@@ -105,8 +107,8 @@ impl RobotDetection {
     }
 
     /// Starts what keeps bans, which ends with the jobs of the handle; returns what finds them.
-    pub(super) fn keep_bans(&self, rules: Vec<BanRule>, trusted: &TrustedProxies) -> Bans {
-        let (robots, trusted) = (self.clone(), trusted.clone());
+    pub(super) fn keep_bans(&self, rules: Vec<BanRule>, trusted: TrustedProxies) -> Bans {
+        let robots = self.clone();
         let why = move |address: IpAddr| {
             let is_friend = |site: &Site| site.policy().load().passes_address(address);
             if trusted.contains(address) {
@@ -134,6 +136,29 @@ impl RobotDetection {
         if let Some(bans) = &*self.inner.server.bans.load() {
             bans.replace(rules);
         }
+    }
+
+    /// Reads lists and files of addresses, and keeps them up to date as long as the handle lives.
+    pub(super) async fn keep_origins(&self, origins: &Origins, wanted: Wanted) {
+        origins.want(wanted);
+        let keeper = match Keeper::new(origins, self.store()) {
+            Ok(keeper) => keeper,
+            Err(error) => {
+                warn!("lists of addresses are not kept up to date: {error}");
+                return;
+            }
+        };
+        keeper.prepare().await;
+        let stop = self.stop();
+        self.tasks().spawn(async move {
+            stop.run_until_cancelled(keeper.run()).await;
+        });
+    }
+
+    /// Returns a sentence for everything that is wrong with lists and files of addresses.
+    pub(super) fn problems_of_origins(&self) -> Vec<String> {
+        let started = self.started();
+        started.map_or_else(Vec::new, |loaded| loaded.origins().problems())
     }
 
     /// Returns the site that the handle itself is for.

@@ -30,7 +30,9 @@ mod target;
 mod verification;
 
 pub(crate) use crate::assembly::robots_txt_of_settings;
-pub use crate::assembly::{alerts, enforcement, policy, robots_txt, robots_txt_in_force, sources};
+pub use crate::assembly::{
+    alerts, enforcement, policy, robots_txt, robots_txt_in_force, sources, wanted_origins,
+};
 pub use crate::site_robots::{
     Disparity, Handed, Handover, Parity, Programs, PublishedFiles, Ran, SiteRobotChanges,
     SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots,

@@ -92,14 +92,16 @@ async fn ready(State(state): State<Operations>) -> impl IntoResponse {
     (status, Json(body))
 }
 
-/// Returns a warning for each site whose visitors are hidden by a server in front.
+/// Returns a warning for each site whose visitors are hidden by a server in front, and for each
+/// list or file of addresses that is not as it is wanted.
 fn warnings(robots: &RobotDetection) -> Vec<String> {
     let sites = robots.sites();
     let warning = |site: &Site| {
         let front = site.stats().front()?;
         Some(format!("site {}: {front}", site.name()))
     };
-    sites.iter().filter_map(warning).collect()
+    let sites = sites.iter().filter_map(warning);
+    sites.chain(robots.problems_of_origins()).collect()
 }
 
 async fn metrics(State(state): State<Operations>) -> impl IntoResponse {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use crate::assembly::{alerts, bans, sources};
+use crate::assembly::{alerts, bans, sources, wanted_origins};
 use crate::config::{ConfigErrors, Loaded};
 
 use super::{
@@ -52,9 +52,11 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     let site_robots = robots.made_site_robots(&effective)?;
     let alerts = alerts(&effective)?;
     let bans = bans(&effective)?;
+    let wanted = wanted_origins(&effective)?;
     let verification = verification(&effective.settings().verify);
 
     // All is judged: from here on nothing fails.
+    effective.origins().want(wanted);
     let before = names(robots);
     let Plan { common, sites } = plan;
     let put_common = || robots.main_site().replace(common);

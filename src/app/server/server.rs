@@ -21,9 +21,10 @@ use crate::check::CheckToken;
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::listen::{
     ADMIN_CLIENTS, CertificateState, ClientCapacity, ClientPermits, HttpService, ListenAddr,
-    ListenSettings, Listener, OpenFileLimit, Tls, Workers,
+    ListenSettings, Listener, OpenFileLimit, Tls, TrustedProxies, Workers,
 };
 use crate::observe::{ObserveSettings, Observer};
+use crate::origins::{Origins, Wanted};
 use crate::proxy::ProxyError;
 
 use super::{
@@ -42,6 +43,9 @@ pub struct ServerSettings {
     settings: Settings,
     alerts: Vec<Alert>,
     bans: Vec<BanRule>,
+    trusted_proxies: TrustedProxies,
+    origins: Origins,
+    wanted: Wanted,
 }
 
 /// Where is listened.
@@ -68,6 +72,9 @@ pub struct Server {
     settings: Settings,
     alerts: Vec<Alert>,
     bans: Vec<BanRule>,
+    trusted_proxies: TrustedProxies,
+    origins: Origins,
+    wanted: Wanted,
 }
 
 impl ServerSettings {
@@ -78,6 +85,7 @@ impl ServerSettings {
     /// Fails with the place of the wrong value.
     pub fn new(loaded: &Loaded, demo: bool) -> Result<Self, ConfigErrors> {
         let settings = loaded.settings();
+        let wanted = assembly::wanted_origins(loaded)?;
         let listens = Listens::new(loaded)?;
         let plan = Plan::new(loaded, demo, &mut Vec::new())?;
         Ok(Self {
@@ -88,6 +96,9 @@ impl ServerSettings {
             settings: settings.clone(),
             alerts: assembly::alerts(loaded)?,
             bans: assembly::bans(loaded)?,
+            trusted_proxies: assembly::trusted_proxies(loaded),
+            origins: loaded.origins().clone(),
+            wanted,
         })
     }
 
@@ -208,6 +219,9 @@ impl ServerSettings {
             settings: self.settings,
             alerts: self.alerts,
             bans: self.bans,
+            trusted_proxies: self.trusted_proxies,
+            origins: self.origins,
+            wanted: self.wanted,
         })
     }
 }
@@ -229,7 +243,7 @@ impl Listens {
         let settings = loaded.settings();
         let admin = settings.admin.listen.as_ref();
         Ok(Self {
-            admin: admin.map(|addr| listen(&settings.server, addr)),
+            admin: admin.map(|addr| listen(loaded, addr)),
             check: assembly::check_listener(loaded)?,
             visitors: listeners(loaded)?,
         })
@@ -306,6 +320,15 @@ impl Server {
         Ok(self.observer.clone())
     }
 
+    /// Does what is to be done before the first visitor; returns pages of the demonstration site.
+    async fn prepare(&mut self, robots: &RobotDetection) -> Option<MadePages> {
+        // To a rule about a list that was not read he would be nobody.
+        let wanted = std::mem::take(&mut self.wanted);
+        robots.keep_origins(&self.origins, wanted).await;
+        // So that a robot finds the page made from the one that it asks for.
+        self.demo_pages(robots).await
+    }
+
     /// Walks the demonstration site; returns the pages that are made of it.
     async fn demo_pages(&self, robots: &RobotDetection) -> Option<MadePages> {
         if !self.demo {
@@ -322,9 +345,7 @@ impl Server {
     /// of the settings until [`reload`](super::reload) exchanges them.
     pub async fn run(mut self, robots: &RobotDetection, stop: CancellationToken) {
         self.limit_clients();
-        // Before the first visitor, so that a robot finds the page made from the one that it asks
-        // for.
-        let pages = Box::pin(self.demo_pages(robots)).await;
+        let pages = Box::pin(self.prepare(robots)).await;
         let mut operations = Some(operations::router(
             robots.clone(),
             self.observer.clone(),
@@ -333,7 +354,7 @@ impl Server {
         ));
         let mut admin = admin_router(&self.settings, robots, &stop);
         robots.watch_alerts(self.alerts, &self.listeners);
-        let bans = robots.keep_bans(self.bans, &self.settings.server.trusted_proxies);
+        let bans = robots.keep_bans(self.bans, self.trusted_proxies);
         let tasks = TaskTracker::new();
         let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
         tasks.spawn(drain(

@@ -21,6 +21,7 @@ use super::{
     check::Check,
     database::database,
     heaven::heaven_checks,
+    origins::origins,
     server::{access_log, listeners, open_files, upstreams},
     site_robot::site_robot_checks,
     sources::{held_back, sources},
@@ -100,6 +101,7 @@ async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>>
         robots_txt(subject).await,
         database(subject).await?,
         verification(subject, offline).await?,
+        origins(subject, offline).await,
         held_back(subject).await,
         alerts(subject).await,
         if offline {

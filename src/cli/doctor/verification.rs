@@ -104,19 +104,30 @@ fn summary(states: &[RangesState], now_ms: i64) -> String {
         all if all == had => String::new(),
         all => format!(" of {all}"),
     };
-    let age = age(oldest_ms, now_ms);
+    let age = oldest_age(oldest_ms, now_ms);
     format!("; {had}{of} lists with {prefixes} address ranges{age}")
 }
 
-fn age(oldest_ms: Option<i64>, now_ms: i64) -> String {
-    let Some(at_ms) = oldest_ms else {
+/// Returns how long ago a list was known to be current, if it ever was.
+pub(super) fn age(checked_ms: Option<i64>, now_ms: i64) -> String {
+    let Some(at_ms) = checked_ms else {
         return String::new();
     };
     match now_ms.saturating_sub(at_ms).max(0) / HOUR_MS {
-        0 => ", all checked in the last hour".to_owned(),
-        hours @ 1..48 => format!(", the oldest checked {hours} h ago"),
-        hours => format!(", the oldest checked {} days ago", hours / 24),
+        0 => ", checked in the last hour".to_owned(),
+        hours @ 1..48 => format!(", checked {hours} h ago"),
+        hours => format!(", checked {} days ago", hours / 24),
     }
+}
+
+fn oldest_age(oldest_ms: Option<i64>, now_ms: i64) -> String {
+    let age = age(oldest_ms, now_ms);
+    let first = if age.ends_with("hour") {
+        "all"
+    } else {
+        "the oldest"
+    };
+    age.replacen(", ", &format!(", {first} "), 1)
 }
 
 #[cfg(test)]
@@ -135,7 +146,10 @@ mod tests {
             (47 * HOUR_MS, "the oldest checked 47 h ago"),
             (80 * HOUR_MS, "the oldest checked 3 days ago"),
         ] {
-            assert_eq!(age(Some(NOW_MS - ago_ms), NOW_MS), format!(", {text}"));
+            assert_eq!(
+                oldest_age(Some(NOW_MS - ago_ms), NOW_MS),
+                format!(", {text}")
+            );
         }
     }
 }

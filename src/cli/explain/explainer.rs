@@ -7,7 +7,7 @@ use arc_swap::Guard;
 use tokio::sync::OnceCell;
 
 use crate::app::{self, ClaimProver, SiteAnswers, SiteIndex};
-use crate::cli::{Cli, args::ExplainArgs, context};
+use crate::cli::{Cli, args::ExplainArgs, context, output};
 use crate::config::Loaded;
 use crate::detect::{Claim, SharedDetector};
 use crate::live_rules::LiveRuleSet;
@@ -55,6 +55,12 @@ impl Explainer {
             app::policy(settings)?;
         }
         let is_told = args.ip.is_some() || !args.headers.is_empty() || args.request.is_some();
+        if args.ip.is_some() {
+            Box::pin(context::read_origins(&loaded, true)).await?;
+            for problem in loaded.origins().problems() {
+                output::note(&format!("warning: {problem}"));
+            }
+        }
         let prover = if is_told {
             Some(context::claim_prover(&loaded).await?)
         } else {

@@ -2,6 +2,7 @@
 
 mod heaven;
 mod operation;
+mod places;
 mod robots;
 mod robots_txt;
 mod server;
@@ -15,6 +16,7 @@ pub use operation::{
     AccessLogKeys, AccessLogSection, AdminKeys, AdminSection, CheckKeys, CheckSection, LogKeys,
     LogSection, OtelKeys, OtelSection, TrafficKeys, TrafficSection,
 };
+pub use places::{PlacesKeys, PlacesSection};
 pub use robots::{DatabaseKeys, DatabaseSection, GeneralKeys, GeneralSection};
 pub use robots_txt::{EnforcementKeys, EnforcementSection, RobotsTxtKeys, RobotsTxtSection};
 pub use server::{ServerKeys, ServerSection};

@@ -2,8 +2,13 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::config::{section::section, types::UnixMode};
-use crate::listen::{ListenAddr, TrustedProxies};
+use http::HeaderName;
+
+use crate::config::{
+    section::section,
+    types::{ProxyNetworks, UnixMode},
+};
+use crate::listen::ListenAddr;
 
 section! {
     /// Listeners, the servers behind the proxy, and limits.
@@ -32,8 +37,12 @@ section! {
     /// answers to them alone; empty: any
     hosts: Vec<String>;
     /// Networks whose X-Forwarded-For, Forwarded and PROXY headers are believed, such as
-    /// 10.0.0.0/8, and unix: for Unix sockets; empty: nobody's
-    trusted_proxies: TrustedProxies;
+    /// 10.0.0.0/8, unix: for Unix sockets, cloudflare and fastly for what these publish, and
+    /// list:NAME for a [[list]]; empty: nobody's
+    trusted_proxies: ProxyNetworks;
+    /// Header in which trusted proxies name the visitor, such as CF-Connecting-IP, in place of
+    /// X-Forwarded-For and Forwarded, which are not read then
+    client_address_header: Option<HeaderName>;
     /// Whether the upstream gets the visitor's Host; false: its own
     @site preserve_host: bool = "true";
     /// Seconds to connect to the upstream

@@ -2,6 +2,7 @@
 
 mod alert;
 mod ban;
+mod list;
 mod listener;
 mod robots_txt_host;
 mod rule;
@@ -12,6 +13,7 @@ use super::{ConfigError, Key, file::Table, table::Reader};
 
 pub use alert::{AlertKeys, AlertSettings, ReportInterval};
 pub use ban::{BanKeys, BanSettings};
+pub use list::{ListKeys, ListSettings};
 pub use listener::{
     AcmeKeys, AcmeTable, CertificateKeys, CertificateSettings, ListenerKeys, ListenerSettings,
 };
@@ -34,6 +36,7 @@ pub struct TableKind {
 /// The further keys of a `[[site]]` are those of [`Key::is_per_site`].
 pub const TABLES: &[TableKind] = &[
     SourceSettings::KIND,
+    ListSettings::KIND,
     RuleSettings::KIND,
     TagSettings::KIND,
     RobotsTxtHostSettings::KIND,
@@ -82,6 +85,8 @@ impl TableKind {
 pub struct Tables {
     /// Registries beside the Web Robots Database (`[[source]]`).
     pub sources: Vec<SourceSettings>,
+    /// Lists of addresses (`[[list]]`).
+    pub lists: Vec<ListSettings>,
     /// Rules (`[[rule]]`).
     pub rules: Vec<RuleSettings>,
     /// Headers that responses get (`[[x_robots_tag]]`).
@@ -105,6 +110,8 @@ impl Tables {
         let reader = &mut Reader::new(file, table, errors);
         if name == SourceSettings::KIND.name {
             self.sources.extend(SourceSettings::read_complete(reader));
+        } else if name == ListSettings::KIND.name {
+            self.lists.extend(ListSettings::read_complete(reader));
         } else if name == RuleSettings::KIND.name {
             self.rules.extend(RuleSettings::read(reader));
         } else if name == TagSettings::KIND.name {

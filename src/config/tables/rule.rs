@@ -3,7 +3,7 @@
 use crate::config::{
     section::section,
     table::{Reader, table},
-    types::{Networks, Verbatim, Visitors},
+    types::{Asn, Networks, Verbatim, Visitors},
 };
 use crate::detect::Verdict;
 use crate::policy::Action;
@@ -38,8 +38,15 @@ section! {
     visitors: Option<Visitors>;
     /// Verdicts on who the robot says it is
     verdicts: Option<Vec<Verdict>>;
-    /// Networks and addresses that requests come from, such as 192.0.2.0/24
+    /// Networks and addresses that requests come from, such as 192.0.2.0/24, and list:NAME for
+    /// those of a [[list]]
     addresses: Option<Networks>;
+    /// Numbers of autonomous systems that requests come from, such as 64496, as places.asn_file
+    /// tells them
+    asns: Option<Vec<Asn>>;
+    /// Countries that requests come from, by two letters such as DE (ISO 3166-1), as
+    /// places.country_file tells them
+    countries: Option<Vec<String>>;
     /// What requests have for headers: X-Monitor (it is there), !Accept-Language (it is not),
     /// "Accept: text/*" (it has a value like this); all of them have to hold
     request_headers: Option<Vec<String>>;

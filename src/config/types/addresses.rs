@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use http::{HeaderName, header::FORWARDED};
 use url::Url;
 
 use crate::config::{
@@ -13,9 +14,13 @@ use crate::config::{
 };
 use crate::fetch::shown_url;
 use crate::listen::{ListenAddr, TrustedProxies};
+use crate::origins::{PRESETS, ProxyPreset};
 use crate::verify::RangeSet;
 
 const DNS_PORT: u16 = 53;
+
+/// What stands before the name of a `[[list]]` among addresses.
+const LIST: &str = "list:";
 
 impl Item for ListenAddr {
     fn read_item(text: &str) -> Result<Self, String> {
@@ -32,11 +37,60 @@ impl Setting for ListenAddr {
     }
 }
 
-impl Setting for TrustedProxies {
+/// Proxies in front, by their networks and by what others say of these.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ProxyNetworks {
+    named: TrustedProxies,
+    presets: Vec<&'static ProxyPreset>,
+    lists: Vec<String>,
+}
+
+impl ProxyNetworks {
+    /// Returns those that are written themselves.
+    #[must_use]
+    pub fn named(&self) -> &TrustedProxies {
+        &self.named
+    }
+
+    /// Returns the publishers whose proxies are meant.
+    #[must_use]
+    pub fn presets(&self) -> &[&'static ProxyPreset] {
+        &self.presets
+    }
+
+    /// Returns the names of lists that are meant.
+    #[must_use]
+    pub fn lists(&self) -> &[String] {
+        &self.lists
+    }
+
+    /// Returns `true` if nobody is meant.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Setting for ProxyNetworks {
     const KIND: Kind = Kind::List;
 
     fn read(value: &Value) -> Result<Self, String> {
-        Self::parse(value.items()?).map_err(|error| error.to_string())
+        let (mut proxies, mut named) = (Self::default(), Vec::new());
+        for text in value.items()?.iter().map(|text| text.trim()) {
+            if let Some(list) = list_name(text)? {
+                proxies.lists.push(list);
+            } else if let Some(preset) = ProxyPreset::find(text) {
+                proxies.presets.push(preset);
+            } else {
+                named.push(text);
+            }
+        }
+        proxies.named = TrustedProxies::parse(named).map_err(|error| {
+            let presets: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
+            let presets = presets.join(", ");
+            format!("{error}; also {presets}, and list:NAME for the addresses of a [[list]]")
+        })?;
+        Ok(proxies)
     }
 
     fn absent() -> Option<Self> {
@@ -44,18 +98,83 @@ impl Setting for TrustedProxies {
     }
 }
 
-/// Networks and addresses, as they are written and as they are looked up.
+/// Returns the name of a list, if a text stands for one.
+fn list_name(text: &str) -> Result<Option<String>, String> {
+    match text.strip_prefix(LIST).map(str::trim) {
+        Some("") => Err("\"list:\" names no list; write list:NAME".to_owned()),
+        name => Ok(name.map(str::to_owned)),
+    }
+}
+
+/// Name of a header; those that are read anyway, as lists, are refused.
+impl Setting for HeaderName {
+    const KIND: Kind = Kind::Text;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = value.text()?;
+        let name = Self::from_bytes(text.as_bytes())
+            .map_err(|_| format!("{text:?} is no name of a header such as CF-Connecting-IP"))?;
+        if name == FORWARDED || name.as_str() == "x-forwarded-for" {
+            return Err(format!(
+                "{text} is read without it, and may name several proxies; leave it out"
+            ));
+        }
+        Ok(name)
+    }
+}
+
+/// Number of an autonomous system.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Asn(u32);
+
+impl Asn {
+    /// Returns the number.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+impl Setting for Vec<Asn> {
+    const KIND: Kind = Kind::Numbers;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let numbers = match value {
+            Value::Numbers(numbers) => numbers,
+            other => return Err(format!("{other} is not {}", Self::KIND.describe())),
+        };
+        let asn = |number: &i64| {
+            let asn = u32::try_from(*number).ok().filter(|asn| *asn > 0);
+            asn.map(Asn)
+                .ok_or_else(|| format!("{number} is no autonomous system; write such as 64496"))
+        };
+        numbers.iter().map(asn).collect()
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::new())
+    }
+}
+
+/// Networks and addresses, as they are written and as they are looked up, and names of lists.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Networks {
     written: Vec<String>,
     set: Arc<RangeSet>,
+    lists: Vec<String>,
 }
 
 impl Networks {
-    /// Returns them as they are written.
+    /// Returns the networks and addresses as they are written.
     #[must_use]
     pub fn written(&self) -> &[String] {
         &self.written
+    }
+
+    /// Returns the names of the lists.
+    #[must_use]
+    pub fn lists(&self) -> &[String] {
+        &self.lists
     }
 
     /// Returns them to look an address up.
@@ -69,17 +188,20 @@ impl Setting for Networks {
     const KIND: Kind = Kind::List;
 
     fn read(value: &Value) -> Result<Self, String> {
-        let written: Vec<_> = value
-            .items()?
-            .iter()
-            .map(|text| text.trim().to_owned())
-            .collect();
+        let (mut written, mut lists) = (Vec::new(), Vec::new());
+        for text in value.items()?.iter().map(|text| text.trim()) {
+            match list_name(text)? {
+                Some(list) => lists.push(list),
+                None => written.push(text.to_owned()),
+            }
+        }
         let set = RangeSet::parse(written.iter().map(String::as_str)).map_err(|text| {
-            format!("{text:?} is neither an address nor a network; write 192.0.2.1, 2001:db8::1 or 10.0.0.0/8")
+            format!("{text:?} is neither an address nor a network; write 192.0.2.1, 2001:db8::1, 10.0.0.0/8, or list:NAME for those of a [[list]]")
         })?;
         Ok(Self {
             set: Arc::new(set),
             written,
+            lists,
         })
     }
 }

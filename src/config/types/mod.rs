@@ -6,7 +6,7 @@ mod schedule;
 mod texts;
 mod words;
 
-pub use addresses::{Networks, Resolver, SiteUrl, StartingPoint, UnixMode};
+pub use addresses::{Asn, Networks, ProxyNetworks, Resolver, SiteUrl, StartingPoint, UnixMode};
 pub use robot::{Depth, RobotLines};
 pub use schedule::Schedule;
 pub use texts::{DatabaseUrl, LogFilter, OwnPath, RegistryUrl, Verbatim};

@@ -9,15 +9,37 @@ use robot_detection::{
     detect::{Claim, Detector, Verdict},
     policy::{Policy, Request, Sender, Visitor},
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
+    verify::PublishedRanges,
 };
 
 fn policy(conditions: &str) -> Policy {
     let text = format!(
-        "filter_pattern = ''\n[[rule]]\nname = 'it'\npath = '/*'\naction = 'refuse'\n{conditions}\n"
+        "filter_pattern = ''\n[[list]]\nname = 'office'\nurl = 'office.txt'\n\
+         [[list]]\nname = 'cloud'\nurl = 'https://lists.example/cloud.json'\n\
+         [[list]]\nname = 'unread'\nurl = 'unread.txt'\n\
+         [[rule]]\nname = 'it'\npath = '/*'\naction = 'refuse'\n{conditions}\n"
     );
     let loaded = Loader::new().file("c.toml", &text).load().unwrap();
+    let lists = loaded.origins().lists();
+    for (url, document) in LISTS {
+        let list = PublishedRanges::parse_chosen(url, document.as_bytes()).unwrap();
+        lists.put(url, list);
+    }
     app::policy(&loaded).unwrap_or_else(|error| panic!("{conditions}: {error}"))
 }
+
+/// Lists as they are published: lines with comments, overlapping and adjacent, and JSON.
+const LISTS: [(&str, &str); 2] = [
+    (
+        "office.txt",
+        "# ours\n; of 2026-11-20\n10.1.0.0/16 ; office\n192.0.2.0/25\n192.0.2.128/25 # the other half\n\
+         192.0.2.64/26\n2001:db8:1::/48\n::ffff:198.51.100.7\n",
+    ),
+    (
+        "https://lists.example/cloud.json",
+        "{\"cidr\": \"203.0.113.0/25\", \"id\": \"A1\"}\n{\"cidr\": \"2001:db8:ffff::/48\"}\n{\"type\": \"metadata\", \"size\": 9}\n",
+    ),
+];
 
 fn detector() -> Detector {
     let robot = |id: &str, purpose| {
@@ -142,6 +164,43 @@ const CASES: &[(&str, &[Case])] = &[
             (LISTED, "198.51.100.8", "", false),
             (LISTED, "", "", false),
             (PERSON, "192.0.2.1", "", false),
+        ],
+    ),
+    (
+        "addresses = ['list:office', '203.0.113.200']",
+        &[
+            (LISTED, "192.0.2.0", "", true),
+            (LISTED, "192.0.2.127", "", true),
+            (LISTED, "192.0.2.128", "", true),
+            (LISTED, "192.0.2.255", "", true),
+            (LISTED, "192.0.3.0", "", false),
+            (LISTED, "10.1.255.255", "", true),
+            (LISTED, "10.2.0.0", "", false),
+            (LISTED, "198.51.100.7", "", true),
+            (LISTED, "::ffff:198.51.100.7", "", true),
+            (LISTED, "2001:db8:1::1", "", true),
+            (LISTED, "2001:db8:2::1", "", false),
+            (LISTED, "203.0.113.200", "", true),
+            (LISTED, "203.0.113.1", "", false),
+            (LISTED, "", "", false),
+            (PERSON, "192.0.2.1", "", false),
+        ],
+    ),
+    (
+        "visitors = 'all'\naddresses = 'list:office, list:cloud'",
+        &[
+            (PERSON, "192.0.2.1", "", true),
+            (PERSON, "203.0.113.127", "", true),
+            (PERSON, "203.0.113.128", "", false),
+            (NAMELESS, "2001:db8:ffff::1", "", true),
+        ],
+    ),
+    (
+        "visitors = 'all'\naddresses = 'list:unread'",
+        &[
+            (PERSON, "192.0.2.1", "", false),
+            (LISTED, "192.0.2.1", "", false),
+            (LISTED, "", "", false),
         ],
     ),
     (

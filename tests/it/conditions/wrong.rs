@@ -1,58 +1,163 @@
 use robot_detection::{app, config::Loader};
 
 fn error_of(conditions: &str) -> String {
-    let text = format!("[[rule]]\npath = '/*'\naction = 'refuse'\n{conditions}\n");
-    let loaded = Loader::new().file("c.toml", &text).load();
-    let built = loaded.and_then(|loaded| app::policy(&loaded).map(drop));
+    error_in(&format!(
+        "[[rule]]\npath = '/*'\naction = 'refuse'\n{conditions}\n"
+    ))
+}
+
+fn error_in(text: &str) -> String {
+    let loaded = Loader::new().file("c.toml", text).load();
+    let built = loaded.and_then(|loaded| {
+        app::ServerSettings::new(&loaded, false)?;
+        app::policy(&loaded).map(drop)
+    });
     built
         .err()
         .map(|error| error.to_string())
         .unwrap_or_default()
 }
 
+/// Conditions of a rule, and what is said of them.
+const CONDITIONS: &[(&str, &str)] = &[
+    (
+        "addresses = '192.0.2.0/33'",
+        "c.toml:4: rule.addresses: \"192.0.2.0/33\" is neither",
+    ),
+    (
+        "addresses = ['a.example']",
+        "\"a.example\" is neither an address nor a network",
+    ),
+    ("addresses = []", "rule.addresses: the list is empty"),
+    (
+        "request_headers = ['a b']",
+        "c.toml:4: rule.request_headers: \"a b\": it is no header",
+    ),
+    (
+        "request_headers = []",
+        "rule.request_headers: the list is empty",
+    ),
+    ("user_agents = ['a\\']", "it ends in a lone backslash"),
+    ("user_agents = []", "rule.user_agents: the list is empty"),
+    ("people = true", "rule.people: the rule is not about people"),
+    (
+        "visitors = 'robots'\npeople = true",
+        "c.toml:5: rule.people",
+    ),
+    (
+        "visitors = 'people'\noperators = 'Example'",
+        "rule.operators: nobody operates people",
+    ),
+    (
+        "visitors = 'person'\nverdicts = 'verified'",
+        "rule.verdicts: whoever is no robot",
+    ),
+    (
+        "visitors = 'people'\npurposes = 'search'",
+        "rule.purposes: people have no purpose",
+    ),
+    (
+        "addresses = 'list:office'",
+        "c.toml:4: rule.addresses: no [[list]] is named \"office\"; write one",
+    ),
+    ("addresses = 'list:'", "\"list:\" names no list"),
+    (
+        "asns = [64496]",
+        "c.toml:4: rule.asns: nothing tells them: set places.asn_file to a file such as \"GeoLite2-ASN.mmdb\"",
+    ),
+    (
+        "countries = 'DE'",
+        "c.toml:4: rule.countries: nothing tells them: set places.country_file",
+    ),
+    ("asns = 'AS64496'", "set places.asn_file"),
+    ("asns = [0]", "rule.asns: 0 is no autonomous system"),
+    ("asns = [4294967296]", "4294967296 is no autonomous system"),
+    ("asns = 'Example'", "\"Example\" is not a whole number"),
+    (
+        "asns = ['AS1', 2]",
+        "a list holds texts, not integer values",
+    ),
+    ("asns = true", "true is not a list of whole numbers"),
+    ("visitors = 'peple'", "did you mean \"people\"?"),
+    ("adresses = '192.0.2.1'", "did you mean \"addresses\"?"),
+];
+
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
-    for (conditions, told) in [
-        (
-            "addresses = '192.0.2.0/33'",
-            "c.toml:4: rule.addresses: \"192.0.2.0/33\" is neither",
-        ),
-        (
-            "addresses = ['a.example']",
-            "\"a.example\" is neither an address nor a network",
-        ),
-        ("addresses = []", "rule.addresses: the list is empty"),
-        (
-            "request_headers = ['a b']",
-            "c.toml:4: rule.request_headers: \"a b\": it is no header",
-        ),
-        (
-            "request_headers = []",
-            "rule.request_headers: the list is empty",
-        ),
-        ("user_agents = ['a\\']", "it ends in a lone backslash"),
-        ("user_agents = []", "rule.user_agents: the list is empty"),
-        ("people = true", "rule.people: the rule is not about people"),
-        (
-            "visitors = 'robots'\npeople = true",
-            "c.toml:5: rule.people",
-        ),
-        (
-            "visitors = 'people'\noperators = 'Example'",
-            "rule.operators: nobody operates people",
-        ),
-        (
-            "visitors = 'person'\nverdicts = 'verified'",
-            "rule.verdicts: whoever is no robot",
-        ),
-        (
-            "visitors = 'people'\npurposes = 'search'",
-            "rule.purposes: people have no purpose",
-        ),
-        ("visitors = 'peple'", "did you mean \"people\"?"),
-        ("adresses = '192.0.2.1'", "did you mean \"addresses\"?"),
-    ] {
+    for (conditions, told) in CONDITIONS {
         let error = error_of(conditions);
         assert!(error.contains(told), "{conditions}: {error}");
+    }
+}
+
+/// A configuration, and what is said of it.
+const TABLES: &[(&str, &str)] = &[
+    (
+        "[[list]]\nname = 'a'",
+        "c.toml:1: a [[list]] needs a name and a url",
+    ),
+    (
+        "[[list]]\nurl = 'a.txt'\nname = ''",
+        "c.toml:1: a [[list]] needs",
+    ),
+    (
+        "[[list]]\nname = 'a'\nurl = 'ftp://u:s3cret@h/a'",
+        "c.toml:3: list.url: ftp://u:***@h/a cannot be read: ftp: is none of",
+    ),
+    (
+        "[[list]]\nname = 'a b'\nurl = 'a'",
+        "c.toml:2: list.name: \"a b\" is no name",
+    ),
+    (
+        "[[list]]\nname = 'a'\nurl = 'a'\n[[list]]\nname = 'a'\nurl = 'b'",
+        "c.toml:5: list.name: two lists are named \"a\"",
+    ),
+    (
+        "[[list]]\nname = 'a'\nurl = 'a'\ninterval_hours = 0",
+        "c.toml:4: list.interval_hours: 0 is not between 1 and 720",
+    ),
+    (
+        "[[list]]\nname = 'office'\nurl = 'a'\n[[rule]]\npath = '/*'\naction = 'refuse'\naddresses = 'list:ofice'",
+        "c.toml:7: rule.addresses: no [[list]] is named \"ofice\"; did you mean \"office\"?",
+    ),
+    (
+        "[[x_robots_tag]]\nvalue = 'noindex'\ncountries = ['DE']",
+        "c.toml:3: x_robots_tag.countries: nothing tells them",
+    ),
+    (
+        "[places]\ncountry_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\ncountries = ['Germany']",
+        "rule.countries: \"Germany\": it is no country; write its two letters, such as DE",
+    ),
+    (
+        "[places]\nasn_file = 'a.mmdb'\n[[rule]]\npath = '/*'\naction = 'refuse'\nasns = []",
+        "rule.asns: the list is empty",
+    ),
+    (
+        "server.trusted_proxies = ['list:cdn']",
+        "c.toml:1: server.trusted_proxies: no [[list]] is named \"cdn\"",
+    ),
+    (
+        "server.trusted_proxies = ['cloudfare']",
+        "c.toml:1: server.trusted_proxies: trusted proxy \"cloudfare\" is neither",
+    ),
+    (
+        "server.trusted_proxies = ['x']",
+        "also cloudflare, fastly, and list:NAME",
+    ),
+    (
+        "server.client_address_header = 'a b'",
+        "c.toml:1: server.client_address_header: \"a b\" is no name of a header",
+    ),
+    (
+        "server.client_address_header = 'X-Forwarded-For'",
+        "X-Forwarded-For is read without it",
+    ),
+];
+
+#[test]
+fn wrong_lists_files_and_proxies_are_told_with_their_line() {
+    for (text, told) in TABLES {
+        let error = error_in(text);
+        assert!(error.contains(told), "{text}: {error}");
     }
 }

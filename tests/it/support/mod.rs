@@ -5,6 +5,7 @@ pub(crate) mod files;
 pub(crate) mod front;
 pub(crate) mod http;
 pub(crate) mod log;
+pub(crate) mod mmdb;
 pub(crate) mod pipelined;
 pub(crate) mod postgres;
 pub(crate) mod program;

@@ -6,6 +6,7 @@ use ipnet::IpNet;
 use super::{
     fields::{begins_as, is_spelling_of},
     forwarded::{self, Element},
+    proxy_set::ProxySet,
     stream::Peer,
 };
 
@@ -42,7 +43,9 @@ pub struct ClientAddr {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TrustedProxies {
     networks: Vec<IpNet>,
+    sets: Vec<ProxySet>,
     unix: bool,
+    client_header: Option<HeaderName>,
 }
 
 /// Facts about a connection before its first request.
@@ -82,11 +85,35 @@ impl TrustedProxies {
         Ok(trusted)
     }
 
+    /// Adds a set of addresses that may change.
+    #[must_use]
+    pub fn with(mut self, set: ProxySet) -> Self {
+        self.sets.push(set);
+        self
+    }
+
+    /// Sets the header in which trusted proxies name the client, in place of all others.
+    ///
+    /// It has one address, and no list. Where it is missing, has none, or came more than
+    /// once, the client is the peer.
+    #[must_use]
+    pub fn client_header(mut self, name: HeaderName) -> Self {
+        self.client_header = Some(name);
+        self
+    }
+
+    /// Returns `true` if nobody is trusted, whatever may come into a set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.networks.is_empty() && self.sets.is_empty() && !self.unix
+    }
+
     /// Returns `true` if the address belongs to a trusted proxy.
     #[must_use]
     pub fn contains(&self, addr: IpAddr) -> bool {
         let addr = addr.to_canonical();
         self.networks.iter().any(|network| network.contains(&addr))
+            || self.sets.iter().any(|set| set.contains(addr))
     }
 
     /// Returns the client's address for a peer and the headers of its request.
@@ -96,7 +123,8 @@ impl TrustedProxies {
     /// not an address (`unknown`, an obfuscated name, garbage) ends the walk at the
     /// address reached so far. Without that header, `Forwarded` (RFC 7239) is
     /// read in the same way. With both, `X-Forwarded-For` decides: a trusted
-    /// proxy has to set or drop it.
+    /// proxy has to set or drop it. With a [client header](Self::client_header) neither
+    /// of the two is read.
     #[must_use]
     pub fn resolve(&self, peer: SocketAddr, headers: &HeaderMap) -> ClientAddr {
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
@@ -117,8 +145,28 @@ impl TrustedProxies {
     }
 
     pub(super) fn resolve_from(&self, origin: Origin, headers: &HeaderMap) -> ClientAddr {
-        let forwards = headers.keys().any(is_forwarding);
+        let forwards = headers.keys().any(is_forwarding) || self.has_client_header(headers);
         self.resolve_forwarded(origin, forwards.then_some(headers))
+    }
+
+    /// Returns `true` if the header in which the client is named is there.
+    pub(super) fn has_client_header(&self, headers: &HeaderMap) -> bool {
+        let name = self.client_header.as_ref();
+        name.is_some_and(|name| headers.contains_key(name))
+    }
+
+    /// Removes what names a client and is not believed: other spellings, and from whom is not trusted all.
+    pub(super) fn clean_client_header(&self, is_trusted: bool, headers: &mut HeaderMap) {
+        let Some(wanted) = &self.client_header else {
+            return;
+        };
+        let is_wrong = |name: &&HeaderName| {
+            is_spelling_of(name.as_str().as_bytes(), wanted.as_str().as_bytes())
+                && !(is_trusted && *name == wanted)
+        };
+        while let Some(name) = headers.keys().find(is_wrong).cloned() {
+            headers.remove(name);
+        }
     }
 
     /// Resolves the client; `headers` are given only if some of them may name another one.
@@ -141,9 +189,12 @@ impl TrustedProxies {
             is_scheme_known: https,
         };
         if let Some(headers) = headers.filter(|_| trusted) {
-            // One of the two, never a mixture: a client can
+            // One of them, never a mixture: a client can
             // send the header that its proxy does not set.
-            if headers.contains_key(X_FORWARDED_FOR) {
+            if let Some(name) = &self.client_header {
+                addr.client = one_address(headers, name).unwrap_or(addr.client);
+                addr.learn(is_https(headers, 0));
+            } else if headers.contains_key(X_FORWARDED_FOR) {
                 self.follow_x_forwarded(headers, &mut addr);
             } else {
                 self.follow_forwarded(headers, &mut addr);
@@ -238,6 +289,13 @@ impl ClientAddr {
         self.https = https.unwrap_or(self.https);
         self.is_scheme_known |= https.is_some();
     }
+}
+
+/// Address in a header that came once and has no other.
+fn one_address(headers: &HeaderMap, name: &HeaderName) -> Option<IpAddr> {
+    let mut lines = headers.get_all(name).iter();
+    let line = lines.next().filter(|_| lines.next().is_none())?;
+    forwarded::parse_node(line.as_bytes().trim_ascii())
 }
 
 /// Scheme that belongs to the hop, counted from the right; one value is valid for all.

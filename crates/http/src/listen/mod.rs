@@ -66,6 +66,7 @@ mod listener;
 mod open_files;
 mod poll_on_wake;
 mod proxy_protocol;
+mod proxy_set;
 mod refusal;
 mod request_context;
 mod service;
@@ -97,6 +98,7 @@ pub use listener::{ListenSettings, Listener};
 #[doc(hidden)]
 pub use open_files::{ADMIN_CLIENTS, ClientCapacity, ClientPermits, OpenFileLimit};
 pub use proxy_protocol::{ProxyHeader, ProxySource};
+pub use proxy_set::ProxySet;
 #[doc(hidden)]
 pub use refusal::{RefusalObserver, RefusedRequest};
 #[doc(hidden)]

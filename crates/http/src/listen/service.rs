@@ -83,6 +83,7 @@ impl<S> ConnectionService<S> {
         // Before the headers are cleaned: a misspelt forwarding
         // header, too, says that the peer is not the client.
         let client = trusted_proxies.resolve_from(self.origin, request.headers());
+        trusted_proxies.clean_client_header(self.origin.trusted, request.headers_mut());
         fields::clean(&mut request);
         let guard = (!request.body().is_end_stream()).then(|| {
             let max_bytes = self.shared.settings.max_body_bytes;
@@ -99,11 +100,14 @@ impl<S> ConnectionService<S> {
     /// Adds the client's address to a request without a body.
     pub(super) fn bodiless_context(
         &self,
-        request: Request<()>,
+        mut request: Request<()>,
         notes: RequestNotes,
     ) -> Request<RequestContext> {
-        let headers = notes.forwards.then(|| request.headers());
-        let client = (self.shared.trusted_proxies).resolve_forwarded(self.origin, headers);
+        let trusted_proxies = &self.shared.trusted_proxies;
+        let forwards = notes.forwards || trusted_proxies.has_client_header(request.headers());
+        let headers = forwards.then(|| request.headers());
+        let client = trusted_proxies.resolve_forwarded(self.origin, headers);
+        trusted_proxies.clean_client_header(self.origin.trusted, request.headers_mut());
         request.map(|()| RequestContext {
             body: None,
             client,

@@ -132,7 +132,9 @@ impl Places {
         Self(Some(find))
     }
 
-    fn find(&self, address: IpAddr) -> Place {
+    /// Returns where an address is, as far as it is known.
+    #[must_use]
+    pub fn find(&self, address: IpAddr) -> Place {
         let find = self.0.as_ref();
         find.map_or_else(Place::default, |find| find(address.to_canonical()))
     }
@@ -181,6 +183,23 @@ impl SenderConditions {
         }
         self.unlike_headers(sender.headers)
             .or_else(|| self.unlike_address(sender.address, places))
+    }
+
+    /// Returns what holds of the address that it asks for, if it asks for any.
+    pub(super) fn reason(&self, sender: Sender<'_>, places: &Places) -> Option<String> {
+        let address = sender.address?;
+        let sets = self.addresses.iter().flatten();
+        let set = sets.clone().find(|set| set.contains(address));
+        let place = places.find(address);
+        let asn = place.asn.filter(|_| self.asns.is_some());
+        let country = place.country.filter(|_| self.countries.is_some());
+        let reasons = [
+            set.map(|set| format!("in {}", set.name())),
+            asn.map(|asn| format!("of AS{asn}")),
+            country.map(|country| format!("in {}", String::from_utf8_lossy(&country))),
+        ];
+        let reasons: Vec<_> = reasons.into_iter().flatten().collect();
+        (!reasons.is_empty()).then(|| format!("{address} is {}", reasons.join(" and ")))
     }
 
     /// Returns `true` if every sender is meant.

@@ -28,6 +28,7 @@ mod client;
 mod direct;
 mod error;
 mod fetcher;
+mod origin;
 mod post;
 mod shown;
 mod unzip;
@@ -37,6 +38,7 @@ pub use ask::{AnyStatusRequest, AnyStatusResponse};
 pub use direct::{DirectClient, DirectResponse, DirectSettings};
 pub use error::FetchError;
 pub use fetcher::{Conditions, FetchLimits, FetchResponse, Fetcher};
+pub use origin::Origin;
 #[doc(hidden)]
 pub use post::Poster;
 pub use shown::shown_url;

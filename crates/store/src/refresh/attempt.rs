@@ -10,11 +10,10 @@ use super::{
     fingerprint::{Fingerprint, OriginKind},
     history::made_from,
     judge::{Acceptance, content_refusal, cut_doubt, decide, size_doubt},
-    origin::Origin,
     record,
     shared::Shared,
 };
-use crate::fetch::{Conditions, FetchResponse, shown_url};
+use crate::fetch::{Conditions, FetchResponse, Origin, shown_url};
 use crate::store::{
     Lease, LeaseError, RefreshOutcome, RefreshRecord, SourceState, StoreError, StoreErrorKind,
 };

@@ -55,7 +55,6 @@ mod fingerprint;
 mod follow;
 mod history;
 mod judge;
-mod origin;
 mod prepare;
 mod progress;
 mod publish;

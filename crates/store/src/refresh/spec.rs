@@ -1,7 +1,6 @@
 //! What to refresh, and on whose behalf.
 
-use super::origin::Origin;
-use crate::fetch::{Conditions, FetchResponse, Fetcher, shown_url};
+use crate::fetch::{Conditions, FetchResponse, Fetcher, Origin, shown_url};
 use robot_detection_layer::registry::{Format, Source};
 
 /// Registry that is refreshed.

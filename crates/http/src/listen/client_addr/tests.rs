@@ -234,3 +234,102 @@ fn who_comes_by_tls_used_https_and_of_others_nobody_knows() {
     assert_eq!(scheme(true), Some("https"));
     assert_eq!(scheme(false), None);
 }
+
+const CF: &str = "CF-Connecting-IP";
+
+#[test]
+fn a_client_header_takes_the_place_of_all_others() {
+    let client = |peer: &str, lines: &[(&str, &str)]| {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(
+                HeaderName::try_from(*name).unwrap(),
+                HeaderValue::from_bytes(value.as_bytes()).unwrap(),
+            );
+        }
+        let peer = SocketAddr::new(peer.parse().unwrap(), 1000);
+        let proxies = TrustedProxies::parse(TEN).unwrap();
+        let proxies = proxies.client_header(HeaderName::try_from(CF).unwrap());
+        let addr = proxies.resolve(peer, &headers);
+        (addr.client.to_string(), addr.direct)
+    };
+    for (peer, lines, expected, direct) in [
+        ("10.0.0.1", &[(CF, "192.0.2.1")][..], "192.0.2.1", false),
+        ("10.0.0.1", &[(CF, " 2001:db8::1 ")], "2001:db8::1", false),
+        ("10.0.0.1", &[(CF, "::ffff:192.0.2.1")], "192.0.2.1", false),
+        ("10.0.0.1", &[(CF, "10.0.0.7")], "10.0.0.7", false),
+        ("10.0.0.1", &[(XFF, "192.0.2.1")], "10.0.0.1", false),
+        (
+            "10.0.0.1",
+            &[("Forwarded", "for=192.0.2.1")],
+            "10.0.0.1",
+            false,
+        ),
+        (
+            "10.0.0.1",
+            &[(CF, "192.0.2.1"), (XFF, "192.0.2.9")],
+            "192.0.2.1",
+            false,
+        ),
+        (
+            "10.0.0.1",
+            &[(CF, "192.0.2.1"), (CF, "192.0.2.1")],
+            "10.0.0.1",
+            false,
+        ),
+        (
+            "10.0.0.1",
+            &[(CF, "192.0.2.1, 192.0.2.2")],
+            "10.0.0.1",
+            false,
+        ),
+        ("10.0.0.1", &[(CF, "unknown")], "10.0.0.1", false),
+        ("10.0.0.1", &[(CF, "")], "10.0.0.1", false),
+        ("10.0.0.1", &[], "10.0.0.1", true),
+        ("11.0.0.1", &[(CF, "192.0.2.1")], "11.0.0.1", false),
+    ] {
+        let found = client(peer, lines);
+        assert_eq!(found, (expected.to_owned(), direct), "{peer} {lines:?}");
+    }
+}
+
+#[test]
+fn a_client_header_that_is_not_believed_is_removed_in_every_spelling() {
+    let proxies = TrustedProxies::default().client_header(HeaderName::try_from(CF).unwrap());
+    let mut headers = HeaderMap::new();
+    for name in [
+        "cf-connecting-ip",
+        "cf_connecting_ip",
+        "cf.connecting-ip",
+        "cf-connecting-ipv6",
+    ] {
+        headers.append(name, HeaderValue::from_static("192.0.2.1"));
+    }
+    let left = |is_trusted| {
+        let mut headers = headers.clone();
+        proxies.clean_client_header(is_trusted, &mut headers);
+        let names = headers.keys().map(|name| name.as_str().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(left(true), ["cf-connecting-ip", "cf-connecting-ipv6"]);
+    assert_eq!(left(false), ["cf-connecting-ipv6"]);
+    TrustedProxies::default().clean_client_header(false, &mut headers.clone());
+    assert_eq!(headers.len(), 4);
+}
+
+#[test]
+fn a_set_is_asked_anew_each_time() {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    };
+    let is_fetched = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&is_fetched);
+    let set = ProxySet::new("cdn", Arc::new(move |_| asked.load(Ordering::Relaxed)));
+    let proxies = TrustedProxies::default().with(set);
+    assert!(!proxies.is_empty());
+    let peer = "192.0.2.1".parse().unwrap();
+    assert!(!proxies.contains(peer));
+    is_fetched.store(true, Ordering::Relaxed);
+    assert!(proxies.contains(peer));
+}

@@ -54,12 +54,17 @@ fn judge_rule<'p>(
     let mismatch = rule.mismatch(asked, visitor);
     trace.step("rule", || {
         let named = capitalised(&named(rule));
+        let reason = || {
+            let reason = rule.scope.sender.reason(visitor.sender, &rule.scope.places);
+            reason.map_or_else(String::new, |reason| format!(", as {reason}"))
+        };
         match mismatch {
             None if rule.is_dry() => format!(
-                "{named} matches; its action, {}, is only noted, as it is about people: people = true confirms it.",
+                "{named} matches{}; its action, {}, is only noted, as it is about people: people = true confirms it.",
+                reason(),
                 rule.action()
             ),
-            None => format!("{named} matches; its action is {}.", rule.action()),
+            None => format!("{named} matches{}; its action is {}.", reason(), rule.action()),
             Some(mismatch) => {
                 let reason = mismatch.reason(asked, Some(visitor), &rule.scope.places);
                 format!("{named} does not match: {reason}.")

@@ -4,16 +4,14 @@ use ipnet::IpNet;
 
 use super::{RangesError, prefix};
 
-/// Most entries of a document.
-pub(super) const MAX_ENTRIES: usize = 100_000;
-
 /// Longest piece of a document that an error shows, in characters.
 const MAX_SHOWN_CHARS: usize = 60;
 
 /// Entries of a document.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct DocumentEntries {
     pub(super) entries: Vec<Entry>,
+    max: usize,
     pub(super) created: Option<String>,
     /// The first that could not be read, as it may be shown.
     pub(super) first_unreadable: Option<String>,
@@ -28,6 +26,16 @@ pub(super) struct Entry {
 }
 
 impl DocumentEntries {
+    /// Creates those of a document that may have so many.
+    pub(super) fn new(max: usize) -> Self {
+        Self {
+            entries: Vec::new(),
+            max,
+            created: None,
+            first_unreadable: None,
+        }
+    }
+
     /// Adds an entry; what is no prefix counts as unreadable.
     pub(super) fn add(&mut self, text: &str, is_selected: bool) -> Result<(), RangesError> {
         let net = prefix::read(text);
@@ -42,8 +50,8 @@ impl DocumentEntries {
         net: Option<IpNet>,
         is_selected: bool,
     ) -> Result<(), RangesError> {
-        if self.entries.len() >= MAX_ENTRIES {
-            return Err(RangesError::TooMany { max: MAX_ENTRIES });
+        if self.entries.len() >= self.max {
+            return Err(RangesError::TooMany { max: self.max });
         }
         self.entries.push(Entry { net, is_selected });
         Ok(())

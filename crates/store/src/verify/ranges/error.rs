@@ -37,7 +37,7 @@ pub enum RangesError {
         max: usize,
     },
     /// It has more entries than the limit.
-    #[error("it has more than {max} entries: check that the URL is that of one robot's addresses")]
+    #[error("it has more than {max} entries: check that it is the right list")]
     TooMany {
         /// Most entries.
         max: usize,
@@ -71,6 +71,9 @@ pub enum RangesError {
         /// The range.
         prefix: String,
     },
+    /// All its ranges together are half of all addresses.
+    #[error("its ranges hold more than half of all addresses: check that it is the right list")]
+    Everybody,
     /// All its ranges together are so large that nobody has them alone.
     #[error(
         "its ranges hold more than an eighth of all addresses: they prove nothing, use another list"

@@ -18,18 +18,25 @@ use super::{
 /// Most levels of objects and lists.
 const MAX_DEPTH: usize = 16;
 
-/// Reads a document that begins as JSON.
-pub(super) fn read(text: &str, selection: &Selection<'_>) -> Result<DocumentEntries, RangesError> {
+/// Reads a document that begins as JSON, or several one behind the other, such as one a line.
+pub(super) fn read(
+    text: &str,
+    selection: &Selection<'_>,
+    max_entries: usize,
+) -> Result<DocumentEntries, RangesError> {
     let mut walk = Walker {
         selection,
-        found: DocumentEntries::default(),
+        found: DocumentEntries::new(max_entries),
         refusal: None,
     };
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let document = Value::of(&mut walk, 0, "", Position::Member { is_address: false });
-    let read = document
-        .deserialize(&mut deserializer)
-        .and_then(|_| deserializer.end());
+    let read = loop {
+        let document = Value::of(&mut walk, 0, "", Position::Member { is_address: false });
+        match document.deserialize(&mut deserializer) {
+            Ok(_) if deserializer.end().is_err() => {}
+            read => break read.map(drop),
+        }
+    };
     match (walk.refusal, read) {
         (Some(refusal), _) => Err(refusal),
         (None, Err(error)) => Err(RangesError::Json {

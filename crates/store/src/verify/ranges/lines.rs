@@ -12,9 +12,13 @@ const SEPARATORS: &[char] = &[',', ';', '\t', ' '];
 /// Reads plain text and CSV: the first column of each line, comments left out.
 ///
 /// The first line may be a heading.
-pub(super) fn read(text: &str, selection: &Selection<'_>) -> Result<DocumentEntries, RangesError> {
+pub(super) fn read(
+    text: &str,
+    selection: &Selection<'_>,
+    max_entries: usize,
+) -> Result<DocumentEntries, RangesError> {
     let is_selected = *selection == Selection::All;
-    let mut found = DocumentEntries::default();
+    let mut found = DocumentEntries::new(max_entries);
     let mut is_first = true;
     for line in text.lines() {
         let (content, comment) = split_comment(line);
@@ -60,7 +64,7 @@ mod tests {
     use super::*;
 
     fn nets(text: &str) -> Vec<String> {
-        let found = read(text, &Selection::All).unwrap();
+        let found = read(text, &Selection::All, 10).unwrap();
         let net = |entry: &super::super::entries::Entry| match entry.net {
             Some(net) => net.to_string(),
             None => "?".to_owned(),
@@ -75,7 +79,7 @@ mod tests {
             nets(text),
             ["192.0.2.0/24", "198.51.100.7/32", "2001:db8::/32"]
         );
-        let found = read(text, &Selection::All).unwrap();
+        let found = read(text, &Selection::All, 10).unwrap();
         assert_eq!(found.created.as_deref(), Some("2026-11-20"));
     }
 

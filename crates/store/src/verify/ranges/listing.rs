@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{PublishedRanges, RangeSet, prefix};
+use super::{PublishedRanges, RangeSet, kind::ListKind, prefix};
 use crate::fetch::Conditions;
 use crate::store::StoredRanges;
 
@@ -29,6 +29,15 @@ pub(super) struct Listing {
 }
 
 impl Listing {
+    /// Creates what is known of a list that comes with the program, before it is fetched.
+    pub(super) fn built_in(published: PublishedRanges) -> Self {
+        Self {
+            published: Some(Arc::new(published)),
+            rules: RULES,
+            ..Self::default()
+        }
+    }
+
     /// Creates what is known after a document came.
     pub(super) fn fetched(published: PublishedRanges, conditions: Conditions, now_ms: i64) -> Self {
         Self {
@@ -63,9 +72,9 @@ impl Listing {
     }
 
     /// Returns what the store keeps; nothing of prefixes that cannot be read.
-    pub(super) fn from_stored(stored: StoredRanges) -> Self {
+    pub(super) fn from_stored(stored: StoredRanges, kind: ListKind) -> Self {
         let prefixes = stored.prefixes.as_deref();
-        let set = prefixes.and_then(set_of_lines);
+        let set = prefixes.and_then(|prefixes| set_of_lines(prefixes, kind));
         let published = set.map(|set| PublishedRanges {
             set,
             created: stored.created,
@@ -89,7 +98,9 @@ impl Listing {
 
     /// Returns the row for the store, the prefixes only if they are new to it.
     pub(super) fn to_stored(&self, url: &str) -> StoredRanges {
-        let published = self.published.as_deref();
+        // What comes with the program is not kept: a newer program has newer ones.
+        let fetched = self.published.as_deref();
+        let published = fetched.filter(|_| self.fetched_ms.is_some());
         let prefixes = published.filter(|_| !self.is_saved);
         StoredRanges {
             url: url.to_owned(),
@@ -137,8 +148,8 @@ fn lines_of(set: &RangeSet) -> String {
 }
 
 /// Prefixes from the database are checked again, so that no slip there verifies everybody.
-fn set_of_lines(lines: &str) -> Option<RangeSet> {
-    let read = |line| prefix::read(line).filter(|net| !prefix::is_too_wide(*net));
+fn set_of_lines(lines: &str, kind: ListKind) -> Option<RangeSet> {
+    let read = |line| prefix::read(line).filter(|net| !kind.is_too_wide(*net));
     let set: RangeSet = lines.lines().map(read).collect::<Option<_>>()?;
     (!set.is_empty()).then_some(set)
 }
@@ -165,7 +176,7 @@ mod tests {
             stored.prefixes.as_deref(),
             Some("192.0.2.0/24\n2001:db8::/48")
         );
-        let after = Listing::from_stored(stored.clone());
+        let after = Listing::from_stored(stored.clone(), ListKind::Operator);
         assert_eq!(after.published, before.published);
         let again = after.to_stored("https://robots.example/");
         let expected = StoredRanges {
@@ -182,7 +193,7 @@ mod tests {
                 prefixes: Some(prefixes.to_owned()),
                 ..listing().to_stored("")
             };
-            let listing = Listing::from_stored(stored);
+            let listing = Listing::from_stored(stored, ListKind::Operator);
             assert!(listing.published.is_none(), "{prefixes:?}");
             assert!(!listing.has_validators());
         }

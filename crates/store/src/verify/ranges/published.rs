@@ -5,20 +5,14 @@ use ipnet::IpNet;
 use super::{
     RangeSet, RangesError,
     entries::{DocumentEntries, Entry},
-    json, lines, prefix,
+    json,
+    kind::ListKind,
+    lines,
     selection::Selection,
 };
 
-/// Largest document.
-pub(super) const MAX_BYTES: usize = 4 * 1024 * 1024;
-
 /// Of so many entries one may be bad.
 const GOOD_FOR_ONE_BAD: usize = 19;
-
-/// Most addresses of a list: an eighth of IPv4.
-const MOST_V4: u128 = 1 << 29;
-/// Most networks of 64 bits of a list: a /12.
-const MOST_V6: u128 = 1 << 52;
 
 /// Address ranges that a document lists.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -62,10 +56,38 @@ impl PublishedRanges {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn parse(url: &str, bytes: &[u8]) -> Result<Self, RangesError> {
-        if bytes.len() > MAX_BYTES {
+        Self::read(ListKind::Operator, url, bytes)
+    }
+
+    /// Reads a list that somebody has chosen, whomever it is about: it may name private networks.
+    ///
+    /// It is read as [`Self::parse`] does, with `#` and `;` before comments, and also from
+    /// several documents of JSON, one a line.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::parse`] does, from 16 MiB, 500,000 entries and half of all addresses on.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection_store::verify::PublishedRanges;
+    ///
+    /// let lines = b"; closed\n192.0.2.0/24 ; SBL1\n10.1.0.0/16 # ours\n";
+    /// let list = PublishedRanges::parse_chosen("closed.txt", lines)?;
+    /// assert_eq!(list.set.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parse_chosen(url: &str, bytes: &[u8]) -> Result<Self, RangesError> {
+        Self::read(ListKind::Chosen, url, bytes)
+    }
+
+    pub(super) fn read(kind: ListKind, url: &str, bytes: &[u8]) -> Result<Self, RangesError> {
+        let max_bytes = kind.max_bytes();
+        if bytes.len() > max_bytes {
             return Err(RangesError::TooLarge {
                 bytes: bytes.len(),
-                max_bytes: MAX_BYTES,
+                max_bytes,
             });
         }
         let text = str::from_utf8(bytes).map_err(|_| RangesError::NotText)?;
@@ -74,10 +96,10 @@ impl PublishedRanges {
         let found = match text.as_bytes().first() {
             None => return Err(RangesError::Empty),
             Some(b'<') => return Err(RangesError::Page),
-            Some(b'{' | b'[') => json::read(text, &selection)?,
-            Some(_) => lines::read(text, &selection)?,
+            Some(b'{' | b'[') => json::read(text, &selection, kind.max_entries())?,
+            Some(_) => lines::read(text, &selection, kind.max_entries())?,
         };
-        judge(found, &selection)
+        judge(found, &selection, kind)
     }
 
     /// Creates a list of ranges that are known otherwise; nothing is judged.
@@ -94,20 +116,21 @@ impl PublishedRanges {
 fn judge(
     found: DocumentEntries,
     selection: &Selection<'_>,
+    kind: ListKind,
 ) -> Result<PublishedRanges, RangesError> {
     let is_selected = |entry: &&Entry| entry.is_selected;
     let entries = found.entries.iter().filter(is_selected);
     let all = entries.clone().count();
     let nets: Vec<IpNet> = entries.filter_map(|entry| entry.net).collect();
     // One such range would verify anybody in it, however good the other entries are.
-    if let Some(wide) = nets.iter().find(|net| prefix::is_too_wide(**net)) {
+    if let Some(wide) = nets.iter().find(|net| kind.is_too_wide(**net)) {
         return Err(RangesError::TooWide {
             prefix: wide.to_string(),
         });
     }
     let unreadable = all - nets.len();
     let (good, private): (Vec<_>, Vec<_>) =
-        nets.into_iter().partition(|net| prefix::is_listable(*net));
+        nets.into_iter().partition(|net| kind.is_listable(*net));
     let bad = unreadable + private.len();
     if bad > 0 && good.len() < bad.saturating_mul(GOOD_FOR_ONE_BAD) {
         let example = private.first().map(ToString::to_string);
@@ -121,7 +144,7 @@ fn judge(
     if set.is_empty() {
         return Err(nothing(selection));
     }
-    check_size(&set)?;
+    kind.check_size(&set)?;
     Ok(PublishedRanges {
         set,
         created: found.created,
@@ -138,21 +161,6 @@ fn nothing(selection: &Selection<'_>) -> RangesError {
     RangesError::EmptyPart {
         part: part.chars().take(60).collect(),
     }
-}
-
-fn check_size(set: &RangeSet) -> Result<(), RangesError> {
-    // Each range may be narrow, and all of them together be everybody's.
-    let (mut v4, mut v6) = (0_u128, 0_u128);
-    for net in set.iter() {
-        match net {
-            IpNet::V4(net) => v4 += 1 << (32 - net.prefix_len().min(32)),
-            IpNet::V6(net) => v6 += 1 << (64 - net.prefix_len().min(64)),
-        }
-    }
-    if v4 > MOST_V4 || v6 > MOST_V6 {
-        return Err(RangesError::TooMuch);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

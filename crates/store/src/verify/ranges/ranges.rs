@@ -71,6 +71,25 @@ impl Ranges {
         self.set(url, listing);
     }
 
+    /// Sets a list that comes with the program, until the first one is fetched.
+    pub fn put_built_in(&self, url: &str, published: PublishedRanges) {
+        if self.listing(url).is_none() {
+            self.set(url, Listing::built_in(published));
+        }
+    }
+
+    /// Returns `true` if the copy of a list that is here has an address, however old it is.
+    ///
+    /// A list without a copy has none. Nothing is allocated: this is for each request.
+    #[must_use]
+    pub fn lists(&self, url: &str, address: IpAddr) -> bool {
+        let listings = self.listings.load();
+        let published = listings
+            .get(url)
+            .and_then(|listing| listing.published.as_deref());
+        published.is_some_and(|published| published.set.contains(address))
+    }
+
     /// Returns whether a list has an address; `None` where nothing can be said.
     ///
     /// Nothing can be said without a copy, and of an address that is not in it
@@ -114,6 +133,13 @@ impl Ranges {
             None => Finding::Contradicted(text),
             Some(_) => Finding::Nothing(text),
         }
+    }
+
+    /// Returns where a list stands, if anything is known of it.
+    #[must_use]
+    pub fn state_of(&self, url: &str) -> Option<RangesState> {
+        let listing = self.listing(url)?;
+        Some(self.state(url, &listing))
     }
 
     /// Returns where each list stands, by URL.
@@ -196,7 +222,8 @@ impl Ranges {
             for (url, listing) in &loaded {
                 let known = listings.get(url.as_str());
                 if known.is_none_or(|known| known.tried_ms < listing.tried_ms) {
-                    listings.insert(url.as_str().into(), Arc::clone(listing));
+                    let listing = with_copy(listing, known);
+                    listings.insert(url.as_str().into(), listing);
                 }
             }
             listings
@@ -209,6 +236,18 @@ impl Ranges {
             listings.retain(|url, _| keep(url));
             listings
         });
+    }
+}
+
+/// Returns a listing with the copy that was known before, where it has none itself.
+fn with_copy(listing: &Arc<Listing>, known: Option<&Arc<Listing>>) -> Arc<Listing> {
+    let copy = known.and_then(|known| known.published.clone());
+    match (&listing.published, copy) {
+        (None, Some(copy)) => Arc::new(Listing {
+            published: Some(copy),
+            ..Listing::clone(listing)
+        }),
+        _ => Arc::clone(listing),
     }
 }
 

@@ -9,8 +9,8 @@ use std::{
 use tracing::{debug, info, warn};
 
 use super::{
-    PublishedRanges, Ranges, RangesOutcome, RangesReport, RangesState, due::is_due,
-    listing::Listing, published::MAX_BYTES,
+    PublishedRanges, Ranges, RangesOutcome, RangesReport, RangesState, due::is_due, held_back,
+    kind::ListKind, listing::Listing,
 };
 use crate::fetch::{Conditions, FetchLimits, FetchResponse, Fetcher, shown_url};
 use crate::store::{LeaseError, Store, StoreError};
@@ -56,16 +56,20 @@ pub struct RangesRefresher {
     fetcher: Fetcher,
     ranges: Ranges,
     interval: Duration,
+    kind: ListKind,
 }
 
 impl RangesRefresher {
     /// Returns limits for the fetcher: 4 MiB, otherwise the usual ones.
     #[must_use]
     pub fn fetch_limits() -> FetchLimits {
-        FetchLimits {
-            max_body_bytes: MAX_BYTES as u64,
-            ..FetchLimits::default()
-        }
+        ListKind::Operator.fetch_limits()
+    }
+
+    /// Returns limits for the fetcher of [lists that somebody has chosen](Self::of_chosen): 16 MiB.
+    #[must_use]
+    pub fn fetch_limits_of_chosen() -> FetchLimits {
+        ListKind::Chosen.fetch_limits()
     }
 
     /// Creates a refresher that puts lists in force in `ranges`.
@@ -76,6 +80,20 @@ impl RangesRefresher {
             fetcher,
             ranges,
             interval: INTERVAL,
+            kind: ListKind::Operator,
+        }
+    }
+
+    /// Creates one of lists that somebody has chosen, whomever they are about.
+    ///
+    /// A list may be a file of this machine, which is looked at each time and not kept in
+    /// the store. A copy that has lost more than half of its ranges is held back for three
+    /// days. See [`PublishedRanges::parse_chosen`] for what is read.
+    #[must_use]
+    pub fn of_chosen(store: Store, fetcher: Fetcher, ranges: Ranges) -> Self {
+        Self {
+            kind: ListKind::Chosen,
+            ..Self::new(store, fetcher, ranges)
         }
     }
 
@@ -96,12 +114,15 @@ impl RangesRefresher {
     pub async fn load(&self) -> Result<(), StoreError> {
         let mut loaded = Vec::new();
         for state in self.store.address_range_states().await? {
-            let known = self.ranges.listing(&state.url);
+            let Some(url) = self.kind.url_of(&state.url) else {
+                continue;
+            };
+            let known = self.ranges.listing(url);
             if known.is_some_and(|known| known.tried_ms >= state.tried_ms) {
                 continue;
             }
             if let Some(stored) = self.store.address_ranges(&state.url).await? {
-                loaded.push((state.url, Listing::from_stored(stored)));
+                loaded.push((url.to_owned(), Listing::from_stored(stored, self.kind)));
             }
         }
         self.ranges.set_stored(loaded);
@@ -138,6 +159,19 @@ impl RangesRefresher {
         one
     }
 
+    /// Returns `true` if a list that somebody has chosen is a file of this machine.
+    #[must_use]
+    pub fn is_file(url: &str) -> bool {
+        ListKind::Chosen.is_file(url)
+    }
+
+    /// Reads those of the lists that are files, if they have changed.
+    pub async fn read_files(&self, urls: &[String]) {
+        for url in urls.iter().filter(|url| self.kind.is_file(url)) {
+            self.ask(url, false).await;
+        }
+    }
+
     /// Forgets all lists but these, in memory and in the store.
     ///
     /// # Errors
@@ -147,7 +181,8 @@ impl RangesRefresher {
         let kept: HashSet<&str> = urls.iter().map(String::as_str).collect();
         self.ranges.retain(|url| kept.contains(url));
         for state in self.store.address_range_states().await? {
-            if !kept.contains(state.url.as_str()) {
+            let url = self.kind.url_of(&state.url);
+            if url.is_some_and(|url| !kept.contains(url)) {
                 self.store.remove_address_ranges(&state.url).await?;
             }
         }
@@ -183,8 +218,13 @@ impl RangesRefresher {
 
     /// Refreshes a list unless somebody else does.
     async fn in_turn(&self, url: &str, force: bool) -> RangesOutcome {
+        if self.kind.is_file(url) {
+            // Each instance has files of its own.
+            return self.ask(url, force).await;
+        }
         let download = self.fetcher.limits().timeout;
-        let (name, life) = (format!("ranges:{url}"), SHORTEST_LEASE + download);
+        let name = format!("ranges:{}", self.kind.stored_name(url));
+        let life = SHORTEST_LEASE + download;
         let lease = match self.store.acquire_lease(&name, life).await {
             Ok(lease) => Some(lease),
             Err(LeaseError::Held(_)) => return RangesOutcome::Busy,
@@ -207,8 +247,9 @@ impl RangesRefresher {
             return false;
         }
         // Another instance may have had the lease, and given it back, since the lists were loaded.
-        if let Ok(Some(stored)) = self.store.address_ranges(url).await {
-            let listing = Listing::from_stored(stored);
+        let name = self.kind.stored_name(url);
+        if let Ok(Some(stored)) = self.store.address_ranges(&name).await {
+            let listing = Listing::from_stored(stored, self.kind);
             self.ranges.set_stored(vec![(url.to_owned(), listing)]);
         }
         !self.is_due(url)
@@ -256,8 +297,9 @@ impl RangesRefresher {
         } else {
             Conditions::default()
         };
-        let fetched = self.fetcher.fetch(url, &conditions, &|_, _| ()).await;
-        match fetched.map_err(|error| error.to_string())? {
+        let origin = self.kind.origin(url)?;
+        let fetched = origin.read_if_changed(&self.fetcher, &conditions).await?;
+        match fetched {
             FetchResponse::NotModified => Ok(None),
             FetchResponse::Body {
                 bytes,
@@ -265,7 +307,10 @@ impl RangesRefresher {
                 last_modified,
                 ..
             } => {
-                let published = parse(url, bytes).await?;
+                let published = self.kind.parse(url, bytes).await?;
+                if self.kind == ListKind::Chosen && !force {
+                    held_back::check(before, &published, self.now_ms())?;
+                }
                 let conditions = Conditions {
                     etag,
                     last_modified,
@@ -277,7 +322,11 @@ impl RangesRefresher {
 
     /// Sets the listing, and saves it.
     async fn keep(&self, url: &str, mut listing: Listing) {
-        let stored = listing.to_stored(url);
+        if self.kind.is_file(url) {
+            self.ranges.set(url, listing);
+            return;
+        }
+        let stored = listing.to_stored(&self.kind.stored_name(url));
         // In force before it is saved: without a database it serves all the same.
         self.ranges.set(url, listing.clone());
         match self.store.save_address_ranges(&stored).await {
@@ -326,26 +375,15 @@ impl RangesRefresher {
     }
 
     fn is_due(&self, url: &str) -> bool {
+        if self.kind.is_file(url) {
+            return true;
+        }
         let listing: Arc<Listing> = self.ranges.listing(url).unwrap_or_default();
         is_due(&listing, self.interval, self.now_ms())
     }
 
     fn now_ms(&self) -> i64 {
         self.ranges.clock().now_ms()
-    }
-}
-
-/// Parses beside the tasks that serve: a large list takes a while.
-async fn parse(url: &str, bytes: Vec<u8>) -> Result<PublishedRanges, String> {
-    let shown = shown_url(url);
-    let url = url.to_owned();
-    let parsing = tokio::task::spawn_blocking(move || PublishedRanges::parse(&url, &bytes));
-    match parsing.await {
-        Ok(Ok(published)) => Ok(published),
-        Ok(Err(error)) => Err(format!("the list {shown} is refused: {error}")),
-        Err(error) => Err(format!(
-            "the list {shown} could not be read: {error}: try again later"
-        )),
     }
 }
 

@@ -309,6 +309,10 @@ mod tests {
                 let widest = widest.min_by_key(|net| net.prefix_len()).map(IpNet::trunc);
                 prop_assert_eq!(set.find(address), widest);
                 prop_assert_eq!(set.contains(address), widest.is_some());
+                if let IpAddr::V4(address) = address {
+                    let mapped = IpAddr::V6(address.to_ipv6_mapped());
+                    prop_assert_eq!(set.find(mapped), widest);
+                }
             }
             let again: RangeSet = set.iter().collect();
             prop_assert_eq!(again, set);

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::verify::ranges::prefix;
 
 const URL: &str = "https://robots.example/ips.json";
 
@@ -215,7 +216,7 @@ fn sizes_are_limited() {
     assert!(parse(&deep(16)).is_ok());
     assert_eq!(parse(&deep(17)), Err(RangesError::TooDeep { max: 16 }));
     assert_eq!(
-        parse(&"[".repeat(MAX_BYTES)),
+        parse(&"[".repeat(ListKind::Operator.max_bytes())),
         Err(RangesError::TooDeep { max: 16 })
     );
     let many = |count: usize| "192.0.2.1\n".repeat(count);
@@ -224,7 +225,7 @@ fn sizes_are_limited() {
     assert_eq!(parse(&many(100_001)), Err(too_many.clone()));
     let list = format!("[{}\"192.0.2.1\"]", "\"x\",".repeat(100_000));
     assert_eq!(parse(&list), Err(too_many));
-    let large = " ".repeat(MAX_BYTES + 1);
+    let large = " ".repeat(ListKind::Operator.max_bytes() + 1);
     assert!(matches!(parse(&large), Err(RangesError::TooLarge { .. })));
 }
 
@@ -264,5 +265,94 @@ proptest! {
                 prop_assert!(prefix::is_listable(net) && !prefix::is_too_wide(net), "{}", net);
             }
         }
+    }
+}
+
+/// Networks that lie beside and within each other, each in one of the spellings that lists have.
+fn spelled() -> impl Strategy<Value = (IpNet, String)> {
+    let v4 = (any::<u8>(), 20_u8..=32).prop_map(|(low, length)| {
+        let address = std::net::Ipv4Addr::new(10, 1, low / 16, low);
+        (
+            IpNet::new(address.into(), length).unwrap(),
+            address.to_string(),
+        )
+    });
+    let v6 = (any::<u16>(), 40_u8..=128).prop_map(|(low, length)| {
+        let address = std::net::Ipv6Addr::new(0x2001, 0xdb8, low / 256, low, 0, 0, 0, low);
+        (
+            IpNet::new(address.into(), length).unwrap(),
+            address.to_string(),
+        )
+    });
+    (prop_oneof![v4, v6], 0..4).prop_map(|((net, address), spelling)| {
+        let length = net.prefix_len();
+        let line = match (spelling, net) {
+            (0, IpNet::V4(net)) => format!("{address}/{} ; SBL1", net.netmask()),
+            (1, IpNet::V4(_)) => format!("  ::ffff:{address}/{}", length + 96),
+            (2, _) => format!("{address}/{length}\t# a comment"),
+            _ => format!("{address}/{length}"),
+        };
+        (net.trunc(), line)
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_chosen_list_means_what_a_search_of_its_lines_finds(
+        entries in prop::collection::vec(spelled(), 1..200),
+    ) {
+        let lines: Vec<_> = entries.iter().map(|(_, line)| line.as_str()).collect();
+        let document = format!("; a list\n\n{}\n# the end\n", lines.join("\r\n"));
+        let list = PublishedRanges::parse_chosen("list.txt", document.as_bytes()).unwrap();
+        prop_assert_eq!(list.unreadable, 0);
+        let nets: Vec<IpNet> = entries.iter().map(|(net, _)| *net).collect();
+        for end in nets.iter().flat_map(|net| [net.network(), net.broadcast()]) {
+            let beside = match end {
+                std::net::IpAddr::V4(end) => std::net::Ipv4Addr::from_bits(end.to_bits().wrapping_add(1)).into(),
+                std::net::IpAddr::V6(end) => std::net::Ipv6Addr::from_bits(end.to_bits().wrapping_add(1)).into(),
+            };
+            for address in [end, beside] {
+                let is_meant = nets.iter().any(|net| net.contains(&address));
+                prop_assert_eq!(list.set.contains(address), is_meant, "{}", address);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chosen_list_may_be_private_and_wide_but_not_everybody() {
+    let chosen = |document: &str| PublishedRanges::parse_chosen("list.txt", document.as_bytes());
+    for (document, prefixes) in [
+        ("10.0.0.0/8\n127.0.0.1\nfd00::/8", 3),
+        // As in lists of what nobody has.
+        ("0.0.0.0/8\n224.0.0.0/3\n::/8\n4000::/3", 4),
+        ("128.0.0.0/1", 1),
+        (
+            "{\"cidr\": \"192.0.2.0/24\"}\n{\"cidr\": \"198.51.100.0/24\"}\n{\"type\": \"metadata\"}",
+            2,
+        ),
+    ] {
+        assert_eq!(
+            chosen(document).map(|list| list.set.len()),
+            Ok(prefixes),
+            "{document}"
+        );
+    }
+    for document in ["0.0.0.0/0", "192.0.2.0/24\n::/0", "2000::/3", "::/1"] {
+        let refused = chosen(document);
+        assert!(
+            matches!(refused, Err(RangesError::TooWide { .. })),
+            "{document}"
+        );
+    }
+    for document in ["0.0.0.0/1\n128.0.0.0/2", "2000::/4\n3000::/5"] {
+        assert_eq!(chosen(document), Err(RangesError::Everybody), "{document}");
+    }
+    for (document, told) in [
+        ("{\"cidr\": \"192.0.2.0/24\"}\n{\"cidr\": ", "damaged JSON"),
+        ("a page\nof text", "no public addresses"),
+    ] {
+        let error = chosen(document).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
     }
 }

@@ -1,18 +1,34 @@
-//! Where the bytes of a source are read from.
+//! Places that are read: URLs, and files of this machine.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, UNIX_EPOCH},
+};
 
 use tokio::io::AsyncReadExt;
 use url::Url;
 
-use crate::fetch::{Conditions, FetchResponse, Fetcher, UnzipError, gunzip, is_gzip, shown_url};
+use super::{Conditions, FetchResponse, Fetcher, UnzipError, gunzip, is_gzip, shown_url};
 
-/// Place of a source.
+/// Time after which a file that is written to once more has another time.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// Place that is read: a URL, or a file of this machine.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_store::fetch::Origin;
+///
+/// assert!(matches!(Origin::parse("https://lists.example/all.txt")?, Origin::Web(_)));
+/// assert!(matches!(Origin::parse("lists/all.txt")?, Origin::File(_)));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Origin {
-    /// Fetched over HTTP.
+pub enum Origin {
+    /// URL that is fetched over HTTP.
     Web(String),
-    /// Read from this machine.
+    /// File of this machine.
     File(PathBuf),
 }
 
@@ -21,7 +37,11 @@ impl Origin {
     ///
     /// Text with a scheme is a URL; anything else is a path, relative to the working
     /// directory. A single letter before the colon is a drive, not a scheme.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    ///
+    /// Fails with what is wrong, the password left out.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let Some(scheme) = scheme(text) else {
             return match text.trim() {
                 "" => Err("the source has no URL: set one".to_owned()),
@@ -42,7 +62,11 @@ impl Origin {
     ///
     /// A file has no conditions and is read every time. What is unpacked has the same
     /// limit as what is read.
-    pub(super) async fn read(
+    ///
+    /// # Errors
+    ///
+    /// Fails with why it cannot be read.
+    pub async fn read(
         &self,
         fetcher: &Fetcher,
         conditions: &Conditions,
@@ -50,6 +74,41 @@ impl Origin {
     ) -> Result<FetchResponse, String> {
         let fetched = self.read_packed(fetcher, conditions, progress).await?;
         unpacked(fetched, fetcher.limits().max_body_bytes)
+    }
+
+    /// Reads it unless it is what the conditions describe; a file is known by its time and size.
+    ///
+    /// # Errors
+    ///
+    /// Fails with why it cannot be read.
+    pub async fn read_if_changed(
+        &self,
+        fetcher: &Fetcher,
+        conditions: &Conditions,
+    ) -> Result<FetchResponse, String> {
+        let Self::File(path) = self else {
+            return self.read(fetcher, conditions, &|_, _| ()).await;
+        };
+        // Taken before it is read: what is written meanwhile is read once more.
+        let stamp = file_stamp(path).await;
+        if stamp.is_some() && stamp == conditions.last_modified {
+            return Ok(FetchResponse::NotModified);
+        }
+        let read = self.read(fetcher, conditions, &|_, _| ()).await?;
+        Ok(match read {
+            FetchResponse::Body {
+                bytes,
+                content_type,
+                etag,
+                ..
+            } => FetchResponse::Body {
+                bytes,
+                content_type,
+                etag,
+                last_modified: stamp,
+            },
+            FetchResponse::NotModified => FetchResponse::NotModified,
+        })
     }
 
     async fn read_packed(
@@ -131,6 +190,19 @@ fn file_path(url: &str) -> Result<PathBuf, String> {
         .ok()
         .and_then(|url| url.to_file_path().ok())
         .ok_or_else(|| format!("{url:?} names no file of this machine: write file:///path"))
+}
+
+/// Returns time and size of a file as one text, which is another once it is written to.
+///
+/// Of a file that was written just now there is none: clocks of file systems are coarse.
+async fn file_stamp(path: &Path) -> Option<String> {
+    let about = tokio::fs::metadata(path).await.ok()?;
+    let written = about.modified().ok()?;
+    if written.elapsed().is_ok_and(|age| age < SETTLED) {
+        return None;
+    }
+    let written = written.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{}-{}", written.as_nanos(), about.len()))
 }
 
 /// Reads a plain file up to a limit; a pipe or device could go on for ever.

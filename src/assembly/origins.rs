@@ -1,0 +1,163 @@
+//! From `[[list]]`, `[places]` and `server.trusted_proxies` to what addresses are looked up in.
+
+use std::time::Duration;
+
+use robot_detection_site_robot::spelling::nearest;
+
+use crate::config::{
+    ConfigErrors, Key, ListSettings, Loaded, PlacesSection, ServerSection, Settings, WhenKeys,
+    WhenSettings,
+};
+use crate::fetch::Origin;
+use crate::listen::{ProxySet, TrustedProxies};
+use crate::origins::{ListSpec, Origins, Wanted};
+use crate::policy::Addresses;
+
+/// Time between two requests for a list that says nothing else.
+const INTERVAL: Duration = Duration::from_hours(24);
+
+/// Returns the lists and files that are to be kept up to date.
+///
+/// # Errors
+///
+/// Fails with the place of the wrong value.
+pub fn wanted_origins(loaded: &Loaded) -> Result<Wanted, ConfigErrors> {
+    let settings = loaded.settings();
+    let mut wanted = Wanted::default();
+    for list in &settings.tables.lists {
+        let is_taken = wanted.lists.iter().any(|other| other.name == list.name);
+        if is_taken || !is_name(&list.name) {
+            let name = &list.name;
+            let reason = if is_taken {
+                format!("two lists are named {name:?}")
+            } else {
+                format!("{name:?} is no name; use letters, digits, -, . and _")
+            };
+            return Err(list.wrong(&ListSettings::KEY.name, reason));
+        }
+        if let Err(reason) = Origin::parse(&list.url) {
+            return Err(list.wrong(&ListSettings::KEY.url, reason));
+        }
+        wanted.lists.push(spec(list));
+    }
+    let proxies = &settings.server.trusted_proxies;
+    for name in proxies.lists() {
+        find(settings, name)
+            .map_err(|reason| loaded.wrong(&ServerSection::KEY.trusted_proxies, reason))?;
+    }
+    for preset in proxies.presets() {
+        wanted
+            .lists
+            .extend(preset.lists.iter().map(|&(url, built_in)| ListSpec {
+                name: preset.name.to_owned(),
+                url: url.to_owned(),
+                interval: INTERVAL,
+                built_in,
+            }));
+    }
+    wanted.asn_file.clone_from(&settings.places.asn_file);
+    wanted
+        .country_file
+        .clone_from(&settings.places.country_file);
+    Ok(wanted)
+}
+
+/// Refuses rules that ask for a list or file that there is not.
+///
+/// # Errors
+///
+/// Fails with the place of the condition.
+pub(super) fn check_senders(settings: &Settings) -> Result<(), ConfigErrors> {
+    for rule in &settings.tables.rules {
+        check(settings, &rule.when).map_err(|(key, reason)| rule.wrong(key, reason))?;
+    }
+    for tag in &settings.tables.tags {
+        check(settings, &tag.when).map_err(|(key, reason)| tag.wrong(key, reason))?;
+    }
+    Ok(())
+}
+
+/// Returns whose forwarding headers are believed, by the lists of now and those to come.
+pub(crate) fn trusted_proxies(loaded: &Loaded) -> TrustedProxies {
+    let (settings, origins) = (loaded.settings(), loaded.origins());
+    let proxies = &settings.server.trusted_proxies;
+    let lists = proxies.lists().iter();
+    let chosen = lists.filter_map(|name| Some((name.as_str(), &*find(settings, name).ok()?.url)));
+    let published = proxies.presets().iter().flat_map(|preset| {
+        let lists = preset.lists.iter();
+        lists.map(|&(url, _)| (preset.name, url))
+    });
+    let named = proxies.named().clone();
+    let trusted = chosen.chain(published).fold(named, |trusted, (name, url)| {
+        trusted.with(ProxySet::new(format!("{name} {url}"), origins.look_up(url)))
+    });
+    match &settings.server.client_address_header {
+        Some(header) => trusted.client_header(header.clone()),
+        None => trusted,
+    }
+}
+
+/// Returns the lists that a rule means, each by its name.
+pub(super) fn addresses_of_lists(
+    names: &[String],
+    settings: &Settings,
+    origins: &Origins,
+) -> Vec<Addresses> {
+    let found = names.iter().filter_map(|name| {
+        let url = &find(settings, name).ok()?.url;
+        Some(Addresses::new(format!("list:{name}"), origins.look_up(url)))
+    });
+    found.collect()
+}
+
+fn check(settings: &Settings, when: &WhenSettings) -> Result<(), (&'static Key, String)> {
+    static KEYS: WhenKeys = WhenSettings::KEY;
+    for name in when
+        .addresses
+        .iter()
+        .flat_map(|addresses| addresses.lists())
+    {
+        find(settings, name).map_err(|reason| (&KEYS.addresses, reason))?;
+    }
+    let places = &settings.places;
+    let missing = if when.asns.is_some() && places.asn_file.is_none() {
+        let file = PlacesSection::KEY.asn_file.name;
+        (&KEYS.asns, file, "GeoLite2-ASN.mmdb")
+    } else if when.countries.is_some() && places.country_file.is_none() {
+        let file = PlacesSection::KEY.country_file.name;
+        (&KEYS.countries, file, "GeoLite2-Country.mmdb")
+    } else {
+        return Ok(());
+    };
+    let (key, setting, example) = missing;
+    let reason = format!("nothing tells them: set {setting} to a file such as {example:?}");
+    Err((key, reason))
+}
+
+/// Finds a list by its name; the error names the nearest.
+fn find<'s>(settings: &'s Settings, name: &str) -> Result<&'s ListSettings, String> {
+    let mut lists = settings.tables.lists.iter();
+    let found = lists.clone().find(|list| list.name == name);
+    found.ok_or_else(|| {
+        let near = nearest(name, lists.by_ref().map(|list| list.name.as_str()));
+        match near {
+            Some(near) => format!("no [[list]] is named {name:?}; did you mean {near:?}?"),
+            None => format!("no [[list]] is named {name:?}; write one, with a name and a url"),
+        }
+    })
+}
+
+fn spec(list: &ListSettings) -> ListSpec {
+    let hours = list.interval_hours;
+    ListSpec {
+        name: list.name.clone(),
+        url: list.url.clone(),
+        interval: hours.map_or(INTERVAL, |hours| Duration::from_hours(hours.into())),
+        built_in: &[],
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    !name.is_empty() && name.chars().all(is_good)
+}

@@ -1,0 +1,117 @@
+//! The job that keeps lists and files up to date.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::watch, time};
+use tracing::warn;
+
+use crate::fetch::{FetchError, Fetcher};
+use crate::store::Store;
+use crate::verify::RangesRefresher;
+
+use super::{ListSpec, Origins, Wanted, place_file};
+
+/// Time between two looks at which lists are due.
+const LISTS_TICK: Duration = Duration::from_mins(5);
+/// Time between two looks at whether files have changed.
+const FILES_TICK: Duration = Duration::from_secs(10);
+
+/// Job that keeps the lists and files of [`Origins`] up to date.
+#[derive(Clone, Debug)]
+pub struct Keeper {
+    origins: Origins,
+    refresher: RangesRefresher,
+    /// Of files of places, which are larger than lists.
+    files: Fetcher,
+}
+
+impl Keeper {
+    /// Creates a keeper; copies of what is fetched are kept in the store.
+    ///
+    /// # Errors
+    ///
+    /// Fails when a limit of downloads is wrong.
+    pub fn new(origins: &Origins, store: &Store) -> Result<Self, FetchError> {
+        let fetcher = Fetcher::new(RangesRefresher::fetch_limits_of_chosen())?;
+        let lists = origins.lists().clone();
+        Ok(Self {
+            origins: origins.clone(),
+            refresher: RangesRefresher::of_chosen(store.clone(), fetcher, lists),
+            files: Fetcher::new(place_file::limits())?,
+        })
+    }
+
+    /// Loads the copies that the store has, and reads the files; nothing is fetched.
+    pub async fn prepare(&self) {
+        let wanted = self.origins.wanted();
+        if wanted.lists.iter().any(|list| !list.is_file())
+            && let Err(error) = self.refresher.load().await
+        {
+            warn!("the lists of addresses that were fetched before cannot be loaded: {error}");
+        }
+        self.read_files(&wanted).await;
+    }
+
+    /// Fetches each list of which nothing is here.
+    pub async fn fetch_missing(&self) {
+        let states = self.origins.list_states();
+        let wanted = self.origins.wanted();
+        let lists = wanted.lists.iter().zip(&states);
+        let missing = lists.filter(|(list, state)| !list.is_file() && state.prefixes() == 0);
+        let urls: Vec<String> = missing.map(|(list, _)| list.url.clone()).collect();
+        if !urls.is_empty() {
+            self.refresher.refresh(&urls, false).await;
+        }
+    }
+
+    /// Keeps all up to date, for ever.
+    pub async fn run(self) {
+        tokio::join!(Box::pin(self.keep_lists()), Box::pin(self.keep_files()));
+    }
+
+    async fn keep_lists(&self) {
+        let mut wanted = self.origins.watch();
+        loop {
+            let now = Arc::clone(&wanted.borrow_and_update());
+            for list in now.lists.iter().filter(|list| !list.is_file()) {
+                let refresher = self.refresher.clone().interval(list.interval);
+                refresher
+                    .refresh(std::slice::from_ref(&list.url), false)
+                    .await;
+            }
+            wait(&mut wanted, LISTS_TICK).await;
+        }
+    }
+
+    async fn keep_files(&self) {
+        let mut wanted = self.origins.watch();
+        loop {
+            let now = Arc::clone(&wanted.borrow_and_update());
+            self.read_files(&now).await;
+            wait(&mut wanted, FILES_TICK).await;
+        }
+    }
+
+    async fn read_files(&self, wanted: &Wanted) {
+        self.refresher.read_files(&wanted.urls()).await;
+        let paths = [&wanted.asn_file, &wanted.country_file];
+        for (file, path) in self.origins.place_files().into_iter().zip(paths) {
+            file.follow(path.as_deref(), &self.files).await;
+        }
+    }
+}
+
+impl ListSpec {
+    fn is_file(&self) -> bool {
+        RangesRefresher::is_file(&self.url)
+    }
+}
+
+/// Waits for a while, or until something else is wanted.
+async fn wait(wanted: &mut watch::Receiver<Arc<Wanted>>, tick: Duration) {
+    tokio::select! {
+        () = time::sleep(tick) => {}
+        // The sender is as old as what is kept: it is never gone before this job.
+        _ = wanted.changed() => {}
+    }
+}

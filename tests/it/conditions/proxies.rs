@@ -1,0 +1,121 @@
+//! Proxies in front that are known by lists, and name the visitor in a header of their own.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use crate::support::{
+    program::{GOOGLEBOT, Server, eventually, request, run},
+    raw::{RawServer, header},
+};
+
+struct House {
+    directory: TempDir,
+    server: Server,
+    site: RawServer,
+}
+
+impl House {
+    /// Starts a server that refuses robots from `192.0.2.0/24`.
+    async fn new(server: &str) -> Self {
+        let site = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsite").await;
+        let directory = tempfile::tempdir().unwrap();
+        let config = format!(
+            "web_robots_db = ''\n[server]\nupstream = 'http://{}'\n{server}\n\
+             [[rule]]\npath = '/*'\naction = 'refuse'\naddresses = '192.0.2.0/24'\n\
+             [[list]]\nname = 'front'\nurl = 'front.txt'\n",
+            site.addr
+        );
+        fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
+        let server = Server::start(directory.path(), &["serve"]);
+        Self {
+            directory,
+            server,
+            site,
+        }
+    }
+
+    fn ask(&self, headers: &[(&str, &str)]) -> u16 {
+        let headers = [&[("User-Agent", GOOGLEBOT)], headers].concat();
+        request(self.server.addr, "GET", "/", &headers).status
+    }
+}
+
+const CF: &str = "CF-Connecting-IP";
+const XFF: &str = "X-Forwarded-For";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_header_of_the_front_names_the_visitor_and_no_other_does() {
+    let house =
+        House::new("trusted_proxies = '127.0.0.1'\nclient_address_header = 'CF-Connecting-IP'")
+            .await;
+    for (headers, status) in [
+        (&[(CF, "192.0.2.1")][..], 403),
+        (&[(CF, "198.51.100.1")], 200),
+        (&[(CF, "198.51.100.1"), (XFF, "192.0.2.1")], 200),
+        (&[(XFF, "192.0.2.1")], 200),
+        (&[("Forwarded", "for=192.0.2.1")], 200),
+        (&[(CF, "192.0.2.1, 192.0.2.1")], 200),
+        (&[(CF, "192.0.2.1"), (CF, "192.0.2.1")], 200),
+        (&[(CF, "nobody")], 200),
+        (&[("CF_Connecting_IP", "192.0.2.1")], 200),
+        (&[], 200),
+    ] {
+        assert_eq!(house.ask(headers), status, "{headers:?}");
+    }
+    // What the front says is passed on, other spellings of it are not.
+    house.ask(&[(CF, "198.51.100.1"), ("CF_Connecting_IP", "192.0.2.1")]);
+    let seen = house.site.last_request();
+    assert_eq!(header(&seen, CF), ["198.51.100.1"]);
+    assert!(!seen.contains("192.0.2.1"), "{seen}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_header_of_somebody_else_is_neither_believed_nor_passed_on() {
+    let house =
+        House::new("trusted_proxies = 'list:front'\nclient_address_header = 'CF-Connecting-IP'")
+            .await;
+    for name in [CF, "cf_connecting_ip"] {
+        assert_eq!(house.ask(&[(name, "192.0.2.1")]), 200);
+        let seen = house.site.last_request();
+        assert!(!seen.contains("192.0.2.1"), "{seen}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_names_the_front_once_it_is_read() {
+    let house = House::new("trusted_proxies = 'list:front'").await;
+    let forged = [(XFF, "192.0.2.1")];
+    assert_eq!(house.ask(&forged), 200, "nobody is trusted yet");
+    let path = house.directory.path().join("front.txt");
+    fs::write(&path, "127.0.0.0/8\n").unwrap();
+    eventually("the front is believed", || house.ask(&forged) == 403);
+    // Everybody is no list of proxies.
+    fs::write(&path, "0.0.0.0/0\n").unwrap();
+    eventually("the bad list is told", || {
+        let log = fs::read_to_string(house.directory.path().join("stderr.log")).unwrap();
+        log.contains("it lists 0.0.0.0/0, in which anybody may be")
+    });
+    assert_eq!(house.ask(&forged), 403);
+    fs::write(&path, "198.51.100.0/24\n").unwrap();
+    eventually("the front is believed no more", || {
+        house.ask(&forged) == 200
+    });
+}
+
+#[test]
+fn doctor_tells_which_networks_of_a_publisher_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let config =
+        "web_robots_db = ''\nserver.trusted_proxies = ['cloudflare', 'fastly', '127.0.0.1']\n";
+    fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
+    let doctor = run(directory.path(), &["doctor", "--offline"]);
+    let doctor = String::from_utf8(doctor.stdout).unwrap();
+    for told in [
+        "ok    list cloudflare: 15 networks of https://www.cloudflare.com/ips-v4, which come with the program",
+        "ok    list cloudflare: 7 networks of https://www.cloudflare.com/ips-v6, which come with the program",
+        "ok    list fastly: 21 networks of https://api.fastly.com/public-ip-list, which come with the program",
+    ] {
+        assert!(doctor.contains(told), "{doctor}");
+    }
+}
