@@ -132,7 +132,7 @@ impl Places {
         Self(Some(find))
     }
 
-    fn find(&self, address: IpAddr) -> Place {
+    pub(super) fn find(&self, address: IpAddr) -> Place {
         let find = self.0.as_ref();
         find.map_or_else(Place::default, |find| find(address.to_canonical()))
     }
