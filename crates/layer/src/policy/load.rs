@@ -282,7 +282,7 @@ mod tests {
         assert!(!site.second(5, 0) && site.second(4, 0));
         // One second over in ten is enough to go on.
         let on = (0..50).map(|second| site.second(if second % 9 == 0 { 5 } else { 1 }, 0));
-        assert!(on.fold(true, |all, is_on| all && is_on));
+        assert_eq!(on.collect::<Vec<_>>(), [true; 50]);
     }
 
     #[test]
