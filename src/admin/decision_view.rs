@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::sites::SelectedSite;
 use crate::detect::Verdict;
-use crate::policy::{RateLimiter, Request, Rule, Step, Visitor};
+use crate::policy::{Request, Step, Visitor};
 
 /// Decision on a request.
 #[derive(Clone, Debug, Serialize)]
@@ -58,6 +58,7 @@ impl DecisionView {
                 answered_by = (site.answers)(request, target);
             }
         }
+        let slowed = explained.slowed();
         Self {
             answered_by,
             decision: explained.action.as_str(),
@@ -66,10 +67,7 @@ impl DecisionView {
             location: explained.location,
             status: explained.status,
             rule: explained.rule.map(|rule| rule.label().to_owned()),
-            slowed: explained
-                .slowed_by
-                .and_then(Rule::rate_limiter)
-                .map(RateLimiter::to_string),
+            slowed,
             is_dry_run: explained.is_dry_run,
             steps: explained.steps.into_iter().map(StepView::from).collect(),
         }

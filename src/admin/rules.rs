@@ -51,13 +51,18 @@ impl RuleView {
     }
 }
 
-/// Rate limit of a rule for each robot.
+/// Rate limit of a rule.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct PaceView {
-    pub(super) requests: u32,
+    /// How many requests, where these are counted.
+    pub(super) requests: Option<u32>,
+    /// How many errors, where these are.
+    pub(super) errors: Option<u32>,
     pub(super) per_seconds: f64,
     pub(super) burst: u32,
-    /// All three, for people to read.
+    /// Who has such a limit of his own.
+    pub(super) per: &'static str,
+    /// All of them, for people to read.
     pub(super) told: String,
 }
 
@@ -65,8 +70,10 @@ impl PaceView {
     fn new(limiter: &RateLimiter) -> Self {
         Self {
             requests: limiter.requests(),
+            errors: limiter.errors(),
             per_seconds: limiter.per().as_secs_f64(),
             burst: limiter.burst(),
+            per: limiter.key().as_str(),
             told: limiter.to_string(),
         }
     }

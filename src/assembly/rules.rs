@@ -31,6 +31,18 @@ pub(crate) fn rule(settings: &RuleSettings, all: &Settings, origins: &Origins) -
     if let Some(burst) = settings.burst {
         rule = rule.burst(burst);
     }
+    if let Some(key) = settings.rate_key {
+        rule = rule.rate_key(key);
+    }
+    if let Some(errors) = settings.errors {
+        rule = rule.errors(errors);
+    }
+    if let Some(requests) = settings.load_requests {
+        rule = rule.load_requests(requests);
+    }
+    if let Some(milliseconds) = settings.load_milliseconds {
+        rule = rule.load_time(milliseconds);
+    }
     if let Some(people) = settings.people {
         rule = rule.people(people);
     }

@@ -40,6 +40,7 @@ mod listen;
 mod live_rules;
 mod operations;
 mod outage;
+mod pace;
 mod page_source;
 mod parity;
 mod policy;

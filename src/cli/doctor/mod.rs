@@ -1,5 +1,6 @@
 //! `doctor`: checks everything that `serve` will need, and advises what to do.
 
+mod answers;
 mod certificates;
 mod check;
 mod database;

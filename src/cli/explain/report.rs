@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::{identify, output};
 use crate::detect::{Claim, Detector, Verdict};
 use crate::layer::signed_claim;
-use crate::policy::{PassReason, RateLimiter, RequestExplanation, Rule};
+use crate::policy::{PassReason, RequestExplanation, Rule};
 
 /// Request that is explained.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ impl RequestReport<'_> {
             "pass_reason": explained.pass_reason.filter(|_| passes).map(PassReason::as_str),
             "rule": explained.rule.map(Rule::label),
             "noted": explained.noted.map(Rule::label),
-            "slowed": explained.slowed_by.and_then(Rule::rate_limiter).map(RateLimiter::to_string),
+            "slowed": explained.slowed(),
             "claim": self.claim.map(identify::object),
             "steps": steps.collect::<Vec<_>>(),
             "answered_by": self.answered_by,

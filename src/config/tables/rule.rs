@@ -6,7 +6,7 @@ use crate::config::{
     types::{Asn, Networks, Verbatim, Visitors},
 };
 use crate::detect::Verdict;
-use crate::policy::Action;
+use crate::policy::{Action, RateKey};
 use crate::registry::{Purpose, Source};
 
 const NEEDS_VALUE: &str = "an [[x_robots_tag]] needs a value, such as value = \"noindex\"";
@@ -76,6 +76,18 @@ table! {
     per_seconds: Option<u32>, 1..=86_400;
     /// Requests that may come at once
     burst: Option<u32>, 1..=1_000_000;
+    /// Who has such a pace of his own: each robot, address (of IPv6 the /64), network (/24, /48), asn
+    /// (autonomous system), user-agent (numbers aside), or the whole site; without it, robot
+    rate_key as "per": Option<RateKey>;
+    /// In place of requests: answers 403, 404 and 410 of the upstream per_seconds after which there is
+    /// 429 until some of that time is over
+    errors: Option<u32>, 1..=1_000_000;
+    /// Requests a second of the site from which on it slows; it ends after ten seconds with fewer;
+    /// without when it always does
+    load_requests as "when.requests_per_second": Option<u32>, 1..=1_000_000;
+    /// Mean milliseconds until answers of the upstream begin from which on it slows; with both, one
+    /// is enough
+    load_milliseconds as "when.upstream_milliseconds": Option<u32>, 1..=3_600_000;
     /// Milliseconds that it waits for a verdict that is pending
     wait_milliseconds: Option<u32>, 1..=10_000;
     /// Whether a rule about people does to them what it says; false: it only notes it, to robots

@@ -8,7 +8,7 @@ use crate::config::{
     setting::{Item, Setting},
 };
 use crate::detect::{self, Verdict};
-use crate::policy::{Action, Enforce, Refusal, Spoofed};
+use crate::policy::{Action, Enforce, RateKey, Refusal, Spoofed};
 use crate::registry::{Format, Purpose, Source};
 use crate::store::KeptAddresses;
 use crate::telemetry::LogFormat;
@@ -110,6 +110,7 @@ words! {
     Method: "method";
     Verdict: "verdict";
     Action: "action";
+    RateKey: "key of a pace";
     Format: "format";
     KeptAddresses: "part of addresses";
 }

@@ -7,7 +7,8 @@ use tracing::warn;
 
 use crate::detect::Verdict;
 use crate::policy::{
-    self, Action, Answer, Breach, Decision, Judgement, Policy, RobotRequest, Rule, Visitor,
+    self, Action, Answer, Breach, Decision, ErrorCounter, Judgement, PacedRequest, Policy,
+    RobotRequest, Rule, Visitor,
 };
 
 use super::{header, layer::Shared, outcome::Cause};
@@ -39,6 +40,21 @@ pub(super) enum Disposition<'p> {
     Violation(policy::CountedBreach),
 }
 
+impl Asker<'_> {
+    /// Returns what is to be told of the answer to its request, where a rule counts errors.
+    pub(super) fn error_counters(self, judgement: &Judgement<'_>) -> Vec<ErrorCounter> {
+        let rules = [judgement.errors_by, judgement.noted].into_iter().flatten();
+        rules
+            .filter_map(|rule| self.paced(rule)?.error_counter())
+            .collect()
+    }
+
+    /// Returns the rate limit of a rule for it, if the rule slows down.
+    fn paced(self, rule: &Rule) -> Option<PacedRequest<'_>> {
+        rule.paced(self.visitor, self.user_agent, self.client)
+    }
+}
+
 impl<'p> Disposition<'p> {
     /// Finds the disposition of a robot's request, and counts it against its rate limits.
     ///
@@ -51,17 +67,14 @@ impl<'p> Disposition<'p> {
         asker: Asker<'_>,
         judgement: Judgement<'p>,
     ) -> (Self, Option<policy::CountedBreach>) {
-        let Asker {
-            visitor,
-            user_agent,
-            client,
-        } = asker;
+        let visitor = asker.visitor;
         // The limit counts all requests of the robot, also those that are refused below.
-        if let Some(rule) = judgement.slowed_by
-            && let Some(limiter) = rule.rate_limiter()
-            && let Err(wait) = limiter.check(visitor, user_agent, client, shared.clock.now_ms())
-        {
-            return (Self::Slow(rule, wait), None);
+        for rule in judgement.paced_by() {
+            if let Some(paced) = asker.paced(rule)
+                && let Err(wait) = paced.check(shared.clock.now_ms())
+            {
+                return (Self::Slow(rule, wait), None);
+            }
         }
         let Judgement { decision, rule, .. } = judgement;
         if let Decision::Refuse(_) = decision
@@ -139,13 +152,8 @@ impl<'p> Disposition<'p> {
 
 /// Returns `true` if a rule would do something to a request that it matches.
 fn would_act(rule: &Rule, asker: Asker<'_>, now_ms: i64) -> bool {
-    let Asker {
-        visitor,
-        user_agent,
-        client,
-    } = asker;
-    let limiter = rule.rate_limiter();
-    limiter.is_none_or(|limiter| limiter.check(visitor, user_agent, client, now_ms).is_err())
+    let paced = asker.paced(rule);
+    paced.is_none_or(|paced| paced.check(now_ms).is_err())
 }
 
 /// Returns `true` if a robot is refused for want of a proof that it has used before.

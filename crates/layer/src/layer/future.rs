@@ -5,8 +5,11 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use http::{HeaderValue, Response};
+use http::{HeaderValue, Response, StatusCode};
 use pin_project_lite::pin_project;
+
+use crate::clock::Clock;
+use crate::policy::{AnswerTime, ErrorCounter};
 
 use super::{
     Outcome,
@@ -58,6 +61,16 @@ pub(super) struct Additions {
     pub(super) tags: Vec<HeaderValue>,
     /// Whether it is a page in place of another.
     pub(super) is_in_place: bool,
+    /// What is told of it.
+    pub(super) watch: Option<Box<Watch>>,
+}
+
+/// Who is told how a request was answered.
+#[derive(Debug)]
+pub(super) struct Watch {
+    errors: Vec<ErrorCounter>,
+    time: Option<AnswerTime>,
+    clock: Clock,
 }
 
 impl<F, B> ResponseFuture<F, B> {
@@ -84,7 +97,7 @@ impl<F> Passing<F> {
 
 impl Additions {
     fn are_none(&self) -> bool {
-        !self.varies && self.tags.is_empty() && !self.is_in_place
+        !self.varies && self.tags.is_empty() && !self.is_in_place && self.watch.is_none()
     }
 
     fn add_to<B>(&mut self, response: &mut Response<B>) {
@@ -94,6 +107,44 @@ impl Additions {
         add_tags(response.headers_mut(), &mut self.tags);
         if self.is_in_place {
             keep_out_of_caches(response.headers_mut());
+        }
+        if let Some(watch) = self.watch.take() {
+            watch.answered(response.status());
+        }
+    }
+}
+
+impl Watch {
+    /// Creates it; `None`: nobody is to be told.
+    pub(super) fn new(
+        errors: Vec<ErrorCounter>,
+        time: Option<AnswerTime>,
+        clock: &Clock,
+    ) -> Option<Box<Self>> {
+        let is_asked_for = time.is_some() || !errors.is_empty();
+        is_asked_for.then(|| {
+            let clock = clock.clone();
+            Box::new(Self {
+                errors,
+                time,
+                clock,
+            })
+        })
+    }
+
+    fn answered(&self, status: StatusCode) {
+        let now_ms = self.clock.now_ms();
+        for counter in &self.errors {
+            counter.answered(status.as_u16(), now_ms);
+        }
+    }
+}
+
+/// Who waits no longer has waited for so long.
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(time) = self.time.take() {
+            time.end(self.clock.now_ms());
         }
     }
 }

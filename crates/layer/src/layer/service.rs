@@ -18,7 +18,7 @@ use super::{
     ClaimFinding, ClaimProof, Identification, Outcome, ResponseFuture, Stats,
     answers::{answer, ready},
     disposition::{Asker, Disposition},
-    future::{Additions, Passing},
+    future::{Additions, Passing, Watch},
     header::{self, claim, parts_for, tag_value},
     layer::Shared,
     own_robot::OwnRobot,
@@ -139,6 +139,15 @@ impl<S> RobotDetectionService<S> {
     }
 }
 
+/// What is decided about a request.
+struct Judged<'p> {
+    judgement: Judgement<'p>,
+    disposition: Disposition<'p>,
+    breach: Option<policy::CountedBreach>,
+    /// Who is told how it is answered, where it goes on.
+    watch: Option<Box<Watch>>,
+}
+
 /// What comes of a request, and its outcome where that is to be told.
 pub type Decided<F, R> = (Reply<F, R>, Option<Outcome>);
 
@@ -171,7 +180,7 @@ impl Shared {
             .map_or(Addresses::alike(None), |_| client(request));
         let visitor = claim.as_ref().map(|claim| Visitor::new(claim, verdict));
         let asked = parts_for(policy, request);
-        let (judgement, mut disposition, breach) = {
+        let mut judged = {
             let sender = policy::Sender {
                 address: client.address,
                 headers: Some(request.headers()),
@@ -186,27 +195,29 @@ impl Shared {
         };
         let mut outcome = own.filter(|_| self.reports_outcome).map(Outcome::own);
         if let (Some(claim), None) = (&claim, own) {
-            outcome = self.outcome(policy, claim, &disposition, &judgement);
+            outcome = self.outcome(policy, claim, &judged);
             outcome = outcome.map(|outcome| {
                 let outcome = outcome.verdict_of(reported);
-                let breach = disposition.breach().or(breach.as_ref());
+                let breach = judged.disposition.breach().or(judged.breach.as_ref());
                 self.described(outcome, request, client.address, proof.flatten(), breach)
             });
-            if policy.is_dry_run() || matches!(disposition, Disposition::Noted(_)) {
-                note(self, request, claim, &disposition);
-                disposition = Disposition::Pass;
+            if policy.is_dry_run() || matches!(judged.disposition, Disposition::Noted(_)) {
+                note(self, request, claim, &judged.disposition);
+                judged.disposition = Disposition::Pass;
             }
         }
+        let disposition = &judged.disposition;
         let mut additions = if disposition.goes_on() {
-            additions(policy, &judgement, &asked, visitor)
+            additions(policy, &judged.judgement, &asked, visitor)
         } else {
             Additions::default()
         };
-        if let Some(answered) = answer(self, &answers, request, &disposition, visitor) {
+        if let Some(answered) = answer(self, &answers, request, disposition, visitor) {
             return Ok((answered, outcome));
         }
         identify(request, visitor, reported, self);
-        additions.is_in_place = ready(&answers, request, &disposition);
+        additions.is_in_place = ready(&answers, request, disposition);
+        additions.watch = judged.watch;
         if own.is_none() {
             self.count(claim.as_ref(), disposition.action());
         }
@@ -221,22 +232,33 @@ impl Shared {
         asked: &policy::Request<'_>,
         asker: Option<Asker<'_>>,
         is_own: bool,
-    ) -> (
-        Judgement<'p>,
-        Disposition<'p>,
-        Option<policy::CountedBreach>,
-    ) {
+    ) -> Judged<'p> {
+        // The load of this request's second is judged before the request is.
+        let time = if is_own {
+            None
+        } else {
+            policy.measure(|| self.clock.now_ms())
+        };
         let judgement = policy.judge(asked, asker.map(|asker| asker.visitor));
         let named = || (header::host(request), header::target(request));
         let judgement = self.enforcer.unless_named(judgement, named);
-        match asker.filter(|_| !is_own) {
-            Some(asker) => {
-                let (disposition, breach) =
-                    Disposition::find(self, policy, request, asker, judgement);
-                (judgement, disposition, breach)
-            }
-            None => (judgement, Disposition::Pass, None),
+        let mut judged = Judged {
+            judgement,
+            disposition: Disposition::Pass,
+            breach: None,
+            watch: None,
+        };
+        let mut errors = Vec::new();
+        if let Some(asker) = asker.filter(|_| !is_own) {
+            (judged.disposition, judged.breach) =
+                Disposition::find(self, policy, request, asker, judgement);
+            errors = asker.error_counters(&judgement);
         }
+        if judged.disposition.goes_on() {
+            let time = time.filter(|_| judgement.is_for_application());
+            judged.watch = Watch::new(errors, time, &self.clock);
+        }
+        judged
     }
 
     /// Counts a request that goes on; what does not was counted with its answer.
@@ -272,13 +294,12 @@ impl Shared {
     }
 
     /// Returns what is reported of a robot's request, where somebody wants to know.
-    fn outcome(
-        &self,
-        policy: &Policy,
-        claim: &Claim<'_>,
-        disposition: &Disposition<'_>,
-        judgement: &Judgement<'_>,
-    ) -> Option<Outcome> {
+    fn outcome(&self, policy: &Policy, claim: &Claim<'_>, judged: &Judged<'_>) -> Option<Outcome> {
+        let Judged {
+            judgement,
+            disposition,
+            ..
+        } = judged;
         let action = disposition.action();
         // Of a person who passes there is none, whether somebody is judged or nobody.
         let is_told = self.reports_outcome && (*claim != Claim::Person || action != Action::Pass);

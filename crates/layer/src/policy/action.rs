@@ -6,8 +6,8 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use super::{
-    Decision, PassReason, RateLimiter, Refuse, RuleBuilder, heaven::Heaven, refuse::told,
-    when::InvalidCondition,
+    Decision, PassReason, RateLimiter, Refuse, RuleBuilder, heaven::Heaven, rate_limiter::Pace,
+    refuse::told, when::InvalidCondition,
 };
 
 /// Period of a rate limit that names none.
@@ -124,15 +124,18 @@ actions! {
     }
     /// The robot passes as long as it does not come too fast; otherwise it gets 429.
     ///
+    /// [`RateKey`](super::RateKey) says who has a pace of his own.
     /// Without methods of its own the rule is about every method.
     Slow = "slow" {
         done: "slowed",
         help: &[
             "it gets 429 beyond so many requests per_seconds (60), burst of them at",
             "once; within that pace the rules behind this one are asked. An unlisted",
-            "robot is known by its name, numbers aside, and by its network (/24, /48)",
+            "robot is known by its name, numbers aside, and by its network (/24, /48);",
+            "per counts by address, network, asn, user-agent or for the whole site; in",
+            "place of requests errors counts the answers 403, 404 and 410",
         ],
-        keys: &["text", "requests", "per_seconds", "burst"],
+        keys: &["text", "requests", "per_seconds", "burst", "per", "errors", "when.requests_per_second", "when.upstream_milliseconds"],
         is_for_redirected_methods: false,
         may: "slow robots down",
         gets: ("is slowed down", ""),
@@ -270,18 +273,39 @@ fn of_this_site(heaven: Arc<Heaven>) -> Result<Arc<Heaven>, InvalidCondition> {
 }
 
 fn rate_limiter(settings: &RuleBuilder) -> Result<RateLimiter, InvalidCondition> {
-    let Some(requests) = settings.requests.filter(|&requests| requests > 0) else {
-        let reason = "say how many requests are let through in a period, such as requests = 10";
+    if settings.requests.is_some() && settings.errors.is_some() {
+        let reason = "a rule counts requests or errors; write a rule for each";
+        return Err(("errors", reason.to_owned()));
+    }
+    let count = settings.requests.or(settings.errors);
+    let Some(count) = count.filter(|&count| count > 0) else {
+        let reason = "say how many requests are let through in a period, such as requests = 10, or after how many answers 404 or the like none is, such as errors = 20";
         return Err(("requests", reason.to_owned()));
     };
-    let per = settings.per.unwrap_or(PERIOD);
-    if per.is_zero() {
+    let period = settings.per.unwrap_or(PERIOD);
+    if period.is_zero() {
         return Err(("per_seconds", "a period has a length".to_owned()));
     }
+    for (key, number) in settings.load_keys() {
+        if number == Some(0) {
+            return Err((
+                key,
+                "without load the rule would always act; leave it out".to_owned(),
+            ));
+        }
+    }
     let text = settings.text.as_deref().map(told).transpose()?;
-    // By default the requests of a whole period may come at once.
-    let burst = settings.burst.unwrap_or(requests).max(1);
-    Ok(RateLimiter::new(requests, per, burst, text))
+    // By default those of a whole period may come at once.
+    let burst = settings.burst.unwrap_or(count).max(1);
+    Ok(RateLimiter::new(Pace {
+        count,
+        is_of_errors: settings.errors.is_some(),
+        period,
+        burst,
+        key: settings.rate_key.unwrap_or_default(),
+        text,
+        load: settings.load.some(),
+    }))
 }
 
 #[cfg(test)]

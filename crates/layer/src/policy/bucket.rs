@@ -35,6 +35,11 @@ impl Rate {
             depth_us: interval_us.saturating_mul(i64::from(burst.max(1))),
         }
     }
+
+    /// Returns the microseconds in which an empty bucket gets full.
+    pub(super) fn depth_us(self) -> i64 {
+        self.depth_us
+    }
 }
 
 impl Bucket {
@@ -42,7 +47,7 @@ impl Bucket {
     ///
     /// Who comes too soon does not put off the next.
     pub(super) fn take(&self, now_ms: i64, rate: Rate) -> Result<(), Duration> {
-        let now_us = now_ms.saturating_mul(1_000);
+        let now_us = micros(now_ms);
         let refill = |full_us| refilled(full_us, now_us, rate).ok();
         // The bucket is this one number: no other memory hangs on it.
         let order = Ordering::Relaxed;
@@ -55,12 +60,12 @@ impl Bucket {
     /// Finds what [`take`](Self::take) would, and takes nothing.
     pub(super) fn peek(&self, now_ms: i64, rate: Rate) -> Result<(), Duration> {
         let full_us = self.full_us.load(Ordering::Relaxed);
-        refilled(full_us, now_ms.saturating_mul(1_000), rate).map(|_| ())
+        refilled(full_us, micros(now_ms), rate).map(|_| ())
     }
 
     /// Returns `true` if it is full, so that a new one would do as well.
     pub(super) fn is_full(&self, now_ms: i64) -> bool {
-        self.full_us.load(Ordering::Relaxed) <= now_ms.saturating_mul(1_000)
+        self.full_us.load(Ordering::Relaxed) <= micros(now_ms)
     }
 }
 
@@ -73,8 +78,13 @@ impl Default for Bucket {
     }
 }
 
+/// Returns milliseconds in microseconds.
+pub(super) fn micros(ms: i64) -> i64 {
+    ms.saturating_mul(1_000)
+}
+
 /// Returns when the bucket is full again once a token is taken, or how long there is none.
-fn refilled(full_us: i64, now_us: i64, rate: Rate) -> Result<i64, Duration> {
+pub(super) fn refilled(full_us: i64, now_us: i64, rate: Rate) -> Result<i64, Duration> {
     // Farther ahead than a bucket is deep: the clock was set back.
     let full_us = if full_us > now_us.saturating_add(rate.depth_us) {
         now_us

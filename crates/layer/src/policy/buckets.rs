@@ -11,6 +11,7 @@ use crate::detect::{Claim, Signed};
 
 use super::{
     bucket::{Bucket, Rate},
+    rate_key::network,
     unlisted_name::unlisted_name,
 };
 
@@ -30,6 +31,13 @@ pub(super) struct UnlistedBuckets {
     hasher: RandomState,
     names: Buckets,
     networks: Buckets,
+}
+
+/// Keys of the buckets of one who is not listed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UnlistedKeys {
+    name: Option<u64>,
+    network: Option<u64>,
 }
 
 /// Buckets by hash, each with the time of the last request, refused or not.
@@ -54,10 +62,42 @@ pub(super) struct TooSoon {
     pub(super) wait: Duration,
 }
 
-impl UnlistedBuckets {
-    /// Counts a request; one that is too soon does not put off the next.
+impl UnlistedKeys {
+    /// Creates the keys of a visitor; `None`: it cannot be told from other people.
     ///
     /// Each rate has buckets of its own.
+    pub(super) fn new(
+        hasher: &RandomState,
+        claim: &Claim<'_>,
+        user_agent: &[u8],
+        client: Option<IpAddr>,
+        rate: Rate,
+    ) -> Option<Self> {
+        let name = match claim {
+            Claim::Signed(Signed {
+                signer: Some(signer),
+                ..
+            }) if let Some(host) = signer.host() => {
+                return Some(Self {
+                    // Who it is is proven, so that no neighbour uses up its limit.
+                    name: Some(hasher.hash_one((host, "signed", rate))),
+                    network: None,
+                });
+            }
+            // Nobody knows more of the nameless than their network, nor of many people.
+            Claim::Nameless | Claim::Shared(_) | Claim::Person if client.is_some() => None,
+            // All of them are not one visitor.
+            Claim::Shared(_) | Claim::Person => return None,
+            Claim::Nameless => Some(hasher.hash_one(rate)),
+            _ => Some(hasher.hash_one((unlisted_name(claim, user_agent), rate))),
+        };
+        let network = client.map(|client| hasher.hash_one((network(client), rate)));
+        Some(Self { name, network })
+    }
+}
+
+impl UnlistedBuckets {
+    /// Counts a request; one that is too soon does not put off the next.
     pub(super) fn check(
         &mut self,
         claim: &Claim<'_>,
@@ -66,32 +106,36 @@ impl UnlistedBuckets {
         now_ms: i64,
         rate: Rate,
     ) -> Result<(), TooSoon> {
-        let name = match claim {
-            Claim::Signed(Signed {
-                signer: Some(signer),
-                ..
-            }) if let Some(host) = signer.host() => {
-                // Who it is is proven, so that no neighbour uses up its limit.
-                let key = self.hasher.hash_one((host, "signed", rate));
-                return self
-                    .names
-                    .bucket(key, MAX_NAMES, now_ms)
-                    .check(now_ms, rate);
-            }
-            // Nobody knows more of the nameless than their network, nor of many people.
-            Claim::Nameless | Claim::Shared(_) | Claim::Person if client.is_some() => None,
-            // All of them are not one visitor.
-            Claim::Shared(_) | Claim::Person => return Ok(()),
-            Claim::Nameless => Some(self.hasher.hash_one(rate)),
-            _ => {
-                let name = unlisted_name(claim, user_agent);
-                Some(self.hasher.hash_one((name, rate)))
-            }
-        };
-        let near = client.map(|client| self.hasher.hash_one((network(client), rate)));
+        match UnlistedKeys::new(&self.hasher, claim, user_agent, client, rate) {
+            Some(keys) => self.take(keys, now_ms, rate),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a request of the visitor with these keys.
+    pub(super) fn take(
+        &mut self,
+        keys: UnlistedKeys,
+        now_ms: i64,
+        rate: Rate,
+    ) -> Result<(), TooSoon> {
+        let UnlistedKeys { name, network } = keys;
         let name = name.map(|key| self.names.bucket(key, MAX_NAMES, now_ms));
-        let near = near.map(|key| self.networks.bucket(key, MAX_NETWORKS, now_ms));
-        take_all([name, near].into_iter().flatten(), now_ms, rate)
+        let network = network.map(|key| self.networks.bucket(key, MAX_NETWORKS, now_ms));
+        take_all([name, network].into_iter().flatten(), now_ms, rate)
+    }
+
+    /// Finds what [`take`](Self::take) would, and takes nothing.
+    pub(super) fn peek(&self, keys: UnlistedKeys, now_ms: i64, rate: Rate) -> Result<(), Duration> {
+        let UnlistedKeys { name, network } = keys;
+        let name = name.map(|key| self.names.peek(key, MAX_NAMES, now_ms, rate));
+        let network = network.map(|key| self.networks.peek(key, MAX_NETWORKS, now_ms, rate));
+        // The longest wait counts.
+        let waits = [name, network]
+            .into_iter()
+            .flatten()
+            .filter_map(Result::err);
+        waits.max().map_or(Ok(()), Err)
     }
 
     #[cfg(test)]
@@ -111,6 +155,21 @@ impl Buckets {
             }
         }
         self.known.entry(key).or_default()
+    }
+
+    /// Finds what the bucket of a key would say, and makes none.
+    pub(super) fn peek(
+        &self,
+        key: u64,
+        max: usize,
+        now_ms: i64,
+        rate: Rate,
+    ) -> Result<(), Duration> {
+        match self.known.get(&key) {
+            Some(known) => known.bucket.peek(now_ms, rate),
+            None if self.known.len() >= max => self.others.bucket.peek(now_ms, rate),
+            None => Ok(()),
+        }
     }
 }
 
@@ -158,18 +217,6 @@ fn take_all<'t>(
         let _ = bucket.take(now_ms, rate);
     }
     Ok(())
-}
-
-/// Returns the network of an address: what one sender has at its disposal, as a rule.
-fn network(client: IpAddr) -> [u8; 6] {
-    match client.to_canonical() {
-        IpAddr::V4(address) => {
-            let [a, b, c, _] = address.octets();
-            // No IPv6 network begins so.
-            [0, 0, 0, a, b, c]
-        }
-        IpAddr::V6(address) => address.octets().first_chunk().copied().unwrap_or_default(),
-    }
 }
 
 #[cfg(test)]

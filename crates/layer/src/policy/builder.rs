@@ -237,7 +237,9 @@ impl PolicyBuilder {
         if heaven.is_none() && self.spoofed == Spoofed::Redirect {
             return Err(PolicyError::NowhereToRedirectSpoofed);
         }
+        let asks_for_load = rules.iter().any(|rule| rule.gate().is_some());
         let policy = Policy {
+            load: asks_for_load.then(Arc::default),
             patterns,
             methods,
             purposes: self.purposes,

@@ -38,6 +38,8 @@ pub(super) enum Mismatch {
     Verdict,
     /// All holds, but the rule makes no exception for impostors.
     Spoofed,
+    /// All holds, but the site has less load than the rule asks for.
+    Load,
 }
 
 impl Conditions {
@@ -243,6 +245,7 @@ impl Mismatch {
             }
             Self::Verdict => format!("the verdict is {verdict}"),
             Self::Spoofed => "the claim is spoofed, which it does not name".to_owned(),
+            Self::Load => "the site has less load than it asks for".to_owned(),
         }
     }
 

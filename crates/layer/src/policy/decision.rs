@@ -10,6 +10,7 @@ use super::{
     condition::RobotSet,
     glob::FilterPattern,
     heaven::{Heaven, Heavens},
+    load::SiteLoad,
     path::{Subtree, with_normal_path},
     trace::Silent,
 };
@@ -55,6 +56,8 @@ pub struct Policy {
     /// Whether a rule is about people.
     pub(super) judges_people: bool,
     pub(super) places: Places,
+    /// Load of the site, where a rule asks for it.
+    pub(super) load: Option<Arc<SiteLoad>>,
 }
 
 /// Parts of a request that a decision looks at.

@@ -13,6 +13,9 @@ pub struct Judgement<'p> {
     /// The rule that slows the robot down, if one does; its
     /// [rate limiter](Rule::rate_limiter) is asked before anything else is done.
     pub slowed_by: Option<&'p Rule>,
+    /// The rule that does so by the errors that it has met, if one does; its rate limiter is asked
+    /// likewise.
+    pub errors_by: Option<&'p Rule>,
     /// The rule that would do something, were it [confirmed](super::RuleBuilder::people).
     pub noted: Option<&'p Rule>,
     /// Word for what decided, where neither a rule did nor a reason to pass.
@@ -23,8 +26,20 @@ pub struct Judgement<'p> {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Aside<'p> {
     pub(super) slowed_by: Option<&'p Rule>,
+    pub(super) errors_by: Option<&'p Rule>,
     /// The first of those that only note what they would do.
     pub(super) noted: Option<&'p Rule>,
+}
+
+impl<'p> Aside<'p> {
+    /// Returns the place of the first rule that counts what this one does, if it slows down.
+    pub(super) fn first_like(&mut self, rule: &Rule) -> Option<&mut Option<&'p Rule>> {
+        let limiter = rule.rate_limiter()?;
+        Some(match limiter.errors() {
+            Some(_) => &mut self.errors_by,
+            None => &mut self.slowed_by,
+        })
+    }
 }
 
 impl<'p> Judgement<'p> {
@@ -33,6 +48,7 @@ impl<'p> Judgement<'p> {
             decision,
             rule: None,
             slowed_by: None,
+            errors_by: None,
             noted: None,
             word: "purpose",
         }
@@ -40,7 +56,7 @@ impl<'p> Judgement<'p> {
 
     /// Returns `true` if the robot gets something else than a person, or may.
     pub(super) fn is_felt(&self) -> bool {
-        self.slowed_by.is_some() || !matches!(self.decision, Decision::Pass(_))
+        self.paced_by().next().is_some() || !matches!(self.decision, Decision::Pass(_))
     }
 
     pub(super) fn pass(reason: PassReason) -> Self {
@@ -89,16 +105,33 @@ impl<'p> Judgement<'p> {
 
     /// Adds the rules that matched before it.
     pub(super) fn beside(mut self, aside: Aside<'p>) -> Self {
-        (self.slowed_by, self.noted) = (aside.slowed_by, aside.noted);
+        let Aside {
+            slowed_by,
+            errors_by,
+            noted,
+        } = aside;
+        (self.slowed_by, self.errors_by, self.noted) = (slowed_by, errors_by, noted);
         self
+    }
+
+    /// Returns `true` unless the page is one that is made for robots to find.
+    #[must_use]
+    pub fn is_for_application(&self) -> bool {
+        let made = [PassReason::Heaven, PassReason::NeverFiltered];
+        self.decision
+            .pass_reason()
+            .is_none_or(|reason| !made.contains(&reason))
+    }
+
+    /// Returns the rules whose rate limiters are asked.
+    pub fn paced_by(&self) -> impl Iterator<Item = &'p Rule> + use<'p> {
+        [self.slowed_by, self.errors_by].into_iter().flatten()
     }
 
     /// Adds the steps that say what is done.
     pub(super) fn tell(&self, trace: &mut impl Trace) {
-        if let Some(limiter) = self.slowed_by.and_then(Rule::rate_limiter) {
-            trace.step(Action::Slow.as_str(), || {
-                format!("Served are {limiter}; others get 429.")
-            });
+        for limiter in self.paced_by().filter_map(Rule::rate_limiter) {
+            trace.step(Action::Slow.as_str(), || limiter.sentence());
         }
         if !matches!(self.decision, Decision::Pass(_)) {
             let word = self.decision.action().as_str();

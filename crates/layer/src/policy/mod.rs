@@ -78,9 +78,10 @@
 //! about people only notes what it would do, until it is [confirmed](RuleBuilder::people).
 //!
 //! A rule that slows down sets a rate limit and decides nothing else: within the limit,
-//! the rules after it are asked. The first such rule that matches sets the limit; a rule
+//! the rules after it are asked. The first such rule that matches sets the limit, of those that
+//! count requests and of those that count [errors](RuleBuilder::errors); a rule
 //! before it that lets the robot pass exempts it. Each robot has a
-//! [limit of its own](RateLimiter). A page that passes is the same for all, so a rate
+//! [limit of its own](RateLimiter), or by [`RateKey`] each address and the like. A page that passes is the same for all, so a rate
 //! limit adds no `Vary`.
 //!
 //! # Verdicts
@@ -204,9 +205,12 @@ mod heaven;
 mod host;
 mod judge;
 mod judgement;
+mod key_table;
+mod load;
 mod named_pages;
 mod overlay;
 mod path;
+mod rate_key;
 mod rate_limiter;
 mod reach;
 mod redirect;
@@ -241,10 +245,12 @@ pub use enforce::{
 };
 pub use error::PolicyError;
 pub use judgement::Judgement;
+pub use load::AnswerTime;
 pub use overlay::{LeftOutRule, Overlay};
 #[doc(hidden)]
 pub use path::with_normal_path;
-pub use rate_limiter::RateLimiter;
+pub use rate_key::RateKey;
+pub use rate_limiter::{ErrorCounter, PacedRequest, RateLimiter};
 pub use redirect::Redirect;
 pub use refuse::Refuse;
 pub use refused_robots::{RefusedFor, RefusedRobots};

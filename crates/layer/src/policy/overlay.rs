@@ -128,8 +128,11 @@ impl Policy {
         self.is_paused
     }
 
-    /// Copies the state of the rate limits from another policy.
+    /// Copies the state of the rate limits, and what is known of the load, from another policy.
     pub(super) fn take_over(&mut self, other: &Self) {
+        if let (Some(ours), Some(theirs)) = (&mut self.load, &other.load) {
+            *ours = Arc::clone(theirs);
+        }
         let (theirs, of_settings) = other.rules.split_at(other.overlaid.min(other.rules.len()));
         // By their labels, which no two of them share: hundreds may have been laid over each site.
         let theirs: HashMap<&str, &Rule> = theirs.iter().map(|rule| (rule.label(), rule)).collect();

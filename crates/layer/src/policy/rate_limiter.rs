@@ -1,23 +1,34 @@
-//! Rate limits of rules that slow robots down: so many requests in so much time.
+//! Rate limits of rules that slow down: so many requests, or errors, in so much time.
 
 use std::{
     fmt,
     hash::{BuildHasher as _, RandomState},
     net::IpAddr,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use super::{
-    Visitor,
-    bucket::Rate,
-    buckets::{Buckets, UnlistedBuckets},
+    Places, RateKey, Visitor,
+    bucket::{Bucket, Rate},
+    buckets::{Buckets, UnlistedBuckets, UnlistedKeys},
+    key_table::KeyTable,
+    load::{LoadGate, LoadThreshold},
 };
 
 /// Listed robots that one rule tells apart, at most.
 const MAX_LISTED: usize = 10_000;
 
-/// Rate limiter of a rule that slows robots down, with the requests that it has counted.
+/// Statuses that count as errors: what is forbidden, not there, or gone.
+///
+/// Who looks for holes meets these. 400, 401 and 422 are not among them: people who mistype a form
+/// or a password meet those.
+const ERRORS: [u16; 3] = [403, 404, 410];
+
+/// Rate limiter of a rule that slows down, with the requests that it has counted.
+///
+/// By [`RateKey`] it counts robots, or addresses and the like. It counts their requests, or of these
+/// those that are answered with an [error](super::RuleBuilder::errors).
 ///
 /// Each robot has a limit of its own: a listed one by its id, wherever it comes
 /// from. One that is verified does not share it with those that only say that they are
@@ -28,14 +39,38 @@ const MAX_LISTED: usize = 10_000;
 /// no address is known they are not slowed at all. Of those that come too fast at the
 /// same time 10,000 listed ones, 1,024 names and 4,096 networks are told apart; the others
 /// share one limit, so that memory has an end.
+///
+/// Of addresses, networks, autonomous systems and User-Agents two million are told apart at the
+/// same time, in at most 31 MiB; beyond them those are forgotten first whose limit would be whole
+/// again first. Where no address is known, nobody is slowed by one.
 pub struct RateLimiter {
-    requests: u32,
-    per: Duration,
-    burst: u32,
-    text: Option<String>,
+    pace: Pace,
     rate: Rate,
+    // A random seed: nobody can choose whom to share a bucket with.
     hasher: RandomState,
-    robots: Mutex<Robots>,
+    counts: Counts,
+    gate: Option<LoadGate>,
+}
+
+/// What the settings of a rule say of its rate limit.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Pace {
+    pub(super) count: u32,
+    /// Whether these are errors, and no requests.
+    pub(super) is_of_errors: bool,
+    pub(super) period: Duration,
+    pub(super) burst: u32,
+    pub(super) key: RateKey,
+    pub(super) text: Option<String>,
+    /// The load from which on it acts; `None`: always.
+    pub(super) load: Option<LoadThreshold>,
+}
+
+/// What was counted.
+enum Counts {
+    Robots(Mutex<Robots>),
+    Senders(KeyTable),
+    Site(Bucket),
 }
 
 #[derive(Default)]
@@ -44,112 +79,253 @@ struct Robots {
     others: UnlistedBuckets,
 }
 
+/// Rate limit of a rule, and the one whose request it counts.
+#[derive(Clone, Copy, Debug)]
+pub struct PacedRequest<'p> {
+    limiter: &'p Arc<RateLimiter>,
+    key: BucketKey,
+}
+
+/// Counter of the errors that a request is answered with.
+#[derive(Clone, Debug)]
+pub struct ErrorCounter {
+    limiter: Arc<RateLimiter>,
+    key: BucketKey,
+}
+
+/// Whose request it is.
+#[derive(Clone, Copy, Debug)]
+enum BucketKey {
+    /// One that cannot be told from others, and is not to be slowed for them.
+    Nobody,
+    Listed(u64),
+    Unlisted(UnlistedKeys),
+    Sender(u64),
+    Site,
+}
+
 impl RateLimiter {
-    pub(super) fn new(requests: u32, per: Duration, burst: u32, text: Option<String>) -> Self {
+    pub(super) fn new(pace: Pace) -> Self {
+        let rate = Rate::new(pace.count, pace.period, pace.burst);
         Self {
-            requests,
-            per,
-            burst,
-            text,
-            rate: Rate::new(requests, per, burst),
+            rate,
             hasher: RandomState::new(),
-            robots: Mutex::default(),
+            counts: match pace.key {
+                RateKey::Robot => Counts::Robots(Mutex::default()),
+                RateKey::Site => Counts::Site(Bucket::default()),
+                _ => Counts::Senders(KeyTable::new(rate)),
+            },
+            gate: pace.load.map(LoadGate::new),
+            pace,
         }
     }
 
-    /// Returns how many requests are served in a period.
+    /// Returns how many requests are served in a period, where it counts these.
     #[must_use]
-    pub fn requests(&self) -> u32 {
-        self.requests
+    pub fn requests(&self) -> Option<u32> {
+        (!self.pace.is_of_errors).then_some(self.pace.count)
+    }
+
+    /// Returns how many errors are served in a period, where it counts these.
+    #[must_use]
+    pub fn errors(&self) -> Option<u32> {
+        self.pace.is_of_errors.then_some(self.pace.count)
     }
 
     /// Returns the period.
     #[must_use]
     pub fn per(&self) -> Duration {
-        self.per
+        self.pace.period
     }
 
-    /// Returns how many requests are served at once after a pause.
+    /// Returns how many are served at once after a pause.
     #[must_use]
     pub fn burst(&self) -> u32 {
-        self.burst
+        self.pace.burst
     }
 
-    /// Returns the text for a robot that comes too fast.
+    /// Returns what it counts by.
+    #[must_use]
+    pub fn key(&self) -> RateKey {
+        self.pace.key
+    }
+
+    /// Returns the text for whom comes too fast.
     #[must_use]
     pub fn text(&self) -> String {
-        match &self.text {
-            Some(text) => text.clone(),
-            None => format!("This robot comes too fast. Served are {self}.\n"),
+        match (&self.pace.text, self.pace.key) {
+            (Some(text), _) => text.clone(),
+            (None, _) if self.pace.is_of_errors => {
+                format!("Too many requests have led nowhere. Served are {self}.\n")
+            }
+            (None, RateKey::Robot) => {
+                format!("This robot comes too fast. Served are {self}.\n")
+            }
+            (None, _) => format!("Requests come too fast. Served are {self}.\n"),
         }
     }
 
-    /// Counts a request of a robot at a time in milliseconds since 1970.
+    /// Returns what opens it under load, if it is not for ever.
+    pub(super) fn gate(&self) -> Option<&LoadGate> {
+        self.gate.as_ref()
+    }
+
+    /// Returns the rate limit for one request.
     ///
-    /// `client` is the address that it comes from, where that is known.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the time to wait when the robot comes too fast. Such a request
-    /// does not put off the next.
-    pub fn check(
-        &self,
+    /// `client` is the address that it comes from, where that is known and stands for its own
+    /// network; `places` finds where it is.
+    pub(super) fn of<'p>(
+        self: &'p Arc<Self>,
         visitor: Visitor<'_>,
         user_agent: &[u8],
         client: Option<IpAddr>,
-        now_ms: i64,
-    ) -> Result<(), Duration> {
-        // Buckets that a panic left half way are buckets still.
-        let mut robots = self.robots.lock().unwrap_or_else(PoisonError::into_inner);
-        let checked = if let Some(robot) = visitor.claim.robot() {
-            let key = self.hasher.hash_one((&robot.id, visitor.is_genuine()));
-            let bucket = robots.listed.bucket(key, MAX_LISTED, now_ms);
-            bucket.check(now_ms, self.rate)
-        } else {
-            let others = &mut robots.others;
-            others.check(visitor.claim, user_agent, client, now_ms, self.rate)
+        places: &Places,
+    ) -> PacedRequest<'p> {
+        let claim = visitor.claim;
+        let key = match (self.pace.key, claim.robot()) {
+            (RateKey::Site, _) => BucketKey::Site,
+            (RateKey::Robot, Some(robot)) => {
+                BucketKey::Listed(self.hasher.hash_one((&robot.id, visitor.is_genuine())))
+            }
+            (RateKey::Robot, None) => {
+                UnlistedKeys::new(&self.hasher, claim, user_agent, client, self.rate)
+                    .map_or(BucketKey::Nobody, BucketKey::Unlisted)
+            }
+            (key, _) => key
+                .bucket(&self.hasher, user_agent, client, places)
+                .map_or(BucketKey::Nobody, BucketKey::Sender),
         };
-        checked.map_err(|soon| soon.wait)
+        PacedRequest { limiter: self, key }
     }
 
-    /// Returns `true` if robots may do the same under both.
+    /// Returns `true` if the same is counted under both.
     pub(super) fn has_pace_of(&self, other: &Self) -> bool {
-        self.requests == other.requests
-            && self.per == other.per
-            && self.burst == other.burst
-            && self.text == other.text
+        self.pace == other.pace
+    }
+
+    /// Finds what [`take`](Self::take) would, and takes nothing.
+    fn peek(&self, key: BucketKey, now_ms: i64) -> Result<(), Duration> {
+        let rate = self.rate;
+        match (&self.counts, key) {
+            (Counts::Robots(robots), BucketKey::Listed(key)) => {
+                locked(robots).listed.peek(key, MAX_LISTED, now_ms, rate)
+            }
+            (Counts::Robots(robots), BucketKey::Unlisted(keys)) => {
+                locked(robots).others.peek(keys, now_ms, rate)
+            }
+            (Counts::Senders(table), BucketKey::Sender(key)) => table.peek(key, now_ms),
+            (Counts::Site(bucket), BucketKey::Site) => bucket.peek(now_ms, rate),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the sentence that says what is served.
+    pub(super) fn sentence(&self) -> String {
+        if self.pace.is_of_errors {
+            format!("Served are {self}; whoever has had them gets 429.")
+        } else {
+            format!("Served are {self}; others get 429.")
+        }
+    }
+
+    fn take(&self, key: BucketKey, now_ms: i64) -> Result<(), Duration> {
+        let rate = self.rate;
+        match (&self.counts, key) {
+            (Counts::Robots(robots), BucketKey::Listed(key)) => {
+                let listed = &mut locked(robots).listed;
+                let bucket = listed.bucket(key, MAX_LISTED, now_ms);
+                bucket.check(now_ms, rate).map_err(|soon| soon.wait)
+            }
+            (Counts::Robots(robots), BucketKey::Unlisted(keys)) => {
+                let others = &mut locked(robots).others;
+                others.take(keys, now_ms, rate).map_err(|soon| soon.wait)
+            }
+            (Counts::Senders(table), BucketKey::Sender(key)) => table.take(key, now_ms),
+            (Counts::Site(bucket), BucketKey::Site) => bucket.take(now_ms, rate),
+            _ => Ok(()),
+        }
     }
 }
 
-/// Shows the limit as "at most 10 requests in 60 s, 5 at once".
+impl PacedRequest<'_> {
+    /// Counts the request at a time in milliseconds since 1970.
+    ///
+    /// Where errors are counted, it only looks whether there were too many.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the time to wait when it comes too fast. Such a request does not put off the
+    /// next.
+    pub fn check(&self, now_ms: i64) -> Result<(), Duration> {
+        let Self { limiter, key } = self;
+        if limiter.pace.is_of_errors {
+            limiter.peek(*key, now_ms)
+        } else {
+            limiter.take(*key, now_ms)
+        }
+    }
+
+    /// Returns what is to be told of the answer, where errors are counted.
+    #[must_use]
+    pub fn error_counter(&self) -> Option<ErrorCounter> {
+        self.limiter.pace.is_of_errors.then(|| ErrorCounter {
+            limiter: Arc::clone(self.limiter),
+            key: self.key,
+        })
+    }
+}
+
+impl ErrorCounter {
+    /// Counts an answer by its status, if that is an error.
+    pub fn answered(&self, status: u16, now_ms: i64) {
+        if ERRORS.contains(&status) {
+            // Several that were under way at once may bring more than there is room for.
+            let _ = self.limiter.take(self.key, now_ms);
+        }
+    }
+}
+
+fn locked(robots: &Mutex<Robots>) -> MutexGuard<'_, Robots> {
+    // Buckets that a panic left half way are buckets still.
+    robots.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shows the limit as "at most 10 requests in 60 s, 5 at once, for each network (/24, /48)".
 impl fmt::Display for RateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            requests, burst, ..
-        } = self;
-        let s = if *requests == 1 { "" } else { "s" };
-        let seconds = self.per.as_secs_f64();
+        let Pace {
+            count,
+            burst,
+            period,
+            key,
+            is_of_errors,
+            ..
+        } = &self.pace;
+        let s = if *count == 1 { "" } else { "s" };
+        let seconds = period.as_secs_f64();
+        let whom = key.whom();
+        let (what, which) = if *is_of_errors {
+            ("answer", " 403, 404 or 410")
+        } else {
+            ("request", "")
+        };
         write!(
             f,
-            "at most {requests} request{s} in {seconds} s, {burst} at once"
+            "at most {count} {what}{s}{which} in {seconds} s, {burst} at once{whom}"
         )
     }
 }
 
 impl fmt::Debug for RateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RateLimiter")
-            .field("requests", &self.requests)
-            .field("per", &self.per)
-            .field("burst", &self.burst)
+        f.debug_tuple("RateLimiter")
+            .field(&self.pace)
             .finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::detect::{Claim, Listed, Sign, Unlisted, Verdict};
     use crate::registry::{Pattern, PatternKind, Robot, Source};
@@ -160,8 +336,31 @@ mod tests {
     });
 
     /// Two requests a minute, two at once.
-    fn rate_limiter() -> RateLimiter {
-        RateLimiter::new(2, Duration::from_mins(1), 2, None)
+    fn pace(key: RateKey) -> Pace {
+        Pace {
+            count: 2,
+            is_of_errors: false,
+            period: Duration::from_mins(1),
+            burst: 2,
+            key,
+            text: None,
+            load: None,
+        }
+    }
+
+    fn rate_limiter() -> Arc<RateLimiter> {
+        Arc::new(RateLimiter::new(pace(RateKey::Robot)))
+    }
+
+    fn check(
+        limiter: &Arc<RateLimiter>,
+        visitor: Visitor<'_>,
+        user_agent: &str,
+        now_ms: i64,
+    ) -> Result<(), Duration> {
+        let places = Places::default();
+        let paced = limiter.of(visitor, user_agent.as_bytes(), None, &places);
+        paced.check(now_ms)
     }
 
     fn robot(id: &str) -> Arc<Robot> {
@@ -183,24 +382,16 @@ mod tests {
         let limiter = rate_limiter();
         let (a, b) = (robot("a"), robot("b"));
         for (robot, in_time) in [(&a, true), (&a, true), (&a, false), (&b, true)] {
-            let checked = limiter.check(Visitor::from(&claim(robot)), b"x", None, 0);
+            let checked = check(&limiter, Visitor::from(&claim(robot)), "x", 0);
             assert_eq!(checked.is_ok(), in_time, "{}", robot.id);
         }
         assert_eq!(
-            limiter.check(Visitor::from(&claim(&a)), b"y", None, 10_000),
+            check(&limiter, Visitor::from(&claim(&a)), "y", 10_000),
             Err(Duration::from_secs(20))
         );
         let again = robot("a");
-        assert!(
-            limiter
-                .check(Visitor::from(&claim(&again)), b"x", None, 10_000)
-                .is_err()
-        );
-        assert!(
-            limiter
-                .check(Visitor::from(&claim(&again)), b"x", None, 30_000)
-                .is_ok()
-        );
+        let again = |now_ms| check(&limiter, Visitor::from(&claim(&again)), "x", now_ms);
+        assert!(again(10_000).is_err() && again(30_000).is_ok());
     }
 
     #[test]
@@ -208,10 +399,7 @@ mod tests {
         let limiter = rate_limiter();
         let a = robot("a");
         let claim = claim(&a);
-        let check = |verdict| {
-            let visitor = Visitor::new(&claim, verdict);
-            limiter.check(visitor, b"x", None, 0).is_ok()
-        };
+        let check = |verdict| check(&limiter, Visitor::new(&claim, verdict), "x", 0).is_ok();
         for verdict in [Verdict::Spoofed, Verdict::Pending, Verdict::Verified] {
             assert_eq!([0; 3].map(|_| check(verdict)), [true, true, false]);
         }
@@ -223,7 +411,7 @@ mod tests {
         let limiter = rate_limiter();
         for (user_agent, in_time) in [("x", true), ("x/1", true), ("x/2", false), ("y", true)] {
             let visitor = Visitor::from(&UNLISTED);
-            let checked = limiter.check(visitor, user_agent.as_bytes(), None, 0);
+            let checked = check(&limiter, visitor, user_agent, 0);
             assert_eq!(checked.is_ok(), in_time, "{user_agent}");
         }
     }
@@ -233,8 +421,73 @@ mod tests {
         let expected =
             "This robot comes too fast. Served are at most 2 requests in 60 s, 2 at once.\n";
         assert_eq!(rate_limiter().text(), expected);
-        let one = RateLimiter::new(1, Duration::from_millis(500), 1, Some("No.".to_owned()));
+        let one = RateLimiter::new(Pace {
+            count: 1,
+            period: Duration::from_millis(500),
+            burst: 1,
+            text: Some("No.".to_owned()),
+            ..pace(RateKey::Robot)
+        });
         assert_eq!(one.to_string(), "at most 1 request in 0.5 s, 1 at once");
         assert_eq!(one.text(), "No.");
+    }
+
+    #[test]
+    fn everybody_shares_the_pace_of_the_site() {
+        let limiter = Arc::new(RateLimiter::new(pace(RateKey::Site)));
+        let (a, b) = (robot("a"), robot("b"));
+        let mut asked = [(&a, 0), (&b, 0), (&a, 0), (&b, 30_000)].into_iter();
+        let in_time = asked.by_ref().map(|(robot, now_ms)| {
+            check(&limiter, Visitor::from(&claim(robot)), &robot.id, now_ms).is_ok()
+        });
+        assert_eq!(in_time.collect::<Vec<_>>(), [true, true, false, true]);
+        let told = "at most 2 requests in 60 s, 2 at once, for all together";
+        assert_eq!(limiter.to_string(), told);
+    }
+
+    #[test]
+    fn one_address_has_one_pace_whoever_it_says_it_is() {
+        let limiter = Arc::new(RateLimiter::new(pace(RateKey::Address)));
+        let (a, places) = (robot("a"), Places::default());
+        let claims = [claim(&a), UNLISTED, Claim::Person, Claim::Nameless];
+        let ask = |claim: &Claim<'_>, client: &str| {
+            let paced = limiter.of(Visitor::from(claim), b"x", client.parse().ok(), &places);
+            paced.check(0).is_ok()
+        };
+        let in_time = claims.each_ref().map(|claim| ask(claim, "192.0.2.1"));
+        assert_eq!(in_time, [true, true, false, false]);
+        assert!(ask(&claims[0], "192.0.2.2"));
+        // Nobody is slowed for others from whom it cannot be told.
+        assert!((0..9).all(|_| ask(&claims[2], "")));
+    }
+
+    #[test]
+    fn errors_are_counted_by_their_answers_for_every_key() {
+        let a = robot("a");
+        let claims = [claim(&a), UNLISTED, Claim::Nameless];
+        for (&key, claim) in RateKey::ALL
+            .iter()
+            .flat_map(|key| claims.iter().map(move |c| (key, c)))
+        {
+            let limiter = Arc::new(RateLimiter::new(Pace {
+                is_of_errors: true,
+                ..pace(key)
+            }));
+            let (places, client) = (Places::default(), "192.0.2.1".parse().ok());
+            let paced = limiter.of(Visitor::from(claim), b"x", client, &places);
+            let counter = paced.error_counter().unwrap();
+            for status in [200, 301, 400, 401, 404, 429, 500, 502] {
+                assert!(paced.check(0).is_ok(), "{key} {status}");
+                counter.answered(status, 0);
+            }
+            assert!((0..9).all(|_| paced.check(0).is_ok()));
+            for status in [410, 403] {
+                counter.answered(status, 0);
+            }
+            assert_eq!(paced.check(0), Err(Duration::from_secs(30)), "{key}");
+            // Who is answered with more of them than there is room for waits no longer.
+            assert_eq!(paced.check(10_000), Err(Duration::from_secs(20)));
+            assert!(paced.check(30_000).is_ok());
+        }
     }
 }

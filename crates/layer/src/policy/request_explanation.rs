@@ -5,7 +5,8 @@ use std::fmt;
 use crate::detect::{Claim, Verdict};
 
 use super::{
-    Action, Answer, Decision, Enforcer, Finding, PassReason, Policy, Request, Rule, Step, Visitor,
+    Action, Answer, Decision, Enforcer, Finding, PassReason, Policy, RateLimiter, Request, Rule,
+    Step, Visitor,
 };
 
 /// What a robot's or a person's request gets, with the reason of each step.
@@ -30,6 +31,8 @@ pub struct RequestExplanation<'p> {
     pub rule: Option<&'p Rule>,
     /// The rule that slows the robot down, if one does.
     pub slowed_by: Option<&'p Rule>,
+    /// The rule that does so by the errors that it has met, if one does.
+    pub errors_by: Option<&'p Rule>,
     /// The rule that would do something, were it [confirmed](super::RuleBuilder::people).
     pub noted: Option<&'p Rule>,
     /// Whether the request passes, whatever was decided.
@@ -70,6 +73,7 @@ impl Enforcer {
             pass_reason: None,
             rule: judgement.rule,
             slowed_by: judgement.slowed_by,
+            errors_by: judgement.errors_by,
             noted: judgement.noted,
             is_dry_run: policy.is_dry_run(),
             is_paused: policy.is_paused(),
@@ -120,6 +124,17 @@ impl RequestExplanation<'_> {
         }
         self.location = Some(page);
         self
+    }
+
+    /// Returns how much is served to the visitor, if a rule slows it down.
+    #[must_use]
+    pub fn slowed(&self) -> Option<String> {
+        let rules = [self.slowed_by, self.errors_by].into_iter().flatten();
+        let limits: Vec<_> = rules
+            .filter_map(Rule::rate_limiter)
+            .map(RateLimiter::to_string)
+            .collect();
+        (!limits.is_empty()).then(|| limits.join("; "))
     }
 
     /// Returns `true` if the request passes.

@@ -5,10 +5,11 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use crate::detect::{Kind, Verdict};
 
 use super::{
-    Action, Decision, RateLimiter, Redirect, Refuse, RuleBuilder, Visitor,
+    Action, Decision, PacedRequest, RateLimiter, Redirect, Refuse, RuleBuilder, Visitor,
     action::Effect,
     condition::Mismatch,
     heaven::Heaven,
+    load::LoadGate,
     scope::{NormalizedRequest, Scope},
 };
 
@@ -141,11 +142,30 @@ impl Rule {
         }
     }
 
-    /// Returns how it slows robots down, if it does.
+    /// Returns how it slows down, if it does.
     #[must_use]
     pub fn rate_limiter(&self) -> Option<&RateLimiter> {
         match &self.effect {
             Effect::Slow(limiter) => Some(limiter),
+            _ => None,
+        }
+    }
+
+    /// Returns its rate limit for a request, if it slows down.
+    ///
+    /// `user_agent` is the header that makes the claim, `client` the address that the request comes
+    /// from, where that is known and stands for a network of its own.
+    #[must_use]
+    pub fn paced(
+        &self,
+        visitor: Visitor<'_>,
+        user_agent: &[u8],
+        client: Option<IpAddr>,
+    ) -> Option<PacedRequest<'_>> {
+        match &self.effect {
+            Effect::Slow(limiter) => {
+                Some(limiter.of(visitor, user_agent, client, &self.scope.places))
+            }
             _ => None,
         }
     }
@@ -208,7 +228,15 @@ impl Rule {
         // Otherwise a robot's name would open what the rule opens to that robot.
         let is_spoofed = visitor.is_spoofed() && self.favours();
         let spoofed = is_spoofed.then_some(Mismatch::Spoofed);
-        self.scope.mismatch(asked, Some(visitor)).or(spoofed)
+        self.scope
+            .mismatch(asked, Some(visitor))
+            .or(spoofed)
+            .or_else(|| (!self.gate()?.is_open()).then_some(Mismatch::Load))
+    }
+
+    /// Returns what opens it under load, if it does not always act.
+    pub(super) fn gate(&self) -> Option<&LoadGate> {
+        self.rate_limiter()?.gate()
     }
 
     /// Returns `true` if it names visitors who claim nothing; a rule about every robot does not.
@@ -226,16 +254,23 @@ impl Rule {
 
     /// Returns `true` if `other` never decides, as this one always does before it.
     ///
-    /// After a rule that slows down the others are asked too; after one that lets
+    /// After a rule that slows down all are asked that do not count the same; after one that lets
     /// certain robots pass, those that name impostors.
     pub(super) fn hides(&self, other: &Self) -> bool {
         let is_asked_on = matches!(self.effect, Effect::Slow(_));
-        let slows = matches!(other.effect, Effect::Slow(_));
+        let slows = self.counts_alike(other);
         let verdicts = other.scope.robots.verdicts.as_ref();
         let names_spoofed = verdicts.is_some_and(|all| all.contains(&Verdict::Spoofed));
         self.scope.includes(&other.scope)
             && (slows || !is_asked_on)
+            && self.gate().is_none()
             && !(names_spoofed && self.favours())
+    }
+
+    /// Returns `true` if both slow down, and count both requests, or both errors.
+    fn counts_alike(&self, other: &Self) -> bool {
+        let counts_errors = |rule: &Self| Some(rule.rate_limiter()?.errors().is_some());
+        counts_errors(self).is_some_and(|ours| counts_errors(other) == Some(ours))
     }
 
     /// Takes the state of the rate limit from the rule of another policy.

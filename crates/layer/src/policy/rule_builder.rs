@@ -5,9 +5,10 @@ use std::{sync::Arc, time::Duration};
 use crate::detect::Kind;
 
 use super::{
-    Action, Places, PolicyError, Rule, When,
+    Action, Places, PolicyError, RateKey, Rule, When,
     action::Effect,
     heaven::Heaven,
+    load::LoadThreshold,
     when::{InvalidCondition, condition_setters},
 };
 
@@ -33,6 +34,9 @@ pub struct RuleBuilder {
     pub(super) requests: Option<u32>,
     pub(super) per: Option<Duration>,
     pub(super) burst: Option<u32>,
+    pub(super) rate_key: Option<RateKey>,
+    pub(super) errors: Option<u32>,
+    pub(super) load: LoadThreshold,
     wait: Option<Duration>,
     people: Option<bool>,
 }
@@ -51,6 +55,9 @@ impl RuleBuilder {
             requests: None,
             per: None,
             burst: None,
+            rate_key: None,
+            errors: None,
+            load: LoadThreshold::default(),
             wait: None,
             people: None,
         }
@@ -105,7 +112,9 @@ impl RuleBuilder {
         self
     }
 
-    /// Sets how many requests of a robot a rule that slows down lets through in a period.
+    /// Sets how many requests a rule that slows down lets through in a period.
+    ///
+    /// Whose they are is what [`rate_key`](Self::rate_key) says.
     pub fn requests(mut self, requests: u32) -> Self {
         self.requests = Some(requests);
         self
@@ -122,6 +131,39 @@ impl RuleBuilder {
     /// That is after a pause; later ones may come one by one, evenly.
     pub fn burst(mut self, burst: u32) -> Self {
         self.burst = Some(burst);
+        self
+    }
+
+    /// Sets whom a rule that slows down tells apart; by default robots.
+    pub fn rate_key(mut self, key: RateKey) -> Self {
+        self.rate_key = Some(key);
+        self
+    }
+
+    /// Sets after how many errors in a period a rule that slows down lets nothing through.
+    ///
+    /// It stands in place of [`requests`](Self::requests). Errors are the answers 403, 404 and 410
+    /// that the application gives; what this program refuses itself is none. They are counted
+    /// where the layer sees the answers.
+    pub fn errors(mut self, errors: u32) -> Self {
+        self.errors = Some(errors);
+        self
+    }
+
+    /// Sets the requests a second of the site from which on a rule that slows down acts.
+    ///
+    /// By default it always does. It begins when a whole second had so many, and ends when ten in
+    /// a row had fewer. Where [`load_time`](Self::load_time) is set too, one of both is enough.
+    pub fn load_requests(mut self, requests_per_second: u32) -> Self {
+        self.load.requests_per_second = Some(requests_per_second);
+        self
+    }
+
+    /// Sets the mean time until the application's answers begin from which on such a rule acts.
+    ///
+    /// The mean is of the last second, or of the last sixteen answers where it had fewer.
+    pub fn load_time(mut self, milliseconds: u32) -> Self {
+        self.load.upstream_milliseconds = Some(milliseconds);
         self
     }
 
@@ -160,6 +202,8 @@ impl RuleBuilder {
             self.wait
                 .map(|wait| format!("waits {} ms for the verdict", wait.as_millis())),
         );
+        let load = self.load.some();
+        shown.extend(load.map(|load| format!("under load, from {load} on")));
         scope.places = places.clone();
         if self.people.is_some() && !scope.robots.is_about(Kind::Person) {
             let reason = "the rule is not about people; set visitors = \"people\" or \"all\", or leave it out";
@@ -205,6 +249,18 @@ impl RuleBuilder {
         }
     }
 
+    /// Returns what is set of the load, with the keys of it.
+    pub(super) fn load_keys(&self) -> [(&'static str, Option<u32>); 2] {
+        let LoadThreshold {
+            requests_per_second,
+            upstream_milliseconds,
+        } = self.load;
+        [
+            ("when.requests_per_second", requests_per_second),
+            ("when.upstream_milliseconds", upstream_milliseconds),
+        ]
+    }
+
     /// Refuses what is set and would do nothing.
     fn check_keys(&self) -> Result<(), InvalidCondition> {
         let Self { action, .. } = self;
@@ -215,7 +271,14 @@ impl RuleBuilder {
             ("requests", self.requests.is_some()),
             ("per_seconds", self.per.is_some()),
             ("burst", self.burst.is_some()),
-        ] {
+            ("per", self.rate_key.is_some()),
+            ("errors", self.errors.is_some()),
+        ]
+        .into_iter()
+        .chain(
+            self.load_keys()
+                .map(|(key, number)| (key, number.is_some())),
+        ) {
             let uses_it = |action: &&Action| action.words().keys.contains(&key);
             if is_set && !uses_it(&action) {
                 let actions = Action::ALL.iter().filter(uses_it);

@@ -21,8 +21,8 @@ const GENERAL: &[&[u8]] = &[
     b"validator",
 ];
 
-/// Bytes of a name that count, at most.
-const MAX_BYTES: usize = 256;
+/// Letters of a name that count, at most.
+const MAX_LETTERS: usize = 256;
 
 /// Name of an unlisted robot: of its letters alone, in any case.
 ///
@@ -50,10 +50,7 @@ pub(super) fn unlisted_name<'n>(claim: &Claim<'_>, user_agent: &'n [u8]) -> Unli
     });
     let text = name.filter(|name| name.iter().any(|byte| is_letter(*byte)));
     // Without a name the whole User-Agent tells it apart.
-    let text = text.unwrap_or(user_agent);
-    UnlistedName {
-        text: text.get(..MAX_BYTES).unwrap_or(text),
-    }
+    UnlistedName::of(text.unwrap_or(user_agent))
 }
 
 /// Returns the product that stands at a place, with the word before a general one.
@@ -90,10 +87,16 @@ fn is_letter(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || !byte.is_ascii()
 }
 
-impl UnlistedName<'_> {
+impl<'n> UnlistedName<'n> {
+    /// Creates the name that a whole text is.
+    pub(super) fn of(text: &'n [u8]) -> Self {
+        Self { text }
+    }
+
     fn letters(&self) -> impl Iterator<Item = u8> {
         let letters = self.text.iter().filter(|byte| is_letter(**byte));
-        letters.map(u8::to_ascii_lowercase)
+        // Numbers between them must not move where the name is cut.
+        letters.map(u8::to_ascii_lowercase).take(MAX_LETTERS)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Asks rules in their order.
 
 use crate::policy::{
-    Judgement, Request, Rule, Visitor, action::Effect, judgement::Aside, path::with_normal_path,
-    rule::named, scope::NormalizedRequest, trace::Trace,
+    Judgement, Request, Rule, Visitor, action::Effect, condition::Mismatch, judgement::Aside,
+    load::LoadGate, path::with_normal_path, rule::named, scope::NormalizedRequest, trace::Trace,
 };
 
 use super::Site;
@@ -22,9 +22,9 @@ pub(super) fn judge_rules<'p>(
     let decided = with_normal_path(request.path, |path| {
         let asked = site.asked(request, path);
         rules.iter().find_map(|rule| {
-            // The first rule that slows the robot down counts; a second limit would be used up
-            // unasked.
-            if rule.rate_limiter().is_some() && aside.slowed_by.is_some() {
+            // The first rule that slows down counts, of requests and of errors; a second limit would
+            // be used up unasked.
+            if aside.first_like(rule).is_some_and(|first| first.is_some()) {
                 return None;
             }
             let decision = judge_rule(rule, visitor, &asked, trace)?.decision();
@@ -32,8 +32,8 @@ pub(super) fn judge_rules<'p>(
                 aside.noted = aside.noted.or(Some(rule));
                 return None;
             }
-            if decision.is_none() {
-                aside.slowed_by = Some(rule);
+            if let Some(first) = aside.first_like(rule) {
+                *first = Some(rule);
             }
             Some(Judgement {
                 rule: Some(rule),
@@ -64,7 +64,16 @@ fn judge_rule<'p>(
                 reason(),
                 rule.action()
             ),
-            None => format!("{named} matches{}; its action is {}.", reason(), rule.action()),
+            None => {
+                let gate = rule.gate().map(|gate| format!(": {}", gate.reason()));
+                let gate = gate.unwrap_or_default();
+                let action = rule.action();
+                format!("{named} matches{}; its action is {action}{gate}.", reason())
+            }
+            Some(Mismatch::Load) => {
+                let reason = rule.gate().map(LoadGate::reason).unwrap_or_default();
+                format!("{named} does not act now: {reason}.")
+            }
             Some(mismatch) => {
                 let reason = mismatch.reason(asked, Some(visitor), &rule.scope.places);
                 format!("{named} does not match: {reason}.")

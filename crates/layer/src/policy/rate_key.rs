@@ -1,0 +1,252 @@
+//! What a rate limit counts by.
+
+use std::{
+    fmt,
+    hash::{BuildHasher, RandomState},
+    net::IpAddr,
+};
+
+use super::{Places, unlisted_name::UnlistedName};
+
+/// What a rate limit counts by: whom it tells apart.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum RateKey {
+    /// Robots by id or name; [`RateLimiter`](super::RateLimiter) says how.
+    #[default]
+    Robot,
+    /// Addresses: of IPv6 the /64, all of which one sender has.
+    Address,
+    /// Networks: /24 of IPv4, /48 of IPv6.
+    Network,
+    /// Autonomous systems; an address of which none is known counts by its network.
+    Asn,
+    /// User-Agents by their letters alone, in any case.
+    UserAgent,
+    /// Nobody: all requests of a rule count together.
+    Site,
+}
+
+impl RateKey {
+    /// Every one of them, in the order of the documentation.
+    pub const ALL: &'static [Self] = &[
+        Self::Robot,
+        Self::Address,
+        Self::Network,
+        Self::Asn,
+        Self::UserAgent,
+        Self::Site,
+    ];
+
+    /// Returns the word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.words().0
+    }
+
+    /// Returns what a word names.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|key| key.as_str() == word)
+    }
+
+    /// Returns whom a limit is for, behind what it is: ", for each address"; nothing for robots.
+    pub(super) const fn whom(self) -> &'static str {
+        self.words().1
+    }
+
+    /// Returns the word of settings, and whom a limit is for.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Robot => ("robot", ""),
+            Self::Address => ("address", ", for each address (of IPv6 the /64)"),
+            Self::Network => ("network", ", for each network (/24, /48)"),
+            Self::Asn => ("asn", ", for each autonomous system"),
+            Self::UserAgent => ("user-agent", ", for each User-Agent, numbers aside"),
+            Self::Site => ("site", ", for all together"),
+        }
+    }
+
+    /// Returns the bucket of a sender, where it has one; robots and the site have none here.
+    pub(super) fn bucket(
+        self,
+        hasher: &RandomState,
+        user_agent: &[u8],
+        client: Option<IpAddr>,
+        places: &Places,
+    ) -> Option<u64> {
+        Some(match self {
+            Self::Robot | Self::Site => return None,
+            Self::UserAgent => hasher.hash_one(UnlistedName::of(user_agent)),
+            Self::Address => hasher.hash_one(one_sender(client?)),
+            Self::Network => hasher.hash_one(network(client?)),
+            Self::Asn => match places.find(client?).asn {
+                Some(asn) => hasher.hash_one(asn),
+                None => hasher.hash_one(network(client?)),
+            },
+        })
+    }
+}
+
+impl fmt::Display for RateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Returns what of an address nobody but its sender has: all of IPv4, the /64 of IPv6.
+fn one_sender(client: IpAddr) -> [u8; 8] {
+    match client.to_canonical() {
+        IpAddr::V4(address) => {
+            let [a, b, c, d] = address.octets();
+            // No IPv6 network begins so.
+            [0, 0, 0, 0, a, b, c, d]
+        }
+        IpAddr::V6(address) => address.octets().first_chunk().copied().unwrap_or_default(),
+    }
+}
+
+/// Returns the network of an address: what one sender has at its disposal, as a rule.
+pub(super) fn network(client: IpAddr) -> [u8; 6] {
+    match client.to_canonical() {
+        IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            // No IPv6 network begins so.
+            [0, 0, 0, a, b, c]
+        }
+        IpAddr::V6(address) => address.octets().first_chunk().copied().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        net::{Ipv4Addr, Ipv6Addr},
+        sync::Arc,
+    };
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::policy::Place;
+
+    fn bucket(key: RateKey, user_agent: &str, client: Option<IpAddr>) -> Option<u64> {
+        thread_local! {
+            static HASHER: RandomState = RandomState::new();
+        }
+        let find = |address: IpAddr| Place {
+            asn: match address {
+                IpAddr::V4(address) => (address.octets()[0] < 128).then_some(64_496),
+                IpAddr::V6(_) => None,
+            },
+            country: None,
+        };
+        let places = Places::new(Arc::new(find));
+        HASHER.with(|hasher| key.bucket(hasher, user_agent.as_bytes(), client, &places))
+    }
+
+    fn of_address(key: RateKey, address: &str) -> Option<u64> {
+        bucket(key, "", Some(address.parse().unwrap()))
+    }
+
+    #[test]
+    fn every_word_names_its_key() {
+        for &key in RateKey::ALL {
+            assert_eq!(RateKey::from_word(key.as_str()), Some(key));
+        }
+        assert_eq!(RateKey::from_word("addresses"), None);
+    }
+
+    #[test]
+    fn addresses_are_told_apart_as_far_as_senders_have_them() {
+        use RateKey::{Address, Asn, Network};
+        for (key, one, other, are_one) in [
+            (Address, "192.0.2.1", "192.0.2.2", false),
+            (Address, "2001:db8:0:1::1", "2001:db8:0:2::1", false),
+            (Network, "192.0.2.1", "192.0.2.255", true),
+            (Network, "192.0.2.1", "192.0.3.1", false),
+            (Network, "2001:db8:0:1::1", "2001:db8:0:ffff::1", true),
+            (Network, "2001:db8:1::1", "2001:db8:2::1", false),
+            (Asn, "10.0.0.1", "127.0.0.1", true),
+            (Asn, "192.0.2.1", "192.0.2.9", true),
+            (Asn, "192.0.2.1", "192.0.3.1", false),
+            (Asn, "10.0.0.1", "192.0.2.1", false),
+        ] {
+            let same = of_address(key, one) == of_address(key, other);
+            assert_eq!(same, are_one, "{key} {one} {other}");
+        }
+    }
+
+    #[test]
+    fn whose_address_nobody_knows_has_no_bucket() {
+        for key in [RateKey::Address, RateKey::Network, RateKey::Asn] {
+            assert_eq!(bucket(key, "x", None), None);
+        }
+        assert!(bucket(RateKey::UserAgent, "", None).is_some());
+    }
+
+    /// Spellings of one IPv6 address.
+    fn spellings(address: Ipv6Addr) -> [String; 4] {
+        let groups = address.segments();
+        let long = groups.map(|group| format!("{group:04x}")).join(":");
+        let [a, b, c, d] = [
+            groups[6] >> 8,
+            groups[6] & 255,
+            groups[7] >> 8,
+            groups[7] & 255,
+        ];
+        let first = groups.iter().take(6).map(|group| format!("{group:x}"));
+        let first: Vec<_> = first.collect();
+        [
+            address.to_string(),
+            address.to_string().to_uppercase(),
+            long,
+            format!("{}:{a}.{b}.{c}.{d}", first.join(":")),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_spelling_of_an_address_buys_a_second_bucket(
+            bits: u128,
+            host: u64,
+            short: u32,
+        ) {
+            let address = Ipv6Addr::from_bits(bits);
+            let neighbour = Ipv6Addr::from_bits(bits >> 64 << 64 | u128::from(host));
+            for key in [RateKey::Address, RateKey::Network, RateKey::Asn] {
+                let own = bucket(key, "", Some(address.into()));
+                for spelled in spellings(address) {
+                    prop_assert_eq!(of_address(key, &spelled), own, "{} {}", key, spelled);
+                }
+                if address.to_ipv4_mapped().is_none() && neighbour.to_ipv4_mapped().is_none() {
+                    prop_assert_eq!(bucket(key, "", Some(neighbour.into())), own);
+                }
+                let plain = Ipv4Addr::from_bits(short);
+                let own = bucket(key, "", Some(plain.into()));
+                for spelled in spellings(plain.to_ipv6_mapped()) {
+                    prop_assert_eq!(of_address(key, &spelled), own, "{} {}", key, spelled);
+                }
+            }
+        }
+
+        #[test]
+        fn no_number_and_no_case_in_a_user_agent_buys_a_second_bucket(
+            name in "[A-Za-zäöé]{0,300}",
+            numbers in proptest::collection::vec((0..300_usize, "[0-9 ./;()_-]{1,40}"), 0..20),
+        ) {
+            let own = bucket(RateKey::UserAgent, &name, None);
+            let mut spelled: Vec<char> = name.chars().collect();
+            for (at, number) in numbers {
+                let at = at.min(spelled.len());
+                spelled.splice(at..at, number.chars());
+            }
+            let spelled: String = spelled.into_iter().collect();
+            for spelled in [spelled.to_ascii_uppercase(), spelled.to_ascii_lowercase(), spelled] {
+                prop_assert_eq!(bucket(RateKey::UserAgent, &spelled, None), own, "{}", spelled);
+            }
+            let other = format!("x{name}");
+            prop_assert_ne!(bucket(RateKey::UserAgent, &other, None), own);
+        }
+    }
+}
