@@ -5,8 +5,8 @@ use std::time::Duration;
 use robot_detection_site_robot::spelling::nearest;
 
 use crate::config::{
-    ConfigErrors, Key, ListSettings, Loaded, PlacesSection, ServerSection, Settings, WhenKeys,
-    WhenSettings,
+    ConfigErrors, Key, ListSettings, Loaded, Networks, PlacesSection, ServerSection, Settings,
+    WhenKeys, WhenSettings,
 };
 use crate::fetch::Origin;
 use crate::listen::{ProxySet, TrustedProxies};
@@ -112,11 +112,7 @@ pub(super) fn addresses_of_lists(
 
 fn check(settings: &Settings, when: &WhenSettings) -> Result<(), (&'static Key, String)> {
     static KEYS: WhenKeys = WhenSettings::KEY;
-    for name in when
-        .addresses
-        .iter()
-        .flat_map(|addresses| addresses.lists())
-    {
+    for name in when.addresses.iter().flat_map(Networks::lists) {
         find(settings, name).map_err(|reason| (&KEYS.addresses, reason))?;
     }
     let places = &settings.places;

@@ -118,11 +118,11 @@ impl PlaceFile {
             }) => {
                 known.conditions.last_modified = last_modified;
                 let error = self.open(path, bytes).await.err();
-                known.error = self.tell(known.error, error);
+                known.error = self.tell(known.error.as_ref(), error);
             }
             Err(error) => {
                 known.conditions = Conditions::default();
-                known.error = self.tell(known.error, Some(error));
+                known.error = self.tell(known.error.as_ref(), Some(error));
             }
         }
         self.set_known(known);
@@ -141,11 +141,8 @@ impl PlaceFile {
     }
 
     /// Logs an error that is new; returns it.
-    fn tell(&self, before: Option<String>, error: Option<String>) -> Option<String> {
-        if let Some(error) = error
-            .as_ref()
-            .filter(|error| before.as_ref() != Some(error))
-        {
+    fn tell(&self, before: Option<&String>, error: Option<String>) -> Option<String> {
+        if let Some(error) = error.as_ref().filter(|error| before != Some(*error)) {
             let setting = self.kind.setting();
             let stays = match &*self.in_use.load() {
                 Some(_) => "the one of before stays",

@@ -62,13 +62,12 @@ fn insert(tree: &mut Vec<[Next; 2]>, network: IpNet, record: usize) {
             tree[node][bit] = Next::Record(record);
             return;
         }
-        node = match tree[node][bit] {
-            Next::Node(next) => next,
-            _ => {
-                tree.push([Next::Nothing; 2]);
-                tree[node][bit] = Next::Node(tree.len() - 1);
-                tree.len() - 1
-            }
+        node = if let Next::Node(next) = tree[node][bit] {
+            next
+        } else {
+            tree.push([Next::Nothing; 2]);
+            tree[node][bit] = Next::Node(tree.len() - 1);
+            tree.len() - 1
         };
     }
 }
