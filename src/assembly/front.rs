@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::check::{Front, FrontSite, OwnPath, Place, PlaceError};
+use crate::check::{Front, FrontSite, GivenHeader, OwnPath, Place, PlaceError};
 use crate::config::{Loaded, RobotsTxtSource, Settings};
 use crate::listen::ListenAddr;
 use crate::verify::Signer;
@@ -41,7 +41,11 @@ pub(crate) fn front(loaded: &Loaded) -> Result<Front, PlaceError> {
             "there is no site behind the proxy yet: set server.upstream to the site's server";
         return Err(PlaceError(text.to_owned()));
     }
+    let of_sites = sites.iter().map(|site| site.loaded().settings());
+    let rules = [settings].into_iter().chain(of_sites).flat_map(|settings| &settings.tables.rules);
+    let given = rules.flat_map(|rule| &rule.headers).map(|(name, _)| name.as_str());
     Ok(Front {
+        given: GivenHeader::all(given),
         check: place(check, "check.listen")?,
         token,
         own: own(settings)?,

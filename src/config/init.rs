@@ -69,6 +69,8 @@ const RULES: &str = "
 #              Without it nameless and shared are not meant: by default they pass
 #   unlisted   true: visitors = \"unlisted\"; false: visitors = \"listed\"
 #   verdicts   on who the robot says it is: verified, spoofed, unverifiable, pending
+# headers are given to the response: to the answer, where it redirects, refuses or slows
+# down, else to that of the site or of heaven.
 # action:
 {actions}# A rule with verdicts may wait_milliseconds (to 10000) for one that is pending. One that
 # lets robots pass and names no verdicts is not about those that only say they are these.
@@ -84,6 +86,7 @@ const RULES: &str = "
 #action = \"refuse\"
 #status = 403
 #text = \"Please ask for a licence.\"
+#headers = { \"Link\" = \"<https://example.com/license.xml>; rel=license\" }
 #[[rule]]
 #name = \"not so fast\"
 #path = [\"/*\"]

@@ -15,6 +15,8 @@ pub enum Value {
     Bool(bool),
     /// Several texts.
     List(Vec<String>),
+    /// Names, each with a text; a name may come several times.
+    Map(Vec<(String, String)>),
 }
 
 impl Value {
@@ -37,6 +39,7 @@ impl Value {
                 _ => Err(format!("{text:?} is neither true nor false")),
             },
             Kind::List | Kind::Words(_) => Ok(Self::List(comma_separated(text))),
+            Kind::Map => Err(format!("{text:?} is not {}", kind.describe())),
         }
     }
 
@@ -57,7 +60,8 @@ impl Value {
             (Kind::Text | Kind::Word(_), value @ Self::Text(_))
             | (Kind::Integer { .. }, value @ Self::Integer(_))
             | (Kind::Bool, value @ Self::Bool(_))
-            | (Kind::List | Kind::Words(_), value @ Self::List(_)) => Ok(value),
+            | (Kind::List | Kind::Words(_), value @ Self::List(_))
+            | (Kind::Map, value @ Self::Map(_)) => Ok(value),
             (kind, value) => Err(format!("{value} is not {}", kind.describe())),
         }
     }
@@ -70,6 +74,10 @@ impl fmt::Display for Value {
             Self::Integer(number) => number.fmt(f),
             Self::Bool(flag) => flag.fmt(f),
             Self::List(items) => f.debug_list().entries(items).finish(),
+            Self::Map(items) => {
+                let items = items.iter().map(|(name, text)| (name, text));
+                f.debug_map().entries(items).finish()
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{borrow::Borrow, collections::HashSet, fmt::Write as _, time::Duration}
 
 use crate::policy::{HostName, RefusedRobots};
 use crate::registry::{Purpose, Robot, write_robots_txt};
-use crate::robots_txt::{Dialect, RobotsTxt};
+use crate::robots_txt::{Dialect, RobotsTxt, preference_list};
 
 /// Most paths, of both kinds together.
 const MAX_PATHS: usize = 500;
@@ -132,7 +132,7 @@ impl RobotsTxtRules {
     /// Fails for what is no list such as `search=yes, ai-train=no`, and for words that
     /// robots do not know.
     pub fn content_signal(mut self, signals: &str) -> Result<Self, WrongRule> {
-        self.content_signal = preferences("Content-Signal", signals)?;
+        self.content_signal = preference_list("Content-Signal", signals).map_err(WrongRule)?;
         Ok(self)
     }
 
@@ -143,7 +143,7 @@ impl RobotsTxtRules {
     /// Fails for what is no list such as `train-ai=n, search=y`, and for words that robots
     /// do not know.
     pub fn content_usage(mut self, usage: &str) -> Result<Self, WrongRule> {
-        self.content_usage = preferences("Content-Usage", usage)?;
+        self.content_usage = preference_list("Content-Usage", usage).map_err(WrongRule)?;
         Ok(self)
     }
 
@@ -320,26 +320,6 @@ fn url(address: &str) -> Result<String, WrongRule> {
         Ok(address.to_owned())
     } else {
         Err(wrong())
-    }
-}
-
-/// Checks a list with commas; the error is that of lint.
-fn preferences(field: &str, text: &str) -> Result<String, WrongRule> {
-    if text.contains(|c: char| c.is_control() || c == '#') {
-        let reason = "a list of preferences has one line and no #";
-        return Err(WrongRule(format!("{text:?}: {reason}")));
-    }
-    let items = text.split(',').map(str::trim);
-    let items: Vec<&str> = items.filter(|item| !item.is_empty()).collect();
-    let list = items.join(", ");
-    if list.is_empty() {
-        return Ok(list);
-    }
-    let file = format!("User-agent: *\n{field}: {list}\nAllow: /\n");
-    let file = RobotsTxt::parse(file.as_bytes(), Dialect::rfc9309());
-    match file.warnings().into_iter().next() {
-        Some(warning) => Err(WrongRule(warning.text)),
-        None => Ok(list),
     }
 }
 

@@ -9,7 +9,7 @@ mod front;
 mod place;
 
 pub(crate) use files::{ProxyFile, proxy_file};
-pub(crate) use front::{Front, FrontSite, OwnPath};
+pub(crate) use front::{Front, FrontSite, GivenHeader, OwnPath};
 pub(crate) use place::{Place, PlaceError};
 
 #[cfg(test)]

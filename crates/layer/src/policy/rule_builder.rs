@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crate::detect::Kind;
 
 use super::{
-    Action, Places, PolicyError, Rule, When,
+    Action, Places, PolicyError, ResponseHeaders, Rule, When,
     action::Effect,
     heaven::Heaven,
     when::{InvalidCondition, condition_setters},
@@ -35,6 +35,7 @@ pub struct RuleBuilder {
     pub(super) burst: Option<u32>,
     wait: Option<Duration>,
     people: Option<bool>,
+    response_headers: Vec<(String, String)>,
 }
 
 impl RuleBuilder {
@@ -53,6 +54,7 @@ impl RuleBuilder {
             burst: None,
             wait: None,
             people: None,
+            response_headers: Vec::new(),
         }
     }
 
@@ -142,6 +144,16 @@ impl RuleBuilder {
         self
     }
 
+    /// Adds a header that the rule gives to the responses to those whom it is about.
+    ///
+    /// It is on the answer of a rule that redirects, refuses or slows down, and on the response
+    /// of the application or of heaven where it passes or is served in place. A name may
+    /// come several times where its lines are [a list](ResponseHeaders::is_list).
+    pub fn response_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.response_headers.push((name.into(), value.into()));
+        self
+    }
+
     /// Builds the rule; `place` finds the heaven of a URL, or of none the policy's.
     pub(super) fn build(
         self,
@@ -155,11 +167,13 @@ impl RuleBuilder {
         self.check_keys().map_err(refuse)?;
         self.check_wait().map_err(refuse)?;
         let effect = Effect::new(&self, place).map_err(refuse)?;
+        let headers = ResponseHeaders::new(self.action, &self.response_headers).map_err(refuse)?;
         let (mut scope, mut shown) = self.when.build().map_err(refuse)?;
         shown.extend(
             self.wait
                 .map(|wait| format!("waits {} ms for the verdict", wait.as_millis())),
         );
+        shown.extend(headers.iter().flat_map(ResponseHeaders::shown));
         scope.places = places.clone();
         if self.people.is_some() && !scope.robots.is_about(Kind::Person) {
             let reason = "the rule is not about people; set visitors = \"people\" or \"all\", or leave it out";
@@ -178,6 +192,7 @@ impl RuleBuilder {
             is_confirmed: self.people.unwrap_or_default(),
             effect,
             scope,
+            headers: headers.map(Arc::new),
         };
         if rule.is_dry() {
             rule.shown
