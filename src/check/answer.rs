@@ -97,7 +97,11 @@ fn rename(headers: &mut HeaderMap, from: HeaderName, to: HeaderName) {
 
 /// Writes the lines of a list as one, which says the same (RFC 9110 §5.3).
 fn join(headers: &mut HeaderMap, name: &HeaderName) {
-    let lines: Vec<&[u8]> = headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
+    let lines: Vec<&[u8]> = headers
+        .get_all(name)
+        .iter()
+        .map(HeaderValue::as_bytes)
+        .collect();
     if lines.len() > 1
         && let Ok(value) = HeaderValue::from_bytes(&lines.join(&b", "[..]))
     {

@@ -6,7 +6,9 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{ConfigError, KEYS, Key, Kind, SiteTable, TABLES, TableKind, Value, site::unknown_in_site};
+use super::{
+    ConfigError, KEYS, Key, Kind, SiteTable, TABLES, TableKind, Value, site::unknown_in_site,
+};
 
 /// What a file says.
 #[derive(Clone, Debug, Default)]
@@ -260,7 +262,11 @@ fn map(entries: &DeTable<'_>) -> Result<Value, String> {
             Ok(Value::List(texts)) => {
                 found.extend(texts.into_iter().map(|text| (name.to_string(), text)));
             }
-            _ => return Err(format!("{name:?} is neither a text in quotes nor a list of texts")),
+            _ => {
+                return Err(format!(
+                    "{name:?} is neither a text in quotes nor a list of texts"
+                ));
+            }
         }
     }
     Ok(Value::Map(found))

@@ -113,6 +113,8 @@ pub enum Kind {
     List,
     /// List of words, or one text with commas.
     Words(Words),
+    /// List of texts, or one text: a comma is part of it.
+    Lines,
     /// Names, each with a text or a list of texts; in tables that can stand several times.
     Map,
 }
@@ -126,6 +128,7 @@ impl Kind {
             Self::Integer { .. } => "a whole number",
             Self::Bool => "true or false",
             Self::List | Self::Words(_) => "a list of texts, or one text with commas",
+            Self::Lines => "a text in quotes, or a list of texts",
             Self::Map => "a table of names and texts, such as { \"Link\" = \"…\" }",
         }
     }

@@ -39,6 +39,7 @@ impl Value {
                 _ => Err(format!("{text:?} is neither true nor false")),
             },
             Kind::List | Kind::Words(_) => Ok(Self::List(comma_separated(text))),
+            Kind::Lines => Ok(Self::List(one(text))),
             Kind::Map => Err(format!("{text:?} is not {}", kind.describe())),
         }
     }
@@ -57,10 +58,11 @@ impl Value {
             (Kind::List | Kind::Words(_), Self::Text(text)) => {
                 Ok(Self::List(comma_separated(&text)))
             }
+            (Kind::Lines, Self::Text(text)) => Ok(Self::List(one(&text))),
             (Kind::Text | Kind::Word(_), value @ Self::Text(_))
             | (Kind::Integer { .. }, value @ Self::Integer(_))
             | (Kind::Bool, value @ Self::Bool(_))
-            | (Kind::List | Kind::Words(_), value @ Self::List(_))
+            | (Kind::List | Kind::Lines | Kind::Words(_), value @ Self::List(_))
             | (Kind::Map, value @ Self::Map(_)) => Ok(value),
             (kind, value) => Err(format!("{value} is not {}", kind.describe())),
         }
@@ -89,6 +91,13 @@ fn comma_separated(text: &str) -> Vec<String> {
         .filter(|item| !item.is_empty())
         .map(str::to_owned)
         .collect()
+}
+
+/// Returns a text as a list of it alone, and an empty one as none.
+fn one(text: &str) -> Vec<String> {
+    let text = text.trim();
+    let text = (!text.is_empty()).then(|| text.to_owned());
+    text.into_iter().collect()
 }
 
 #[cfg(test)]

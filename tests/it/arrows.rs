@@ -75,6 +75,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "detect",
                     "fetch",
                     "filter",
+                    "licensing",
                     "listen",
                     "policy",
                     "registry",
@@ -115,6 +116,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "robots_txt",
                 ],
             ),
+            ("licensing", &["clock", "robots_file"]),
             (
                 "live_rules",
                 &["clock", "detect", "policy", "registry", "store"],
@@ -154,6 +156,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "filter",
                     "heaven",
                     "layer",
+                    "licensing",
                     "listen",
                     "policy",
                     "proxy",

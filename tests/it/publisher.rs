@@ -5,7 +5,9 @@
     reason = "what helpers of a test cannot do fails the test"
 )]
 
+mod documents;
 mod headers;
+mod preset;
 
 use std::{fs, path::Path};
 

@@ -4,6 +4,7 @@ mod certificates;
 mod check;
 mod database;
 mod heaven;
+mod licensing;
 mod run;
 mod server;
 mod site_robot;

@@ -1,6 +1,7 @@
 //! Tables that can stand several times in the file.
 
 mod alert;
+mod license;
 mod listener;
 mod robots_txt_host;
 mod rule;
@@ -10,6 +11,7 @@ mod source;
 use super::{ConfigError, Key, file::Table, table::Reader};
 
 pub use alert::{AlertKeys, AlertSettings, ReportInterval};
+pub use license::{LicenseKeys, LicenseSettings};
 pub use listener::{
     AcmeKeys, AcmeTable, CertificateKeys, CertificateSettings, ListenerKeys, ListenerSettings,
 };
@@ -35,6 +37,7 @@ pub const TABLES: &[TableKind] = &[
     RuleSettings::KIND,
     TagSettings::KIND,
     RobotsTxtHostSettings::KIND,
+    LicenseSettings::KIND,
     SiteTable::KIND,
     ListenerSettings::KIND,
     CertificateSettings::KIND,
@@ -46,6 +49,7 @@ pub(super) const OF_SITES: &[TableKind] = &[
     RuleSettings::KIND,
     TagSettings::KIND,
     RobotsTxtHostSettings::KIND,
+    LicenseSettings::KIND,
 ];
 
 impl TableKind {
@@ -85,6 +89,8 @@ pub struct Tables {
     pub tags: Vec<TagSettings>,
     /// Hosts with a robots.txt of their own (`[[robots_txt.host]]`).
     pub robots_txt_hosts: Vec<RobotsTxtHostSettings>,
+    /// Terms for content (`[[license]]`).
+    pub licenses: Vec<LicenseSettings>,
     /// Places to listen at beside `server.listen` (`[[listener]]`).
     pub listeners: Vec<ListenerSettings>,
     /// Certificates of those with TLS (`[[certificate]]`).
@@ -107,6 +113,8 @@ impl Tables {
         } else if name == RobotsTxtHostSettings::KIND.name {
             let host = RobotsTxtHostSettings::read_complete(reader);
             self.robots_txt_hosts.extend(host);
+        } else if name == LicenseSettings::KIND.name {
+            self.licenses.extend(LicenseSettings::read(reader));
         } else if name == ListenerSettings::KIND.name {
             self.listeners.extend(ListenerSettings::read(reader));
         } else if name == CertificateSettings::KIND.name {

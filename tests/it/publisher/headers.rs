@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use robot_detection::{layer::RobotDetectionLayer, policy::{Action, Rule}};
+use robot_detection::{
+    layer::RobotDetectionLayer,
+    policy::{Action, Policy, Rule},
+};
 
 use super::configure;
 use crate::support::{
@@ -110,7 +113,12 @@ fn answers_have_the_headers_of_their_rule() {
     let server = serve(directory.path(), &site, RULES);
     let links = "</license.xml>; rel=license, </terms>; rel=terms-of-service";
     for method in ["GET", "HEAD", "POST"] {
-        let refused = request(server.addr, method, "/articles/1", &[("User-Agent", GPTBOT)]);
+        let refused = request(
+            server.addr,
+            method,
+            "/articles/1",
+            &[("User-Agent", GPTBOT)],
+        );
         assert_eq!(refused.status, 402);
         assert_eq!(
             refused.header("www-authenticate"),
@@ -130,7 +138,10 @@ fn answers_have_the_headers_of_their_rule() {
     let unauthorized = server.get("/closed/1", GPTBOT);
     assert_eq!(unauthorized.status, 401);
     assert_eq!(unauthorized.header("www-authenticate"), "License");
-    assert_eq!(server.get("/slow/1", GPTBOT).header("content-usage"), "train-ai=y");
+    assert_eq!(
+        server.get("/slow/1", GPTBOT).header("content-usage"),
+        "train-ai=y"
+    );
     let slowed = server.get("/slow/1", GPTBOT);
     assert_eq!(slowed.status, 429);
     assert_eq!(slowed.header("content-usage"), "train-ai=n");
@@ -187,7 +198,11 @@ fn people_alone_can_be_meant_and_need_no_confirmation() {
 #[test]
 fn a_dry_run_gives_none() {
     let (site, directory) = (site(), tempfile::tempdir().unwrap());
-    let server = serve(directory.path(), &site, &format!("mode = 'report'\n{RULES}"));
+    let server = serve(
+        directory.path(),
+        &site,
+        &format!("mode = 'report'\n{RULES}"),
+    );
     for path in ["/", "/articles/1"] {
         for user_agent in [GOOGLEBOT, GPTBOT] {
             let answer = server.get(path, user_agent);
@@ -215,9 +230,9 @@ fn explain_tells_each_header() {
     };
     let text = explain("/a", GOOGLEBOT);
     for line in [
-        "rules     There, rule \"search\" (robot-detection.toml:4) may give headers to what passes.",
-        "header    The response gets Content-Usage: train-ai=n, search=y, by rule \"search\" (robot-detection.toml:4).",
-        "header    The response gets X-Robots-Tag: noarchive, by rule \"search\" (robot-detection.toml:4).",
+        "rules     There, rule \"search\" (robot-detection.toml:5) may give headers to what passes.",
+        "header    The response gets Content-Usage: train-ai=n, search=y, by rule \"search\" (robot-detection.toml:5).",
+        "header    The response gets X-Robots-Tag: noarchive, by rule \"search\" (robot-detection.toml:5).",
         "decision  pass",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
@@ -226,7 +241,10 @@ fn explain_tells_each_header() {
     let told = "header    The answer has WWW-Authenticate: License error=\"insufficient_scope\", by rule \"training pays\"";
     assert!(text.contains(told), "{text}");
     let text = explain("/slow/1", GPTBOT);
-    assert!(text.contains("header    The 429 has Content-Usage"), "{text}");
+    assert!(
+        text.contains("header    The 429 has Content-Usage"),
+        "{text}"
+    );
     assert!(!explain("/", FIREFOX).contains("header  "));
 }
 
@@ -292,13 +310,11 @@ fn words_that_robots_do_not_know_are_warned_of() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_application_with_the_layer_alone_gives_them() {
+    let rule = Rule::builder(Action::Pass)
+        .paths(["/*"])
+        .response_header("Link", "</license.xml>; rel=license");
     let layer = RobotDetectionLayer::builder()
-        .filter_patterns([""; 0])
-        .rule(
-            Rule::builder(Action::Pass)
-                .paths(["/*"])
-                .response_header("Link", "</license.xml>; rel=license"),
-        )
+        .policy(Policy::builder().filter_patterns([""; 0]).rule(rule))
         .build()
         .unwrap();
     let app = axum::Router::new()
@@ -312,4 +328,38 @@ async fn an_application_with_the_layer_alone_gives_them() {
     };
     assert_eq!(ask(GOOGLEBOT).header("link"), "</license.xml>; rel=license");
     assert_eq!(ask(FIREFOX).header("link"), "");
+}
+
+#[tokio::test]
+async fn the_admin_page_lists_the_headers_of_a_rule() {
+    use axum::{body::Body, http::Request};
+    use http_body_util::BodyExt as _;
+    use robot_detection::app::RobotDetection;
+    use tower::ServiceExt as _;
+
+    let rule = Rule::builder(Action::Pass)
+        .paths(["/*"])
+        .response_header("X-Note", "<script>alert(1)</script>");
+    let robots = RobotDetection::builder()
+        .policy(Policy::builder().rule(rule))
+        .database_url("sqlite::memory:")
+        .web_robots_db("")
+        .build_idle()
+        .await
+        .unwrap();
+    let fetch = async |path: &str| {
+        let request = Request::get(path).header("host", "localhost");
+        let router = robots.admin_router_without_login();
+        let answer = router.oneshot(request.body(Body::empty()).unwrap()).await;
+        let body = answer.unwrap().into_body().collect().await.unwrap();
+        String::from_utf8(body.to_bytes().to_vec()).unwrap()
+    };
+    let page = fetch("/settings").await;
+    assert!(page.contains("X-Note: &#60;script&#62;"), "{page}");
+    let answer: serde_json::Value = serde_json::from_str(&fetch("/api/settings").await).unwrap();
+    assert_eq!(
+        answer["rules"][0]["headers"][0],
+        "X-Note: <script>alert(1)</script>"
+    );
+    robots.shutdown().await;
 }

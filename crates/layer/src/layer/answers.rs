@@ -195,7 +195,10 @@ impl Answers {
         let version = policy.version();
         let policy = Guard::into_inner(policy.load());
         Self {
-            redirects: policy.redirects().map(|to| Head::redirect(to, None)).collect(),
+            redirects: policy
+                .redirects()
+                .map(|to| Head::redirect(to, None))
+                .collect(),
             rules: policy.rules().map(RuleAnswer::new).collect(),
             spoofed: Head::refuse(policy.spoofed_refusal(), None),
             policy,

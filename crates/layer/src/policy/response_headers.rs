@@ -99,7 +99,10 @@ impl ResponseHeaders {
             added.map_err(|reason| (KEY, format!("{name:?}: {reason}")))?;
         }
         if headers.lines.len() > MAX_LINES {
-            return Err((KEY, format!("there are more than {MAX_LINES}; leave some out")));
+            return Err((
+                KEY,
+                format!("there are more than {MAX_LINES}; leave some out"),
+            ));
         }
         Ok((!headers.lines.is_empty()).then_some(headers))
     }
@@ -150,7 +153,10 @@ impl ResponseHeaders {
 
     /// Returns the value of its first line: visible ASCII and blanks.
     pub(super) fn first(&self) -> &str {
-        let first = self.lines.first().and_then(|(_, value)| value.to_str().ok());
+        let first = self
+            .lines
+            .first()
+            .and_then(|(_, value)| value.to_str().ok());
         first.unwrap_or_default()
     }
 
@@ -216,7 +222,8 @@ fn header_value(value: &str) -> Result<HeaderValue, String> {
     let is_visible = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let value = HeaderValue::from_str(value).ok().filter(|_| is_visible);
     value.ok_or_else(|| {
-        "its value has a character that no header may hold; use visible ASCII on one line".to_owned()
+        "its value has a character that no header may hold; use visible ASCII on one line"
+            .to_owned()
     })
 }
 
@@ -312,7 +319,11 @@ mod tests {
             ("VARY", "Accept", "what caches may keep"),
             ("Location", "/a", "redirect_url"),
             ("Set-Cookie", "a=b", "about one visitor"),
-            ("X-Robot-Detection-Decision", "pass", "speak with each other"),
+            (
+                "X-Robot-Detection-Decision",
+                "pass",
+                "speak with each other",
+            ),
             ("Retry-After", "5", "slows down"),
             ("A B", "x", "no name of a header"),
             ("", "x", "no name of a header"),

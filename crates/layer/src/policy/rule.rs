@@ -174,7 +174,7 @@ impl Rule {
         self.does_anything() && self.scope.robots.is_about(Kind::Person)
     }
 
-    /// Returns its conditions and headers for people to read; long lists are cut.
+    /// Returns its conditions for people to read; long lists are cut.
     pub fn conditions(&self) -> impl Iterator<Item = &str> {
         self.shown.iter().map(String::as_str)
     }
@@ -227,9 +227,7 @@ impl Rule {
     /// Returns `true` if it lets certain robots pass, whatever the verdict on their claims.
     fn favours(&self) -> bool {
         let robots = &self.scope.robots;
-        matches!(self.effect, Effect::Pass)
-            && robots.ignore_verdicts()
-            && !robots.are_everybody()
+        matches!(self.effect, Effect::Pass) && robots.ignore_verdicts() && !robots.are_everybody()
     }
 
     /// Returns `true` if `other` never decides, as this one always does before it.

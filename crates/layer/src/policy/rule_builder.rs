@@ -173,7 +173,6 @@ impl RuleBuilder {
             self.wait
                 .map(|wait| format!("waits {} ms for the verdict", wait.as_millis())),
         );
-        shown.extend(headers.iter().flat_map(ResponseHeaders::shown));
         scope.places = places.clone();
         if self.people.is_some() && !scope.robots.is_about(Kind::Person) {
             let reason = "the rule is not about people; set visitors = \"people\" or \"all\", or leave it out";

@@ -127,7 +127,10 @@ impl TagRule {
             origin => format!("{} ({origin})", self.label()),
         };
         let text = match self.scope.mismatch(asked, visitor) {
-            None => format!("The response gets X-Robots-Tag: {} by {label}.", self.value()),
+            None => format!(
+                "The response gets X-Robots-Tag: {} by {label}.",
+                self.value()
+            ),
             Some(mismatch) => {
                 let reason = mismatch.reason(asked, visitor, &self.scope.places);
                 format!("The response gets no X-Robots-Tag by {label}: {reason}.")
