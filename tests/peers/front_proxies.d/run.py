@@ -245,9 +245,11 @@ def seen(answer):
     """What a visitor and the site see, without what each proxy says of itself."""
     status, headers, body = answer
     shown = {"status": status}
-    for name in ("location", "x-robots-tag", "retry-after", "www-authenticate", "link", "content-usage"):
+    for name in ("location", "x-robots-tag", "retry-after", "www-authenticate", "content-usage"):
         if name in headers:
             shown[name] = headers[name]
+    # Lines of a list are the same in any order: Caddy puts ours first.
+    shown["links"] = sorted(headers.get("link", "").split(", "))
     shown["varies"] = "user-agent" in headers.get("vary", "").lower()
     try:
         told = json.loads(body)
