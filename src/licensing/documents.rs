@@ -242,32 +242,7 @@ mod tests {
     use super::*;
     use crate::licensing::Payment;
 
-    #[test]
-    fn terms_become_a_document_of_rsl_and_reservations() {
-        let everything = Terms::new()
-            .permits([Usage::Search, Usage::AiInput])
-            .prohibits([Usage::AiTrain])
-            .terms("https://example.com/?a=1&b=2")
-            .unwrap();
-        let training = Terms::new()
-            .permits([Usage::AiTrain])
-            .payment(Payment::Training)
-            .amount("1500", "EUR")
-            .and_then(|terms| terms.custom("https://example.com/deal"))
-            .and_then(|terms| terms.server("https://licences.example"))
-            .and_then(|terms| terms.copyright("A <B> & \"C\""))
-            .and_then(|terms| terms.paths(["/", "/archive/*"]))
-            .and_then(|terms| terms.tdm_policy("https://example.com/tdm.json"))
-            .unwrap();
-        let open = Terms::new()
-            .permits([Usage::All])
-            .payment(Payment::Attribution)
-            .paths(["/open/"])
-            .unwrap();
-        let licensing = Licensing::new([everything, training, open]).unwrap();
-        assert_eq!(
-            licensing.rsl_document(),
-            r#"<?xml version="1.0" encoding="UTF-8"?>
+    const RSL: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <rsl xmlns="https://rslstandard.org/rsl">
   <content url="/" server="https://licences.example">
     <license>
@@ -302,8 +277,32 @@ mod tests {
     </license>
   </content>
 </rsl>
-"#
-        );
+"#;
+
+    #[test]
+    fn terms_become_a_document_of_rsl_and_reservations() {
+        let everything = Terms::new()
+            .permits([Usage::Search, Usage::AiInput])
+            .prohibits([Usage::AiTrain])
+            .terms("https://example.com/?a=1&b=2")
+            .unwrap();
+        let training = Terms::new()
+            .permits([Usage::AiTrain])
+            .payment(Payment::Training)
+            .amount("1500", "EUR")
+            .and_then(|terms| terms.custom("https://example.com/deal"))
+            .and_then(|terms| terms.server("https://licences.example"))
+            .and_then(|terms| terms.copyright("A <B> & \"C\""))
+            .and_then(|terms| terms.paths(["/", "/archive/*"]))
+            .and_then(|terms| terms.tdm_policy("https://example.com/tdm.json"))
+            .unwrap();
+        let open = Terms::new()
+            .permits([Usage::All])
+            .payment(Payment::Attribution)
+            .paths(["/open/"])
+            .unwrap();
+        let licensing = Licensing::new([everything, training, open]).unwrap();
+        assert_eq!(licensing.rsl_document(), RSL);
         let reservations: Value = serde_json::from_str(&licensing.tdmrep_document()).unwrap();
         assert_eq!(
             reservations,

@@ -242,12 +242,12 @@ fn refused(action: Action, name: &HeaderName) -> Option<&'static str> {
 
 /// Returns a name as people write it: `content-usage` is `Content-Usage`.
 fn spelled(name: &HeaderName) -> String {
-    let words = name.as_str().split('-').map(|word| match word {
-        "www" => "WWW".to_owned(),
-        _ => {
-            let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
-            first.to_ascii_uppercase() + rest
+    let words = name.as_str().split('-').map(|word| {
+        if word == "www" {
+            return word.to_ascii_uppercase();
         }
+        let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
+        first.to_ascii_uppercase() + rest
     });
     words.collect::<Vec<_>>().join("-")
 }
