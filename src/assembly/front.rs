@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::check::{Front, FrontSite, GivenHeader, OwnPath, Place, PlaceError};
 use crate::config::{Loaded, RobotsTxtSource, Settings};
+use crate::licensing::Licensing;
 use crate::listen::ListenAddr;
 use crate::verify::Signer;
 
@@ -70,10 +71,7 @@ fn site_behind(
     if settings.robots_txt.serve != RobotsTxtSource::Pass {
         site.own.push(OwnPath::exact("/robots.txt", "robots.txt")?);
     }
-    for path in licensing(loaded)
-        .iter()
-        .flat_map(|licensing| licensing.paths())
-    {
+    for path in licensing(loaded).iter().flat_map(Licensing::paths) {
         site.own.push(OwnPath::exact(path, "The terms of content")?);
     }
     if settings.heaven.serve {

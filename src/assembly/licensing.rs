@@ -8,6 +8,9 @@ use super::heaven::site_url;
 /// Currency of amounts that name none.
 const CURRENCY: &str = "USD";
 
+/// Setter of a text.
+type Set = fn(Terms, &str) -> Result<Terms, WrongTerms>;
+
 /// Returns the terms that the settings describe, and where they are served.
 ///
 /// # Errors
@@ -68,7 +71,6 @@ fn terms(table: &LicenseSettings) -> Result<Terms, WrongTerms> {
     if let Some(reserved) = table.tdm_reservation {
         terms = terms.tdm_reservation(reserved);
     }
-    type Set = fn(Terms, &str) -> Result<Terms, WrongTerms>;
     let texts: [(&String, Set); 6] = [
         (&table.standard, Terms::standard),
         (&table.custom, Terms::custom),

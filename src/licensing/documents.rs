@@ -80,7 +80,6 @@ impl Licensing {
     }
 
     /// Returns the terms.
-    #[must_use]
     pub fn terms(&self) -> &[Terms] {
         &self.terms
     }

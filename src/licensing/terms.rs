@@ -5,6 +5,7 @@ use super::{Payment, Usage};
 /// Terms for content: a licence of RSL, and an entry of the TDM Reservation Protocol.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[must_use]
+#[expect(clippy::struct_field_names, reason = "each is called as RSL calls it")]
 pub struct Terms {
     /// Patterns as in robots.txt; none: everything.
     pub(super) paths: Vec<String>,

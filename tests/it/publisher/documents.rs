@@ -1,4 +1,4 @@
-//! The terms of content as RSL and TDMRep, served to everybody.
+//! The terms of content as RSL and `TDMRep`, served to everybody.
 
 use robot_detection::licensing::{Licensing, Terms, Usage};
 use serde_json::{Value, json};
