@@ -33,6 +33,8 @@ pub mod cli;
 #[doc(hidden)]
 pub mod config;
 #[cfg(feature = "admin")]
+pub mod licensing;
+#[cfg(feature = "admin")]
 pub mod live_rules;
 #[cfg(feature = "server")]
 mod observe;

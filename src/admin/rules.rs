@@ -24,6 +24,9 @@ pub(super) struct RuleView {
     pub(super) text: Option<String>,
     /// Rate limit of its requests.
     pub(super) pace: Option<PaceView>,
+    /// Headers that it gives to responses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) headers: Vec<String>,
     /// Place in the configuration; empty: set by the program.
     pub(super) origin: String,
 }
@@ -46,6 +49,11 @@ impl RuleView {
             status: decision.and_then(Decision::status),
             text: decision.and_then(Decision::text).map(str::to_owned),
             pace: rule.rate_limiter().map(PaceView::new),
+            headers: rule
+                .response_headers()
+                .iter()
+                .flat_map(|headers| headers.shown())
+                .collect(),
             origin: rule.origin().to_owned(),
         }
     }

@@ -2,12 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::check::{Front, FrontSite, OwnPath, Place, PlaceError};
+use crate::check::{Front, FrontSite, GivenHeader, OwnPath, Place, PlaceError};
 use crate::config::{Loaded, RobotsTxtSource, Settings};
+use crate::licensing::Licensing;
 use crate::listen::ListenAddr;
 use crate::verify::Signer;
 
-use super::Signing;
+use super::{Signing, licensing};
 
 /// Returns what stands behind a proxy that asks a server with these settings.
 ///
@@ -41,7 +42,16 @@ pub(crate) fn front(loaded: &Loaded) -> Result<Front, PlaceError> {
             "there is no site behind the proxy yet: set server.upstream to the site's server";
         return Err(PlaceError(text.to_owned()));
     }
+    let of_sites = sites.iter().map(|site| site.loaded().settings());
+    let rules = [settings]
+        .into_iter()
+        .chain(of_sites)
+        .flat_map(|settings| &settings.tables.rules);
+    let given = rules
+        .flat_map(|rule| &rule.headers)
+        .map(|(name, _)| name.as_str());
     Ok(Front {
+        given: GivenHeader::all(given),
         check: place(check, "check.listen")?,
         token,
         own: own(settings)?,
@@ -60,6 +70,9 @@ fn site_behind(
     site.preserve_host = settings.server.preserve_host;
     if settings.robots_txt.serve != RobotsTxtSource::Pass {
         site.own.push(OwnPath::exact("/robots.txt", "robots.txt")?);
+    }
+    for path in licensing(loaded).iter().flat_map(Licensing::paths) {
+        site.own.push(OwnPath::exact(path, "The terms of content")?);
     }
     if settings.heaven.serve {
         site.own

@@ -70,6 +70,10 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
             builder = builder.never(path);
         }
     }
+    // Whoever is refused has to find out on which terms it would not be.
+    if !settings.licensing.rsl.is_empty() {
+        builder = builder.never(&*settings.licensing.rsl);
+    }
     // A robot that was sent to heaven would be sent there again, for ever.
     if settings.heaven.serve {
         builder = builder.never(&*settings.heaven.path);

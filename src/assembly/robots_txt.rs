@@ -15,6 +15,8 @@ use crate::robots_file::{
     COMMAND_WAIT, LIMITS, RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt,
 };
 
+use super::license_url;
+
 /// Largest file that is served; robots read 500 KiB.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
@@ -136,6 +138,11 @@ fn content(
             .sitemap(&url)
             .map_err(|error| wrong(&KEY.sitemaps, &error))?;
     }
+    if let Some(url) = host.and_then(|host| license_url(settings, host)) {
+        rules = rules
+            .license(&url)
+            .map_err(|error| wrong(&KEY.license, &error))?;
+    }
     match what.serve {
         RobotsTxtSource::Pass => Ok(RobotsTxtContent::Pass),
         RobotsTxtSource::File if what.file.is_empty() => {
@@ -160,9 +167,9 @@ fn rules(what: &RobotsTxtSection, wrong: &Wrong<'_>) -> Result<RobotsTxtRules, C
         .map_err(|error| wrong(&KEY.sitemaps, &error))?
         .content_signal(&what.content_signal)
         .map_err(|error| wrong(&KEY.content_signal, &error))?
-        .content_usage(&what.content_usage)
+        .content_usage(what.content_usage.iter())
         .map_err(|error| wrong(&KEY.content_usage, &error))?
-        .license(&what.license)
+        .licenses(what.license.iter())
         .map_err(|error| wrong(&KEY.license, &error))
 }
 

@@ -46,6 +46,9 @@ pub(crate) fn rule(settings: &RuleSettings, all: &Settings, origins: &Origins) -
     if let Some(people) = settings.people {
         rule = rule.people(people);
     }
+    for (name, value) in &settings.headers {
+        rule = rule.response_header(name, value);
+    }
     if let Some(milliseconds) = settings.wait_milliseconds {
         rule = rule.wait(Duration::from_millis(milliseconds.into()));
     }

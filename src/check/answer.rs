@@ -50,6 +50,9 @@ pub(crate) fn answer<B: Default>(
         (Answered::Told(response, _), _) => return response,
     };
     let headers = response.headers_mut();
+    // Proxies take over one line of each name.
+    join(headers, &header::LINK);
+    join(headers, &header::WWW_AUTHENTICATE);
     let outcome = outcome.cloned().unwrap_or_default();
     headers.insert(DECISION, HeaderValue::from_static(decision_word(&outcome)));
     if let Some(cause) = line(outcome.cause().as_bytes()) {
@@ -92,6 +95,20 @@ fn rename(headers: &mut HeaderMap, from: HeaderName, to: HeaderName) {
     }
 }
 
+/// Writes the lines of a list as one, which says the same (RFC 9110 §5.3).
+fn join(headers: &mut HeaderMap, name: &HeaderName) {
+    let lines: Vec<&[u8]> = headers
+        .get_all(name)
+        .iter()
+        .map(HeaderValue::as_bytes)
+        .collect();
+    if lines.len() > 1
+        && let Ok(value) = HeaderValue::from_bytes(&lines.join(&b", "[..]))
+    {
+        headers.insert(name, value);
+    }
+}
+
 /// Returns a text as one line; what no header may hold becomes a blank.
 fn line(text: &[u8]) -> Option<HeaderValue> {
     let text = text.trim_ascii().iter().map(|&byte| match byte {
@@ -122,6 +139,19 @@ mod tests {
         assert_eq!(response.headers()[TEXT], &b"Pay. Here: \xc3\xbc"[..]);
         assert_eq!(response.headers()["retry-after"], "5");
         assert_eq!(response.body(), "");
+    }
+
+    #[test]
+    fn the_lines_of_a_list_become_one() {
+        let passed = Response::builder()
+            .header("link", "</a>; rel=license")
+            .header("link", "</b>; rel=next")
+            .header("content-usage", "train-ai=n")
+            .body(());
+        let response = answer(Dialect::Nginx, Answered::Passed(passed.unwrap()), None);
+        let lines: Vec<_> = response.headers().get_all("link").iter().collect();
+        assert_eq!(lines, ["</a>; rel=license, </b>; rel=next"]);
+        assert_eq!(response.headers()["content-usage"], "train-ai=n");
     }
 
     #[test]

@@ -17,7 +17,9 @@ mod token;
 pub(crate) use answer::{Answered, answer, unanswerable};
 pub(crate) use described::{Misdescribed, describe, take_page};
 pub(crate) use dialect::{Asked, Dialect};
-pub(crate) use proxy_file::{Front, FrontSite, OwnPath, Place, PlaceError, ProxyFile, proxy_file};
+pub(crate) use proxy_file::{
+    Front, FrontSite, GivenHeader, OwnPath, Place, PlaceError, ProxyFile, proxy_file,
+};
 pub(crate) use token::CheckToken;
 
 use axum::http::HeaderName;

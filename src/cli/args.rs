@@ -273,6 +273,24 @@ pub(super) struct InitArgs {
     /// Writes over a file that is there
     #[arg(long)]
     pub(super) force: bool,
+    /// A configuration for a purpose, in place of every setting with its default
+    #[arg(long, value_name = "WHAT")]
+    pub(super) preset: Option<PresetArg>,
+    /// Name of the site that it is for
+    #[arg(
+        long,
+        value_name = "HOST",
+        default_value = "www.example.com",
+        requires = "preset"
+    )]
+    pub(super) host: String,
+}
+
+/// What a configuration to begin with is for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum PresetArg {
+    /// Search engines read everything, training needs a licence
+    Publisher,
 }
 
 /// Arguments of `doctor`.

@@ -5,16 +5,21 @@ use std::{fs, io, process::ExitCode};
 use anyhow::Context as _;
 use clap::CommandFactory as _;
 
-use crate::config::commented_configuration;
+use crate::config::{commented_configuration, publisher_configuration};
+use crate::policy::HostName;
 
 use super::{
     Cli,
-    args::{CompletionsArgs, InitArgs},
+    args::{CompletionsArgs, InitArgs, PresetArg},
     output,
+    usage::WrongUsage,
 };
 
 pub(super) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
-    let text = commented_configuration();
+    let text = match args.preset {
+        None => commented_configuration(),
+        Some(PresetArg::Publisher) => publisher_configuration(host(&args.host)?),
+    };
     if args.stdout {
         output::line(text.trim_end())?;
         return Ok(ExitCode::SUCCESS);
@@ -40,6 +45,17 @@ pub(super) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
         "wrote {name}\nnext: set server.upstream, then `robot-detection doctor`, then `robot-detection serve`"
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns a host as it may stand in the file.
+fn host(name: &str) -> Result<&str, WrongUsage> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-:".contains(c);
+    if HostName::parse(name).is_ok() && name.chars().all(is_plain) {
+        return Ok(name);
+    }
+    Err(WrongUsage(format!(
+        "--host {name:?} is no host such as www.example.com"
+    )))
 }
 
 pub(super) fn completions(args: &CompletionsArgs) -> io::Result<()> {

@@ -53,9 +53,12 @@ pub(super) fn rule_warnings(settings: &Settings, policy: &Policy, robots: &[Robo
 
 /// Returns a warning for each word of an `X-Robots-Tag` header that robots do not know.
 pub(super) fn unknown_words(policy: &Policy) -> impl Iterator<Item = String> {
-    policy.tag_rules().flat_map(|rule| {
-        rule.unknown_words().map(|(word, meant)| {
-            let label = rule.label();
+    let tags = policy.tag_rules();
+    let tags = tags.map(|tag| (tag.label(), tag.response_headers()));
+    let rules = policy.rules();
+    let rules = rules.filter_map(|rule| Some((rule.label(), rule.response_headers()?)));
+    rules.chain(tags).flat_map(|(label, headers)| {
+        headers.unknown_words().map(move |(word, meant)| {
             let meant = meant.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
             format!("{label} says {word:?}, which robots do not know{meant}")
         })

@@ -6,7 +6,9 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{ConfigError, KEYS, Key, SiteTable, TABLES, TableKind, Value, site::unknown_in_site};
+use super::{
+    ConfigError, KEYS, Key, Kind, SiteTable, TABLES, TableKind, Value, site::unknown_in_site,
+};
 
 /// What a file says.
 #[derive(Clone, Debug, Default)]
@@ -217,7 +219,11 @@ fn read_keys(
             ));
             continue;
         };
-        match convert(value.get_ref()).and_then(|value| value.fit(key.kind)) {
+        let converted = match (key.kind, value.get_ref()) {
+            (Kind::Map, DeValue::Table(entries)) => map(entries),
+            (_, value) => convert(value),
+        };
+        match converted.and_then(|value| value.fit(key.kind)) {
             Ok(value) => found.values.push((key, value, line)),
             Err(reason) => errors.push((line, format!("{kind_name}.{name}: {reason}"))),
         }
@@ -257,6 +263,26 @@ fn convert(value: &DeValue<'_>) -> Result<Value, String> {
 fn is_numbers(items: &[Spanned<DeValue<'_>>]) -> bool {
     let is_number = |item: &Spanned<DeValue<'_>>| matches!(item.get_ref(), DeValue::Integer(_));
     !items.is_empty() && items.iter().all(is_number)
+}
+
+/// Reads names and texts; a list of texts is several of the same name.
+fn map(entries: &DeTable<'_>) -> Result<Value, String> {
+    let mut found = Vec::new();
+    for (name, value) in entries {
+        let name = name.get_ref();
+        match convert(value.get_ref()) {
+            Ok(Value::Text(text)) => found.push((name.to_string(), text)),
+            Ok(Value::List(texts)) => {
+                found.extend(texts.into_iter().map(|text| (name.to_string(), text)));
+            }
+            _ => {
+                return Err(format!(
+                    "{name:?} is neither a text in quotes nor a list of texts"
+                ));
+            }
+        }
+    }
+    Ok(Value::Map(found))
 }
 
 fn is_table(name: &str) -> bool {

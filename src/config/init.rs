@@ -32,9 +32,19 @@ pub fn commented_configuration() -> String {
     text.push_str(&rules());
     text.push_str(TAGS);
     text.push_str(ROBOTS_TXT_HOSTS);
+    text.push_str(LICENSES);
     text.push_str(SITES);
     text.push_str(LISTENERS);
     text
+}
+
+/// Returns the configuration of a publisher's site: search engines read it, training needs a
+/// licence.
+///
+/// `host` is a name of the site as it may stand in a text of TOML.
+#[must_use]
+pub fn publisher_configuration(host: &str) -> String {
+    include_str!("../../templates/config/publisher.toml").replace("www.example.com", host)
 }
 
 const SOURCES: &str = "
@@ -81,6 +91,8 @@ const RULES: &str = "
 #   verdicts   on who the robot says it is: verified, spoofed, unverifiable, pending
 #   addresses  networks and addresses that requests come from; list:NAME for a [[list]]
 #   asns, countries   of the address, as the files of [places] tell them
+# headers are given to the response: to the answer, where it redirects, refuses or slows
+# down, else to that of the site or of heaven.
 # action:
 {actions}# A rule with verdicts may wait_milliseconds (to 10000) for one that is pending. One that
 # lets robots pass and names no verdicts is not about those that only say they are these.
@@ -96,6 +108,7 @@ const RULES: &str = "
 #action = \"refuse\"
 #status = 403
 #text = \"Please ask for a licence.\"
+#headers = { \"Link\" = \"<https://example.com/license.xml>; rel=license\" }
 #[[rule]]
 #name = \"not so fast\"
 #path = [\"/*\"]
@@ -126,6 +139,24 @@ const ROBOTS_TXT_HOSTS: &str = "
 #main_mirror = \"www.example.com\"
 #serve = \"settings\"
 #disallow = [\"/search\"]
+";
+
+const LICENSES: &str = "
+# Terms for content, told as [licensing] says: those of several tables about one path are
+# several licences of it. permits and prohibits: all, ai-all, ai-train, ai-input, ai-index,
+# search. payment: free, attribution, contribution, crawl, training, use, purchase,
+# subscription. Without tdm_reservation text and data mining is reserved, unless training is
+# permitted for nothing or for attribution.
+#[[license]]
+#permits = [\"search\"]
+#prohibits = [\"ai-train\"]
+#terms = \"https://example.com/terms\"
+#[[license]]
+#path = [\"/archive/*\"]
+#permits = [\"ai-train\"]
+#payment = \"crawl\"
+#amount = \"0.015\"
+#currency = \"USD\"
 ";
 
 const SITES: &str = "
@@ -242,6 +273,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_publisher_s_file_loads_with_what_it_suggests() {
+        let text = publisher_configuration("news.example:8443");
+        let loaded = Loader::new().file("f", &text).load().unwrap();
+        assert_eq!(loaded.settings().server.hosts, ["news.example:8443"]);
+        let sold = text
+            .replace("prohibits = [\"ai-train\"]\n", "")
+            .replace("\n#[[", "\n[[");
+        let sold = sold.lines().map(|line| match line.strip_prefix('#') {
+            Some(rest) if rest.contains(" = ") && !rest.starts_with(' ') => rest,
+            _ => line,
+        });
+        let sold = sold
+            .collect::<Vec<_>>()
+            .join("\n")
+            .replacen("permits = [\"search\"]\n", "", 1);
+        let loaded = Loader::new().file("f", &sold).load().unwrap();
+        assert_eq!(loaded.settings().tables.licenses.len(), 2, "{sold}");
+    }
+
+    #[test]
     fn the_file_loads_as_it_is_and_with_every_default_uncommented() {
         let text = commented_configuration();
         assert!(Loader::new().file("f", &text).load().is_ok());
@@ -275,6 +326,7 @@ mod tests {
         assert_eq!(loaded.settings().tables.rules.len(), 3);
         assert_eq!(loaded.settings().tables.tags.len(), 1);
         assert_eq!(loaded.settings().tables.robots_txt_hosts.len(), 1);
+        assert_eq!(loaded.settings().tables.licenses.len(), 2);
         assert_eq!(loaded.sites().len(), 1);
         assert_eq!(loaded.settings().tables.listeners.len(), 2);
         assert_eq!(loaded.settings().tables.certificates.len(), 1);

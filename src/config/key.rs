@@ -115,6 +115,10 @@ pub enum Kind {
     Words(Words),
     /// List of whole numbers, or one of them.
     Numbers,
+    /// List of texts, or one text: a comma is part of it.
+    Lines,
+    /// Names, each with a text or a list of texts; in tables that can stand several times.
+    Map,
 }
 
 impl Kind {
@@ -127,6 +131,8 @@ impl Kind {
             Self::Bool => "true or false",
             Self::List | Self::Words(_) => "a list of texts, or one text with commas",
             Self::Numbers => "a list of whole numbers, or one of them",
+            Self::Lines => "a text in quotes, or a list of texts",
+            Self::Map => "a table of names and texts, such as { \"Link\" = \"…\" }",
         }
     }
 

@@ -38,7 +38,7 @@ mod types;
 mod value;
 
 pub use error::{ConfigError, ConfigErrors};
-pub use init::commented_configuration;
+pub use init::{commented_configuration, publisher_configuration};
 pub use key::{Key, Kind, Reach, Words};
 pub use load::{InForce, Loaded, Loader};
 pub use sections::*;

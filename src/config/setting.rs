@@ -213,6 +213,22 @@ impl<T: Item> Setting for Vec<T> {
     }
 }
 
+/// Names, each with a text.
+impl Setting for Vec<(String, String)> {
+    const KIND: Kind = Kind::Map;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Map(items) => Ok(items.clone()),
+            other => Err(not_a(other, Self::KIND)),
+        }
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::new())
+    }
+}
+
 impl Item for String {
     fn read_item(text: &str) -> Result<Self, String> {
         Ok(text.to_owned())

@@ -2,9 +2,9 @@
 
 use super::{
     AccessLogSection, AdminSection, CheckSection, DatabaseSection, EnforcementSection,
-    GeneralSection, HeavenSection, Key, LogSection, OtelSection, PlacesSection, RobotsTxtSection,
-    ServerSection, SiteRobotSection, Tables, TrafficSection, Value, VerifySection,
-    setting::Section,
+    GeneralSection, HeavenSection, Key, LicensingSection, LogSection, OtelSection, PlacesSection,
+    RobotsTxtSection, ServerSection, SiteRobotSection, Tables, TrafficSection, Value,
+    VerifySection, setting::Section,
 };
 
 macro_rules! settings {
@@ -61,6 +61,8 @@ settings! {
     enforcement: EnforcementSection,
     /// `[robots_txt]`: what it says.
     robots_txt: RobotsTxtSection,
+    /// `[licensing]`
+    licensing: LicensingSection,
     /// `[verify]`
     verify: VerifySection,
     /// `[places]`

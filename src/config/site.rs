@@ -69,6 +69,10 @@ impl SiteLoaded {
         // its.
         tables.robots_txt_hosts.retain(|host| parts.is_about(host));
         tables.robots_txt_hosts.splice(..0, own.robots_txt_hosts);
+        // Terms of another site are none of its, where it has some.
+        if !own.licenses.is_empty() {
+            tables.licenses = own.licenses;
+        }
         Self {
             parts: parts.clone(),
             loaded,

@@ -17,6 +17,8 @@ pub enum Value {
     List(Vec<String>),
     /// Several whole numbers.
     Numbers(Vec<i64>),
+    /// Names, each with a text; a name may come several times.
+    Map(Vec<(String, String)>),
 }
 
 impl Value {
@@ -40,6 +42,8 @@ impl Value {
             },
             Kind::List | Kind::Words(_) => Ok(Self::List(comma_separated(text))),
             Kind::Numbers => Self::Text(text.to_owned()).fit(kind),
+            Kind::Lines => Ok(Self::List(one(text))),
+            Kind::Map => Err(format!("{text:?} is not {}", kind.describe())),
         }
     }
 
@@ -60,14 +64,16 @@ impl Value {
             (Kind::Numbers, Self::Integer(number)) => Ok(Self::Numbers(vec![number])),
             (Kind::Numbers, Self::Text(text)) => numbers(&comma_separated(&text)),
             (Kind::Numbers, Self::List(texts)) => numbers(&texts),
-            (Kind::List | Kind::Words(_), Self::Numbers(_)) => {
+            (Kind::List | Kind::Lines | Kind::Words(_), Self::Numbers(_)) => {
                 Err("a list holds texts, not integer values".to_owned())
             }
+            (Kind::Lines, Self::Text(text)) => Ok(Self::List(one(&text))),
             (Kind::Text | Kind::Word(_), value @ Self::Text(_))
             | (Kind::Integer { .. }, value @ Self::Integer(_))
             | (Kind::Bool, value @ Self::Bool(_))
             | (Kind::Numbers, value @ Self::Numbers(_))
-            | (Kind::List | Kind::Words(_), value @ Self::List(_)) => Ok(value),
+            | (Kind::List | Kind::Lines | Kind::Words(_), value @ Self::List(_))
+            | (Kind::Map, value @ Self::Map(_)) => Ok(value),
             (kind, value) => Err(format!("{value} is not {}", kind.describe())),
         }
     }
@@ -81,6 +87,10 @@ impl fmt::Display for Value {
             Self::Bool(flag) => flag.fmt(f),
             Self::List(items) => f.debug_list().entries(items).finish(),
             Self::Numbers(numbers) => f.debug_list().entries(numbers).finish(),
+            Self::Map(items) => {
+                let items = items.iter().map(|(name, text)| (name, text));
+                f.debug_map().entries(items).finish()
+            }
         }
     }
 }
@@ -107,6 +117,13 @@ fn comma_separated(text: &str) -> Vec<String> {
         .filter(|item| !item.is_empty())
         .map(str::to_owned)
         .collect()
+}
+
+/// Returns a text as a list of it alone, and an empty one as none.
+fn one(text: &str) -> Vec<String> {
+    let text = text.trim();
+    let text = (!text.is_empty()).then(|| text.to_owned());
+    text.into_iter().collect()
 }
 
 #[cfg(test)]

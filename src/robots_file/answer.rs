@@ -1,4 +1,4 @@
-//! Responses for /robots.txt, prepared once for many requests.
+//! Responses for /robots.txt and the like, prepared once for many requests.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -20,10 +20,11 @@ const LAST_S: u64 = 253_402_300_799;
 
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// A robots.txt with the values of its headers.
+/// A file with the values of its headers.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct PreparedFile {
+pub(crate) struct PreparedFile {
     body: Bytes,
+    content_type: HeaderValue,
     etag: HeaderValue,
     last_modified: HeaderValue,
     /// Seconds since 1970.
@@ -31,7 +32,8 @@ pub(super) struct PreparedFile {
 }
 
 impl PreparedFile {
-    pub(super) fn new(body: impl Into<Bytes>, modified_ms: i64) -> Self {
+    /// Creates a text file.
+    pub(crate) fn new(body: impl Into<Bytes>, modified_ms: i64) -> Self {
         let body = body.into();
         let modified_s = u64::try_from(modified_ms / 1_000).unwrap_or_default();
         let modified_s = modified_s.min(LAST_S);
@@ -43,8 +45,15 @@ impl PreparedFile {
             last_modified: HeaderValue::try_from(httpdate::fmt_http_date(modified))
                 .unwrap_or_else(|_| absent()),
             body,
+            content_type: CONTENT_TYPE,
             modified_s,
         }
+    }
+
+    /// Sets what the file is.
+    pub(crate) fn of_type(mut self, content_type: HeaderValue) -> Self {
+        self.content_type = content_type;
+        self
     }
 
     /// Keeps the date of an earlier answer with the same body.
@@ -62,7 +71,7 @@ impl PreparedFile {
     }
 
     /// Answers a request for it (RFC 9110 §13).
-    pub(super) fn answer(&self, method: &Method, headers: &HeaderMap) -> Response<Body> {
+    pub(crate) fn answer(&self, method: &Method, headers: &HeaderMap) -> Response<Body> {
         if let Some(refusal) = refusal(method) {
             return refusal;
         }
@@ -81,7 +90,7 @@ impl PreparedFile {
         } else {
             // A 304 has the validators alone (RFC 9110 §15.4.5), a HEAD what GET would have
             // (§9.3.2).
-            fields.insert(header::CONTENT_TYPE, CONTENT_TYPE);
+            fields.insert(header::CONTENT_TYPE, self.content_type.clone());
             fields.insert(header::CONTENT_LENGTH, self.body.len().into());
         }
         response

@@ -25,7 +25,10 @@ mod rules;
 mod served;
 mod upstream;
 
+pub(crate) use answer::PreparedFile;
 pub use plan::{RobotsTxtContent, RobotsTxtPlan};
+#[cfg(feature = "server")]
+pub(crate) use rules::split_usage;
 pub use rules::{RobotsTxtRules, WrongRule};
 #[cfg(feature = "server")]
 pub(crate) use served::COMMAND_WAIT;

@@ -4,7 +4,7 @@ use std::{borrow::Borrow, collections::HashSet, fmt::Write as _, time::Duration}
 
 use crate::policy::{HostName, RefusedRobots};
 use crate::registry::{Purpose, Robot, write_robots_txt};
-use crate::robots_txt::{Dialect, RobotsTxt};
+use crate::robots_txt::{Dialect, RobotsTxt, preference_list};
 
 /// Most paths, of both kinds together.
 const MAX_PATHS: usize = 500;
@@ -34,8 +34,8 @@ pub struct RobotsTxtRules {
     crawl_delay: Duration,
     sitemaps: Vec<String>,
     content_signal: String,
-    content_usage: String,
-    license: String,
+    content_usage: Vec<String>,
+    licenses: Vec<String>,
 }
 
 /// Error of a value that cannot stand in a robots.txt; says what would be right.
@@ -132,32 +132,55 @@ impl RobotsTxtRules {
     /// Fails for what is no list such as `search=yes, ai-train=no`, and for words that
     /// robots do not know.
     pub fn content_signal(mut self, signals: &str) -> Result<Self, WrongRule> {
-        self.content_signal = preferences("Content-Signal", signals)?;
+        self.content_signal = preference_list("Content-Signal", signals).map_err(WrongRule)?;
         Ok(self)
     }
 
-    /// Sets the same as `Content-Usage` (draft-ietf-aipref-attach); empty: no such line.
+    /// Sets the same as `Content-Usage` lines (draft-ietf-aipref-attach §3.1); none by default.
+    ///
+    /// A line is about everything, or about what is below the path that it begins with.
     ///
     /// # Errors
     ///
-    /// Fails for what is no list such as `train-ai=n, search=y`, and for words that robots
-    /// do not know.
-    pub fn content_usage(mut self, usage: &str) -> Result<Self, WrongRule> {
-        self.content_usage = preferences("Content-Usage", usage)?;
+    /// Fails for what is no list such as `train-ai=n, search=y`, for words that robots do not
+    /// know, and for two lines about one path.
+    pub fn content_usage<S: AsRef<str>>(
+        mut self,
+        lines: impl IntoIterator<Item = S>,
+    ) -> Result<Self, WrongRule> {
+        self.content_usage = checked(lines, usage)?;
+        let mut paths = HashSet::new();
+        let mut lines = self.content_usage.iter();
+        if let Some(line) = lines.find(|line| !paths.insert(split_usage(line).0)) {
+            let reason = "another line is about the same path; join them with a comma";
+            return Err(WrongRule(format!("{line:?}: {reason}")));
+        }
         Ok(self)
     }
 
-    /// Names a licence for the content, as `License` (RSL); empty: none.
+    /// Names licences for the content, as `License` lines (RSL 1.0 §4.4); none by default.
+    ///
+    /// # Errors
+    ///
+    /// Fails for what is no `http:` or `https:` URL.
+    pub fn licenses<S: AsRef<str>>(
+        mut self,
+        urls: impl IntoIterator<Item = S>,
+    ) -> Result<Self, WrongRule> {
+        self.licenses = checked(urls, url)?;
+        Ok(self)
+    }
+
+    /// Adds a licence; one that is named already is not named again.
     ///
     /// # Errors
     ///
     /// Fails for what is no `http:` or `https:` URL.
     pub fn license(mut self, address: &str) -> Result<Self, WrongRule> {
-        self.license = if address.is_empty() {
-            String::new()
-        } else {
-            url(address)?
-        };
+        let address = url(address)?;
+        if !self.licenses.contains(&address) {
+            self.licenses.push(address);
+        }
         Ok(self)
     }
 
@@ -190,7 +213,9 @@ impl RobotsTxtRules {
     /// Returns the robots.txt of a main mirror, which names it (Melkov 2003).
     pub(super) fn text<R: Borrow<Robot>>(&self, robots: &[R], main: Option<&HostName>) -> String {
         let mut text = String::new();
-        line(&mut text, "License", &self.license);
+        for license in &self.licenses {
+            line(&mut text, "License", license);
+        }
         let refused = self.groups(robots);
         if !refused.is_empty() {
             text.push_str(&refused);
@@ -198,7 +223,9 @@ impl RobotsTxtRules {
         }
         text.push_str("User-agent: *\n");
         line(&mut text, "Content-Signal", &self.content_signal);
-        line(&mut text, "Content-Usage", &self.content_usage);
+        for usage in &self.content_usage {
+            line(&mut text, "Content-Usage", usage);
+        }
         // First, for robots that obey the first line that matches (draft-koster-robots §3.2.2); by
         // RFC 9309 §2.2.2 the longest counts, whatever the order.
         for path in &self.allow {
@@ -277,6 +304,28 @@ fn checked<S: AsRef<str>>(
         .collect()
 }
 
+/// Splits a line of `Content-Usage` into its path, which may be empty, and its list.
+pub(crate) fn split_usage(line: &str) -> (&str, &str) {
+    match line.split_once(|c: char| c.is_ascii_whitespace()) {
+        Some((path, list)) if path.starts_with('/') => (path, list),
+        None if line.starts_with('/') => (line, ""),
+        _ => ("", line),
+    }
+}
+
+fn usage(line: &str) -> Result<String, WrongRule> {
+    let (about, list) = split_usage(line);
+    let list = preference_list("Content-Usage", list).map_err(WrongRule)?;
+    if list.is_empty() {
+        let reason = "it says nothing; write such as train-ai=n, or /open/ train-ai=y";
+        return Err(WrongRule(format!("{line:?}: {reason}")));
+    }
+    if about.is_empty() {
+        return Ok(list);
+    }
+    Ok(format!("{} {list}", path(about)?))
+}
+
 fn path(path: &str) -> Result<String, WrongRule> {
     let wrong = |reason: &str| Err(WrongRule(format!("{path:?}: {reason}")));
     if !path.starts_with(['/', '*']) {
@@ -323,26 +372,6 @@ fn url(address: &str) -> Result<String, WrongRule> {
     }
 }
 
-/// Checks a list with commas; the error is that of lint.
-fn preferences(field: &str, text: &str) -> Result<String, WrongRule> {
-    if text.contains(|c: char| c.is_control() || c == '#') {
-        let reason = "a list of preferences has one line and no #";
-        return Err(WrongRule(format!("{text:?}: {reason}")));
-    }
-    let items = text.split(',').map(str::trim);
-    let items: Vec<&str> = items.filter(|item| !item.is_empty()).collect();
-    let list = items.join(", ");
-    if list.is_empty() {
-        return Ok(list);
-    }
-    let file = format!("User-agent: *\n{field}: {list}\nAllow: /\n");
-    let file = RobotsTxt::parse(file.as_bytes(), Dialect::rfc9309());
-    match file.warnings().into_iter().next() {
-        Some(warning) => Err(WrongRule(warning.text)),
-        None => Ok(list),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -373,17 +402,20 @@ mod tests {
             .and_then(|rules| rules.allow(["/search/about"]))
             .and_then(|rules| rules.sitemaps(["https://www.example.com/sitemap.xml"]))
             .and_then(|rules| rules.content_signal("search=yes,ai-train=no"))
-            .and_then(|rules| rules.content_usage("train-ai=n"))
+            .and_then(|rules| rules.content_usage(["train-ai=n,search=y", "/open/  train-ai=y"]))
+            .and_then(|rules| rules.licenses(["https://example.com/license.xml"]))
+            .and_then(|rules| rules.license("https://example.com/archive.xml"))
             .and_then(|rules| rules.license("https://example.com/license.xml"))
             .unwrap()
             .crawl_delay(Duration::from_millis(1500));
         let main = HostName::parse("www.example.com:80").unwrap();
         assert_eq!(
             rules.text(&robots, Some(&main)),
-            "License: https://example.com/license.xml\n\
+            "License: https://example.com/license.xml\nLicense: https://example.com/archive.xml\n\
              # No operator known\nUser-agent: TrainBot\nUser-agent: SeoBot\nUser-agent: namelessbot\n\
              Disallow: /\n\n\
-             User-agent: *\nContent-Signal: search=yes, ai-train=no\nContent-Usage: train-ai=n\n\
+             User-agent: *\nContent-Signal: search=yes, ai-train=no\n\
+             Content-Usage: train-ai=n, search=y\nContent-Usage: /open/ train-ai=y\n\
              Allow: /search/about\nDisallow: /search\nDisallow: /*.php$\nCrawl-delay: 1.5\n\
              Host: www.example.com\n\nSitemap: https://www.example.com/sitemap.xml\n"
         );
@@ -428,10 +460,17 @@ mod tests {
             "Train-AI=n",
             "train-ai",
             "train-ai=n search=y",
+            "/open/",
+            "/open",
+            "/a#b train-ai=n",
+            "*.pdf train-ai=n",
         ] {
-            assert!(rules().content_usage(usage).is_err(), "{usage:?}");
+            assert!(rules().content_usage([usage]).is_err(), "{usage:?}");
         }
         assert!(rules().disallow(vec!["/a"; 501]).is_err());
-        assert!(rules().license("").is_ok());
+        let twice = ["/a train-ai=n", "/a search=y"];
+        assert!(rules().content_usage(twice).is_err());
+        assert!(rules().license("").is_err());
+        assert!(rules().licenses(["/license.xml"]).is_err());
     }
 }

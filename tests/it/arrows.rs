@@ -75,6 +75,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "detect",
                     "fetch",
                     "filter",
+                    "licensing",
                     "listen",
                     "origins",
                     "policy",
@@ -117,6 +118,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "robots_txt",
                 ],
             ),
+            ("licensing", &["clock", "robots_file"]),
             (
                 "live_rules",
                 &["clock", "detect", "policy", "registry", "store"],
@@ -161,6 +163,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "filter",
                     "heaven",
                     "layer",
+                    "licensing",
                     "listen",
                     "origins",
                     "policy",

@@ -45,6 +45,7 @@ mod page_source;
 mod parity;
 mod policy;
 mod proxy;
+mod publisher;
 mod raw_http;
 mod refresh;
 mod registry;

@@ -170,12 +170,13 @@ fn a_merge_keeps_what_the_site_reserves() {
     let house = House::robots(Reply::text(theirs));
     let server = house.serve(
         "[robots_txt]\nserve = 'merge'\ncontent_signal = 'search=yes, ai-input=no, ai-train=yes'\n\
-         content_usage = 'search=y'\nlicense = 'https://www.example.com/ours.xml'\n\
+         content_usage = ['search=y', '/paid/ train-ai=y']\n\
+         license = ['https://www.example.com/ours.xml', 'https://www.example.com/paid,all.xml']\n\
          refuse_robots = 'gptbot'",
     );
     let text = known(&server, "www.example.com").text();
     let (before, everybody) = text.split_once("User-agent: *\n").unwrap();
-    for line in ["theirs", "ours"] {
+    for line in ["theirs", "ours", "paid,all"] {
         let line = format!("License: https://www.example.com/{line}.xml\n");
         assert!(before.contains(&line), "{line}\n{text}");
     }
@@ -183,7 +184,8 @@ fn a_merge_keeps_what_the_site_reserves() {
         everybody,
         "Content-Signal: search=yes, ai-train=no, ai-input=no\n\
          Content-Usage: train-ai=n, search=y\nContent-Usage: /open/ train-ai=y, search=y\n\
-         Content-Usage: /reports/ search=n\nDisallow: /theirs\n"
+         Content-Usage: /reports/ search=n\n\
+         Content-Usage: /paid/ train-ai=n\nDisallow: /theirs\n"
     );
     // Who has a group of its own by us keeps what the site says to everybody.
     assert!(before.contains("User-agent: GPTBot\n"), "{text}");
@@ -224,6 +226,14 @@ fn preferences_of_the_settings_are_checked_as_lint_checks_them() {
         ("content_usage = 'trian-ai=n'", "write train-ai"),
         ("content_usage = 'train-ai=no'", "write y or n"),
         ("content_usage = 'Train-AI=n'", "write train-ai"),
+        (
+            "content_usage = ['train-ai=n', '/a train-ai=maybe']",
+            "write y or n",
+        ),
+        (
+            "content_usage = ['/a train-ai=n', '/a search=y']",
+            "another line is about the same path",
+        ),
     ] {
         house.configure(&format!("[robots_txt]\nserve = 'settings'\n{setting}"));
         let output = run(house.path(), &["serve"]);

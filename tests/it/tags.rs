@@ -301,7 +301,7 @@ async fn an_application_with_the_layer_alone_gets_them_too() {
         host: None,
         path: "*",
     };
-    assert!(policy.tags(&request, None).values.is_empty());
+    assert!(policy.tags(&request, None).rules.is_empty());
     drop(policy);
     let app = Router::new()
         .route("/{page}", get(async || "page"))

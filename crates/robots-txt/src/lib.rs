@@ -88,5 +88,6 @@ pub use lines::{MAX_FILE_BYTES, beginning};
 pub use lint::{Warning, WarningKind};
 pub use merge::{MergedFile, merge, refusals};
 pub use permission::{Permission, Rule};
+pub use preferences::preference_list;
 pub use request_rate::RequestRate;
 pub use robot::ForRobot;

@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use super::{Dialect, RobotsTxt};
+
 /// Most comparisons of paths in one group: each path of one file meets each of the other.
 const MAX_COMPARISONS: usize = 100_000;
 
@@ -60,6 +62,7 @@ impl Vocabulary {
             Self::Usage => &[
                 ("train-ai", Y_N),
                 ("search", Y_N),
+                ("ai-use", Y_N),
                 // Of earlier drafts, and still read.
                 ("train-genai", Y_N),
                 ("bots", Y_N),
@@ -131,6 +134,51 @@ impl<'t> Member<'t> {
     /// Returns `true` if it keeps robots from something.
     fn is_reservation(&self) -> bool {
         self.grant() < 3
+    }
+}
+
+/// Returns a list of preferences as a header spells it, such as `train-ai=n, search=y`.
+///
+/// `field` is `Content-Signal` or `Content-Usage`; a line of robots.txt may have the list
+/// too, also behind a path.
+///
+/// # Errors
+///
+/// Fails for words that robots do not know, and for what would not be one line, saying what to
+/// write.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_robots_txt::preference_list;
+///
+/// assert_eq!(preference_list("Content-Usage", "train-ai=n,search=y")?, "train-ai=n, search=y");
+/// assert!(preference_list("Content-Usage", "train-ai=no").is_err());
+/// # Ok::<(), String>(())
+/// ```
+pub fn preference_list(field: &str, text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.contains(|c: char| c.is_control() || c == '#') {
+        return Err(format!(
+            "{text:?}: a list of preferences has one line and no #"
+        ));
+    }
+    if text.starts_with(['/', '*']) {
+        return Err(format!(
+            "{text:?}: the list is about one page, and has no path"
+        ));
+    }
+    let items = text.split(',').map(str::trim);
+    let items: Vec<&str> = items.filter(|item| !item.is_empty()).collect();
+    let list = items.join(", ");
+    if list.is_empty() {
+        return Ok(list);
+    }
+    let file = format!("User-agent: *\n{field}: {list}\nAllow: /\n");
+    let file = RobotsTxt::parse(file.as_bytes(), Dialect::rfc9309());
+    match file.warnings().into_iter().next() {
+        Some(warning) => Err(warning.text),
+        None => Ok(list),
     }
 }
 

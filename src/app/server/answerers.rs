@@ -2,8 +2,9 @@
 
 use axum::http::{Method, Request, header};
 
-use crate::assembly::{OPERATION_PATHS, Signing};
+use crate::assembly::{OPERATION_PATHS, Signing, licensing};
 use crate::config::{ConfigErrors, Loaded};
+use crate::licensing::Licensing;
 use crate::listen::ClientAddr;
 use crate::policy::{self, SharedRobotsFiles};
 use crate::store::Store;
@@ -25,6 +26,7 @@ const ROBOTS_TXT: &str = "/robots.txt";
 pub(super) enum Answerer {
     KeyDirectory,
     RobotsTxt,
+    Licensing,
     Operations,
     Admin,
     Heaven,
@@ -37,6 +39,7 @@ pub(super) struct Answerers {
     /// Whether the site robot's key directory is served.
     pub(super) has_keys: bool,
     pub(super) robots_txt: ServedRobotsTxt,
+    pub(super) licensing: Licensing,
     pub(super) has_operations: bool,
     /// Path of the admin page, without a slash at its end.
     pub(super) admin: Option<String>,
@@ -56,12 +59,14 @@ impl Answerers {
     pub(super) fn new(
         services: &ProcessServices,
         robots_txt: ServedRobotsTxt,
+        licensing: Licensing,
         heaven: Option<Heaven>,
         has_keys: bool,
     ) -> Self {
         Self {
             has_keys,
             robots_txt,
+            licensing,
             has_operations: services.operations.is_some(),
             admin: services.admin.as_ref().map(|(path, _)| path.clone()),
             heaven,
@@ -99,6 +104,9 @@ impl Answerers {
         if path == ROBOTS_TXT && self.robots_txt.answer(request).is_some() {
             return Answerer::RobotsTxt;
         }
+        if self.licensing.paths().any(|ours| ours == path) {
+            return Answerer::Licensing;
+        }
         match &self.heaven {
             Some(heaven) if heaven.contains(path) => Answerer::Heaven,
             _ => Answerer::Site,
@@ -135,6 +143,7 @@ impl SiteAnswers {
         let answerers = Answerers {
             has_keys: Signing::of(loaded)?.is_some(),
             robots_txt,
+            licensing: licensing(loaded)?,
             has_operations: is_shared,
             admin: (is_shared && settings.admin.enabled).then_some(admin),
             heaven: plan::heaven(loaded)?,
@@ -180,6 +189,7 @@ impl SiteAnswers {
         }
         let part = match self.answerers.of(&request, None) {
             Answerer::KeyDirectory => "with the keys of its site robot",
+            Answerer::Licensing => "with the terms of content",
             Answerer::Operations => "but to none but direct requests from this machine",
             Answerer::Admin => "with its admin page",
             Answerer::Heaven => "with robot heaven",

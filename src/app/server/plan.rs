@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::admin::DEFAULT_SITE;
-use crate::assembly::{Signing, enforcement, policy, robots_txt};
+use crate::assembly::{Signing, enforcement, licensing, policy, robots_txt};
 use crate::config::{ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable};
+use crate::licensing::Licensing;
 use crate::verify::Signer;
 
 use super::{
@@ -33,6 +34,7 @@ pub(super) struct SitePlan {
     pub(super) hosts: Vec<SiteHost>,
     pub(super) path: SitePath,
     pub(super) heaven: Option<Heaven>,
+    pub(super) licensing: Licensing,
     /// Its key directory is served.
     pub(super) signer: Option<Signer>,
     pub(super) target: Target,
@@ -65,6 +67,7 @@ impl Plan {
         known: &mut Vec<Arc<Upstream>>,
     ) -> Result<Self, ConfigErrors> {
         let common_heaven = heaven(loaded)?;
+        let common_licensing = licensing(loaded)?;
         let common = detection(loaded)?;
         let tables = if demo { Vec::new() } else { loaded.sites() };
         let mut sites = Vec::new();
@@ -102,6 +105,7 @@ impl Plan {
                 hosts: Vec::new(),
                 path: SitePath::default(),
                 heaven: common_heaven,
+                licensing: common_licensing,
                 signer: Signing::signer_of(loaded)?,
                 target: if has_upstream {
                     Target::Upstream(Upstream::new(loaded, known)?)
@@ -190,6 +194,7 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
         hosts,
         path,
         heaven,
+        licensing: licensing(loaded)?,
         signer: Signing::signer_of(loaded)?,
         target: Target::Upstream(Upstream::new(loaded, known)?),
     })

@@ -170,7 +170,8 @@ impl Served {
         let own_pages = plan.heaven.as_ref().and_then(Heaven::own_pages);
         let robots_txt = site.served_robots_txt().clone();
         let has_keys = plan.signer.is_some();
-        let answerers = Answerers::new(services, robots_txt, plan.heaven.clone(), has_keys);
+        let heaven = plan.heaven.clone();
+        let answerers = Answerers::new(services, robots_txt, plan.licensing, heaven, has_keys);
         let behind = SiteRouter::new(Parts {
             answerers: answerers.clone(),
             signer: plan.signer,

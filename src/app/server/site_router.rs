@@ -65,6 +65,11 @@ impl SiteRouter {
                     return SiteFuture::ready(answer.map(ServerBody::from));
                 }
             }
+            Answerer::Licensing => {
+                if let Some(answer) = parts.answerers.licensing.answer(request) {
+                    return SiteFuture::ready(answer.map(ServerBody::from));
+                }
+            }
             Answerer::Heaven => {
                 if let Some(heaven) = &parts.answerers.heaven {
                     let heaven = heaven.clone();

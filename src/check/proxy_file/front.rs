@@ -1,6 +1,9 @@
 //! What stands behind a proxy: the sites of a configuration, and what this program answers there.
 
-use super::place::{Place, PlaceError, plain};
+use super::{
+    given_header::GivenHeader,
+    place::{Place, PlaceError, plain},
+};
 
 /// Everything that a proxy's file tells.
 #[derive(Clone, Debug)]
@@ -12,6 +15,8 @@ pub(crate) struct Front {
     pub(crate) own: Place,
     /// In the order of their numbers, which begin at 1.
     pub(crate) sites: Vec<FrontSite>,
+    /// Headers that rules give to responses.
+    pub(crate) given: Vec<GivenHeader>,
 }
 
 /// Site behind a proxy.

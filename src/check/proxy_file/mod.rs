@@ -6,10 +6,12 @@
 
 mod files;
 mod front;
+mod given_header;
 mod place;
 
 pub(crate) use files::{ProxyFile, proxy_file};
 pub(crate) use front::{Front, FrontSite, OwnPath};
+pub(crate) use given_header::GivenHeader;
 pub(crate) use place::{Place, PlaceError};
 
 #[cfg(test)]

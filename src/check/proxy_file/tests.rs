@@ -12,6 +12,7 @@ fn front() -> Front {
         token: None,
         own: Place::parse("http://127.0.0.1:8080").unwrap(),
         sites: vec![site],
+        given: Vec::new(),
     }
 }
 
@@ -161,6 +162,53 @@ fn a_token_goes_with_each_question() {
         let text = printed(file, &front);
         assert!(text.contains("0123456789abcdef"), "{text}");
     }
+}
+
+#[test]
+fn headers_that_rules_give_are_in_each_file_that_can_carry_them() {
+    let mut front = front();
+    front.given =
+        GivenHeader::all(["Link", "content-usage", "X-Robots-Tag", "link", "a$b"].into_iter());
+    for (file, lines) in [
+        (
+            ProxyFile::Nginx,
+            &[
+                "proxy_hide_header content-usage;",
+                "add_header content-usage $robot_detection_kept_1 always;",
+                "add_header link $robot_detection_given_2 always;",
+                "'' $upstream_http_content_usage;",
+            ][..],
+        ),
+        (
+            ProxyFile::Caddy,
+            &[
+                "content-usage>X-Robot-Detection-Given-1 link>X-Robot-Detection-Given-2",
+                "header @robot_detection_given_2 +link {http.request.header.X-Robot-Detection-Given-2}",
+                "header_up -X-Robot-Detection-Given-1",
+            ],
+        ),
+        (
+            ProxyFile::Haproxy,
+            &[
+                "http-response set-header content-usage %[var(txn.robot_detection_given_1)]",
+                "http-response add-header link %[var(txn.robot_detection_given_2)]",
+            ],
+        ),
+        (ProxyFile::HaproxyLua, &["given_1 = \"content-usage\","]),
+        (
+            ProxyFile::Envoy,
+            &["{ exact: vary }, { exact: content-usage }, { exact: link }]"],
+        ),
+    ] {
+        let text = printed(file, &front);
+        for line in lines {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+        assert!(!text.contains("a$b"), "{text}");
+    }
+    front.check = Place::parse("http://127.0.0.1:9000").unwrap();
+    let text = printed(ProxyFile::Traefik, &front);
+    assert!(text.contains("# Nor are content-usage, link"), "{text}");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! `doctor`: checks everything that `serve` will need, and advises what to do.
 
+mod agreement;
 mod answers;
 mod certificates;
 mod check;
 mod database;
 mod heaven;
+mod licensing;
 mod origins;
 mod run;
 mod server;

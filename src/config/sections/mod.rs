@@ -1,6 +1,7 @@
 //! Every key outside of the tables that can stand several times.
 
 mod heaven;
+mod licensing;
 mod operation;
 mod places;
 mod robots;
@@ -12,6 +13,7 @@ mod verify;
 use super::{Key, Kind, key::Reach};
 
 pub use heaven::{HeavenKeys, HeavenSection};
+pub use licensing::{LicensingKeys, LicensingSection};
 pub use operation::{
     AccessLogKeys, AccessLogSection, AdminKeys, AdminSection, CheckKeys, CheckSection, LogKeys,
     LogSection, OtelKeys, OtelSection, TrafficKeys, TrafficSection,

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::config::{section::section, types::RobotsTxtSource};
+use crate::config::{
+    section::section,
+    types::{Lines, RobotsTxtSource},
+};
 use crate::policy::{Enforce, Refusal};
 use crate::registry::Purpose;
 
@@ -44,8 +47,10 @@ section! {
     /// What content may be used for, as Content-Signal: search=yes, ai-input=no, ai-train=no;
     /// empty: nothing is said
     content_signal: String;
-    /// The same as Content-Usage (IETF draft): train-ai=n, search=y; empty: nothing is said
-    content_usage: String;
-    /// URL of a licence for the content, as License (RSL); empty: nothing is said
-    license: String;
+    /// The same as Content-Usage (IETF draft): train-ai=n, search=y; a list is several lines, each
+    /// of them for what is below a path where it begins with one: /open/ train-ai=y
+    content_usage: Lines;
+    /// URLs of licences for the content, each a License line (RSL); that of licensing.rsl is added
+    /// where server.hosts names this site
+    license: Lines;
 }

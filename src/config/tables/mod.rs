@@ -2,6 +2,7 @@
 
 mod alert;
 mod ban;
+mod license;
 mod list;
 mod listener;
 mod robots_txt_host;
@@ -13,6 +14,7 @@ use super::{ConfigError, Key, file::Table, table::Reader};
 
 pub use alert::{AlertKeys, AlertSettings, ReportInterval};
 pub use ban::{BanKeys, BanSettings};
+pub use license::{LicenseKeys, LicenseSettings};
 pub use list::{ListKeys, ListSettings};
 pub use listener::{
     AcmeKeys, AcmeTable, CertificateKeys, CertificateSettings, ListenerKeys, ListenerSettings,
@@ -40,6 +42,7 @@ pub const TABLES: &[TableKind] = &[
     RuleSettings::KIND,
     TagSettings::KIND,
     RobotsTxtHostSettings::KIND,
+    LicenseSettings::KIND,
     SiteTable::KIND,
     ListenerSettings::KIND,
     CertificateSettings::KIND,
@@ -52,6 +55,7 @@ pub(super) const OF_SITES: &[TableKind] = &[
     RuleSettings::KIND,
     TagSettings::KIND,
     RobotsTxtHostSettings::KIND,
+    LicenseSettings::KIND,
 ];
 
 impl TableKind {
@@ -93,6 +97,8 @@ pub struct Tables {
     pub tags: Vec<TagSettings>,
     /// Hosts with a robots.txt of their own (`[[robots_txt.host]]`).
     pub robots_txt_hosts: Vec<RobotsTxtHostSettings>,
+    /// Terms for content (`[[license]]`).
+    pub licenses: Vec<LicenseSettings>,
     /// Places to listen at beside `server.listen` (`[[listener]]`).
     pub listeners: Vec<ListenerSettings>,
     /// Certificates of those with TLS (`[[certificate]]`).
@@ -119,6 +125,8 @@ impl Tables {
         } else if name == RobotsTxtHostSettings::KIND.name {
             let host = RobotsTxtHostSettings::read_complete(reader);
             self.robots_txt_hosts.extend(host);
+        } else if name == LicenseSettings::KIND.name {
+            self.licenses.extend(LicenseSettings::read(reader));
         } else if name == ListenerSettings::KIND.name {
             self.listeners.extend(ListenerSettings::read(reader));
         } else if name == CertificateSettings::KIND.name {

@@ -93,6 +93,11 @@ table! {
     /// Whether a rule about people does to them what it says; false: it only notes it, to robots
     /// too
     people: Option<bool>;
+    /// Headers of the answer, where it redirects, refuses or slows down, else of what the site or
+    /// heaven answers: { "X-Robots-Tag" = "noai", "Content-Usage" = "train-ai=n" }; a list is
+    /// several lines. Link, WWW-Authenticate and X-Robots-Tag are added to the site's own, others
+    /// replace them
+    headers: Vec<(String, String)>;
 }
 
 table! {

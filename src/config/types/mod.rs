@@ -9,5 +9,5 @@ mod words;
 pub use addresses::{Asn, Networks, ProxyNetworks, Resolver, SiteUrl, StartingPoint, UnixMode};
 pub use robot::{Depth, RobotLines};
 pub use schedule::Schedule;
-pub use texts::{DatabaseUrl, LogFilter, OwnPath, RegistryUrl, Verbatim};
+pub use texts::{DatabaseUrl, Lines, LogFilter, OwnPath, RegistryUrl, Verbatim};
 pub use words::{HeavenSource, Mode, RobotsTxtSource, Visitors};

@@ -92,6 +92,31 @@ impl Deref for Verbatim {
     }
 }
 
+/// Lines, each a text in which a comma stands for itself.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Lines(Vec<String>);
+
+impl Setting for Lines {
+    const KIND: Kind = Kind::Lines;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let lines = value.items()?.iter().map(|line| line.trim().to_owned());
+        Ok(Self(lines.filter(|line| !line.is_empty()).collect()))
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+impl Deref for Lines {
+    type Target = [String];
+
+    fn deref(&self) -> &[String] {
+        &self.0
+    }
+}
+
 /// The name that a time zone has in the IANA database.
 impl Setting for Tz {
     const KIND: Kind = Kind::Text;

@@ -8,6 +8,7 @@ use crate::config::{
     setting::{Item, Setting},
 };
 use crate::detect::{self, Verdict};
+use crate::licensing::{Payment, Usage};
 use crate::policy::{Action, Enforce, RateKey, Refusal, Spoofed};
 use crate::registry::{Format, Purpose, Source};
 use crate::store::KeptAddresses;
@@ -113,6 +114,8 @@ words! {
     RateKey: "key of a pace";
     Format: "format";
     KeptAddresses: "part of addresses";
+    Payment: "payment";
+    Usage: "use";
 }
 
 /// The same for types whose error tells all words by itself.

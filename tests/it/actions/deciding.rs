@@ -124,13 +124,13 @@ fn a_host_is_a_condition_of_rules_and_headers() {
     ] {
         let request = Request { host, ..GET };
         assert_eq!(word(&policy, &request, "AlphaBot"), word_there, "{host:?}");
-        assert_eq!(policy.tags(&request, None).values.len(), tags, "{host:?}");
+        assert_eq!(policy.tags(&request, None).rules.len(), tags, "{host:?}");
     }
     let posted = Request {
         method: "POST",
         ..GET
     };
-    assert!(policy.tags(&posted, None).values.is_empty());
+    assert!(policy.tags(&posted, None).rules.is_empty());
 }
 
 #[test]

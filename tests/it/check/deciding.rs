@@ -166,3 +166,41 @@ async fn each_request_is_decided_about_by_its_own_site() {
     assert_eq!(routed("example.org", "shop.example.org"), 403);
     assert_eq!(routed("shop.example.org", "example.org"), 200);
 }
+
+const HEADERS: &str = r#"
+[[rule]]
+name = "search"
+path = "/news/*"
+robots = "googlebot"
+action = "pass"
+headers = { "Content-Usage" = "search=y", "Link" = ["</license.xml>; rel=license", "</terms>; rel=terms-of-service"] }
+[[rule]]
+name = "training"
+path = "/news/*"
+robots = "gptbot"
+action = "refuse"
+status = 402
+headers = { "WWW-Authenticate" = "License", "Content-Usage" = "train-ai=n" }
+[check]
+listen = "unix:check.sock"
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn headers_of_rules_are_told_to_every_proxy() {
+    let house = House::with(HEADERS).await;
+    for dialect in DIALECTS {
+        let passed = house.check(dialect, "GET", "/news/1", GOOGLEBOT);
+        assert_eq!(passed.status, 200, "{dialect}");
+        assert_eq!(passed.header("content-usage"), "search=y", "{dialect}");
+        assert_eq!(passed.header("vary"), "User-Agent", "{dialect}");
+        assert_eq!(
+            passed.header("link"),
+            "</license.xml>; rel=license, </terms>; rel=terms-of-service"
+        );
+        let refused = house.check(dialect, "GET", "/news/1", GPTBOT);
+        assert_eq!(refused.header("content-usage"), "train-ai=n", "{dialect}");
+        assert_eq!(refused.header("www-authenticate"), "License", "{dialect}");
+        let person = house.check(dialect, "GET", "/news/1", FIREFOX);
+        assert_eq!(person.header("content-usage"), "", "{dialect}");
+    }
+}

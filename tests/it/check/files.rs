@@ -99,3 +99,20 @@ fn whoever_forgets_to_be_trusted_is_warned() {
         &["proxy-config", "--help"],
     );
 }
+
+#[test]
+fn the_headers_of_a_configuration_s_rules_are_carried() {
+    let config = format!(
+        "{CONFIG}[[rule]]\naction = 'pass'\nheaders = {{ 'Content-Usage' = 'train-ai=n' }}\n\
+         [[site]]\nhosts = 'a.example'\nupstream = 'http://127.0.0.1:3001'\n\
+         [[site.rule]]\naction = 'refuse'\nheaders = {{ Link = '</l.xml>; rel=license' }}\n"
+    );
+    for proxy in ["nginx", "caddy", "haproxy", "envoy"] {
+        let (code, file, error) = printed(&config, &[proxy]);
+        assert_eq!((code, error.as_str()), (Some(0), ""), "{proxy}");
+        assert!(file.contains("content-usage"), "{proxy}: {file}");
+        assert!(file.to_lowercase().contains("link"), "{proxy}: {file}");
+        let (_, without, _) = printed(CONFIG, &[proxy]);
+        assert!(!without.contains("_given"), "{proxy}: {without}");
+    }
+}

@@ -236,10 +236,10 @@ fn headers_can_depend_on_the_verdict() {
     for &verdict in ALL {
         let tags = policy.tags(&get("/"), Some(Visitor::new(claim, verdict)));
         let expected = [Spoofed, Unverifiable].contains(&verdict);
-        assert_eq!(!tags.values.is_empty(), expected, "{verdict}");
+        assert_eq!(!tags.rules.is_empty(), expected, "{verdict}");
         assert!(tags.depends_on_user_agent);
     }
-    assert!(policy.tags(&get("/"), None).values.is_empty());
+    assert!(policy.tags(&get("/"), None).rules.is_empty());
 }
 
 /// Steps of an explanation from the one of a name on.

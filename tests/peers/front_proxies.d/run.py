@@ -63,6 +63,19 @@ name = "posts"
 path = "/forms/*"
 methods = ["POST", "PUT"]
 action = "refuse"
+[[rule]]
+name = "training"
+path = "/news/*"
+robots = "gptbot"
+action = "refuse"
+status = 402
+headers = {{ "WWW-Authenticate" = "License", "Content-Usage" = "train-ai=n", "Link" = ["</l.xml>; rel=license", "</t>; rel=terms"] }}
+[[rule]]
+name = "terms"
+path = "/news/*"
+visitors = "robots"
+action = "pass"
+headers = {{ "Content-Usage" = "train-ai=n", "Link" = ["</l.xml>; rel=license", "</t>; rel=terms"] }}
 [[x_robots_tag]]
 path = "/tagged/*"
 value = "noindex"
@@ -140,7 +153,8 @@ class Site:
                 text = b"" if method == "HEAD" else json.dumps(told).encode()
                 length = len(json.dumps(told).encode())
                 stream.sendall(
-                    f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n".encode()
+                    f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n"
+                    "Content-Usage: train-ai=y\r\nLink: </a.css>; rel=preload\r\n\r\n".encode()
                     + text
                 )
         except OSError:
@@ -207,6 +221,7 @@ def cases():
         "/pages/1",
         "/closed/1",
         "/tagged/1",
+        "/news/1",
         "/cart/1",
         "/a%20b?x=%2F&y",
     ]
@@ -230,9 +245,11 @@ def seen(answer):
     """What a visitor and the site see, without what each proxy says of itself."""
     status, headers, body = answer
     shown = {"status": status}
-    for name in ("location", "x-robots-tag", "retry-after", "www-authenticate"):
+    for name in ("location", "x-robots-tag", "retry-after", "www-authenticate", "content-usage"):
         if name in headers:
             shown[name] = headers[name]
+    # Lines of a list are the same in any order: Caddy puts ours first.
+    shown["links"] = sorted(headers.get("link", "").split(", "))
     shown["varies"] = "user-agent" in headers.get("vary", "").lower()
     try:
         told = json.loads(body)

@@ -11,7 +11,8 @@ use http::{
 
 use crate::detect::{Claim, Verdict};
 use crate::policy::{
-    self, Action, Answer, Decision, Policy, Redirect, Refuse, Rule, SharedPolicy, Visitor,
+    self, Action, Answer, Decision, Policy, Redirect, Refuse, ResponseHeaders, Rule, SharedPolicy,
+    Visitor,
 };
 
 use super::{
@@ -54,9 +55,9 @@ pub(super) struct Answers {
 /// What is ready for a rule.
 #[derive(Debug)]
 enum RuleAnswer {
-    /// Nothing, as it lets pass or redirects.
+    /// Nothing, as it lets pass, or redirects as all do.
     Nothing,
-    /// What whom it refuses or slows down is told.
+    /// What whom it refuses or slows down is told, or redirects with headers of its own.
     Answer(Head),
     /// The page that it serves in place.
     Page(PathAndQuery),
@@ -96,7 +97,9 @@ pub(super) fn answer<B, F, R: Default + 'static>(
         }
         Disposition::Decided(Decision::Refuse(_), None) => Some(&answers.spoofed),
         Disposition::Decided(Decision::Refuse(_), rule) => answers.told(*rule),
-        Disposition::Decided(Decision::Redirect(to), _) => answers.redirect(to),
+        Disposition::Decided(Decision::Redirect(to), rule) => {
+            answers.told(*rule).or_else(|| answers.redirect(to))
+        }
         // draft-ietf-webbotauth-httpsig-protocol §5.3: a nonce used too often is answered 429.
         Disposition::SignAgain => {
             wait = Some(SIGN_AGAIN_AFTER);
@@ -192,9 +195,12 @@ impl Answers {
         let version = policy.version();
         let policy = Guard::into_inner(policy.load());
         Self {
-            redirects: policy.redirects().map(Head::redirect).collect(),
+            redirects: policy
+                .redirects()
+                .map(|to| Head::redirect(to, None))
+                .collect(),
             rules: policy.rules().map(RuleAnswer::new).collect(),
-            spoofed: Head::refuse(policy.spoofed_refusal()),
+            spoofed: Head::refuse(policy.spoofed_refusal(), None),
             policy,
             version,
         }
@@ -238,10 +244,15 @@ impl Answers {
 
 impl RuleAnswer {
     fn new(rule: &Rule) -> Self {
+        let given = rule.response_headers().map(|given| &**given);
         if let Some(refuse) = rule.refuse() {
-            Self::Answer(Head::refuse(refuse))
+            Self::Answer(Head::refuse(refuse, given))
         } else if let Some(limiter) = rule.rate_limiter() {
-            Self::Answer(Head::text(StatusCode::TOO_MANY_REQUESTS, limiter.text()))
+            let headers = with(uncached(plain_text()), given);
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            Self::Answer(Head::new(status, headers, limiter.text()))
+        } else if let (Some(redirect), Some(_)) = (rule.redirect(), given) {
+            Head::redirect(redirect, given).map_or(Self::Nothing, Self::Answer)
         } else if let Some(page) = rule.served() {
             match PathAndQuery::try_from(page) {
                 Ok(page) => Self::Page(page),
@@ -255,14 +266,14 @@ impl RuleAnswer {
 }
 
 impl Head {
-    fn redirect(redirect: &Redirect) -> Option<Self> {
+    fn redirect(redirect: &Redirect, given: Option<&ResponseHeaders>) -> Option<Self> {
         let location = HeaderValue::try_from(&redirect.location).ok()?;
         let status = StatusCode::from_u16(redirect.status).ok()?;
-        let headers = uncached((LOCATION, location));
+        let headers = with(uncached((LOCATION, location)), given);
         Some(Self::new(status, headers, String::new()))
     }
 
-    fn refuse(refuse: &Refuse) -> Self {
+    fn refuse(refuse: &Refuse, given: Option<&ResponseHeaders>) -> Self {
         let status = StatusCode::from_u16(refuse.status).unwrap_or(StatusCode::FORBIDDEN);
         let mut headers = uncached(plain_text());
         match status {
@@ -276,7 +287,7 @@ impl Head {
             }
             _ => {}
         }
-        Self::new(status, headers, refuse.text.clone())
+        Self::new(status, with(headers, given), refuse.text.clone())
     }
 
     /// Returns the text that says which rule the robot broke; all of it is visible characters.
@@ -361,6 +372,19 @@ fn seconds(wait: Duration) -> HeaderValue {
 fn plain_text() -> (HeaderName, HeaderValue) {
     let value = HeaderValue::from_static("text/plain; charset=utf-8");
     (CONTENT_TYPE, value)
+}
+
+/// Adds the headers that a rule gives; what it says itself is not said otherwise.
+fn with(
+    mut headers: Vec<(HeaderName, HeaderValue)>,
+    given: Option<&ResponseHeaders>,
+) -> Vec<(HeaderName, HeaderValue)> {
+    if let Some(given) = given {
+        headers.retain(|(name, _)| !given.has(name));
+        let lines = given.iter();
+        headers.extend(lines.map(|(name, value)| (name.clone(), value.clone())));
+    }
+    headers
 }
 
 fn uncached(first: (HeaderName, HeaderValue)) -> Vec<(HeaderName, HeaderValue)> {

@@ -2,20 +2,17 @@
 
 use std::{
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
-use http::{HeaderValue, Response, StatusCode};
+use http::{Response, StatusCode};
 use pin_project_lite::pin_project;
 
 use crate::clock::Clock;
-use crate::policy::{AnswerTime, ErrorCounter};
+use crate::policy::{AnswerTime, ErrorCounter, ResponseHeaders};
 
-use super::{
-    Outcome,
-    header::{add_tags, vary_by_user_agent},
-    in_place::keep_out_of_caches,
-};
+use super::{Outcome, header::vary_by_user_agent, in_place::keep_out_of_caches};
 
 pin_project! {
     /// Future of the response: the application's, or our own.
@@ -57,8 +54,8 @@ pin_project! {
 pub(super) struct Additions {
     /// Whether it gets `Vary: User-Agent`.
     pub(super) varies: bool,
-    /// Its `X-Robots-Tag` headers.
-    pub(super) tags: Vec<HeaderValue>,
+    /// Headers that rules give.
+    pub(super) headers: Vec<Arc<ResponseHeaders>>,
     /// Whether it is a page in place of another.
     pub(super) is_in_place: bool,
     /// What is told of it.
@@ -97,14 +94,16 @@ impl<F> Passing<F> {
 
 impl Additions {
     fn are_none(&self) -> bool {
-        !self.varies && self.tags.is_empty() && !self.is_in_place && self.watch.is_none()
+        !self.varies && self.headers.is_empty() && !self.is_in_place && self.watch.is_none()
     }
 
     fn add_to<B>(&mut self, response: &mut Response<B>) {
         if self.varies {
             vary_by_user_agent(response.headers_mut());
         }
-        add_tags(response.headers_mut(), &mut self.tags);
+        for given in &self.headers {
+            given.give(response.headers_mut());
+        }
         if self.is_in_place {
             keep_out_of_caches(response.headers_mut());
         }

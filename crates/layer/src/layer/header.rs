@@ -12,9 +12,6 @@ use crate::policy::{self, Policy};
 
 use super::{own_robot::OwnRobot, signature::signed_claim};
 
-/// Header that tells robots what to do with a page.
-const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
-
 /// Bytes of a robot's id that the header for the upstream holds, at most.
 const MAX_ID_BYTES: usize = 128;
 
@@ -163,18 +160,6 @@ pub(super) fn vary_by_user_agent(headers: &mut HeaderMap) {
         .any(|name| name == b"*" || name.eq_ignore_ascii_case(b"user-agent"));
     if !is_said {
         headers.append(VARY, HeaderValue::from_static("User-Agent"));
-    }
-}
-
-/// Returns the value of an `X-Robots-Tag` header.
-pub(super) fn tag_value(value: &str) -> Option<HeaderValue> {
-    HeaderValue::from_str(value).ok()
-}
-
-/// Adds `X-Robots-Tag` headers to those that are there.
-pub(super) fn add_tags(headers: &mut HeaderMap, values: &mut Vec<HeaderValue>) {
-    for value in values.drain(..) {
-        headers.append(X_ROBOTS_TAG, value);
     }
 }
 

@@ -16,7 +16,7 @@ pub struct ReadyHead {
 }
 
 impl ReadyHead {
-    /// Creates it from a final status and from headers, of which no name comes twice.
+    /// Creates it from a final status and from headers.
     #[must_use]
     pub fn new(status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl ReadyHead {
         })
     }
 
-    /// Returns the value of a header.
+    /// Returns the first value of a header.
     pub fn header(&self, name: &HeaderName) -> Option<&HeaderValue> {
         let mut headers = self.headers.iter();
         headers
@@ -62,7 +62,7 @@ impl ReadyHead {
         *headers = room;
         headers.clear();
         for (name, value) in &self.headers {
-            headers.insert(name, value.clone());
+            headers.append(name, value.clone());
         }
         response
     }

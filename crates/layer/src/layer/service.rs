@@ -12,14 +12,14 @@ use tower_service::Service;
 use tracing::debug;
 
 use crate::detect::{Claim, Detector, Verdict};
-use crate::policy::{self, Action, Judgement, Policy, Visitor};
+use crate::policy::{self, Action, Judgement, Policy, Rule, TagRule, Visitor};
 
 use super::{
     ClaimFinding, ClaimProof, Identification, Outcome, ResponseFuture, Stats,
     answers::{answer, ready},
     disposition::{Asker, Disposition},
     future::{Additions, Passing, Watch},
-    header::{self, claim, parts_for, tag_value},
+    header::{self, claim, parts_for},
     layer::Shared,
     own_robot::OwnRobot,
     reply::Reply,
@@ -208,7 +208,9 @@ impl Shared {
         }
         let disposition = &judged.disposition;
         let mut additions = if disposition.goes_on() {
-            additions(policy, &judged.judgement, &asked, visitor)
+            let judgement = &judged.judgement;
+            let given = if own.is_none() { judgement.rule } else { None };
+            additions(policy, judgement, given, &asked, visitor)
         } else {
             Additions::default()
         };
@@ -372,18 +374,23 @@ fn claimed<'d, 'h>(
     Some((Claim::Person, user_agent.unwrap_or_default()))
 }
 
-/// Returns what the response gets if the request passes.
+/// Returns what the response gets if the request passes, by the rule that decided, too.
 fn additions(
     policy: &Policy,
     judgement: &Judgement<'_>,
+    decided_by: Option<&Rule>,
     asked: &policy::Request<'_>,
     visitor: Option<Visitor<'_>>,
 ) -> Additions {
     let tags = policy.tags(asked, visitor);
     let varies = judgement.decision.depends_on_user_agent() || tags.depends_on_user_agent;
+    let is_carried_out = judgement.decision.goes_on() && !policy.is_dry_run();
+    let rule = decided_by.filter(|_| is_carried_out);
+    let given = rule.and_then(Rule::response_headers);
+    let tags = tags.rules.into_iter().map(TagRule::response_headers);
     Additions {
         varies: varies && !policy.is_dry_run(),
-        tags: tags.values.into_iter().filter_map(tag_value).collect(),
+        headers: given.into_iter().chain(tags).map(Arc::clone).collect(),
         ..Additions::default()
     }
 }

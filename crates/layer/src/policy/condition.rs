@@ -94,13 +94,22 @@ impl Conditions {
 
     /// Returns `true` if every robot is meant.
     pub(super) fn is_empty(&self) -> bool {
+        self.name_no_robots() && self.visitors.is_none()
+    }
+
+    /// Returns `true` if nothing is asked but the kind of visitor.
+    fn name_no_robots(&self) -> bool {
         self.robots.is_none()
             && self.purposes.is_none()
             && self.operators.is_none()
             && self.sources.is_none()
             && self.unlisted.is_none()
-            && self.visitors.is_none()
             && self.verdicts.is_none()
+    }
+
+    /// Returns `true` if everybody is meant, people and nameless visitors too.
+    pub(super) fn are_everybody(&self) -> bool {
+        self.name_no_robots() && Kind::ALL.iter().all(|kind| self.is_about(*kind))
     }
 
     /// Returns `true` if every robot that `other` is about is meant here too.

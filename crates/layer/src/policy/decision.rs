@@ -177,7 +177,8 @@ impl Decision<'_> {
 pub enum PassReason {
     /// There is no filter pattern, no redirect URL, or nobody to redirect.
     NothingFiltered,
-    /// No filter pattern matches the path, nor does a rule but slow robots down on it.
+    /// No filter pattern matches the path, nor does a rule but slow robots down on it, or give
+    /// headers to everybody.
     PathNotFiltered,
     /// The method is not redirected, nor is a rule about it.
     Method,
@@ -278,6 +279,9 @@ impl Policy {
     pub fn explain(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Explanation<'_> {
         let mut steps = Vec::new();
         let judgement = self.judge_traced(request, visitor, &mut steps);
+        if !self.is_dry_run {
+            steps.extend(judgement.header_steps());
+        }
         // An answer that is given here has no response of the site that could carry tags.
         if judgement.decision.goes_on() && !self.is_dry_run {
             steps.extend(self.explain_tags(request, visitor));

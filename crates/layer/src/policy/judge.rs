@@ -78,8 +78,8 @@ impl Policy {
     /// Returns whether the method is redirected, of one on which robots may get something else.
     fn judge_method(&self, method: &str, trace: &mut impl Trace) -> Result<bool, PassReason> {
         let is_redirected = self.methods.iter().any(|redirected| redirected == method);
-        let acts = |rule: &Rule| rule.acts() && rule.scope.has_method(method);
-        let has_rule = !is_redirected && self.rules.iter().any(acts);
+        let may = |rule: &Rule| rule.does_anything() && rule.scope.has_method(method);
+        let has_rule = !is_redirected && self.rules.iter().any(may);
         trace.step("method", || {
             let method = quoted(method.as_bytes());
             let not = if is_redirected { "" } else { "not " };

@@ -1,6 +1,9 @@
 //! A decision, and what led to it.
 
-use super::{Action, Decision, PassReason, Redirect, Refuse, Rule, reach::Reach, trace::Trace};
+use super::{
+    Action, Decision, PassReason, Redirect, Refuse, Rule, Step, reach::Reach, rule::named,
+    trace::Trace,
+};
 
 /// Decision about one request, and what led to it.
 #[derive(Clone, Copy, Debug)]
@@ -95,9 +98,10 @@ impl<'p> Judgement<'p> {
         }
     }
 
-    /// Where rules do no more than slow robots down, the page is the same for all.
+    /// Where rules do no more than slow robots down, or give the same headers to everybody, the page
+    /// is the same for all.
     pub(super) fn within(mut self, reach: Reach) -> Self {
-        if let (Decision::Pass(_), Reach::Slows) = (self.decision, reach) {
+        if let (Decision::Pass(_), Reach::Alike) = (self.decision, reach) {
             self.decision = Decision::Pass(PassReason::PathNotFiltered);
         }
         self
@@ -126,6 +130,25 @@ impl<'p> Judgement<'p> {
     /// Returns the rules whose rate limiters are asked.
     pub fn paced_by(&self) -> impl Iterator<Item = &'p Rule> + use<'p> {
         [self.slowed_by, self.errors_by].into_iter().flatten()
+    }
+
+    /// Returns a step for each header that its rules give.
+    pub(super) fn header_steps(&self) -> impl Iterator<Item = Step> {
+        let slowed = self.slowed_by.map(|rule| (rule, "The 429 has"));
+        let whose = if self.decision.goes_on() {
+            "The response gets"
+        } else {
+            "The answer has"
+        };
+        let decided = self.rule.map(|rule| (rule, whose));
+        let rules = slowed.into_iter().chain(decided);
+        rules.flat_map(|(rule, whose)| {
+            let lines = rule.headers.iter().flat_map(|headers| headers.shown());
+            lines.map(move |line| Step {
+                name: "header",
+                text: format!("{whose} {line}, by {}.", named(rule)),
+            })
+        })
     }
 
     /// Adds the steps that say what is done.

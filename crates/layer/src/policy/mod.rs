@@ -160,6 +160,12 @@
 //!
 //! # Headers
 //!
+//! The rule that decides gives its [headers](RuleBuilder::response_header): to the answer, where
+//! it redirects, refuses or slows down, else to the response of the application or of heaven.
+//! `Link`, `WWW-Authenticate` and `X-Robots-Tag` are added to those of the application, any other
+//! header replaces its own ([`ResponseHeaders`]). A page that passes with headers needs `Vary`,
+//! unless everybody gets them.
+//!
 //! A [`TagRule`] adds an `X-Robots-Tag` header to responses, by path and, if
 //! wanted, by robot; it neither redirects nor lets pass.
 //!
@@ -217,6 +223,7 @@ mod redirect;
 mod refuse;
 mod refused_robots;
 mod request_explanation;
+mod response_headers;
 mod robots_files;
 mod rule;
 mod rule_builder;
@@ -255,6 +262,7 @@ pub use redirect::Redirect;
 pub use refuse::Refuse;
 pub use refused_robots::{RefusedFor, RefusedRobots};
 pub use request_explanation::RequestExplanation;
+pub use response_headers::ResponseHeaders;
 pub use robots_files::{HostMap, HostName, LoadedRobotsFiles, RobotsFiles, SharedRobotsFiles};
 pub use rule::Rule;
 pub use rule_builder::RuleBuilder;

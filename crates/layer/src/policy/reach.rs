@@ -18,15 +18,16 @@ use super::{
 pub(super) enum Reach {
     /// Some robot may get something else.
     Acts,
-    /// Robots may be slowed down, and no more.
-    Slows,
+    /// Whoever passes gets the same, and robots may be slowed down.
+    Alike,
 }
 
 impl Policy {
     /// Finds out once whether any robot ever gets something else.
     pub(super) fn with_idle(mut self) -> Self {
         let has_patterns = !self.patterns.is_empty();
-        let reaches = |rule: &&Rule| rule.acts() && (has_patterns || rule.scope.paths.is_some());
+        let reaches =
+            |rule: &&Rule| rule.does_anything() && (has_patterns || rule.scope.paths.is_some());
         let may_match = |rule: &Rule| {
             rule.scope
                 .methods
@@ -69,7 +70,7 @@ impl Policy {
         let mut scopes = rules.chain(self.tag_rules.iter().map(TagRule::scope));
         self.asks_for_host = self.heavens.have_hosts() || scopes.any(|scope| scope.hosts.is_some());
         let names_people = |scope: &Scope| scope.robots.is_about(Kind::Person);
-        self.judges_people = self.rules.iter().any(Rule::touches_people)
+        self.judges_people = self.rules.iter().any(Rule::concerns_people)
             || self.tag_rules.iter().any(|rule| names_people(rule.scope()));
         self
     }
@@ -89,6 +90,8 @@ impl Policy {
         }
         let mut limiter = None;
         let mut decisive: Option<&Rule> = None;
+        // The rule whose headers some get, and others do not.
+        let mut marks: Option<&Rule> = None;
         for rule in &self.rules {
             // What decides about every robot does not about those who claim nothing.
             if decisive.is_some() && !rule.is_about_claimless() {
@@ -99,6 +102,16 @@ impl Policy {
                 Effect::Slow(_) if limiter.is_some() => {}
                 Effect::Slow(_) if rule.scope.is_about(asked) => limiter = Some(rule),
                 Effect::Slow(_) => {}
+                Effect::Pass if rule.headers.is_some() => {
+                    if !rule.scope.is_about(asked) {
+                        continue;
+                    }
+                    if decisive.is_some() || !rule.scope.is_for_everybody() {
+                        marks = Some(rule);
+                    }
+                    decisive = decisive.or(Some(rule));
+                    break;
+                }
                 // It lets certain robots pass: about all others the next rules decide.
                 Effect::Pass if decisive.is_some() || !rule.scope.is_for_all() => {}
                 _ if rule.scope.is_about(asked) => decisive = Some(rule),
@@ -109,13 +122,18 @@ impl Policy {
             }
         }
         let acts = match decisive {
-            Some(rule) => rule.acts(),
+            Some(rule) => rule.acts() || marks.is_some(),
             None => site.by_default && self.redirects_by_default(),
         };
-        trace.step("rules", || told(decisive, limiter, acts));
-        match limiter {
+        let gives = decisive.filter(|rule| !rule.acts() && rule.headers.is_some());
+        let gives = marks.or(gives);
+        trace.step("rules", || match gives {
+            Some(rule) => format!("There, {} may give headers to what passes.", named(rule)),
+            None => told(decisive, limiter, acts),
+        });
+        match limiter.or(gives) {
             _ if acts => Ok(Reach::Acts),
-            Some(_) => Ok(Reach::Slows),
+            Some(_) => Ok(Reach::Alike),
             None => Err(PassReason::PathNotFiltered),
         }
     }

@@ -5,7 +5,8 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use crate::detect::{Kind, Verdict};
 
 use super::{
-    Action, Decision, PacedRequest, RateLimiter, Redirect, Refuse, RuleBuilder, Visitor,
+    Action, Decision, PacedRequest, RateLimiter, Redirect, Refuse, ResponseHeaders, RuleBuilder,
+    Visitor,
     action::Effect,
     condition::Mismatch,
     heaven::Heaven,
@@ -51,6 +52,7 @@ pub struct Rule {
     pub(super) shown: Vec<String>,
     /// Whether it may do to people what it does.
     pub(super) is_confirmed: bool,
+    pub(super) headers: Option<Arc<ResponseHeaders>>,
 }
 
 impl Rule {
@@ -195,6 +197,17 @@ impl Rule {
         !self.acts() && addresses.into_iter().any(|set| set.contains(address))
     }
 
+    /// Returns the headers that it gives to responses, if it gives some.
+    #[must_use]
+    pub fn response_headers(&self) -> Option<&Arc<ResponseHeaders>> {
+        self.headers.as_ref()
+    }
+
+    /// Returns `true` if it may have to be asked about people.
+    pub(super) fn concerns_people(&self) -> bool {
+        self.does_anything() && self.scope.robots.is_about(Kind::Person)
+    }
+
     /// Returns its conditions for people to read; long lists are cut.
     pub fn conditions(&self) -> impl Iterator<Item = &str> {
         self.shown.iter().map(String::as_str)
@@ -211,6 +224,12 @@ impl Rule {
     /// Returns `true` if a robot might get something else by it than a person.
     pub(super) fn acts(&self) -> bool {
         !matches!(self.effect, Effect::Pass)
+    }
+
+    /// Returns `true` if somebody might get something else by it than without it: also the same
+    /// with other headers.
+    pub(super) fn does_anything(&self) -> bool {
+        self.acts() || self.headers.is_some()
     }
 
     /// Returns the first condition that does not hold, if any.
@@ -249,7 +268,8 @@ impl Rule {
 
     /// Returns `true` if it lets certain robots pass, whatever the verdict on their claims.
     fn favours(&self) -> bool {
-        matches!(self.effect, Effect::Pass) && self.scope.robots.ignore_verdicts()
+        let robots = &self.scope.robots;
+        matches!(self.effect, Effect::Pass) && robots.ignore_verdicts() && !robots.are_everybody()
     }
 
     /// Returns `true` if `other` never decides, as this one always does before it.

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crate::detect::Kind;
 
 use super::{
-    Action, Places, PolicyError, RateKey, Rule, When,
+    Action, Places, PolicyError, RateKey, ResponseHeaders, Rule, When,
     action::Effect,
     heaven::Heaven,
     load::LoadThreshold,
@@ -39,6 +39,7 @@ pub struct RuleBuilder {
     pub(super) load: LoadThreshold,
     wait: Option<Duration>,
     people: Option<bool>,
+    response_headers: Vec<(String, String)>,
 }
 
 impl RuleBuilder {
@@ -60,6 +61,7 @@ impl RuleBuilder {
             load: LoadThreshold::default(),
             wait: None,
             people: None,
+            response_headers: Vec::new(),
         }
     }
 
@@ -184,6 +186,16 @@ impl RuleBuilder {
         self
     }
 
+    /// Adds a header that the rule gives to the responses to those whom it is about.
+    ///
+    /// It is on the answer of a rule that redirects, refuses or slows down, and on the response
+    /// of the application or of heaven where it passes or is served in place. A name may
+    /// come several times where its lines are [a list](ResponseHeaders::is_list).
+    pub fn response_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.response_headers.push((name.into(), value.into()));
+        self
+    }
+
     /// Builds the rule; `place` finds the heaven of a URL, or of none the policy's.
     pub(super) fn build(
         self,
@@ -197,6 +209,7 @@ impl RuleBuilder {
         self.check_keys().map_err(refuse)?;
         self.check_wait().map_err(refuse)?;
         let effect = Effect::new(&self, place).map_err(refuse)?;
+        let headers = ResponseHeaders::new(self.action, &self.response_headers).map_err(refuse)?;
         let (mut scope, mut shown) = self.when.build().map_err(refuse)?;
         shown.extend(
             self.wait
@@ -222,6 +235,7 @@ impl RuleBuilder {
             is_confirmed: self.people.unwrap_or_default(),
             effect,
             scope,
+            headers: headers.map(Arc::new),
         };
         if rule.is_dry() {
             rule.shown

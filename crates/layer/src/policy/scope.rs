@@ -69,6 +69,11 @@ impl Scope {
         self.robots.is_empty() && self.sender.is_empty()
     }
 
+    /// Returns `true` if everybody is meant, people too.
+    pub(super) fn is_for_everybody(&self) -> bool {
+        self.robots.are_everybody() && self.sender.is_empty()
+    }
+
     /// Returns the first condition that does not hold, if any.
     ///
     /// Conditions on the robot do not hold for a person.

@@ -1,9 +1,9 @@
 //! Headers that responses get: what they tell robots to do with a page.
 
-use robot_detection_robots_txt::meta::XRobotsTag;
+use std::sync::Arc;
 
 use super::{
-    Places, Policy, PolicyError, Request, Step, Visitor, When,
+    Places, Policy, PolicyError, Request, ResponseHeaders, Step, Visitor, When,
     path::with_normal_path,
     scope::{NormalizedRequest, Scope},
     when::condition_setters,
@@ -33,16 +33,15 @@ const MAX_TAG_RULES: usize = 256;
 ///     .x_robots_tag(TagRule::builder("noarchive").purposes([Purpose::AiTraining]))
 ///     .build()?;
 /// let request = Request { method: "GET", host: None, path: "/a.pdf" };
-/// assert_eq!(policy.tags(&request, None).values, ["noindex"]);
+/// assert!(policy.tags(&request, None).values().eq(["noindex"]));
 /// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct TagRule {
     label: String,
     origin: String,
-    value: String,
-    /// Words that robots are not known to read, each with what was probably meant.
-    unknown: Vec<(String, Option<&'static str>)>,
+    /// The one header that it gives.
+    headers: Arc<ResponseHeaders>,
     scope: Scope,
     shown: Vec<String>,
 }
@@ -57,13 +56,20 @@ pub struct TagRuleBuilder {
 }
 
 /// `X-Robots-Tag` headers that one response gets.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Tags<'p> {
-    /// Their values: visible ASCII and blanks.
-    pub values: Vec<&'p str>,
+    /// Rules that give one each.
+    pub rules: Vec<&'p TagRule>,
     /// Whether another User-Agent might have led to others.
     pub depends_on_user_agent: bool,
+}
+
+impl Tags<'_> {
+    /// Returns the values of the headers: visible ASCII and blanks.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        self.rules.iter().map(|rule| rule.value())
+    }
 }
 
 impl TagRule {
@@ -91,15 +97,19 @@ impl TagRule {
     /// Returns the value of the header: visible ASCII and blanks.
     #[must_use]
     pub fn value(&self) -> &str {
-        &self.value
+        self.headers.first()
+    }
+
+    /// Returns the header as a response gets it.
+    #[must_use]
+    pub fn response_headers(&self) -> &Arc<ResponseHeaders> {
+        &self.headers
     }
 
     /// Returns the words of the value that robots are not known to read, each with what was
     /// probably meant.
     pub fn unknown_words(&self) -> impl Iterator<Item = (&str, Option<&'static str>)> {
-        self.unknown
-            .iter()
-            .map(|(word, meant)| (word.as_str(), *meant))
+        self.headers.unknown_words()
     }
 
     /// Returns its conditions for people to read; none: every response.
@@ -117,7 +127,10 @@ impl TagRule {
             origin => format!("{} ({origin})", self.label()),
         };
         let text = match self.scope.mismatch(asked, visitor) {
-            None => format!("The response gets X-Robots-Tag: {} by {label}.", self.value),
+            None => format!(
+                "The response gets X-Robots-Tag: {} by {label}.",
+                self.value()
+            ),
             Some(mismatch) => {
                 let reason = mismatch.reason(asked, visitor, &self.scope.places);
                 format!("The response gets no X-Robots-Tag by {label}: {reason}.")
@@ -148,20 +161,15 @@ impl TagRuleBuilder {
             key,
             reason,
         };
-        let value: XRobotsTag = self.value.parse().map_err(|error| {
-            let value = &self.value;
-            refuse(("value", format!("{value:?}: {error}")))
-        })?;
+        let headers =
+            ResponseHeaders::tag(&self.value).map_err(|reason| refuse(("value", reason)))?;
         let (mut scope, shown) = self.when.build().map_err(refuse)?;
         scope.places = places.clone();
-        let unknown = value.unknown_words();
-        let unknown = unknown.map(|(word, meant)| (word.to_owned(), meant));
         Ok(TagRule {
             label: format!("x_robots_tag {number}"),
             shown,
             origin: self.origin,
-            unknown: unknown.collect(),
-            value: value.to_string(),
+            headers: Arc::new(headers),
             scope,
         })
     }
@@ -207,7 +215,7 @@ impl Policy {
                 // to know.
                 tags.depends_on_user_agent |= !rule.scope.is_for_all();
                 if rule.scope.mismatch(&asked, visitor).is_none() {
-                    tags.values.push(&rule.value);
+                    tags.rules.push(rule);
                 }
             }
         });

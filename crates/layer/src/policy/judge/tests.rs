@@ -1,6 +1,6 @@
 //! Unlisted robots, as rules and lists see them.
 
-use crate::detect::{Sign, Unlisted};
+use crate::detect::{Sign, Unlisted, Verdict};
 use crate::policy::{Action, PolicyBuilder, PolicyError, TagRule};
 use crate::registry::{Purpose, Source};
 
@@ -146,4 +146,31 @@ fn the_host_of_a_request_is_asked_for_where_something_hangs_on_it() {
     ] {
         assert_eq!(policy.build().unwrap().asks_for_host(), expected);
     }
+}
+
+#[test]
+fn headers_for_everybody_are_for_impostors_too_and_the_same_for_caches() {
+    let pass = || {
+        let rule = Rule::builder(Action::Pass).paths(["/*"]);
+        rule.response_header("Content-Usage", "train-ai=n")
+    };
+    let policy = |rule| {
+        let policy = Policy::builder().filter_patterns([""; 0]).rule(rule);
+        policy.build().unwrap()
+    };
+    let claim = Claim::Unlisted(Unlisted {
+        sign: Sign::Word,
+        range: 0..3,
+    });
+    let spoofed = Visitor::new(&claim, Verdict::Spoofed);
+    let everybody = policy(pass().visitors(Kind::ALL.iter().copied()));
+    for visitor in [spoofed, Visitor::new(&Claim::Person, Verdict::Unverifiable)] {
+        let judged = everybody.judge(&REQUEST, Some(visitor));
+        assert!(judged.rule.is_some());
+        assert!(!judged.decision.depends_on_user_agent());
+    }
+    let robots = policy(pass());
+    let judged = robots.judge(&REQUEST, Some(Visitor::from(&Claim::Person)));
+    assert!(judged.rule.is_none());
+    assert!(judged.decision.depends_on_user_agent());
 }

@@ -1,0 +1,44 @@
+//! Headers that rules give, as a proxy's file carries them.
+
+use axum::http::{HeaderName, header};
+
+use crate::policy::ResponseHeaders;
+
+use super::place::plain;
+
+/// Header that rules give to responses.
+#[derive(Clone, Debug)]
+pub(crate) struct GivenHeader {
+    pub(super) number: usize,
+    pub(super) name: HeaderName,
+}
+
+impl GivenHeader {
+    /// Returns each of the names once, but for those that every file carries.
+    pub(crate) fn all<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Self> {
+        // What no rule may give is refused with the configuration.
+        let names = names.filter_map(|name| HeaderName::try_from(plain(name.trim()).ok()?).ok());
+        let carried = |name: &HeaderName| *name == header::RETRY_AFTER || name == "x-robots-tag";
+        let mut names: Vec<_> = names.filter(|name| !carried(name)).collect();
+        names.sort_by(|one, other| one.as_str().cmp(other.as_str()));
+        names.dedup();
+        let numbered = names.into_iter().zip(1..);
+        let numbered = numbered.map(|(name, number)| Self { number, name });
+        numbered.collect()
+    }
+
+    /// Returns `true` if it is added to the site's own, and does not replace it.
+    pub(super) fn is_added(&self) -> bool {
+        ResponseHeaders::is_list(&self.name)
+    }
+
+    /// Returns `true` if every file has it for answers that let nobody pass.
+    pub(super) fn is_of_answers(&self) -> bool {
+        self.name == header::LINK || self.name == header::WWW_AUTHENTICATE
+    }
+
+    /// Returns the variable of nginx that has it of the site's response.
+    pub(super) fn nginx(&self) -> String {
+        format!("$upstream_http_{}", self.name.as_str().replace('-', "_"))
+    }
+}

@@ -1,0 +1,256 @@
+//! What may be done with content below some paths.
+
+use super::{Payment, Usage};
+
+/// Terms for content: a licence of RSL, and an entry of the TDM Reservation Protocol.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[must_use]
+#[expect(clippy::struct_field_names, reason = "each is called as RSL calls it")]
+pub struct Terms {
+    /// Patterns as in robots.txt; none: everything.
+    pub(super) paths: Vec<String>,
+    pub(super) permits: Vec<Usage>,
+    pub(super) prohibits: Vec<Usage>,
+    pub(super) payment: Option<Payment>,
+    /// Amount and currency.
+    pub(super) amount: Option<(String, String)>,
+    pub(super) standard: Option<String>,
+    pub(super) custom: Option<String>,
+    pub(super) server: Option<String>,
+    pub(super) terms: Option<String>,
+    pub(super) copyright: Option<String>,
+    pub(super) tdm_reservation: Option<bool>,
+    pub(super) tdm_policy: Option<String>,
+}
+
+/// Error of terms that no robot would read so; says what would be right.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{reason}")]
+pub struct WrongTerms {
+    key: &'static str,
+    reason: String,
+}
+
+impl WrongTerms {
+    pub(super) fn new(key: &'static str, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self { key, reason }
+    }
+
+    /// Returns the setting that is wrong, as a configuration file spells it.
+    #[must_use]
+    pub fn key(&self) -> &'static str {
+        self.key
+    }
+}
+
+/// Declares setters of URLs.
+macro_rules! urls {
+    ($($(#[doc = $doc:literal])+ $name:ident,)+) => {$(
+        $(#[doc = $doc])+
+        ///
+        /// # Errors
+        ///
+        /// Fails for what is no `http:` or `https:` URL.
+        pub fn $name(mut self, address: &str) -> Result<Self, WrongTerms> {
+            self.$name = Some(url(stringify!($name), address)?);
+            Ok(self)
+        }
+    )+};
+}
+
+impl Terms {
+    /// Creates terms for everything, which say nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces the paths whose content is meant: as in robots.txt, everything by default.
+    ///
+    /// # Errors
+    ///
+    /// Fails for what does not begin with `/`, or has blanks in it.
+    pub fn paths<S: AsRef<str>>(
+        mut self,
+        paths: impl IntoIterator<Item = S>,
+    ) -> Result<Self, WrongTerms> {
+        let paths = paths.into_iter().map(|path| checked_path(path.as_ref()));
+        self.paths = paths.collect::<Result<_, _>>()?;
+        Ok(self)
+    }
+
+    /// Replaces what content may be used for.
+    pub fn permits(mut self, uses: impl IntoIterator<Item = Usage>) -> Self {
+        self.permits = uses.into_iter().collect();
+        self
+    }
+
+    /// Replaces what content may not be used for.
+    pub fn prohibits(mut self, uses: impl IntoIterator<Item = Usage>) -> Self {
+        self.prohibits = uses.into_iter().collect();
+        self
+    }
+
+    /// Sets what the licence costs.
+    pub fn payment(mut self, payment: Payment) -> Self {
+        self.payment = Some(payment);
+        self
+    }
+
+    /// Sets how much that is, such as `0.015` and `USD`.
+    ///
+    /// # Errors
+    ///
+    /// Fails for what is no decimal number, or no code of three letters (ISO 4217).
+    pub fn amount(mut self, amount: &str, currency: &str) -> Result<Self, WrongTerms> {
+        let (whole, part) = amount.split_once('.').unwrap_or((amount, "0"));
+        let is_number = |text: &str| {
+            (1..=12).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        if !is_number(whole) || !is_number(part) {
+            let reason = format!("{amount:?} is no amount such as 0.015");
+            return Err(WrongTerms::new("amount", reason));
+        }
+        if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_uppercase()) {
+            let reason = format!("{currency:?} is no currency such as USD or EUR");
+            return Err(WrongTerms::new("currency", reason));
+        }
+        self.amount = Some((amount.to_owned(), currency.to_owned()));
+        Ok(self)
+    }
+
+    /// Sets who holds the rights.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a text of several lines.
+    pub fn copyright(mut self, holder: &str) -> Result<Self, WrongTerms> {
+        if holder.contains(char::is_control) {
+            return Err(WrongTerms::new("copyright", "it has one line"));
+        }
+        self.copyright = Some(holder.to_owned());
+        Ok(self)
+    }
+
+    urls! {
+        /// Names a standard licence, such as that of a collective.
+        standard,
+        /// Names where other terms are to be had.
+        custom,
+        /// Names the licence server (RSL Open License Protocol).
+        server,
+        /// Names the terms for people to read.
+        terms,
+        /// Names the policy of the reservation (`tdm-policy`).
+        tdm_policy,
+    }
+
+    /// Sets whether text and data mining is reserved.
+    ///
+    /// By default it is, unless training is permitted for nothing or for attribution.
+    pub fn tdm_reservation(mut self, reserved: bool) -> Self {
+        self.tdm_reservation = Some(reserved);
+        self
+    }
+
+    /// Returns `true` if text and data mining is reserved.
+    #[must_use]
+    pub fn is_reserved(&self) -> bool {
+        self.tdm_reservation
+            .unwrap_or_else(|| !self.gives_training_away())
+    }
+
+    /// Returns `true` if training of models is prohibited.
+    #[must_use]
+    pub fn prohibits_training(&self) -> bool {
+        self.prohibits.iter().any(|usage| usage.includes_training())
+    }
+
+    /// Returns `true` if training of models is permitted for nothing, or for attribution.
+    #[must_use]
+    pub fn gives_training_away(&self) -> bool {
+        let is_free = matches!(
+            self.payment,
+            None | Some(Payment::Free | Payment::Attribution)
+        );
+        is_free && self.permits.iter().any(|usage| usage.includes_training())
+    }
+
+    /// Returns `true` if search engines may use content.
+    #[must_use]
+    pub fn permits_search(&self) -> bool {
+        let mut permits = self.permits.iter();
+        permits.any(|usage| matches!(usage, Usage::All | Usage::Search))
+    }
+
+    /// Returns `true` if search engines may not use content.
+    #[must_use]
+    pub fn prohibits_search(&self) -> bool {
+        let mut prohibits = self.prohibits.iter();
+        prohibits.any(|usage| matches!(usage, Usage::All | Usage::Search))
+    }
+
+    /// Returns the paths that are meant.
+    pub fn about(&self) -> impl Iterator<Item = &str> {
+        let everything = self.paths.is_empty().then_some("/");
+        everything
+            .into_iter()
+            .chain(self.paths.iter().map(String::as_str))
+    }
+
+    /// Fails for terms that say nothing, or two things at once.
+    pub(super) fn check(&self) -> Result<(), WrongTerms> {
+        let both = self
+            .permits
+            .iter()
+            .find(|usage| self.prohibits.contains(usage));
+        if let Some(both) = both {
+            let reason = format!("{} is permitted too; leave it out of one", both.as_str());
+            return Err(WrongTerms::new("prohibits", reason));
+        }
+        if self.amount.is_some() && matches!(self.payment, None | Some(Payment::Free)) {
+            let reason = "nothing is paid; set payment, such as crawl, or leave it out";
+            return Err(WrongTerms::new("amount", reason));
+        }
+        if self.payment.is_none() && (self.standard.is_some() || self.custom.is_some()) {
+            let reason = "it is part of a payment; set it, such as payment = \"crawl\"";
+            return Err(WrongTerms::new("payment", reason));
+        }
+        let says_licence = self.has_licence() || self.terms.is_some();
+        if !says_licence && self.tdm_reservation.is_none() {
+            let reason = "it says nothing; set prohibits, permits, payment or terms";
+            return Err(WrongTerms::new("permits", reason));
+        }
+        Ok(())
+    }
+
+    pub(super) fn has_licence(&self) -> bool {
+        !self.permits.is_empty() || !self.prohibits.is_empty() || self.payment.is_some()
+    }
+}
+
+fn checked_path(path: &str) -> Result<String, WrongTerms> {
+    let path = path.trim();
+    let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == '#';
+    if !path.starts_with('/') || path.contains(is_odd) {
+        let reason = format!("{path:?} is no path such as /articles/ or /*.pdf$");
+        return Err(WrongTerms::new("path", reason));
+    }
+    Ok(path.to_owned())
+}
+
+fn url(key: &'static str, address: &str) -> Result<String, WrongTerms> {
+    let wrong = || {
+        let reason = format!("{address:?} is no URL such as https://www.example.com/x");
+        WrongTerms::new(key, reason)
+    };
+    let parsed = url::Url::parse(address).map_err(|_| wrong())?;
+    // The document is public: a password in it would be published.
+    let is_safe = parsed.username().is_empty() && parsed.password().is_none();
+    let is_odd = |c: char| c.is_whitespace() || c.is_control();
+    if matches!(parsed.scheme(), "http" | "https") && is_safe && !address.contains(is_odd) {
+        Ok(address.to_owned())
+    } else {
+        Err(wrong())
+    }
+}
