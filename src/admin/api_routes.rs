@@ -67,7 +67,7 @@ const TOKEN: &[Field] = &[
 
 /// Returns what stands below `/api`; tokens and sessions only where the pages have a login.
 pub(super) fn routes(has_login: bool) -> Api {
-    let api = rule_routes(Api::default());
+    let api = ban_routes(rule_routes(Api::default()));
     let api = site_robot_routes(verification_routes(registry_routes(api)))
         .add(
             Operation::get("/status", "State of database, registry and filtering").takes(SITE),
@@ -84,14 +84,6 @@ pub(super) fn routes(has_login: bool) -> Api {
         .add(
             Operation::get("/alerts", "Alerts, and their last messages"),
             alerts::json,
-        )
-        .add(
-            Operation::get("/bans", "Who is refused so often that a firewall is told"),
-            bans::json,
-        )
-        .add(
-            Operation::delete("/bans/{network}", "Ends a ban in this list"),
-            bans::remove_json,
         )
         .add(
             Operation::get("/traffic", "Figures of traffic").takes(traffic::FIGURES),
@@ -272,6 +264,17 @@ fn login_routes(api: Api) -> Api {
     .add(
         Operation::delete("/sessions/{session_key}", "Ends a session"),
         credentials::end_session_json,
+    )
+}
+
+fn ban_routes(api: Api) -> Api {
+    api.add(
+        Operation::get("/bans", "Who is refused so often that a firewall is told"),
+        bans::json,
+    )
+    .add(
+        Operation::delete("/bans/{network}", "Ends a ban in this list"),
+        bans::remove_json,
     )
 }
 

@@ -95,7 +95,8 @@ fn program(name: &str) -> PathBuf {
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .args(["build", "--quiet", "--examples"])
             .args(is_release.then_some("--release"))
-            // As this test was built: else everything is built once more.
+            // As this test was built, by `tests/run`: else everything is built once more.
+            .arg("--workspace")
             .args(cfg!(feature = "acme").then_some("--features=acme"))
             .arg("--target-dir")
             .arg(profile.parent().unwrap())

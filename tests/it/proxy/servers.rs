@@ -9,18 +9,20 @@ use std::{
     collections::BTreeMap,
     net::SocketAddr,
     sync::{
-        Arc, Barrier,
-        atomic::{AtomicBool, Ordering},
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
+use robot_detection::listen::ListenSettings;
 use robot_detection::proxy::{HealthCheck, Proxy, ProxySettings, ServerState};
 use tokio::{net::TcpListener, runtime, sync::Notify};
 use tokio_util::task::TaskTracker;
 
 use crate::support::{
     front::{Front, listen_settings, proxy_with},
+    program::{DEADLINE, eventually},
     raw::{RawClient, RawServer, body, exchange, soon, status},
 };
 
@@ -334,7 +336,7 @@ fn connections_stay_on_the_thread_that_made_them() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    let turns = Barrier::new(3);
+    let turn = AtomicUsize::new(0);
     // Three threads, each with a runtime, ask one after the other and then again.
     let thread = |number: usize| {
         let runtime = runtime::Builder::new_current_thread()
@@ -342,14 +344,22 @@ fn connections_stay_on_the_thread_that_made_them() {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
+            // A thread that waits for its turn serves nothing meanwhile.
+            let listen = ListenSettings {
+                header_timeout: DEADLINE,
+                ..listen_settings()
+            };
+            let front = Front::serve_proxy(listen, proxy.clone()).await;
             let mut client = RawClient::connect(front.addr).await;
-            for turn in 0..6 {
-                if turn % 3 == number {
-                    ask(&mut client).await;
-                }
-                turns.wait();
+            for mine in [number, number + 3] {
+                eventually("it is this thread's turn", || {
+                    turn.load(Ordering::SeqCst) == mine
+                });
+                ask(&mut client).await;
+                turn.store(mine + 1, Ordering::SeqCst);
             }
+            // Its connection lives as long as its runtime.
+            eventually("all have asked", || turn.load(Ordering::SeqCst) == 6);
         });
     };
     std::thread::scope(|scope| {

@@ -218,10 +218,9 @@ async fn what_needs_a_restart_is_named_and_stays_as_it_is() {
     house.reload(&format!(
         "admin.path = '/elsewhere'\ndatabase.url = 'sqlite://other.db'\n{sites}\n[[source]]\nname = 'x'\nurl = 'list.txt'\nformat = 'list'"
     ));
-    let log = house.log();
     let named =
         "these settings have changed and need a restart: database.url, admin.path, [[source]]";
-    assert!(log.contains(named), "{log}");
+    eventually("it is named", || house.log().contains(named));
     let page = house
         .ask("one.example", "/robot-detection/admin/login", FIREFOX)
         .await;
