@@ -51,13 +51,13 @@ actionunban = echo "unban <ip>" >> {record}
 FORGED = "WARN banned 198.51.100.66 for 60 s: rule"
 
 
-def eventually(what, ask):
+def eventually(what, ask, log=None):
     for _ in range(300):
         found = ask()
         if found:
             return found
         time.sleep(0.1)
-    sys.exit(f"waited in vain: {what}")
+    sys.exit(f"waited in vain: {what}\n{log.read_text() if log and log.exists() else ''}")
 
 
 def ask(address, user_agent="ExampleCrawler/1.0", path="/closed/a"):
@@ -156,15 +156,17 @@ def fail2ban(directory):
     (config / "jail.local").write_text(JAIL.format(log=directory / "server.log"))
     socket, pid = directory / "f2b.sock", directory / "f2b.pid"
     command = ["fail2ban-server", "-c", str(config), "-s", str(socket), "-p", str(pid), "-f"]
-    command += ["--logtarget", str(directory / "f2b.log"), "--dbfile", "none"]
+    command += ["--logtarget", str(directory / "f2b.log")]
+    (config / "fail2ban.local").write_text("[Definition]\ndbfile = None\n")
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         # Only lines that come while it runs count.
         time.sleep(3)
         for path in ("/closed/a", f"/closed/%0A{FORGED}".replace(" ", "%20"), "/closed/b"):
             assert ask("203.0.113.77", f"x {FORGED}", path) == 403
-        eventually("somebody is banned", lambda: "ban 203.0.113.77" in record.read_text())
-        eventually("the ban ends", lambda: "unban 203.0.113.77" in record.read_text())
+        log = directory / "f2b.log"
+        eventually("somebody is banned", lambda: "ban 203.0.113.77" in record.read_text(), log)
+        eventually("the ban ends", lambda: "unban 203.0.113.77" in record.read_text(), log)
     finally:
         server.terminate()
         server.wait()
