@@ -7,7 +7,7 @@
 use std::{
     convert::Infallible,
     fmt,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    net::{IpAddr, Ipv4Addr},
 };
 
 use axum::{
@@ -24,6 +24,7 @@ use super::{
     settings::Access,
     state::AdminState,
 };
+use crate::policy::one_sender;
 
 /// Cookie of a browser that has logged in before.
 ///
@@ -67,7 +68,7 @@ impl LoginOrigin {
         // The cookie counts before the address, else a guesser behind the same NAT would keep it waiting.
         match (self.cookies.iter().find_map(known), self.address) {
             (Some(name), _) => LoginClient::Browser(name),
-            (None, Some(address)) => LoginClient::Network(network(address)),
+            (None, Some(address)) => LoginClient::Network(one_sender(address)),
             (None, None) => LoginClient::Unknown,
         }
     }
@@ -80,7 +81,7 @@ impl LoginOrigin {
                 let network = Ipv4Addr::from_bits(v4.to_bits() & mask);
                 format!("{network}/{SHOWN_BITS_V4}")
             }
-            v6 @ IpAddr::V6(_) => format!("{}/{NETWORK_BITS}", network(v6)),
+            v6 @ IpAddr::V6(_) => format!("{}/{NETWORK_BITS}", one_sender(v6)),
         })
     }
 
@@ -197,17 +198,6 @@ fn signature(name: &str, password_hash: &str) -> String {
     signing.update(b"=");
     signing.update(name.as_bytes());
     hex::encode(signing.sign().as_ref())
-}
-
-fn network(address: IpAddr) -> IpAddr {
-    // An IPv4 address that arrived as ::ffff:a.b.c.d would else share its /64 with all of IPv4.
-    match address.to_canonical() {
-        IpAddr::V6(v6) => {
-            let mask = u128::MAX << (u128::BITS - NETWORK_BITS);
-            Ipv6Addr::from_bits(v6.to_bits() & mask).into()
-        }
-        v4 @ IpAddr::V4(_) => v4,
-    }
 }
 
 #[cfg(test)]

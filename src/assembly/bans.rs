@@ -5,8 +5,10 @@ use std::time::Duration;
 use robot_detection_site_robot::spelling::unknown;
 
 use crate::bans::BanRule;
-use crate::config::{BanSettings, ConfigErrors, Loaded, RuleSettings};
+use crate::config::{BanSettings, ConfigErrors, Loaded};
 use crate::policy::Rule;
+
+use super::rules::rules_of_all;
 
 /// What refuses, or makes wait, beside rules.
 const WORDS: [&str; 4] = ["robots.txt", "crawl-delay", "spoofed", "deny"];
@@ -20,16 +22,21 @@ const LASTS: Duration = Duration::from_hours(1);
 ///
 /// Fails with the place of the wrong value.
 pub(crate) fn bans(loaded: &Loaded) -> Result<Vec<BanRule>, ConfigErrors> {
-    let tables = loaded.settings().tables.bans.iter();
-    tables.map(|settings| ban(settings, loaded)).collect()
+    let (settings, sites) = (loaded.settings(), loaded.sites());
+    let names = rules_of_all(settings, &sites).map(|rule| rule.name.trim());
+    let names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
+    let tables = settings.tables.bans.iter();
+    tables.map(|table| ban(table, &names)).collect()
 }
 
-fn ban(settings: &BanSettings, loaded: &Loaded) -> Result<BanRule, ConfigErrors> {
+fn ban(settings: &BanSettings, names: &[&str]) -> Result<BanRule, ConfigErrors> {
     let seconds = |set: Option<u32>, otherwise| {
         set.map_or(otherwise, |seconds| Duration::from_secs(seconds.into()))
     };
-    let names = settings.rules.iter().flatten();
-    let causes = names.map(|name| cause(settings, name.trim(), loaded));
+    let wanted = settings.rules.iter().flatten();
+    let causes = wanted.map(|name| {
+        cause(name.trim(), names).map_err(|reason| settings.wrong(&BanSettings::KEY.rules, reason))
+    });
     Ok(BanRule {
         refusals: settings.refusals,
         per: seconds(settings.per_seconds, PER),
@@ -39,22 +46,13 @@ fn ban(settings: &BanSettings, loaded: &Loaded) -> Result<BanRule, ConfigErrors>
 }
 
 /// Returns what requests are told to be refused by, of a rule's name or a word.
-fn cause(settings: &BanSettings, name: &str, loaded: &Loaded) -> Result<String, ConfigErrors> {
-    let sites = loaded.sites();
-    let of_sites = sites.iter().map(|site| site.loaded().settings());
-    let rules = of_sites
-        .chain([loaded.settings()])
-        .flat_map(|settings| &settings.tables.rules);
-    let names: Vec<_> = rules
-        .map(|rule: &RuleSettings| rule.name.trim())
-        .filter(|name| !name.is_empty())
-        .collect();
+fn cause(name: &str, names: &[&str]) -> Result<String, String> {
     if names.contains(&name) {
-        return Ok(Rule::label_of_name(name));
+        Ok(Rule::label_of_name(name))
+    } else if WORDS.contains(&name) {
+        Ok(name.to_owned())
+    } else {
+        let known = names.iter().copied().chain(WORDS);
+        Err(unknown("named rule", name, known))
     }
-    if WORDS.contains(&name) {
-        return Ok(name.to_owned());
-    }
-    let reason = unknown("named rule", name, names.into_iter().chain(WORDS));
-    Err(settings.wrong(&BanSettings::KEY.rules, reason))
 }

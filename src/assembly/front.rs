@@ -8,7 +8,7 @@ use crate::licensing::Licensing;
 use crate::listen::ListenAddr;
 use crate::verify::Signer;
 
-use super::{Signing, licensing};
+use super::{Signing, licensing, rules::rules_of_all};
 
 /// Returns what stands behind a proxy that asks a server with these settings.
 ///
@@ -42,12 +42,7 @@ pub(crate) fn front(loaded: &Loaded) -> Result<Front, PlaceError> {
             "there is no site behind the proxy yet: set server.upstream to the site's server";
         return Err(PlaceError(text.to_owned()));
     }
-    let of_sites = sites.iter().map(|site| site.loaded().settings());
-    let rules = [settings]
-        .into_iter()
-        .chain(of_sites)
-        .flat_map(|settings| &settings.tables.rules);
-    let given = rules
+    let given = rules_of_all(settings, &sites)
         .flat_map(|rule| &rule.headers)
         .map(|(name, _)| name.as_str());
     Ok(Front {

@@ -2,11 +2,21 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::config::{Asn, Networks, RuleSettings, Settings, TagSettings, WhenSettings};
+use crate::config::{Asn, Networks, RuleSettings, Settings, SiteLoaded, TagSettings, WhenSettings};
 use crate::origins::Origins;
 use crate::policy::{Addresses, Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
 
 use super::origins::addresses_of_lists;
+
+/// Returns the rules of all sites, and those that are common to them; some come several times.
+pub(super) fn rules_of_all<'s>(
+    common: &'s Settings,
+    sites: &'s [SiteLoaded],
+) -> impl Iterator<Item = &'s RuleSettings> {
+    let of_sites = sites.iter().map(|site| site.loaded().settings());
+    let all = of_sites.chain([common]);
+    all.flat_map(|settings| &settings.tables.rules)
+}
 
 pub(crate) fn rule(settings: &RuleSettings, all: &Settings, origins: &Origins) -> RuleBuilder {
     let mut rule = Rule::builder(settings.action)

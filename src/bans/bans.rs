@@ -3,7 +3,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 
-use super::{network::Network, rule::BanRule, tallies::Tallies};
+use super::{network::Network, tallies::Tallies};
 use crate::clock::Clock;
 use crate::detect::{Kind, Verdict};
 use crate::layer::Outcome;
@@ -11,6 +11,19 @@ use crate::policy::Action;
 
 /// Bans that wait for the keeper; one that finds no room is found again by the next refusal.
 const MAX_WAITING: usize = 1_024;
+
+/// How often somebody is refused in how long a time, and for how long he is banned then.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct BanRule {
+    /// Refusals.
+    pub(crate) refusals: u32,
+    /// Time that begins with the first of them.
+    pub(crate) per: Duration,
+    /// How long a ban lasts.
+    pub(crate) lasts: Duration,
+    /// What has to refuse: labels of rules, or words such as `robots.txt`; empty: whatever does.
+    pub(crate) causes: Vec<String>,
+}
 
 /// Counts who is refused; clones share it.
 #[derive(Clone, Debug)]
@@ -34,6 +47,12 @@ pub(super) struct Found {
     pub(super) cause: Box<str>,
     pub(super) at_ms: i64,
     pub(super) lasts: Duration,
+}
+
+impl BanRule {
+    fn counts(&self, cause: &str) -> bool {
+        self.causes.is_empty() || self.causes.iter().any(|counted| counted == cause)
+    }
 }
 
 impl Bans {

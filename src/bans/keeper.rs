@@ -1,6 +1,6 @@
 //! What carries bans over to the database and the log.
 
-use std::{fmt, net::IpAddr, time::Duration};
+use std::{collections::VecDeque, fmt, net::IpAddr, time::Duration};
 
 use tokio::{sync::mpsc, time};
 use tokio_util::sync::CancellationToken;
@@ -34,7 +34,7 @@ pub(crate) struct BanKeeper {
     store: Store,
     clock: Clock,
     spared: Spared,
-    held: Vec<Ban>,
+    held: VecDeque<Ban>,
     is_failing: bool,
 }
 
@@ -47,7 +47,7 @@ impl BanKeeper {
             store,
             clock,
             spared,
-            held: Vec::new(),
+            held: VecDeque::new(),
             is_failing: false,
         };
         (bans, keeper)
@@ -82,7 +82,7 @@ impl BanKeeper {
         // The filter of fail2ban reads this line: the address comes first, and nothing in it is a
         // visitor's.
         warn!("banned {address} for {seconds} s: {}", found.cause);
-        self.held.push(Ban {
+        self.held.push_back(Ban {
             network: network.to_string(),
             cause: found.cause.into(),
             since_ms: found.at_ms,
@@ -116,11 +116,11 @@ impl BanKeeper {
     }
 
     async fn write(&mut self) {
-        while let Some(ban) = self.held.first() {
+        while let Some(ban) = self.held.front() {
             if let Err(error) = self.store.add_ban(ban).await {
                 return self.failed(&error);
             }
-            self.held.remove(0);
+            self.held.pop_front();
             self.well();
         }
     }

@@ -39,15 +39,10 @@ pub(crate) fn added(format: BanFormat, ban: &Ban, now_ms: i64) -> Option<String>
     match format {
         BanFormat::Plain => Some(format!("+ {network}\n")),
         BanFormat::Nftables => {
-            let set = set_of(network);
-            // One that is there already would keep its old end: hence it is added without, and
-            // deleted.
-            Some(format!(
-                "add element {TABLE} {set} {{ {network} }}\n\
-                 delete element {TABLE} {set} {{ {network} }}\n\
-                 add element {TABLE} {set} {{ {} }}\n",
-                element(network, ban, now_ms)
-            ))
+            let (set, element) = (set_of(network), element(network, ban, now_ms));
+            // One that is there already would keep its old end.
+            let gone = deleted(network);
+            Some(format!("{gone}add element {TABLE} {set} {{ {element} }}\n"))
         }
         BanFormat::Nginx => None,
     }
@@ -58,16 +53,19 @@ pub(crate) fn removed(format: BanFormat, ban: &Ban) -> Option<String> {
     let network = network(ban)?;
     match format {
         BanFormat::Plain => Some(format!("- {network}\n")),
-        BanFormat::Nftables => {
-            let set = set_of(network);
-            // It may have ended there by itself.
-            Some(format!(
-                "add element {TABLE} {set} {{ {network} }}\n\
-                 delete element {TABLE} {set} {{ {network} }}\n"
-            ))
-        }
+        BanFormat::Nftables => Some(deleted(network)),
         BanFormat::Nginx => None,
     }
+}
+
+/// Returns the commands after which no set has a network.
+fn deleted(network: Network) -> String {
+    let set = set_of(network);
+    // What is not there, as it has ended by itself, cannot be deleted: hence it is added before.
+    format!(
+        "add element {TABLE} {set} {{ {network} }}\n\
+         delete element {TABLE} {set} {{ {network} }}\n"
+    )
 }
 
 fn table(bans: &[Ban], now_ms: i64) -> String {

@@ -9,11 +9,9 @@ mod bans;
 mod keeper;
 mod list;
 mod network;
-mod rule;
 mod tallies;
 
-pub(crate) use bans::Bans;
+pub(crate) use bans::{BanRule, Bans};
 pub(crate) use keeper::{BanKeeper, Spared};
 pub(crate) use list::{BanFormat, added, removed, whole};
 pub(crate) use network::Network;
-pub(crate) use rule::BanRule;

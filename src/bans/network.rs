@@ -6,8 +6,9 @@ use std::{
     str::FromStr,
 };
 
-/// Bits of an IPv6 address that name a network, in which a host chooses its address freely
-/// (RFC 4291 §2.5.1).
+use crate::policy::one_sender;
+
+/// Bits of an IPv6 address that name the network of one sender.
 const NETWORK_BITS: u8 = 64;
 
 /// Address of IPv4, or a /64 of IPv6.
@@ -17,13 +18,7 @@ pub(crate) struct Network(IpAddr);
 impl Network {
     /// Returns the network of an address; IPv4 in IPv6 is IPv4.
     pub(crate) fn of(address: IpAddr) -> Self {
-        Self(match address.to_canonical() {
-            IpAddr::V6(v6) => {
-                let host_bits = u128::BITS - u32::from(NETWORK_BITS);
-                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> host_bits << host_bits))
-            }
-            v4 @ IpAddr::V4(_) => v4,
-        })
+        Self(one_sender(address))
     }
 
     pub(crate) fn is_v4(self) -> bool {

@@ -13,6 +13,7 @@ use axum::{
 use serde_json::{Map, Value, json};
 
 use crate::clock::Clock;
+use crate::heaven::xml;
 use crate::robots_file::PreparedFile;
 
 use super::{Terms, Usage, WrongTerms};
@@ -176,21 +177,21 @@ impl Licensing {
 fn content(text: &mut String, path: &str, terms: &[&Terms]) {
     let first = |value: fn(&Terms) -> Option<&String>| terms.iter().find_map(|terms| value(terms));
     let server = first(|terms| terms.server.as_ref());
-    let server = server.map(|url| format!(" server=\"{}\"", escaped(url)));
+    let server = server.map(|url| format!(" server=\"{}\"", xml(url)));
     let _ = writeln!(
         text,
         "  <content url=\"{}\"{}>",
-        escaped(path),
+        xml(path),
         server.unwrap_or_default()
     );
     for terms in terms.iter().filter(|terms| terms.has_licence()) {
         license(text, terms);
     }
     if let Some(holder) = first(|terms| terms.copyright.as_ref()) {
-        let _ = writeln!(text, "    <copyright>{}</copyright>", escaped(holder));
+        let _ = writeln!(text, "    <copyright>{}</copyright>", xml(holder));
     }
     if let Some(url) = first(|terms| terms.terms.as_ref()) {
-        let _ = writeln!(text, "    <terms>{}</terms>", escaped(url));
+        let _ = writeln!(text, "    <terms>{}</terms>", xml(url));
     }
     text.push_str("  </content>\n");
 }
@@ -208,7 +209,7 @@ fn license(text: &mut String, terms: &Terms) {
         let _ = writeln!(text, "      <payment type=\"{}\">", payment.as_str());
         for (element, url) in [("standard", &terms.standard), ("custom", &terms.custom)] {
             if let Some(url) = url {
-                let _ = writeln!(text, "        <{element}>{}</{element}>", escaped(url));
+                let _ = writeln!(text, "        <{element}>{}</{element}>", xml(url));
             }
         }
         if let Some((amount, currency)) = &terms.amount {
@@ -220,20 +221,6 @@ fn license(text: &mut String, terms: &Terms) {
         text.push_str("      </payment>\n");
     }
     text.push_str("    </license>\n");
-}
-
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

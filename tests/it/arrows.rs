@@ -118,7 +118,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "robots_txt",
                 ],
             ),
-            ("licensing", &["clock", "robots_file"]),
+            ("licensing", &["clock", "heaven", "robots_file"]),
             (
                 "live_rules",
                 &["clock", "detect", "policy", "registry", "store"],

@@ -101,9 +101,7 @@ impl Served {
         &self,
         request: &mut Request<RequestContext>,
     ) -> Result<Decided<Passing<SiteFuture>, ServerBody>, Pending> {
-        let client = client(request);
-        let decided = self.service.respond(request, client, SiteRouter::answer);
-        decided.inspect(|decided| self.note(client, decided))
+        self.decide(request, |request| self.answer(request))
     }
 
     /// Does the same for a request that has waited for its verdict.
@@ -112,12 +110,7 @@ impl Served {
         request: &mut Request<RequestContext>,
         finding: ClaimFinding,
     ) -> Decided<Passing<SiteFuture>, ServerBody> {
-        let client = client(request);
-        let decided = self
-            .service
-            .respond_settled(request, client, finding, SiteRouter::answer);
-        self.note(client, &decided);
-        decided
+        self.decide_settled(request, finding, |request| self.answer(request))
     }
 
     /// Decides about a request, and asks nobody: `pass` says what comes of one that would pass.

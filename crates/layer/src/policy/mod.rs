@@ -256,7 +256,7 @@ pub use load::AnswerTime;
 pub use overlay::{LeftOutRule, Overlay};
 #[doc(hidden)]
 pub use path::with_normal_path;
-pub use rate_key::RateKey;
+pub use rate_key::{RateKey, one_sender};
 pub use rate_limiter::{ErrorCounter, PacedRequest, RateLimiter};
 pub use redirect::Redirect;
 pub use refuse::Refuse;

@@ -3,7 +3,7 @@
 use std::{
     fmt,
     hash::{BuildHasher, RandomState},
-    net::IpAddr,
+    net::{IpAddr, Ipv6Addr},
 };
 
 use super::{Places, unlisted_name::UnlistedName};
@@ -95,14 +95,15 @@ impl fmt::Display for RateKey {
 }
 
 /// Returns what of an address nobody but its sender has: all of IPv4, the /64 of IPv6.
-fn one_sender(client: IpAddr) -> [u8; 8] {
+///
+/// The rest of an IPv6 address identifies an interface (RFC 4291 §2.5.1), and a host may choose
+/// that freely. IPv4 in IPv6 is IPv4, which would else share its /64 with all of IPv4.
+#[doc(hidden)]
+#[must_use]
+pub fn one_sender(client: IpAddr) -> IpAddr {
     match client.to_canonical() {
-        IpAddr::V4(address) => {
-            let [a, b, c, d] = address.octets();
-            // No IPv6 network begins so.
-            [0, 0, 0, 0, a, b, c, d]
-        }
-        IpAddr::V6(address) => address.octets().first_chunk().copied().unwrap_or_default(),
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
+        address @ IpAddr::V4(_) => address,
     }
 }
 

@@ -59,6 +59,7 @@ pub use path::HeavenPath;
 pub use publish::{PublishReport, PublishedPages, count_published, is_published, publish};
 pub use served::{ServedHeaven, wants_markdown};
 pub use settings::HeavenSettings;
+pub use text::xml;
 
 #[cfg(test)]
 mod tests;

@@ -88,7 +88,9 @@ pub(super) fn shorten(text: &str, max_bytes: usize) -> String {
 }
 
 /// Returns text with the five characters of XML's mark-up written as references.
-pub(super) fn xml(text: &str) -> Cow<'_, str> {
+#[doc(hidden)]
+#[must_use]
+pub fn xml(text: &str) -> Cow<'_, str> {
     match clean(text) {
         Cow::Borrowed(text) => quick_xml::escape::escape(text),
         Cow::Owned(text) => Cow::Owned(quick_xml::escape::escape(text.as_str()).into_owned()),
