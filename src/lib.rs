@@ -44,6 +44,8 @@ pub mod origins;
 #[cfg(feature = "admin")]
 mod own_robot;
 #[cfg(feature = "admin")]
+mod pace;
+#[cfg(feature = "admin")]
 pub mod robots_file;
 #[cfg(feature = "server")]
 mod site_robots;

@@ -17,6 +17,7 @@ use crate::detect::SharedDetector;
 use crate::layer::{OwnRobot, RobotDetectionLayer};
 use crate::live_rules::{self, LiveRules, StateFile};
 use crate::own_robot;
+use crate::pace::Exchange;
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
@@ -331,6 +332,14 @@ impl RobotDetection {
         self.inner.tasks.spawn(async move {
             stop.run_until_cancelled(live_rules).await;
         });
+        let live_rules = self.inner.common.live_rules.clone();
+        let exchange = Exchange::new(
+            self.inner.store.clone(),
+            self.clock().clone(),
+            move || live_rules.policies_in_force(),
+        );
+        let stop = self.inner.stop.clone();
+        self.inner.tasks.spawn(exchange.run(stop));
         let (traffic, stop) = (self.inner.traffic.clone(), self.inner.stop.clone());
         self.inner.tasks.spawn(traffic.run(stop));
         self.follow(&self.inner.main);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 use tracing::{info, warn};
 
-use crate::policy::{SharedPolicy, WeakPolicy};
+use crate::policy::{Policy, SharedPolicy, WeakPolicy};
 
 use super::LiveRuleSet;
 
@@ -59,6 +59,16 @@ impl LiveRules {
         let mut policies = self.policies();
         policy.lay_over(self.load().overlay(site));
         policies.push((site.to_owned(), policy.downgrade()));
+    }
+
+    /// Returns the policy in force of each site, with what is laid over it.
+    pub(crate) fn policies_in_force(&self) -> Vec<(String, Arc<Policy>)> {
+        let policies = self.policies();
+        let in_force = policies.iter().filter_map(|(site, policy)| {
+            let policy = policy.upgrade()?;
+            Some((site.clone(), Arc::clone(&policy.load())))
+        });
+        in_force.collect()
     }
 
     /// Applies rules on every site.

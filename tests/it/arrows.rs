@@ -144,6 +144,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                 ],
             ),
             ("own_robot", &["admin", "clock", "layer", "store"]),
+            ("pace", &["clock", "policy", "store"]),
             (
                 "bans",
                 &["clock", "detect", "fetch", "layer", "policy", "store"],

@@ -7,6 +7,7 @@
 
 mod counting;
 mod errors;
+mod fleet;
 mod house;
 mod load;
 mod wrong;

@@ -18,6 +18,7 @@ mod history;
 mod live_rules;
 mod opening;
 mod orders;
+mod pace;
 mod publications;
 mod robots;
 mod traffic;

@@ -58,6 +58,10 @@ impl House {
         addresses.iter().map(status).collect()
     }
 
+    pub(super) fn log(&self) -> String {
+        fs::read_to_string(self.directory.path().join("stderr.log")).unwrap()
+    }
+
     pub(super) fn explain(&self, arguments: &[&str]) -> String {
         succeed(self.directory.path(), &[&["explain"], arguments].concat())
     }

@@ -131,6 +131,14 @@ impl Server {
         request(self.addr, "GET", path, &[("User-Agent", user_agent)])
     }
 
+    /// Asks it to stop, and waits until it has.
+    pub(crate) fn stop(&mut self) {
+        let process = self.child.id().to_string();
+        let asked = Command::new("kill").args(["-TERM", &process]).status();
+        assert!(asked.unwrap().success());
+        self.child.wait().unwrap();
+    }
+
     /// Waits for the next line on standard output.
     pub(crate) fn next_line(&mut self) -> String {
         let mut line = String::new();

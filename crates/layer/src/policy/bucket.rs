@@ -12,6 +12,8 @@ pub(super) struct Rate {
     interval_us: i64,
     /// Microseconds in which an empty bucket gets full.
     depth_us: i64,
+    /// Microseconds that a token costs.
+    price_us: i64,
 }
 
 /// Bucket of tokens, kept without a lock; it is made full.
@@ -33,12 +35,42 @@ impl Rate {
         Self {
             interval_us,
             depth_us: interval_us.saturating_mul(i64::from(burst.max(1))),
+            price_us: interval_us,
         }
     }
 
-    /// Returns the microseconds in which an empty bucket gets full.
-    pub(super) fn depth_us(self) -> i64 {
-        self.depth_us
+    /// Returns the rate at which one of so many takes who do not know of each other's tokens.
+    ///
+    /// Each pays for all of them, until they have told each other. So they never have more than one
+    /// bucket has, but for one token for each of the others: the last one may be left to several.
+    pub(super) fn shared_by(self, sharers: u32) -> Self {
+        let price_us = self.interval_us.saturating_mul(i64::from(sharers.max(1)));
+        Self { price_us, ..self }
+    }
+
+    /// Returns the microseconds in which the bucket gets one token more.
+    pub(super) fn interval_us(self) -> i64 {
+        self.interval_us
+    }
+
+    /// Returns the microseconds that a token costs.
+    pub(super) fn price_us(self) -> i64 {
+        self.price_us
+    }
+
+    /// Returns `true` if others take tokens too.
+    pub(super) fn is_shared(self) -> bool {
+        self.price_us > self.interval_us
+    }
+
+    /// Returns how far ahead a bucket is full at most: farther, and the clock was set back.
+    pub(super) fn most_debt_us(self) -> i64 {
+        if !self.is_shared() {
+            return self.depth_us;
+        }
+        // What all have taken, and what was taken alone before that was known.
+        let taken_us = self.depth_us.saturating_add(self.price_us);
+        taken_us.saturating_mul(2)
     }
 }
 
@@ -85,18 +117,17 @@ pub(super) fn micros(ms: i64) -> i64 {
 
 /// Returns when the bucket is full again once a token is taken, or how long there is none.
 pub(super) fn refilled(full_us: i64, now_us: i64, rate: Rate) -> Result<i64, Duration> {
-    // Farther ahead than a bucket is deep: the clock was set back.
-    let full_us = if full_us > now_us.saturating_add(rate.depth_us) {
+    let full_us = if full_us > now_us.saturating_add(rate.most_debt_us()) {
         now_us
     } else {
         full_us.max(now_us)
     };
-    let refilled_us = full_us.saturating_add(rate.interval_us);
-    let early_us = refilled_us
+    let early_us = full_us
+        .saturating_add(rate.interval_us)
         .saturating_sub(rate.depth_us)
         .saturating_sub(now_us);
     if early_us <= 0 {
-        return Ok(refilled_us);
+        return Ok(full_us.saturating_add(rate.price_us));
     }
     Err(Duration::from_micros(early_us.unsigned_abs()))
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    hash::{BuildHasher as _, RandomState},
+    hash::{BuildHasher, RandomState},
     net::IpAddr,
     time::Duration,
 };
@@ -36,8 +36,8 @@ pub(super) struct UnlistedBuckets {
 /// Keys of the buckets of one who is not listed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnlistedKeys {
-    name: Option<u64>,
-    network: Option<u64>,
+    pub(super) name: Option<u64>,
+    pub(super) network: Option<u64>,
 }
 
 /// Buckets by hash, each with the time of the last request, refused or not.
@@ -67,7 +67,7 @@ impl UnlistedKeys {
     ///
     /// Each rate has buckets of its own.
     pub(super) fn new(
-        hasher: &RandomState,
+        hasher: &impl BuildHasher,
         claim: &Claim<'_>,
         user_agent: &[u8],
         client: Option<IpAddr>,
@@ -112,30 +112,11 @@ impl UnlistedBuckets {
         }
     }
 
-    /// Counts a request of the visitor with these keys.
-    pub(super) fn take(
-        &mut self,
-        keys: UnlistedKeys,
-        now_ms: i64,
-        rate: Rate,
-    ) -> Result<(), TooSoon> {
+    fn take(&mut self, keys: UnlistedKeys, now_ms: i64, rate: Rate) -> Result<(), TooSoon> {
         let UnlistedKeys { name, network } = keys;
         let name = name.map(|key| self.names.bucket(key, MAX_NAMES, now_ms));
         let network = network.map(|key| self.networks.bucket(key, MAX_NETWORKS, now_ms));
         take_all([name, network].into_iter().flatten(), now_ms, rate)
-    }
-
-    /// Finds what [`take`](Self::take) would, and takes nothing.
-    pub(super) fn peek(&self, keys: UnlistedKeys, now_ms: i64, rate: Rate) -> Result<(), Duration> {
-        let UnlistedKeys { name, network } = keys;
-        let name = name.map(|key| self.names.peek(key, MAX_NAMES, now_ms, rate));
-        let network = network.map(|key| self.networks.peek(key, MAX_NETWORKS, now_ms, rate));
-        // The longest wait counts.
-        let waits = [name, network]
-            .into_iter()
-            .flatten()
-            .filter_map(Result::err);
-        waits.max().map_or(Ok(()), Err)
     }
 
     #[cfg(test)]
@@ -155,28 +136,6 @@ impl Buckets {
             }
         }
         self.known.entry(key).or_default()
-    }
-
-    /// Finds what the bucket of a key would say, and makes none.
-    pub(super) fn peek(
-        &self,
-        key: u64,
-        max: usize,
-        now_ms: i64,
-        rate: Rate,
-    ) -> Result<(), Duration> {
-        match self.known.get(&key) {
-            Some(known) => known.bucket.peek(now_ms, rate),
-            None if self.known.len() >= max => self.others.bucket.peek(now_ms, rate),
-            None => Ok(()),
-        }
-    }
-}
-
-impl ClientBucket {
-    /// Counts a request.
-    pub(super) fn check(&mut self, now_ms: i64, rate: Rate) -> Result<(), TooSoon> {
-        take_all([self], now_ms, rate)
     }
 }
 

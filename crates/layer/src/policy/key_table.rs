@@ -1,12 +1,19 @@
 //! Token buckets of very many senders, in memory that has an end.
 
 use std::{
+    collections::BTreeMap,
     mem,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
-use super::bucket::{Rate, micros, refilled};
+use super::{
+    bucket::{Rate, micros, refilled},
+    fleet_pace::BucketDebt,
+};
 
 /// Parts of the table, each with a lock of its own.
 const SHARDS: usize = 64;
@@ -21,7 +28,12 @@ const WAYS: usize = 16;
 const MIN_SETS: usize = 4;
 
 /// Places of a shard at most: 31 MiB of all shards, two million buckets.
-const MAX_SETS: usize = 1_984;
+pub(super) const MAX_SETS: usize = 1_984;
+
+/// Buckets of a shard that the other instances have not been told of, at most.
+///
+/// Of all shards they are told within some seconds; who comes beyond that is known to one instance.
+const MAX_UNTOLD: usize = 1_024;
 
 /// Token buckets of one rate by keys, which are hashes with a seed that nobody knows.
 ///
@@ -32,6 +44,9 @@ const MAX_SETS: usize = 1_984;
 #[derive(Debug)]
 pub(super) struct KeyTable {
     rate: Rate,
+    max_sets: usize,
+    /// Instances that take from the same buckets, this one among them.
+    sharers: AtomicU32,
     shards: Box<[Shard; SHARDS]>,
 }
 
@@ -43,6 +58,9 @@ struct Shard(Mutex<Places>);
 #[derive(Debug, Default)]
 struct Places {
     sets: Vec<[Entry; WAYS]>,
+    /// Debts that the other instances do not know of, in microseconds; none where there are no
+    /// others.
+    untold: BTreeMap<u64, i64>,
 }
 
 /// Bucket of a key, 16 bytes; one of zeros has been full since 1970.
@@ -53,10 +71,13 @@ struct Entry {
 }
 
 impl KeyTable {
-    pub(super) fn new(rate: Rate) -> Self {
+    /// Creates a table whose shards have so many places at most.
+    pub(super) fn new(rate: Rate, max_sets: usize) -> Self {
         Self {
             rate,
-            shards: Box::new([const { Shard(Mutex::new(Places { sets: Vec::new() })) }; SHARDS]),
+            max_sets,
+            sharers: AtomicU32::new(1),
+            shards: Box::new([const { Shard(Mutex::new(Places::NONE)) }; SHARDS]),
         }
     }
 
@@ -64,14 +85,17 @@ impl KeyTable {
     ///
     /// Who comes too soon does not put off the next.
     pub(super) fn take(&self, key: u64, now_ms: i64) -> Result<(), Duration> {
-        let now_us = micros(now_ms);
+        let (now_us, rate) = (micros(now_ms), self.rate());
         let mut places = self.places(key);
         if let Some(entry) = places.find(key) {
-            entry.full_us = refilled(entry.full_us, now_us, self.rate)?;
-            return Ok(());
+            entry.full_us = refilled(entry.full_us, now_us, rate)?;
+        } else {
+            let full_us = refilled(i64::MIN, now_us, rate)?;
+            places.add(Entry { key, full_us }, now_us, rate, self.max_sets);
         }
-        let full_us = refilled(i64::MIN, now_us, self.rate)?;
-        places.add(Entry { key, full_us }, now_us, self.rate);
+        if rate.is_shared() {
+            places.note(key, rate.interval_us());
+        }
         Ok(())
     }
 
@@ -79,7 +103,78 @@ impl KeyTable {
     pub(super) fn peek(&self, key: u64, now_ms: i64) -> Result<(), Duration> {
         let full_us = self.places(key).find(key).map(|entry| entry.full_us);
         let full_us = full_us.unwrap_or(i64::MIN);
-        refilled(full_us, micros(now_ms), self.rate).map(drop)
+        refilled(full_us, micros(now_ms), self.rate()).map(drop)
+    }
+
+    /// Gives the token back that was taken last.
+    pub(super) fn give_back(&self, key: u64) {
+        let rate = self.rate();
+        let mut places = self.places(key);
+        if let Some(entry) = places.find(key) {
+            entry.full_us = entry.full_us.saturating_sub(rate.price_us());
+        }
+        if rate.is_shared() {
+            places.note(key, -rate.interval_us());
+        }
+    }
+
+    /// Forgets all buckets.
+    pub(super) fn clear(&self) {
+        for shard in self.shards.iter() {
+            *shard.places() = Places::NONE;
+        }
+    }
+
+    /// Sets how many instances take from the same buckets, at least this one.
+    pub(super) fn set_sharers(&self, sharers: u32, now_ms: i64) {
+        let before = self.sharers.swap(sharers.max(1), Ordering::Relaxed);
+        let now_us = micros(now_ms);
+        for shard in self.shards.iter().filter(|_| (before > 1) != (sharers > 1)) {
+            let mut places = shard.places();
+            places.untold.clear();
+            if sharers > 1 {
+                // What was taken alone is news to the others.
+                places.note_debts(now_us, self.rate());
+            }
+        }
+    }
+
+    /// Takes out what the other instances do not know of, the deepest debts first.
+    pub(super) fn untold(&self, most: usize) -> Vec<BucketDebt> {
+        let all = self
+            .shards
+            .iter()
+            .flat_map(|shard| mem::take(&mut shard.places().untold));
+        let mut all: Vec<_> = all
+            .map(|(key, debt_us)| BucketDebt { key, debt_us })
+            .collect();
+        all.sort_unstable_by_key(|debt| -debt.debt_us);
+        self.note(all.get(most..).unwrap_or_default());
+        all.truncate(most);
+        all
+    }
+
+    /// Notes what the other instances still do not know of.
+    pub(super) fn note(&self, debts: &[BucketDebt]) {
+        for debt in debts {
+            self.places(debt.key).note(debt.key, debt.debt_us);
+        }
+    }
+
+    /// Sets buckets to what all instances together have taken, as far as they have told.
+    pub(super) fn correct(&self, debts: &[BucketDebt], now_ms: i64) {
+        let (now_us, rate) = (micros(now_ms), self.rate());
+        let sharers = i64::from(self.sharers.load(Ordering::Relaxed));
+        for &BucketDebt { key, debt_us } in debts {
+            let mut places = self.places(key);
+            let untold_us = places.untold.get(&key).copied().unwrap_or_default();
+            let own_us = untold_us.saturating_mul(sharers);
+            let full_us = now_us.saturating_add(debt_us.max(0)).saturating_add(own_us);
+            match places.find(key) {
+                Some(entry) => entry.full_us = full_us,
+                None => places.add(Entry { key, full_us }, now_us, rate, self.max_sets),
+            }
+        }
     }
 
     /// Returns the memory that it has, in bytes.
@@ -92,29 +187,62 @@ impl KeyTable {
             + sets.sum::<usize>() * size_of::<[Entry; WAYS]>()
     }
 
+    fn rate(&self) -> Rate {
+        // A number alone: no other memory hangs on it.
+        self.rate.shared_by(self.sharers.load(Ordering::Relaxed))
+    }
+
     #[expect(
         clippy::indexing_slicing,
         reason = "these bits name one of as many shards"
     )]
     fn places(&self, key: u64) -> MutexGuard<'_, Places> {
         let shard = usize::try_from(key >> (u64::BITS - SHARD_BITS)).unwrap_or_default();
+        self.shards[shard].places()
+    }
+}
+
+impl Shard {
+    fn places(&self) -> MutexGuard<'_, Places> {
         // What a panic left half way are buckets still.
-        let places = self.shards[shard].0.lock();
-        places.unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Places {
+    const NONE: Self = Self {
+        sets: Vec::new(),
+        untold: BTreeMap::new(),
+    };
+
     fn find(&mut self, key: u64) -> Option<&mut Entry> {
         let set = self.set(key)?;
         set.iter_mut().find(|entry| entry.key == key)
     }
 
-    fn add(&mut self, entry: Entry, now_us: i64, rate: Rate) {
-        while self.sets.len() < MAX_SETS && !self.has_room(entry.key, now_us, rate) {
-            self.grow(now_us, rate);
+    fn add(&mut self, entry: Entry, now_us: i64, rate: Rate, max_sets: usize) {
+        while self.sets.len() < max_sets && !self.has_room(entry.key, now_us, rate) {
+            self.grow(now_us, rate, max_sets);
         }
         self.put(entry, now_us, rate);
+    }
+
+    fn note(&mut self, key: u64, debt_us: i64) {
+        let has_room = self.untold.len() < MAX_UNTOLD;
+        if let Some(untold_us) = self.untold.get_mut(&key) {
+            *untold_us = untold_us.saturating_add(debt_us);
+        } else if has_room {
+            self.untold.insert(key, debt_us);
+        }
+    }
+
+    fn note_debts(&mut self, now_us: i64, rate: Rate) {
+        let entries = self.sets.iter().flatten();
+        let debts = entries.map(|entry| (entry.key, entry.debt_us(now_us, rate)));
+        let debts: Vec<_> = debts.filter(|(_, debt_us)| *debt_us > 0).collect();
+        for (key, debt_us) in debts {
+            self.note(key, debt_us);
+        }
     }
 
     fn has_room(&mut self, key: u64, now_us: i64, rate: Rate) -> bool {
@@ -130,8 +258,8 @@ impl Places {
         }
     }
 
-    fn grow(&mut self, now_us: i64, rate: Rate) {
-        let sets = (self.sets.len() * 2).clamp(MIN_SETS, MAX_SETS);
+    fn grow(&mut self, now_us: i64, rate: Rate, max_sets: usize) {
+        let sets = (self.sets.len() * 2).clamp(MIN_SETS, max_sets);
         let old = mem::replace(&mut self.sets, vec![[Entry::default(); WAYS]; sets]);
         for entry in old.into_iter().flatten() {
             if entry.debt_us(now_us, rate) > 0 {
@@ -153,7 +281,7 @@ impl Entry {
     fn debt_us(self, now_us: i64, rate: Rate) -> i64 {
         let debt_us = self.full_us.saturating_sub(now_us);
         // Farther ahead than a bucket is deep: the clock was set back.
-        if debt_us > rate.depth_us() {
+        if debt_us > rate.most_debt_us() {
             0
         } else {
             debt_us.max(0)
@@ -186,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_million_addresses_have_buckets_of_their_own_in_32_mib() {
-        let (table, hasher) = (KeyTable::new(rate()), RandomState::new());
+        let (table, hasher) = (KeyTable::new(rate(), MAX_SETS), RandomState::new());
         let keys = || (0..1_000_000_u32).map(|address| hasher.hash_one(address));
         let empty = table.bytes();
         assert!(empty < 8 * 1_024, "{empty}");
@@ -202,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_few_senders_take_little_memory_and_those_who_are_full_again_none() {
-        let (table, hasher) = (KeyTable::new(rate()), RandomState::new());
+        let (table, hasher) = (KeyTable::new(rate(), MAX_SETS), RandomState::new());
         for hour in 0..100 {
             for sender in 0..100 {
                 let key = hasher.hash_one((hour, sender));
@@ -214,7 +342,7 @@ mod tests {
 
     #[test]
     fn many_who_ask_once_free_nobody_who_is_spent() {
-        let (table, hasher) = (KeyTable::new(rate()), RandomState::new());
+        let (table, hasher) = (KeyTable::new(rate(), MAX_SETS), RandomState::new());
         let spent: Vec<_> = (0..100).map(|n| hasher.hash_one(("spent", n))).collect();
         for &key in spent.iter().chain(&spent) {
             table.take(key, 0).unwrap();
@@ -235,7 +363,7 @@ mod tests {
 
     #[test]
     fn who_asks_from_many_threads_gets_no_more() {
-        let table = KeyTable::new(Rate::new(1_000, Duration::from_hours(1), 1_000));
+        let table = KeyTable::new(Rate::new(1_000, Duration::from_hours(1), 1_000), MAX_SETS);
         let served = || (0..1_000).filter(|_| is_served(&table, 7, 0)).count();
         let all: usize = thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(served)).collect();
@@ -249,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_back_locks_nobody_out() {
-        let table = KeyTable::new(rate());
+        let table = KeyTable::new(rate(), MAX_SETS);
         for now_ms in [i64::MAX, i64::MAX, 1_000_000_000_000, i64::MIN, -5, 0] {
             assert!(is_served(&table, 7, now_ms), "{now_ms}");
         }
@@ -262,6 +390,112 @@ mod tests {
         at_ms: i64,
     }
 
+    /// What instances have told each other: when each bucket is full.
+    #[derive(Default)]
+    struct Told(HashMap<u64, i64>);
+
+    impl Told {
+        fn add(&mut self, table: &KeyTable, now_ms: i64) {
+            for BucketDebt { key, debt_us } in table.untold(usize::MAX) {
+                let full_us = self.0.entry(key).or_default();
+                *full_us = micros(now_ms).max(*full_us) + debt_us;
+            }
+        }
+
+        fn tell(&self, table: &KeyTable, now_ms: i64) {
+            let debt = |(&key, full_us): (&u64, &i64)| BucketDebt {
+                key,
+                debt_us: full_us - micros(now_ms),
+            };
+            table.correct(&self.0.iter().map(debt).collect::<Vec<_>>(), now_ms);
+        }
+    }
+
+    /// Creates what so many instances keep of two an hour, both at once, that count together.
+    fn fleet(rate: Rate, instances: usize) -> Vec<KeyTable> {
+        let tables: Vec<_> = (0..instances)
+            .map(|_| KeyTable::new(rate, MAX_SETS))
+            .collect();
+        for table in &tables {
+            table.set_sharers(u32::try_from(instances).unwrap(), 0);
+        }
+        tables
+    }
+
+    #[test]
+    fn what_one_instance_has_served_the_others_do_not_serve_again() {
+        let hour = Duration::from_hours(1);
+        let tables = fleet(Rate::new(30, hour, 30), 3);
+        let mut told = Told::default();
+        let served = |table: &KeyTable| (0..100).filter(|_| is_served(table, 7, 0)).count();
+        // A third is his who knows nothing of the others.
+        assert_eq!(served(&tables[0]), 10);
+        for left in [20, 13, 8] {
+            for table in &tables {
+                told.add(table, 0);
+            }
+            for table in &tables {
+                told.tell(table, 0);
+            }
+            let share = usize::div_ceil(left, 3);
+            assert_eq!(served(&tables[0]), share, "{left}");
+        }
+        // Whom nobody told anything gives his share, and no more.
+        assert_eq!((served(&tables[1]), served(&tables[2])), (3, 3));
+    }
+
+    #[test]
+    fn what_one_has_served_alone_is_news_to_the_second() {
+        let tables = [0; 2].map(|_| KeyTable::new(rate(), MAX_SETS));
+        assert!(is_served(&tables[0], 7, 0) && is_served(&tables[0], 7, 0));
+        for table in &tables {
+            table.set_sharers(2, 1);
+        }
+        let mut told = Told::default();
+        told.add(&tables[0], 1);
+        told.tell(&tables[1], 1);
+        assert!(!is_served(&tables[1], 7, 2));
+        // Alone again, one has no more to tell.
+        tables[0].set_sharers(1, 3);
+        assert!(tables[0].untold(9).is_empty());
+    }
+
+    #[test]
+    fn the_deepest_debts_are_told_first_and_the_others_later() {
+        let table = &fleet(Rate::new(100, Duration::from_hours(1), 100), 2)[0];
+        let hasher = RandomState::new();
+        let key = |n: u32| hasher.hash_one(n);
+        for n in 0..50 {
+            for _ in 0..=n {
+                assert!(is_served(table, key(n), 0));
+            }
+        }
+        let first = table.untold(10);
+        assert_eq!(first.len(), 10);
+        assert!(first.iter().all(|debt| debt.debt_us >= 41 * 36_000_000));
+        table.note(&first);
+        table.give_back(key(49));
+        let all = table.untold(100);
+        assert_eq!(all.len(), 50);
+        let debt = |n| all.iter().find(|debt| debt.key == key(n)).unwrap().debt_us;
+        assert_eq!(
+            (debt(49), debt(48), debt(0)),
+            (49 * 36_000_000, 49 * 36_000_000, 36_000_000)
+        );
+        assert!(table.untold(100).is_empty());
+    }
+
+    #[test]
+    fn what_nobody_can_be_told_has_an_end() {
+        let table = &fleet(rate(), 2)[0];
+        let hasher = RandomState::new();
+        for address in 0..500_000_u32 {
+            table.take(hasher.hash_one(address), 0).unwrap();
+        }
+        let untold = table.untold(usize::MAX).len();
+        assert_eq!(untold, SHARDS * MAX_UNTOLD);
+    }
+
     proptest! {
         #[test]
         fn each_key_gets_what_its_own_bucket_would_give(
@@ -271,7 +505,7 @@ mod tests {
             arrivals in proptest::collection::vec((0..40_u64, 0..2_000_i64), 1..400),
         ) {
             let per = Duration::from_millis(per_ms.unsigned_abs());
-            let table = KeyTable::new(Rate::new(requests, per, burst));
+            let table = KeyTable::new(Rate::new(requests, per, burst), MAX_SETS);
             let (hasher, mut now_ms) = (RandomState::new(), 1_000_000_i64);
             let interval_us = per_ms * 1_000 / i64::from(requests);
             let depth_us = interval_us * i64::from(burst);
@@ -298,6 +532,49 @@ mod tests {
                     for (count, last) in times.iter().skip(at).zip(1_i64..).map(|(t, n)| (n, t)) {
                         let back = (last - first) * 1_000 / interval_us;
                         prop_assert!(count <= i64::from(burst) + back);
+                    }
+                }
+            }
+        }
+
+        /// Nobody knows what the others have taken since they told it last.
+        #[test]
+        fn a_fleet_serves_half_a_burst_too_much_at_most_and_two_for_each_other_instance(
+            instances in 1..6_usize,
+            requests in 1..50_u32,
+            per_ms in 1_000..60_000_i64,
+            burst in 1..60_u32,
+            turns_ms in proptest::collection::vec(0..1_000_i64, 6),
+            arrivals in proptest::collection::vec((0..6_usize, 0..3_u64, 0..200_i64), 1..600),
+        ) {
+            let rate = Rate::new(requests, Duration::from_millis(per_ms.unsigned_abs()), burst);
+            let tables = fleet(rate, instances);
+            let (mut told, hasher) = (Told::default(), RandomState::new());
+            let mut served: HashMap<u64, Vec<i64>> = HashMap::new();
+            let (mut now_ms, mut before_ms) = (1_000_000_i64, 1_000_000);
+            for (instance, key, gap) in arrivals {
+                now_ms += gap;
+                for at_ms in before_ms + 1..=now_ms {
+                    let turns = tables.iter().zip(&turns_ms);
+                    for (table, _) in turns.filter(|(_, turn_ms)| at_ms % 1_000 == **turn_ms) {
+                        told.add(table, at_ms);
+                        told.tell(table, at_ms);
+                    }
+                }
+                before_ms = now_ms;
+                if is_served(&tables[instance % instances], hasher.hash_one(key), now_ms) {
+                    served.entry(key).or_default().push(now_ms);
+                }
+            }
+            let others = i64::try_from(instances).unwrap() - 1;
+            let of_others = if others > 0 { i64::from(burst) / 2 + 2 * others } else { 0 };
+            let interval_us = per_ms * 1_000 / i64::from(requests);
+            for times in served.values() {
+                for (at, first) in times.iter().enumerate() {
+                    for (last, count) in times.iter().skip(at).zip(1_i64..) {
+                        let back = (last - first) * 1_000 / interval_us;
+                        let most = i64::from(burst) + back + of_others;
+                        prop_assert!(count <= most, "{count} of {most} in {} ms", last - first);
                     }
                 }
             }

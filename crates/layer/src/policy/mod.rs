@@ -206,6 +206,7 @@ mod condition;
 mod decision;
 mod enforce;
 mod error;
+mod fleet_pace;
 mod glob;
 mod heaven;
 mod host;
@@ -251,6 +252,7 @@ pub use enforce::{
     RobotCount, RobotRequest, Violation, Violations,
 };
 pub use error::PolicyError;
+pub use fleet_pace::{BucketDebt, FleetPace};
 pub use judgement::Judgement;
 pub use load::AnswerTime;
 pub use overlay::{LeftOutRule, Overlay};

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    hash::{BuildHasher, RandomState},
+    hash::BuildHasher,
     net::{IpAddr, Ipv6Addr},
 };
 
@@ -70,7 +70,7 @@ impl RateKey {
     /// Returns the bucket of a sender, where it has one; robots and the site have none here.
     pub(super) fn bucket(
         self,
-        hasher: &RandomState,
+        hasher: &impl BuildHasher,
         user_agent: &[u8],
         client: Option<IpAddr>,
         places: &Places,
@@ -122,6 +122,7 @@ pub(super) fn network(client: IpAddr) -> [u8; 6] {
 #[cfg(test)]
 mod tests {
     use std::{
+        hash::RandomState,
         net::{Ipv4Addr, Ipv6Addr},
         sync::Arc,
     };

@@ -1,23 +1,20 @@
 //! Rate limits of rules that slow down: so many requests, or errors, in so much time.
 
-use std::{
-    fmt,
-    hash::{BuildHasher as _, RandomState},
-    net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{fmt, hash::BuildHasher as _, net::IpAddr, sync::Arc, time::Duration};
 
 use super::{
-    Places, RateKey, Visitor,
-    bucket::{Bucket, Rate},
-    buckets::{Buckets, UnlistedBuckets, UnlistedKeys},
-    key_table::KeyTable,
+    BucketDebt, FleetPace, Places, RateKey, Visitor,
+    bucket::Rate,
+    buckets::UnlistedKeys,
+    fleet_pace::Seed,
+    key_table::{self, KeyTable},
     load::{LoadGate, LoadThreshold},
 };
 
-/// Listed robots that one rule tells apart, at most.
-const MAX_LISTED: usize = 10_000;
+/// Places of a shard of a rule that counts robots: 65,536 of them, in 1 MiB.
+///
+/// There are few robots, and many such rules.
+const MAX_ROBOT_SETS: usize = 64;
 
 /// Statuses that count as errors: what is forbidden, not there, or gone.
 ///
@@ -36,19 +33,19 @@ const ERRORS: [u16; 3] = [403, 404, 410];
 /// of its network besides (/24 of IPv4, /48 of IPv6): a request has to keep both; one whose
 /// signature holds has that of its host alone. A
 /// nameless visitor has that of its network, and so have people who share a User-Agent: where
-/// no address is known they are not slowed at all. Of those that come too fast at the
-/// same time 10,000 listed ones, 1,024 names and 4,096 networks are told apart; the others
-/// share one limit, so that memory has an end.
+/// no address is known they are not slowed at all.
 ///
-/// Of addresses, networks, autonomous systems and User-Agents two million are told apart at the
-/// same time, in at most 31 MiB; beyond them those are forgotten first whose limit would be whole
+/// Of robots, names and networks 65,536 are told apart at the same time, in at most 1 MiB; of
+/// addresses, networks, autonomous systems and User-Agents, where these are counted by, two million,
+/// in at most 31 MiB. Beyond them those are forgotten first whose limit would be whole
 /// again first. Where no address is known, nobody is slowed by one.
+///
+/// The instances of a [fleet](FleetPace) share limits.
 pub struct RateLimiter {
     pace: Pace,
     rate: Rate,
-    // A random seed: nobody can choose whom to share a bucket with.
-    hasher: RandomState,
-    counts: Counts,
+    seed: Seed,
+    buckets: KeyTable,
     gate: Option<LoadGate>,
 }
 
@@ -66,55 +63,35 @@ pub(super) struct Pace {
     pub(super) load: Option<LoadThreshold>,
 }
 
-/// What was counted.
-enum Counts {
-    Robots(Mutex<Robots>),
-    Senders(KeyTable),
-    Site(Bucket),
-}
-
-#[derive(Default)]
-struct Robots {
-    listed: Buckets,
-    others: UnlistedBuckets,
-}
-
 /// Rate limit of a rule, and the one whose request it counts.
 #[derive(Clone, Copy, Debug)]
 pub struct PacedRequest<'p> {
     limiter: &'p Arc<RateLimiter>,
-    key: BucketKey,
+    keys: BucketKeys,
 }
 
 /// Counter of the errors that a request is answered with.
 #[derive(Clone, Debug)]
 pub struct ErrorCounter {
     limiter: Arc<RateLimiter>,
-    key: BucketKey,
+    keys: BucketKeys,
 }
 
-/// Whose request it is.
-#[derive(Clone, Copy, Debug)]
-enum BucketKey {
-    /// One that cannot be told from others, and is not to be slowed for them.
-    Nobody,
-    Listed(u64),
-    Unlisted(UnlistedKeys),
-    Sender(u64),
-    Site,
-}
+/// Buckets of one whose request it is, all of which must have room; none: one that cannot be told
+/// from others, and is not to be slowed for them.
+type BucketKeys = [Option<u64>; 2];
 
 impl RateLimiter {
     pub(super) fn new(pace: Pace) -> Self {
         let rate = Rate::new(pace.count, pace.period, pace.burst);
+        let sets = match pace.key {
+            RateKey::Robot | RateKey::Site => MAX_ROBOT_SETS,
+            _ => key_table::MAX_SETS,
+        };
         Self {
             rate,
-            hasher: RandomState::new(),
-            counts: match pace.key {
-                RateKey::Robot => Counts::Robots(Mutex::default()),
-                RateKey::Site => Counts::Site(Bucket::default()),
-                _ => Counts::Senders(KeyTable::new(rate)),
-            },
+            seed: Seed::random(),
+            buckets: KeyTable::new(rate, sets),
             gate: pace.load.map(LoadGate::new),
             pace,
         }
@@ -181,21 +158,51 @@ impl RateLimiter {
         client: Option<IpAddr>,
         places: &Places,
     ) -> PacedRequest<'p> {
-        let claim = visitor.claim;
-        let key = match (self.pace.key, claim.robot()) {
-            (RateKey::Site, _) => BucketKey::Site,
-            (RateKey::Robot, Some(robot)) => {
-                BucketKey::Listed(self.hasher.hash_one((&robot.id, visitor.is_genuine())))
-            }
+        let (claim, hasher) = (visitor.claim, self.seed.hasher());
+        let keys = match (self.pace.key, claim.robot()) {
+            (RateKey::Site, _) => [Some(hasher.hash_one(())), None],
+            (RateKey::Robot, Some(robot)) => [
+                Some(hasher.hash_one((&robot.id, visitor.is_genuine()))),
+                None,
+            ],
             (RateKey::Robot, None) => {
-                UnlistedKeys::new(&self.hasher, claim, user_agent, client, self.rate)
-                    .map_or(BucketKey::Nobody, BucketKey::Unlisted)
+                let keys = UnlistedKeys::new(&hasher, claim, user_agent, client, self.rate);
+                keys.map_or([None; 2], |keys| [keys.name, keys.network])
             }
-            (key, _) => key
-                .bucket(&self.hasher, user_agent, client, places)
-                .map_or(BucketKey::Nobody, BucketKey::Sender),
+            (key, _) => [key.bucket(&hasher, user_agent, client, places), None],
         };
-        PacedRequest { limiter: self, key }
+        PacedRequest {
+            limiter: self,
+            keys,
+        }
+    }
+
+    /// Counts with the other instances of a fleet from now on.
+    ///
+    /// Another seed makes every limit whole.
+    pub fn join(&self, fleet: FleetPace, now_ms: i64) {
+        if self.seed.set(fleet.seed) {
+            self.buckets.clear();
+        }
+        self.buckets.set_sharers(fleet.instances, now_ms);
+    }
+
+    /// Takes out what the other instances are to be told, the most important first.
+    ///
+    /// What they could not be told is to be [given back](Self::give_back).
+    #[must_use]
+    pub fn untold(&self, most: usize) -> Vec<BucketDebt> {
+        self.buckets.untold(most)
+    }
+
+    /// Keeps what the other instances could not be told.
+    pub fn give_back(&self, untold: &[BucketDebt]) {
+        self.buckets.note(untold);
+    }
+
+    /// Sets what all instances together have told of senders.
+    pub fn correct(&self, debts: &[BucketDebt], now_ms: i64) {
+        self.buckets.correct(debts, now_ms);
     }
 
     /// Returns `true` if the same is counted under both.
@@ -204,19 +211,11 @@ impl RateLimiter {
     }
 
     /// Finds what [`take`](Self::take) would, and takes nothing.
-    fn peek(&self, key: BucketKey, now_ms: i64) -> Result<(), Duration> {
-        let rate = self.rate;
-        match (&self.counts, key) {
-            (Counts::Robots(robots), BucketKey::Listed(key)) => {
-                locked(robots).listed.peek(key, MAX_LISTED, now_ms, rate)
-            }
-            (Counts::Robots(robots), BucketKey::Unlisted(keys)) => {
-                locked(robots).others.peek(keys, now_ms, rate)
-            }
-            (Counts::Senders(table), BucketKey::Sender(key)) => table.peek(key, now_ms),
-            (Counts::Site(bucket), BucketKey::Site) => bucket.peek(now_ms, rate),
-            _ => Ok(()),
-        }
+    fn peek(&self, keys: BucketKeys, now_ms: i64) -> Result<(), Duration> {
+        let keys = keys.into_iter().flatten();
+        let waits = keys.filter_map(|key| self.buckets.peek(key, now_ms).err());
+        // The longest wait counts.
+        waits.max().map_or(Ok(()), Err)
     }
 
     /// Returns the sentence that says what is served.
@@ -228,22 +227,16 @@ impl RateLimiter {
         }
     }
 
-    fn take(&self, key: BucketKey, now_ms: i64) -> Result<(), Duration> {
-        let rate = self.rate;
-        match (&self.counts, key) {
-            (Counts::Robots(robots), BucketKey::Listed(key)) => {
-                let listed = &mut locked(robots).listed;
-                let bucket = listed.bucket(key, MAX_LISTED, now_ms);
-                bucket.check(now_ms, rate).map_err(|soon| soon.wait)
-            }
-            (Counts::Robots(robots), BucketKey::Unlisted(keys)) => {
-                let others = &mut locked(robots).others;
-                others.take(keys, now_ms, rate).map_err(|soon| soon.wait)
-            }
-            (Counts::Senders(table), BucketKey::Sender(key)) => table.take(key, now_ms),
-            (Counts::Site(bucket), BucketKey::Site) => bucket.take(now_ms, rate),
-            _ => Ok(()),
-        }
+    fn take(&self, keys: BucketKeys, now_ms: i64) -> Result<(), Duration> {
+        let [Some(first), Some(second)] = keys else {
+            let mut keys = keys.into_iter().flatten();
+            return keys.try_for_each(|key| self.buckets.take(key, now_ms));
+        };
+        self.peek(keys, now_ms)?;
+        self.buckets.take(first, now_ms)?;
+        let second = self.buckets.take(second, now_ms);
+        // Another request has taken the last one meanwhile.
+        second.inspect_err(|_| self.buckets.give_back(first))
     }
 }
 
@@ -257,11 +250,11 @@ impl PacedRequest<'_> {
     /// Fails with the time to wait when it comes too fast. Such a request does not put off the
     /// next.
     pub fn check(&self, now_ms: i64) -> Result<(), Duration> {
-        let Self { limiter, key } = self;
+        let Self { limiter, keys } = self;
         if limiter.pace.is_of_errors {
-            limiter.peek(*key, now_ms)
+            limiter.peek(*keys, now_ms)
         } else {
-            limiter.take(*key, now_ms)
+            limiter.take(*keys, now_ms)
         }
     }
 
@@ -270,7 +263,7 @@ impl PacedRequest<'_> {
     pub fn error_counter(&self) -> Option<ErrorCounter> {
         self.limiter.pace.is_of_errors.then(|| ErrorCounter {
             limiter: Arc::clone(self.limiter),
-            key: self.key,
+            keys: self.keys,
         })
     }
 }
@@ -280,14 +273,9 @@ impl ErrorCounter {
     pub fn answered(&self, status: u16, now_ms: i64) {
         if ERRORS.contains(&status) {
             // Several that were under way at once may bring more than there is room for.
-            let _ = self.limiter.take(self.key, now_ms);
+            let _ = self.limiter.take(self.keys, now_ms);
         }
     }
-}
-
-fn locked(robots: &Mutex<Robots>) -> MutexGuard<'_, Robots> {
-    // Buckets that a panic left half way are buckets still.
-    robots.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Shows the limit as "at most 10 requests in 60 s, 5 at once, for each network (/24, /48)".

@@ -37,6 +37,7 @@ mod live_rules;
 mod logins;
 mod migrations;
 mod orders;
+mod pace;
 mod postgres;
 mod presence;
 mod process_lock;
@@ -78,6 +79,7 @@ pub use leases::{Lease, LeaseError, LeaseHolder};
 pub use live_rules::{LiveRuleChange, StoredLiveRule, StoredLiveRules, StoredPause};
 pub use logins::LoginFailures;
 pub use orders::{SiteRobotVersions, StoredOrder};
+pub use pace::{PaceChanges, PaceDebt};
 pub use presence::{Absence, PresenceChange};
 pub use publications::{
     DescriptionStates, Loss, LostDescription, Publication, StagedChange, StagedSelection,

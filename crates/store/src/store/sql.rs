@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::{
     descriptions,
     error::Engine,
-    evidence, frontier, live_rules, publications,
+    evidence, frontier, live_rules, pace, publications,
     robots::{RobotQuery, RobotSort},
     statement::Statement,
     traffic,
@@ -447,6 +447,7 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     all.extend(descriptions::sql::every_statement());
     all.extend(frontier::sql::every_statement(engine));
     all.extend(live_rules::sql::every_statement());
+    all.extend(pace::every_statement(engine));
     all.extend(publications::sql::every_statement());
     all.extend(traffic::sql::every_statement());
     all.extend(evidence::sql::every_statement());

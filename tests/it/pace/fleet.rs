@@ -1,0 +1,82 @@
+//! Instances of one database share a pace.
+
+use std::{thread, time::Duration};
+
+use super::house::{EVERYBODY, House};
+use crate::support::{postgres::database_url, program::eventually};
+
+/// Requests of a day, all at once: none comes back while a test runs.
+const BURST: usize = 30;
+
+/// Instances that know of each other.
+struct Fleet(Vec<House>);
+
+impl Fleet {
+    async fn start(database: &str, instances: usize) -> Self {
+        let rule = format!("{EVERYBODY}requests = {BURST}\nburst = {BURST}\nper = 'address'\n");
+        let settings = format!("{rule}[database]\nurl = '{database}'\n");
+        let mut houses = Vec::new();
+        for _ in 0..instances {
+            houses.push(House::new(&settings).await);
+        }
+        let fleet = Self(houses);
+        fleet.wait_until_they_are(instances);
+        fleet
+    }
+
+    fn wait_until_they_are(&self, instances: usize) {
+        let told = format!("{instances} instances share the pace of rules");
+        for house in &self.0 {
+            eventually(&told, || {
+                let log = house.log();
+                let mut counts = log.lines().filter(|line| line.contains("share the pace"));
+                counts.next_back().is_some_and(|line| line.contains(&told))
+            });
+        }
+    }
+
+    /// Asks until these instances have refused for two seconds; returns how often they served.
+    fn served(&self, instances: &[usize], address: &str) -> usize {
+        let (mut served, mut refused) = (0, 0);
+        while refused < 20 {
+            refused += 1;
+            for house in instances.iter().map(|&number| &self.0[number]) {
+                while house.from("/", &[address]) == [200] {
+                    served += 1;
+                    refused = 0;
+                }
+            }
+            // They tell each other once a second.
+            thread::sleep(Duration::from_millis(100));
+        }
+        served
+    }
+}
+
+async fn share_a_pace(database: &str, instances: usize) {
+    let mut fleet = Fleet::start(database, instances).await;
+    // Who is asked alone gives his share at once, and the rest as soon as the others have not.
+    assert_eq!(fleet.served(&[0], "192.0.2.1"), BURST);
+    let others: Vec<_> = (1..instances).collect();
+    assert_eq!(fleet.served(&others, "192.0.2.1"), 0);
+    let all: Vec<_> = (0..instances).collect();
+    let served = fleet.served(&all, "192.0.2.2");
+    let most = BURST + BURST / 2 + 2 * (instances - 1);
+    assert!((BURST..=most).contains(&served), "{served}");
+    // Who stops takes leave.
+    let mut gone = fleet.0.pop().unwrap();
+    gone.server.stop();
+    fleet.wait_until_they_are(instances - 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn three_instances_on_postgres_share_a_pace() {
+    share_a_pace(&database_url().await, 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_instances_on_a_file_share_a_pace() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("robots.db");
+    share_a_pace(&format!("sqlite://{}", file.display()), 2).await;
+}
