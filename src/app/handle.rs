@@ -333,11 +333,9 @@ impl RobotDetection {
             stop.run_until_cancelled(live_rules).await;
         });
         let live_rules = self.inner.common.live_rules.clone();
-        let exchange = Exchange::new(
-            self.inner.store.clone(),
-            self.clock().clone(),
-            move || live_rules.policies_in_force(),
-        );
+        let exchange = Exchange::new(self.inner.store.clone(), self.clock().clone(), move || {
+            live_rules.policies_in_force()
+        });
         let stop = self.inner.stop.clone();
         self.inner.tasks.spawn(exchange.run(stop));
         let (traffic, stop) = (self.inner.traffic.clone(), self.inner.stop.clone());

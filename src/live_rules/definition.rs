@@ -1,17 +1,25 @@
 //! What a live rule does, and to whom.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use crate::detect::{Kind, Verdict};
-use crate::policy::{Action, Rule, RuleBuilder};
+use crate::policy::{Action, Addresses, Rule, RuleBuilder};
 use crate::registry::{Purpose, Robot};
+use crate::verify::RangeSet;
 
 use super::RuleFields;
 
 /// Paths of a rule that names none: all, whatever is filtered.
 pub(super) const EVERY_PATH: &str = "/*";
 
-/// What a live rule does, and to whom; it is never about people.
+/// Words for people, and for everybody, as `visitors` of the configuration has them.
+pub(super) const PEOPLE_WORD: &str = "people";
+pub(super) const ALL_WORD: &str = "all";
+
+/// Kinds of visitors that are people.
+const PEOPLE: [Kind; 2] = [Kind::Person, Kind::Shared];
+
+/// What a live rule does, and to whom.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct LiveRule {
     pub(crate) action: LiveAction,
@@ -20,8 +28,21 @@ pub(crate) struct LiveRule {
     pub(crate) path: Option<String>,
     /// Name of the only site; `None`: every site.
     pub(crate) site: Option<String>,
+    /// Networks of which the visitor's address has to be; `None`: any address.
+    pub(crate) addresses: Option<Networks>,
+    /// Glob of the User-Agent; `None`: any.
+    pub(crate) user_agent: Option<String>,
     /// Whether it is about verified robots alone.
     pub(crate) is_for_verified: bool,
+    /// Whether it may do to people what it does; it only notes that otherwise.
+    pub(crate) is_for_people: bool,
+}
+
+/// Networks and addresses, as they are written.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Networks {
+    written: String,
+    set: Arc<RangeSet>,
 }
 
 /// Whom a live rule is about.
@@ -33,6 +54,9 @@ pub(crate) enum About {
     Purpose(Purpose),
     Unlisted,
     Nameless,
+    /// People, those who share a User-Agent among them.
+    People,
+    Everybody,
 }
 
 /// What a live rule does.
@@ -71,12 +95,29 @@ impl LiveRule {
             About::Purpose(purpose) => rule.purposes([*purpose]),
             About::Unlisted => rule.visitors([Kind::Unlisted]),
             About::Nameless => rule.visitors([Kind::Nameless]),
+            About::People => rule.visitors(PEOPLE),
+            About::Everybody => rule.visitors(Kind::ALL.iter().copied()),
+        };
+        let rule = rule.people(self.is_for_people);
+        let rule = match &self.addresses {
+            Some(networks) => rule.addresses([networks.addresses()]),
+            None => rule,
+        };
+        let rule = match &self.user_agent {
+            Some(glob) => rule.user_agents([glob]),
+            None => rule,
         };
         if self.is_for_verified {
             rule.verdicts([Verdict::Verified])
         } else {
             rule
         }
+    }
+
+    /// Returns `true` if people may get something else by it, once that is confirmed.
+    pub(super) fn touches_people(&self) -> bool {
+        let is_about_people = matches!(self.about, About::People | About::Everybody);
+        is_about_people && self.action != LiveAction::Pass
     }
 
     /// Returns what a rule does that the database keeps; empty where it cannot be read.
@@ -97,6 +138,7 @@ impl LiveRule {
         let mut robots = robots.into_iter();
         // A name alone must not open a site where its operator says how it is proven.
         self.is_for_verified = self.action == LiveAction::Pass
+            && self.about != About::Everybody
             && robots.any(|robot| self.about.is_about(robot) && is_provable(robot));
         self
     }
@@ -104,6 +146,35 @@ impl LiveRule {
     /// Returns `true` if it is about requests of a site.
     pub(super) fn is_of_site(&self, site: &str) -> bool {
         self.site.as_deref().is_none_or(|own| own == site)
+    }
+}
+
+impl Networks {
+    /// Reads addresses and networks between commas.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the first text that is neither.
+    pub(super) fn read(text: &str) -> Result<Self, &str> {
+        let written = text.split(',').map(str::trim);
+        let set = RangeSet::parse(written.clone())?;
+        Ok(Self {
+            written: written.collect::<Vec<_>>().join(", "),
+            set: Arc::new(set),
+        })
+    }
+
+    /// Returns them between commas.
+    pub(crate) fn written(&self) -> &str {
+        &self.written
+    }
+
+    fn addresses(&self) -> Addresses {
+        let set = Arc::clone(&self.set);
+        Addresses::new(
+            &*self.written,
+            Arc::new(move |address| set.contains(address)),
+        )
     }
 }
 
@@ -117,7 +188,8 @@ impl About {
                 own.trim().to_lowercase() == operator.trim().to_lowercase()
             }
             Self::Purpose(purpose) => *purpose == robot.purpose,
-            Self::Unlisted | Self::Nameless => false,
+            Self::Everybody => true,
+            Self::Unlisted | Self::Nameless | Self::People => false,
         }
     }
 
@@ -129,6 +201,8 @@ impl About {
             Self::Purpose(purpose) => ("purpose", purpose.as_str()),
             Self::Unlisted => ("visitors", Kind::Unlisted.as_str()),
             Self::Nameless => ("visitors", Kind::Nameless.as_str()),
+            Self::People => ("visitors", PEOPLE_WORD),
+            Self::Everybody => ("visitors", ALL_WORD),
         }
     }
 }
@@ -148,6 +222,12 @@ impl LiveAction {
 impl fmt::Display for LiveRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.action.action(), self.about)?;
+        if let Some(networks) = &self.addresses {
+            write!(f, " from {}", networks.written)?;
+        }
+        if let Some(glob) = &self.user_agent {
+            write!(f, " whose User-Agent is {glob}")?;
+        }
         match self.action {
             LiveAction::Pass | LiveAction::Redirect => {}
             LiveAction::Refuse { status } => write!(f, " with {status}")?,
@@ -165,6 +245,9 @@ impl fmt::Display for LiveRule {
         if self.is_for_verified {
             f.write_str(", if verified")?;
         }
+        if self.touches_people() && !self.is_for_people {
+            f.write_str("; only noted, as it is about people too")?;
+        }
         Ok(())
     }
 }
@@ -177,6 +260,8 @@ impl fmt::Display for About {
             Self::Purpose(purpose) => write!(f, "robots for {purpose}"),
             Self::Unlisted => f.write_str("unlisted robots"),
             Self::Nameless => f.write_str("nameless visitors"),
+            Self::People => f.write_str("people"),
+            Self::Everybody => f.write_str("everybody"),
         }
     }
 }

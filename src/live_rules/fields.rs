@@ -7,10 +7,21 @@ use crate::detect::{Kind, NAMELESS, UNLISTED};
 use crate::policy::{Action, Policy, PolicyError};
 use crate::registry::Purpose;
 
-use super::definition::{About, EVERY_PATH, LiveAction, LiveRule};
+use super::definition::{ALL_WORD, About, EVERY_PATH, LiveAction, LiveRule, Networks, PEOPLE_WORD};
 
 /// Characters of a text, at most.
 const MAX_CHARS: usize = 200;
+
+/// Characters of all addresses, at most: more are for a `[[list]]`.
+const MAX_ADDRESSES_CHARS: usize = 2_000;
+
+/// Visitors that a live rule may be about.
+const VISITORS: [&str; 4] = [
+    UNLISTED,
+    NAMELESS,
+    PEOPLE_WORD,
+    ALL_WORD,
+];
 
 /// Actions of a live rule; whatever serves another page is for the configuration.
 const ACTIONS: [&str; 4] = ["pass", "redirect", "refuse", "slow"];
@@ -34,9 +45,15 @@ pub(crate) struct RuleFields {
     pub(crate) operator: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) purpose: Option<String>,
-    /// `unlisted` or `nameless`.
+    /// `unlisted`, `nameless`, `people` or `all`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) visitors: Option<String>,
+    /// Addresses and networks, with commas between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) addresses: Option<String>,
+    /// Glob of the User-Agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) user_agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,6 +67,9 @@ pub(crate) struct RuleFields {
     /// Only robots that are verified.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) verified: bool,
+    /// It may touch people.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) people: bool,
 }
 
 /// What is wrong with a field.
@@ -78,25 +98,43 @@ impl RuleFields {
             about: self.about()?,
             path: text("path", self.path.as_deref())?.filter(|path| path != EVERY_PATH),
             site: text("site", self.site.as_deref())?,
+            addresses: self.addresses()?,
+            user_agent: text("user_agent", self.user_agent.as_deref())?,
             is_for_verified: self.verified,
+            is_for_people: self.people,
         };
         if let Some(path) = &rule.path {
             check_path(path)?;
         }
-        if rule.is_for_verified && matches!(rule.about, About::Unlisted | About::Nameless) {
-            let reason = "nobody proves an unlisted or a nameless visitor";
+        let (_, about) = rule.about.key();
+        if rule.is_for_verified && VISITORS.contains(&about) {
+            let reason = "nobody proves a visitor that has no name";
             return Err(FieldProblem::new("verified", reason));
         }
         // The rest of what a policy asks of a rule: it never fails for one that is read here.
         let policy = Policy::builder().rule(rule.builder()).build();
         match policy {
-            Err(PolicyError::Rule {
-                key: "status",
-                reason,
-                ..
-            }) => Err(FieldProblem::new("status", reason)),
+            Err(PolicyError::Rule { key, reason, .. }) => {
+                let fields = [("status", "status"), ("user_agents", "user_agent")];
+                let field = fields.iter().find(|(of_rule, _)| *of_rule == key);
+                field.map_or(Ok(rule), |(_, field)| Err(FieldProblem::new(field, reason)))
+            }
             _ => Ok(rule),
         }
+    }
+
+    fn addresses(&self) -> Result<Option<Networks>, FieldProblem> {
+        let text = text_of("addresses", self.addresses.as_deref(), MAX_ADDRESSES_CHARS)?;
+        let Some(text) = text else {
+            return Ok(None);
+        };
+        let wrong = |part: &str| {
+            let reason = format!(
+                "{part:?} is neither an address nor a network; write 192.0.2.1, 2001:db8::1 or 10.0.0.0/8, with commas between"
+            );
+            FieldProblem::new("addresses", reason)
+        };
+        Networks::read(&text).map(Some).map_err(wrong)
     }
 
     fn action(&self) -> Result<LiveAction, FieldProblem> {
@@ -150,9 +188,13 @@ impl RuleFields {
         let mut named = named.into_iter().flatten();
         match (named.next(), named.next()) {
             (Some(about), None) => about,
+            // Whoever comes from there, or calls itself so.
+            (None, _) if is_set(self.addresses.as_ref()) || is_set(self.user_agent.as_ref()) => {
+                Ok(About::Everybody)
+            }
             (None, _) => Err(FieldProblem::new(
                 "robot",
-                "say whom the rule is about: a robot, an operator, a purpose, or visitors",
+                "say whom the rule is about: a robot, an operator, a purpose, visitors, addresses, or a User-Agent",
             )),
             (Some(_), Some(_)) => Err(FieldProblem::new(
                 "robot",
@@ -180,12 +222,15 @@ impl From<&LiveRule> for RuleFields {
             operator: named("operator"),
             purpose: named("purpose"),
             visitors: named("visitors"),
+            addresses: rule.addresses.as_ref().map(|all| all.written().to_owned()),
+            user_agent: rule.user_agent.clone(),
             path: rule.path.clone(),
             site: rule.site.clone(),
             status,
             requests,
             per_seconds,
             verified: rule.is_for_verified,
+            people: rule.is_for_people,
         }
     }
 }
@@ -209,20 +254,37 @@ fn visitors(word: &str) -> Result<About, FieldProblem> {
     match word {
         _ if word == Kind::Unlisted.as_str() => Ok(About::Unlisted),
         _ if word == Kind::Nameless.as_str() => Ok(About::Nameless),
+        PEOPLE_WORD => Ok(About::People),
+        ALL_WORD => Ok(About::Everybody),
         _ => Err(FieldProblem::new(
             "visitors",
-            format!("{word:?}: use unlisted or nameless; people always pass"),
+            match nearest(word, VISITORS) {
+                Some(near) => format!("{word:?}: did you mean {near}?"),
+                None => format!("{word:?}: use one of {}", VISITORS.join(", ")),
+            },
         )),
     }
 }
 
+fn is_set(value: Option<&String>) -> bool {
+    value.is_some_and(|value| !value.trim().is_empty())
+}
+
 /// Returns a text without blanks around it, if it is not empty.
 fn text(field: &'static str, value: Option<&str>) -> Result<Option<String>, FieldProblem> {
+    text_of(field, value, MAX_CHARS)
+}
+
+fn text_of(
+    field: &'static str,
+    value: Option<&str>,
+    max_chars: usize,
+) -> Result<Option<String>, FieldProblem> {
     let Some(value) = value.map(str::trim).filter(|value| !value.is_empty()) else {
         return Ok(None);
     };
-    if value.chars().count() > MAX_CHARS {
-        let reason = format!("it is longer than {MAX_CHARS} characters");
+    if value.chars().count() > max_chars {
+        let reason = format!("it is longer than {max_chars} characters");
         Err(FieldProblem::new(field, reason))
     } else if value.chars().any(char::is_control) {
         Err(FieldProblem::new(field, "it holds a control character"))

@@ -163,8 +163,8 @@ fn check_people<'r>(
 
 /// Returns what to know of a rule about nobody who is known.
 fn unknown<'r>(about: &About, mut robots: impl Iterator<Item = &'r Robot>) -> Option<String> {
-    let is_known = matches!(about, About::Purpose(_) | About::Unlisted | About::Nameless)
-        || robots.any(|robot| about.is_about(robot));
+    let has_no_name = !matches!(about, About::Robot(_) | About::Operator(_));
+    let is_known = has_no_name || robots.any(|robot| about.is_about(robot));
     let told = || match about {
         About::Operator(operator) => format!("No registry names the operator {operator} now."),
         other => format!("No registry lists the {other} now."),

@@ -52,9 +52,21 @@ fn table(name: &str, kept: &KeptRule, end: &impl Fn(i64) -> String, text: &mut S
         About::Robot(id) => format!("robots = [{}]", quoted(id)),
         About::Operator(operator) => format!("operators = [{}]", quoted(operator)),
         About::Purpose(purpose) => format!("purposes = [\"{purpose}\"]"),
-        About::Unlisted => "visitors = \"unlisted\"".to_owned(),
-        About::Nameless => "visitors = \"nameless\"".to_owned(),
+        About::Unlisted | About::Nameless | About::People | About::Everybody => {
+            let (_, word) = rule.about.key();
+            format!("visitors = \"{word}\"")
+        }
     });
+    if let Some(networks) = &rule.addresses {
+        let all: Vec<_> = networks.written().split(", ").map(quoted).collect();
+        line(format!("addresses = [{}]", all.join(", ")));
+    }
+    if let Some(glob) = &rule.user_agent {
+        line(format!("user_agents = [{}]", quoted(glob)));
+    }
+    if rule.is_for_people {
+        line("people = true".to_owned());
+    }
     if rule.is_for_verified {
         line("verdicts = \"verified\"".to_owned());
     }

@@ -13,6 +13,8 @@ use super::{About, LiveAction, LiveRule};
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Touched {
     pub(crate) requests: u64,
+    /// Of these, those of people.
+    pub(crate) of_people: u64,
     /// Robots by their names; all that are unlisted count as one, but for those that sign.
     pub(crate) robots: usize,
     /// What the figure leaves out or adds, in sentences.
@@ -31,7 +33,11 @@ pub(crate) fn touched(rule: &LiveRule, sums: &[TrafficSum], detector: &Detector)
     for sum in sums {
         if is_touched(rule, &sum.key, &records) {
             touched.requests = touched.requests.saturating_add(sum.count.requests);
-            robots.insert(&sum.key.robot);
+            if is_of_people(&sum.key) {
+                touched.of_people = touched.of_people.saturating_add(sum.count.requests);
+            } else {
+                robots.insert(&sum.key.robot);
+            }
         }
     }
     touched.robots = robots.len();
@@ -47,9 +53,14 @@ impl Touched {
         };
         let requests = counted(self.requests, "request", "requests");
         let robots = counted(self.robots as u64, "robot", "robots");
-        format!(
-            "In the last 24 hours this would have touched {requests} of {robots} and no person."
-        )
+        match self.of_people {
+            0 => format!(
+                "In the last 24 hours this would have touched {requests} of {robots} and no person."
+            ),
+            of_people => format!(
+                "In the last 24 hours this would have touched {requests}, {of_people} of them people's, the others of {robots}."
+            ),
+        }
     }
 }
 
@@ -74,6 +85,8 @@ fn is_touched(rule: &LiveRule, key: &TrafficKey, records: &HashMap<&str, &Robot>
     match &rule.about {
         About::Unlisted => is_unlisted,
         About::Nameless => key.robot == NAMELESS,
+        About::People => is_of_people(key),
+        About::Everybody => true,
         // An unlisted robot that signs has the name of its host.
         About::Robot(id) => (is_listed || is_unlisted) && key.robot == *id,
         about => {
@@ -81,6 +94,12 @@ fn is_touched(rule: &LiveRule, key: &TrafficKey, records: &HashMap<&str, &Robot>
             record.is_some_and(|robot| about.is_about(robot))
         }
     }
+}
+
+fn is_of_people(key: &TrafficKey) -> bool {
+    [Kind::Person, Kind::Shared]
+        .iter()
+        .any(|kind| kind.as_str() == key.kind)
 }
 
 fn notes(rule: &LiveRule) -> Vec<&'static str> {
@@ -91,6 +110,14 @@ fn notes(rule: &LiveRule) -> Vec<&'static str> {
         notes.push(
             "Paths are not kept: the figure is of all paths, and the rule touches at most as many.",
         );
+    }
+    if rule.addresses.is_some() || rule.user_agent.is_some() {
+        notes.push(
+            "Addresses and User-Agents are not kept: the figure is of all of them, and the rule touches at most as many.",
+        );
+    }
+    if rule.touches_people() && !rule.is_for_people {
+        notes.push("It is about people too: it only notes what it would do, until that is confirmed (people).");
     }
     match rule.action {
         LiveAction::Slow { .. } => {
@@ -103,10 +130,10 @@ fn notes(rule: &LiveRule) -> Vec<&'static str> {
             notes
                 .push("Only verified robots pass by it, as the registry says how they are proven.");
         }
-        LiveAction::Pass => {
+        LiveAction::Pass if rule.addresses.is_none() => {
             notes.push("Nobody can prove who they are: whoever says so passes by it.");
         }
-        LiveAction::Refuse { .. } => {}
+        LiveAction::Pass | LiveAction::Refuse { .. } => {}
     }
     if let About::Purpose(_) = rule.about {
         notes.push("Unlisted robots of that purpose are touched too, and not counted: their purpose is not kept.");

@@ -108,8 +108,8 @@ impl Origins {
     /// Returns what looks addresses up in a list; one that was never read has none.
     #[must_use]
     pub fn look_up(&self, url: &str) -> Arc<dyn Fn(IpAddr) -> bool + Send + Sync> {
-        let (lists, url) = (self.inner.lists.clone(), url.to_owned());
-        Arc::new(move |address| lists.lists(&url, address))
+        let list = self.inner.lists.list(url);
+        Arc::new(move |address| list.contains(address))
     }
 
     /// Returns what finds autonomous systems and countries.

@@ -19,11 +19,14 @@ pub(in crate::admin) struct RuleForm {
     pub(super) operator: String,
     pub(super) purpose: String,
     pub(super) visitors: String,
+    pub(super) addresses: String,
+    pub(super) user_agent: String,
     pub(super) path: String,
     pub(super) site: String,
     pub(super) status: String,
     pub(super) requests: String,
     pub(super) per_seconds: String,
+    pub(super) people: String,
     pub(super) ends: String,
 }
 
@@ -39,12 +42,15 @@ impl RuleForm {
             operator: text(&self.operator),
             purpose: text(&self.purpose),
             visitors: text(&self.visitors),
+            addresses: text(&self.addresses),
+            user_agent: text(&self.user_agent),
             path: text(&self.path),
             site: text(&self.site),
             status: number("status", of("refuse", &self.status))?,
             requests: number("requests", of("slow", &self.requests))?,
             per_seconds: number("per_seconds", of("slow", &self.per_seconds))?,
             verified: false,
+            people: !self.people.is_empty(),
         })
     }
 

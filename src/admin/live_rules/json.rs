@@ -36,11 +36,15 @@ pub(in crate::admin) struct RuleBody {
     operator: Option<String>,
     purpose: Option<String>,
     visitors: Option<String>,
+    addresses: Option<String>,
+    user_agent: Option<String>,
     path: Option<String>,
     site: Option<String>,
     status: Option<u16>,
     requests: Option<u32>,
     per_seconds: Option<u32>,
+    #[serde(default)]
+    people: bool,
     ends: Option<String>,
 }
 
@@ -103,7 +107,7 @@ pub(in crate::admin) async fn add_json(
             "hours": 24,
             "requests": proposal.touched.requests,
             "robots": proposal.touched.robots,
-            "people": 0,
+            "people": proposal.touched.of_people,
             "told": proposal.touched.sentence(),
             "notes": proposal.touched.notes,
         },
@@ -148,12 +152,15 @@ impl From<RuleBody> for RuleFields {
             operator: body.operator,
             purpose: body.purpose,
             visitors: body.visitors,
+            addresses: body.addresses,
+            user_agent: body.user_agent,
             path: body.path,
             site: body.site,
             status: body.status,
             requests: body.requests,
             per_seconds: body.per_seconds,
             verified: false,
+            people: body.people,
         }
     }
 }

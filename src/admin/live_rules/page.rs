@@ -274,7 +274,7 @@ impl ConfirmPage {
     }
 
     /// Returns the fields of the form, which the next form sends on.
-    fn fields(&self) -> [(&'static str, &str); 11] {
+    fn fields(&self) -> [(&'static str, &str); 14] {
         let form = &self.form;
         [
             ("action", &form.action),
@@ -282,6 +282,9 @@ impl ConfirmPage {
             ("operator", &form.operator),
             ("purpose", &form.purpose),
             ("visitors", &form.visitors),
+            ("addresses", &form.addresses),
+            ("user_agent", &form.user_agent),
+            ("people", &form.people),
             ("path", &form.path),
             ("site", &form.site),
             ("status", &form.status),

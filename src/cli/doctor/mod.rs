@@ -1,13 +1,13 @@
 //! `doctor`: checks everything that `serve` will need, and advises what to do.
 
 mod agreement;
-mod answers;
 mod certificates;
 mod check;
 mod database;
 mod heaven;
 mod licensing;
 mod origins;
+mod rules;
 mod run;
 mod server;
 mod site_robot;

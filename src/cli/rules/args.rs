@@ -17,7 +17,8 @@ Exit codes: 0 done, 1 there are too many rules, or they are turned off, 2 the ru
 
 Example: robot-detection rules add slow --robot gptbot --requests 10 --per-seconds 60
 Example: robot-detection rules add refuse --purpose seo --path '/shop/*' --status 429 --ends 4w
-Example: robot-detection rules add pass --operator Google --ends never --dry-run"
+Example: robot-detection rules add pass --operator Google --ends never --dry-run
+Example: robot-detection rules add slow --addresses 203.0.113.0/24 --people"
     )]
     Add(AddArgs),
     /// Ends a live rule at once
@@ -82,9 +83,18 @@ pub(in crate::cli) struct AddArgs {
     /// All robots of a purpose
     #[arg(long, value_name = "PURPOSE", group = "about")]
     pub(super) purpose: Option<String>,
-    /// All unlisted robots, or whoever sends no User-Agent (nameless)
+    /// All unlisted robots, whoever sends no User-Agent (nameless), people, or all
     #[arg(long, value_name = "KIND", group = "about")]
     pub(super) visitors: Option<String>,
+    /// Addresses and networks that they come from, with commas between
+    #[arg(long, value_name = "NETWORKS")]
+    pub(super) addresses: Option<String>,
+    /// User-Agent that they send, as a glob
+    #[arg(long, value_name = "GLOB")]
+    pub(super) user_agent: Option<String>,
+    /// Does to people too what it does; without it such a rule only notes it
+    #[arg(long)]
+    pub(super) people: bool,
     /// Paths, as a filter pattern spells them [default: every path]
     #[arg(long, value_name = "PATTERN")]
     pub(super) path: Option<String>,

@@ -140,6 +140,7 @@ impl Commands {
                 "ends": proposal.ends_ms.map(rfc3339),
                 "requests": touched.requests,
                 "robots": touched.robots,
+                "people": touched.of_people,
                 "notes": touched.notes,
                 "warnings": proposal.warnings,
             }))?);
@@ -247,12 +248,15 @@ fn fields(args: &AddArgs) -> RuleFields {
         operator: args.operator.clone(),
         purpose: args.purpose.clone(),
         visitors: args.visitors.clone(),
+        addresses: args.addresses.clone(),
+        user_agent: args.user_agent.clone(),
         path: args.path.clone(),
         site: args.site.clone(),
         status: args.status,
         requests: args.requests,
         per_seconds: args.per_seconds,
         verified: false,
+        people: args.people,
     }
 }
 

@@ -125,6 +125,11 @@ async fn what_is_counted_is_what_the_rule_is_about() {
         (json!({ "visitors": "unlisted" }), 3, 1),
         (json!({ "visitors": "nameless" }), 0, 0),
         (json!({ "robot": "acme0003", "path": "/a/*" }), 412, 1),
+        (
+            json!({ "robot": "acme0003", "addresses": "192.0.2.1" }),
+            412,
+            1,
+        ),
     ] {
         let mut body = fields.clone();
         body["action"] = "refuse".into();
@@ -174,8 +179,20 @@ async fn what_is_wrong_is_told_by_its_field() {
             "name one of robot",
         ),
         (
-            r#"{"action":"slow","visitors":"people"}"#,
-            "people always pass",
+            r#"{"action":"slow","visitors":"persons"}"#,
+            "visitors: \"persons\": use one of unlisted, nameless, people, all",
+        ),
+        (
+            r#"{"action":"slow","visitors":"peple"}"#,
+            "did you mean people?",
+        ),
+        (
+            r#"{"action":"slow","addresses":"192.0.2.0/24, here"}"#,
+            "addresses: \"here\" is neither an address nor a network",
+        ),
+        (
+            r#"{"action":"slow","addresses":" , "}"#,
+            "addresses: \"\" is neither an address nor a network",
         ),
         (
             r#"{"action":"slow","purpose":"serch"}"#,

@@ -61,7 +61,7 @@ const NO_LANGUAGE: &str = "[[rule]]\nname = 'no language'\npath = '/*'\naction =
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_about_people_only_notes_until_it_is_confirmed() {
-    let house = House::new(NO_LANGUAGE).await;
+    let mut house = House::new(NO_LANGUAGE).await;
     assert_eq!(house.ask("/", FIREFOX, &[]).status, 200);
     let explained = house.explain(&["--path", "/", "--user-agent", FIREFOX]);
     assert!(explained.contains("only noted"), "{explained}");
@@ -75,6 +75,11 @@ async fn a_rule_about_people_only_notes_until_it_is_confirmed() {
     .text();
     let noted = "visitor=\"person\",decision=\"would-refuse\"} 1";
     assert!(metrics.contains(noted), "{metrics}");
+    house.server.stop();
+    let doctor = succeed(house.directory.path(), &["doctor", "--offline"]);
+    let told = "warn  rules: rule \"no language\" only notes what it would do, as it is about people too; of the requests \
+        of the last 7 days it would have touched 1, 1 of them people's: write people = true";
+    assert!(doctor.contains(told), "{doctor}");
 
     let house = House::new(&format!("{NO_LANGUAGE}people = true\n")).await;
     let refused = house.ask("/", FIREFOX, &[]);

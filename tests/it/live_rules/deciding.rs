@@ -37,6 +37,43 @@ fn a_live_rule_comes_before_rules_and_lists_and_never_touches_people() {
 }
 
 #[test]
+fn a_rule_about_addresses_is_about_people_once_that_is_confirmed() {
+    let house = House::with_file("");
+    let instance = house.start();
+    let refused = |path: &str, agent: &str| instance.server.get(path, agent).status == 403;
+    instance.add(r#"{"action":"refuse","addresses":"127.0.0.0/8, ::1","path":"/noted"}"#);
+    let all = r#"{"action":"refuse","addresses":"127.0.0.1","people":true,"path":"/closed"}"#;
+    let id = instance.add(all);
+    instance.add(r#"{"action":"refuse","addresses":"192.0.2.0/24","people":true,"path":"/other"}"#);
+    let named = r#"{"action":"refuse","user_agent":"*Firefox/*","visitors":"people","people":true,"path":"/named"}"#;
+    instance.add(named);
+    for agent in [FIREFOX, GOOGLEBOT, ""] {
+        assert!(
+            !refused("/noted", agent) && !refused("/other", agent),
+            "{agent}"
+        );
+        assert!(refused("/closed", agent), "{agent}");
+        assert_eq!(refused("/named", agent), agent == FIREFOX, "{agent}");
+    }
+    let (_, told) = instance.json("GET", "rules", "");
+    let does = |at: usize| told["live_rules"][at]["does"].as_str().unwrap().to_owned();
+    assert_eq!(
+        does(0),
+        "refuse everybody from 127.0.0.0/8, ::1 with 403 on /noted; only noted, as it is about people too"
+    );
+    assert_eq!(
+        does(3),
+        "refuse people whose User-Agent is *Firefox/* with 403 on /named"
+    );
+    // One that lets a network pass need not be confirmed, and comes before the others no sooner
+    // than it was made.
+    instance.json("DELETE", &format!("rules/{id}"), "");
+    instance.add(r#"{"action":"pass","addresses":"127.0.0.1"}"#);
+    instance.add(all);
+    assert!(!refused("/closed", FIREFOX) && !refused("/closed", GOOGLEBOT));
+}
+
+#[test]
 fn a_robot_is_slowed_and_goes_on_from_where_it_was_when_another_rule_is_made() {
     let house = House::with_file("");
     let instance = house.start();

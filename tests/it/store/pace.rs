@@ -43,7 +43,10 @@ async fn what_each_instance_has_served_adds_up_for_all(database: TestDatabase) {
         .unwrap();
     for store in [&one, &other] {
         let both = debt_of(store, 1, -7).await.unwrap();
-        assert!((2 * HOUR_US - MINUTE_US..=2 * HOUR_US).contains(&both), "{both}");
+        assert!(
+            (2 * HOUR_US - MINUTE_US..=2 * HOUR_US).contains(&both),
+            "{both}"
+        );
         let alone = debt_of(store, 2, i64::MIN).await.unwrap();
         assert!((HOUR_US - MINUTE_US..=HOUR_US).contains(&alone), "{alone}");
     }
@@ -53,7 +56,10 @@ async fn what_each_instance_has_served_adds_up_for_all(database: TestDatabase) {
     assert!(debt_of(&one, 1, i64::MAX).await.unwrap() <= HOUR_US);
     let read_ms = one.pace_since(0).await.unwrap().read_ms;
     let much_later = one.pace_since(read_ms + 60_000).await.unwrap();
-    assert_eq!((much_later.debts.len(), much_later.read_ms), (0, read_ms + 60_000));
+    assert_eq!(
+        (much_later.debts.len(), much_later.read_ms),
+        (0, read_ms + 60_000)
+    );
     other.add_pace(&[debt(9, 9, 1)]).await.unwrap();
     tokio::time::sleep(Duration::from_millis(2)).await;
     one.prune_pace().await.unwrap();

@@ -19,8 +19,8 @@ mod web_bot_auth;
 pub use dns::{DnsProof, DnsProver, DnsSettings, NoResolver, ResolverCheck, check_resolvers};
 pub use proof::{Evidence, Finding, Method, Proof};
 pub use ranges::{
-    PublishedRanges, RangeSet, Ranges, RangesError, RangesOutcome, RangesRefresher, RangesReport,
-    RangesState,
+    PublishedRanges, RangeList, RangeSet, Ranges, RangesError, RangesOutcome, RangesRefresher,
+    RangesReport, RangesState,
 };
 pub use robot_detection_layer::layer::ClaimedRequest;
 pub use verifier::{Methods, SettledVerdict, Verifier};

@@ -26,7 +26,7 @@ mod set;
 
 pub use error::RangesError;
 pub use published::PublishedRanges;
-pub use ranges::Ranges;
+pub use ranges::{RangeList, Ranges};
 pub use refresher::RangesRefresher;
 pub use report::{RangesOutcome, RangesReport, RangesState};
 pub use set::RangeSet;

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 use super::{
     PublishedRanges, RangesState,
@@ -37,19 +37,28 @@ const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Ranges {
-    listings: Arc<ArcSwap<Listings>>,
+    slots: Arc<ArcSwap<Slots>>,
     clock: Clock,
     stale_after: Duration,
 }
 
-pub(super) type Listings = HashMap<Box<str>, Arc<Listing>>;
+/// One list, for who asks it about each request and knows it beforehand; clones share it.
+#[derive(Clone, Debug)]
+pub struct RangeList {
+    slot: Arc<Slot>,
+}
+
+/// Places of lists by URL. A place stays when its list goes, for those who have a handle on it.
+type Slots = HashMap<Box<str>, Arc<Slot>>;
+
+type Slot = ArcSwapOption<Listing>;
 
 impl Ranges {
     /// Creates a handle without lists.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
         Self {
-            listings: Arc::default(),
+            slots: Arc::default(),
             clock,
             stale_after: STALE_AFTER,
         }
@@ -78,16 +87,11 @@ impl Ranges {
         }
     }
 
-    /// Returns `true` if the copy of a list that is here has an address, however old it is.
-    ///
-    /// A list without a copy has none. Nothing is allocated: this is for each request.
+    /// Returns a handle on a list, which need not be at hand yet.
     #[must_use]
-    pub fn lists(&self, url: &str, address: IpAddr) -> bool {
-        let listings = self.listings.load();
-        let published = listings
-            .get(url)
-            .and_then(|listing| listing.published.as_deref());
-        published.is_some_and(|published| published.set.contains(address))
+    pub fn list(&self, url: &str) -> RangeList {
+        let slot = self.slot(url);
+        RangeList { slot }
     }
 
     /// Returns whether a list has an address; `None` where nothing can be said.
@@ -98,8 +102,9 @@ impl Ranges {
     /// visitors. Nothing is allocated: this is for each request.
     #[must_use]
     pub fn contains(&self, url: &str, address: IpAddr) -> Option<bool> {
-        let listings = self.listings.load();
-        let listing = listings.get(url)?;
+        let slots = self.slots.load();
+        let listing = slots.get(url)?.load();
+        let listing = listing.as_deref()?;
         let published = listing.published.as_deref()?;
         // A hit counts whatever else could not be read, and however old the copy is.
         if published.set.contains(address) {
@@ -115,8 +120,8 @@ impl Ranges {
     /// It says the same as [`Self::contains`].
     #[must_use]
     pub fn find(&self, url: &str, address: IpAddr) -> Finding {
-        let listings = self.listings.load();
-        let listing = listings.get(url).map(|listing| &**listing);
+        let listing = self.listing(url);
+        let listing = listing.as_deref();
         let published = listing.and_then(|listing| listing.published.as_deref());
         let evidence = |text| Evidence::new(Method::Ranges, text);
         let (Some(listing), Some(published)) = (listing, published) else {
@@ -145,11 +150,12 @@ impl Ranges {
     /// Returns where each list stands, by URL.
     #[must_use]
     pub fn states(&self) -> Vec<RangesState> {
-        let listings = self.listings.load();
-        let mut states: Vec<_> = listings
-            .iter()
-            .map(|(url, listing)| self.state(url, listing))
-            .collect();
+        let slots = self.slots.load();
+        let state = |(url, slot): (&Box<str>, &Arc<Slot>)| {
+            let listing = slot.load();
+            Some(self.state(url, listing.as_deref()?))
+        };
+        let mut states: Vec<_> = slots.iter().filter_map(state).collect();
         states.sort_by(|a, b| a.url.cmp(&b.url));
         states
     }
@@ -196,46 +202,61 @@ impl Ranges {
     }
 
     pub(super) fn listing(&self, url: &str) -> Option<Arc<Listing>> {
-        self.listings.load().get(url).cloned()
+        self.slots.load().get(url)?.load_full()
     }
 
     pub(super) fn set(&self, url: &str, listing: Listing) {
-        let listing = Arc::new(listing);
-        self.listings.rcu(|listings| {
-            let mut listings = Listings::clone(listings);
-            listings.insert(url.into(), Arc::clone(&listing));
-            listings
-        });
+        self.slot(url).store(Some(Arc::new(listing)));
     }
 
     /// Sets the stored lists, unless those in force are newer.
     pub(super) fn set_stored(&self, loaded: Vec<(String, Listing)>) {
-        let loaded: Vec<_> = loaded
-            .into_iter()
-            .map(|(url, listing)| (url, Arc::new(listing)))
-            .collect();
-        if loaded.is_empty() {
-            return;
+        for (url, listing) in loaded {
+            let listing = Arc::new(listing);
+            self.slot(&url).rcu(|known| {
+                Some(match known {
+                    Some(newer) if newer.tried_ms >= listing.tried_ms => Arc::clone(newer),
+                    known => with_copy(&listing, known.as_ref()),
+                })
+            });
         }
-        self.listings.rcu(|listings| {
-            let mut listings = Listings::clone(listings);
-            for (url, listing) in &loaded {
-                let known = listings.get(url.as_str());
-                if known.is_none_or(|known| known.tried_ms < listing.tried_ms) {
-                    let listing = with_copy(listing, known);
-                    listings.insert(url.as_str().into(), listing);
-                }
-            }
-            listings
-        });
     }
 
+    /// Forgets all lists but those that are kept.
     pub(super) fn retain(&self, keep: impl Fn(&str) -> bool) {
-        self.listings.rcu(|listings| {
-            let mut listings = Listings::clone(listings);
-            listings.retain(|url, _| keep(url));
-            listings
+        for (url, slot) in self.slots.load().iter() {
+            if !keep(url) {
+                slot.store(None);
+            }
+        }
+    }
+
+    fn slot(&self, url: &str) -> Arc<Slot> {
+        if let Some(slot) = self.slots.load().get(url) {
+            return Arc::clone(slot);
+        }
+        let slot = Arc::<Slot>::default();
+        self.slots.rcu(|slots| {
+            let mut slots = Slots::clone(slots);
+            slots.entry(url.into()).or_insert_with(|| Arc::clone(&slot));
+            slots
         });
+        // Somebody else may have been first.
+        self.slots.load().get(url).map_or(slot, Arc::clone)
+    }
+}
+
+impl RangeList {
+    /// Returns `true` if the copy that is here has an address, however old it is.
+    ///
+    /// A list without a copy has none. Nothing is allocated.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let listing = self.slot.load();
+        let published = listing
+            .as_ref()
+            .and_then(|listing| listing.published.as_deref());
+        published.is_some_and(|published| published.set.contains(address))
     }
 }
 
