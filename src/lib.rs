@@ -68,7 +68,7 @@ mod traffic;
 #[doc(no_inline)]
 pub use robot_detection_http::{listen, proxy};
 #[doc(no_inline)]
-pub use robot_detection_layer::{clock, detect, layer, policy, registry};
+pub use robot_detection_layer::{clock, detect, layer, policy, registry, suspect};
 #[doc(no_inline)]
 pub use robot_detection_robots_txt as robots_txt;
 #[cfg(feature = "site-robot")]

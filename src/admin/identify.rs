@@ -164,6 +164,7 @@ pub(super) fn answer(
     let sender = Sender {
         address: None,
         headers: Some(&headers),
+        ..Sender::default()
     };
     let visitor = match &claim {
         Some(claim) => Some(Visitor::from(claim).sent_by(sender)),

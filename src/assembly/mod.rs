@@ -15,6 +15,7 @@ mod robots_txt;
 mod rules;
 mod signing;
 mod sources;
+mod suspects;
 mod upstream;
 
 pub use alerts::alerts;

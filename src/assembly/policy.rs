@@ -6,6 +6,7 @@ use crate::policy::{Policy, PolicyBuilder, PolicyError};
 use super::{
     origins::check_senders,
     rules::{rule, tag_rule},
+    suspects::{key_of, suspects_rule},
 };
 
 /// Paths at which the program is watched.
@@ -34,6 +35,8 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
                 // Rules are numbered from 1, as people count them.
                 return rule.wrong_by_name(key, reason);
             }
+            // Behind those of the file stands the one about suspects.
+            PolicyError::Rule { key, reason, .. } => return loaded.wrong(key_of(key), reason),
             PolicyError::Tag {
                 number,
                 key,
@@ -83,6 +86,9 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
     }
     for table in &settings.tables.rules {
         builder = builder.rule(rule(table, settings, origins));
+    }
+    if let Some(rule) = suspects_rule(loaded) {
+        builder = builder.rule(rule);
     }
     for table in &settings.tables.tags {
         builder = builder.x_robots_tag(tag_rule(table, settings, origins));

@@ -134,6 +134,12 @@ fn of_sender(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When
     if let Some(globs) = &settings.signature_agents {
         when = when.signature_agents(globs);
     }
+    if let Some(suspect) = settings.suspect {
+        when = when.suspect(suspect);
+    }
+    if let Some(reasons) = &settings.reasons {
+        when = when.reasons(reasons.iter().copied());
+    }
     when
 }
 

@@ -113,6 +113,9 @@ pub(super) struct ExplainArgs {
     /// Head of a request as it was sent, in place of path, user agent, method and host; `-`: standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "user_agent", "log_line", "from_log"])]
     pub(super) request: Option<PathBuf>,
+    /// Says that the request came by HTTPS, where browsers send more headers
+    #[arg(long, requires = "request")]
+    pub(super) https: bool,
     /// Line of an access log in place of path and user agent: common, combined or JSON
     #[arg(long, value_name = "LINE", conflicts_with_all = ["path", "user_agent", "from_log"])]
     pub(super) log_line: Option<String>,

@@ -101,9 +101,8 @@ fn read_table(
             continue;
         }
         match (value.get_ref(), scope.key(&full)) {
-            // Tables are one deep: what is further in is an unknown key, and told by its whole
-            // name.
-            (DeValue::Table(inner), None) if prefix.is_empty() && is_table(&full) => {
+            // What is further in than any key is unknown, and told by its whole name.
+            (DeValue::Table(inner), None) if is_table(&full) => {
                 read_table(scope, &format!("{full}."), inner, lines, content);
             }
             (value, Some(key)) => match convert(value).and_then(|value| value.fit(key.kind)) {
@@ -286,9 +285,8 @@ fn map(entries: &DeTable<'_>) -> Result<Value, String> {
 }
 
 fn is_table(name: &str) -> bool {
-    KEYS.iter()
-        .filter_map(|key| key.name.split_once('.'))
-        .any(|(table, _)| table == name)
+    let mut inside = KEYS.iter().filter_map(|key| key.name.strip_prefix(name));
+    inside.any(|rest| rest.starts_with('.'))
 }
 
 /// Message for an unknown key, with the nearest right name.

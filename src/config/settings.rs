@@ -3,8 +3,8 @@
 use super::{
     AccessLogSection, AdminSection, CheckSection, DatabaseSection, EnforcementSection,
     GeneralSection, HeavenSection, Key, LicensingSection, LogSection, OtelSection, PlacesSection,
-    RobotsTxtSection, ServerSection, SiteRobotSection, Tables, TrafficSection, Value,
-    VerifySection, setting::Section,
+    RobotsTxtSection, ServerSection, SiteRobotSection, SuspectsSection, Tables, TrafficSection,
+    Value, VerifySection, setting::Section,
 };
 
 macro_rules! settings {
@@ -65,6 +65,8 @@ settings! {
     licensing: LicensingSection,
     /// `[verify]`
     verify: VerifySection,
+    /// `[suspects]`
+    suspects: SuspectsSection,
     /// `[places]`
     places: PlacesSection,
     /// `[site_robot]`

@@ -71,7 +71,9 @@ impl Observation {
     pub(crate) fn answered<B: FromUpstream>(mut self, response: &mut Response<ObservedBody<B>>) {
         let status = response.status().as_u16();
         self.status = Some(status);
-        if let (None, Some(ticket)) = (&self.outcome, self.ticket) {
+        let outcome = self.outcome.as_ref();
+        let is_person = outcome.is_none_or(Outcome::is_person_passing);
+        if let (true, Some(ticket)) = (is_person, self.ticket) {
             self.site.shared.counters.answered(ticket, status);
             self.ticket = None;
         }
@@ -124,6 +126,7 @@ impl Observation {
             decision: decision_word(outcome),
             cause: outcome.cause(),
             verdict: outcome.verdict().map(Verdict::as_str),
+            reasons: outcome.reasons(),
         };
         log.writer.line(|out| line.write(log.format, out));
     }

@@ -8,6 +8,7 @@ use crate::access_log::{Line, LineFormat, LoggedAnswer};
 use crate::clock::Clock;
 use crate::config::{AccessLogSection, ConfigErrors, Loaded, Settings};
 use crate::listen::{RefusalObserver, RefusedRequest};
+use crate::suspect::Reasons;
 use crate::telemetry::LineWriter;
 use crate::traffic::Traffic;
 
@@ -159,6 +160,7 @@ impl RefusalObserver for Observer {
             decision: "refuse",
             cause: "listener",
             verdict: None,
+            reasons: Reasons::default(),
         };
         log.writer.line(|out| line.write(log.format, out));
     }

@@ -148,6 +148,10 @@ fn attributes(head: &RequestHead, outcome: &Outcome) -> Vec<KeyValue> {
             "robot_detection.verdict",
             outcome.verdict().map(Verdict::as_str).map(str::to_owned),
         ),
+        (
+            "robot_detection.suspect",
+            Some(outcome.reasons().to_string()).filter(|reasons| !reasons.is_empty()),
+        ),
     ];
     attributes.extend(
         more.into_iter()

@@ -277,7 +277,8 @@ impl SiteCounters {
         duration: Duration,
         ticket: Option<Ticket>,
     ) {
-        let Some(outcome) = outcome else {
+        let noteworthy = outcome.filter(|outcome| !outcome.is_person_passing());
+        let Some(outcome) = noteworthy else {
             if let Some(ticket) = ticket {
                 self.answered(ticket, status);
             }

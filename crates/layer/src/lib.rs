@@ -13,3 +13,4 @@ pub mod detect;
 pub mod layer;
 pub mod policy;
 pub mod registry;
+pub mod suspect;

@@ -4,6 +4,8 @@ use std::{io::Write as _, net::IpAddr, str::FromStr, time::Duration};
 
 use time::OffsetDateTime;
 
+use crate::suspect::Reasons;
+
 use super::escape::{json, quoted, word};
 
 /// Most bytes of a field, with its escapes; what is longer is cut.
@@ -74,6 +76,8 @@ pub(crate) struct Line<'a> {
     pub(crate) cause: &'a str,
     /// Word for the verdict on the robot's claim, where there is one.
     pub(crate) verdict: Option<&'a str>,
+    /// Why the visitor is suspect, if it is.
+    pub(crate) reasons: Reasons,
 }
 
 /// Answer to a request as a line of the access log describes it.
@@ -215,7 +219,12 @@ impl Line<'_> {
         ] {
             member(name, text.map(str::as_bytes), MAX_NAME_BYTES, out);
         }
-        out.push(b'}');
+        // Written without an allocation: the codes are words.
+        if self.reasons.is_empty() {
+            out.extend_from_slice(b",\"suspect\":null}");
+        } else {
+            let _ = write!(out, ",\"suspect\":\"{}\"}}", self.reasons);
+        }
     }
 }
 

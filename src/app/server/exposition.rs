@@ -16,7 +16,7 @@ use crate::store::RobotCount;
 
 use super::{RobotDetection, listener_metrics::ListenerMetrics, request_metrics};
 
-const COUNTERS: [(&str, &str); 9] = [
+const COUNTERS: [(&str, &str); 11] = [
     (
         "robot_detection_requests_total",
         "Requests by site, visitor (person, listed or unlisted robot, nameless, shared) and decision",
@@ -36,6 +36,14 @@ const COUNTERS: [(&str, &str); 9] = [
     (
         "robot_detection_robots_txt_violations_total",
         "Requests against robots.txt by site; robot, the first 200 by name; what was broken; and answer",
+    ),
+    (
+        "robot_detection_suspects_total",
+        "Requests of people who are suspect, by site",
+    ),
+    (
+        "robot_detection_suspect_reasons_total",
+        "Requests of people who are suspect, by site and reason; each counts for all of its reasons",
     ),
     (
         "robot_detection_evidence_lost_total",
@@ -123,6 +131,7 @@ pub(super) async fn exposition(
         describe();
         request_metrics::record(robots.traffic());
         sites(robots);
+        suspects(robots);
         house(observer, robots.traffic().lost_evidence());
         live_rules(robots);
         listeners.record();
@@ -156,6 +165,21 @@ fn sites(robots: &RobotDetection) {
         robots_txt(&site, &enforcer);
         for server in servers {
             upstream(&site, server);
+        }
+    }
+}
+
+fn suspects(robots: &RobotDetection) {
+    let stats = robots.serving().map(|serving| serving.stats());
+    for (site, stats) in stats.into_iter().flatten() {
+        let number = read(&stats.suspects);
+        counter!("robot_detection_suspects_total", "site" => site.clone()).absolute(number);
+        for (reason, number) in stats.by_reason().filter(|(_, number)| *number > 0) {
+            counter!(
+                "robot_detection_suspect_reasons_total",
+                "site" => site.clone(), "reason" => reason.code()
+            )
+            .absolute(number);
         }
     }
 }

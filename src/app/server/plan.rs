@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::admin::DEFAULT_SITE;
 use crate::assembly::{Signing, enforcement, licensing, policy, robots_txt};
-use crate::config::{ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable};
+use crate::config::{ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable, SuspectAction};
 use crate::licensing::Licensing;
 use crate::verify::Signer;
 
@@ -31,6 +31,8 @@ pub(super) struct SitePlan {
     pub(super) about: About,
     /// `None`: that of the plan.
     pub(super) detection: Option<Detection>,
+    /// Whether suspects are looked for.
+    pub(super) finds_suspects: bool,
     pub(super) hosts: Vec<SiteHost>,
     pub(super) path: SitePath,
     pub(super) heaven: Option<Heaven>,
@@ -102,6 +104,7 @@ impl Plan {
             sites.push(SitePlan {
                 about: About::new(loaded, DEFAULT_SITE, &[], "/", has_upstream),
                 detection: None,
+                finds_suspects: finds_suspects(loaded),
                 hosts: Vec::new(),
                 path: SitePath::default(),
                 heaven: common_heaven,
@@ -191,6 +194,7 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
     Ok(SitePlan {
         about: About::new(loaded, table.name(), table.hosts(), table.path(), true),
         detection: Some(detection(loaded)?),
+        finds_suspects: finds_suspects(loaded),
         hosts,
         path,
         heaven,
@@ -208,6 +212,10 @@ fn place(site: &SiteLoaded) -> Result<(Vec<SiteHost>, SitePath), ConfigErrors> {
     let path =
         SitePath::parse(site.path()).map_err(|reason| site.wrong(&SiteTable::KEY.path, reason))?;
     Ok((hosts.collect::<Result<_, _>>()?, path))
+}
+
+fn finds_suspects(loaded: &Loaded) -> bool {
+    loaded.settings().suspects.action != SuspectAction::Off
 }
 
 fn detection(loaded: &Loaded) -> Result<Detection, ConfigErrors> {

@@ -1,6 +1,6 @@
 //! The services of the process, which answer on every site: admin pages and operations.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use axum::{
     Router,
@@ -13,6 +13,7 @@ use crate::assembly::OPERATION_PATHS;
 use crate::bans::Bans;
 use crate::listen::{ClientAddr, RequestContext};
 use crate::observe::Observer;
+use crate::suspect::Coherence;
 use crate::traffic::Traffic;
 
 use super::table::is_below;
@@ -30,6 +31,8 @@ pub(super) struct ProcessServices {
     pub(super) observer: Observer,
     pub(super) traffic: Traffic,
     pub(super) bans: Bans,
+    /// Of all sites, as the proxies before them are the same.
+    pub(super) coherence: Arc<Coherence>,
     pub(super) runtime: Handle,
     pub(super) tasks: TaskTracker,
 }

@@ -375,6 +375,7 @@ impl Server {
             observer: self.observer,
             traffic: robots.traffic().clone(),
             bans,
+            coherence: Arc::default(),
             // Connections are served on the threads of `Workers`, each with a runtime of its own.
             runtime: Handle::current(),
             tasks: robots.tasks().clone(),

@@ -22,6 +22,7 @@ use crate::observe::SiteObserver;
 use crate::policy::{ByAction, Enforcer};
 use crate::proxy::ServerState;
 use crate::store::Store;
+use crate::suspect::Transport;
 
 use super::{
     Detection, Site, SiteAnswers,
@@ -175,6 +176,9 @@ impl Served {
             .identification_header(IDENTIFICATION_HEADER)
             .refusal_body(ServerBody::text)
             .report_outcome(true);
+        if plan.finds_suspects {
+            layer = layer.suspects(Arc::clone(&services.coherence));
+        }
         if let Some(pages) = own_pages {
             layer = layer.own_pages(move |asked, to| pages.location(asked, to));
         }
@@ -236,6 +240,16 @@ impl Serving {
             )
         });
         states.collect()
+    }
+
+    /// Returns name and counters of each site, for the metrics.
+    pub(super) fn stats(&self) -> Vec<(String, Arc<Stats>)> {
+        let sites = self.table.load();
+        let stats = sites.all.iter().map(|served| {
+            let stats = Arc::clone(served.site.stats());
+            (served.about.name.clone(), stats)
+        });
+        stats.collect()
     }
 
     /// Reads anew which pages the robot heaven of each site has.
@@ -400,6 +414,12 @@ fn client(request: &Request<RequestContext>) -> Client {
         address: client.client,
         network: client.network(),
         scheme: client.scheme(),
+        transport: Transport {
+            is_https: client.is_https(),
+            // A request that a trusted proxy has brought is in its hand, whatever it told.
+            is_direct: client.direct && !client.trusted,
+            front: client.trusted.then(|| client.peer.ip()),
+        },
     }
 }
 

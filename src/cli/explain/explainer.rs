@@ -4,17 +4,19 @@ use std::{fs::File, io::Read as _, net::IpAddr, path::Path, sync::Arc};
 
 use anyhow::Context as _;
 use arc_swap::Guard;
+use http::HeaderMap;
 use tokio::sync::OnceCell;
 
 use crate::app::{self, ClaimProver, SiteAnswers, SiteIndex};
 use crate::cli::{Cli, args::ExplainArgs, context, output};
-use crate::config::Loaded;
+use crate::config::{Loaded, SuspectAction};
 use crate::detect::{Claim, SharedDetector};
 use crate::live_rules::LiveRuleSet;
 use crate::policy::{
     Enforcer, Policy, Request, RobotsFiles, Sender, SharedPolicy, SharedRobotsFiles, Visitor,
 };
 use crate::robots_txt::{Dialect, RobotsTxt};
+use crate::suspect::{Coherence, Findings, Reasons, Transport};
 use crate::verify::{Proof, SignatureProver, SignedRequest};
 
 use super::report::{ExplainedRequest, RequestReport};
@@ -37,6 +39,9 @@ pub(super) struct Explainer {
     prover: Option<ClaimProver>,
     /// Address that requests come from.
     client: Option<IpAddr>,
+    /// How they came, where all of their headers are known.
+    transport: Option<Transport>,
+    coherence: Coherence,
 }
 
 /// Policy of one site, and the parts of the program that answer on it.
@@ -44,6 +49,8 @@ struct SiteContext {
     policy: Arc<Policy>,
     enforcer: Enforcer,
     answers: SiteAnswers,
+    /// Whether suspects are looked for.
+    finds_suspects: bool,
 }
 
 impl Explainer {
@@ -69,6 +76,12 @@ impl Explainer {
         Ok(Self {
             prover,
             client: args.ip,
+            transport: args.request.is_some().then(|| Transport {
+                is_https: args.https,
+                is_direct: true,
+                front: None,
+            }),
+            coherence: Coherence::new(),
             live_rules: context::live_rules(&loaded).await?,
             detector: SharedDetector::new(context::detector(&loaded).await?),
             sites: index.settings().iter().map(|_| OnceCell::new()).collect(),
@@ -93,10 +106,25 @@ impl Explainer {
         };
         let proof = self.prove(claim.as_mut(), request).await;
         let headers = request.all_headers();
-        let sender = Sender {
+        let mut sender = Sender {
             address: self.client,
             headers: Some(&headers),
+            reasons: Reasons::default(),
         };
+        let is_person = claim.is_none() && site.finds_suspects;
+        let findings = is_person
+            .then(|| self.findings(request, &headers))
+            .flatten();
+        let findings = findings.unwrap_or_default();
+        if findings.reasons.are_suspect() {
+            sender.reasons = findings.reasons;
+            if site
+                .policy
+                .lets_pass(&policy_request, Visitor::person(sender))
+            {
+                sender.reasons = Reasons::default();
+            }
+        }
         let visitor = match (&claim, &proof) {
             (Some(claim), Some(proof)) => Some(Visitor {
                 claim,
@@ -104,7 +132,10 @@ impl Explainer {
                 sender,
             }),
             (Some(claim), None) => Some(Visitor::from(claim).sent_by(sender)),
-            (None, _) => site.policy.judges_people().then(|| Visitor::person(sender)),
+            (None, _) => {
+                let is_judged = site.policy.judges_people() || !sender.reasons.is_empty();
+                is_judged.then(|| Visitor::person(sender))
+            }
         };
         let explained = site.enforcer.explain_all(
             &site.policy,
@@ -123,7 +154,7 @@ impl Explainer {
         let report = RequestReport {
             request,
             claim: claim.as_ref(),
-            explained: explained.evidence(texts),
+            explained: explained.evidence(texts).suspicion(&findings),
             answered_by: answered_by.flatten(),
         };
         if as_json {
@@ -132,6 +163,16 @@ impl Explainer {
             report.print()?;
         }
         Ok(())
+    }
+
+    /// Returns what is found of the browser that a request names, where all of its headers are known.
+    fn findings(&self, request: &ExplainedRequest, headers: &HeaderMap) -> Option<Findings> {
+        let transport = self.transport?;
+        let mut asked = http::Request::new(());
+        *asked.method_mut() = request.method.parse().ok()?;
+        *asked.uri_mut() = request.target.parse().ok()?;
+        asked.headers_mut().clone_from(headers);
+        Some(self.coherence.explain(&asked, transport))
     }
 
     /// Proves a claim by the address and signature of the request, and names an unknown signer.
@@ -205,6 +246,7 @@ impl SiteContext {
             policy: Guard::into_inner(policy.load()),
             enforcer: Enforcer::new(files, app::enforcement(loaded)?),
             answers,
+            finds_suspects: loaded.settings().suspects.action != SuspectAction::Off,
         })
     }
 }

@@ -91,6 +91,7 @@ impl RequestReport<'_> {
         let mut object = json!({
             "decision": self.decision(),
             "verdict": explained.verdict.map(Verdict::as_str),
+            "suspect": Some(explained.reasons.to_string()).filter(|codes| !codes.is_empty()),
             "would": self.would(),
             "pass_reason": explained.pass_reason.filter(|_| passes).map(PassReason::as_str),
             "rule": explained.rule.map(Rule::label),

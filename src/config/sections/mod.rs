@@ -8,6 +8,7 @@ mod robots;
 mod robots_txt;
 mod server;
 mod site_robot;
+mod suspects;
 mod verify;
 
 use super::{Key, Kind, key::Reach};
@@ -23,6 +24,7 @@ pub use robots::{DatabaseKeys, DatabaseSection, GeneralKeys, GeneralSection};
 pub use robots_txt::{EnforcementKeys, EnforcementSection, RobotsTxtKeys, RobotsTxtSection};
 pub use server::{ServerKeys, ServerSection};
 pub use site_robot::{SiteRobotKeys, SiteRobotSection};
+pub use suspects::{SuspectsKeys, SuspectsSection};
 pub use verify::{VerifyKeys, VerifySection};
 
 /// Every key, in the order of the documentation.

@@ -8,6 +8,7 @@ use crate::config::{
 use crate::detect::Verdict;
 use crate::policy::{Action, RateKey};
 use crate::registry::{Purpose, Source};
+use crate::suspect::Reason;
 
 const NEEDS_VALUE: &str = "an [[x_robots_tag]] needs a value, such as value = \"noindex\"";
 
@@ -54,6 +55,10 @@ section! {
     user_agents: Option<Vec<String>>;
     /// Values of Signature-Agent: globs; it is a claim, as a User-Agent is
     signature_agents: Option<Vec<String>>;
+    /// true: people who are suspect, by [suspects]; false: nobody who is
+    suspect: Option<bool>;
+    /// Reasons of which a suspect has one, such as accept-language-missing
+    reasons: Option<Vec<Reason>>;
 }
 
 table! {

@@ -12,6 +12,7 @@ use crate::licensing::{Payment, Usage};
 use crate::policy::{Action, Enforce, RateKey, Refusal, Spoofed};
 use crate::registry::{Format, Purpose, Source};
 use crate::store::KeptAddresses;
+use crate::suspect::Reason;
 use crate::telemetry::LogFormat;
 use crate::verify::Method;
 
@@ -78,6 +79,20 @@ enumeration! {
     }
 }
 
+enumeration! {
+    /// What is done with suspects.
+    pub enum SuspectAction {
+        /// Nobody is looked at.
+        Off = "off",
+        /// They are marked.
+        Report = "report",
+        /// They are slowed down.
+        Slow = "slow",
+        /// They are refused.
+        Refuse = "refuse",
+    }
+}
+
 /// Declares the words of a type, and what an error calls it.
 macro_rules! words {
     ($($Type:ty: $what:literal;)*) => {$(
@@ -116,6 +131,7 @@ words! {
     KeptAddresses: "part of addresses";
     Payment: "payment";
     Usage: "use";
+    SuspectAction: "action";
 }
 
 /// The same for types whose error tells all words by itself.
@@ -165,6 +181,16 @@ impl Item for Purpose {
                 Err(unknown("purpose", word, words))
             }
         }
+    }
+}
+
+impl Item for Reason {
+    const WORDS: Option<fn() -> Vec<&'static str>> =
+        Some(|| Self::ALL.iter().map(|reason| reason.code()).collect());
+
+    fn read_item(code: &str) -> Result<Self, String> {
+        Self::from_code(code.trim())
+            .ok_or_else(|| unknown("reason", code, Self::ALL.iter().map(|reason| reason.code())))
     }
 }
 

@@ -69,6 +69,7 @@ fn refuses(policy: &Policy, address: &str) -> bool {
     let sender = Sender {
         address: Some(address.parse().unwrap()),
         headers: None,
+        ..Sender::default()
     };
     let judgement = policy.judge(&request, Some(Visitor::person(sender)));
     judgement.rule.is_some()

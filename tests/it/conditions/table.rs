@@ -76,6 +76,7 @@ fn matches(
     let sender = Sender {
         address: address.parse().ok(),
         headers: Some(&headers),
+        ..Sender::default()
     };
     let claim = detector.claim(user_agent.as_bytes());
     let visitor = match &claim {

@@ -272,6 +272,12 @@ impl ClientAddr {
         self.is_scheme_known.then_some(scheme)
     }
 
+    /// Returns `true` if the client has certainly used HTTPS.
+    #[must_use]
+    pub fn is_https(&self) -> bool {
+        self.https && self.is_scheme_known
+    }
+
     /// Returns the address if it is the client's own, and not that of an intermediary.
     ///
     /// A proxy's address stands for all of its visitors: that of a trusted one which

@@ -8,6 +8,7 @@ use tower_layer::Layer;
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::policy::{Enforcer, SharedPolicy};
+use crate::suspect::Coherence;
 
 use super::{
     LayerBuilder, RobotDetectionService, Stats, Verdicts, VisitSwitch,
@@ -43,6 +44,7 @@ pub(super) struct Shared {
     pub(super) own_pages: OwnPages,
     pub(super) own_paths: Vec<OwnPath>,
     pub(super) own_robot: Option<OwnRobot>,
+    pub(super) coherence: Option<Arc<Coherence>>,
     pub(super) answers: Arc<PreparedAnswers>,
     pub(super) stats: Arc<Stats>,
 }
@@ -67,6 +69,7 @@ impl RobotDetectionLayer {
                 own_pages: OwnPages::default(),
                 own_paths: Vec::new(),
                 own_robot: None,
+                coherence: None,
                 stats: Arc::default(),
             }),
         }
@@ -282,6 +285,34 @@ impl RobotDetectionLayer {
     #[must_use]
     pub fn own_path(self, path: &str) -> Self {
         self.with(|shared| shared.own_paths.push(OwnPath::new(path)))
+    }
+
+    /// Sets who finds [suspects](crate::suspect) among people; by default nobody does.
+    ///
+    /// Nothing is done to them unless a [rule](crate::policy::When::suspect) is about them; whom a
+    /// rule lets pass is not marked.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use robot_detection_layer::{
+    ///     layer::RobotDetectionLayer,
+    ///     policy::{Action, Policy, Rule},
+    ///     suspect::Coherence,
+    /// };
+    ///
+    /// let rule = Rule::builder(Action::Refuse).paths(["/search*"]).suspect(true).people(true);
+    /// let layer = RobotDetectionLayer::builder()
+    ///     .policy(Policy::builder().rule(rule))
+    ///     .build()?
+    ///     .suspects(Arc::new(Coherence::new()));
+    /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
+    /// ```
+    #[must_use]
+    pub fn suspects(self, coherence: Arc<Coherence>) -> Self {
+        self.with(|shared| shared.coherence = Some(coherence))
     }
 
     /// Returns the counters.

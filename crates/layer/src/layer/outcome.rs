@@ -5,14 +5,15 @@ use std::sync::Arc;
 use crate::detect::{Claim, Kind, NAMELESS, SigningHost, UNLISTED, Verdict};
 use crate::policy::Action;
 use crate::registry::{Purpose, Robot};
+use crate::suspect::Reasons;
 
 use super::Visit;
 
 /// Outcome of one request: who asked, what was decided, and what decided it.
 ///
 /// Where [asked to](super::RobotDetectionLayer::report_outcome), the layer puts
-/// one into the extensions of the response to a robot. The response to a person
-/// has none, so that people's requests cost nothing: their outcome is the default.
+/// one into the extensions of the response to a robot. The response to a person who passes
+/// has none, unless he is suspect, so that people's requests cost nothing: their outcome is the default.
 /// Requests of the program's own have one that [says so](Self::is_own).
 /// A clone copies no text.
 ///
@@ -36,6 +37,7 @@ pub struct Outcome {
     decision: Action,
     is_dry_run: bool,
     cause: Cause,
+    reasons: Reasons,
     visit: Option<Arc<Visit>>,
 }
 
@@ -78,6 +80,7 @@ impl Outcome {
             decision,
             is_dry_run: false,
             cause,
+            reasons: Reasons::default(),
             visit: None,
         }
     }
@@ -102,6 +105,12 @@ impl Outcome {
     /// Sets whether the decision was only noted.
     pub(super) fn dry_run(mut self, is_dry_run: bool) -> Self {
         self.is_dry_run = is_dry_run;
+        self
+    }
+
+    /// Sets why the visitor is suspect.
+    pub(super) fn suspect_by(mut self, reasons: Reasons) -> Self {
+        self.reasons = reasons;
         self
     }
 
@@ -206,6 +215,19 @@ impl Outcome {
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.is_dry_run
+    }
+
+    /// Returns why the visitor is suspect; none where it is not.
+    #[must_use]
+    pub fn reasons(&self) -> Reasons {
+        self.reasons
+    }
+
+    /// Returns `true` if a person passes, be it a suspect: no other outcome stands for it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_person_passing(&self) -> bool {
+        self.visitor == Requester::Person && self.decision == Action::Pass
     }
 
     /// Returns the request as it came, where somebody

@@ -13,6 +13,7 @@ use tracing::debug;
 
 use crate::detect::{Claim, Detector, Verdict};
 use crate::policy::{self, Action, Judgement, Policy, Rule, TagRule, Visitor};
+use crate::suspect::{Coherence, Reasons, Transport};
 
 use super::{
     ClaimFinding, ClaimProof, Identification, Outcome, ResponseFuture, Stats,
@@ -175,27 +176,31 @@ impl Shared {
         };
         let (reported, proof) = finding.map(|it| (it.verdict, it.proof)).unzip();
         let verdict = reported.unwrap_or_default();
-        let client = claim
-            .as_ref()
-            .map_or(Addresses::alike(None), |_| client(request));
+        let is_person = claim.as_ref().is_none_or(|claim| *claim == Claim::Person);
+        let coherence = self.coherence.as_ref();
+        let coherence = coherence.filter(|_| is_person && own.is_none());
+        let client = if claim.is_some() || coherence.is_some() {
+            client(request)
+        } else {
+            Addresses::default()
+        };
+        let reasons = coherence.map(|it| suspicion(it, policy, request, client));
+        let reasons = reasons.unwrap_or_default();
+        let claim = claim.or_else(|| (!reasons.is_empty()).then_some(Claim::Person));
         let visitor = claim.as_ref().map(|claim| Visitor::new(claim, verdict));
         let asked = parts_for(policy, request);
         let mut judged = {
-            let sender = policy::Sender {
-                address: client.address,
-                headers: Some(request.headers()),
-            };
-            let visitor = visitor.map(|visitor| visitor.sent_by(sender));
-            let asker = visitor.zip(user_agent).map(|(visitor, user_agent)| Asker {
-                visitor,
-                user_agent,
+            let sender = client.sender(request.headers(), reasons);
+            let asker = visitor.map(|visitor| Asker {
+                visitor: visitor.sent_by(sender),
+                user_agent: user_agent.unwrap_or_else(|| person_agent(request.headers())),
                 client: client.network,
             });
             self.judged(policy, request, &asked, asker, own.is_some())
         };
         let mut outcome = own.filter(|_| self.reports_outcome).map(Outcome::own);
         if let (Some(claim), None) = (&claim, own) {
-            outcome = self.outcome(policy, claim, &judged);
+            outcome = self.outcome(policy, claim, &judged, reasons);
             outcome = outcome.map(|outcome| {
                 let outcome = outcome.verdict_of(reported);
                 let breach = judged.disposition.breach().or(judged.breach.as_ref());
@@ -296,7 +301,16 @@ impl Shared {
     }
 
     /// Returns what is reported of a robot's request, where somebody wants to know.
-    fn outcome(&self, policy: &Policy, claim: &Claim<'_>, judged: &Judged<'_>) -> Option<Outcome> {
+    fn outcome(
+        &self,
+        policy: &Policy,
+        claim: &Claim<'_>,
+        judged: &Judged<'_>,
+        reasons: Reasons,
+    ) -> Option<Outcome> {
+        if !reasons.is_empty() {
+            self.stats.count_suspect(reasons);
+        }
         let Judged {
             judgement,
             disposition,
@@ -304,10 +318,13 @@ impl Shared {
         } = judged;
         let action = disposition.action();
         // Of a person who passes there is none, whether somebody is judged or nobody.
-        let is_told = self.reports_outcome && (*claim != Claim::Person || action != Action::Pass);
+        let is_noteworthy =
+            *claim != Claim::Person || action != Action::Pass || !reasons.is_empty();
+        let is_told = self.reports_outcome && is_noteworthy;
         is_told.then(|| {
             let is_noted = policy.is_dry_run() || matches!(disposition, Disposition::Noted(_));
             let outcome = Outcome::new(claim, action, disposition.cause(judgement));
+            let outcome = outcome.suspect_by(reasons);
             outcome.dry_run(is_noted && action != Action::Pass)
         })
     }
@@ -333,12 +350,13 @@ impl Shared {
     }
 }
 
-/// Addresses that a request comes from.
-#[derive(Clone, Copy, Debug)]
+/// Addresses that a request comes from, and how it came.
+#[derive(Clone, Copy, Debug, Default)]
 struct Addresses {
     address: Option<IpAddr>,
     /// The same, where it stands for a network of its own.
     network: Option<IpAddr>,
+    transport: Transport,
 }
 
 impl Addresses {
@@ -346,6 +364,15 @@ impl Addresses {
         Self {
             address,
             network: address,
+            ..Self::default()
+        }
+    }
+
+    fn sender(self, headers: &HeaderMap, reasons: Reasons) -> policy::Sender<'_> {
+        policy::Sender {
+            address: self.address,
+            headers: Some(headers),
+            reasons,
         }
     }
 }
@@ -355,6 +382,7 @@ impl From<Client> for Addresses {
         Self {
             address: Some(client.address),
             network: client.network,
+            transport: client.transport,
         }
     }
 }
@@ -370,8 +398,30 @@ fn claimed<'d, 'h>(
     if claimed.is_some() || !policy.judges_people() {
         return claimed;
     }
+    Some((Claim::Person, person_agent(headers)))
+}
+
+fn person_agent(headers: &HeaderMap) -> &[u8] {
     let user_agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);
-    Some((Claim::Person, user_agent.unwrap_or_default()))
+    user_agent.unwrap_or_default()
+}
+
+/// Returns why a person is suspect, unless a rule lets it pass.
+fn suspicion<B>(
+    coherence: &Coherence,
+    policy: &Policy,
+    request: &Request<B>,
+    client: Addresses,
+) -> Reasons {
+    let reasons = coherence.judge(request, client.transport);
+    if !reasons.are_suspect() {
+        return Reasons::default();
+    }
+    let visitor = Visitor::person(client.sender(request.headers(), reasons));
+    if policy.lets_pass(&parts_for(policy, request), visitor) {
+        return Reasons::default();
+    }
+    reasons
 }
 
 /// Returns what the response gets if the request passes, by the rule that decided, too.
@@ -500,6 +550,7 @@ mod tests {
             address,
             network: Some(address),
             scheme,
+            transport: Transport::default(),
         }
     }
 

@@ -11,6 +11,7 @@ use std::{
 use crate::detect::Listed;
 use crate::policy::ByAction;
 use crate::registry::{Pattern, PatternKind, Robot};
+use crate::suspect::{Reason, Reasons};
 
 /// Requests below which nothing is said of a front, as a share of few says little.
 const MIN_REQUESTS: u64 = 100;
@@ -42,6 +43,10 @@ pub struct Stats {
     pub robots: ByAction<AtomicU64>,
     /// What would have been done in a dry run; of what passes anyway nothing.
     pub would: ByAction<AtomicU64>,
+    /// Requests of suspects, which count as people's too.
+    pub suspects: AtomicU64,
+    /// The same by reason: each counts for all of its reasons.
+    by_reason: [AtomicU64; Reason::ALL.len()],
     /// The front that was met first.
     front: OnceLock<Arc<Robot>>,
 }
@@ -72,6 +77,23 @@ impl Stats {
             Self::count(&self.behind_front);
             self.front.get_or_init(|| Arc::clone(shared.robot));
         }
+    }
+
+    /// Counts a request of a suspect.
+    pub(super) fn count_suspect(&self, reasons: Reasons) {
+        Self::count(&self.suspects);
+        for (reason, counter) in Reason::ALL.iter().zip(&self.by_reason) {
+            if reasons.contains(*reason) {
+                Self::count(counter);
+            }
+        }
+    }
+
+    /// Returns how many requests of suspects had each reason.
+    pub fn by_reason(&self) -> impl Iterator<Item = (Reason, u64)> {
+        let counters = self.by_reason.iter();
+        let counts = counters.map(|counter| counter.load(Ordering::Relaxed));
+        Reason::ALL.iter().copied().zip(counts)
     }
 
     /// Returns the front that hides the visitors, where a fifth of a hundred requests or more came by one.

@@ -7,6 +7,7 @@ use http::{Extensions, HeaderMap, Method, Request, Uri};
 
 use crate::detect::{Claim, Kind, SigningHost, Verdict};
 use crate::policy::{Policy, Sender, Visitor};
+use crate::suspect::Transport;
 
 use super::{ClaimProof, header};
 
@@ -121,6 +122,8 @@ pub struct Client {
     pub network: Option<IpAddr>,
     /// Scheme that it used, where that is known.
     pub scheme: Option<&'static str>,
+    /// How its request came.
+    pub transport: Transport,
 }
 
 /// Verdict that a request waits for.
@@ -222,6 +225,7 @@ impl VerdictSource {
         let sender = Sender {
             address: Some(client.address),
             headers: Some(request.headers()),
+            ..Sender::default()
         };
         let visitor = |claim, verdict| Visitor {
             claim,

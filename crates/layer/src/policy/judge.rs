@@ -66,6 +66,19 @@ impl Policy {
         self.judge_site(request, is_redirected, &mut Silent).ok()
     }
 
+    /// Returns `true` if a rule lets a visitor pass, also where no rule does anything else to anybody.
+    #[must_use]
+    pub fn lets_pass(&self, request: &Request<'_>, visitor: Visitor<'_>) -> bool {
+        let site = Site {
+            is_filtered: self.is_filtered(request.path),
+            by_default: false,
+            reach: Reach::Acts,
+        };
+        let nothing = Aside::default();
+        let (decided, _) = judge_rules(&self.rules, nothing, visitor, request, site, &mut Silent);
+        decided.is_some_and(|judgement| judgement.decision.pass_reason().is_some())
+    }
+
     /// Returns `true` if a path is exempt, all that the pattern matches.
     pub(super) fn is_never(&self, pattern: &FilterPattern) -> bool {
         pattern.only_path().is_some_and(|path| self.is_exempt(path))

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::detect::{Claim, Verdict};
+use crate::suspect::{Findings, Reasons, SUSPECT_WEIGHT};
 
 use super::{
     Action, Answer, Decision, Enforcer, Finding, PassReason, Policy, RateLimiter, Request, Rule,
@@ -39,6 +40,8 @@ pub struct RequestExplanation<'p> {
     pub is_dry_run: bool,
     /// Whether that is so as enforcement is paused.
     pub is_paused: bool,
+    /// Why the visitor is suspect; none where it is not.
+    pub reasons: Reasons,
     /// Whether the location is the start of heaven, in whose place a page's own may be.
     leads_to_heaven: bool,
 }
@@ -77,6 +80,9 @@ impl Enforcer {
             noted: judgement.noted,
             is_dry_run: policy.is_dry_run(),
             is_paused: policy.is_paused(),
+            reasons: visitor
+                .map(|visitor| visitor.sender.reasons)
+                .unwrap_or_default(),
             leads_to_heaven: false,
         };
         explained.steps.extend(explanation.steps);
@@ -99,6 +105,40 @@ impl RequestExplanation<'_> {
         let at = at.map_or(0, |at| at + 1);
         let name = "evidence";
         let steps = texts.into_iter().map(|text| Step { name, text });
+        self.steps.splice(at..at, steps);
+        self
+    }
+
+    /// Adds what was found of the browser that the visitor names, behind what it says it is.
+    #[must_use]
+    pub fn suspicion(mut self, findings: &Findings) -> Self {
+        let Some(browser) = &findings.browser else {
+            return self;
+        };
+        let reasons = findings.reasons;
+        let mark = if !reasons.are_suspect() {
+            "nobody is suspect by that"
+        } else if self.reasons.is_empty() {
+            "a rule lets the visitor pass, who is no suspect therefore"
+        } else {
+            "the visitor is suspect"
+        };
+        let text = format!(
+            "The User-Agent is that of {browser}. What else came weighs {} of {SUSPECT_WEIGHT}: {mark}.",
+            reasons.weight()
+        );
+        let step = |name, text| Step { name, text };
+        let found = findings.seen.iter().map(|(reason, seen)| {
+            let (weight, sentence) = (reason.weight(), reason.sentence());
+            step(
+                "reason",
+                format!("{reason} ({weight}): {sentence}. It has {seen}."),
+            )
+        });
+        let steps: Vec<_> = [step("suspect", text)].into_iter().chain(found).collect();
+        let is_robot = |step: &Step| step.name == "robot";
+        let at = self.steps.iter().position(is_robot);
+        let at = at.map_or(self.steps.len(), |at| at + 1);
         self.steps.splice(at..at, steps);
         self
     }

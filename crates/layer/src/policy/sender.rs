@@ -4,6 +4,8 @@ use std::{fmt, net::IpAddr, sync::Arc};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::USER_AGENT};
 
+use crate::suspect::Reasons;
+
 use super::text_pattern::TextPattern;
 
 /// Address and headers of a request.
@@ -15,6 +17,8 @@ pub struct Sender<'r> {
     pub address: Option<IpAddr>,
     /// All headers, as they came.
     pub headers: Option<&'r HeaderMap>,
+    /// Why the visitor is suspect; none where it is not.
+    pub reasons: Reasons,
 }
 
 /// Set of addresses that a rule is about, which may change while the rule is in force.
@@ -59,6 +63,9 @@ pub(super) struct SenderConditions {
     pub(super) headers: Option<Vec<HeaderCondition>>,
     pub(super) user_agents: Option<Vec<TextPattern>>,
     pub(super) signature_agents: Option<Vec<TextPattern>>,
+    pub(super) suspect: Option<bool>,
+    /// Of these one has to be among the reasons of a suspect.
+    pub(super) reasons: Option<Reasons>,
 }
 
 /// What a rule asks of one header.
@@ -84,6 +91,7 @@ pub(super) enum SenderMismatch {
     Header,
     UserAgent,
     SignatureAgent,
+    Suspect,
 }
 
 impl Addresses {
@@ -181,7 +189,8 @@ impl SenderConditions {
         if self.is_empty() {
             return None;
         }
-        self.unlike_headers(sender.headers)
+        self.unlike_reasons(sender.reasons)
+            .or_else(|| self.unlike_headers(sender.headers))
             .or_else(|| self.unlike_address(sender.address, places))
     }
 
@@ -210,6 +219,8 @@ impl SenderConditions {
             && self.headers.is_none()
             && self.user_agents.is_none()
             && self.signature_agents.is_none()
+            && self.suspect.is_none()
+            && self.reasons.is_none()
     }
 
     /// Returns `true` if it names every sender that `other` names.
@@ -217,6 +228,12 @@ impl SenderConditions {
     /// Sets of addresses and patterns may overlap in any way: only what is spelled alike is the same.
     pub(super) fn include(&self, other: &Self) -> bool {
         self.is_empty() || self == other
+    }
+
+    fn unlike_reasons(&self, found: Reasons) -> Option<SenderMismatch> {
+        let is_wanted = self.suspect.is_none_or(|wanted| wanted != found.is_empty());
+        let has_one = self.reasons.is_none_or(|wanted| wanted.intersects(found));
+        (!(is_wanted && has_one)).then_some(SenderMismatch::Suspect)
     }
 
     fn unlike_headers(&self, headers: Option<&HeaderMap>) -> Option<SenderMismatch> {
@@ -294,6 +311,13 @@ impl SenderMismatch {
             (Self::SignatureAgent, _) => {
                 "the Signature-Agent is none of its signature_agents".to_owned()
             }
+            (Self::Suspect, _) => {
+                let reasons = sender.map(|sender| sender.reasons);
+                match reasons.filter(|reasons| !reasons.is_empty()) {
+                    None => "the visitor is not suspect".to_owned(),
+                    Some(reasons) => format!("the visitor is suspect by {reasons}"),
+                }
+            }
         }
     }
 }
@@ -352,6 +376,7 @@ mod tests {
             let sender = Sender {
                 address,
                 headers: None,
+                ..Sender::default()
             };
             conditions.mismatch(sender, &Places::default())
         };
@@ -385,6 +410,7 @@ mod tests {
         let sender = Sender {
             address: Some([192, 0, 2, 1].into()),
             headers: None,
+            ..Sender::default()
         };
         for (asn, country, mismatch) in [
             (64_496, b"DE", None),

@@ -2,6 +2,7 @@
 
 use crate::detect::{Kind, Verdict};
 use crate::registry::{Purpose, Source};
+use crate::suspect::{Reason, Reasons};
 
 use super::{
     Addresses, Places,
@@ -55,6 +56,8 @@ pub struct When {
     pub(super) headers: Option<Vec<String>>,
     pub(super) user_agents: Option<Vec<String>>,
     pub(super) signature_agents: Option<Vec<String>>,
+    pub(super) suspect: Option<bool>,
+    pub(super) reasons: Option<Vec<Reason>>,
 }
 
 /// Setters of conditions, for whatever has a [`When`] or is one.
@@ -195,6 +198,25 @@ macro_rules! condition_setters {
             self$(.$when)?.signature_agents = Some($crate::policy::when::owned(globs));
             self
         }
+
+        /// Sets that only [suspects](crate::suspect) match, or with `false` only others.
+        ///
+        /// Suspects are people: without other [`visitors`](Self::visitors) they are meant.
+        pub fn suspect(mut self, suspect: bool) -> Self {
+            self$(.$when)?.suspect = Some(suspect);
+            self
+        }
+
+        /// Sets the reasons of which a suspect has to have one.
+        ///
+        /// Suspects are people: without other [`visitors`](Self::visitors) they are meant.
+        pub fn reasons(
+            mut self,
+            reasons: impl IntoIterator<Item = $crate::suspect::Reason>,
+        ) -> Self {
+            self$(.$when)?.reasons = Some(reasons.into_iter().collect());
+            self
+        }
     };
 }
 
@@ -209,7 +231,8 @@ impl When {
     condition_setters!();
 
     /// Builds the conditions, and what people read of them.
-    pub(super) fn build(self) -> Result<(Scope, Vec<String>), InvalidCondition> {
+    pub(super) fn build(mut self) -> Result<(Scope, Vec<String>), InvalidCondition> {
+        self.mean_people()?;
         let paths = self.paths.as_deref().map(parse_patterns).transpose();
         let paths =
             paths.map_err(|(pattern, reason)| ("path", format!("{pattern:?}: {reason}")))?;
@@ -246,6 +269,26 @@ impl When {
         Ok((scope, shown))
     }
 
+    /// Means people where suspects are asked for.
+    fn mean_people(&mut self) -> Result<(), InvalidCondition> {
+        let key = match (self.suspect, &self.reasons) {
+            (Some(true), _) => "suspect",
+            (_, Some(_)) => "reasons",
+            _ => return Ok(()),
+        };
+        if self.suspect == Some(false) {
+            let reason =
+                "suspect is false, and whoever is not suspect has none; leave one of both out";
+            return Err((key, reason.to_owned()));
+        }
+        let visitors = self.visitors.get_or_insert_with(|| vec![Kind::Person]);
+        if !visitors.contains(&Kind::Person) {
+            let reason = "only people are ever suspect, and visitors does not name them, so that the rule never matches; set visitors = \"person\", or leave it out";
+            return Err((key, reason.to_owned()));
+        }
+        Ok(())
+    }
+
     fn sender(&self) -> Result<SenderConditions, InvalidCondition> {
         let patterns =
             |key, items: &Option<Vec<String>>| read(key, items.as_deref(), TextPattern::parse);
@@ -260,6 +303,11 @@ impl When {
             )?,
             user_agents: patterns("user_agents", &self.user_agents)?,
             signature_agents: patterns("signature_agents", &self.signature_agents)?,
+            suspect: self.suspect,
+            reasons: self
+                .reasons
+                .as_ref()
+                .map(|all| all.iter().copied().collect()),
         })
     }
 
@@ -272,6 +320,11 @@ impl When {
         let addresses = self.addresses.iter().flatten().map(Addresses::name);
         let asns: Vec<_> = self.asns.iter().flatten().map(u32::to_string).collect();
         let visitors = self.visitors.iter().flatten();
+        let reasons = self.reasons.iter().flatten();
+        let suspect = self.suspect.map(|suspect| match suspect {
+            true => "suspects only",
+            false => "nobody suspect",
+        });
         let unlisted = self.unlisted.map(|unlisted| {
             let which = if unlisted { "unlisted" } else { "listed" };
             format!("{which} robots only")
@@ -293,6 +346,8 @@ impl When {
             listed("request_headers", texts(self.headers.as_ref())),
             listed("user_agents", texts(self.user_agents.as_ref())),
             listed("signature_agents", texts(self.signature_agents.as_ref())),
+            suspect.map(str::to_owned),
+            listed("reasons", reasons.map(|reason| reason.code())),
         ]
         .into_iter()
         .flatten()
@@ -392,6 +447,8 @@ fn empty_list(scope: &Scope) -> Option<&'static str> {
         headers,
         user_agents,
         signature_agents,
+        suspect: _,
+        reasons,
     } = sender;
     let Conditions {
         robots,
@@ -430,6 +487,7 @@ fn empty_list(scope: &Scope) -> Option<&'static str> {
             "signature_agents",
             signature_agents.as_ref().is_some_and(Vec::is_empty),
         ),
+        ("reasons", reasons.is_some_and(Reasons::is_empty)),
     ]
     .into_iter()
     .find_map(|(key, is_empty)| is_empty.then_some(key))

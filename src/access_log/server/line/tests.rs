@@ -26,6 +26,7 @@ fn line() -> Line<'static> {
         decision: "redirect",
         cause: "rule \"a\"",
         verdict: Some("verified"),
+        reasons: Reasons::default(),
     }
 }
 
@@ -64,7 +65,7 @@ fn a_request_is_written_in_every_form() {
     );
     assert_eq!(
         text(&line(), LineFormat::Json),
-        r#"{"time":"2026-03-01T10:00:00.123Z","remote_addr":"192.0.2.7","host":"www.example","request_method":"GET","request_uri":"/a?b=c","server_protocol":"HTTP/1.1","status":302,"body_bytes_sent":12,"request_time":0.001500,"http_referer":null,"http_user_agent":"ExampleBot/1.0","site":"default","robot":"examplebot","visitor":"listed","decision":"redirect","cause":"rule \"a\"","verdict":"verified"}"#
+        r#"{"time":"2026-03-01T10:00:00.123Z","remote_addr":"192.0.2.7","host":"www.example","request_method":"GET","request_uri":"/a?b=c","server_protocol":"HTTP/1.1","status":302,"body_bytes_sent":12,"request_time":0.001500,"http_referer":null,"http_user_agent":"ExampleBot/1.0","site":"default","robot":"examplebot","visitor":"listed","decision":"redirect","cause":"rule \"a\"","verdict":"verified","suspect":null}"#
     );
 }
 

@@ -1,0 +1,352 @@
+//! Whether a request is one that the browser would send which its User-Agent names.
+
+use std::{net::IpAddr, sync::LazyLock};
+
+use http::{HeaderMap, Method, Request, Version, header::USER_AGENT};
+use memchr::memmem::Finder;
+
+use super::{
+    Reason, Reasons,
+    fronts::Fronts,
+    seen::{Field, Seen},
+    table::Table,
+    user_agent::Browser,
+};
+
+/// Begin of `Accept` where a browser opens a page, of each family.
+const PAGE_ACCEPT: &[u8] = b"text/html,application/xhtml+xml,application/xml;q=0.9";
+
+/// With what browsers begin `Accept-Encoding`; media are asked for as they are.
+const ENCODINGS: [&[u8]; 3] = [b"gzip, deflate", b"br, gzip, deflate", b"identity"];
+
+const FETCH: [Field; 3] = [Field::FetchSite, Field::FetchMode, Field::FetchDest];
+
+/// Brand that every browser on Chromium has beside its own.
+static CHROMIUM: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"Chromium\";v=\""));
+
+/// Judge of requests that say they come from a browser.
+///
+/// It knows the browsers of a table that comes with the program, and learns which headers the proxies
+/// before it take off.
+///
+/// # Example
+///
+/// ```
+/// use http::Request;
+/// use robot_detection_layer::suspect::{Coherence, Reason, Transport};
+///
+/// let request = Request::get("/")
+///     .header("host", "www.example.com")
+///     .header("user-agent", "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0")
+///     .header("accept", "*/*")
+///     .body(())?;
+/// let reasons = Coherence::new().judge(&request, Transport::default());
+/// assert!(reasons.are_suspect() && reasons.contains(Reason::LanguageMissing));
+/// # Ok::<(), http::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Coherence {
+    table: Table,
+    fronts: Fronts,
+}
+
+/// How a request came, as far as the server knows; by default it knows nothing.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Transport {
+    /// Whether the client has certainly used HTTPS.
+    pub is_https: bool,
+    /// Whether the client has sent the headers itself, in this order.
+    pub is_direct: bool,
+    /// Proxy that is trusted to tell of its visitors, where one has brought the request.
+    pub front: Option<IpAddr>,
+}
+
+/// What is found of one request, for people to read.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Findings {
+    /// Browser that is judged, and by which version of it; `None`: nobody is.
+    pub browser: Option<String>,
+    /// All reasons, those too that make no suspect.
+    pub reasons: Reasons,
+    /// Each of them with what was seen, as it came.
+    pub seen: Vec<(Reason, String)>,
+}
+
+/// One request on the way to its reasons.
+struct Judged<'t, 'h> {
+    browser: Browser<'t>,
+    seen: Seen<'h>,
+    transport: Transport,
+    version: Version,
+    /// Bits of the headers that are missed where they are not there.
+    expected: u32,
+}
+
+impl Default for Coherence {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Coherence {
+    /// Creates it with the table that comes with the program.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            table: Table::bundled(),
+            fronts: Fronts::default(),
+        }
+    }
+
+    /// Returns why the browser that is named would not have sent this request.
+    ///
+    /// Nothing is found of a request that names no browser of the table: what it does not know, it
+    /// does not judge.
+    #[must_use]
+    pub fn judge<B>(&self, request: &Request<B>, transport: Transport) -> Reasons {
+        let headers = request.headers();
+        let user_agent = headers.get(USER_AGENT).map(|value| value.as_bytes());
+        let Some(browser) = user_agent.and_then(|value| self.table.browser(value)) else {
+            return Reasons::default();
+        };
+        if !is_judged(request.method(), request.uri().path()) {
+            return Reasons::default();
+        }
+        let seen = Seen::of(headers);
+        if seen.has_any(&[Field::Handshake, Field::Report]) {
+            return Reasons::default();
+        }
+        let front = transport.front;
+        let judged = Judged {
+            expected: front.map_or(u32::MAX, |front| self.fronts.bring(front, seen.fields())),
+            browser,
+            seen,
+            transport,
+            version: request.version(),
+        };
+        judged.reasons()
+    }
+
+    /// Judges as [`judge`](Self::judge) does, and tells what was seen.
+    #[must_use]
+    pub fn explain<B>(&self, request: &Request<B>, transport: Transport) -> Findings {
+        let headers = request.headers();
+        let user_agent = headers.get(USER_AGENT).map(|value| value.as_bytes());
+        let Some(browser) = user_agent.and_then(|value| self.table.browser(value)) else {
+            return Findings::default();
+        };
+        let reasons = self.judge(request, transport);
+        let family = browser.family;
+        let (id, version) = (&family.id, browser.version);
+        let (latest, day) = (family.latest, &family.latest_day);
+        Findings {
+            browser: Some(format!(
+                "{id} {version}, by what is known of it up to version {latest} ({day})"
+            )),
+            reasons,
+            seen: reasons
+                .iter()
+                .map(|reason| (reason, shown(headers, reason.header())))
+                .collect(),
+        }
+    }
+}
+
+impl Judged<'_, '_> {
+    fn reasons(&self) -> Reasons {
+        self.of_version()
+            .union(self.of_metadata())
+            .union(self.of_negotiation())
+            .union(self.of_connection())
+    }
+
+    fn of_version(&self) -> Reasons {
+        let Browser {
+            family,
+            version,
+            is_impossible,
+        } = self.browser;
+        let is_hinted = self.seen.has(Field::Hints);
+        let is_too_new = self.seen.has_any(&FETCH) && version < family.fetch_first
+            || is_hinted && family.hints.is_none_or(|from| version < from);
+        Reasons::default()
+            .with_if(is_impossible, Reason::VersionImpossible)
+            .with_if(version < family.outdated, Reason::VersionOutdated)
+            .with_if(is_too_new, Reason::HeaderTooNew)
+    }
+
+    /// What browsers say of themselves and of their request; over plain HTTP they need not.
+    fn of_metadata(&self) -> Reasons {
+        let Browser {
+            family, version, ..
+        } = self.browser;
+        let is_https = self.transport.is_https;
+        let fetch = FETCH.iter().filter(|field| self.seen.has(**field)).count();
+        let no_hints = is_https
+            && family.hints.is_some_and(|from| version >= from)
+            && self.lacks(Field::Hints);
+        let no_fetch =
+            is_https && fetch == 0 && version >= family.fetch && self.lacks(Field::FetchMode);
+        // Chromium 76 to 79 had some of them and not yet the others.
+        let is_part = (1..FETCH.len()).contains(&fetch)
+            && version >= family.fetch
+            && FETCH.iter().any(|field| self.lacks(*field));
+        let brands = Brands::of(self.seen.hints);
+        let is_known = family.hints.is_some_and(|from| version >= from);
+        let differ = is_known && brands.chromium.is_some_and(|brand| brand != version);
+        Reasons::default()
+            .with_if(no_hints, Reason::ClientHintsMissing)
+            .with_if(differ, Reason::ClientHintsDiffer)
+            .with_if(brands.is_headless, Reason::ClientHintsHeadless)
+            .with_if(no_fetch, Reason::FetchMetadataMissing)
+            .with_if(is_part, Reason::FetchMetadataIncomplete)
+    }
+
+    /// What browsers say of the answer that they want.
+    fn of_negotiation(&self) -> Reasons {
+        let seen = &self.seen;
+        let family = self.browser.family;
+        let opens_page = self.opens_page();
+        let page_accept = family.page_accept.as_ref().filter(|_| opens_page);
+        let is_foreign = page_accept.is_some_and(|part| !has(seen.accept, part.as_bytes()));
+        let no_upgrade = opens_page
+            && family
+                .upgrade
+                .is_some_and(|from| self.browser.version >= from)
+            && self.lacks(Field::Upgrade);
+        let is_bare = !opens_page
+            && seen.has(Field::Accept)
+            && !seen.has_any(&FETCH)
+            && !seen.has_any(&[Field::Referer, Field::Origin, Field::Range])
+            && self.expected & Field::Referer.bit() != 0;
+        Reasons::default()
+            .with_if(self.lacks(Field::Accept), Reason::AcceptMissing)
+            .with_if(is_foreign && seen.has(Field::Accept), Reason::AcceptForeign)
+            .with_if(self.lacks(Field::Language), Reason::LanguageMissing)
+            .with_if(seen.language.contains(&b'*'), Reason::LanguageForeign)
+            .with_if(no_upgrade, Reason::UpgradeMissing)
+            .with_if(is_bare, Reason::RequestBare)
+            .union(self.of_encodings())
+    }
+
+    fn of_encodings(&self) -> Reasons {
+        const ALL: &[u8] = b"gzip, deflate, br, zstd";
+        let seen = &self.seen;
+        if seen.encoding == ALL {
+            return Reasons::default();
+        }
+        if !seen.has(Field::Encoding) {
+            let is_missing = self.lacks(Field::Encoding);
+            return Reasons::default().with_if(is_missing, Reason::EncodingMissing);
+        }
+        let Browser {
+            family, version, ..
+        } = self.browser;
+        let is_ours = self.transport.front.is_none() && !seen.has(Field::Via);
+        let is_whole = !seen.has(Field::Range);
+        let is_known = ENCODINGS
+            .iter()
+            .any(|start| seen.encoding.starts_with(start));
+        // Fonts and media are asked for as they are, but nothing that could be anything.
+        let is_plain = is_whole && seen.encoding == b"identity" && seen.accept == b"*/*";
+        let lacks = |from: u32, name| version >= from && !has(seen.encoding, name);
+        let is_poor =
+            lacks(family.br, b"br") || family.zstd.is_some_and(|from| lacks(from, b"zstd"));
+        let is_poor = is_poor && is_whole && !has(seen.encoding, b"identity");
+        Reasons::default()
+            .with_if(is_ours && (!is_known || is_plain), Reason::EncodingForeign)
+            .with_if(self.transport.is_https && is_poor, Reason::EncodingPoor)
+    }
+
+    /// How the headers came; whatever stands between may have changed that.
+    fn of_connection(&self) -> Reasons {
+        let seen = &self.seen;
+        let is_http1 = self.version == Version::HTTP_11;
+        // No browser closes connections or speaks HTTP/1.0: that is a proxy which does not say so.
+        let is_changed = !self.transport.is_direct
+            || seen.has(Field::Via)
+            || is_http1 && seen.connection.eq_ignore_ascii_case(b"close")
+            || self.version < Version::HTTP_11;
+        // Parts of media are put together by another hand.
+        if is_changed || seen.has(Field::Range) {
+            return Reasons::default();
+        }
+        let family = self.browser.family;
+        let is_in_order = seen.are_in_order(&family.order)
+            && (!self.opens_page() || seen.are_in_order(&family.page_order));
+        let is_foreign = is_http1 && seen.connection != b"keep-alive";
+        Reasons::default()
+            .with_if(is_foreign, Reason::ConnectionForeign)
+            .with_if(!is_in_order, Reason::HeaderOrder)
+    }
+
+    /// Returns `true` if a page is opened, as far as the request tells.
+    fn opens_page(&self) -> bool {
+        let seen = &self.seen;
+        if seen.has(Field::FetchMode) {
+            return seen.mode == b"navigate" && seen.dest == b"document";
+        }
+        seen.accept.starts_with(PAGE_ACCEPT)
+    }
+
+    /// Returns `true` if a header did not come that would have if it had been sent.
+    fn lacks(&self, field: Field) -> bool {
+        !self.seen.has(field) && self.expected & field.bit() != 0
+    }
+}
+
+/// What `Sec-CH-UA` says.
+#[derive(Default)]
+struct Brands {
+    /// Version of Chromium.
+    chromium: Option<u32>,
+    is_headless: bool,
+}
+
+impl Brands {
+    fn of(hints: &[u8]) -> Self {
+        if hints.is_empty() {
+            return Self::default();
+        }
+        let at = CHROMIUM.find(hints);
+        let version = at.and_then(|at| hints.get(at + CHROMIUM.needle().len()..));
+        let digits = version.and_then(|text| text.split(|byte| !byte.is_ascii_digit()).next());
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        Self {
+            chromium: digits.and_then(|digits| digits.parse().ok()),
+            // Most have no such letter, which is found out faster than the word.
+            is_headless: memchr::memchr(b'H', hints).is_some() && has(hints, b"Headless"),
+        }
+    }
+}
+
+/// Returns `true` if a request is one of a kind that browsers send with all of their headers.
+///
+/// Preflights and handshakes are none, and neither is what they ask for by themselves: whether a
+/// password can be changed, or the source of a minified script.
+fn is_judged(method: &Method, path: &str) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::POST)
+        && !path.starts_with("/.well-known/")
+        && !path.as_bytes().ends_with(b".map")
+}
+
+fn has(text: &[u8], part: &[u8]) -> bool {
+    memchr::memmem::find(text, part).is_some()
+}
+
+/// Returns a header as it came, cut when long and with what is not visible escaped.
+fn shown(headers: &HeaderMap, name: &str) -> String {
+    const MAX_CHARS: usize = 160;
+    match headers.get(name) {
+        Some(value) => {
+            let text = String::from_utf8_lossy(value.as_bytes());
+            let cut: String = text.chars().take(MAX_CHARS).collect();
+            format!("{name}: {cut:?}")
+        }
+        None => format!("no {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! What the proxies before this program bring of the headers of their visitors.
+
+use std::{
+    net::IpAddr,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+};
+
+/// Proxies that are told apart; of further ones nothing is missed.
+const MAX_FRONTS: usize = 64;
+
+/// Places at which one is looked for.
+const PLACES: usize = 8;
+
+/// Headers that each proxy has ever brought.
+#[derive(Debug)]
+pub(super) struct Fronts([Front; MAX_FRONTS]);
+
+#[derive(Debug, Default)]
+struct Front {
+    /// 0: the place is free.
+    key: AtomicU64,
+    fields: AtomicU32,
+}
+
+impl Default for Fronts {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Front::default()))
+    }
+}
+
+impl Fronts {
+    /// Notes what came, and returns all that ever did; a header that never did is taken off there.
+    pub(super) fn bring(&self, front: IpAddr, came: u32) -> u32 {
+        let key = key(front);
+        let start = usize::try_from(key >> 32).unwrap_or_default();
+        let places = (0..PLACES).filter_map(|step| self.0.get((start + step) % MAX_FRONTS));
+        for place in places {
+            let taken = place.key.load(Relaxed);
+            let is_ours = taken == key
+                || taken == 0
+                    && match place.key.compare_exchange(0, key, Relaxed, Relaxed) {
+                        Ok(_) => true,
+                        Err(other) => other == key,
+                    };
+            if !is_ours {
+                continue;
+            }
+            let known = place.fields.load(Relaxed);
+            // Nearly every request brings nothing new, and then nothing is written.
+            if known | came != known {
+                place.fields.fetch_or(came, Relaxed);
+            }
+            return known | came;
+        }
+        came
+    }
+}
+
+/// Returns a number for an address that is never 0; two that have the same are taken for one.
+fn key(front: IpAddr) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let number = match front {
+        IpAddr::V4(v4) => u128::from(v4.to_bits()),
+        IpAddr::V6(v6) => v6.to_bits(),
+    };
+    let [high, low] = [number >> 64, number].map(|half| half & u128::from(u64::MAX));
+    let half = |half| u64::try_from(half).unwrap_or_default();
+    (half(high).rotate_left(32) ^ half(low)).wrapping_mul(ODD) | 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_front_has_brought_once_is_missed_later() {
+        let fronts = Fronts::default();
+        let [first, second] = [[192, 0, 2, 1], [192, 0, 2, 2]].map(IpAddr::from);
+        assert_eq!(fronts.bring(first, 0b01), 0b01);
+        assert_eq!(fronts.bring(first, 0b10), 0b11);
+        assert_eq!(fronts.bring(first, 0), 0b11);
+        assert_eq!(fronts.bring(second, 0), 0, "each for itself");
+    }
+
+    #[test]
+    fn beyond_the_limit_nothing_is_missed() {
+        let fronts = Fronts::default();
+        let address = |number: u32| IpAddr::from(number.to_be_bytes());
+        for number in 0..10_000 {
+            fronts.bring(address(number), 0b01);
+        }
+        let kept = (0..10_000).filter(|number| fronts.bring(address(*number), 0) == 0b01);
+        assert!((1..=MAX_FRONTS).contains(&kept.count()));
+    }
+}

@@ -1,0 +1,23 @@
+//! `[suspects]`.
+
+use crate::config::{section::section, types::SuspectAction};
+
+section! {
+    /// People whose requests are not those of the browser that they name.
+    pub struct SuspectsSection, SuspectsKeys = "suspects." @site;
+    /// What is done with suspects that no rule before lets pass: report (they are marked, in
+    /// explanations, logs, metrics and for rules with suspect = true), slow (to requests in
+    /// per_seconds, by address), refuse (403), or off (nobody is looked at)
+    action: SuspectAction = "report";
+    /// Requests of a suspect's address that are let through per_seconds, where action is slow;
+    /// without it, 30
+    requests: Option<u32>, 1..=1_000_000;
+    /// Seconds of that period; without it, 60
+    per_seconds: Option<u32>, 1..=86_400;
+    /// Requests a second of the site from which on suspects are slowed down; it ends after ten seconds
+    /// with fewer; without when they always are
+    load_requests as "when.requests_per_second": Option<u32>, 1..=1_000_000;
+    /// Mean milliseconds until answers of the upstream begin from which on suspects are slowed down;
+    /// with both, one is enough
+    load_milliseconds as "when.upstream_milliseconds": Option<u32>, 1..=3_600_000;
+}
