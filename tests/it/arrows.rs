@@ -13,6 +13,7 @@ use std::{
 /// The crates, and those of ours that each may use.
 const CRATES: &[(&str, &[&str])] = &[
     ("robots-txt", &[]),
+    ("fleets", &[]),
     ("http", &[]),
     ("layer", &["robots-txt"]),
     ("store", &["layer"]),
@@ -63,6 +64,7 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("telemetry", &[]),
             ("access_log", &[]),
             ("summary", &[]),
+            ("suspicion", &["clock", "store"]),
             (
                 "alerts",
                 &["admin", "clock", "detect", "fetch", "refresh", "store"],
@@ -90,7 +92,14 @@ const ROOMS: &[(&str, &[Room])] = &[
             (
                 "traffic",
                 &[
-                    "clock", "detect", "layer", "policy", "registry", "store", "summary",
+                    "clock",
+                    "detect",
+                    "layer",
+                    "policy",
+                    "registry",
+                    "store",
+                    "summary",
+                    "suspicion",
                 ],
             ),
             (
@@ -103,6 +112,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "fetch",
                     "layer",
                     "listen",
+                    "suspicion",
                     "telemetry",
                     "traffic",
                 ],
@@ -140,6 +150,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "site_robot",
                     "heaven",
                     "summary",
+                    "suspicion",
                     "traffic",
                 ],
             ),

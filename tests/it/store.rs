@@ -20,6 +20,7 @@ mod opening;
 mod orders;
 mod publications;
 mod robots;
+mod suspects;
 mod traffic;
 mod traffic_paths;
 mod trouble;
