@@ -51,6 +51,12 @@ pub mod robots_file;
 mod site_robots;
 #[cfg(feature = "admin")]
 mod summary;
+#[cfg(feature = "admin")]
+#[cfg_attr(
+    not(feature = "server"),
+    expect(dead_code, reason = "the server alone hands requests over")
+)]
+mod suspicion;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub mod telemetry;

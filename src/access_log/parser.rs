@@ -141,6 +141,16 @@ const CLIENTS: &[&str] = &[
     "httpRequest.remoteIp",
 ];
 
+/// Returns the address of a line, a JSON object or of another form.
+#[cfg(feature = "server")]
+pub(super) fn client(line: &[u8], is_json: bool) -> Option<IpAddr> {
+    if is_json {
+        client_of_json(line)
+    } else {
+        client_of_combined(line)
+    }
+}
+
 /// Returns the address of a line of the common or combined form.
 ///
 /// It stands first, or after the name of a virtual host, which may be an address too.

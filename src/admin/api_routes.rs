@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use super::{
     alerts, api, bans, changes, credentials, evidence, live_rules,
     openapi::{Api, Field, Operation},
-    robots_txt, site_robot, sites, traffic, verification,
+    robots_txt, site_robot, sites, suspects, traffic, verification,
 };
 
 /// Parameters of requests about a site.
@@ -105,6 +105,10 @@ pub(super) fn routes(has_login: bool) -> Api {
             Operation::get("/evidence", "Requests that did not simply pass, one by one")
                 .takes(evidence::PARAMETERS),
             evidence::json,
+        )
+        .add(
+            Operation::get("/suspects", "Fleets of robots that say they are browsers"),
+            suspects::json,
         )
         .add(
             Operation::get("/sites", "Sites, with their upstreams and counts"),

@@ -70,6 +70,7 @@ mod sites;
 mod sources;
 mod sources_page;
 mod state;
+mod suspects;
 mod time_zone;
 mod traffic;
 mod verification;

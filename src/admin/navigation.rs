@@ -20,6 +20,7 @@ pub(super) const NAVIGATION: &[NavigationEntry] = &[
     NavigationEntry::new("rules", "Rules"),
     NavigationEntry::new("robots-txt", "robots.txt"),
     NavigationEntry::new("verification", "Verification"),
+    NavigationEntry::new("suspects", "Suspects"),
     NavigationEntry::new("site-robot", "Site robot"),
     NavigationEntry::second("identify", "Identify"),
     NavigationEntry::second("sources", "Sources"),

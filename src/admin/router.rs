@@ -16,7 +16,7 @@ use super::{
     settings::{Access, Admin},
     settings_page, site_robot, sites, sources_page,
     state::AdminState,
-    traffic, verification,
+    suspects, traffic, verification,
 };
 
 /// Largest form or JSON body.
@@ -60,6 +60,7 @@ fn pages() -> Router<AdminState> {
         .route("/site-robot", get(site_robot::show))
         .route("/refreshes", get(refreshes::list))
         .route("/alerts", get(alerts::show))
+        .route("/suspects", get(suspects::show))
         .route("/bans", get(bans::show))
         .route("/bans/remove", post(bans::remove))
         .route("/robots/export", get(export::download))

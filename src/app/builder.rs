@@ -20,6 +20,7 @@ use crate::policy::{Enforce, Enforcement, Policy, PolicyBuilder, PolicyError};
 use crate::refresh::{Refresher, SourceSpec};
 use crate::robots_file::{LIMITS, START_WAIT};
 use crate::store::{KeptAddresses, Store, StoreError};
+use crate::suspicion::Suspicion;
 use crate::traffic::{EvidenceSettings, Traffic};
 
 use super::{
@@ -83,6 +84,7 @@ pub struct RobotDetectionBuilder {
     verification: Verification,
     waits_for_database: bool,
     keeps_traffic: bool,
+    finds_fleets: bool,
     live_rules: bool,
     state_dir: Option<PathBuf>,
     keeps_paths: bool,
@@ -141,6 +143,7 @@ impl RobotDetectionBuilder {
             verification: Verification::new(),
             waits_for_database: false,
             keeps_traffic: true,
+            finds_fleets: false,
             live_rules: true,
             state_dir: None,
             keeps_paths: true,
@@ -319,6 +322,15 @@ impl RobotDetectionBuilder {
         self
     }
 
+    /// Sets whether fleets of robots are looked for among people; by default not.
+    ///
+    /// Who hands requests over has to know the addresses of clients, as the server does.
+    #[cfg(feature = "server")]
+    pub(super) fn find_fleets(mut self, find: bool) -> Self {
+        self.finds_fleets = find;
+        self
+    }
+
     /// Sets whether rules may be made, and enforcement paused, while it runs; default `true`.
     ///
     /// On the admin pages, by their JSON, and by `robot-detection rules`. Otherwise those
@@ -440,7 +452,9 @@ impl RobotDetectionBuilder {
         let clock = self.clock.clone();
         let refresher = Refresher::new(store.clone(), fetcher, detector.clone(), clock, sources);
         let kept = self.keeps_traffic.then(|| store.clone());
-        let traffic = Traffic::new(kept, self.keeps_paths, self.evidence, &self.clock);
+        let suspicion = self.finds_fleets.then(|| Suspicion::new(&self.clock));
+        let traffic = Traffic::new(kept, self.keeps_paths, self.evidence, &self.clock)
+            .with_suspicion(suspicion);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let proving = Proving::new(
             self.verification,

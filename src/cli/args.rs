@@ -15,6 +15,7 @@ use super::registry::RegistryCommand;
 use super::robots_txt::RobotsTxtCommand;
 use super::rules::RulesCommand;
 use super::site_robot::SiteRobotCommand;
+use super::suspects::SuspectsCommand;
 use super::traffic::TrafficCommand;
 
 /// Tells robots from people on the way into a web site.
@@ -47,6 +48,9 @@ pub(super) enum Command {
     /// Makes rules that are in force at once on every instance, and pauses all enforcement
     #[command(subcommand)]
     Rules(RulesCommand),
+    /// Prints fleets of robots that say they are browsers
+    #[command(subcommand)]
+    Suspects(SuspectsCommand),
     /// Prints who is refused so often that a firewall had better keep him out
     Bans(BansArgs),
     /// Tells what would be done with a request, and why

@@ -37,6 +37,7 @@ mod run;
 mod serve;
 mod site_robot;
 mod summary;
+mod suspects;
 mod traffic;
 mod usage;
 mod verify;

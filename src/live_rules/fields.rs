@@ -16,12 +16,7 @@ const MAX_CHARS: usize = 200;
 const MAX_ADDRESSES_CHARS: usize = 2_000;
 
 /// Visitors that a live rule may be about.
-const VISITORS: [&str; 4] = [
-    UNLISTED,
-    NAMELESS,
-    PEOPLE_WORD,
-    ALL_WORD,
-];
+const VISITORS: [&str; 4] = [UNLISTED, NAMELESS, PEOPLE_WORD, ALL_WORD];
 
 /// Actions of a live rule; whatever serves another page is for the configuration.
 const ACTIONS: [&str; 4] = ["pass", "redirect", "refuse", "slow"];

@@ -9,6 +9,7 @@ use crate::access_log::{Line, LoggedAnswer};
 use crate::detect::{Kind, Verdict};
 use crate::layer::Outcome;
 use crate::listen::RequestContext;
+use crate::suspicion::Slip;
 use crate::traffic::{Ticket, decision_word};
 
 use super::{
@@ -35,6 +36,8 @@ pub(crate) struct Observation {
     outcome: Option<Outcome>,
     /// Where the path was left.
     ticket: Option<Ticket>,
+    /// Where was left what is judged.
+    slip: Option<Slip>,
     body_bytes: u64,
     counts: bool,
 }
@@ -57,6 +60,7 @@ impl Observation {
             status: Some(CLIENT_CLOSED_REQUEST),
             outcome: None,
             ticket: site.shared.counters.leave_path(request.uri().path()),
+            slip: site.leave(request),
             body_bytes: 0,
             counts: true,
         }
@@ -77,6 +81,7 @@ impl Observation {
             self.site.shared.counters.answered(ticket, status);
             self.ticket = None;
         }
+        self.judge(status);
         if response.body().is_from_upstream() {
             let metrics = &self.site.shared.observer.inner.metrics;
             metrics.first_byte.record(self.begun.elapsed());
@@ -97,6 +102,15 @@ impl Observation {
         self.outcome = outcome;
         self.status = None;
         self.counts = counts;
+    }
+
+    /// Has the request judged, if a person sent it.
+    fn judge(&mut self, status: u16) {
+        if let (Some(suspicion), Some(slip)) = (&self.site.shared.suspicion, self.slip.take()) {
+            let kind = |outcome: &Outcome| outcome.kind() == Some(Kind::Person);
+            let is_person = self.outcome.as_ref().is_none_or(kind);
+            suspicion.answered(slip, is_person, status);
+        }
     }
 
     pub(super) fn sent(&mut self, bytes: usize) {
@@ -136,6 +150,7 @@ impl Drop for Observation {
     // Only a drop comes at the end of every request: a client that goes away has hyper drop future
     // and body wherever they are.
     fn drop(&mut self) {
+        self.judge(self.status.unwrap_or_default());
         let shared = &*self.site.shared;
         let inner = &shared.observer.inner;
         let is_seen = self.status.is_some();

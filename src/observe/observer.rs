@@ -96,7 +96,12 @@ impl Observer {
     pub(crate) fn site(&self, traffic: &Traffic, name: &str) -> SiteObserver {
         let counters = traffic.site(name);
         let metrics = self.inner.metrics.site(counters.name());
-        SiteObserver::new(self.clone(), counters, metrics)
+        SiteObserver::new(
+            self.clone(),
+            counters,
+            metrics,
+            traffic.suspicion().cloned(),
+        )
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

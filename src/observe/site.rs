@@ -3,6 +3,7 @@ use std::sync::Arc;
 use axum::http::Request;
 
 use crate::listen::RequestContext;
+use crate::suspicion::{Slip, Suspicion};
 use crate::traffic::SiteCounters;
 
 use super::{Observation, Observer, SiteMetrics};
@@ -18,6 +19,8 @@ pub(super) struct Shared {
     pub(super) observer: Observer,
     pub(super) counters: Arc<SiteCounters>,
     pub(super) metrics: Arc<SiteMetrics>,
+    /// `None` where fleets are not looked for.
+    pub(super) suspicion: Option<Suspicion>,
 }
 
 impl SiteObserver {
@@ -25,14 +28,22 @@ impl SiteObserver {
         observer: Observer,
         counters: Arc<SiteCounters>,
         metrics: Arc<SiteMetrics>,
+        suspicion: Option<Suspicion>,
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
                 observer,
                 counters,
                 metrics,
+                suspicion,
             }),
         }
+    }
+
+    /// Leaves what is to be judged of a request.
+    pub(super) fn leave(&self, request: &Request<RequestContext>) -> Option<Slip> {
+        let suspicion = self.shared.suspicion.as_ref()?;
+        suspicion.leave(request, request.body().client().client)
     }
 
     /// Begins to observe a request, which is counted and logged when its response has ended.

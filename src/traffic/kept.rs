@@ -11,6 +11,7 @@ use tracing::warn;
 use crate::clock::Clock;
 use crate::layer::VisitSwitch;
 use crate::store::Store;
+use crate::suspicion::Suspicion;
 
 use super::{
     TrafficLayer,
@@ -30,6 +31,8 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)
 #[derive(Clone, Debug)]
 pub struct Traffic {
     inner: Arc<Inner>,
+    /// `None` where fleets are not looked for.
+    suspicion: Option<Suspicion>,
 }
 
 #[derive(Debug)]
@@ -42,6 +45,8 @@ struct Inner {
     writers: Option<tokio::sync::Mutex<Writers>>,
     /// Days for which evidence is kept; 0: it is not.
     evidence_days: u32,
+    /// `None` where nothing is kept.
+    store: Option<Store>,
     clock: Clock,
 }
 
@@ -69,6 +74,7 @@ impl Traffic {
         let days = store.as_ref().map_or(0, |_| evidence.days);
         let notes = Arc::new(Notes::new(days > 0, evidence.addresses));
         let keeps_paths = keeps_paths && store.is_some();
+        let kept_in = store.clone();
         let writers = store.map(|store| {
             let traffic = Writer::new(store.clone(), clock.now_ms());
             let evidence = EvidenceWriter::new(store, days, traffic.name());
@@ -84,9 +90,23 @@ impl Traffic {
                 notes,
                 writers: writers.map(tokio::sync::Mutex::new),
                 evidence_days: days,
+                store: kept_in,
                 clock: clock.clone(),
             }),
+            suspicion: None,
         }
+    }
+
+    /// Has fleets looked for among people.
+    #[must_use]
+    pub(crate) fn with_suspicion(mut self, suspicion: Option<Suspicion>) -> Self {
+        self.suspicion = suspicion;
+        self
+    }
+
+    /// Returns what finds fleets, where they are looked for.
+    pub(crate) fn suspicion(&self) -> Option<&Suspicion> {
+        self.suspicion.as_ref()
     }
 
     /// Returns the counters of a site, the same ones for the same name.
@@ -153,7 +173,12 @@ impl Traffic {
     /// Keeps what is counted until `stop` is cancelled.
     pub(crate) async fn run(self, stop: CancellationToken) {
         // Apart from each other: a database that is slow must not have the slots fill up.
-        tokio::join!(self.run_writers(&stop), self.run_drain(&stop));
+        let suspicion = async {
+            if let Some(suspicion) = self.suspicion.clone() {
+                suspicion.run(self.inner.store.clone(), stop.clone()).await;
+            }
+        };
+        tokio::join!(self.run_writers(&stop), self.run_drain(&stop), suspicion);
     }
 
     async fn run_writers(&self, stop: &CancellationToken) {

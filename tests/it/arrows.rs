@@ -13,6 +13,7 @@ use std::{
 /// The crates, and those of ours that each may use.
 const CRATES: &[(&str, &[&str])] = &[
     ("robots-txt", &[]),
+    ("fleets", &[]),
     ("http", &[]),
     ("layer", &["robots-txt"]),
     ("store", &["layer"]),
@@ -67,6 +68,7 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("telemetry", &[]),
             ("access_log", &["suspect"]),
             ("summary", &[]),
+            ("suspicion", &["clock", "store"]),
             (
                 "alerts",
                 &["admin", "clock", "detect", "fetch", "refresh", "store"],
@@ -95,7 +97,14 @@ const ROOMS: &[(&str, &[Room])] = &[
             (
                 "traffic",
                 &[
-                    "clock", "detect", "layer", "policy", "registry", "store", "summary",
+                    "clock",
+                    "detect",
+                    "layer",
+                    "policy",
+                    "registry",
+                    "store",
+                    "summary",
+                    "suspicion",
                 ],
             ),
             (
@@ -109,6 +118,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "layer",
                     "listen",
                     "suspect",
+                    "suspicion",
                     "telemetry",
                     "traffic",
                 ],
@@ -146,6 +156,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "site_robot",
                     "heaven",
                     "summary",
+                    "suspicion",
                     "traffic",
                 ],
             ),

@@ -29,6 +29,7 @@ mod evidence;
 mod examples;
 mod export;
 mod fast_path;
+mod fleets;
 mod fuzzed;
 mod heaven;
 mod heaven_forms;

@@ -21,6 +21,7 @@ mod orders;
 mod pace;
 mod publications;
 mod robots;
+mod suspects;
 mod traffic;
 mod traffic_paths;
 mod trouble;

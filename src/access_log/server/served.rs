@@ -219,7 +219,7 @@ fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(String::from_utf8_lossy(&text).into_owned()))
 }
 
-fn fields(texts: &[&str], numbers: &[&str]) -> Fields {
+pub(super) fn fields(texts: &[&str], numbers: &[&str]) -> Fields {
     let paths = |names: &[&str]| names.iter().filter_map(|name| name.parse().ok()).collect();
     Fields::new(paths(texts), paths(numbers))
 }

@@ -11,6 +11,8 @@ pub(super) struct Whole<'a> {
     pub(super) time: &'a [u8],
     pub(super) status: &'a [u8],
     pub(super) bytes: u64,
+    /// None in the common form.
+    pub(super) referrer: Option<&'a [u8]>,
     pub(super) user_agent: &'a [u8],
     /// Quoted fields behind the User-Agent, as many as there are.
     pub(super) more: [Option<&'a [u8]>; 4],
@@ -36,11 +38,12 @@ pub(super) fn whole(line: &[u8]) -> Option<Whole<'_>> {
         };
         (*field, rest) = (Some(text), behind);
     }
-    let [_, _, more @ ..] = fields;
+    let [referrer, _, more @ ..] = fields;
     Some(Whole {
         time,
         status,
         bytes,
+        referrer,
         user_agent,
         more,
         rest,

@@ -36,6 +36,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .robots_txt(robots_txt(loaded)?)
         .verification(verification(&settings.verify))
         .keep_traffic(settings.traffic.keep)
+        .find_fleets(settings.traffic.fleets)
         .live_rules(settings.admin.rules)
         .keep_paths(settings.traffic.paths)
         .evidence_days(settings.traffic.evidence_days)

@@ -14,6 +14,7 @@ use crate::summary::Grouping;
     after_help = "Example: robot-detection identify --format combined --summary --input access.log access.log.*.gz
 Example: robot-detection identify --format json --summary=csv --by operator < access.json
 Example: robot-detection identify --format combined --verify --summary --input access.log
+Example: robot-detection identify --suspects --input access.log access.log.*.gz
 Example: tail -f access.log | robot-detection identify --format combined"
 )]
 pub(in crate::cli) struct IdentifyArgs {
@@ -53,6 +54,12 @@ pub(in crate::cli) struct IdentifyArgs {
     /// Proves by the addresses of the log that robots are who they say; adds the verdict
     #[arg(long, conflicts_with = "user_agents")]
     pub(super) verify: bool,
+    /// Judges the people of a log: fleets of robots that say they are browsers, and who behaves like none
+    #[arg(long, conflicts_with_all = ["user_agents", "format", "summary", "verify", "field", "bytes_field"])]
+    pub(super) suspects: bool,
+    /// File of the robots.txt that was in force, for those who ask for what it closes
+    #[arg(long, value_name = "FILE", requires = "suspects")]
+    pub(super) robots_txt: Option<PathBuf>,
     /// Uses the registry that comes with the program, not the database's
     #[arg(long)]
     pub(super) bundled: bool,

@@ -62,7 +62,7 @@ impl Input {
         metadata.is_file().then_some(metadata.len())
     }
 
-    fn reader(&self, bar: &ProgressBar) -> io::Result<Box<dyn Read>> {
+    pub(super) fn reader(&self, bar: &ProgressBar) -> io::Result<Box<dyn Read>> {
         match self {
             Self::Stdin => open(bar.wrap_read(io::stdin().lock())),
             Self::File(path) => open(bar.wrap_read(File::open(path)?)),

@@ -2,7 +2,8 @@
 //!
 //! Without `--summary` each line of the input gives one line: the robot's id,
 //! `-` where no robot is known, `?` where the line is not of its form. An input
-//! that cannot be read is reported and the others are read; the exit code is 1 then.
+//! that cannot be read is reported and the others are read; the exit code is 1 then. With
+//! `--suspects` all lines together are judged: who of those who seem to be people is a fleet.
 
 mod answer_writer;
 mod args;
@@ -10,6 +11,7 @@ mod input;
 mod progress;
 mod proving_sink;
 mod run;
+mod suspects;
 mod tally;
 mod usage;
 

@@ -21,6 +21,7 @@ use super::{
     input::{Input, ReadCounts, read_all},
     progress,
     proving_sink::{ProvingSink, VerdictSink},
+    suspects,
     tally::Tally,
     usage,
 };
@@ -29,6 +30,9 @@ use super::{
 const OUTPUT_BYTES: usize = 64 * 1024;
 
 pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<ExitCode> {
+    if args.suspects {
+        return suspects::run(args, &detector(cli, args)?);
+    }
     let form = usage::summary_form(args)?;
     let mut parser = usage::parser(args)?;
     let detector = detector(cli, args)?;

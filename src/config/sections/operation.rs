@@ -61,6 +61,9 @@ section! {
     /// How much of their addresses: robots (whole of who says that he is a listed robot, /24 and
     /// /48 of everybody else), whole, networks (/24 and /48 of all) or none
     addresses: KeptAddresses = "robots";
+    /// Whether fleets of robots that say they are browsers are looked for, and addresses that behave
+    /// as no person does: reported on the console, in memory, four MiB at most
+    fleets: bool = "true";
 }
 
 section! {

@@ -6,7 +6,7 @@ use super::{day::filled, house::House};
 use crate::support::browser::{Browser, Screen};
 
 /// Every screen, with a name for its picture.
-pub(super) const SCREENS: [(&str, &str); 39] = [
+pub(super) const SCREENS: [(&str, &str); 40] = [
     ("overview", "now"),
     ("overview?time=7d&by=decision", "now-week"),
     ("live", "live"),
@@ -32,6 +32,7 @@ pub(super) const SCREENS: [(&str, &str); 39] = [
     ),
     ("verification", "verification"),
     ("verification?robot=googlebot", "verification-robot"),
+    ("suspects", "suspects"),
     ("site-robot?site=shop", "site-robot"),
     ("site-robot/descriptions?site=shop", "descriptions"),
     ("site-robot/explain?site=shop", "explain"),

@@ -38,6 +38,7 @@ macro_rules! files {
             "20261124170000_traffic_paths",
             "20261126120000_bans",
             "20261126130000_pace",
+            "20261126150000_suspects",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

@@ -55,6 +55,7 @@ mod sqlite_writer;
 mod statement;
 #[expect(clippy::module_inception, reason = "the file is named for its type")]
 mod store;
+mod suspects;
 mod traffic;
 
 pub use address_ranges::StoredRanges;
@@ -92,6 +93,7 @@ pub use robots::{RobotCount, RobotPage, RobotQuery, RobotSort};
 pub use row::StoredRobot;
 pub use sources::SourceState;
 pub use store::Store;
+pub use suspects::StoredSuspects;
 pub use traffic::{
     CountedMinute, CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, PathCount, PathCut,
     PathKey, PathSum, PathSums, TrafficBatch, TrafficCell, TrafficCount, TrafficImport, TrafficKey,

@@ -214,6 +214,16 @@ statements! {
     REMOVE_BAN = "end a ban",
         "DELETE FROM bans WHERE network = $1";
 
+    SAVE_SUSPECTS = "save who is flagged",
+        "INSERT INTO suspects (instance, at_ms, flags) VALUES ($1, $2, $3) \
+         ON CONFLICT (instance) DO UPDATE SET at_ms = excluded.at_ms, flags = excluded.flags";
+    PRUNE_SUSPECTS = "forget who was flagged",
+        "DELETE FROM suspects WHERE at_ms < $1";
+    SUSPECTS = "read who is flagged",
+        "SELECT instance, at_ms, flags FROM suspects WHERE at_ms >= $1 ORDER BY instance";
+    FORGET_SUSPECTS = "forget who was flagged on an instance",
+        "DELETE FROM suspects WHERE instance = $1";
+
     FORGET_LOGIN_FAILURES = "forget the failed logins of a client",
         "DELETE FROM login_failures WHERE client = $1";
     FORGET_ALL_LOGIN_FAILURES = "forget all failed logins",

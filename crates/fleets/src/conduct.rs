@@ -1,0 +1,199 @@
+//! How addresses and networks behave.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::{
+    observation::{Observation, PathKind},
+    reason::{Reason, Reasons},
+    table::Table,
+};
+
+/// Addresses that are told apart in a window.
+const MAX_SENDERS: usize = 8_192;
+
+/// Networks that are told apart in a window.
+const MAX_NETWORKS: usize = 2_048;
+
+/// Seconds of a slot, of which a window has sixty.
+const SLOT_S: i64 = 10;
+
+/// Requests for what is not there, which make it likely that somebody tries names.
+const NOT_FOUND: u32 = 20;
+
+/// Pages that nobody reads in ten minutes.
+const BREADTH: f64 = 60.0;
+
+/// Slots in which somebody was there who makes no pause, and the pages that he asked for.
+const NO_PAUSES: u32 = 54;
+const NO_PAUSES_PAGES: f64 = 30.0;
+
+/// Requests for what robots.txt closes.
+const CLOSED: u32 = 20;
+
+/// Slots in which somebody was told to wait: a page whose pictures are refused is one or two.
+const RETRY_AFTER: u32 = 6;
+
+/// Share of assets of those who load none, and of all from which on that says something.
+const ASSETS: [f64; 2] = [0.02, 0.2];
+
+/// Weight of the reasons from which on somebody is told of: no weak one alone.
+const FLAGGED: u32 = 3;
+
+/// What an address or a network did in a window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Walk {
+    place: Option<Place>,
+    pub(crate) requests: u32,
+    pub(crate) pages: u32,
+    pub(crate) missing: u32,
+    closed: u32,
+    /// Bits of the paths' hashes, of which the number of paths is estimated: 250 at most.
+    paths: u64,
+    /// Slots in which a request came, and in which one was told to wait.
+    active: u64,
+    told: u64,
+}
+
+/// Address, or network, by the bits that count.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Place {
+    pub(crate) address: IpAddr,
+    pub(crate) bits: u8,
+}
+
+impl Place {
+    /// Returns what one sender has: an address of IPv4, a /64 of IPv6.
+    pub(crate) fn sender(address: IpAddr) -> Self {
+        Self::of(address, 32, 64)
+    }
+
+    /// Returns the network: a /24 of IPv4, a /48 of IPv6.
+    pub(crate) fn network(address: IpAddr) -> Self {
+        Self::of(address, 24, 48)
+    }
+
+    fn of(address: IpAddr, v4_bits: u8, v6_bits: u8) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(v4) => Self {
+                address: Ipv4Addr::from_bits(v4.to_bits() & (u32::MAX << (32 - v4_bits))).into(),
+                bits: v4_bits,
+            },
+            IpAddr::V6(v6) => Self {
+                address: Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << (128 - v6_bits))).into(),
+                bits: v6_bits,
+            },
+        }
+    }
+}
+
+/// Addresses and networks of a window.
+#[derive(Debug)]
+pub(crate) struct Walks {
+    senders: Table<Walk>,
+    networks: Table<Walk>,
+}
+
+impl Walks {
+    pub(crate) fn new() -> Self {
+        Self {
+            senders: Table::new(MAX_SENDERS),
+            networks: Table::new(MAX_NETWORKS),
+        }
+    }
+
+    pub(crate) fn add(&mut self, seen: &Observation<'_>, target: u64, hash: impl Fn(Place) -> u64) {
+        let tables = [
+            (&mut self.senders, Place::sender(seen.address)),
+            (&mut self.networks, Place::network(seen.address)),
+        ];
+        for (table, place) in tables {
+            if let Some(walk) = table.come(hash(place)) {
+                walk.place = Some(place);
+                walk.add(seen, target);
+            }
+        }
+    }
+
+    /// Returns those who behave as no person does, with their reasons.
+    pub(crate) fn flagged(&self, assets: f64) -> impl Iterator<Item = (Place, &Walk, Reasons)> {
+        // Behind a network may be several.
+        let tables = [(&self.senders, 1), (&self.networks, 3)];
+        let walks = tables.into_iter().flat_map(|(table, people)| {
+            let walks = table.iter();
+            walks.map(move |(_, walk)| (walk, people))
+        });
+        walks.filter_map(move |(walk, people)| {
+            let reasons = walk.reasons(people, assets);
+            (reasons.weight() >= FLAGGED).then_some((walk.place?, walk, reasons))
+        })
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.senders.clear();
+        self.networks.clear();
+    }
+
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.senders.bytes() + self.networks.bytes()
+    }
+}
+
+impl Walk {
+    fn add(&mut self, seen: &Observation<'_>, target: u64) {
+        let slot = 1 << (seen.at_s.rem_euclid(60 * SLOT_S) / SLOT_S);
+        self.requests += 1;
+        self.active |= slot;
+        if seen.status == 429 {
+            self.told |= slot;
+        }
+        if PathKind::of(seen.target) != PathKind::Page {
+            return;
+        }
+        self.pages += 1;
+        self.paths |= 1 << (target & 63);
+        self.missing += u32::from(matches!(seen.status, 403 | 404 | 410));
+        self.closed += u32::from(seen.is_closed);
+    }
+
+    /// Returns what speaks against as many people at once.
+    fn reasons(&self, people: u32, assets: f64) -> Reasons {
+        let (many, paths) = (f64::from(people), self.paths());
+        let is_half = |part: u32| 2 * part >= self.pages;
+        let own = 1.0 - f64::from(self.pages) / f64::from(self.requests.max(1));
+        let has_none = own <= ASSETS[0] && assets >= ASSETS[1];
+        let active = self.active.count_ones();
+        Reasons::default()
+            .with(
+                Reason::NotFound,
+                self.missing >= NOT_FOUND * people && is_half(self.missing),
+            )
+            .with(Reason::Breadth, has_none && paths >= BREADTH * many)
+            .with(
+                Reason::NoPauses,
+                has_none && active >= NO_PAUSES && paths >= NO_PAUSES_PAGES * many,
+            )
+            .with(
+                Reason::Closed,
+                self.closed >= CLOSED * people && is_half(self.closed),
+            )
+            .with(Reason::RetryAfter, self.told.count_ones() >= RETRY_AFTER)
+    }
+
+    /// Returns this and what came later.
+    pub(crate) fn with(mut self, later: &Self) -> Self {
+        self.requests = self.requests.saturating_add(later.requests);
+        self.pages = self.pages.saturating_add(later.pages);
+        self.missing = self.missing.saturating_add(later.missing);
+        self.paths |= later.paths;
+        self
+    }
+
+    /// Returns about how many paths there were, by the bits that none has set.
+    pub(crate) fn paths(&self) -> f64 {
+        let free = self.paths.count_zeros().max(1);
+        // 64 pages that have set all bits are 266 about; more cannot be told.
+        let estimate = 64.0 * (64.0 / f64::from(free)).ln();
+        estimate.min(f64::from(self.pages))
+    }
+}

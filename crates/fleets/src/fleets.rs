@@ -1,0 +1,350 @@
+//! From observations to flags.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::BuildHasher as _,
+    sync::Arc,
+};
+
+use foldhash::quality::FixedState;
+
+use crate::{
+    agents::{Agent, Hashes, Lately, Past, Window},
+    conduct::{Place, Walk, Walks},
+    counts::{Counts, share},
+    flags::{Conduct, Figures, Flags, Fleet, agent_key},
+    judge::{self, Others},
+    observation::{Observation, PathKind},
+    reason::Reasons,
+    seen::Seen,
+};
+
+/// Seconds of a window.
+const WINDOW_S: i64 = 600;
+
+/// Windows since a fleet behaved as one, after which it is none where others come under its name.
+const WELL_BEHAVED: u32 = 6;
+
+/// Windows after which a fleet that does not come any more is none: a day, as fleets rest at night.
+const SILENT: u32 = 144;
+
+/// Pages by which what comes under the name of a fleet is judged again.
+const JUDGED_PAGES: f64 = 20.0;
+
+/// Seconds after which an address or network is not flagged any more.
+const CONDUCT_S: i64 = 3_600;
+
+/// Fleets, and addresses and networks, that are flagged at once; those of fewest requests go.
+const MAX_FLEETS: usize = 64;
+const MAX_CONDUCT: usize = 256;
+
+/// Windows without a request that are let pass one by one: behind them nothing is left.
+const MAX_GAP: i64 = 200;
+
+/// Sketches of what people, or who says so, ask for, and who of them is flagged.
+///
+/// It takes requests of one time line: one that is older than the window counts in it.
+#[derive(Debug)]
+pub struct Fleets {
+    hasher: FixedState,
+    /// Number of the window since 1970; `None` before the first request.
+    number: Option<i64>,
+    window: Window,
+    walks: Walks,
+    seen: Seen,
+    past: Past,
+    standing: HashMap<u64, Standing>,
+    conduct: BTreeMap<Place, Noted>,
+}
+
+/// Fleet that is flagged.
+#[derive(Clone, Debug)]
+struct Standing {
+    since_s: i64,
+    reasons: Reasons,
+    /// Of the windows that have ended.
+    ended: Counts,
+    agent: Agent,
+    share: f64,
+    usual: Option<f64>,
+    /// Of the windows that were not judged yet, as too little came.
+    unjudged: Counts,
+    /// Windows since it behaved as a fleet.
+    idle: u32,
+}
+
+/// Address or network that is flagged.
+#[derive(Clone, Copy, Debug)]
+struct Noted {
+    since_s: i64,
+    last_s: i64,
+    reasons: Reasons,
+    /// Of the windows that have ended.
+    ended: Walk,
+    now: Walk,
+}
+
+impl Fleets {
+    /// Creates sketches that have seen nothing.
+    ///
+    /// Who does not know the seed cannot choose what falls together.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            hasher: FixedState::with_seed(seed),
+            number: None,
+            window: Window::new(),
+            walks: Walks::new(),
+            seen: Seen::new(),
+            past: Past::default(),
+            standing: HashMap::new(),
+            conduct: BTreeMap::new(),
+        }
+    }
+
+    /// Takes in a request.
+    pub fn observe(&mut self, seen: &Observation<'_>) {
+        self.pass(seen.at_s);
+        let kind = PathKind::of(seen.target);
+        if kind == PathKind::Apart {
+            return;
+        }
+        let hashes = Hashes {
+            agent: agent_key(&self.hasher, seen.user_agent, seen.fingerprint),
+            sender: self.hasher.hash_one(Place::sender(seen.address)),
+            target: self.hasher.hash_one(seen.target()),
+        };
+        let is_page = kind == PathKind::Page;
+        let is_unseen = is_page && self.seen.note(hashes.target, seen.at_s);
+        self.window.count(is_page);
+        if let Some(agent) = self.window.come(hashes.agent) {
+            agent.add(seen, hashes, is_unseen);
+        }
+        let hasher = &self.hasher;
+        self.walks
+            .add(seen, hashes.target, |place| hasher.hash_one(place));
+    }
+
+    /// Judges what has come until a time, in seconds since 1970.
+    pub fn judge(&mut self, now_s: i64) -> Flags {
+        self.pass(now_s);
+        let lately = self.look(now_s);
+        self.flags(&lately)
+    }
+
+    /// Flags who has to be, and returns every User-Agent of the last hours.
+    fn look(&mut self, now_s: i64) -> Vec<Lately> {
+        let lately = self.past.lately(&self.window);
+        let others = Others::new(&lately, |key| self.standing.contains_key(&key));
+        for one in &lately {
+            match self.standing.get_mut(&one.key) {
+                Some(standing) => standing.see(one),
+                None => {
+                    if let Some(reasons) = judge::fleet(one, &others) {
+                        self.standing
+                            .insert(one.key, Standing::new(one, reasons, now_s));
+                    }
+                }
+            }
+        }
+        drop_least(&mut self.standing, MAX_FLEETS, |standing| {
+            standing.ended.requests
+        });
+        for (place, walk, reasons) in self.walks.flagged(others.asset_share()) {
+            let begun = Noted::new(now_s);
+            let noted = self.conduct.entry(place).or_insert(begun);
+            (noted.now, noted.reasons, noted.last_s) = (*walk, reasons, now_s);
+        }
+        self.conduct
+            .retain(|_, noted| now_s.saturating_sub(noted.last_s) <= CONDUCT_S);
+        while self.conduct.len() > MAX_CONDUCT {
+            let requests = |noted: &Noted| noted.ended.requests.saturating_add(noted.now.requests);
+            let least = self.conduct.iter().min_by_key(|(_, noted)| requests(noted));
+            let Some(place) = least.map(|(place, _)| *place) else {
+                break;
+            };
+            self.conduct.remove(&place);
+        }
+        lately
+    }
+
+    fn flags(&self, lately: &[Lately]) -> Flags {
+        let windows: HashMap<_, _> = lately.iter().map(|one| (one.key, one.window)).collect();
+        let nothing = Counts::default();
+        let fleets = self
+            .standing
+            .iter()
+            .map(|(key, standing)| standing.fleet(*key, windows.get(key).unwrap_or(&nothing)));
+        let mut fleets: Vec<_> = fleets.collect();
+        fleets.sort_unstable_by_key(|fleet| fleet.key);
+        Flags {
+            hasher: self.hasher.clone(),
+            fleets,
+            conduct: self
+                .conduct
+                .iter()
+                .map(|(place, noted)| noted.conduct(*place))
+                .collect(),
+        }
+    }
+
+    /// Ends the windows before a time.
+    fn pass(&mut self, at_s: i64) {
+        let number = at_s.div_euclid(WINDOW_S);
+        let Some(now) = self.number else {
+            self.number = Some(number);
+            return;
+        };
+        if number <= now {
+            return;
+        }
+        // So that nobody is missed whose requests were all in the last seconds of a window.
+        self.look((now + 1) * WINDOW_S - 1);
+        self.number = Some(number);
+        self.end();
+        for _ in 1..(number - now).min(MAX_GAP) {
+            self.past.fade();
+            self.end_fleets(&[], &Others::default());
+        }
+    }
+
+    /// Ends a window.
+    fn end(&mut self) {
+        let lately = self.past.lately(&self.window);
+        let others = Others::new(&lately, |key| self.standing.contains_key(&key));
+        self.end_fleets(&lately, &others);
+        let fleets = &self.standing;
+        self.past.end(&self.window, |key| fleets.contains_key(&key));
+        for noted in self.conduct.values_mut() {
+            noted.end();
+        }
+        self.window.clear();
+        self.walks.clear();
+    }
+
+    fn end_fleets(&mut self, lately: &[Lately], others: &Others) {
+        let windows: HashMap<_, _> = lately.iter().map(|one| (one.key, one.window)).collect();
+        let nothing = Counts::default();
+        self.standing
+            .retain(|key, standing| standing.end(windows.get(key).unwrap_or(&nothing), others));
+    }
+
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
+        self.window.bytes() + self.walks.bytes() + self.seen.bytes() + self.past.bytes()
+    }
+}
+
+impl Standing {
+    fn new(one: &Lately, reasons: Reasons, now_s: i64) -> Self {
+        let mut ended = one.counts;
+        ended.add(&one.window, -1.0);
+        Self {
+            since_s: now_s,
+            reasons,
+            ended,
+            agent: one.agent.clone(),
+            share: one.share,
+            usual: one.usual,
+            unjudged: Counts::default(),
+            idle: 0,
+        }
+    }
+
+    /// Takes in what it has done since.
+    fn see(&mut self, one: &Lately) {
+        self.agent.addresses.merge(&one.agent.addresses);
+        self.share = self.share.max(one.share);
+    }
+
+    /// Ends a window of it; returns `true` if it is a fleet still.
+    fn end(&mut self, window: &Counts, others: &Others) -> bool {
+        self.ended.add(window, 1.0);
+        self.unjudged.add(window, 1.0);
+        self.idle += 1;
+        if self.unjudged.pages < JUDGED_PAGES {
+            return self.idle < SILENT;
+        }
+        if judge::goes_on(&self.unjudged, &self.agent.label.user_agent, others) {
+            self.idle = 0;
+        }
+        self.unjudged = Counts::default();
+        self.idle < WELL_BEHAVED
+    }
+
+    fn fleet(&self, key: u64, window: &Counts) -> Fleet {
+        let counts = self.ended.with(window);
+        Fleet {
+            key,
+            user_agent: Arc::clone(&self.agent.label.user_agent),
+            since_s: self.since_s,
+            reasons: self.reasons,
+            figures: Figures {
+                requests: whole(counts.requests),
+                addresses: whole(self.agent.addresses.estimate()),
+                per_address: share(counts.requests, counts.senders).max(1.0),
+                assets: counts.asset_share().max(0.0),
+                share: self.share,
+                usual_share: self.usual,
+            },
+            samples: self.agent.label.samples.clone(),
+        }
+    }
+}
+
+impl Noted {
+    fn new(now_s: i64) -> Self {
+        Self {
+            since_s: now_s,
+            last_s: now_s,
+            reasons: Reasons::default(),
+            ended: Walk::default(),
+            now: Walk::default(),
+        }
+    }
+
+    fn end(&mut self) {
+        self.ended = self.ended.with(&self.now);
+        self.now = Walk::default();
+    }
+
+    fn conduct(&self, place: Place) -> Conduct {
+        let all = self.ended.with(&self.now);
+        Conduct {
+            place,
+            since_s: self.since_s,
+            reasons: self.reasons,
+            requests: all.requests.into(),
+            pages: all.pages.into(),
+            paths: whole(all.paths()),
+            missing: all.missing.into(),
+        }
+    }
+}
+
+/// Removes those of the smallest numbers until there are no more than so many.
+fn drop_least(fleets: &mut HashMap<u64, Standing>, most: usize, number: impl Fn(&Standing) -> f64) {
+    while fleets.len() > most {
+        let least = fleets
+            .iter()
+            .min_by(|one, other| number(one.1).total_cmp(&number(other.1)));
+        let Some(key) = least.map(|(key, _)| *key) else {
+            return;
+        };
+        fleets.remove(&key);
+    }
+}
+
+/// Returns the whole number next to one that is not negative.
+fn whole(number: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a cast of a float ends at the ends of the integer"
+    )]
+    let whole = number.max(0.0).round() as u64;
+    whole
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+use std::net::{IpAddr, Ipv6Addr};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Reason;
+
+const CHROME: &[u8] = b"Mozilla/5.0 (X11) Chrome/152.0.0.0 Safari/537.36";
+
+/// An address of a network of its own.
+fn address(number: u32) -> IpAddr {
+    let network = (0x2001_0db8_u128 << 16) | u128::from(number & 0xffff);
+    Ipv6Addr::from_bits(network << 80 | u128::from(number >> 16) << 64 | 1).into()
+}
+
+/// Ten people a minute, each with a page and nine assets.
+fn people(fleets: &mut Fleets, minute: i64) {
+    for person in 0..10_u32 {
+        for part in 0..10_u32 {
+            let target = if part == 0 {
+                format!("/page/{person}")
+            } else {
+                format!("/{part}.css")
+            };
+            fleets.observe(&Observation {
+                at_s: minute * 60 + i64::from(part),
+                user_agent: CHROME,
+                address: address(10_000 + person),
+                target: target.as_bytes(),
+                status: 200,
+                has_referrer: true,
+                is_conditional: part == 9,
+                ..Observation::default()
+            });
+        }
+    }
+}
+
+/// Requests of one address or network in the first window, after which it is judged.
+fn conduct(requests: impl Iterator<Item = (IpAddr, i64, String, u16, bool)>) -> Vec<String> {
+    let mut fleets = Fleets::new(5);
+    (0..9).for_each(|minute| people(&mut fleets, minute));
+    for (address, at_s, target, status, is_closed) in requests {
+        fleets.observe(&Observation {
+            at_s,
+            user_agent: CHROME,
+            address,
+            target: target.as_bytes(),
+            status,
+            is_closed,
+            ..Observation::default()
+        });
+    }
+    let flags = fleets.judge(590);
+    let told = flags.conducts().into_iter().map(|one| {
+        let codes: Vec<_> = one.reasons.iter().map(Reason::code).collect();
+        format!("{} {}", one.network(), codes.join(" "))
+    });
+    told.collect()
+}
+
+#[test]
+fn addresses_that_behave_as_no_person_does_are_told_with_why() {
+    let one = |number: i64, target: String, status| (address(1), number, target, status, false);
+    let page = |number: i64| format!("/a/{number}");
+    let cases: [(&str, Vec<_>, &[&str]); 7] = [
+        (
+            "names are tried",
+            (0..40).map(|n| one(n, page(n), 404)).collect(),
+            &["2001:db8:1::/64 conduct-not-found"],
+        ),
+        (
+            "a few links are broken",
+            (0..15).map(|n| one(n, page(n), 404)).collect(),
+            &[],
+        ),
+        (
+            "all is read",
+            (0..100).map(|n| one(n, page(n), 200)).collect(),
+            &["2001:db8:1::/64 conduct-breadth"],
+        ),
+        (
+            "all is read without a pause, and by a network",
+            (0..590).map(|n| one(n, page(n), 200)).collect(),
+            &[
+                "2001:db8:1::/48 conduct-breadth conduct-no-pauses",
+                "2001:db8:1::/64 conduct-breadth conduct-no-pauses",
+            ],
+        ),
+        (
+            "a page that asks each second what is new",
+            (0..590).map(|n| one(n, page(n % 3), 200)).collect(),
+            &[],
+        ),
+        (
+            "who is told to wait goes on",
+            (0..300).map(|n| one(n, page(1), 429)).collect(),
+            &[
+                "2001:db8:1::/48 conduct-retry-after",
+                "2001:db8:1::/64 conduct-retry-after",
+            ],
+        ),
+        (
+            "a page whose pictures are refused",
+            (0..30)
+                .map(|n| one(n % 2, format!("/{n}.png"), 429))
+                .collect(),
+            &[],
+        ),
+    ];
+    for (what, requests, expected) in cases {
+        assert_eq!(conduct(requests.into_iter()), expected, "{what}");
+    }
+}
+
+#[test]
+fn what_robots_txt_closes_weighs_only_with_something_else() {
+    let closed = |number: i64, status| (address(1), number, format!("/a/{number}"), status, true);
+    assert_eq!(conduct((0..40).map(|n| closed(n, 200))), [""; 0]);
+    assert_eq!(
+        conduct((0..40).map(|n| closed(n, 404))),
+        ["2001:db8:1::/64 conduct-not-found conduct-closed"]
+    );
+}
+
+#[test]
+fn conduct_is_looked_up_by_any_address_of_a_sender() {
+    let mut fleets = Fleets::new(5);
+    let of = |last| IpAddr::from(Ipv6Addr::new(0x2001, 0xdb8, 0, 7, 0, 0, 0, last));
+    for number in 0..40 {
+        fleets.observe(&Observation {
+            address: of(number),
+            target: format!("/{number}").as_bytes(),
+            status: 404,
+            ..Observation::default()
+        });
+    }
+    let flags = fleets.judge(0);
+    let found = flags.conduct(of(999)).unwrap();
+    assert_eq!(found.network().to_string(), "2001:db8:0:7::/64");
+    assert_eq!((found.requests, found.missing), (40, 40));
+    assert!(flags.conduct(address(1)).is_none());
+    // An hour after the last of it, it is over.
+    assert_eq!(fleets.judge(4_100).conducts().len(), 1);
+    assert!(fleets.judge(4_400).conducts().is_empty());
+}
+
+/// Judges hour by hour; a fleet of a request each second is there in the hours that are named.
+fn hours(hours: &[bool]) -> Vec<bool> {
+    let (mut fleets, mut number) = (Fleets::new(5), 0);
+    let hour = |(at, is_there): (usize, &bool)| {
+        let begins_s = i64::try_from(at).unwrap() * 3_600;
+        for minute in 0..60 {
+            people(&mut fleets, begins_s / 60 + minute);
+            for second in 0..if *is_there { 60 } else { 0 } {
+                number += 1;
+                fleets.observe(&Observation {
+                    at_s: begins_s + minute * 60 + second,
+                    user_agent: b"Chrome/140.0",
+                    address: address(number),
+                    target: format!("/a/b/c/{number}").as_bytes(),
+                    status: 200,
+                    ..Observation::default()
+                });
+            }
+        }
+        let flags = fleets.judge(begins_s + 3_599);
+        assert!(flags.fleet(CHROME, 0).is_none());
+        assert!(
+            flags.fleet(b"Chrome/140.0", 1).is_none(),
+            "another fingerprint"
+        );
+        flags.fleet(b"Chrome/140.0", 0).is_some()
+    };
+    hours.iter().enumerate().map(hour).collect()
+}
+
+#[test]
+fn a_fleet_is_one_until_it_has_been_away_for_a_day() {
+    let mut there = vec![false, true, true, false, true];
+    there.extend([false; 26]);
+    let flagged = hours(&there);
+    assert_eq!(flagged[..5], [false, true, true, true, true]);
+    assert!(flagged[5..27].iter().all(|is_flagged| *is_flagged));
+    assert!(!flagged[29]);
+}
+
+#[test]
+fn a_million_agents_addresses_and_paths_take_no_more_room() {
+    let mut fleets = Fleets::new(5);
+    let empty = fleets.bytes();
+    for number in 0..1_000_000_u32 {
+        let agent = format!("Chrome/{} {}", number % 50_000, "x".repeat(300));
+        fleets.observe(&Observation {
+            at_s: i64::from(number / 100),
+            user_agent: agent.as_bytes(),
+            address: address(number),
+            target: format!("/{number}/{}", "y".repeat(300)).as_bytes(),
+            status: 404,
+            ..Observation::default()
+        });
+        if number % 100_000 == 0 {
+            fleets.judge(i64::from(number / 100));
+        }
+    }
+    let bytes = fleets.bytes();
+    assert!(bytes > empty && bytes <= 7 << 19, "{empty} {bytes}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn anything_is_taken_in(
+        seen in prop::collection::vec(
+            (any::<i64>(), "\\PC{0,20}", prop::collection::vec(any::<u8>(), 0..200), any::<u128>(), any::<u16>(), any::<[bool; 3]>()),
+            0..60,
+        ),
+    ) {
+        let mut fleets = Fleets::new(5);
+        for (at_s, user_agent, target, address, status, [referrer, conditional, closed]) in &seen {
+            let at_s = at_s >> (at_s & 63);
+            fleets.observe(&Observation {
+                at_s,
+                user_agent: user_agent.as_bytes(),
+                fingerprint: u64::from(*status),
+                address: Ipv6Addr::from_bits(*address).into(),
+                target,
+                status: *status,
+                has_referrer: *referrer,
+                is_conditional: *conditional,
+                is_closed: *closed,
+            });
+            let flags = fleets.judge(at_s);
+            prop_assert!(flags.fleets().is_empty());
+        }
+    }
+}

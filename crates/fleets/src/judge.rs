@@ -1,0 +1,193 @@
+//! Who is a fleet: plain functions of counts, with their thresholds.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    agents::Lately,
+    counts::{Counts, share},
+    reason::{Reason, Reasons},
+    version::version,
+};
+
+/// Pages below which nothing is said: chance has small numbers.
+const MIN_PAGES: f64 = 60.0;
+
+/// Paths below which nothing is said: feeds, monitors and the scanners of mail ask for few.
+const MIN_PATHS: f64 = 20.0;
+
+/// Share of the pages from which on a User-Agent is looked at while nobody knows what is usual.
+const FIRST_SHARE: f64 = 0.005;
+
+/// Times the usual share from which on one is looked at.
+const TIMES_USUAL: f64 = 5.0;
+
+/// Share below which it is not worth the look, usual or not.
+const MIN_SHARE: f64 = 0.001;
+
+/// Requests of an address at most: a person's browser makes a dozen for a page.
+const MAX_PER_SENDER: f64 = 2.0;
+
+/// Share of assets of those who load none, but for a few by chance.
+const NO_ASSETS: f64 = 0.05;
+
+/// Share of assets of others from which on the lack of them says something: what a site has its
+/// assets from elsewhere, nobody loads any.
+const OTHERS_ASSETS: f64 = 0.2;
+
+/// Share of pages with a referrer of those who come from nowhere, and of others.
+const REFERRED: [f64; 2] = [0.02, 0.2];
+
+/// Share of conditional requests of those who have no cache, and of others.
+const CONDITIONAL: [f64; 2] = [0.002, 0.02];
+
+/// Share of pages that nobody has asked for from which on it is odd, if that of others is half of it.
+const UNSEEN: f64 = 0.4;
+
+/// Share of deep pages of those who ask for nothing else, and of others.
+const DEEP: [f64; 2] = [0.9, 0.6];
+
+/// Share of a browser's users that have a newer version than one that is old, and their pages.
+const NEWER: f64 = 0.6;
+const MIN_SIBLINGS: f64 = 50.0;
+
+/// Weight of the reasons that make a fleet: share, number of addresses and lack of assets are not
+/// enough.
+const FLAGGED: u32 = 9;
+
+/// Weight of what a fleet does from which on it goes on.
+const GOES_ON: u32 = 6;
+
+/// Requests of others from which on one can be compared with them.
+const MIN_OTHERS: f64 = 100.0;
+
+/// What others do, with whom each is compared.
+#[derive(Debug, Default)]
+pub(crate) struct Others {
+    /// Those who load assets: who does not is compared with them.
+    counts: Counts,
+    /// Pages by version of each browser.
+    versions: BTreeMap<&'static str, BTreeMap<u32, f64>>,
+}
+
+impl Others {
+    pub(crate) fn new(lately: &[Lately], is_flagged: impl Fn(u64) -> bool) -> Self {
+        let mut others = Self::default();
+        let mut everybody = Counts::default();
+        for one in lately.iter().filter(|one| !is_flagged(one.key)) {
+            everybody.add(&one.counts, 1.0);
+            if one.counts.asset_share() <= NO_ASSETS {
+                continue;
+            }
+            others.counts.add(&one.counts, 1.0);
+            if let Some((family, version)) = version(&one.agent.label.user_agent) {
+                let versions = others.versions.entry(family).or_default();
+                *versions.entry(version).or_default() += one.counts.pages;
+            }
+        }
+        // A site that has no assets has nobody who loads any.
+        if others.counts.requests < MIN_OTHERS {
+            others.counts = everybody;
+        }
+        others
+    }
+
+    /// Returns the share of assets, 0 where nobody is there to tell.
+    pub(crate) fn asset_share(&self) -> f64 {
+        if self.counts.requests < MIN_OTHERS {
+            return 0.0;
+        }
+        self.counts.asset_share()
+    }
+
+    fn is_old(&self, user_agent: &str) -> bool {
+        let Some((family, version)) = version(user_agent) else {
+            return false;
+        };
+        let siblings = self.versions.get(family).into_iter().flatten();
+        let (mut newer, mut all) = (0.0, 0.0);
+        for (_, pages) in siblings.clone().filter(|(sibling, _)| **sibling > version) {
+            newer += pages;
+        }
+        for (_, pages) in siblings.filter(|(sibling, _)| **sibling != version) {
+            all += pages;
+        }
+        all >= MIN_SIBLINGS && share(newer, all) >= NEWER
+    }
+
+    /// Returns what one does that a fleet does.
+    fn traits(&self, one: &Counts, user_agent: &str) -> Reasons {
+        let others = &self.counts;
+        if others.requests < MIN_OTHERS {
+            return Reasons::default();
+        }
+        let of_pages = |part: f64, whole: &Counts| share(part, whole.pages);
+        let is_few =
+            |mine: f64, of_others: f64, [few, many]: [f64; 2]| mine <= few && of_others >= many;
+        let referred = is_few(
+            of_pages(one.referred, one),
+            of_pages(others.referred, others),
+            REFERRED,
+        );
+        let conditional = is_few(
+            share(one.conditional, one.requests),
+            share(others.conditional, others.requests),
+            CONDITIONAL,
+        );
+        let [unseen, unseen_of_others] =
+            [one, others].map(|counts| of_pages(counts.unseen, counts));
+        let [deep, deep_of_others] = [one, others].map(|counts| of_pages(counts.deep, counts));
+        let per_sender = one.per_sender();
+        Reasons::default()
+            .with(
+                Reason::OneRequest,
+                per_sender <= MAX_PER_SENDER && others.per_sender() >= 2.0 * per_sender,
+            )
+            .with(
+                Reason::NoAssets,
+                is_few(
+                    one.asset_share(),
+                    others.asset_share(),
+                    [NO_ASSETS, OTHERS_ASSETS],
+                ),
+            )
+            .with(Reason::NoReferrers, referred)
+            .with(Reason::NoConditional, conditional)
+            .with(
+                Reason::Unseen,
+                unseen >= UNSEEN && unseen_of_others <= unseen / 2.0,
+            )
+            .with(Reason::Deep, deep >= DEEP[0] && deep_of_others <= DEEP[1])
+            .with(Reason::OldVersion, self.is_old(user_agent))
+    }
+}
+
+/// Returns why a User-Agent is that of a fleet, if it is.
+pub(crate) fn fleet(one: &Lately, others: &Others) -> Option<Reasons> {
+    if one.agent.paths.estimate() < MIN_PATHS {
+        return None;
+    }
+    let is_far_over = match one.usual {
+        Some(usual) => one.share >= (usual * TIMES_USUAL).max(MIN_SHARE),
+        None => one.share >= FIRST_SHARE,
+    };
+    // Who has begun in this window is seen in it; who comes slowly, in the last hours.
+    [&one.window, &one.counts].into_iter().find_map(|counts| {
+        let reasons = others.traits(counts, &one.agent.label.user_agent);
+        let reasons = reasons.with(Reason::Share, is_far_over);
+        (counts.pages >= MIN_PAGES && is_fleet(reasons)).then_some(reasons)
+    })
+}
+
+/// Returns `true` if reasons are enough, and none of those is missing that no person gives.
+fn is_fleet(reasons: Reasons) -> bool {
+    let has = |reason| reasons.contains(reason);
+    // Where people share the User-Agent assets are loaded, and a fleet among them must not be held
+    // against them. Of a site without assets who comes from nowhere to what nobody knows is left.
+    let is_nobody = has(Reason::NoAssets) || has(Reason::NoReferrers) && has(Reason::Unseen);
+    has(Reason::Share) && is_nobody && reasons.weight() >= FLAGGED
+}
+
+/// Returns `true` if what a fleet did in a window is what a fleet does.
+pub(crate) fn goes_on(window: &Counts, user_agent: &str, others: &Others) -> bool {
+    others.traits(window, user_agent).weight() >= GOES_ON
+}

@@ -1,0 +1,83 @@
+//! Which paths were asked for lately.
+
+/// Bits of a generation, in words: 256 KiB.
+const WORDS: usize = 1 << 15;
+
+/// Paths of a generation at most, so that one in eight bits is set.
+const MOST: u32 = 1 << 18;
+
+/// Time after which a generation goes: what nobody has asked for in a day or two is as good as new.
+const LASTS_S: i64 = 86_400;
+
+/// Paths of the last day or two, about: one in five that is new is taken for one that is not.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    now: Vec<u64>,
+    before: Vec<u64>,
+    paths: u32,
+    since_s: i64,
+}
+
+impl Seen {
+    pub(crate) fn new() -> Self {
+        Self {
+            now: vec![0; WORDS],
+            before: vec![0; WORDS],
+            paths: 0,
+            since_s: i64::MIN,
+        }
+    }
+
+    /// Notes a path by its hash; returns `true` if nobody has asked for it lately.
+    pub(crate) fn note(&mut self, hash: u64, at_s: i64) -> bool {
+        if self.paths >= MOST || at_s.saturating_sub(self.since_s) >= LASTS_S {
+            std::mem::swap(&mut self.now, &mut self.before);
+            self.now.fill(0);
+            (self.paths, self.since_s) = (0, at_s);
+        }
+        let at = usize::try_from(hash >> 6).unwrap_or_default() % WORDS;
+        let bit = 1 << (hash & 63);
+        let is_set = |words: &[u64]| words.get(at).is_some_and(|word| word & bit != 0);
+        let (is_now, was_before) = (is_set(&self.now), is_set(&self.before));
+        if let Some(word) = self.now.get_mut(at).filter(|_| !is_now) {
+            *word |= bit;
+            self.paths += 1;
+        }
+        !is_now && !was_before
+    }
+
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        8 * (self.now.capacity() + self.before.capacity())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::BuildHasher as _;
+
+    use foldhash::quality::FixedState;
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_new_once_in_two_days() {
+        let mut seen = Seen::new();
+        let asked = [0, 1, LASTS_S, 4 * LASTS_S, 5 * LASTS_S, 6 * LASTS_S];
+        let is_new = asked.map(|at_s| seen.note(77, at_s));
+        // Each time that it is asked for counts.
+        assert_eq!(is_new, [true, false, false, false, false, false]);
+        for day in 7..9 {
+            seen.note(1 << 40, day * LASTS_S);
+        }
+        assert!(seen.note(77, 9 * LASTS_S));
+    }
+
+    #[test]
+    fn most_of_a_million_new_paths_are_new() {
+        let (mut seen, hasher) = (Seen::new(), FixedState::with_seed(1));
+        let new = (0..1_000_000_u32).filter(|n| seen.note(hasher.hash_one(n), 0));
+        let new = new.count();
+        assert!(new > 750_000, "{new}");
+    }
+}

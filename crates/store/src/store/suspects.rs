@@ -1,0 +1,74 @@
+//! Who is flagged: what each instance says.
+
+use super::{Store, StoreError, columns::columns, sql};
+
+/// What an instance says of who is flagged.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct StoredSuspects {
+    /// Name of the process.
+    pub instance: String,
+    /// When it said so, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// JSON, with texts that visitors wrote.
+    pub flags: String,
+}
+
+columns! {
+    #[derive(Debug)]
+    struct SuspectsRow {
+        instance: String,
+        at_ms: i64,
+        flags: String,
+    }
+}
+
+impl Store {
+    /// Keeps what an instance says of who is flagged, in place of what it said before.
+    ///
+    /// What instances have said before `old_ms` is removed.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn save_suspects(
+        &self,
+        instance: &str,
+        at_ms: i64,
+        flags: &str,
+        old_ms: i64,
+    ) -> Result<(), StoreError> {
+        let values = [instance.into(), at_ms.into(), flags.into()];
+        self.database.execute(&sql::SAVE_SUSPECTS, &values).await?;
+        let values = [old_ms.into()];
+        let pruned = self.database.execute(&sql::PRUNE_SUSPECTS, &values);
+        pruned.await.map(|_| ())
+    }
+
+    /// Returns what instances have said since a time, by their names.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn suspects(&self, since_ms: i64) -> Result<Vec<StoredSuspects>, StoreError> {
+        let values = [since_ms.into()];
+        let rows = self.database.rows::<SuspectsRow>(&sql::SUSPECTS, &values);
+        let stored = |row: SuspectsRow| StoredSuspects {
+            instance: row.instance,
+            at_ms: row.at_ms,
+            flags: row.flags,
+        };
+        Ok(rows.await?.into_iter().map(stored).collect())
+    }
+
+    /// Forgets what an instance has said, which ends.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn forget_suspects(&self, instance: &str) -> Result<(), StoreError> {
+        let values = [instance.into()];
+        let forgotten = self.database.execute(&sql::FORGET_SUSPECTS, &values);
+        forgotten.await.map(|_| ())
+    }
+}

@@ -1,0 +1,200 @@
+//! From lines to who is flagged.
+
+use std::{fs, io, path::Path, process::ExitCode};
+
+use anyhow::Context as _;
+use indicatif::ProgressBar;
+use robot_detection_fleets::{Fleets, Observation};
+
+use crate::access_log::{Asked, Lines, LoggedRequest, ServedLines};
+use crate::cli::output;
+use crate::detect::{Claim, Detector};
+use crate::robots_txt::{Dialect, ForRobot, RobotsTxt};
+
+use super::{
+    super::{args::IdentifyArgs, input::Input, progress},
+    found::Found,
+    print,
+};
+
+/// Seconds of the log between two judgements.
+const JUDGED_S: i64 = 60;
+
+/// Lines at whose times a log is placed among others.
+const FIRST_LINES: usize = 100;
+
+/// Seed of the sketches: a log that is read again gives the same figures, and who wrote it is gone.
+const SEED: u64 = 0;
+
+/// Product token of a robot that no robots.txt names.
+const ANYBODY: &str = "any-other-robot";
+
+/// What was read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) lines: u64,
+    pub(super) unreadable: u64,
+    /// Requests of people, or who says so, for pages and their assets.
+    pub(super) judged: u64,
+    pub(super) without_client: u64,
+    pub(super) referred: u64,
+    /// Requests that come more than a window before those that were read already.
+    pub(super) late: u64,
+    failed: u64,
+}
+
+/// Judge of the lines of logs.
+struct Reader<'r> {
+    detector: &'r Detector,
+    robots_txt: Option<ForRobot>,
+    lines: ServedLines,
+    fleets: Fleets,
+    found: Found,
+    counts: Counts,
+    /// When was judged last.
+    judged_s: i64,
+    now_s: i64,
+}
+
+pub(in crate::cli::identify) fn run(
+    args: &IdentifyArgs,
+    detector: &Detector,
+) -> anyhow::Result<ExitCode> {
+    let robots_txt = args.robots_txt.as_deref().map(robots_txt).transpose()?;
+    let inputs = by_time(Input::named(&args.input));
+    let bar = progress::bar(&inputs, true);
+    let mut reader = Reader {
+        detector,
+        robots_txt,
+        lines: ServedLines::default(),
+        fleets: Fleets::new(SEED),
+        found: Found::default(),
+        counts: Counts::default(),
+        judged_s: i64::MIN,
+        now_s: i64::MIN,
+    };
+    for input in &inputs {
+        if let Err(error) = reader.read(input, &bar) {
+            reader.counts.failed += 1;
+            bar.suspend(|| output::note(&format!("error: cannot read {input}: {error}")));
+        }
+    }
+    if reader.counts.judged > 0 {
+        reader.judge(reader.now_s);
+    }
+    bar.finish_and_clear();
+    let Reader { found, counts, .. } = reader;
+    if args.json {
+        output::json(&print::value(&found, &counts, args.robots_txt.is_some()))?;
+    } else {
+        output::text(&print::text(&found, &counts))?;
+        for sentence in print::cannot_tell(&counts, args.robots_txt.is_some()) {
+            output::note(&sentence);
+        }
+    }
+    Ok(ExitCode::from(u8::from(counts.failed > 0)))
+}
+
+fn robots_txt(path: &Path) -> anyhow::Result<ForRobot> {
+    let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(RobotsTxt::parse(&text, Dialect::default()).for_robot(ANYBODY))
+}
+
+/// Returns inputs in the order of their first lines: `access.log` names the last of its fellows first.
+fn by_time(inputs: Vec<Input>) -> Vec<Input> {
+    if inputs.contains(&Input::Stdin) {
+        return inputs;
+    }
+    let begins = |input: &Input| {
+        let mut lines = Lines::new(input.reader(&ProgressBar::hidden())?);
+        let (mut served, mut left) = (ServedLines::default(), FIRST_LINES);
+        while left > 0 && lines.fill()? {
+            while let Some(line) = lines.next_line().filter(|_| left > 0) {
+                if let Some(served) = served.read(line) {
+                    return io::Result::Ok(Some(served.at_s));
+                }
+                left -= 1;
+            }
+        }
+        Ok(None)
+    };
+    // What cannot be read is told of when it is read.
+    let begun = inputs
+        .into_iter()
+        .map(|input| (begins(&input).ok().flatten(), input));
+    let mut begun: Vec<_> = begun.collect();
+    begun.sort_by_key(|(at_s, _)| *at_s);
+    begun.into_iter().map(|(_, input)| input).collect()
+}
+
+impl Reader<'_> {
+    fn read(&mut self, input: &Input, bar: &ProgressBar) -> io::Result<()> {
+        let mut lines = Lines::new(input.reader(bar)?);
+        while lines.fill()? {
+            while let Some(line) = lines.next_line() {
+                self.counts.lines += 1;
+                if self.line(line).is_none() {
+                    self.counts.unreadable += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in a line; `None` where it tells of no request.
+    fn line(&mut self, line: &[u8]) -> Option<()> {
+        let served = self.lines.read(line)?;
+        let (at_s, status) = (served.at_s, served.status);
+        // Who sends no User-Agent says not that he is a person.
+        let Some(user_agent) = served.user_agent else {
+            return Some(());
+        };
+        let claim = self.detector.claim(user_agent);
+        if !matches!(claim, None | Some(Claim::Person)) {
+            return Some(());
+        }
+        let request = LoggedRequest::read(line)?;
+        // A form that is sent, or what a program asks for, is no page.
+        if !matches!(request.method.as_deref(), None | Some("GET" | "HEAD")) {
+            return Some(());
+        }
+        let asked = Asked::read(line);
+        let Some(address) = asked.client else {
+            self.counts.without_client += 1;
+            return Some(());
+        };
+        let is_closed = |rules: &ForRobot| !rules.check(&request.target).allowed();
+        let seen = Observation {
+            at_s,
+            user_agent,
+            address,
+            target: request.target.as_bytes(),
+            status,
+            has_referrer: asked.has_referrer,
+            is_closed: self.robots_txt.as_ref().is_some_and(is_closed),
+            ..Observation::default()
+        };
+        self.counts.judged += 1;
+        self.counts.referred += u64::from(asked.has_referrer);
+        self.fleets.observe(&seen);
+        self.pass(at_s);
+        Some(())
+    }
+
+    /// Judges what came before a time, where that is due.
+    fn pass(&mut self, at_s: i64) {
+        if at_s < self.now_s.saturating_sub(600) {
+            self.counts.late += 1;
+        }
+        self.now_s = self.now_s.max(at_s);
+        if self.now_s.saturating_sub(self.judged_s) >= JUDGED_S {
+            self.judge(self.now_s);
+        }
+    }
+
+    fn judge(&mut self, at_s: i64) {
+        self.judged_s = at_s;
+        let flags = self.fleets.judge(at_s);
+        self.found.add(&flags, at_s);
+    }
+}

@@ -1,0 +1,92 @@
+//! Fleets and conduct as cards for people.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::cli::output::clean;
+use crate::suspicion::percent;
+
+/// Addresses and networks that are printed; the JSON has all.
+const SHOWN: usize = 20;
+
+/// Returns cards of what is told as JSON.
+pub(in crate::cli) fn cards(fleets: &[Value], conduct: &[Value]) -> String {
+    let mut text = String::new();
+    for (number, fleet) in (1..).zip(fleets) {
+        // Writing to memory never fails.
+        let _ = writeln!(text, "\nfleet {number}: {}", words(&fleet["user_agent"]));
+        for (name, value) in fleet_rows(fleet) {
+            row(name, &value, &mut text);
+        }
+        rest(fleet, &mut text);
+    }
+    if fleets.is_empty() {
+        text.push_str("\nno fleet\n");
+    }
+    for one in conduct.iter().take(SHOWN) {
+        let _ = writeln!(text, "\n{}", words(&one["network"]));
+        let requests = format!(
+            "{}, of {} pages about {} different ones, {} not found",
+            one["requests"], one["pages"], one["paths"], one["not_found"]
+        );
+        row("requests", &requests, &mut text);
+        rest(one, &mut text);
+    }
+    if conduct.is_empty() {
+        text.push_str("\nno address or network behaves as no person does\n");
+    }
+    if let Some(more) = conduct.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        let _ = writeln!(text, "\nand {more} more, which --json prints");
+    }
+    text
+}
+
+fn fleet_rows(fleet: &Value) -> [(&'static str, String); 3] {
+    let share = |name: &str| fleet[name].as_f64().map(percent);
+    let pages = share("pages_share").unwrap_or_default();
+    let usual = share("usual_pages_share").map(|usual| format!(", usually {usual}"));
+    let each = fleet["per_address"].as_f64().unwrap_or_default();
+    [
+        (
+            "requests",
+            format!(
+                "{} from about {} addresses, {each:.1} for each in ten minutes",
+                fleet["requests"], fleet["addresses"]
+            ),
+        ),
+        ("assets", share("assets_share").unwrap_or_default()),
+        (
+            "pages",
+            format!("{pages} of all at most{}", usual.unwrap_or_default()),
+        ),
+    ]
+}
+
+/// Adds when, why, and for what.
+fn rest(one: &Value, text: &mut String) {
+    let mut flagged = words(&one["since"]);
+    if let Some(until) = one.get("until") {
+        let _ = write!(flagged, " to {}", words(until));
+    }
+    row("flagged", &flagged, text);
+    for reason in one["reasons"].as_array().into_iter().flatten() {
+        let why = format!(
+            "{}: it {}",
+            words(&reason["code"]),
+            words(&reason["sentence"])
+        );
+        row("why", &why, text);
+    }
+    for path in one["samples"].as_array().into_iter().flatten() {
+        row("asks for", &words(path), text);
+    }
+}
+
+fn row(name: &str, value: &str, text: &mut String) {
+    let _ = writeln!(text, "  {name:<9} {value}");
+}
+
+fn words(value: &Value) -> String {
+    clean(value.as_str().unwrap_or_default())
+}

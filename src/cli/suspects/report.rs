@@ -1,0 +1,56 @@
+//! From the database to a report.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::cli::{Cli, context, output};
+use crate::clock::Clock;
+use crate::suspicion::{SUSPECTS_LAST_MS, moment};
+
+use super::{SuspectsCommand, cards};
+
+pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow::Result<ExitCode> {
+    let SuspectsCommand::Report { json: is_json } = command;
+    let loaded = context::load(cli)?;
+    let store = context::store(&loaded).await?;
+    let since_ms = Clock::system().now_ms().saturating_sub(SUSPECTS_LAST_MS);
+    let told = store.suspects(since_ms).await?;
+    store.close().await;
+    let instances: Vec<_> = told
+        .into_iter()
+        .filter_map(|told| {
+            let mut value: Value = serde_json::from_str(&told.flags).ok()?;
+            value["instance"] = told.instance.into();
+            value["at"] = moment(told.at_ms.div_euclid(1_000)).into();
+            Some(value)
+        })
+        .collect();
+    if instances.is_empty() {
+        let settings = &loaded.settings().traffic;
+        output::note(match (settings.fleets, settings.keep) {
+            (false, _) => "nobody looks for fleets: traffic.fleets is false",
+            (true, false) => {
+                "servers tell the database nothing: traffic.keep is false; the console's page Suspects shows what they have found"
+            }
+            (true, true) => {
+                "no server has told this database of suspects in the last minutes: start robot-detection serve, or judge a log with robot-detection identify --suspects"
+            }
+        });
+    }
+    if *is_json {
+        output::json(&json!({ "instances": instances }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for instance in &instances {
+        let of = |name: &str| instance[name].as_array().cloned().unwrap_or_default();
+        let heading = format!(
+            "instance {}, {}",
+            output::clean(instance["instance"].as_str().unwrap_or_default()),
+            instance["at"].as_str().unwrap_or_default()
+        );
+        output::line(&heading)?;
+        output::text(&cards(&of("fleets"), &of("conduct")))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

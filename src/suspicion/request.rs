@@ -1,0 +1,114 @@
+//! What of a request is judged.
+
+use std::net::IpAddr;
+
+use axum::http::{
+    HeaderMap, HeaderValue, Method, Request, Version,
+    header::{
+        ACCEPT_ENCODING, ACCEPT_LANGUAGE, IF_MODIFIED_SINCE, IF_NONE_MATCH, REFERER, USER_AGENT,
+    },
+};
+use robot_detection_fleets::Observation;
+
+/// Factor that spreads the bits of a word, of the golden ratio.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Returns what is judged of a request; `None` where it asks for no page and no asset.
+pub(super) fn observation<B>(request: &Request<B>, client: IpAddr) -> Option<Observation<'_>> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return None;
+    }
+    let headers = request.headers();
+    let uri = request.uri();
+    let target = uri
+        .path_and_query()
+        .map_or(uri.path(), |both| both.as_str());
+    Some(Observation {
+        user_agent: headers.get(USER_AGENT)?.as_bytes(),
+        fingerprint: fingerprint(headers, request.version()),
+        address: client,
+        target: target.as_bytes(),
+        has_referrer: headers.contains_key(REFERER),
+        is_conditional: headers.contains_key(IF_NONE_MATCH)
+            || headers.contains_key(IF_MODIFIED_SINCE),
+        ..Observation::default()
+    })
+}
+
+/// Returns a number of what a browser says alike with each request: its encodings, whether it names
+/// languages, and its version of HTTP.
+///
+/// A browser asks for videos without an encoding and has a second number then.
+fn fingerprint(headers: &HeaderMap, version: Version) -> u64 {
+    let encodings = headers
+        .get(ACCEPT_ENCODING)
+        .map_or(b"".as_slice(), HeaderValue::as_bytes);
+    let (words, rest) = encodings.as_chunks::<8>();
+    let words = words.iter().map(|word| u64::from_le_bytes(*word));
+    let rest = rest
+        .iter()
+        .fold(0, |rest, byte| rest << 8 | u64::from(*byte));
+    let more = u64::from(headers.contains_key(ACCEPT_LANGUAGE)) << 1
+        | u64::from(version == Version::HTTP_2);
+    words.chain([rest, more]).fold(1, |number, word| {
+        (number ^ word).wrapping_mul(SPREAD).rotate_left(29)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+    fn request(headers: &[(&str, &str)]) -> Request<()> {
+        let mut request = Request::builder()
+            .uri("/a?b")
+            .header("User-Agent", "Chrome/152");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(()).unwrap()
+    }
+
+    fn fingerprint(headers: &[(&str, &str)]) -> u64 {
+        observation(&request(headers), CLIENT).unwrap().fingerprint
+    }
+
+    #[test]
+    fn a_page_that_is_asked_for_is_judged_and_a_form_is_not() {
+        let asked = request(&[("Referer", "/"), ("If-None-Match", "\"a\"")]);
+        let seen = observation(&asked, CLIENT).unwrap();
+        assert_eq!(
+            (seen.user_agent, seen.target),
+            (&b"Chrome/152"[..], &b"/a?b"[..])
+        );
+        assert!(seen.has_referrer && seen.is_conditional && !seen.is_closed);
+        let mut sent = request(&[]);
+        *sent.method_mut() = Method::POST;
+        assert!(observation(&sent, CLIENT).is_none());
+        assert!(
+            observation(&Request::new(()), CLIENT).is_none(),
+            "no User-Agent"
+        );
+    }
+
+    #[test]
+    fn clients_that_say_other_things_have_other_fingerprints() {
+        let all = ("Accept-Encoding", "gzip, deflate, br, zstd");
+        let german = ("Accept-Language", "de");
+        let numbers = [
+            fingerprint(&[]),
+            fingerprint(&[all]),
+            fingerprint(&[("Accept-Encoding", "gzip")]),
+            fingerprint(&[german]),
+            fingerprint(&[all, german]),
+        ];
+        let apart: std::collections::BTreeSet<_> = numbers.into_iter().collect();
+        assert_eq!(apart.len(), numbers.len());
+        let french = ("Accept-Language", "fr");
+        assert_eq!(fingerprint(&[all, french]), fingerprint(&[all, german]));
+    }
+}

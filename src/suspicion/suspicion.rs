@@ -1,0 +1,168 @@
+//! The handle on fleets and conduct.
+
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+use axum::http::Request;
+use robot_detection_fleets::{Flags, Fleets};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use crate::clock::Clock;
+use crate::store::Store;
+
+use super::{
+    keeper::Keeper,
+    request::observation,
+    slots::{SLOTS, Slip, Slots},
+};
+
+/// Pauses between two times that the slots are emptied: the shorter ones while many are taken, which
+/// is enough for fifty thousand requests a second.
+const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
+
+/// Milliseconds between two judgements.
+const JUDGED_MS: i64 = 5_000;
+
+/// What people of a process, or who says so, do; clones share everything.
+#[derive(Clone, Debug)]
+pub(crate) struct Suspicion {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    slots: Slots,
+    /// Locked by who empties the slots, never by a request.
+    fleets: Mutex<Fleets>,
+    flags: ArcSwap<Flags>,
+    /// Requests that found no slot.
+    missed: AtomicU64,
+    clock: Clock,
+}
+
+impl Suspicion {
+    pub(crate) fn new(clock: &Clock) -> Self {
+        let mut fleets = Fleets::new(fastrand::u64(..));
+        let flags = fleets.judge(clock.now_ms().div_euclid(1_000));
+        Self {
+            inner: Arc::new(Inner {
+                slots: Slots::default(),
+                fleets: Mutex::new(fleets),
+                flags: ArcSwap::from_pointee(flags),
+                missed: AtomicU64::new(0),
+                clock: clock.clone(),
+            }),
+        }
+    }
+
+    /// Leaves what is to be judged of a request, if anything is.
+    #[inline]
+    pub(crate) fn leave<B>(&self, request: &Request<B>, client: IpAddr) -> Option<Slip> {
+        let slip = self.inner.slots.leave(&observation(request, client)?);
+        if slip.is_none() {
+            self.inner.missed.fetch_add(1, Relaxed);
+        }
+        slip
+    }
+
+    /// Records how a request was answered, if a person sent it, so that it is judged.
+    #[inline]
+    pub(crate) fn answered(&self, slip: Slip, is_person: bool, status: u16) {
+        if is_person {
+            self.inner.slots.settle(slip, status);
+        } else {
+            self.inner.slots.release(slip);
+        }
+    }
+
+    /// Returns who is flagged, and how many requests found no slot since the start.
+    pub(crate) fn flags(&self) -> (Arc<Flags>, u64) {
+        (
+            self.inner.flags.load_full(),
+            self.inner.missed.load(Relaxed),
+        )
+    }
+
+    /// Judges what has come until now.
+    pub(crate) fn catch_up(&self) {
+        self.drain();
+        self.judge();
+    }
+
+    /// Judges what comes until `stop` is cancelled.
+    pub(crate) async fn run(self, store: Option<Store>, stop: CancellationToken) {
+        let keep = async {
+            if let Some(store) = store {
+                Keeper::new(store, &self.inner.clock)
+                    .run(&self, &stop)
+                    .await;
+            }
+        };
+        // Apart from each other: a database that is slow must not have the slots fill up.
+        tokio::join!(self.run_drain(&stop), keep);
+    }
+
+    async fn run_drain(&self, stop: &CancellationToken) {
+        let [shortest, longest] = PAUSES;
+        let (mut pause, mut judged_ms) = (longest, self.inner.clock.now_ms());
+        while stop
+            .run_until_cancelled(tokio::time::sleep(pause))
+            .await
+            .is_some()
+        {
+            let taken = self.drain();
+            pause = if taken > SLOTS / 4 {
+                shortest
+            } else {
+                longest.min(2 * pause)
+            };
+            let now_ms = self.inner.clock.now_ms();
+            if now_ms.abs_diff(judged_ms) >= JUDGED_MS.unsigned_abs() {
+                judged_ms = now_ms;
+                self.judge();
+            }
+        }
+    }
+
+    fn drain(&self) -> usize {
+        let now_s = self.now_s();
+        self.with_fleets(|fleets| self.inner.slots.drain(now_s, |seen| fleets.observe(seen)))
+    }
+
+    fn judge(&self) {
+        let now_s = self.now_s();
+        let flags = self.with_fleets(|fleets| fleets.judge(now_s));
+        let before = self.inner.flags.load_full();
+        for fleet in flags.fleets() {
+            if before.fleets().iter().any(|known| known.is_of(fleet)) {
+                continue;
+            }
+            let (requests, addresses) = (fleet.figures.requests, fleet.figures.addresses);
+            // What the User-Agent says is a visitor's, and stands on the console.
+            warn!(
+                requests,
+                addresses,
+                "a fleet of robots says that it is a browser: {requests} requests from about {addresses} addresses under one User-Agent; Suspects on the console shows it"
+            );
+        }
+        self.inner.flags.store(Arc::new(flags));
+    }
+
+    fn with_fleets<T>(&self, done: impl FnOnce(&mut Fleets) -> T) -> T {
+        let fleets = self.inner.fleets.lock();
+        // A sketch that is half changed counts about as well.
+        done(&mut fleets.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn now_s(&self) -> i64 {
+        self.inner.clock.now_ms().div_euclid(1_000)
+    }
+}

@@ -1,0 +1,299 @@
+//! Fleets of robots that say they are browsers: in logs, and among the visitors of a running server.
+
+use std::{fmt::Write as _, fs, io::Write as _, path::Path};
+
+use flate2::{Compression, write::GzEncoder};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{
+    program::{
+        Answer, CHROME, FIREFOX, GOOGLEBOT, Server, command, eventually, request, run, succeed,
+    },
+    raw::RawServer,
+};
+
+/// A browser with something in its name that no page and no terminal must take for its own.
+const SWARM: &str =
+    "Mozilla/5.0 (X11; Linux) AppleWebKit/537.36 <b>Chrome/120.0.0.0</b> Safari/537.36";
+
+/// Line of the combined form, so many seconds after 10 o'clock.
+fn line(
+    second: u32,
+    address: &str,
+    path: &str,
+    status: u16,
+    referrer: &str,
+    agent: &str,
+) -> String {
+    let (hour, minute, second) = (10 + second / 3_600, second / 60 % 60, second % 60);
+    let time = format!("01/Mar/2026:{hour:02}:{minute:02}:{second:02} +0000");
+    format!(
+        "{address} - - [{time}] \"GET {path} HTTP/1.1\" {status} 5 \"{referrer}\" \"{agent}\"\n"
+    )
+}
+
+/// Lines of twenty minutes of a site, by their seconds: people, one who tries names, a fleet.
+fn lines(referrer: &str) -> Vec<(u32, String)> {
+    let mut lines = Vec::new();
+    for visit in 0..200_u32 {
+        let (at, address) = (visit * 6, format!("198.51.100.{visit}"));
+        let page = format!("/page/{}", visit % 20);
+        lines.push((at, line(at, &address, &page, 200, "-", FIREFOX)));
+        for asset in 0..6 {
+            let path = format!("/{asset}.css");
+            lines.push((
+                at + 1,
+                line(at + 1, &address, &path, 200, referrer, FIREFOX),
+            ));
+        }
+    }
+    for number in 0..300_u32 {
+        let (at, network) = (
+            600 + number,
+            if number < 250 { "203.0.113" } else { "192.0.2" },
+        );
+        let address = format!("{network}.{}", number % 250 + 1 + number / 250 * 50);
+        let path = format!("/archive/of/{number}?secret=x");
+        lines.push((
+            at,
+            line(at, &address, &path, 200, "-", &format!("{SWARM} \\x1B[2J")),
+        ));
+        lines.push((at, line(at, "192.0.2.9", "/no.php", 404, "-", CHROME)));
+        lines.push((at, line(at, "192.0.2.10", &path, 200, "-", GOOGLEBOT)));
+    }
+    lines.sort();
+    lines
+}
+
+/// Writes the lines as a server rotates its log: the older ones are packed.
+fn write_logs(directory: &Path, referrer: &str) {
+    let (mut old, mut new) = (String::new(), String::new());
+    for (second, line) in lines(referrer) {
+        let log = if second < 500 { &mut old } else { &mut new };
+        log.push_str(&line);
+    }
+    writeln!(new, "no line of a log").unwrap();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(old.as_bytes()).unwrap();
+    fs::write(directory.join("access.log.1.gz"), packed.finish().unwrap()).unwrap();
+    fs::write(directory.join("access.log"), new).unwrap();
+}
+
+const JUDGE: [&str; 6] = [
+    "identify",
+    "--suspects",
+    "--bundled",
+    "--input",
+    "access.log",
+    "access.log.1.gz",
+];
+
+fn codes(of: &Value) -> Vec<&str> {
+    let reasons = of["reasons"].as_array().unwrap();
+    reasons
+        .iter()
+        .map(|reason| reason["code"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_log_of_the_past_tells_its_fleet_and_who_tries_names() {
+    let directory = tempfile::tempdir().unwrap();
+    write_logs(directory.path(), "https://a.example/");
+    let json = succeed(directory.path(), &[&JUDGE[..], &["--json"]].concat());
+    let told: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(told["fleets"].as_array().unwrap().len(), 1, "{told:#}");
+    let fleet = &told["fleets"][0];
+    assert_eq!(fleet["requests"], 300);
+    let addresses = fleet["addresses"].as_u64().unwrap();
+    assert!((240..360).contains(&addresses), "{addresses}");
+    assert_eq!(fleet["assets_share"], 0.0);
+    for code in [
+        "fleet-share",
+        "fleet-one-request",
+        "fleet-no-assets",
+        "fleet-unseen",
+    ] {
+        assert!(codes(fleet).contains(&code), "{code}: {fleet:#}");
+    }
+    assert!(fleet["since"].as_str().unwrap() >= "2026-03-01T10:10:00Z");
+    assert!(fleet["until"].as_str().unwrap() <= "2026-03-01T10:20:00Z");
+    let samples = fleet["samples"].as_array().unwrap();
+    assert_eq!(samples.len(), 3);
+    assert!(
+        samples
+            .iter()
+            .all(|path| !path.as_str().unwrap().contains("secret"))
+    );
+    assert_eq!(told["conduct"][0]["network"], "192.0.2.9");
+    assert_eq!(codes(&told["conduct"][0]), ["conduct-not-found"]);
+    assert_eq!(
+        (&told["lines"], &told["unreadable"]),
+        (&2_301.into(), &1.into())
+    );
+    assert_eq!(told["judged"], 2_000, "without the robot of the registry");
+}
+
+#[test]
+fn cards_are_for_people_and_what_visitors_wrote_is_harmless() {
+    let directory = tempfile::tempdir().unwrap();
+    write_logs(directory.path(), "-");
+    let output = run(directory.path(), &JUDGE);
+    assert!(output.status.success());
+    let cards = String::from_utf8(output.stdout).unwrap();
+    for part in [
+        "2000 requests of people judged, of 2301 lines\n",
+        "\nfleet 1: Mozilla/5.0 (X11; Linux) ",
+        "\u{fffd}[2J\n  requests  300 from about ",
+        "\n  assets    0.0 %\n",
+        "\n  why       fleet-no-assets: it loads no pictures, styles or scripts, as others do\n",
+        "\n  asks for  /archive/of/",
+        "\n192.0.2.9\n  requests  ",
+        "\n  why       conduct-not-found: it asks for much that is not there\n",
+    ] {
+        assert!(cards.contains(part), "{part}: {cards}");
+    }
+    assert!(!cards.contains('\x1b') && !cards.contains("fleet-no-referrers"));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("no line names a referrer"), "{told}");
+    assert!(told.contains("--robots-txt"), "{told}");
+}
+
+#[test]
+fn what_robots_txt_closes_is_told_with_the_file_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    write_logs(directory.path(), "-");
+    fs::write(
+        directory.path().join("robots.txt"),
+        "User-agent: *\nDisallow: /no.php\n",
+    )
+    .unwrap();
+    let arguments = [&JUDGE[..], &["--json", "--robots-txt", "robots.txt"]].concat();
+    let told: Value = serde_json::from_str(&succeed(directory.path(), &arguments)).unwrap();
+    assert_eq!(
+        codes(&told["conduct"][0]),
+        ["conduct-not-found", "conduct-closed"]
+    );
+    let arguments = [&JUDGE[..], &["--robots-txt", "none.txt"]].concat();
+    let failed = run(directory.path(), &arguments);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&failed.stderr).contains("cannot read none.txt"));
+    let missing = run(
+        directory.path(),
+        &["identify", "--suspects", "--input", "no.log"],
+    );
+    assert_eq!(missing.status.code(), Some(1));
+}
+
+/// Server in front of a site, whose visitors a proxy names.
+struct House {
+    directory: TempDir,
+    server: Server,
+    token: String,
+    _site: RawServer,
+}
+
+impl House {
+    async fn new(more: &str) -> Self {
+        let site = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsite").await;
+        let directory = tempfile::tempdir().unwrap();
+        let config = format!(
+            "web_robots_db = ''\n[database]\nurl = 'sqlite://suspects.db'\n[server]\n\
+             upstream = 'http://{}'\ntrusted_proxies = ['127.0.0.1']\n{more}",
+            site.addr
+        );
+        fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
+        let server = Server::start_as(command(directory.path()), directory.path(), &["serve"]);
+        let token = succeed(directory.path(), &["admin", "token", "test"]);
+        Self {
+            server,
+            token: format!("Bearer {}", token.trim()),
+            directory: directory,
+            _site: site,
+        }
+    }
+
+    fn ask(&self, path: &str, agent: &str, address: &str, referrer: bool) {
+        let mut headers = vec![("User-Agent", agent), ("X-Forwarded-For", address)];
+        if referrer {
+            headers.push(("Referer", "https://a.example/"));
+        }
+        assert_eq!(request(self.server.addr, "GET", path, &headers).status, 200);
+    }
+
+    /// Thirty people, each with a page and five assets; a fleet; a robot of the registry.
+    fn visit(&self) {
+        for person in 0..30 {
+            let address = format!("198.51.100.{person}");
+            self.ask(&format!("/page/{}", person % 5), FIREFOX, &address, false);
+            for asset in 0..5 {
+                self.ask(&format!("/{asset}.css"), FIREFOX, &address, true);
+            }
+        }
+        for number in 0..100 {
+            let path = format!("/archive/of/{number}?secret=x");
+            self.ask(&path, SWARM, &format!("203.0.113.{number}"), false);
+            self.ask(&path, GOOGLEBOT, "192.0.2.10", false);
+        }
+    }
+
+    fn look(&self, page: &str) -> Answer {
+        let path = format!("/robot-detection/admin/{page}");
+        let headers = [("Authorization", &*self.token), ("Host", "localhost")];
+        request(self.server.addr, "GET", &path, &headers)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_server_shows_the_fleet_among_its_visitors() {
+    let house = House::new("").await;
+    let told: Value = serde_json::from_str(&house.look("api/suspects").text()).unwrap();
+    assert_eq!(
+        (&told["on"], &told["fleets"]),
+        (&true.into(), &Value::Array(Vec::new()))
+    );
+    house.visit();
+    let told: Value = serde_json::from_str(&house.look("api/suspects").text()).unwrap();
+    assert_eq!(told["fleets"].as_array().unwrap().len(), 1, "{told:#}");
+    let fleet = &told["fleets"][0];
+    assert_eq!(
+        (&fleet["user_agent"], &fleet["requests"]),
+        (&SWARM.into(), &100.into())
+    );
+    assert!(codes(fleet).contains(&"fleet-no-assets"), "{fleet:#}");
+    assert_eq!(told["missed"], 0);
+    // The database is told every few seconds.
+    eventually("the database is told", || {
+        let report = succeed(house.directory.path(), &["suspects", "report", "--json"]);
+        let told: Value = serde_json::from_str(&report).unwrap();
+        let found = &told["instances"][0]["fleets"][0];
+        found["requests"] == 100
+    });
+    let cards = succeed(house.directory.path(), &["suspects", "report"]);
+    assert!(
+        cards.contains("\n  why       fleet-no-assets: it loads no"),
+        "{cards}"
+    );
+    let page = house.look("suspects").text();
+    assert!(page.contains("&#60;b&#62;Chrome/120.0.0.0"), "{page}");
+    assert!(
+        page.contains("fleet-one-request") && !page.contains("secret"),
+        "{page}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_turns_it_off_is_told_so() {
+    let house = House::new("[traffic]\nfleets = false\n").await;
+    house.visit();
+    let told: Value = serde_json::from_str(&house.look("api/suspects").text()).unwrap();
+    assert_eq!(
+        (&told["on"], &told["fleets"]),
+        (&false.into(), &Value::Array(Vec::new()))
+    );
+    assert!(house.look("suspects").text().contains("traffic.fleets"));
+    let report = run(house.directory.path(), &["suspects", "report"]);
+    assert!(report.status.success() && report.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&report.stderr).contains("traffic.fleets is false"));
+}

@@ -1,0 +1,36 @@
+//! What instances say of who is flagged, on either engine.
+
+use super::{TestDatabase, on_each_engine, on_shared_engines};
+
+on_each_engine! {
+    an_instance_has_one_last_word_which_is_forgotten_when_it_is_old,
+}
+
+async fn an_instance_has_one_last_word_which_is_forgotten_when_it_is_old(database: TestDatabase) {
+    let store = database.store().await;
+    for (instance, at_ms, flags) in [
+        ("b", 1_000, "{\"fleets\":[]}"),
+        ("a", 2_000, "{}"),
+        ("b", 3_000, "{\"text\":\"\u{1f916}\"}"),
+    ] {
+        store
+            .save_suspects(instance, at_ms, flags, 0)
+            .await
+            .unwrap();
+    }
+    let told = async |since_ms| -> Vec<_> {
+        let all = store.suspects(since_ms).await.unwrap();
+        let told = all
+            .into_iter()
+            .map(|told| format!("{} {} {}", told.instance, told.at_ms, told.flags));
+        told.collect()
+    };
+    let last = "b 3000 {\"text\":\"\u{1f916}\"}".to_owned();
+    assert_eq!(told(0).await, ["a 2000 {}".to_owned(), last.clone()]);
+    assert_eq!(told(3_000).await, [last.clone()]);
+    store.save_suspects("c", 9_000, "{}", 2_500).await.unwrap();
+    assert_eq!(told(0).await, [last, "c 9000 {}".to_owned()]);
+    store.forget_suspects("b").await.unwrap();
+    store.forget_suspects("b").await.unwrap();
+    assert_eq!(told(0).await, ["c 9000 {}"]);
+}
