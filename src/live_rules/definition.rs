@@ -98,7 +98,11 @@ impl LiveRule {
             About::People => rule.visitors(PEOPLE),
             About::Everybody => rule.visitors(Kind::ALL.iter().copied()),
         };
-        let rule = rule.people(self.is_for_people);
+        let rule = if self.is_for_people {
+            rule.people(true)
+        } else {
+            rule
+        };
         let rule = match &self.addresses {
             Some(networks) => rule.addresses([networks.addresses()]),
             None => rule,

@@ -110,7 +110,11 @@ impl RuleFields {
         let policy = Policy::builder().rule(rule.builder()).build();
         match policy {
             Err(PolicyError::Rule { key, reason, .. }) => {
-                let fields = [("status", "status"), ("user_agents", "user_agent")];
+                let fields = [
+                    ("status", "status"),
+                    ("user_agents", "user_agent"),
+                    ("people", "people"),
+                ];
                 let field = fields.iter().find(|(of_rule, _)| *of_rule == key);
                 field.map_or(Ok(rule), |(_, field)| Err(FieldProblem::new(field, reason)))
             }

@@ -137,7 +137,7 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("licensing", &["clock", "heaven", "robots_file"]),
             (
                 "live_rules",
-                &["clock", "detect", "policy", "registry", "store"],
+                &["clock", "detect", "policy", "registry", "store", "verify"],
             ),
             (
                 "admin",

@@ -191,6 +191,10 @@ async fn what_is_wrong_is_told_by_its_field() {
             "addresses: \"here\" is neither an address nor a network",
         ),
         (
+            r#"{"action":"slow","robot":"a","people":true}"#,
+            "people: the rule is not about people",
+        ),
+        (
             r#"{"action":"slow","addresses":" , "}"#,
             "addresses: \"\" is neither an address nor a network",
         ),
