@@ -18,5 +18,6 @@ pub mod registry;
 pub mod request_headers;
 pub mod robots_txt;
 pub mod signatures;
+pub mod sketches;
 pub mod soif;
 pub mod upstream_response;

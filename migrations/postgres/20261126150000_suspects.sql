@@ -1,8 +1,18 @@
--- Who is flagged as a fleet of robots, or for odd conduct: what each instance says now, as JSON.
+-- Who is flagged as a fleet of robots, or for odd conduct: what each instance says now.
 
 CREATE TABLE suspects (
     -- A name of a process.
     instance TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     at_ms    BIGINT NOT NULL,
-    flags    TEXT NOT NULL
+    -- JSON.
+    flags    TEXT NOT NULL,
+    -- What it has seen in this window, in Base64; empty where it is alone.
+    sketch   TEXT NOT NULL
+);
+
+-- Seed of the sketches' hashes, which instances have to share. Whoever needs it first makes it.
+
+CREATE TABLE suspects_seed (
+    id   BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+    seed BIGINT NOT NULL
 );

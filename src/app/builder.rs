@@ -452,7 +452,11 @@ impl RobotDetectionBuilder {
         let clock = self.clock.clone();
         let refresher = Refresher::new(store.clone(), fetcher, detector.clone(), clock, sources);
         let kept = self.keeps_traffic.then(|| store.clone());
-        let suspicion = self.finds_fleets.then(|| Suspicion::new(&self.clock));
+        let suspicion = if self.finds_fleets {
+            Some(suspicion(&store, &self.clock).await)
+        } else {
+            None
+        };
         let traffic = Traffic::new(kept, self.keeps_paths, self.evidence, &self.clock)
             .with_suspicion(suspicion);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -517,6 +521,14 @@ impl RobotDetectionBuilder {
             .chain(self.sources.iter().cloned())
             .collect()
     }
+}
+
+/// Returns what finds fleets, with the seed that instances share.
+async fn suspicion(store: &Store, clock: &Clock) -> Suspicion {
+    let own = fastrand::i64(..);
+    // While the database is away an instance has a seed of its own, and hears of no other.
+    let seed = store.suspects_seed(own).await.unwrap_or(own);
+    Suspicion::new(clock, seed)
 }
 
 async fn open_store(url: &str, waits: bool, clock: &Clock) -> Result<Store, StoreError> {

@@ -4,7 +4,7 @@
 //! no slot is free nothing. A task empties the slots into the sketches of `robot-detection-fleets`,
 //! has them judged every few seconds, and exchanges the set of those who are flagged. All of it is in
 //! memory, four MiB at most, and ends with the process; who is flagged now stands in the database too,
-//! for commands.
+//! for commands, and what was seen in the window, which other instances add to theirs.
 
 mod keeper;
 mod request;

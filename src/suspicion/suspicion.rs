@@ -11,7 +11,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use axum::http::Request;
-use robot_detection_fleets::{Flags, Fleets};
+use robot_detection_fleets::{Flags, Fleets, Sketch};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -49,8 +49,9 @@ struct Inner {
 }
 
 impl Suspicion {
-    pub(crate) fn new(clock: &Clock) -> Self {
-        let mut fleets = Fleets::new(fastrand::u64(..));
+    /// Creates sketches with a seed, which instances of a fleet share.
+    pub(crate) fn new(clock: &Clock, seed: i64) -> Self {
+        let mut fleets = Fleets::new(seed.cast_unsigned());
         let flags = fleets.judge(clock.now_ms().div_euclid(1_000));
         Self {
             inner: Arc::new(Inner {
@@ -95,6 +96,18 @@ impl Suspicion {
     pub(crate) fn catch_up(&self) {
         self.drain();
         self.judge();
+    }
+
+    /// Returns what has come in this window, for other instances.
+    pub(super) fn sketch(&self) -> Sketch {
+        self.drain();
+        self.with_fleets(|fleets| fleets.sketch())
+    }
+
+    /// Takes over what another instance has told.
+    pub(super) fn hear(&self, instance: &str, sketch: Sketch) {
+        // What is of another window comes a moment before it, or after its end.
+        self.with_fleets(|fleets| fleets.hear(instance, sketch));
     }
 
     /// Judges what comes until `stop` is cancelled.

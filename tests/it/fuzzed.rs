@@ -110,6 +110,7 @@ targets! {
     request_headers
     robots_txt
     signatures
+    sketches
     soif
     upstream_response
 }

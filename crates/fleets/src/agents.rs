@@ -1,14 +1,12 @@
 //! What was asked under each User-Agent: in the window, and before it.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use crate::{
     counts::{Counts, share},
     distinct::Distinct,
     observation::{MAX_USER_AGENT_BYTES, Observation, PathKind, path},
+    sketch::Sketch,
     table::Table,
 };
 
@@ -19,10 +17,10 @@ const MAX_AGENTS: usize = 1_024;
 const MAX_PAST: usize = 512;
 
 /// Paths of each that are shown.
-const SAMPLES: usize = 3;
+pub(crate) const SAMPLES: usize = 3;
 
 /// Bytes of a path that is shown.
-const SAMPLE_BYTES: usize = 96;
+pub(crate) const SAMPLE_BYTES: usize = 96;
 
 /// Requests after which text is kept: of User-Agents that come once nothing needs to be.
 const WITH_TEXT: f64 = 8.0;
@@ -41,7 +39,7 @@ const WEEK: u32 = 1_008;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agent {
     /// Senders are in `addresses`, until the counts are read.
-    counts: Counts,
+    pub(crate) counts: Counts,
     pub(crate) addresses: Distinct<256>,
     pub(crate) paths: Distinct<64>,
     pub(crate) label: Label,
@@ -154,8 +152,25 @@ impl Window {
         self.total.pages += if is_page { 1.0 } else { 0.0 };
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &Agent)> {
-        self.table.iter()
+    /// Returns what was counted here and what others have told.
+    pub(crate) fn with<'s>(&self, others: impl Iterator<Item = &'s Sketch>) -> Sum {
+        let agents = self.table.iter().map(|(key, agent)| (key, agent.clone()));
+        let mut sum = Sum {
+            agents: agents.collect(),
+            total: self.total,
+        };
+        for other in others {
+            sum.total.add(&other.total, 1.0);
+            for (key, agent) in &other.agents {
+                sum.agents.entry(*key).or_default().merge(agent);
+            }
+        }
+        sum
+    }
+
+    /// Returns what others are told.
+    pub(crate) fn sketch(&self, number: i64, seed: u64) -> Sketch {
+        Sketch::new(number, seed, self.total, self.table.iter())
     }
 
     pub(crate) fn clear(&mut self) {
@@ -165,9 +180,16 @@ impl Window {
 
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        let labels = self.iter().map(|(_, agent)| agent.label.bytes());
+        let labels = self.table.iter().map(|(_, agent)| agent.label.bytes());
         self.table.bytes() + labels.sum::<usize>()
     }
+}
+
+/// User-Agents of a window on all instances.
+#[derive(Debug, Default)]
+pub(crate) struct Sum {
+    agents: HashMap<u64, Agent>,
+    total: Counts,
 }
 
 /// What was asked in the windows before, of which less counts the older it is.
@@ -202,22 +224,21 @@ pub(crate) struct Lately {
 
 impl Past {
     /// Takes over a window that has ended, except what is usual of those who are flagged.
-    pub(crate) fn end(&mut self, window: &Window, is_flagged: impl Fn(u64) -> bool) {
+    pub(crate) fn end(&mut self, window: &Sum, is_flagged: impl Fn(u64) -> bool) {
         self.fade();
         self.windows = self.windows.saturating_add(1);
-        for (key, agent) in window.iter() {
-            let known = self.agents.entry(key).or_default();
+        for (key, agent) in &window.agents {
+            let known = self.agents.entry(*key).or_default();
             known.counts.add(&agent.counts(), 1.0);
             known.agent.merge(agent);
         }
         self.total.add(&window.total, 1.0);
         let weight = 1.0 / f64::from(self.windows.min(WEEK));
-        let shares: HashMap<_, _> = window
-            .iter()
-            .map(|(key, agent)| (key, agent.counts.pages))
-            .collect();
         for (key, known) in self.agents.iter_mut().filter(|(key, _)| !is_flagged(**key)) {
-            let pages = shares.get(key).copied().unwrap_or_default();
+            let pages = window
+                .agents
+                .get(key)
+                .map_or(0.0, |agent| agent.counts.pages);
             // A window in which nobody was there says nothing of shares.
             if window.total.pages > 0.0 {
                 known.usual += (share(pages, window.total.pages) - known.usual) * weight;
@@ -235,7 +256,7 @@ impl Past {
     }
 
     /// Returns every User-Agent of the last hours.
-    pub(crate) fn lately(&self, window: &Window) -> Vec<Lately> {
+    pub(crate) fn lately(&self, window: &Sum) -> Vec<Lately> {
         let total = self.total.with(&window.total);
         let is_known = self.windows >= DAY;
         let nobody = Remembered::default();
@@ -260,12 +281,10 @@ impl Past {
                 usual: is_known.then_some(before.usual),
             }
         };
-        let mut lately: Vec<_> = window
-            .iter()
-            .map(|(key, agent)| of(key, Some(agent)))
-            .collect();
-        let here: HashSet<_> = window.iter().map(|(key, _)| key).collect();
-        let gone = self.agents.keys().filter(|key| !here.contains(key));
+        let here = window.agents.iter();
+        let mut lately: Vec<_> = here.map(|(key, agent)| of(*key, Some(agent))).collect();
+        let gone = self.agents.keys();
+        let gone = gone.filter(|key| !window.agents.contains_key(key));
         lately.extend(gone.map(|key| of(*key, None)));
         lately
     }

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Addresses that are told apart in a window.
-const MAX_SENDERS: usize = 8_192;
+const MAX_SENDERS: usize = 6_144;
 
 /// Networks that are told apart in a window.
 const MAX_NETWORKS: usize = 2_048;

@@ -36,6 +36,32 @@ impl Counts {
         self
     }
 
+    /// Returns what is counted of requests: all but senders.
+    pub(crate) fn of_requests(&self) -> [f64; 6] {
+        [
+            self.requests,
+            self.pages,
+            self.referred,
+            self.conditional,
+            self.deep,
+            self.unseen,
+        ]
+    }
+
+    /// Returns counts of what [`of_requests`](Self::of_requests) returns.
+    pub(crate) fn of_numbers(numbers: [f64; 6]) -> Self {
+        let [requests, pages, referred, conditional, deep, unseen] = numbers;
+        Self {
+            requests,
+            pages,
+            senders: 0.0,
+            referred,
+            conditional,
+            deep,
+            unseen,
+        }
+    }
+
     pub(crate) fn asset_share(&self) -> f64 {
         share(self.requests - self.pages, self.requests)
     }

@@ -33,6 +33,17 @@ impl<const N: usize> Distinct<N> {
         }
     }
 
+    pub(crate) fn registers(&self) -> &[u8; N] {
+        &self.0
+    }
+
+    /// Returns it of registers, if they can be those of hashes.
+    pub(crate) fn of_registers(registers: [u8; N]) -> Option<Self> {
+        let most = u64::BITS - N.ilog2() + 1;
+        let can_be = registers.iter().all(|rank| u32::from(*rank) <= most);
+        can_be.then_some(Self(registers))
+    }
+
     /// Returns about how many there were.
     pub(crate) fn estimate(&self) -> f64 {
         let registers = f64::from(u32::try_from(N).unwrap_or(u32::MAX));

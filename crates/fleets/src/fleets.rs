@@ -17,6 +17,7 @@ use crate::{
     observation::{Observation, PathKind},
     reason::Reasons,
     seen::Seen,
+    sketch::Sketch,
 };
 
 /// Seconds of a window.
@@ -32,18 +33,22 @@ const SILENT: u32 = 144;
 const JUDGED_PAGES: f64 = 20.0;
 
 /// Seconds after which an address or network is not flagged any more.
-const CONDUCT_S: i64 = 3_600;
+const CONDUCT_S: u64 = 3_600;
 
 /// Fleets, and addresses and networks, that are flagged at once; those of fewest requests go.
 const MAX_FLEETS: usize = 64;
 const MAX_CONDUCT: usize = 256;
+
+/// Instances whose sketches are added at once.
+const MAX_OTHERS: usize = 8;
 
 /// Windows without a request that are let pass one by one: behind them nothing is left.
 const MAX_GAP: i64 = 200;
 
 /// Sketches of what people, or who says so, ask for, and who of them is flagged.
 ///
-/// It takes requests of one time line: one that is older than the window counts in it.
+/// It takes requests of one time line: one that is older than the window counts in it. A time more than
+/// a day and a half back is that of a clock that was set.
 #[derive(Debug)]
 pub struct Fleets {
     hasher: FixedState,
@@ -53,6 +58,8 @@ pub struct Fleets {
     walks: Walks,
     seen: Seen,
     past: Past,
+    /// What other instances have told of the window.
+    others: BTreeMap<Box<str>, Sketch>,
     standing: HashMap<u64, Standing>,
     conduct: BTreeMap<Place, Noted>,
 }
@@ -97,6 +104,7 @@ impl Fleets {
             walks: Walks::new(),
             seen: Seen::new(),
             past: Past::default(),
+            others: BTreeMap::new(),
             standing: HashMap::new(),
             conduct: BTreeMap::new(),
         }
@@ -125,6 +133,31 @@ impl Fleets {
             .add(seen, hashes.target, |place| hasher.hash_one(place));
     }
 
+    /// Returns what has come in this window, for other instances.
+    #[must_use]
+    pub fn sketch(&self) -> Sketch {
+        let number = self.number.unwrap_or_default();
+        self.window.sketch(number, self.seed_number())
+    }
+
+    /// Takes over what another instance has told, in place of what it told before.
+    ///
+    /// Returns `false` where it is of another window or another seed, or too many have told.
+    pub fn hear(&mut self, instance: &str, sketch: Sketch) -> bool {
+        let is_of_now = self.number == Some(sketch.number) && sketch.seed == self.seed_number();
+        let is_known = self.others.contains_key(instance);
+        if !is_of_now || !is_known && self.others.len() >= MAX_OTHERS {
+            return false;
+        }
+        self.others.insert(instance.into(), sketch);
+        true
+    }
+
+    /// Returns a number that tells nothing of the seed but whether another one is the same.
+    fn seed_number(&self) -> u64 {
+        self.hasher.hash_one("seed")
+    }
+
     /// Judges what has come until a time, in seconds since 1970.
     pub fn judge(&mut self, now_s: i64) -> Flags {
         self.pass(now_s);
@@ -134,7 +167,8 @@ impl Fleets {
 
     /// Flags who has to be, and returns every User-Agent of the last hours.
     fn look(&mut self, now_s: i64) -> Vec<Lately> {
-        let lately = self.past.lately(&self.window);
+        let sum = self.window.with(self.others.values());
+        let lately = self.past.lately(&sum);
         let others = Others::new(&lately, |key| self.standing.contains_key(&key));
         for one in &lately {
             match self.standing.get_mut(&one.key) {
@@ -156,7 +190,7 @@ impl Fleets {
             (noted.now, noted.reasons, noted.last_s) = (*walk, reasons, now_s);
         }
         self.conduct
-            .retain(|_, noted| now_s.saturating_sub(noted.last_s) <= CONDUCT_S);
+            .retain(|_, noted| now_s.abs_diff(noted.last_s) <= CONDUCT_S);
         while self.conduct.len() > MAX_CONDUCT {
             let requests = |noted: &Noted| noted.ended.requests.saturating_add(noted.now.requests);
             let least = self.conduct.iter().min_by_key(|(_, noted)| requests(noted));
@@ -195,14 +229,15 @@ impl Fleets {
             self.number = Some(number);
             return;
         };
-        if number <= now {
+        // A little back is a request that was told late, far back a clock that was set right.
+        if number <= now && now.saturating_sub(number) <= MAX_GAP {
             return;
         }
         // So that nobody is missed whose requests were all in the last seconds of a window.
         self.look((now + 1) * WINDOW_S - 1);
         self.number = Some(number);
         self.end();
-        for _ in 1..(number - now).min(MAX_GAP) {
+        for _ in 1..number.saturating_sub(now).min(MAX_GAP) {
             self.past.fade();
             self.end_fleets(&[], &Others::default());
         }
@@ -210,15 +245,17 @@ impl Fleets {
 
     /// Ends a window.
     fn end(&mut self) {
-        let lately = self.past.lately(&self.window);
+        let sum = self.window.with(self.others.values());
+        let lately = self.past.lately(&sum);
         let others = Others::new(&lately, |key| self.standing.contains_key(&key));
         self.end_fleets(&lately, &others);
         let fleets = &self.standing;
-        self.past.end(&self.window, |key| fleets.contains_key(&key));
+        self.past.end(&sum, |key| fleets.contains_key(&key));
         for noted in self.conduct.values_mut() {
             noted.end();
         }
         self.window.clear();
+        self.others.clear();
         self.walks.clear();
     }
 

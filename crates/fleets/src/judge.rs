@@ -24,8 +24,9 @@ const TIMES_USUAL: f64 = 5.0;
 /// Share below which it is not worth the look, usual or not.
 const MIN_SHARE: f64 = 0.001;
 
-/// Requests of an address at most: a person's browser makes a dozen for a page.
-const MAX_PER_SENDER: f64 = 2.0;
+/// Requests of an address at most: a person's browser makes a dozen for a page, and one that loads no
+/// pictures two or more for a visit.
+const MAX_PER_SENDER: f64 = 1.5;
 
 /// Share of assets of those who load none, but for a few by chance.
 const NO_ASSETS: f64 = 0.05;
@@ -50,9 +51,9 @@ const DEEP: [f64; 2] = [0.9, 0.6];
 const NEWER: f64 = 0.6;
 const MIN_SIBLINGS: f64 = 50.0;
 
-/// Weight of the reasons that make a fleet: share, number of addresses and lack of assets are not
-/// enough.
-const FLAGGED: u32 = 9;
+/// Weight of the reasons that make a fleet. Share, number of addresses, and lack of assets and of a
+/// cache are not enough: people with text browsers have all of these on some days.
+const FLAGGED: u32 = 10;
 
 /// Weight of what a fleet does from which on it goes on.
 const GOES_ON: u32 = 6;

@@ -6,7 +6,8 @@
 //! thresholds. The result is an immutable set of [`Flags`]: who is a fleet, since when, and for which
 //! [`Reason`]s. Beside them stands [`Conduct`]: addresses and networks that behave as no person does.
 //!
-//! Memory is bounded whatever comes: 3.5 MiB at most. Nothing here does I/O, reads a clock or knows
+//! Memory is bounded whatever comes: 3.5 MiB at most, what other instances have told among it; a
+//! judgement takes another one for a moment. Nothing here does I/O, reads a clock or knows
 //! of HTTP.
 //!
 //! # Example
@@ -40,6 +41,7 @@ mod judge;
 mod observation;
 mod reason;
 mod seen;
+mod sketch;
 mod table;
 mod version;
 
@@ -47,3 +49,4 @@ pub use flags::{Conduct, Figures, Flags, Fleet};
 pub use fleets::Fleets;
 pub use observation::{MAX_TARGET_BYTES, MAX_USER_AGENT_BYTES, Observation, PathKind};
 pub use reason::{Reason, Reasons};
+pub use sketch::{InvalidSketch, Sketch};

@@ -69,7 +69,7 @@ const TABLE: [(Reason, &str, u32, &str); 13] = [
     (
         Reason::Unseen,
         "fleet-unseen",
-        2,
+        3,
         "asks for pages that nobody else asks for",
     ),
     (

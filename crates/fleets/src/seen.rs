@@ -30,7 +30,7 @@ impl Seen {
 
     /// Notes a path by its hash; returns `true` if nobody has asked for it lately.
     pub(crate) fn note(&mut self, hash: u64, at_s: i64) -> bool {
-        if self.paths >= MOST || at_s.saturating_sub(self.since_s) >= LASTS_S {
+        if self.paths >= MOST || at_s.abs_diff(self.since_s) >= LASTS_S.unsigned_abs() {
             std::mem::swap(&mut self.now, &mut self.before);
             self.now.fill(0);
             (self.paths, self.since_s) = (0, at_s);

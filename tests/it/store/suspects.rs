@@ -1,9 +1,28 @@
 //! What instances say of who is flagged, on either engine.
 
+use robot_detection::store::StoredSuspects;
+
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
 on_each_engine! {
     an_instance_has_one_last_word_which_is_forgotten_when_it_is_old,
+    all_instances_have_the_first_seed,
+}
+
+fn suspects(instance: &str, at_ms: i64, flags: &str) -> StoredSuspects {
+    StoredSuspects {
+        instance: instance.to_owned(),
+        at_ms,
+        flags: flags.to_owned(),
+        sketch: "AAAA".to_owned(),
+    }
+}
+
+async fn all_instances_have_the_first_seed(database: TestDatabase) {
+    let store = database.store().await;
+    for otherwise in [i64::MIN, 7] {
+        assert_eq!(store.suspects_seed(otherwise).await.unwrap(), i64::MIN);
+    }
 }
 
 async fn an_instance_has_one_last_word_which_is_forgotten_when_it_is_old(database: TestDatabase) {
@@ -14,7 +33,7 @@ async fn an_instance_has_one_last_word_which_is_forgotten_when_it_is_old(databas
         ("b", 3_000, "{\"text\":\"\u{1f916}\"}"),
     ] {
         store
-            .save_suspects(instance, at_ms, flags, 0)
+            .save_suspects(&suspects(instance, at_ms, flags), 0)
             .await
             .unwrap();
     }
@@ -28,7 +47,10 @@ async fn an_instance_has_one_last_word_which_is_forgotten_when_it_is_old(databas
     let last = "b 3000 {\"text\":\"\u{1f916}\"}".to_owned();
     assert_eq!(told(0).await, ["a 2000 {}".to_owned(), last.clone()]);
     assert_eq!(told(3_000).await, [last.clone()]);
-    store.save_suspects("c", 9_000, "{}", 2_500).await.unwrap();
+    store
+        .save_suspects(&suspects("c", 9_000, "{}"), 2_500)
+        .await
+        .unwrap();
     assert_eq!(told(0).await, [last, "c 9000 {}".to_owned()]);
     store.forget_suspects("b").await.unwrap();
     store.forget_suspects("b").await.unwrap();

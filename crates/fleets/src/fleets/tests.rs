@@ -186,6 +186,19 @@ fn a_fleet_is_one_until_it_has_been_away_for_a_day() {
 }
 
 #[test]
+fn a_clock_that_was_set_wrong_and_right_again_ends_nothing_for_ever() {
+    let mut fleets = Fleets::new(5);
+    fleets.judge(4_000_000_000);
+    part_of_fleet(&mut fleets, |_| true);
+    assert_eq!(fleets.judge(550).fleets().len(), 1);
+    assert_eq!(fleets.sketch().number, 0);
+    // A minute back is the same window, or the one before.
+    fleets.judge(650);
+    fleets.judge(590);
+    assert_eq!(fleets.sketch().number, 1);
+}
+
+#[test]
 fn a_million_agents_addresses_and_paths_take_no_more_room() {
     let mut fleets = Fleets::new(5);
     let empty = fleets.bytes();
@@ -205,6 +218,94 @@ fn a_million_agents_addresses_and_paths_take_no_more_room() {
     }
     let bytes = fleets.bytes();
     assert!(bytes > empty && bytes <= 7 << 19, "{empty} {bytes}");
+}
+
+/// Seconds of a fleet that has 100 pages, of which an instance sees those that it is for.
+fn part_of_fleet(fleets: &mut Fleets, is_mine: impl Fn(u32) -> bool) {
+    (0..9).for_each(|minute| people(fleets, minute));
+    for number in (0..100).filter(|number| is_mine(*number)) {
+        fleets.observe(&Observation {
+            at_s: 540,
+            user_agent: b"Chrome/140.0",
+            address: address(number),
+            target: format!("/a/b/c/{number}").as_bytes(),
+            ..Observation::default()
+        });
+    }
+}
+
+#[test]
+fn instances_that_tell_each_other_find_what_none_would_alone() {
+    let mut instances = [0, 1].map(|part| {
+        let mut fleets = Fleets::new(5);
+        part_of_fleet(&mut fleets, |number| number % 2 == part);
+        assert!(
+            fleets.judge(550).fleets().is_empty(),
+            "50 pages are too few"
+        );
+        fleets
+    });
+    let told = instances
+        .each_ref()
+        .map(|fleets| fleets.sketch().to_bytes());
+    for (fleets, told) in instances.iter_mut().zip(told.iter().rev()) {
+        // What it tells again is in place of what it told before.
+        for _ in 0..2 {
+            let sketch = Sketch::from_bytes(told).unwrap();
+            assert!(fleets.hear("other", sketch));
+        }
+        let flags = fleets.judge(560);
+        let fleet = flags.fleet(b"Chrome/140.0", 0).unwrap();
+        assert_eq!(fleet.figures.requests, 100);
+        assert!((85..115).contains(&fleet.figures.addresses), "{fleet:?}");
+        // The window ends, and goes over into what is remembered.
+        assert_eq!(fleets.judge(610).fleets().len(), 1);
+        assert!(
+            !fleets.hear("other", Sketch::from_bytes(told).unwrap()),
+            "an old window"
+        );
+    }
+}
+
+#[test]
+fn sketches_of_another_seed_or_of_too_many_instances_are_not_heard() {
+    let (mut fleets, mut other) = (Fleets::new(5), Fleets::new(6));
+    for fleets in [&mut fleets, &mut other] {
+        part_of_fleet(fleets, |_| true);
+    }
+    assert!(!fleets.hear("other", other.sketch()));
+    let heard = (0..100).filter(|n| {
+        let sketch = fleets.sketch();
+        fleets.hear(&n.to_string(), sketch)
+    });
+    assert_eq!(heard.count(), MAX_OTHERS);
+}
+
+proptest! {
+    #[test]
+    fn bytes_are_a_sketch_or_none(
+        cut in 0..40_000_usize,
+        changes in prop::collection::vec((0..40_000_usize, any::<u8>()), 0..4),
+    ) {
+        let mut fleets = Fleets::new(5);
+        part_of_fleet(&mut fleets, |_| true);
+        let mut bytes = fleets.sketch().to_bytes();
+        prop_assert!(bytes.len() < 1_500);
+        let whole = Sketch::from_bytes(&bytes).unwrap();
+        prop_assert_eq!(whole.to_bytes(), bytes.clone());
+        bytes.truncate(cut % (2 * bytes.len()));
+        for (at, byte) in changes {
+            let length = bytes.len().max(1);
+            if let Some(place) = bytes.get_mut(at % length) {
+                *place = byte;
+            }
+        }
+        if let Ok(sketch) = Sketch::from_bytes(&bytes) {
+            prop_assert_eq!(sketch.to_bytes(), bytes);
+            fleets.hear("other", sketch);
+            fleets.judge(10_000);
+        }
+    }
 }
 
 proptest! {

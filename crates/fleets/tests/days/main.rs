@@ -167,7 +167,7 @@ fn fleets_on_sites_of_any_size_are_found_fast_or_slow_with_forged_referrers_or_n
                 has_assets: false,
                 ..SITE
             },
-            fleet.clone(),
+            fleet,
         ),
     ] {
         is_found(&with(21, site, &swarm), 2_000);
@@ -248,6 +248,8 @@ fn who_uses_the_name_of_a_fleet_is_free_when_it_has_gone() {
 #[test]
 fn people_are_quiet_on_sites_of_any_size() {
     for (seed, site) in (60..).zip([
+        BIG,
+        BIG,
         SITE,
         SMALL,
         BIG,
@@ -349,6 +351,17 @@ fn a_mobile_carrier_of_few_addresses_is_quiet() {
         let at_s = day.moment();
         let address = Ipv4Addr::from_bits(0xc633_6400 + day.rng.u32(0..6));
         day.visit(at_s, 4, address.into(), None);
+    }
+    is_quiet(day);
+}
+
+#[test]
+fn many_text_browsers_are_quiet() {
+    let mut day = Day::of_people(78, SITE);
+    let lynx = u16::try_from(BROWSERS.len()).unwrap();
+    for _ in 0..2_000 {
+        let (at_s, address) = (day.moment(), day.new_address());
+        day.visit(at_s, lynx, address, None);
     }
     is_quiet(day);
 }

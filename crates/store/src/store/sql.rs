@@ -215,12 +215,17 @@ statements! {
         "DELETE FROM bans WHERE network = $1";
 
     SAVE_SUSPECTS = "save who is flagged",
-        "INSERT INTO suspects (instance, at_ms, flags) VALUES ($1, $2, $3) \
-         ON CONFLICT (instance) DO UPDATE SET at_ms = excluded.at_ms, flags = excluded.flags";
+        "INSERT INTO suspects (instance, at_ms, flags, sketch) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (instance) DO UPDATE SET at_ms = excluded.at_ms, flags = excluded.flags, \
+         sketch = excluded.sketch";
     PRUNE_SUSPECTS = "forget who was flagged",
         "DELETE FROM suspects WHERE at_ms < $1";
     SUSPECTS = "read who is flagged",
-        "SELECT instance, at_ms, flags FROM suspects WHERE at_ms >= $1 ORDER BY instance";
+        "SELECT instance, at_ms, flags, sketch FROM suspects WHERE at_ms >= $1 ORDER BY instance";
+    SUSPECTS_SEED = "read the seed of sketches",
+        "SELECT seed FROM suspects_seed WHERE id = 1";
+    INIT_SUSPECTS_SEED = "save the seed of sketches",
+        "INSERT INTO suspects_seed (id, seed) VALUES (1, $1) ON CONFLICT (id) DO NOTHING";
     FORGET_SUSPECTS = "forget who was flagged on an instance",
         "DELETE FROM suspects WHERE instance = $1";
 

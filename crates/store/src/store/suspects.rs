@@ -3,8 +3,7 @@
 use super::{Store, StoreError, columns::columns, sql};
 
 /// What an instance says of who is flagged.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct StoredSuspects {
     /// Name of the process.
     pub instance: String,
@@ -12,6 +11,8 @@ pub struct StoredSuspects {
     pub at_ms: i64,
     /// JSON, with texts that visitors wrote.
     pub flags: String,
+    /// What it has seen in its window, in Base64; empty where it is alone.
+    pub sketch: String,
 }
 
 columns! {
@@ -20,6 +21,7 @@ columns! {
         instance: String,
         at_ms: i64,
         flags: String,
+        sketch: String,
     }
 }
 
@@ -33,12 +35,15 @@ impl Store {
     /// Fails when the database does.
     pub async fn save_suspects(
         &self,
-        instance: &str,
-        at_ms: i64,
-        flags: &str,
+        suspects: &StoredSuspects,
         old_ms: i64,
     ) -> Result<(), StoreError> {
-        let values = [instance.into(), at_ms.into(), flags.into()];
+        let values = [
+            (&suspects.instance).into(),
+            suspects.at_ms.into(),
+            (&suspects.flags).into(),
+            (&suspects.sketch).into(),
+        ];
         self.database.execute(&sql::SAVE_SUSPECTS, &values).await?;
         let values = [old_ms.into()];
         let pruned = self.database.execute(&sql::PRUNE_SUSPECTS, &values);
@@ -57,6 +62,7 @@ impl Store {
             instance: row.instance,
             at_ms: row.at_ms,
             flags: row.flags,
+            sketch: row.sketch,
         };
         Ok(rows.await?.into_iter().map(stored).collect())
     }
@@ -70,5 +76,21 @@ impl Store {
         let values = [instance.into()];
         let forgotten = self.database.execute(&sql::FORGET_SUSPECTS, &values);
         forgotten.await.map(|_| ())
+    }
+
+    /// Returns the seed that all instances share; where there is none yet, it is the one given.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn suspects_seed(&self, otherwise: i64) -> Result<i64, StoreError> {
+        let values = [otherwise.into()];
+        let init = self.database.execute(&sql::INIT_SUSPECTS_SEED, &values);
+        init.await?;
+        let seed = self
+            .database
+            .first::<(i64,)>(&sql::SUSPECTS_SEED, &[])
+            .await?;
+        Ok(seed.map_or(otherwise, |(seed,)| seed))
     }
 }

@@ -18,7 +18,10 @@ use super::{
 };
 
 /// Seconds of the log between two judgements.
-const JUDGED_S: i64 = 60;
+const JUDGED_S: u64 = 60;
+
+/// Seconds after which a time that lies back is that of a clock that was set.
+const CLOCK_S: i64 = 2 * 86_400;
 
 /// Lines at whose times a log is placed among others.
 const FIRST_LINES: usize = 100;
@@ -186,8 +189,14 @@ impl Reader<'_> {
         if at_s < self.now_s.saturating_sub(600) {
             self.counts.late += 1;
         }
-        self.now_s = self.now_s.max(at_s);
-        if self.now_s.saturating_sub(self.judged_s) >= JUDGED_S {
+        // One line may tell a time to come: what follows it must be judged nevertheless.
+        let is_set_back = at_s < self.now_s.saturating_sub(CLOCK_S);
+        self.now_s = if is_set_back {
+            at_s
+        } else {
+            self.now_s.max(at_s)
+        };
+        if self.now_s.abs_diff(self.judged_s) >= JUDGED_S {
             self.judge(self.now_s);
         }
     }
