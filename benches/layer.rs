@@ -15,7 +15,7 @@ use std::{
     task::{Context, Waker},
 };
 
-use divan::{AllocProfiler, Bencher};
+use divan::{AllocProfiler, Bencher, black_box};
 use http::{HeaderValue, Request, Response, header};
 use robot_detection::{
     detect::{Detector, SharedDetector, Verdict},
@@ -25,6 +25,7 @@ use robot_detection::{
     },
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
     robots_txt::{Dialect, RobotsTxt},
+    suspect::{Coherence, Transport},
 };
 use tower_layer::Layer;
 use tower_service::Service;
@@ -135,6 +136,48 @@ fn inner(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn person_passes(bencher: Bencher<'_, '_>) {
     run(bencher, layer().layer(Inner), "/a/page.html", CHROME);
+}
+
+/// What Chromium sends over HTTPS when it opens a page.
+fn page() -> Request<()> {
+    let mut page = request("/a/page.html", CHROME);
+    let headers = page.headers_mut();
+    headers.clear();
+    for (name, value) in [
+        ("host", "www.example.com"),
+        ("connection", "keep-alive"),
+        ("sec-ch-ua", r#""Not:A-Brand";v="8", "Chromium";v="141""#),
+        ("sec-ch-ua-mobile", "?0"),
+        ("sec-ch-ua-platform", r#""Windows""#),
+        ("upgrade-insecure-requests", "1"),
+        ("user-agent", CHROME),
+        (
+            "accept",
+            "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
+        ),
+        ("sec-fetch-site", "none"),
+        ("sec-fetch-mode", "navigate"),
+        ("sec-fetch-user", "?1"),
+        ("sec-fetch-dest", "document"),
+        ("accept-encoding", "gzip, deflate, br, zstd"),
+        ("accept-language", "en-US,en;q=0.9"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    page
+}
+
+/// The search for suspects alone, where there is nothing to find.
+#[divan::bench]
+fn person_is_no_suspect(bencher: Bencher<'_, '_>) {
+    let (coherence, page) = (Coherence::new(), page());
+    let transport = Transport {
+        is_https: true,
+        is_direct: true,
+        front: None,
+    };
+    assert!(coherence.judge(&page, transport).is_empty());
+    bencher.bench_local(|| coherence.judge(black_box(&page), transport));
 }
 
 #[divan::bench]

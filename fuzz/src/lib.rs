@@ -20,4 +20,5 @@ pub mod robots_txt;
 pub mod signatures;
 pub mod sketches;
 pub mod soif;
+pub mod suspects;
 pub mod upstream_response;

@@ -91,6 +91,7 @@ const RULES: &str = "
 #   verdicts   on who the robot says it is: verified, spoofed, unverifiable, pending
 #   addresses  networks and addresses that requests come from; list:NAME for a [[list]]
 #   asns, countries   of the address, as the files of [places] tell them
+#   suspect    true: people whose request is not their browser's; reasons: one of these it has
 # headers are given to the response: to the answer, where it redirects, refuses or slows
 # down, else to that of the site or of heaven.
 # action:

@@ -112,5 +112,6 @@ targets! {
     signatures
     sketches
     soif
+    suspects
     upstream_response
 }

@@ -68,6 +68,7 @@ mod sites;
 mod stopping;
 mod store;
 mod support;
+mod suspects;
 mod tags;
 mod traffic;
 mod traffic_paths;

@@ -204,3 +204,26 @@ async fn headers_of_rules_are_told_to_every_proxy() {
         assert_eq!(person.header("content-usage"), "", "{dialect}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn suspects_are_found_by_what_the_proxy_brings() {
+    let house =
+        House::with("[check]\nlisten = \"unix:check.sock\"\n[suspects]\naction = \"refuse\"\n")
+            .await;
+    let person = [
+        ("User-Agent", FIREFOX),
+        ("Accept", "text/css,*/*;q=0.1"),
+        ("Accept-Language", "de"),
+        ("Accept-Encoding", "gzip, deflate"),
+        ("Referer", "http://example.org/"),
+    ];
+    let liar = [("User-Agent", FIREFOX), ("Accept", "*/*")];
+    let ask = |headers: &[(&str, &str)]| {
+        house
+            .ask(&question("caddy", "GET", "/a.css", headers))
+            .status
+    };
+    assert_eq!(ask(&person), 200);
+    assert_eq!(ask(&liar), 403);
+    assert_eq!(ask(&person), 200);
+}

@@ -13,7 +13,7 @@ use tracing::debug;
 
 use crate::detect::{Claim, Detector, Verdict};
 use crate::policy::{self, Action, Judgement, Policy, Rule, TagRule, Visitor};
-use crate::suspect::{Coherence, Reasons, Transport};
+use crate::suspect::{Reasons, Transport};
 
 use super::{
     ClaimFinding, ClaimProof, Identification, Outcome, ResponseFuture, Stats,
@@ -176,16 +176,7 @@ impl Shared {
         };
         let (reported, proof) = finding.map(|it| (it.verdict, it.proof)).unzip();
         let verdict = reported.unwrap_or_default();
-        let is_person = claim.as_ref().is_none_or(|claim| *claim == Claim::Person);
-        let coherence = self.coherence.as_ref();
-        let coherence = coherence.filter(|_| is_person && own.is_none());
-        let client = if claim.is_some() || coherence.is_some() {
-            client(request)
-        } else {
-            Addresses::default()
-        };
-        let reasons = coherence.map(|it| suspicion(it, policy, request, client));
-        let reasons = reasons.unwrap_or_default();
+        let (client, reasons) = self.sent_by(policy, request, claim.as_ref(), own, client);
         let claim = claim.or_else(|| (!reasons.is_empty()).then_some(Claim::Person));
         let visitor = claim.as_ref().map(|claim| Visitor::new(claim, verdict));
         let asked = parts_for(policy, request);
@@ -266,6 +257,43 @@ impl Shared {
             judged.watch = Watch::new(errors, time, &self.clock);
         }
         judged
+    }
+
+    /// Returns where a request comes from, as far as anything hangs on that, and why its sender is
+    /// suspect.
+    fn sent_by<B>(
+        &self,
+        policy: &Policy,
+        request: &Request<B>,
+        claim: Option<&Claim<'_>>,
+        own: Option<&str>,
+        client: impl FnOnce(&Request<B>) -> Addresses,
+    ) -> (Addresses, Reasons) {
+        if claim.is_none() && self.coherence.is_none() {
+            return (Addresses::default(), Reasons::default());
+        }
+        let client = client(request);
+        let is_person = claim.is_none_or(|claim| *claim == Claim::Person);
+        let reasons = if is_person && own.is_none() {
+            self.suspicion(policy, request, client)
+        } else {
+            Reasons::default()
+        };
+        (client, reasons)
+    }
+
+    /// Returns why a person is suspect, unless nobody looks or a rule lets it pass.
+    fn suspicion<B>(&self, policy: &Policy, request: &Request<B>, client: Addresses) -> Reasons {
+        let coherence = self.coherence.as_ref();
+        let reasons = coherence.map(|coherence| coherence.judge(request, client.transport));
+        let Some(reasons) = reasons.filter(|reasons| reasons.are_suspect()) else {
+            return Reasons::default();
+        };
+        let visitor = Visitor::person(client.sender(request.headers(), reasons));
+        if policy.lets_pass(&parts_for(policy, request), visitor) {
+            return Reasons::default();
+        }
+        reasons
     }
 
     /// Counts a request that goes on; what does not was counted with its answer.
@@ -404,24 +432,6 @@ fn claimed<'d, 'h>(
 fn person_agent(headers: &HeaderMap) -> &[u8] {
     let user_agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);
     user_agent.unwrap_or_default()
-}
-
-/// Returns why a person is suspect, unless a rule lets it pass.
-fn suspicion<B>(
-    coherence: &Coherence,
-    policy: &Policy,
-    request: &Request<B>,
-    client: Addresses,
-) -> Reasons {
-    let reasons = coherence.judge(request, client.transport);
-    if !reasons.are_suspect() {
-        return Reasons::default();
-    }
-    let visitor = Visitor::person(client.sender(request.headers(), reasons));
-    if policy.lets_pass(&parts_for(policy, request), visitor) {
-        return Reasons::default();
-    }
-    reasons
 }
 
 /// Returns what the response gets if the request passes, by the rule that decided, too.

@@ -7,6 +7,7 @@ use std::{
 
 /// Rate of requests: one every so often, and so many at once after a pause.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[expect(clippy::struct_field_names, reason = "a number tells its unit")]
 pub(super) struct Rate {
     /// Microseconds in which the bucket gets one token more.
     interval_us: i64,

@@ -321,9 +321,12 @@ impl When {
         let asns: Vec<_> = self.asns.iter().flatten().map(u32::to_string).collect();
         let visitors = self.visitors.iter().flatten();
         let reasons = self.reasons.iter().flatten();
-        let suspect = self.suspect.map(|suspect| match suspect {
-            true => "suspects only",
-            false => "nobody suspect",
+        let suspect = self.suspect.map(|suspect| {
+            if suspect {
+                "suspects only"
+            } else {
+                "nobody suspect"
+            }
         });
         let unlisted = self.unlisted.map(|unlisted| {
             let which = if unlisted { "unlisted" } else { "listed" };

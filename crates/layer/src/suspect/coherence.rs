@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, sync::LazyLock};
 
-use http::{HeaderMap, Method, Request, Version, header::USER_AGENT};
+use http::{HeaderMap, HeaderValue, Method, Request, Version, header::USER_AGENT};
 use memchr::memmem::Finder;
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     fronts::Fronts,
     seen::{Field, Seen},
     table::Table,
-    user_agent::Browser,
+    user_agent::{Browser, number},
 };
 
 /// Begin of `Accept` where a browser opens a page, of each family.
@@ -105,16 +105,12 @@ impl Coherence {
     /// does not judge.
     #[must_use]
     pub fn judge<B>(&self, request: &Request<B>, transport: Transport) -> Reasons {
-        let headers = request.headers();
-        let user_agent = headers.get(USER_AGENT).map(|value| value.as_bytes());
-        let Some(browser) = user_agent.and_then(|value| self.table.browser(value)) else {
+        let seen = Seen::of(request.headers());
+        let Some(browser) = self.table.browser(seen.user_agent) else {
             return Reasons::default();
         };
-        if !is_judged(request.method(), request.uri().path()) {
-            return Reasons::default();
-        }
-        let seen = Seen::of(headers);
-        if seen.has_any(&[Field::Handshake, Field::Report]) {
+        let is_judged = is_judged(request.method(), request.uri().path());
+        if !is_judged || seen.has_any(&[Field::Handshake, Field::Report]) {
             return Reasons::default();
         }
         let front = transport.front;
@@ -132,7 +128,7 @@ impl Coherence {
     #[must_use]
     pub fn explain<B>(&self, request: &Request<B>, transport: Transport) -> Findings {
         let headers = request.headers();
-        let user_agent = headers.get(USER_AGENT).map(|value| value.as_bytes());
+        let user_agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);
         let Some(browser) = user_agent.and_then(|value| self.table.browser(value)) else {
             return Findings::default();
         };
@@ -209,12 +205,13 @@ impl Judged<'_, '_> {
         let family = self.browser.family;
         let opens_page = self.opens_page();
         let page_accept = family.page_accept.as_ref().filter(|_| opens_page);
-        let is_foreign = page_accept.is_some_and(|part| !has(seen.accept, part.as_bytes()));
+        let is_foreign = page_accept.is_some_and(|part| part.find(seen.accept).is_none());
         let no_upgrade = opens_page
             && family
                 .upgrade
                 .is_some_and(|from| self.browser.version >= from)
             && self.lacks(Field::Upgrade);
+        let any_language = memchr::memchr(b'*', seen.language).is_some();
         let is_bare = !opens_page
             && seen.has(Field::Accept)
             && !seen.has_any(&FETCH)
@@ -224,7 +221,7 @@ impl Judged<'_, '_> {
             .with_if(self.lacks(Field::Accept), Reason::AcceptMissing)
             .with_if(is_foreign && seen.has(Field::Accept), Reason::AcceptForeign)
             .with_if(self.lacks(Field::Language), Reason::LanguageMissing)
-            .with_if(seen.language.contains(&b'*'), Reason::LanguageForeign)
+            .with_if(any_language, Reason::LanguageForeign)
             .with_if(no_upgrade, Reason::UpgradeMissing)
             .with_if(is_bare, Reason::RequestBare)
             .union(self.of_encodings())
@@ -249,7 +246,8 @@ impl Judged<'_, '_> {
             .iter()
             .any(|start| seen.encoding.starts_with(start));
         // Fonts and media are asked for as they are, but nothing that could be anything.
-        let is_plain = is_whole && seen.encoding == b"identity" && seen.accept == b"*/*";
+        let is_anything = matches!(seen.accept, b"" | b"*/*");
+        let is_plain = is_whole && is_anything && seen.encoding == b"identity";
         let lacks = |from: u32, name| version >= from && !has(seen.encoding, name);
         let is_poor =
             lacks(family.br, b"br") || family.zstd.is_some_and(|from| lacks(from, b"zstd"));
@@ -311,10 +309,8 @@ impl Brands {
         }
         let at = CHROMIUM.find(hints);
         let version = at.and_then(|at| hints.get(at + CHROMIUM.needle().len()..));
-        let digits = version.and_then(|text| text.split(|byte| !byte.is_ascii_digit()).next());
-        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
         Self {
-            chromium: digits.and_then(|digits| digits.parse().ok()),
+            chromium: version.and_then(number).map(|(version, _)| version),
             // Most have no such letter, which is found out faster than the word.
             is_headless: memchr::memchr(b'H', hints).is_some() && has(hints, b"Headless"),
         }

@@ -101,7 +101,7 @@ reasons! {
     ConnectionForeign = "connection-foreign", 2, "connection",
         "over HTTP/1.1 browsers ask to keep the connection, with keep-alive in lower case";
     /// The headers come in an order that the browser does not have.
-    HeaderOrder = "header-order", 6, "user-agent",
+    HeaderOrder = "header-order", 5, "user-agent",
         "that browser sends its headers in another order";
     /// No page is opened, and none is named that would need what is asked for.
     RequestBare = "request-bare", 4, "referer",

@@ -13,9 +13,9 @@ use super::{Reason, SUSPECT_WEIGHT};
 ///
 /// let weak = Reasons::from(Reason::LanguageMissing);
 /// assert!(!weak.are_suspect());
-/// let both = weak.with(Reason::HeaderOrder);
-/// assert!(both.are_suspect());
-/// assert_eq!(both.to_string(), "accept-language-missing,header-order");
+/// let all = weak.with(Reason::HeaderOrder).with(Reason::RequestBare);
+/// assert!(all.are_suspect());
+/// assert_eq!(all.to_string(), "accept-language-missing,header-order,request-bare");
 /// ```
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Reasons(u32);

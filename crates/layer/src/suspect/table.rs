@@ -2,7 +2,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::seen::Field;
+use memchr::memmem::Finder;
+
+use super::{seen::Field, user_agent::Shape};
 
 /// What is known of all families of browsers.
 #[derive(Clone, Debug, Default)]
@@ -11,12 +13,12 @@ pub(super) struct Table {
 }
 
 /// What is known of a family of browsers.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Family {
     pub(super) id: Box<str>,
-    pub(super) start: Box<str>,
-    pub(super) endings: Vec<Box<str>>,
-    pub(super) impossible: Vec<Box<str>>,
+    pub(super) start: Shape,
+    pub(super) endings: Vec<Shape>,
+    pub(super) impossible: Vec<Shape>,
     pub(super) impossible_from: u32,
     pub(super) platforms: Vec<Box<str>>,
     pub(super) revision: Option<u32>,
@@ -31,7 +33,7 @@ pub(super) struct Family {
     pub(super) upgrade: Option<u32>,
     pub(super) br: u32,
     pub(super) zstd: Option<u32>,
-    pub(super) page_accept: Option<Box<str>>,
+    pub(super) page_accept: Option<Finder<'static>>,
     pub(super) order: Vec<Field>,
     pub(super) page_order: Vec<Field>,
 }
@@ -71,7 +73,7 @@ impl Table {
 impl Family {
     fn read(mut record: Record<'_>) -> Result<Self, String> {
         let mut all = |field: &str| record.remove(field).unwrap_or_default();
-        let texts = |values: Vec<&str>| values.into_iter().map(Box::from).collect();
+        let shapes = |values: Vec<&str>| values.into_iter().map(Shape::new).collect();
         let id = one(&all("browser-id")).ok_or("a record has no browser-id")?;
         let wrong = |field| format!("{id}: {field}: it is no version, or missing");
         let mut version = |field| -> Result<Option<u32>, String> {
@@ -99,11 +101,9 @@ impl Family {
         let (latest, latest_day) = latest.ok_or(wrong("browser-latest"))?;
         let family = Self {
             id: id.into(),
-            start: one(&all("browser-start"))
-                .ok_or(wrong("browser-start"))?
-                .into(),
-            endings: texts(all("browser-ending")),
-            impossible: texts(all("browser-impossible")),
+            start: Shape::new(one(&all("browser-start")).ok_or(wrong("browser-start"))?),
+            endings: shapes(all("browser-ending")),
+            impossible: shapes(all("browser-impossible")),
             impossible_from: impossible_from.unwrap_or_default(),
             platforms: platforms.map(Box::from).collect(),
             revision,
@@ -116,7 +116,8 @@ impl Family {
             upgrade,
             br: br.ok_or(wrong("browser-br"))?,
             zstd,
-            page_accept: one(&all("browser-page-accept")).map(Box::from),
+            page_accept: one(&all("browser-page-accept"))
+                .map(|part| Finder::new(part).into_owned()),
             order: order(all("browser-order"))?,
             page_order: order(all("browser-page-order"))?,
         };

@@ -320,6 +320,14 @@ fn tools_with_a_browser_s_name_are_suspect_on_their_first_request() {
                     ("accept-encoding", "gzip, deflate, br, zstd"),
                 ],
             ),
+            (
+                "urllib",
+                vec![
+                    ("accept-encoding", "identity"),
+                    agent(user_agent),
+                    ("connection", "close"),
+                ],
+            ),
             ("go", vec![agent(user_agent), ("accept-encoding", "gzip")]),
             (
                 "node's fetch",
@@ -479,11 +487,11 @@ proptest! {
         is_direct: bool,
     ) {
         let mut request = Request::new(());
-        if let Ok(value) = http::HeaderValue::from_bytes(&user_agent) {
+        if let Ok(value) = HeaderValue::from_bytes(&user_agent) {
             request.headers_mut().insert(USER_AGENT, value);
         }
         for (name, value) in lines {
-            if let Ok(value) = http::HeaderValue::from_bytes(&value) {
+            if let Ok(value) = HeaderValue::from_bytes(&value) {
                 request.headers_mut().append(name, value);
             }
         }

@@ -151,11 +151,11 @@ impl Ranges {
     #[must_use]
     pub fn states(&self) -> Vec<RangesState> {
         let slots = self.slots.load();
-        let state = |(url, slot): (&Box<str>, &Arc<Slot>)| {
+        let states = slots.iter().filter_map(|(url, slot)| {
             let listing = slot.load();
             Some(self.state(url, listing.as_deref()?))
-        };
-        let mut states: Vec<_> = slots.iter().filter_map(state).collect();
+        });
+        let mut states: Vec<_> = states.collect();
         states.sort_by(|a, b| a.url.cmp(&b.url));
         states
     }

@@ -1,0 +1,39 @@
+//! Requests of those who say they are browsers: whatever the headers, each reason is told.
+//!
+//! `cargo +nightly fuzz run suspects fuzz/corpus -- -dict=fuzz/request_headers.dict`: a line each, with
+//! a colon behind the name; the first byte says how they came.
+
+use http::{HeaderName, HeaderValue, Request};
+use robot_detection::suspect::{Coherence, Transport};
+
+/// Reads any bytes.
+pub fn run(bytes: &[u8]) {
+    let Some((first, lines)) = bytes.split_first() else {
+        return;
+    };
+    let mut request = Request::new(());
+    for line in lines.split(|byte| *byte == b'\n') {
+        let mut parts = line.splitn(2, |byte| *byte == b':');
+        let name = parts
+            .next()
+            .and_then(|name| HeaderName::from_bytes(name).ok());
+        let value = parts
+            .next()
+            .and_then(|value| HeaderValue::from_bytes(value.trim_ascii()).ok());
+        if let (Some(name), Some(value)) = (name, value) {
+            request.headers_mut().append(name, value);
+        }
+    }
+    let transport = Transport {
+        is_https: first & 1 != 0,
+        is_direct: first & 2 != 0,
+        front: (first & 4 != 0).then(|| [192, 0, 2, 1].into()),
+    };
+    let coherence = Coherence::new();
+    let reasons = coherence.judge(&request, transport);
+    let found = coherence.explain(&request, transport);
+    // What a proxy brings is known from the first request on, and changes nothing for the same again.
+    assert_eq!(found.reasons, reasons);
+    assert_eq!(found.seen.len(), reasons.iter().count());
+    assert!(found.browser.is_some() || reasons.is_empty());
+}
