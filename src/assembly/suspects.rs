@@ -8,9 +8,6 @@ use crate::policy::{Action, RateKey, Rule, RuleBuilder};
 /// What reasons, logs and bans call the rule.
 const LABEL: &str = "suspects";
 
-/// Requests of a suspect's address in a period, where nothing else is set.
-const REQUESTS: u32 = 30;
-
 /// Returns the rule about suspects that are left when no other has decided, if there is to be one.
 pub(super) fn suspects_rule(loaded: &Loaded) -> Option<RuleBuilder> {
     let SuspectsSection {
@@ -26,21 +23,23 @@ pub(super) fn suspects_rule(loaded: &Loaded) -> Option<RuleBuilder> {
         SuspectAction::Slow => Action::Slow,
         SuspectAction::Refuse => Action::Refuse,
     });
-    if action == SuspectAction::Slow {
-        let requests = requests.unwrap_or(REQUESTS);
-        rule = rule.rate_key(RateKey::Address).requests(requests);
-    } else if let Some(requests) = requests {
-        // The policy refuses it, and says why.
+    let key = SuspectsSection::KEY;
+    let is_slow = action == SuspectAction::Slow;
+    // Of another action the policy refuses what is set all the same, and says why.
+    if is_slow || loaded.is_set(&key.requests) {
         rule = rule.requests(requests);
     }
-    if let Some(seconds) = per_seconds {
-        rule = rule.per(Duration::from_secs(seconds.into()));
+    if is_slow || loaded.is_set(&key.per_seconds) {
+        rule = rule.per(Duration::from_secs(per_seconds.into()));
     }
-    if let Some(requests) = load_requests {
-        rule = rule.load_requests(requests);
+    if is_slow {
+        rule = rule.rate_key(RateKey::Address);
     }
-    if let Some(milliseconds) = load_milliseconds {
-        rule = rule.load_time(milliseconds);
+    if load_requests > 0 {
+        rule = rule.load_requests(load_requests);
+    }
+    if load_milliseconds > 0 {
+        rule = rule.load_time(load_milliseconds);
     }
     let origin = loaded.origin(&SuspectsSection::KEY.action);
     // Whoever sets the action has thought of people: there are no other suspects.

@@ -76,7 +76,7 @@ impl Explainer {
         Ok(Self {
             prover,
             client: args.ip,
-            transport: args.request.is_some().then(|| Transport {
+            transport: args.request.as_ref().map(|_| Transport {
                 is_https: args.https,
                 is_direct: true,
                 front: None,
@@ -106,25 +106,7 @@ impl Explainer {
         };
         let proof = self.prove(claim.as_mut(), request).await;
         let headers = request.all_headers();
-        let mut sender = Sender {
-            address: self.client,
-            headers: Some(&headers),
-            reasons: Reasons::default(),
-        };
-        let is_person = claim.is_none() && site.finds_suspects;
-        let findings = is_person
-            .then(|| self.findings(request, &headers))
-            .flatten();
-        let findings = findings.unwrap_or_default();
-        if findings.reasons.are_suspect() {
-            sender.reasons = findings.reasons;
-            if site
-                .policy
-                .lets_pass(&policy_request, Visitor::person(sender))
-            {
-                sender.reasons = Reasons::default();
-            }
-        }
+        let (sender, findings) = self.sender(site, &policy_request, request, &headers);
         let visitor = match (&claim, &proof) {
             (Some(claim), Some(proof)) => Some(Visitor {
                 claim,
@@ -163,6 +145,31 @@ impl Explainer {
             report.print()?;
         }
         Ok(())
+    }
+
+    /// Returns where a request comes from, and what is found of the browser that it names.
+    fn sender<'h>(
+        &self,
+        site: &SiteContext,
+        asked: &Request<'_>,
+        request: &ExplainedRequest,
+        headers: &'h HeaderMap,
+    ) -> (Sender<'h>, Findings) {
+        let mut sender = Sender {
+            address: self.client,
+            headers: Some(headers),
+            reasons: Reasons::default(),
+        };
+        let is_person = request.claim(&self.detector.load()).is_none();
+        let findings = (is_person && site.finds_suspects).then(|| self.findings(request, headers));
+        let findings = findings.flatten().unwrap_or_default();
+        if findings.reasons.are_suspect() {
+            sender.reasons = findings.reasons;
+            if site.policy.lets_pass(asked, Visitor::person(sender)) {
+                sender.reasons = Reasons::default();
+            }
+        }
+        (sender, findings)
     }
 
     /// Returns what is found of the browser that a request names, where all of its headers are known.

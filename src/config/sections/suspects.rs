@@ -9,15 +9,14 @@ section! {
     /// explanations, logs, metrics and for rules with suspect = true), slow (to requests in
     /// per_seconds, by address), refuse (403), or off (nobody is looked at)
     action: SuspectAction = "report";
-    /// Requests of a suspect's address that are let through per_seconds, where action is slow;
-    /// without it, 30
-    requests: Option<u32>, 1..=1_000_000;
-    /// Seconds of that period; without it, 60
-    per_seconds: Option<u32>, 1..=86_400;
+    /// Requests of a suspect's address that are let through per_seconds, where action is slow
+    requests: u32 = "30", 1..=1_000_000;
+    /// Seconds of that period
+    per_seconds: u32 = "60", 1..=86_400;
     /// Requests a second of the site from which on suspects are slowed down; it ends after ten seconds
-    /// with fewer; without when they always are
-    load_requests as "when.requests_per_second": Option<u32>, 1..=1_000_000;
+    /// with fewer; 0: it does not matter, and with both at 0 they always are
+    load_requests as "when.requests_per_second": u32 = "0", 0..=1_000_000;
     /// Mean milliseconds until answers of the upstream begin from which on suspects are slowed down;
     /// with both, one is enough
-    load_milliseconds as "when.upstream_milliseconds": Option<u32>, 1..=3_600_000;
+    load_milliseconds as "when.upstream_milliseconds": u32 = "0", 0..=3_600_000;
 }
