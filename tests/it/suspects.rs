@@ -259,8 +259,10 @@ impl House {
         );
         let answer = exchange(self.server.addr, login.as_bytes());
         assert_eq!(answer.status, 303, "{}", answer.text());
-        let cookie = answer.header("set-cookie");
-        let cookie = cookie.split(';').next().unwrap();
+        let cookies = answer.header("set-cookie");
+        let mut cookies = cookies.split([';', ',']).map(str::trim);
+        let cookie = cookies.find(|cookie| cookie.starts_with("robot-detection-admin="));
+        let cookie = cookie.unwrap();
         let look = head("GET /robot-detection/admin/suspects");
         let look = format!("{look}Cookie: {cookie}\r\n\r\n");
         exchange(self.server.addr, look.as_bytes()).text()
