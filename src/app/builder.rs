@@ -452,11 +452,7 @@ impl RobotDetectionBuilder {
         let clock = self.clock.clone();
         let refresher = Refresher::new(store.clone(), fetcher, detector.clone(), clock, sources);
         let kept = self.keeps_traffic.then(|| store.clone());
-        let suspicion = if self.finds_fleets {
-            Some(suspicion(&store, &self.clock).await)
-        } else {
-            None
-        };
+        let suspicion = suspicion(self.finds_fleets, &store, &self.clock).await;
         let traffic = Traffic::new(kept, self.keeps_paths, self.evidence, &self.clock)
             .with_suspicion(suspicion);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -523,12 +519,15 @@ impl RobotDetectionBuilder {
     }
 }
 
-/// Returns what finds fleets, with the seed that instances share.
-async fn suspicion(store: &Store, clock: &Clock) -> Suspicion {
+/// Returns what finds fleets, where it is on, with the seed that instances share.
+async fn suspicion(is_on: bool, store: &Store, clock: &Clock) -> Option<Suspicion> {
+    if !is_on {
+        return None;
+    }
     let own = fastrand::i64(..);
     // While the database is away an instance has a seed of its own, and hears of no other.
     let seed = store.suspects_seed(own).await.unwrap_or(own);
-    Suspicion::new(clock, seed)
+    Some(Suspicion::new(clock, seed))
 }
 
 async fn open_store(url: &str, waits: bool, clock: &Clock) -> Result<Store, StoreError> {

@@ -8,6 +8,17 @@ use crate::policy::{Action, RateKey, Rule, RuleBuilder};
 /// What reasons, logs and bans call the rule.
 const LABEL: &str = "suspects";
 
+/// Returns `true` if suspects are looked for among people: that costs each of their requests a
+/// tenth more, so that somebody has to want it.
+pub(crate) fn finds_suspects(loaded: &Loaded) -> bool {
+    let settings = loaded.settings();
+    let mut rules = settings.tables.rules.iter();
+    settings.suspects.action.map_or_else(
+        || rules.any(|rule| rule.when.suspect.is_some() || rule.when.reasons.is_some()),
+        |action| action != SuspectAction::Off,
+    )
+}
+
 /// Returns the rule about suspects that are left when no other has decided, if there is to be one.
 pub(super) fn suspects_rule(loaded: &Loaded) -> Option<RuleBuilder> {
     let SuspectsSection {
@@ -19,12 +30,12 @@ pub(super) fn suspects_rule(loaded: &Loaded) -> Option<RuleBuilder> {
         ..
     } = loaded.settings().suspects;
     let mut rule = Rule::builder(match action {
-        SuspectAction::Off | SuspectAction::Report => return None,
-        SuspectAction::Slow => Action::Slow,
-        SuspectAction::Refuse => Action::Refuse,
+        None | Some(SuspectAction::Off | SuspectAction::Report) => return None,
+        Some(SuspectAction::Slow) => Action::Slow,
+        Some(SuspectAction::Refuse) => Action::Refuse,
     });
     let key = SuspectsSection::KEY;
-    let is_slow = action == SuspectAction::Slow;
+    let is_slow = action == Some(SuspectAction::Slow);
     // Of another action the policy refuses what is set all the same, and says why.
     if is_slow || loaded.is_set(&key.requests) {
         rule = rule.requests(requests);

@@ -163,11 +163,10 @@ impl Slot {
 }
 
 fn halves(address: Ipv6Addr) -> (u64, u64) {
-    let [a, b, c, d, e, f, g, h] = address.segments().map(u64::from);
-    (
-        a << 48 | b << 32 | c << 16 | d,
-        e << 48 | f << 32 | g << 16 | h,
-    )
+    let segments = address.segments().map(u64::from);
+    let (high, low) = segments.split_at(4);
+    let half = |segments: &[u64]| segments.iter().fold(0, |half, one| half << 16 | one);
+    (half(high), half(low))
 }
 
 /// Writes the first bytes of a text, eight at a time; returns how many there are.
@@ -271,7 +270,9 @@ mod tests {
         let slips: Vec<_> = std::iter::from_fn(|| slots.leave(&seen)).collect();
         assert_eq!(slips.len(), SLOTS);
         assert!(size_of::<Slot>() * SLOTS <= 1 << 19);
-        slips.iter().for_each(|slip| slots.release(*slip));
+        for slip in slips {
+            slots.release(slip);
+        }
         assert_eq!(left(&slots), []);
         assert!(slots.leave(&seen).is_some());
     }

@@ -259,8 +259,10 @@ impl House {
         );
         let answer = exchange(self.server.addr, login.as_bytes());
         assert_eq!(answer.status, 303, "{}", answer.text());
-        let cookie = answer.header("set-cookie");
-        let cookie = cookie.split(';').next().unwrap();
+        let cookies = answer.header("set-cookie");
+        let mut cookies = cookies.split([';', ',']).map(str::trim);
+        let cookie = cookies.find(|cookie| cookie.starts_with("robot-detection-admin="));
+        let cookie = cookie.unwrap();
         let look = head("GET /robot-detection/admin/suspects");
         let look = format!("{look}Cookie: {cookie}\r\n\r\n");
         exchange(self.server.addr, look.as_bytes()).text()
@@ -269,7 +271,7 @@ impl House {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_running_server_shows_the_fleet_among_its_visitors() {
-    let house = House::new("").await;
+    let house = House::new("[traffic]\nfleets = true\n").await;
     let told = house.told();
     assert_eq!(
         (&told["on"], &told["fleets"]),

@@ -74,7 +74,7 @@ impl House {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_lies_is_marked_and_served() {
-    let house = House::new("").await;
+    let house = House::new("suspects.action = 'report'\n").await;
     for headers in [&PERSON[..], &LIAR, &[("User-Agent", GOOGLEBOT)]] {
         assert_eq!(house.ask("/a", headers).status, 200);
     }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use crate::admin::DEFAULT_SITE;
-use crate::assembly::{Signing, enforcement, licensing, policy, robots_txt};
-use crate::config::{ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable, SuspectAction};
+use crate::assembly::{
+    Signing, enforcement, finds_suspects, licensing, policy, robots_txt,
+};
+use crate::config::{ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable};
 use crate::licensing::Licensing;
 use crate::verify::Signer;
 
@@ -212,10 +214,6 @@ fn place(site: &SiteLoaded) -> Result<(Vec<SiteHost>, SitePath), ConfigErrors> {
     let path =
         SitePath::parse(site.path()).map_err(|reason| site.wrong(&SiteTable::KEY.path, reason))?;
     Ok((hosts.collect::<Result<_, _>>()?, path))
-}
-
-fn finds_suspects(loaded: &Loaded) -> bool {
-    loaded.settings().suspects.action != SuspectAction::Off
 }
 
 fn detection(loaded: &Loaded) -> Result<Detection, ConfigErrors> {

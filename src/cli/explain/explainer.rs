@@ -49,7 +49,7 @@ struct SiteContext {
     policy: Arc<Policy>,
     enforcer: Enforcer,
     answers: SiteAnswers,
-    /// Whether suspects are looked for.
+    /// Whether suspects are told, whoever looks for them.
     finds_suspects: bool,
 }
 
@@ -253,7 +253,7 @@ impl SiteContext {
             policy: Guard::into_inner(policy.load()),
             enforcer: Enforcer::new(files, app::enforcement(loaded)?),
             answers,
-            finds_suspects: loaded.settings().suspects.action != SuspectAction::Off,
+            finds_suspects: loaded.settings().suspects.action != Some(SuspectAction::Off),
         })
     }
 }

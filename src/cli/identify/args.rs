@@ -17,6 +17,10 @@ Example: robot-detection identify --format combined --verify --summary --input a
 Example: robot-detection identify --suspects --input access.log access.log.*.gz
 Example: tail -f access.log | robot-detection identify --format combined"
 )]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(in crate::cli) struct IdentifyArgs {
     /// User agents; without any, lines are read
     #[arg(value_name = "UA", conflicts_with_all = ["input", "format", "summary"])]

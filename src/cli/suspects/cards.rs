@@ -15,7 +15,7 @@ pub(in crate::cli) fn cards(fleets: &[Value], conduct: &[Value]) -> String {
     let mut text = String::new();
     for (number, fleet) in (1..).zip(fleets) {
         // Writing to memory never fails.
-        let _ = writeln!(text, "\nfleet {number}: {}", words(&fleet["user_agent"]));
+        let _ = writeln!(text, "\nfleet {number}: {}", words(of(fleet, "user_agent")));
         for (name, value) in fleet_rows(fleet) {
             row(name, &value, &mut text);
         }
@@ -25,10 +25,13 @@ pub(in crate::cli) fn cards(fleets: &[Value], conduct: &[Value]) -> String {
         text.push_str("\nno fleet\n");
     }
     for one in conduct.iter().take(SHOWN) {
-        let _ = writeln!(text, "\n{}", words(&one["network"]));
+        let _ = writeln!(text, "\n{}", words(of(one, "network")));
         let requests = format!(
             "{}, of {} pages about {} different ones, {} not found",
-            one["requests"], one["pages"], one["paths"], one["not_found"]
+            of(one, "requests"),
+            of(one, "pages"),
+            of(one, "paths"),
+            of(one, "not_found")
         );
         row("requests", &requests, &mut text);
         rest(one, &mut text);
@@ -43,16 +46,17 @@ pub(in crate::cli) fn cards(fleets: &[Value], conduct: &[Value]) -> String {
 }
 
 fn fleet_rows(fleet: &Value) -> [(&'static str, String); 3] {
-    let share = |name: &str| fleet[name].as_f64().map(percent);
+    let share = |name: &str| of(fleet, name).as_f64().map(percent);
     let pages = share("pages_share").unwrap_or_default();
     let usual = share("usual_pages_share").map(|usual| format!(", usually {usual}"));
-    let each = fleet["per_address"].as_f64().unwrap_or_default();
+    let each = of(fleet, "per_address").as_f64().unwrap_or_default();
     [
         (
             "requests",
             format!(
                 "{} from about {} addresses, {each:.1} for each in ten minutes",
-                fleet["requests"], fleet["addresses"]
+                of(fleet, "requests"),
+                of(fleet, "addresses")
             ),
         ),
         ("assets", share("assets_share").unwrap_or_default()),
@@ -65,20 +69,20 @@ fn fleet_rows(fleet: &Value) -> [(&'static str, String); 3] {
 
 /// Adds when, why, and for what.
 fn rest(one: &Value, text: &mut String) {
-    let mut flagged = words(&one["since"]);
+    let mut flagged = words(of(one, "since"));
     if let Some(until) = one.get("until") {
         let _ = write!(flagged, " to {}", words(until));
     }
     row("flagged", &flagged, text);
-    for reason in one["reasons"].as_array().into_iter().flatten() {
+    for reason in of(one, "reasons").as_array().into_iter().flatten() {
         let why = format!(
             "{}: it {}",
-            words(&reason["code"]),
-            words(&reason["sentence"])
+            words(of(reason, "code")),
+            words(of(reason, "sentence"))
         );
         row("why", &why, text);
     }
-    for path in one["samples"].as_array().into_iter().flatten() {
+    for path in of(one, "samples").as_array().into_iter().flatten() {
         row("asks for", &words(path), text);
     }
 }
@@ -89,4 +93,9 @@ fn row(name: &str, value: &str, text: &mut String) {
 
 fn words(value: &Value) -> String {
     clean(value.as_str().unwrap_or_default())
+}
+
+/// Returns a member of an object, or null.
+fn of<'v>(object: &'v Value, name: &str) -> &'v Value {
+    object.get(name).unwrap_or(&Value::Null)
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::cli::{Cli, context, output};
 use crate::clock::Clock;
@@ -20,9 +20,10 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow:
     let instances: Vec<_> = told
         .into_iter()
         .filter_map(|told| {
-            let mut value: Value = serde_json::from_str(&told.flags).ok()?;
-            value["instance"] = told.instance.into();
-            value["at"] = moment(told.at_ms.div_euclid(1_000)).into();
+            let mut value: Map<String, Value> = serde_json::from_str(&told.flags).ok()?;
+            value.insert("instance".to_owned(), told.instance.into());
+            let at = moment(told.at_ms.div_euclid(1_000));
+            value.insert("at".to_owned(), at.into());
             Some(value)
         })
         .collect();
@@ -43,14 +44,13 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow:
         return Ok(ExitCode::SUCCESS);
     }
     for instance in &instances {
-        let of = |name: &str| instance[name].as_array().cloned().unwrap_or_default();
-        let heading = format!(
-            "instance {}, {}",
-            output::clean(instance["instance"].as_str().unwrap_or_default()),
-            instance["at"].as_str().unwrap_or_default()
-        );
+        let of = |name: &str| instance.get(name).and_then(Value::as_array).cloned();
+        let word = |name: &str| instance.get(name).and_then(Value::as_str);
+        let [name, at] = ["instance", "at"].map(|name| word(name).unwrap_or_default());
+        let heading = format!("instance {}, {at}", output::clean(name));
         output::line(&heading)?;
-        output::text(&cards(&of("fleets"), &of("conduct")))?;
+        let [fleets, conduct] = ["fleets", "conduct"].map(|name| of(name).unwrap_or_default());
+        output::text(&cards(&fleets, &conduct))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -63,7 +63,7 @@ section! {
     addresses: KeptAddresses = "robots";
     /// Whether fleets of robots that say they are browsers are looked for, and addresses that behave
     /// as no person does: reported on the console, in memory, four MiB at most
-    fleets: bool = "true";
+    fleets: bool = "false";
 }
 
 section! {

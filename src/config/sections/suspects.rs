@@ -6,9 +6,10 @@ section! {
     /// People whose requests are not those of the browser that they name.
     pub struct SuspectsSection, SuspectsKeys = "suspects." @site;
     /// What is done with suspects that no rule before lets pass: report (they are marked, in
-    /// explanations, logs, metrics and for rules with suspect = true), slow (to requests in
-    /// per_seconds, by address), refuse (403), or off (nobody is looked at)
-    action: SuspectAction = "report";
+    /// logs, metrics and for rules with suspect = true), slow (to requests in per_seconds, by
+    /// address), refuse (403), or off (nobody is looked at); without it, they are marked where a rule
+    /// asks for suspects or reasons
+    action: Option<SuspectAction>;
     /// Requests of a suspect's address that are let through per_seconds, where action is slow
     requests: u32 = "30", 1..=1_000_000;
     /// Seconds of that period

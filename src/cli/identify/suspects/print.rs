@@ -83,6 +83,8 @@ fn conduct(found: &Found) -> Vec<Value> {
 }
 
 fn with_until(mut value: Value, until_s: i64) -> Value {
-    value["until"] = moment(until_s).into();
+    if let Some(value) = value.as_object_mut() {
+        value.insert("until".to_owned(), moment(until_s).into());
+    }
     value
 }
