@@ -33,6 +33,6 @@ pub(crate) use robot_conf::{read as read_text, robot_conf};
 pub(crate) use robots_txt::robots_txt_of_settings;
 pub use robots_txt::{robots_txt, robots_txt_in_force};
 pub(crate) use signing::Signing;
-pub(crate) use suspects::finds_suspects;
 pub use sources::sources;
+pub(crate) use suspects::finds_suspects;
 pub(crate) use upstream::{IDENTIFICATION_HEADER, VERDICT_HEADER, proxy};

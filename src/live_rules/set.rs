@@ -153,8 +153,10 @@ mod tests {
             .prop_map(|id| ("robot", id)),
             Just(("operator", "ACME")),
             prop::sample::select(Purpose::ALL).prop_map(|purpose| ("purpose", purpose.as_str())),
-            prop::sample::select(vec!["unlisted", "nameless", "person", "shared", "people"])
-                .prop_map(|kind| ("visitors", kind)),
+            prop::sample::select(vec![
+                "unlisted", "nameless", "person", "shared", "people", "all"
+            ])
+            .prop_map(|kind| ("visitors", kind)),
         ];
         let path = prop::sample::select(vec![None, Some("/a/*"), Some("*")]);
         (
@@ -194,7 +196,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_live_rule_touches_people(fields in prop::collection::vec(any_fields(), 1..6)) {
+        fn no_live_rule_touches_people_who_are_not_confirmed(fields in prop::collection::vec(any_fields(), 1..6)) {
             let detector = detector();
             let policy = SharedPolicy::new(Policy::builder().build().unwrap());
             policy.lay_over(set(fields).overlay("default"));
@@ -207,7 +209,7 @@ mod tests {
                     let visitor = claim.map(|claim| Visitor::new(claim, Verdict::Verified));
                     let judgement = policy.judge(&request, visitor);
                     prop_assert!(judgement.decision.pass_reason().is_some());
-                    prop_assert!(judgement.slowed_by.is_none() && judgement.rule.is_none());
+                    prop_assert!(judgement.slowed_by.is_none());
                 }
             }
         }

@@ -115,13 +115,12 @@ impl Exchange {
 
     /// Shows that this instance is alive, and counts the others.
     async fn join(&mut self) -> Result<FleetPace, StoreError> {
-        let seed = match self.fleet {
-            Some(fleet) => fleet.seed,
-            None => {
-                let random = RandomState::new();
-                let seed = [0, 1].map(|half| random.hash_one(half));
-                self.store.pace_seed(seed).await?
-            }
+        let seed = if let Some(fleet) = self.fleet {
+            fleet.seed
+        } else {
+            let random = RandomState::new();
+            let seed = [0, 1].map(|half| random.hash_one(half));
+            self.store.pace_seed(seed).await?
         };
         let instances = self.store.join_fleet(&self.instance).await?;
         let before = self.fleet.map_or(1, |fleet| fleet.instances);

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use crate::admin::DEFAULT_SITE;
-use crate::assembly::{
-    Signing, enforcement, finds_suspects, licensing, policy, robots_txt,
-};
+use crate::assembly::{Signing, enforcement, finds_suspects, licensing, policy, robots_txt};
 use crate::config::{ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable};
 use crate::licensing::Licensing;
 use crate::verify::Signer;

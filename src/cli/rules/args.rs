@@ -20,7 +20,7 @@ Example: robot-detection rules add refuse --purpose seo --path '/shop/*' --statu
 Example: robot-detection rules add pass --operator Google --ends never --dry-run
 Example: robot-detection rules add slow --addresses 203.0.113.0/24 --people"
     )]
-    Add(AddArgs),
+    Add(Box<AddArgs>),
     /// Ends a live rule at once
     #[command(after_help = "Example: robot-detection rules remove 12")]
     Remove(RuleArgs),

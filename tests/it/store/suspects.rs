@@ -46,7 +46,7 @@ async fn an_instance_has_one_last_word_which_is_forgotten_when_it_is_old(databas
     };
     let last = "b 3000 {\"text\":\"\u{1f916}\"}".to_owned();
     assert_eq!(told(0).await, ["a 2000 {}".to_owned(), last.clone()]);
-    assert_eq!(told(3_000).await, [last.clone()]);
+    assert_eq!(told(3_000).await, std::slice::from_ref(&last));
     store
         .save_suspects(&suspects("c", 9_000, "{}"), 2_500)
         .await
