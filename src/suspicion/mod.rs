@@ -15,6 +15,7 @@ mod values;
 
 #[cfg(feature = "server")]
 pub(crate) use keeper::LASTS_MS as SUSPECTS_LAST_MS;
+#[cfg(feature = "server")]
 pub(crate) use slots::Slip;
 pub(crate) use suspicion::Suspicion;
 #[cfg(feature = "server")]
