@@ -15,8 +15,8 @@ CREATE UNLOGGED TABLE pace (
 
 CREATE INDEX pace_changed ON pace (changed_ms);
 
--- Seed of these hashes, which nobody else knows.
-CREATE TABLE pace_seed (
+-- Seed of the hashes that instances share, which nobody else knows.
+CREATE TABLE fleet_seed (
     id     BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
     first  BIGINT NOT NULL,
     second BIGINT NOT NULL

@@ -9,10 +9,3 @@ CREATE TABLE suspects (
     -- What it has seen in this window, in Base64; empty where it is alone.
     sketch   TEXT NOT NULL
 );
-
--- Seed of the sketches' hashes, which instances have to share. Whoever needs it first makes it.
-
-CREATE TABLE suspects_seed (
-    id   BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
-    seed BIGINT NOT NULL
-);

@@ -524,9 +524,9 @@ async fn suspicion(is_on: bool, store: &Store, clock: &Clock) -> Option<Suspicio
     if !is_on {
         return None;
     }
-    let own = fastrand::i64(..);
+    let own = [fastrand::u64(..), fastrand::u64(..)];
     // While the database is away an instance has a seed of its own, and hears of no other.
-    let seed = store.suspects_seed(own).await.unwrap_or(own);
+    let [seed, _] = store.fleet_seed(own).await.unwrap_or(own);
     Some(Suspicion::new(clock, seed))
 }
 

@@ -120,7 +120,7 @@ impl Exchange {
         } else {
             let random = RandomState::new();
             let seed = [0, 1].map(|half| random.hash_one(half));
-            self.store.pace_seed(seed).await?
+            self.store.fleet_seed(seed).await?
         };
         let instances = self.store.join_fleet(&self.instance).await?;
         let before = self.fleet.map_or(1, |fleet| fleet.instances);

@@ -132,7 +132,7 @@ mod tests {
             Store::connect("sqlite::memory:").await.unwrap(),
             Clock::manual(1_000_000),
         );
-        let seed = store.suspects_seed(7).await.unwrap();
+        let [seed, _] = store.fleet_seed([7, 7]).await.unwrap();
         let mut instances = [0, 1].map(|part| {
             let suspicion = Suspicion::new(&clock, seed);
             for number in (0..100).filter(|number| number % 2 == part) {

@@ -50,8 +50,8 @@ struct Inner {
 
 impl Suspicion {
     /// Creates sketches with a seed, which instances of a fleet share.
-    pub(crate) fn new(clock: &Clock, seed: i64) -> Self {
-        let mut fleets = Fleets::new(seed.cast_unsigned());
+    pub(crate) fn new(clock: &Clock, seed: u64) -> Self {
+        let mut fleets = Fleets::new(seed);
         let flags = fleets.judge(clock.now_ms().div_euclid(1_000));
         Self {
             inner: Arc::new(Inner {

@@ -83,9 +83,9 @@ async fn instances_that_tell_at_once_do_not_wait_for_each_other(database: TestDa
 
 async fn a_fleet_has_one_seed_and_knows_how_many_it_is(database: TestDatabase) {
     let (one, other) = (database.store().await, database.store().await);
-    let seed = one.pace_seed([1, u64::MAX]).await.unwrap();
+    let seed = one.fleet_seed([1, u64::MAX]).await.unwrap();
     assert_eq!(seed, [1, u64::MAX]);
-    assert_eq!(other.pace_seed([3, 4]).await.unwrap(), seed);
+    assert_eq!(other.fleet_seed([3, 4]).await.unwrap(), seed);
     assert_eq!(one.join_fleet("one").await.unwrap(), 1);
     assert_eq!(other.join_fleet("other").await.unwrap(), 2);
     assert_eq!(one.join_fleet("one").await.unwrap(), 2);

@@ -20,8 +20,9 @@ fn suspects(instance: &str, at_ms: i64, flags: &str) -> StoredSuspects {
 
 async fn all_instances_have_the_first_seed(database: TestDatabase) {
     let store = database.store().await;
-    for otherwise in [i64::MIN, 7] {
-        assert_eq!(store.suspects_seed(otherwise).await.unwrap(), i64::MIN);
+    for otherwise in [1 << 63, 7] {
+        let [seed, _] = store.fleet_seed([otherwise, 7]).await.unwrap();
+        assert_eq!(seed, 1 << 63);
     }
 }
 

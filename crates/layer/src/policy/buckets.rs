@@ -106,14 +106,10 @@ impl UnlistedBuckets {
         now_ms: i64,
         rate: Rate,
     ) -> Result<(), TooSoon> {
-        match UnlistedKeys::new(&self.hasher, claim, user_agent, client, rate) {
-            Some(keys) => self.take(keys, now_ms, rate),
-            None => Ok(()),
-        }
-    }
-
-    fn take(&mut self, keys: UnlistedKeys, now_ms: i64, rate: Rate) -> Result<(), TooSoon> {
-        let UnlistedKeys { name, network } = keys;
+        let keys = UnlistedKeys::new(&self.hasher, claim, user_agent, client, rate);
+        let Some(UnlistedKeys { name, network }) = keys else {
+            return Ok(());
+        };
         let name = name.map(|key| self.names.bucket(key, MAX_NAMES, now_ms));
         let network = network.map(|key| self.networks.bucket(key, MAX_NETWORKS, now_ms));
         take_all([name, network].into_iter().flatten(), now_ms, rate)

@@ -56,10 +56,10 @@ columns! {
 }
 
 statements! {
-    ADD_SEED = "make the seed of the fleet's pace",
-        "INSERT INTO pace_seed (id, first, second) VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING";
-    SEED = "read the seed of the fleet's pace",
-        "SELECT first, second FROM pace_seed WHERE id = 1";
+    ADD_SEED = "make the seed of the fleet",
+        "INSERT INTO fleet_seed (id, first, second) VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING";
+    SEED = "read the seed of the fleet",
+        "SELECT first, second FROM fleet_seed WHERE id = 1";
     LEAVE = "take leave of the fleet",
         "DELETE FROM leases WHERE name = $1";
     TOO_MANY = "count what the fleet has served",
@@ -75,7 +75,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn pace_seed(&self, random: [u64; 2]) -> Result<[u64; 2], StoreError> {
+    pub async fn fleet_seed(&self, random: [u64; 2]) -> Result<[u64; 2], StoreError> {
         if let Some(seed) = self.known_seed().await? {
             return Ok(seed);
         }

@@ -222,10 +222,6 @@ statements! {
         "DELETE FROM suspects WHERE at_ms < $1";
     SUSPECTS = "read who is flagged",
         "SELECT instance, at_ms, flags, sketch FROM suspects WHERE at_ms >= $1 ORDER BY instance";
-    SUSPECTS_SEED = "read the seed of sketches",
-        "SELECT seed FROM suspects_seed WHERE id = 1";
-    INIT_SUSPECTS_SEED = "save the seed of sketches",
-        "INSERT INTO suspects_seed (id, seed) VALUES (1, $1) ON CONFLICT (id) DO NOTHING";
     FORGET_SUSPECTS = "forget who was flagged on an instance",
         "DELETE FROM suspects WHERE instance = $1";
 

@@ -77,20 +77,4 @@ impl Store {
         let forgotten = self.database.execute(&sql::FORGET_SUSPECTS, &values);
         forgotten.await.map(|_| ())
     }
-
-    /// Returns the seed that all instances share; where there is none yet, it is the one given.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the database does.
-    pub async fn suspects_seed(&self, otherwise: i64) -> Result<i64, StoreError> {
-        let values = [otherwise.into()];
-        let init = self.database.execute(&sql::INIT_SUSPECTS_SEED, &values);
-        init.await?;
-        let seed = self
-            .database
-            .first::<(i64,)>(&sql::SUSPECTS_SEED, &[])
-            .await?;
-        Ok(seed.map_or(otherwise, |(seed,)| seed))
-    }
 }
