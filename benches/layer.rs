@@ -175,6 +175,7 @@ fn person_is_no_suspect(bencher: Bencher<'_, '_>) {
         is_https: true,
         is_direct: true,
         front: None,
+        sender: None,
     };
     assert!(coherence.judge(&page, transport).is_empty());
     bencher.bench_local(|| coherence.judge(black_box(&page), transport));

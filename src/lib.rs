@@ -70,6 +70,9 @@ pub mod telemetry;
 )]
 mod traffic;
 
+#[cfg(feature = "server")]
+mod way_out;
+
 #[cfg(feature = "proxy")]
 #[doc(no_inline)]
 pub use robot_detection_http::{listen, proxy};

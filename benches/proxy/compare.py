@@ -4,6 +4,7 @@ import argparse
 import json
 import re
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -27,11 +28,22 @@ CASES = {
 }
 
 
-def script(directory, who, count):
-    """Writes what wrk sends: requests, made before the first is sent."""
+# Path, whether the connection is kept, User-Agent: what Chromium sends over plain HTTP.
+REQUEST = (
+    "GET %s HTTP/1.1\r\nHost: site.example\r\nConnection: %s\r\nUpgrade-Insecure-Requests: 1\r\n"
+    "User-Agent: %s\r\n"
+    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8\r\n"
+    "Accept-Encoding: gzip, deflate\r\nAccept-Language: en-US,en;q=0.9\r\n\r\n"
+)
+# Requests that are counted with valgrind, after as many that are not.
+COUNTED = 4000
+
+
+def asked(who, count):
+    """The requests of a case: path and User-Agent."""
     robot = [(MEMBERS, header) for header in robot_headers(robots(count))]
     few = [(PAGE, header) for header in browser_headers(20)]
-    requests = {
+    return {
         "robots": robot,
         "few": few,
         "files": [(FILE, header) for header in browser_headers(20)],
@@ -42,18 +54,19 @@ def script(directory, who, count):
             for number in range(5 * len(robot))
         ],
     }[who]
+
+
+def script(directory, who, count):
+    """Writes what wrk sends: requests, made before the first is sent."""
     path = directory / f"{who}.lua"
-    lines = ",\n".join(f'{{"{path}","{header}"}}' for path, header in requests)
+    lines = ",\n".join(f'{{"{path}","{header}"}}' for path, header in asked(who, count))
     path.write_text(f"""
 local made, at = {{}}, 0
 function init(args)
     for i, one in ipairs({{
 {lines}
     }}) do
-        local headers = {{["User-Agent"] = one[2], ["Host"] = "site.example",
-            ["Accept"] = "text/html,*/*;q=0.8", ["Accept-Language"] = "en", ["Accept-Encoding"] = "gzip, br"}}
-        if args[1] == "close" then headers["Connection"] = "close" end
-        made[i] = wrk.format("GET", one[1], headers)
+        made[i] = string.format({json.dumps(REQUEST)}, one[1], args[1], one[2])
     end
 end
 function request()
@@ -69,10 +82,38 @@ end
     return path
 
 
+def connection(kept):
+    return "keep-alive" if kept else "close"
+
+
+def one_by_one(server, requests, kept):
+    """Sends requests one after the other: each run has the server do the same, whatever else runs."""
+    sent = None
+    for number in range(COUNTED):
+        path, user_agent = requests[number % len(requests)]
+        if sent is None or not kept:
+            sent = socket.create_connection(("127.0.0.1", server.port))
+        sent.sendall((REQUEST % (path, connection(kept), user_agent)).encode())
+        head, _, body = receive(sent, b"").partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+        left = int(length[1]) - len(body) if length else 0
+        while left > 0:
+            left -= len(sent.recv(65536)) or left
+
+
+def receive(sent, came):
+    while b"\r\n\r\n" not in came:
+        more = sent.recv(65536)
+        if not more:
+            raise SystemExit("a server has closed a connection in the midst of an answer")
+        came += more
+    return came
+
+
 def load(server, path, kept, seconds):
     """Requests for some seconds: how many were answered, p99 in µs."""
     command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout", "30s",
-               "-s", str(path), server.url("/"), "--", "kept" if kept else "close"]
+               "-s", str(path), server.url("/"), "--", connection(kept)]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     requests, p99, wrong = map(int, re.search(r"FIGURES (\d+) (\d+) (\d+)", output).groups())
     if wrong or not requests:
@@ -163,15 +204,15 @@ def instructions(directory, site, count, options):
 def counts(servers, directory, count, options):
     found = {}
     for case, (who, kept) in wanted(options):
-        path = script(directory, who, count)
+        requests = asked(who, count)
         found[case] = {}
         for server in servers:
-            load(server, path, kept, options.seconds)
+            one_by_one(server, requests, kept)
             control("--zero", server)
-            requests, _ = load(server, path, kept, 2 * options.seconds)
+            one_by_one(server, requests, kept)
             control("--dump", server)
             dumps = list(directory.glob(f"{server.name.replace(' ', '-')}.cg.*"))
-            found[case][server.name] = round(max(map(total, dumps)) / requests)
+            found[case][server.name] = round(max(map(total, dumps)) / COUNTED)
             for dump in dumps:
                 dump.unlink()
         print(f"{count} patterns, {case}: counted", file=sys.stderr)

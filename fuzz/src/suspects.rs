@@ -28,6 +28,7 @@ pub fn run(bytes: &[u8]) {
         is_https: first & 1 != 0,
         is_direct: first & 2 != 0,
         front: (first & 4 != 0).then(|| [192, 0, 2, 1].into()),
+        sender: None,
     };
     let coherence = Coherence::new();
     let reasons = coherence.judge(&request, transport);

@@ -31,6 +31,7 @@ pub(super) fn suspects_rule(loaded: &Loaded) -> Option<RuleBuilder> {
     } = loaded.settings().suspects;
     let mut rule = Rule::builder(match action {
         None | Some(SuspectAction::Off | SuspectAction::Report) => return None,
+        Some(SuspectAction::Heaven) => Action::Serve,
         Some(SuspectAction::Slow) => Action::Slow,
         Some(SuspectAction::Refuse) => Action::Refuse,
     });

@@ -93,9 +93,41 @@ pub(crate) fn describe(
 /// # Errors
 ///
 /// Fails where the header is missing, comes twice, or names no page.
-pub(crate) fn take_page(headers: &HeaderMap) -> Result<PathAndQuery, Misdescribed> {
+pub(crate) fn take_page(headers: &HeaderMap) -> Result<Page, Misdescribed> {
     let page = once(headers, &PAGE)?.ok_or(missing(&PAGE))?;
-    PathAndQuery::try_from(page.as_bytes()).map_err(|_| Misdescribed::Header(PAGE, "names no page"))
+    Page::of_header(page).ok_or(Misdescribed::Header(PAGE, "names no page"))
+}
+
+/// Page that is to be served in place of another.
+#[derive(Clone, Debug)]
+pub(crate) struct Page {
+    pub(crate) path: PathAndQuery,
+    /// Whether whoever is to get it is a suspect, who gets a copy of the page that he asked for.
+    pub(crate) is_for_suspect: bool,
+}
+
+impl Page {
+    /// Query of the page that heaven has for a suspect: it has none of its own.
+    const OF_SUSPECT: &str = "?suspect";
+
+    /// Returns the header by which a proxy asks for it.
+    pub(crate) fn header(&self) -> Option<HeaderValue> {
+        let mark = if self.is_for_suspect {
+            Self::OF_SUSPECT
+        } else {
+            ""
+        };
+        HeaderValue::try_from(format!("{}{mark}", self.path)).ok()
+    }
+
+    fn of_header(header: &HeaderValue) -> Option<Self> {
+        let bytes = header.as_bytes();
+        let path = bytes.strip_suffix(Self::OF_SUSPECT.as_bytes());
+        Some(Self {
+            is_for_suspect: path.is_some(),
+            path: PathAndQuery::try_from(path.unwrap_or(bytes)).ok()?,
+        })
+    }
 }
 
 impl Names {

@@ -15,7 +15,7 @@ mod proxy_file;
 mod token;
 
 pub(crate) use answer::{Answered, answer, unanswerable};
-pub(crate) use described::{Misdescribed, describe, take_page};
+pub(crate) use described::{Misdescribed, Page, describe, take_page};
 pub(crate) use dialect::{Asked, Dialect};
 pub(crate) use proxy_file::{
     Front, FrontSite, GivenHeader, OwnPath, Place, PlaceError, ProxyFile, proxy_file,

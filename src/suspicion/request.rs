@@ -39,7 +39,7 @@ pub(super) fn observation<B>(request: &Request<B>, client: IpAddr) -> Option<Obs
 /// languages, and its version of HTTP.
 ///
 /// A browser asks for videos without an encoding and has a second number then.
-fn fingerprint(headers: &HeaderMap, version: Version) -> u64 {
+pub(super) fn fingerprint(headers: &HeaderMap, version: Version) -> u64 {
     let encodings = headers
         .get(ACCEPT_ENCODING)
         .map_or(b"".as_slice(), HeaderValue::as_bytes);

@@ -10,7 +10,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use axum::http::Request;
+use axum::http::{HeaderMap, Request, Version, header::USER_AGENT};
 use robot_detection_fleets::{Flags, Fleets, Sketch};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -20,7 +20,7 @@ use crate::store::Store;
 
 use super::{
     keeper::Keeper,
-    request::observation,
+    request::{fingerprint, observation},
     slots::{SLOTS, Slip, Slots},
 };
 
@@ -46,6 +46,15 @@ struct Inner {
     /// Requests that found no slot.
     missed: AtomicU64,
     clock: Clock,
+}
+
+/// What is flagged of a visitor.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Flagged {
+    /// A fleet has his User-Agent and fingerprint.
+    pub(crate) is_in_fleet: bool,
+    /// His address or network does what no person does.
+    pub(crate) is_odd: bool,
 }
 
 impl Suspicion {
@@ -90,6 +99,26 @@ impl Suspicion {
             self.inner.flags.load_full(),
             self.inner.missed.load(Relaxed),
         )
+    }
+
+    /// Returns what is flagged of whoever has sent these headers.
+    pub(crate) fn of_person(
+        &self,
+        headers: &HeaderMap,
+        version: Version,
+        client: IpAddr,
+    ) -> Flagged {
+        let flags = self.inner.flags.load();
+        if flags.are_none() {
+            return Flagged::default();
+        }
+        let fleet = headers
+            .get(USER_AGENT)
+            .and_then(|agent| flags.fleet(agent.as_bytes(), fingerprint(headers, version)));
+        Flagged {
+            is_in_fleet: fleet.is_some(),
+            is_odd: flags.conduct(client).is_some(),
+        }
     }
 
     /// Judges what has come until now.

@@ -76,5 +76,6 @@ mod unlisted;
 mod verdicts;
 mod verify;
 mod verify_dns;
+mod way_out;
 mod web_bot_auth;
 mod websocket;

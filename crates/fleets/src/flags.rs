@@ -71,6 +71,12 @@ pub struct Conduct {
 }
 
 impl Flags {
+    /// Returns `true` if nobody is flagged.
+    #[must_use]
+    pub fn are_none(&self) -> bool {
+        self.fleets.is_empty() && self.conduct.is_empty()
+    }
+
     /// Returns the fleet that a User-Agent and a fingerprint are of.
     ///
     /// Costs a hash and a few comparisons; nothing where there is no fleet.

@@ -17,10 +17,11 @@ use tracing::warn;
 
 use crate::assembly::{IDENTIFICATION_HEADER, VERDICT_HEADER};
 use crate::check::{
-    Answered, Asked, CheckToken, Dialect, Misdescribed, answer, describe, take_page, unanswerable,
+    Answered, Asked, CheckToken, Dialect, Misdescribed, Page, answer, describe, take_page,
+    unanswerable,
 };
 use crate::clock::Clock;
-use crate::layer::{self, Decided, Passing, Pending, Reply, ServedInPlace};
+use crate::layer::{self, Decided, NoCopies, Passing, Pending, Reply, ServedInPlace};
 use crate::listen::{HttpService, RequestContext, ServiceResponse};
 use crate::observe::{Observation, SiteObserver};
 
@@ -104,6 +105,10 @@ impl CheckService {
         }
         let sites = shared.serving.sites();
         let found = sites.places.find(host(question), question.uri().path());
+        if dialect != Dialect::Nginx {
+            // The others can only redirect, and no suspect is sent away from the page he asked for.
+            question.extensions_mut().insert(NoCopies);
+        }
         let observer = match found {
             Found::Site(served) => served.observer(),
             Found::NoPath | Found::NoHost => &shared.nowhere,
@@ -153,7 +158,7 @@ impl CheckService {
         let Found::Site(served) = sites.places.find(host(question), question.uri().path()) else {
             return ServiceResponse::Now(refused(Dialect::Caddy, StatusCode::MISDIRECTED_REQUEST));
         };
-        layer::ask_for(question, &page);
+        layer::ask_for(question, &page.path, page.is_for_suspect);
         let answering = served.answer(question);
         ServiceResponse::Later(Box::pin(async move {
             let Ok(mut response) = answering.await;
@@ -252,9 +257,13 @@ async fn settle(
 /// Returns what a request that passes takes with it to the upstream, and notes the page that it is
 /// to be given in place of what it asks for.
 fn passed(request: &mut Request<RequestContext>, page: &mut Option<HeaderValue>) -> Passed {
-    if request.extensions().get::<ServedInPlace>().is_some() {
-        let target = request.uri().path_and_query();
-        *page = target.and_then(|target| HeaderValue::try_from(target.as_str()).ok());
+    if let Some(served) = request.extensions().get::<ServedInPlace>() {
+        let path = request.uri().path_and_query().cloned();
+        let served = path.map(|path| Page {
+            path,
+            is_for_suspect: served.is_for_suspect(),
+        });
+        *page = served.and_then(|page| page.header());
     }
     let mut response = Response::<ServerBody>::default();
     for name in [IDENTIFICATION_HEADER, VERDICT_HEADER] {

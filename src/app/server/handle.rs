@@ -17,6 +17,7 @@ use crate::site_robots::{Orders, Schedules};
 use crate::store::{Store, StoredSession};
 use crate::traffic::Traffic;
 use crate::verify::RangeSet;
+use crate::way_out::WayOut;
 
 use super::{
     Common, Detection, Proving, RobotDetection, RobotDetectionBuilder, Site,
@@ -129,6 +130,14 @@ impl RobotDetection {
         self.inner.server.bans.store(Some(Arc::new(bans.clone())));
         self.tasks().spawn(keeper.run(self.stop()));
         bans
+    }
+
+    /// Starts what follows the keys of the way out, which ends with the jobs of the handle.
+    pub(super) fn keep_way_out(&self) -> WayOut {
+        let way_out = WayOut::new(self.clock());
+        let follow = way_out.clone().run(self.store().clone(), self.stop());
+        self.tasks().spawn(follow);
+        way_out
     }
 
     /// Counts by these rules from now on, where a server runs.

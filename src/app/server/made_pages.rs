@@ -4,7 +4,7 @@ use std::{pin::Pin, sync::Arc};
 
 use axum::{
     body::Body,
-    http::{HeaderMap, HeaderValue, Response, Uri, request::Parts},
+    http::{HeaderMap, HeaderValue, Method, Response, Uri, request::Parts},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::warn;
@@ -139,6 +139,32 @@ impl MadePages {
             Source::Files(pages) => pages.link(path(asked)),
         };
         HeaderValue::try_from(format!("{start}{}", page?)).ok()
+    }
+
+    /// Returns `true` if there is a copy of a page that everybody may see.
+    pub(super) fn have(&self, asked: &Uri) -> bool {
+        if self.settings.is_for_members(asked.path()) {
+            return false;
+        }
+        let page = match &self.source {
+            Source::Database(heaven) => heaven.as_ref().and_then(|it| it.link(path(asked))),
+            Source::Files(pages) => pages.link(path(asked)),
+        };
+        page.is_some()
+    }
+
+    /// Returns the copy of a page that is served from the database.
+    pub(super) async fn copy(
+        &self,
+        method: &Method,
+        asked: &Uri,
+        headers: &HeaderMap,
+    ) -> Option<Response<Body>> {
+        let Source::Database(Some(heaven)) = &self.source else {
+            return None;
+        };
+        let copy = heaven.answer_in_place(method, path(asked), headers);
+        copy.await
     }
 
     /// Answers a request for something below the path of heaven, if it is for these pages.

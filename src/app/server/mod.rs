@@ -14,6 +14,7 @@ mod listener_metrics;
 mod made_pages;
 mod operations;
 mod pages;
+mod people;
 mod plan;
 mod process_services;
 mod reload;

@@ -99,6 +99,33 @@ impl Heaven {
         self.redirected_to().cloned()
     }
 
+    /// Returns the pages that heaven makes from those of the site, to be kept.
+    pub(super) fn copies(&self) -> Option<MadePages> {
+        self.made.clone()
+    }
+
+    /// Returns the copy of a page in HTML; `None`: there is none any more.
+    pub(super) async fn copy(&self, method: &Method, asked: &Uri) -> Option<Response<Body>> {
+        let made = self.made.as_ref()?;
+        let mut request = Request::new(Body::empty());
+        *request.method_mut() = method.clone();
+        let html = HeaderValue::from_static("text/html");
+        request.headers_mut().insert(header::ACCEPT, html);
+        let copy = match &self.directory {
+            None => made.copy(method, asked, request.headers()).await?,
+            Some(directory) => {
+                let pages = made.files_in_place(asked, request.headers());
+                self.answer_first(directory, request, pages).await
+            }
+        };
+        (copy.status() == StatusCode::OK).then_some(copy)
+    }
+
+    /// Returns where the form of its copies is sent.
+    pub(super) fn way_out(&self) -> String {
+        format!("{}person", self.path)
+    }
+
     /// Returns `true` if a path is robot heaven or below it.
     pub(super) fn contains(&self, path: &str) -> bool {
         path.starts_with(&self.path) || self.path.strip_suffix('/') == Some(path)

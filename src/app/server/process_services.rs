@@ -15,6 +15,7 @@ use crate::listen::{ClientAddr, RequestContext};
 use crate::observe::Observer;
 use crate::suspect::Coherence;
 use crate::traffic::Traffic;
+use crate::way_out::WayOut;
 
 use super::table::is_below;
 
@@ -33,6 +34,7 @@ pub(super) struct ProcessServices {
     pub(super) bans: Bans,
     /// Of all sites, as the proxies before them are the same.
     pub(super) coherence: Arc<Coherence>,
+    pub(super) way_out: WayOut,
     pub(super) runtime: Handle,
     pub(super) tasks: TaskTracker,
 }

@@ -376,6 +376,7 @@ impl Server {
             traffic: robots.traffic().clone(),
             bans,
             coherence: Arc::default(),
+            way_out: robots.keep_way_out(),
             // Connections are served on the threads of `Workers`, each with a runtime of its own.
             runtime: Handle::current(),
             tasks: robots.tasks().clone(),

@@ -26,6 +26,9 @@ use super::{
     table::{Found, host},
 };
 
+/// Cause of what is done with whoever says that he is a person.
+const WAY_OUT: &str = "way-out";
+
 /// Name of what is for no site, in metrics and logs.
 pub(super) const NO_SITE: &str = "none";
 
@@ -88,6 +91,9 @@ impl ServerService {
         }
         let status = match found {
             Found::Site(served) => {
+                if let Some(future) = self.let_out(request, served, observer) {
+                    return later(Answering::Aside { future });
+                }
                 let observation = observer.begin(request);
                 return match served.respond(request) {
                     Ok(decided) => observed(decided, observation).map_later(|future| {
@@ -113,6 +119,25 @@ impl ServerService {
         later(Answering::Aside {
             future: ObserveFuture::new(future, observation),
         })
+    }
+
+    /// Answers whoever says by a click that he is a person.
+    ///
+    /// Before the site's layer, which takes him for a program.
+    fn let_out(
+        &self,
+        request: &mut Request<RequestContext>,
+        served: &Served,
+        observer: &SiteObserver,
+    ) -> Option<ObserveFuture<SiteFuture>> {
+        let router = served.router();
+        let action = router.way_out_of(request)?;
+        let mut observation = observer.begin(request);
+        observation.decided(Some(Outcome::of_person(WAY_OUT)));
+        Some(ObserveFuture::new(
+            router.let_out(request, action),
+            observation,
+        ))
     }
 
     /// Asks the admin pages or operations, if the request is for them: no visitor asks there.

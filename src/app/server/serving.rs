@@ -1,8 +1,11 @@
 //! The sites that a server serves; a reload exchanges them as a whole.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use arc_swap::{ArcSwap, Guard};
@@ -29,6 +32,7 @@ use super::{
     answerers::Answerers,
     made_pages::MadePages,
     pages::Heaven,
+    people::KnownPeople,
     plan::{About, Plan, SitePlan},
     process_services::ProcessServices,
     server_body::ServerBody,
@@ -144,6 +148,10 @@ impl Served {
         decided
     }
 
+    pub(super) fn router(&self) -> &SiteRouter {
+        &self.router
+    }
+
     /// Answers a request about which was decided before.
     pub(super) fn answer(&self, request: &mut Request<RequestContext>) -> SiteFuture {
         self.router.answer(request)
@@ -170,6 +178,7 @@ impl Served {
             answerers: answerers.clone(),
             signer: plan.signer,
             target: plan.target.clone(),
+            way_out: services.way_out.clone(),
         });
         let mut layer = site
             .bare_layer()
@@ -177,7 +186,16 @@ impl Served {
             .refusal_body(ServerBody::text)
             .report_outcome(true);
         if plan.finds_suspects {
-            layer = layer.suspects(Arc::clone(&services.coherence));
+            let people = KnownPeople {
+                suspicion: services.traffic.suspicion().cloned(),
+                way_out: services.way_out.clone(),
+            };
+            layer = layer
+                .suspects(Arc::clone(&services.coherence))
+                .people(Arc::new(people));
+            if let Some(copies) = plan.heaven.as_ref().and_then(Heaven::copies) {
+                layer = layer.copies(move |asked| copies.have(asked));
+            }
         }
         if let Some(pages) = own_pages {
             layer = layer.own_pages(move |asked, to| pages.location(asked, to));
@@ -410,15 +428,18 @@ impl Served {
 
 fn client(request: &Request<RequestContext>) -> Client {
     let client = request.body().client();
+    // A request that a trusted proxy has brought is in its hand, whatever it told.
+    let is_direct = client.direct && !client.trusted;
+    let port = if is_direct { client.peer.port() } else { 0 };
     Client {
         address: client.client,
         network: client.network(),
         scheme: client.scheme(),
         transport: Transport {
             is_https: client.is_https(),
-            // A request that a trusted proxy has brought is in its hand, whatever it told.
-            is_direct: client.direct && !client.trusted,
+            is_direct,
             front: client.trusted.then(|| client.peer.ip()),
+            sender: Some(SocketAddr::new(client.client, port)),
         },
     }
 }

@@ -9,16 +9,18 @@ use std::{
 
 use axum::{
     Router,
-    body::Body,
-    http::{Request, Response, StatusCode},
+    body::{Body, to_bytes},
+    http::{Method, Request, Response, StatusCode, Uri},
 };
 use pin_project_lite::pin_project;
 use tokio_util::task::{AbortOnDropHandle, task_tracker::TaskTrackerToken};
 use tower::ServiceExt as _;
 
+use crate::layer::ServedInPlace;
 use crate::listen::{BodyGuard, RequestContext};
 use crate::proxy::ForwardFuture;
 use crate::verify::Signer;
+use crate::way_out::{Presser, WayOut, with_form};
 
 use super::{
     answerers::{Answerer, Answerers},
@@ -27,6 +29,10 @@ use super::{
     server_body::ServerBody,
     target::Target,
 };
+
+/// Bytes of the form with the button: those of a target that browsers send, three times as long
+/// where it is escaped.
+const MAX_FORM_BYTES: usize = 64 * 1024;
 
 /// Sends each request of a site to the one that answers it.
 #[derive(Clone, Debug)]
@@ -41,6 +47,7 @@ pub(super) struct Parts {
     /// Of the site robot, whose key directory is served.
     pub(super) signer: Option<Signer>,
     pub(super) target: Target,
+    pub(super) way_out: WayOut,
 }
 
 impl SiteRouter {
@@ -71,6 +78,9 @@ impl SiteRouter {
                 }
             }
             Answerer::Heaven => {
+                if let Some(original) = of_suspect(request) {
+                    return self.copy(original, request);
+                }
                 if let Some(heaven) = &parts.answerers.heaven {
                     let heaven = heaven.clone();
                     let request = RequestContext::take_with_extensions(request).map(Body::new);
@@ -82,7 +92,67 @@ impl SiteRouter {
             // The process has answered its own before a site was asked.
             Answerer::Operations | Answerer::Admin | Answerer::Site => {}
         }
-        match &parts.target {
+        self.ask_site(request)
+    }
+
+    /// Answers a suspect with the copy of a page, and the way out for people on it.
+    ///
+    /// Where the copy has gone meanwhile, the site is asked.
+    fn copy(&self, original: Uri, request: &mut Request<RequestContext>) -> SiteFuture {
+        let router = self.clone();
+        let mut request = RequestContext::take(request);
+        let future = async move {
+            let parts = &*router.parts;
+            let copy = match &parts.answerers.heaven {
+                Some(heaven) => {
+                    let copy = heaven.copy(request.method(), &original).await;
+                    copy.map(|copy| (copy, heaven.way_out()))
+                }
+                None => None,
+            };
+            if let Some((copy, action)) = copy {
+                let form = parts.way_out.form(&original, request.headers(), &action);
+                return Ok(with_form(copy, &form).await.map(ServerBody::from));
+            }
+            *request.uri_mut() = original;
+            router.ask_site(&mut request).await
+        };
+        SiteFuture::Copy {
+            future: Box::pin(future),
+        }
+    }
+
+    /// Returns where the forms of copies are sent, if a request is such a form.
+    pub(super) fn way_out_of<B>(&self, request: &Request<B>) -> Option<String> {
+        if request.method() != Method::POST {
+            return None;
+        }
+        let action = self.parts.answerers.heaven.as_ref()?.way_out();
+        (request.uri().path() == action).then_some(action)
+    }
+
+    /// Answers whoever presses the button on a copy.
+    pub(super) fn let_out(
+        &self,
+        request: &mut Request<RequestContext>,
+        action: String,
+    ) -> SiteFuture {
+        let client = request.body().client();
+        let way_out = self.parts.way_out.clone();
+        let (head, body) = guarded(request).into_parts();
+        SiteFuture::Page {
+            future: Box::pin(async move {
+                // A longer body is no form of ours, and one that broke off has no key.
+                let form = to_bytes(body, MAX_FORM_BYTES).await.unwrap_or_default();
+                let presser = Presser::of(&head.uri, &head.headers, client.client);
+                way_out.press(&presser, client.is_https(), &form, &action)
+            }),
+        }
+    }
+
+    /// Asks the site itself.
+    fn ask_site(&self, request: &mut Request<RequestContext>) -> SiteFuture {
+        match &self.parts.target {
             Target::Demo => SiteFuture::Page {
                 future: Box::pin(demo::answer(guarded(request))),
             },
@@ -94,6 +164,12 @@ impl SiteRouter {
             },
         }
     }
+}
+
+/// Returns what a suspect has asked for who is to get a copy of it.
+fn of_suspect<B>(request: &Request<B>) -> Option<Uri> {
+    let served = request.extensions().get::<ServedInPlace>()?;
+    served.is_for_suspect().then(|| served.uri().clone())
 }
 
 /// Makes the body one that must not come too slowly.
@@ -127,6 +203,10 @@ pin_project! {
         Page {
             #[pin]
             future: Pin<Box<dyn Future<Output = Response<Body>> + Send>>,
+        },
+        Copy {
+            #[pin]
+            future: Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>,
         },
     }
 }
@@ -173,6 +253,7 @@ impl Future for SiteFuture {
                 Err(_) => pages::status(StatusCode::INTERNAL_SERVER_ERROR).map(ServerBody::from),
             },
             SiteProjection::Page { future } => ready!(future.poll(cx)).map(ServerBody::from),
+            SiteProjection::Copy { future } => return future.poll(cx),
         }))
     }
 }

@@ -80,6 +80,7 @@ impl Explainer {
                 is_https: args.https,
                 is_direct: true,
                 front: None,
+                sender: None,
             }),
             coherence: Coherence::new(),
             live_rules: context::live_rules(&loaded).await?,

@@ -86,6 +86,8 @@ enumeration! {
         Off = "off",
         /// They are marked.
         Report = "report",
+        /// They get robot heaven's copy of a page in its place.
+        Heaven = "heaven",
         /// They are slowed down.
         Slow = "slow",
         /// They are refused.

@@ -103,6 +103,12 @@ impl Browser {
             .await;
     }
 
+    /// Has it send another User-Agent from now on.
+    pub(crate) async fn call_itself(&self, user_agent: &str) {
+        let value = json!({ "userAgent": user_agent });
+        self.devtools("Emulation.setUserAgentOverride", value).await;
+    }
+
     /// Keeps a picture of the whole page among the artefacts.
     pub(crate) async fn keep_screenshot(&self, name: &str) {
         let script = "return document.documentElement.scrollHeight;";

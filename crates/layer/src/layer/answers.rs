@@ -159,12 +159,14 @@ pub(super) fn ready<B>(
     answers: &Answers,
     request: &mut Request<B>,
     disposition: &Disposition<'_>,
+    is_suspect: bool,
 ) -> bool {
     let Disposition::Decided(Decision::Serve(_), rule) = disposition else {
         return false;
     };
     let page = answers.page(*rule);
-    page.map(|page| in_place::ask_for(request, page)).is_some()
+    page.map(|page| in_place::ask_for(request, page, is_suspect))
+        .is_some()
 }
 
 impl PreparedAnswers {

@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use http::{Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode, header::SET_COOKIE};
 use pin_project_lite::pin_project;
 
 use crate::clock::Clock;
@@ -60,6 +60,9 @@ pub(super) struct Additions {
     pub(super) is_in_place: bool,
     /// What is told of it.
     pub(super) watch: Option<Box<Watch>>,
+    /// Cookie of somebody who has said that he is a person, where it is due for another one.
+    // Seldom there, and a box keeps what each request moves small.
+    pub(super) cookie: Option<Box<HeaderValue>>,
 }
 
 /// Who is told how a request was answered.
@@ -94,7 +97,11 @@ impl<F> Passing<F> {
 
 impl Additions {
     fn are_none(&self) -> bool {
-        !self.varies && self.headers.is_empty() && !self.is_in_place && self.watch.is_none()
+        !self.varies
+            && self.headers.is_empty()
+            && !self.is_in_place
+            && self.watch.is_none()
+            && self.cookie.is_none()
     }
 
     fn add_to<B>(&mut self, response: &mut Response<B>) {
@@ -106,6 +113,9 @@ impl Additions {
         }
         if self.is_in_place {
             keep_out_of_caches(response.headers_mut());
+        }
+        if let Some(cookie) = self.cookie.take() {
+            response.headers_mut().append(SET_COOKIE, *cookie);
         }
         if let Some(watch) = self.watch.take() {
             watch.answered(response.status());

@@ -1,10 +1,10 @@
 //! Pages that are served in place of those that were asked for.
 
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Request, Uri,
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
     header::{
-        CACHE_CONTROL, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE,
-        RANGE,
+        ACCEPT, CACHE_CONTROL, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE,
+        IF_UNMODIFIED_SINCE, RANGE,
     },
     uri::PathAndQuery,
 };
@@ -19,6 +19,21 @@ const ABOUT_ANOTHER_PAGE: [HeaderName; 6] = [
     IF_UNMODIFIED_SINCE,
     IF_RANGE,
     RANGE,
+];
+
+/// Request of a visitor who can be sent elsewhere, but given no other page in place: then a suspect
+/// gets no copy. It is put into the extensions of the request.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct NoCopies;
+
+/// What is sent by a page's own program, by a player, or with a password.
+const OF_PROGRAMS: [&str; 5] = [
+    "authorization",
+    "origin",
+    "range",
+    "upgrade",
+    "x-requested-with",
 ];
 
 /// Request whose page is served in place of the one that it asked for.
@@ -43,6 +58,7 @@ const ABOUT_ANOTHER_PAGE: [HeaderName; 6] = [
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ServedInPlace {
     original: Uri,
+    is_for_suspect: bool,
 }
 
 impl ServedInPlace {
@@ -51,11 +67,18 @@ impl ServedInPlace {
     pub fn uri(&self) -> &Uri {
         &self.original
     }
+
+    /// Returns `true` if it stands in the place of a page that a [suspect](crate::suspect) asked for,
+    /// who may be a person.
+    #[must_use]
+    pub fn is_for_suspect(&self) -> bool {
+        self.is_for_suspect
+    }
 }
 
 /// Turns a request into one for a page of heaven.
 #[doc(hidden)]
-pub fn ask_for<B>(request: &mut Request<B>, page: &PathAndQuery) {
+pub fn ask_for<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
     let original = request.uri().clone();
     let mut parts = original.clone().into_parts();
     parts.path_and_query = Some(page.clone());
@@ -64,7 +87,10 @@ pub fn ask_for<B>(request: &mut Request<B>, page: &PathAndQuery) {
     for name in ABOUT_ANOTHER_PAGE {
         request.headers_mut().remove(name);
     }
-    request.extensions_mut().insert(ServedInPlace { original });
+    request.extensions_mut().insert(ServedInPlace {
+        original,
+        is_for_suspect,
+    });
 }
 
 /// Marks the response of a page that stands in place of another.
@@ -72,6 +98,25 @@ pub fn ask_for<B>(request: &mut Request<B>, page: &PathAndQuery) {
 pub fn mark_in_place(headers: &mut HeaderMap) {
     vary_by_user_agent(headers);
     keep_out_of_caches(headers);
+}
+
+/// Returns `true` if somebody opens a page, as far as a request tells: its parts, forms, programs'
+/// interfaces and feeds are never answered by another page.
+pub(super) fn opens_page<B>(request: &Request<B>) -> bool {
+    let headers = request.headers();
+    let says = |name: &str, words: &[&str]| {
+        headers
+            .get(name)
+            .is_none_or(|value| words.iter().any(|word| value == word))
+    };
+    let accept = headers.get(ACCEPT).map_or(&b""[..], HeaderValue::as_bytes);
+    let takes_page =
+        matches!(accept, b"" | b"*/*") || memchr::memmem::find(accept, b"text/html").is_some();
+    matches!(*request.method(), Method::GET | Method::HEAD)
+        && takes_page
+        && says("sec-fetch-mode", &["navigate"])
+        && says("sec-fetch-dest", &["document"])
+        && !OF_PROGRAMS.iter().any(|name| headers.contains_key(*name))
 }
 
 /// Keeps a page out of caches, unless it says something of that itself.
@@ -99,13 +144,53 @@ mod tests {
                 .header("accept", "text/html")
                 .body(())
                 .unwrap();
-            ask_for(&mut request, &PathAndQuery::from_static("/heaven/"));
+            ask_for(&mut request, &PathAndQuery::from_static("/heaven/"), false);
             assert_eq!(request.uri().to_string(), expected);
             let served = request.extensions().get::<ServedInPlace>().unwrap();
             assert_eq!(served.uri(), target);
+            assert!(!served.is_for_suspect());
             let names: Vec<_> = request.headers().keys().collect();
             assert_eq!(names, ["accept"]);
         }
+    }
+
+    #[test]
+    fn a_page_is_opened_by_hand_and_its_parts_are_not() {
+        let get = |lines: &[(&str, &str)]| {
+            let mut request = Request::get("/a");
+            for (name, value) in lines {
+                request = request.header(*name, *value);
+            }
+            opens_page(&request.body(()).unwrap())
+        };
+        let page = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+        for lines in [
+            &[][..],
+            &[page],
+            &[("accept", "*/*")],
+            &[
+                page,
+                ("sec-fetch-mode", "navigate"),
+                ("sec-fetch-dest", "document"),
+            ],
+        ] {
+            assert!(get(lines), "{lines:?}");
+        }
+        for lines in [
+            &[("accept", "application/json")][..],
+            &[("accept", "text/css,*/*;q=0.1")],
+            &[("accept", "application/rss+xml")],
+            &[page, ("sec-fetch-mode", "cors")],
+            &[("accept", "*/*"), ("sec-fetch-dest", "script")],
+            &[page, ("authorization", "Basic x")],
+            &[page, ("range", "bytes=0-")],
+            &[("accept", "*/*"), ("x-requested-with", "XMLHttpRequest")],
+            &[("accept", "*/*"), ("origin", "https://a.example")],
+        ] {
+            assert!(!get(lines), "{lines:?}");
+        }
+        let form = Request::post("/a").header(page.0, page.1).body(()).unwrap();
+        assert!(!opens_page(&form));
     }
 
     #[test]

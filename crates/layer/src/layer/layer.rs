@@ -11,12 +11,13 @@ use crate::policy::{Enforcer, SharedPolicy};
 use crate::suspect::Coherence;
 
 use super::{
-    LayerBuilder, RobotDetectionService, Stats, Verdicts, VisitSwitch,
+    LayerBuilder, People, RobotDetectionService, Stats, Verdicts, VisitSwitch,
     answers::{AcceptSignature, PreparedAnswers},
     body::TextBody,
     header::IdentificationHeaders,
-    own_pages::{OwnPages, OwnPath},
+    own_pages::{Copies, OwnPages, OwnPath},
     own_robot::OwnRobot,
+    people::PeopleSource,
     verdicts::VerdictSource,
 };
 
@@ -42,9 +43,11 @@ pub(super) struct Shared {
     pub(super) reports_outcome: bool,
     pub(super) visits: VisitSwitch,
     pub(super) own_pages: OwnPages,
+    pub(super) copies: Copies,
     pub(super) own_paths: Vec<OwnPath>,
     pub(super) own_robot: Option<OwnRobot>,
     pub(super) coherence: Option<Arc<Coherence>>,
+    pub(super) people: PeopleSource,
     pub(super) answers: Arc<PreparedAnswers>,
     pub(super) stats: Arc<Stats>,
 }
@@ -67,9 +70,11 @@ impl RobotDetectionLayer {
                 reports_outcome: false,
                 visits: VisitSwitch::default(),
                 own_pages: OwnPages::default(),
+                copies: Copies::default(),
                 own_paths: Vec::new(),
                 own_robot: None,
                 coherence: None,
+                people: PeopleSource::default(),
                 stats: Arc::default(),
             }),
         }
@@ -313,6 +318,23 @@ impl RobotDetectionLayer {
     #[must_use]
     pub fn suspects(self, coherence: Arc<Coherence>) -> Self {
         self.with(|shared| shared.coherence = Some(coherence))
+    }
+
+    /// Sets who knows more of people than one request tells; by default nobody does.
+    ///
+    /// Whom it suspects is one of the [suspects](Self::suspects). It must not wait for anything.
+    #[must_use]
+    pub fn people(self, people: Arc<dyn People>) -> Self {
+        self.with(|shared| shared.people = PeopleSource(Some(people)))
+    }
+
+    /// Sets of which pages heaven has copies; by default of none.
+    ///
+    /// Where a rule serves heaven in place, a [suspect](Self::suspects) gets a copy of the page that
+    /// he opens; where there is none, and where no page is opened, he passes.
+    #[must_use]
+    pub fn copies(self, has: impl Fn(&Uri) -> bool + Send + Sync + 'static) -> Self {
+        self.with(|shared| shared.copies = Copies::new(has))
     }
 
     /// Returns the counters.

@@ -131,6 +131,7 @@ mod own_robot;
 #[cfg(not(feature = "verify"))]
 #[path = "no_own_robot.rs"]
 mod own_robot;
+mod people;
 mod ready_head;
 mod reply;
 mod service;
@@ -149,11 +150,12 @@ pub use future::ResponseFuture;
 pub use identification::{Identification, ListedRobot};
 pub use in_place::ServedInPlace;
 #[doc(hidden)]
-pub use in_place::{ask_for, mark_in_place};
+pub use in_place::{NoCopies, ask_for, mark_in_place};
 pub use layer::RobotDetectionLayer;
 pub use outcome::Outcome;
 #[cfg(feature = "verify")]
 pub use own_robot::OwnRobot;
+pub use people::{People, PersonRequest, Release};
 #[doc(hidden)]
 pub use ready_head::ReadyHead;
 #[doc(hidden)]

@@ -96,6 +96,16 @@ impl Outcome {
         }
     }
 
+    /// Creates the outcome of a person's request that the program answers itself; `cause` says why.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_person(cause: &'static str) -> Self {
+        Self {
+            cause: Cause::Word(cause),
+            ..Self::default()
+        }
+    }
+
     /// Sets the verdict on the claim, where somebody looked into it.
     pub(super) fn verdict_of(mut self, verdict: Option<Verdict>) -> Self {
         self.verdict = verdict;

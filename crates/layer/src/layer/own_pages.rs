@@ -4,6 +4,8 @@ use std::{fmt, sync::Arc};
 
 use http::{HeaderValue, Uri};
 
+type Has = Arc<dyn Fn(&Uri) -> bool + Send + Sync>;
+
 type Find = Arc<dyn Fn(&Uri, &HeaderValue) -> Option<HeaderValue> + Send + Sync>;
 
 /// Finds the page that is made from one, for a robot that is redirected anyway.
@@ -25,6 +27,30 @@ impl OwnPages {
     pub(super) fn find(&self, asked: &Uri, redirect: Option<&HeaderValue>) -> Option<HeaderValue> {
         let find = self.find.as_ref()?;
         find(asked, redirect?)
+    }
+}
+
+/// Tells of which pages heaven has copies.
+#[derive(Clone, Default)]
+pub(super) struct Copies {
+    has: Option<Has>,
+}
+
+impl Copies {
+    pub(super) fn new(has: impl Fn(&Uri) -> bool + Send + Sync + 'static) -> Self {
+        Self {
+            has: Some(Arc::new(has)),
+        }
+    }
+
+    pub(super) fn has(&self, asked: &Uri) -> bool {
+        self.has.as_ref().is_some_and(|has| has(asked))
+    }
+}
+
+impl fmt::Debug for Copies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Copies").field(&self.has.is_some()).finish()
     }
 }
 

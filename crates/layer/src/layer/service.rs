@@ -12,7 +12,7 @@ use tower_service::Service;
 use tracing::debug;
 
 use crate::detect::{Claim, Detector, Verdict};
-use crate::policy::{self, Action, Judgement, Policy, Rule, TagRule, Visitor};
+use crate::policy::{self, Action, Decision, Judgement, Policy, Rule, TagRule, Visitor};
 use crate::suspect::{Reasons, Transport};
 
 use super::{
@@ -21,12 +21,18 @@ use super::{
     disposition::{Asker, Disposition},
     future::{Additions, Passing, Watch},
     header::{self, claim, parts_for},
+    in_place::{NoCopies, opens_page},
     layer::Shared,
+    outcome::Cause,
     own_robot::OwnRobot,
+    people::{PersonRequest, Release},
     reply::Reply,
     verdicts::{Client, Pending},
     visit::{Noteworthy, Visit},
 };
+
+/// Cause of what is done with a suspect whom no rule is about.
+const SUSPECT: &str = "suspect";
 
 /// Why whoever looks at a page of the program is no visitor.
 pub const OWN_PAGE: &str = "own-page";
@@ -176,7 +182,8 @@ impl Shared {
         };
         let (reported, proof) = finding.map(|it| (it.verdict, it.proof)).unzip();
         let verdict = reported.unwrap_or_default();
-        let (client, reasons) = self.sent_by(policy, request, claim.as_ref(), own, client);
+        let (client, suspicion) = self.sent_by(policy, request, claim.as_ref(), own, client);
+        let Suspicion { reasons, cookie } = suspicion;
         let claim = claim.or_else(|| (!reasons.is_empty()).then_some(Claim::Person));
         let visitor = claim.as_ref().map(|claim| Visitor::new(claim, verdict));
         let asked = parts_for(policy, request);
@@ -214,7 +221,8 @@ impl Shared {
             return Ok((answered, outcome));
         }
         identify(request, visitor, reported, self);
-        additions.is_in_place = ready(&answers, request, disposition);
+        additions.is_in_place = ready(&answers, request, disposition, !reasons.is_empty());
+        additions.cookie = cookie;
         additions.watch = judged.watch;
         if own.is_none() {
             self.count(claim.as_ref(), disposition.action());
@@ -250,6 +258,9 @@ impl Shared {
         if let Some(asker) = asker.filter(|_| !is_own) {
             (judged.disposition, judged.breach) =
                 Disposition::find(self, policy, request, asker, judgement);
+            if !asker.visitor.sender.reasons.is_empty() && !self.has_copy(request, &judged) {
+                judged.disposition = Disposition::Pass;
+            }
             errors = asker.error_counters(&judgement);
         }
         if judged.disposition.goes_on() {
@@ -268,32 +279,66 @@ impl Shared {
         claim: Option<&Claim<'_>>,
         own: Option<&str>,
         client: impl FnOnce(&Request<B>) -> Addresses,
-    ) -> (Addresses, Reasons) {
-        if claim.is_none() && self.coherence.is_none() {
-            return (Addresses::default(), Reasons::default());
+    ) -> (Addresses, Suspicion) {
+        let Self {
+            coherence, people, ..
+        } = self;
+        if claim.is_none() && coherence.is_none() && people.0.is_none() {
+            return (Addresses::default(), Suspicion::default());
         }
         let client = client(request);
         let is_person = claim.is_none_or(|claim| *claim == Claim::Person);
-        let reasons = if is_person && own.is_none() {
+        let suspicion = if is_person && own.is_none() {
             self.suspicion(policy, request, client)
         } else {
-            Reasons::default()
+            Suspicion::default()
         };
-        (client, reasons)
+        (client, suspicion)
     }
 
-    /// Returns why a person is suspect, unless nobody looks or a rule lets it pass.
-    fn suspicion<B>(&self, policy: &Policy, request: &Request<B>, client: Addresses) -> Reasons {
+    /// Returns why a person is suspect, unless nobody looks, a rule lets it pass, or it has said that
+    /// it is one.
+    fn suspicion<B>(&self, policy: &Policy, request: &Request<B>, client: Addresses) -> Suspicion {
         let coherence = self.coherence.as_ref();
-        let reasons = coherence.map(|coherence| coherence.judge(request, client.transport));
-        let Some(reasons) = reasons.filter(|reasons| reasons.are_suspect()) else {
-            return Reasons::default();
-        };
+        let mut reasons = coherence.map_or(Reasons::default(), |coherence| {
+            coherence.judge(request, client.transport)
+        });
+        let asked = PersonRequest::of(request, client.address);
+        let people = self.people.0.as_ref();
+        if let Some(people) = people {
+            reasons = reasons.union(people.reasons(&asked));
+        }
+        if !reasons.are_suspect() {
+            return Suspicion::default();
+        }
         let visitor = Visitor::person(client.sender(request.headers(), reasons));
         if policy.lets_pass(&parts_for(policy, request), visitor) {
-            return Reasons::default();
+            return Suspicion::default();
         }
-        reasons
+        match people.and_then(|people| people.release(&asked, reasons)) {
+            Some(Release { left, cookie }) => Suspicion {
+                reasons: left.if_suspect(),
+                cookie: cookie.map(Box::new),
+            },
+            None => Suspicion {
+                reasons,
+                cookie: None,
+            },
+        }
+    }
+
+    /// Returns `false` if a page would be served in place of which heaven has no copy, or where no
+    /// page is opened.
+    fn has_copy<B>(&self, request: &Request<B>, judged: &Judged<'_>) -> bool {
+        let is_served = matches!(
+            judged.disposition,
+            Disposition::Decided(Decision::Serve(_), _)
+        );
+        if !is_served {
+            return true;
+        }
+        let may_have = request.extensions().get::<NoCopies>().is_none();
+        may_have && opens_page(request) && self.copies.has(request.uri())
     }
 
     /// Counts a request that goes on; what does not was counted with its answer.
@@ -351,7 +396,12 @@ impl Shared {
         let is_told = self.reports_outcome && is_noteworthy;
         is_told.then(|| {
             let is_noted = policy.is_dry_run() || matches!(disposition, Disposition::Noted(_));
-            let outcome = Outcome::new(claim, action, disposition.cause(judgement));
+            let is_only_marked = !reasons.is_empty() && matches!(disposition, Disposition::Pass);
+            let cause = match judgement.rule {
+                None if is_only_marked => Cause::Word(SUSPECT),
+                _ => disposition.cause(judgement),
+            };
+            let outcome = Outcome::new(claim, action, cause);
             let outcome = outcome.suspect_by(reasons);
             outcome.dry_run(is_noted && action != Action::Pass)
         })
@@ -376,6 +426,13 @@ impl Shared {
         visit.breach = breach.cloned();
         outcome.described(visit)
     }
+}
+
+/// Why a person is suspect, and what its response gets for that.
+#[derive(Debug, Default)]
+struct Suspicion {
+    reasons: Reasons,
+    cookie: Option<Box<HeaderValue>>,
 }
 
 /// Addresses that a request comes from, and how it came.

@@ -1,6 +1,9 @@
 //! Whether a request is one that the browser would send which its User-Agent names.
 
-use std::{net::IpAddr, sync::LazyLock};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::LazyLock,
+};
 
 use http::{HeaderMap, HeaderValue, Method, Request, Version, header::USER_AGENT};
 use memchr::memmem::Finder;
@@ -9,6 +12,7 @@ use super::{
     Reason, Reasons,
     fronts::Fronts,
     seen::{Field, Seen},
+    senders::Senders,
     table::Table,
     user_agent::{Browser, number},
 };
@@ -27,7 +31,8 @@ static CHROMIUM: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"Ch
 /// Judge of requests that say they come from a browser.
 ///
 /// It knows the browsers of a table that comes with the program, and learns which headers the proxies
-/// before it take off.
+/// before it take off. A sender in whose request nothing was found is not judged again: what one
+/// connection brings comes from one program.
 ///
 /// # Example
 ///
@@ -48,6 +53,7 @@ static CHROMIUM: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"Ch
 pub struct Coherence {
     table: Table,
     fronts: Fronts,
+    senders: Senders,
 }
 
 /// How a request came, as far as the server knows; by default it knows nothing.
@@ -59,6 +65,8 @@ pub struct Transport {
     pub is_direct: bool,
     /// Proxy that is trusted to tell of its visitors, where one has brought the request.
     pub front: Option<IpAddr>,
+    /// Address of the client, and its port where the connection is the client's alone.
+    pub sender: Option<SocketAddr>,
 }
 
 /// What is found of one request, for people to read.
@@ -96,6 +104,7 @@ impl Coherence {
         Self {
             table: Table::bundled(),
             fronts: Fronts::default(),
+            senders: Senders::default(),
         }
     }
 
@@ -105,13 +114,39 @@ impl Coherence {
     /// does not judge.
     #[must_use]
     pub fn judge<B>(&self, request: &Request<B>, transport: Transport) -> Reasons {
-        let seen = Seen::of(request.headers());
-        let Some(browser) = self.table.browser(seen.user_agent) else {
+        let headers = request.headers();
+        let user_agent = headers
+            .get(USER_AGENT)
+            .map_or(&b""[..], HeaderValue::as_bytes);
+        let key = transport
+            .sender
+            .map(|sender| Senders::key(sender, user_agent, headers.len()));
+        if key.is_some_and(|key| self.senders.has(key)) {
             return Reasons::default();
+        }
+        let found = self.found(request, user_agent, transport);
+        if let (Some(key), Some(reasons)) = (key, found)
+            && reasons.is_empty()
+        {
+            self.senders.add(key);
+        }
+        found.unwrap_or_default()
+    }
+
+    /// Returns what is found, whoever has sent it; `None` of a request that tells nothing of others.
+    fn found<B>(
+        &self,
+        request: &Request<B>,
+        user_agent: &[u8],
+        transport: Transport,
+    ) -> Option<Reasons> {
+        let Some(browser) = self.table.browser(user_agent) else {
+            return Some(Reasons::default());
         };
+        let seen = Seen::of(request.headers());
         let is_judged = is_judged(request.method(), request.uri().path());
         if !is_judged || seen.has_any(&[Field::Handshake, Field::Report]) {
-            return Reasons::default();
+            return None;
         }
         let front = transport.front;
         let judged = Judged {
@@ -121,10 +156,10 @@ impl Coherence {
             transport,
             version: request.version(),
         };
-        judged.reasons()
+        Some(judged.reasons())
     }
 
-    /// Judges as [`judge`](Self::judge) does, and tells what was seen.
+    /// Judges as [`judge`](Self::judge) does whom it has not seen before, and tells what was seen.
     #[must_use]
     pub fn explain<B>(&self, request: &Request<B>, transport: Transport) -> Findings {
         let headers = request.headers();
@@ -132,7 +167,8 @@ impl Coherence {
         let Some(browser) = user_agent.and_then(|value| self.table.browser(value)) else {
             return Findings::default();
         };
-        let reasons = self.judge(request, transport);
+        let found = user_agent.and_then(|value| self.found(request, value, transport));
+        let reasons = found.unwrap_or_default();
         let family = browser.family;
         let (id, version) = (&family.id, browser.version);
         let (latest, day) = (family.latest, &family.latest_day);

@@ -13,6 +13,7 @@ mod fronts;
 mod reason;
 mod reasons;
 mod seen;
+mod senders;
 mod table;
 mod user_agent;
 

@@ -106,6 +106,12 @@ reasons! {
     /// No page is opened, and none is named that would need what is asked for.
     RequestBare = "request-bare", 4, "referer",
         "part of a page is asked for, and no header tells of the page";
+    /// Many addresses do the same under its User-Agent.
+    Fleet = "fleet", 10, "user-agent",
+        "thousands of requests under its User-Agent come from all over, and do what no people do";
+    /// Its address or network does what no person does.
+    Conduct = "conduct", 10, "user-agent",
+        "its address or network does what no person does";
 }
 
 /// Shows the code.

@@ -35,8 +35,17 @@ impl Reasons {
 
     /// Returns all of both.
     #[must_use]
-    pub(super) fn union(self, other: Self) -> Self {
+    pub fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// Returns those that whoever says by a click that he is a person is still suspect by.
+    ///
+    /// What looks odd may be a rare browser, and what a fleet does others do; what somebody has done
+    /// himself no click undoes.
+    #[must_use]
+    pub fn left_by_a_click(self) -> Self {
+        Self(self.0 & bit(Reason::Conduct))
     }
 
     /// Returns `true` if there is none.
@@ -67,6 +76,12 @@ impl Reasons {
     #[must_use]
     pub fn are_suspect(self) -> bool {
         !self.is_empty() && self.weight() >= SUSPECT_WEIGHT
+    }
+
+    /// Returns them if they make a suspect, and none otherwise.
+    #[must_use]
+    pub(crate) fn if_suspect(self) -> Self {
+        if self.are_suspect() { self } else { Self(0) }
     }
 
     /// Returns each of them.

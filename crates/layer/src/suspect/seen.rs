@@ -35,7 +35,6 @@ pub(super) struct Seen<'h> {
     fields: u32,
     /// Places of the first fields, from 0.
     places: [u8; PLACED],
-    pub(super) user_agent: &'h [u8],
     pub(super) accept: &'h [u8],
     pub(super) language: &'h [u8],
     pub(super) encoding: &'h [u8],
@@ -83,12 +82,7 @@ impl<'h> Seen<'h> {
                     seen.hints = value;
                     Field::Hints
                 }
-                10 if name == "user-agent" => {
-                    if !seen.has(Field::UserAgent) {
-                        seen.user_agent = value;
-                    }
-                    Field::UserAgent
-                }
+                10 if name == "user-agent" => Field::UserAgent,
                 10 if name == "connection" => {
                     seen.connection = value;
                     Field::Connection

@@ -164,11 +164,17 @@ impl HeavenSettings {
         self.has_markdown
     }
 
+    /// Returns `true` if a path of the site opens only to those who have logged in.
+    #[must_use]
+    pub fn is_for_members(&self, path: &str) -> bool {
+        (self.needs_login)(path)
+    }
+
     /// Returns `true` if the original of a page opens only to those who have logged in.
     pub(super) fn is_members_only(&self, url: &str) -> bool {
         let path = url.strip_prefix(self.site());
         let path = path.and_then(|rest| rest.split(['?', '#']).next());
-        path.is_some_and(|path| (self.needs_login)(path))
+        path.is_some_and(|path| self.is_for_members(path))
     }
 
     /// Returns where the page of a URL stands.

@@ -57,6 +57,7 @@ mod statement;
 mod store;
 mod suspects;
 mod traffic;
+mod way_out;
 
 pub use address_ranges::StoredRanges;
 pub use admin::{AdminToken, StoredSession, TokenScope};

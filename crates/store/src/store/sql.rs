@@ -11,7 +11,7 @@ use super::{
     evidence, frontier, live_rules, pace, publications,
     robots::{RobotQuery, RobotSort},
     statement::Statement,
-    traffic,
+    traffic, way_out,
 };
 
 /// Rows in one statement that inserts robots.
@@ -462,6 +462,7 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     all.extend(publications::sql::every_statement());
     all.extend(traffic::sql::every_statement());
     all.extend(evidence::sql::every_statement());
+    all.extend(way_out::every_statement());
     for words in [0, 1, SEARCH_WORDS] {
         all.push(count_page(words));
         for sort in RobotSort::ALL {

@@ -18,6 +18,7 @@ const DIRECT: Transport = Transport {
     is_https: false,
     is_direct: true,
     front: None,
+    sender: None,
 };
 const TLS: Transport = Transport {
     is_https: true,
@@ -419,6 +420,7 @@ fn a_header_that_a_front_takes_off_is_not_missed() {
         is_https: true,
         is_direct: false,
         front: Some([192, 0, 2, 1].into()),
+        sender: None,
     };
     let page = secure_chrome(CHROME_PAGE, "navigate", "document", true);
     let judged = |lines: &[Line<'_>]| {
@@ -434,6 +436,32 @@ fn a_header_that_a_front_takes_off_is_not_missed() {
         "fetch-metadata-missing,accept-language-missing",
         "what came once is missed"
     );
+}
+
+#[test]
+fn what_one_connection_brings_is_judged_until_nothing_was_found() {
+    let coherence = Coherence::new();
+    let judged = |lines: &[Line<'_>], sender: &str| {
+        let sender = sender.parse().ok();
+        let transport = Transport { sender, ..DIRECT };
+        let found = coherence.judge(&request("GET", "/", lines), transport);
+        found.are_suspect()
+    };
+    let (page, bare) = (chrome(CHROME_PAGE, &[]), [("user-agent", CHROME)]);
+    assert!(judged(&bare, "192.0.2.1:5"));
+    assert!(judged(&bare, "192.0.2.1:5"), "what is found is found again");
+    assert!(!judged(&page, "192.0.2.1:5"));
+    assert!(!judged(&bare, "192.0.2.1:5"), "it comes from the browser");
+    assert!(judged(&bare, "192.0.2.1:6"), "another connection");
+    assert!(
+        judged(&[("user-agent", FIREFOX)], "192.0.2.1:5"),
+        "another program"
+    );
+    // Behind a proxy nobody sees the client's connection.
+    assert!(!judged(&page, "192.0.2.1:0"));
+    assert!(judged(&bare, "192.0.2.1:0"));
+    let explained = coherence.explain(&request("GET", "/", &bare), DIRECT);
+    assert!(explained.reasons.are_suspect());
 }
 
 #[test]
@@ -495,7 +523,7 @@ proptest! {
                 request.headers_mut().append(name, value);
             }
         }
-        let transport = Transport { is_https, is_direct, front: None };
+        let transport = Transport { is_https, is_direct, front: None, sender: None };
         let coherence = Coherence::new();
         let found = coherence.explain(&request, transport);
         prop_assert_eq!(found.reasons, coherence.judge(&request, transport));

@@ -1,0 +1,117 @@
+//! Senders of requests in which nothing was found.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// Senders that are remembered, a power of two: 128 KiB.
+const PLACES: usize = 16_384;
+
+/// Factor that spreads the bits of a word, of the golden ratio.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Senders that need not be judged again: a browser sends dozens of requests over a connection, and
+/// one program has sent them all.
+///
+/// Each has one place, and whoever comes later to the same place takes it. Who makes two senders
+/// look alike has only himself to pass for.
+#[derive(Debug)]
+pub(super) struct Senders(Box<[AtomicU64]>);
+
+impl Default for Senders {
+    fn default() -> Self {
+        Self((0..PLACES).map(|_| AtomicU64::new(0)).collect())
+    }
+}
+
+impl Senders {
+    /// Returns a number for a sender and what tells its programs apart.
+    pub(super) fn key(sender: SocketAddr, user_agent: &[u8], headers: usize) -> u64 {
+        let (words, rest) = user_agent.as_chunks::<8>();
+        let words = words.iter().map(|word| u64::from_le_bytes(*word));
+        let rest = rest
+            .iter()
+            .fold(0, |rest, byte| rest << 8 | u64::from(*byte));
+        let address = match sender.ip() {
+            IpAddr::V4(v4) => v4.to_bits().into(),
+            IpAddr::V6(v6) => {
+                let [high, low] = halves(v6.to_bits());
+                high.rotate_left(32) ^ low
+            }
+        };
+        // Of a client whose connection is not known, programs are told apart by how much they say.
+        let which = match sender.port() {
+            0 => (headers as u64) << 16,
+            port => port.into(),
+        };
+        words.chain([rest, address, which]).fold(1, mixed)
+    }
+
+    /// Returns `true` if nothing was found in a request of that sender.
+    pub(super) fn has(&self, key: u64) -> bool {
+        self.place(key)
+            .is_some_and(|place| place.load(Relaxed) == key)
+    }
+
+    /// Remembers that nothing was found in one.
+    pub(super) fn add(&self, key: u64) {
+        if let Some(place) = self.place(key) {
+            place.store(key, Relaxed);
+        }
+    }
+
+    fn place(&self, key: u64) -> Option<&AtomicU64> {
+        self.0.get(usize::try_from(key >> 40).ok()? % PLACES)
+    }
+}
+
+fn halves(bits: u128) -> [u64; 2] {
+    [bits >> 64, bits & u128::from(u64::MAX)].map(|half| u64::try_from(half).unwrap_or_default())
+}
+
+fn mixed(number: u64, word: u64) -> u64 {
+    (number ^ word).wrapping_mul(SPREAD).rotate_left(29)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn programs_are_told_apart_by_all_that_is_known() {
+        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let keys = [
+            Senders::key(at("192.0.2.1:0"), b"Chrome/152", 5),
+            Senders::key(at("192.0.2.1:0"), b"Chrome/152", 6),
+            Senders::key(at("192.0.2.1:0"), b"Chrome/151", 5),
+            Senders::key(at("192.0.2.1:5"), b"Chrome/152", 5),
+            Senders::key(at("192.0.2.1:6"), b"Chrome/152", 5),
+            Senders::key(at("192.0.2.2:5"), b"Chrome/152", 5),
+            Senders::key(at("[2001:db8::1]:5"), b"Chrome/152", 5),
+            Senders::key(at("[2001:db8:0:1::]:5"), b"Chrome/152", 5),
+        ];
+        let apart: BTreeSet<_> = keys.into_iter().collect();
+        assert_eq!(apart.len(), keys.len());
+        let again = Senders::key(at("192.0.2.1:5"), b"Chrome/152", 7);
+        assert_eq!(again, keys[3], "one connection is one program");
+    }
+
+    #[test]
+    fn many_senders_are_remembered_and_no_other_is_taken_for_one() {
+        let senders = Senders::default();
+        let key = |number: u16| {
+            let address = IpAddr::from([192, 0, 2, 1]);
+            Senders::key(SocketAddr::new(address, number), b"Chrome/152.0.0.0", 1)
+        };
+        for number in 1..=1_000 {
+            assert!(!senders.has(key(number)));
+            senders.add(key(number));
+        }
+        let kept = (1..=1_000).filter(|number| senders.has(key(*number)));
+        assert!(kept.count() > 900, "they are spread over all places");
+        assert!((1_001..=u16::MAX).all(|number| !senders.has(key(number))));
+    }
+}

@@ -1,0 +1,40 @@
+//! What this process knows of people beyond one request.
+
+use axum::http::HeaderValue;
+
+use crate::layer::{People, PersonRequest, Release};
+use crate::suspect::{Reason, Reasons};
+use crate::suspicion::Suspicion;
+use crate::way_out::{Presser, WayOut};
+
+/// Fleets and conduct, and who has said that he is a person.
+#[derive(Clone, Debug)]
+pub(super) struct KnownPeople {
+    pub(super) suspicion: Option<Suspicion>,
+    pub(super) way_out: WayOut,
+}
+
+impl People for KnownPeople {
+    fn reasons(&self, request: &PersonRequest<'_>) -> Reasons {
+        let Some((suspicion, client)) = self.suspicion.as_ref().zip(request.client) else {
+            return Reasons::default();
+        };
+        let found = suspicion.of_person(request.headers, request.version, client);
+        let fleet = found.is_in_fleet.then_some(Reason::Fleet);
+        let conduct = found.is_odd.then_some(Reason::Conduct);
+        fleet.into_iter().chain(conduct).collect()
+    }
+
+    fn release(&self, request: &PersonRequest<'_>, reasons: Reasons) -> Option<Release> {
+        let presser = Presser::of(request.uri, request.headers, request.client?);
+        // Asked of each of its requests, as the share of presses among them is what counts.
+        let is_fleet = reasons.contains(Reason::Fleet);
+        let is_believed = !is_fleet || self.way_out.believes_fleet(presser.user_agent());
+        let cookie: Option<HeaderValue> = self.way_out.word_of(&presser, request.headers)?;
+        let mut left = reasons.left_by_a_click();
+        if !is_believed {
+            left = left.with(Reason::Fleet);
+        }
+        Some(Release { left, cookie })
+    }
+}

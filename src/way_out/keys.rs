@@ -1,0 +1,95 @@
+//! Keys that sign forms and cookies.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use ring::{
+    hmac::{self, HMAC_SHA256},
+    rand::{SecureRandom as _, SystemRandom},
+};
+
+/// What a signature is about, so that the keys sign nothing else.
+const PURPOSE: &[u8] = b"robot-detection way out 1";
+
+/// Keys by days since 1970, the newest last.
+#[derive(Debug)]
+pub(super) struct Keys(Vec<(i64, hmac::Key)>);
+
+impl Keys {
+    /// Creates one that nobody knows, until those of the database are in force.
+    pub(super) fn unknown(day: i64) -> Self {
+        let random = hmac::Key::generate(HMAC_SHA256, &SystemRandom::new());
+        // Without random numbers nothing is signed, and no cookie is good.
+        Self(random.into_iter().map(|key| (day, key)).collect())
+    }
+
+    /// Creates those of the database.
+    pub(super) fn of(secrets: &[(i64, String)]) -> Self {
+        let keys = secrets.iter();
+        let key = |secret: &String| hmac::Key::new(HMAC_SHA256, secret.as_bytes());
+        Self(keys.map(|(day, secret)| (*day, key(secret))).collect())
+    }
+
+    /// Signs parts with the newest key; returns its day and the signature in Base64.
+    pub(super) fn sign(&self, parts: &[&[u8]]) -> Option<(i64, String)> {
+        let (day, key) = self.0.last()?;
+        let mut context = hmac::Context::with_key(key);
+        feed(&mut context, parts);
+        Some((*day, URL_SAFE_NO_PAD.encode(context.sign())))
+    }
+
+    /// Returns `true` if the key of a day has signed parts so.
+    pub(super) fn have_signed(&self, day: i64, parts: &[&[u8]], signature: &str) -> bool {
+        let Some((_, key)) = self.0.iter().find(|(of, _)| *of == day) else {
+            return false;
+        };
+        let Ok(tag) = URL_SAFE_NO_PAD.decode(signature) else {
+            return false;
+        };
+        let mut all = Vec::new();
+        write(parts, |bytes| all.extend_from_slice(bytes));
+        hmac::verify(key, &all, &tag).is_ok()
+    }
+}
+
+/// Returns 256 random bits as text; `None` where the system has none.
+pub(super) fn new_secret() -> Option<String> {
+    let mut secret = [0; 32];
+    SystemRandom::new().fill(&mut secret).ok()?;
+    Some(URL_SAFE_NO_PAD.encode(secret))
+}
+
+fn feed(context: &mut hmac::Context, parts: &[&[u8]]) {
+    write(parts, |bytes| context.update(bytes));
+}
+
+/// Writes parts one behind the other; the length of each keeps `ab`, `c` apart from `a`, `bc`.
+fn write(parts: &[&[u8]], mut to: impl FnMut(&[u8])) {
+    for part in [&[PURPOSE], parts].concat() {
+        to(&(part.len() as u64).to_be_bytes());
+        to(part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_key_has_signed_another_has_not() {
+        let keys = Keys::of(&[(1, "first".to_owned()), (2, "second".to_owned())]);
+        let (day, signature) = keys.sign(&[b"ab", b"c"]).unwrap();
+        assert_eq!(day, 2);
+        assert!(keys.have_signed(2, &[b"ab", b"c"], &signature));
+        for (day, parts, signature) in [
+            (1, [&b"ab"[..], b"c"], &*signature),
+            (3, [b"ab", b"c"], &signature),
+            (2, [b"a", b"bc"], &signature),
+            (2, [b"ab", b"c"], "x"),
+            (2, [b"ab", b"c"], ""),
+        ] {
+            assert!(!keys.have_signed(day, &parts, signature), "{day} {parts:?}");
+        }
+        let later = Keys::of(&[(2, "second".to_owned()), (3, "third".to_owned())]);
+        assert!(later.have_signed(2, &[b"ab", b"c"], &signature), "kept");
+        assert!(!Keys::unknown(2).have_signed(2, &[b"ab", b"c"], &signature));
+    }
+}

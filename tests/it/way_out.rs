@@ -1,0 +1,273 @@
+//! Suspects get robot heaven's copy of a page, and people leave it with one click.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of a test cannot do fails the test"
+)]
+
+use std::{fs, path::Path};
+
+use robot_detection::{
+    description::{ResourceDescription, name},
+    heaven::{HeavenSettings, Library, publish},
+    store::Store,
+};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{
+    browser::Browser,
+    program::{Answer, CHROME, FIREFOX, GOOGLEBOT, Server, eventually, exchange, request},
+    raw::RawServer,
+};
+
+const SITE: &str = "http://www.example.com";
+
+/// What curl sends with the User-Agent of a browser.
+const LIAR: [(&str, &str); 2] = [("User-Agent", CHROME), ("Accept", "*/*")];
+
+/// A version that no browser writes so.
+const IMPOSSIBLE: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) \
+     Chrome/150.0.0.0 Safari/537.3";
+
+const HEAVEN: &str = "[heaven]\nsource = 'database'\n[suspects]\naction = 'heaven'\n";
+
+struct House {
+    directory: TempDir,
+    server: Server,
+    _site: RawServer,
+}
+
+impl House {
+    /// Starts a server before a site, with copies of two of its pages.
+    async fn new(settings: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        describe(directory.path()).await.close().await;
+        Self::before(directory, settings).await
+    }
+
+    async fn before(directory: TempDir, settings: &str) -> Self {
+        let site = RawServer::answering(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 15\r\n\r\n<p>the original",
+        )
+        .await;
+        let config = format!(
+            "web_robots_db = ''\naccess_log = {{ path = 'access.log', format = 'json' }}\n\
+             [database]\nurl = 'sqlite://{}/heaven.db'\n\
+             [server]\nhosts = 'www.example.com'\nupstream = 'http://{}'\n{settings}",
+            directory.path().display(),
+            site.addr
+        );
+        fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
+        let server = Server::start(directory.path(), &["serve"]);
+        let house = Self {
+            directory,
+            server,
+            _site: site,
+        };
+        // Which pages there are is read after the server has begun.
+        eventually("robot heaven", || {
+            let index = house.server.get("/robot-heaven/sitemap.xml", GOOGLEBOT);
+            index.text().contains("articles/7") || house.ask("/articles/7", &LIAR).is_copy()
+        });
+        house
+    }
+
+    fn ask(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        request(self.server.addr, "GET", path, headers)
+    }
+
+    fn press(&self, form: &str, headers: &str) -> Answer {
+        let head = format!(
+            "POST /robot-heaven/person HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n{headers}\r\n{form}",
+            form.len()
+        );
+        exchange(self.server.addr, head.as_bytes())
+    }
+
+    fn lines(&self, fits: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        let file = self.directory.path().join("access.log");
+        let read = || -> Vec<Value> {
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            let lines = text.lines();
+            lines
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .collect()
+        };
+        eventually("lines of the access log", || fits(&read()));
+        read()
+    }
+}
+
+trait Copy {
+    fn is_copy(&self) -> bool;
+}
+
+impl Copy for Answer {
+    fn is_copy(&self) -> bool {
+        self.text().contains("The year began quietly") && self.text().contains("I am a person")
+    }
+}
+
+async fn describe(directory: &Path) -> Store {
+    let url = format!("sqlite://{}/heaven.db", directory.display());
+    let store = Store::connect(&url).await.unwrap();
+    let descriptions = [
+        "/articles/7",
+        "/articles/8?a=1&b=2",
+        "/members-only-stuff/a",
+    ]
+    .map(|path| {
+        let mut description = ResourceDescription::new(format!("{SITE}{path}"));
+        description.set(name::TITLE, "A year");
+        description.set(name::FULL_TEXT, "The year began quietly.");
+        description
+    });
+    let saved = store.save_descriptions("default", 1, &descriptions, 1_790_000_000_000);
+    saved.await.unwrap();
+    store
+}
+
+/// What a browser sends whose button is pressed.
+fn filled(page: &str) -> String {
+    let values = ["to", "at", "key"].map(|name| {
+        let (_, rest) = page
+            .split_once(&format!("name=\"{name}\" value=\""))
+            .unwrap();
+        let value = rest.split_once('"').unwrap().0.replace("&#38;", "%26");
+        format!("{name}={}", value.replace('/', "%2F").replace('?', "%3F"))
+    });
+    values.join("&")
+}
+
+fn cookie(answer: &Answer) -> String {
+    let set = answer.header("set-cookie");
+    set.split_once(';').unwrap().0.to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_suspect_gets_a_copy_in_place_and_leaves_it_with_one_click() {
+    let house = House::new(HEAVEN).await;
+    let target = "/articles/8?a=1&b=2";
+    let copy = house.ask(target, &LIAR);
+    assert!(copy.is_copy(), "{}", copy.text());
+    assert_eq!((copy.status, &*copy.header("location")), (200, ""));
+    assert_eq!(copy.header("cache-control"), "private, no-store");
+    assert_eq!(
+        (copy.header("etag"), copy.header("set-cookie")),
+        Default::default()
+    );
+
+    let form = filled(&copy.text());
+    let agent = format!("User-Agent: {CHROME}\r\n");
+    let freed = house.press(&form, &agent);
+    assert_eq!((freed.status, &*freed.header("location")), (303, target));
+    let flags = freed.header("set-cookie");
+    assert!(flags.contains("HttpOnly; SameSite=Lax"), "{flags}");
+    let cookie = cookie(&freed);
+    let with = |agent: &'static str| {
+        let headers = [
+            ("User-Agent", agent),
+            ("Accept", "*/*"),
+            ("Cookie", &*cookie),
+        ];
+        house.ask(target, &headers).is_copy()
+    };
+    assert!(!with(CHROME));
+    assert!(with(IMPOSSIBLE), "it is one browser's");
+
+    let lines = house.lines(|lines| lines.iter().any(|line| line["cause"] == "way-out"));
+    let of = |cause: &str| lines.iter().filter(|line| line["cause"] == cause).count();
+    assert!(of("suspects") >= 2);
+    assert_eq!(of("way-out"), 1);
+    let served = lines
+        .iter()
+        .find(|line| line["cause"] == "suspects")
+        .unwrap();
+    assert_eq!(
+        (&served["decision"], &served["status"]),
+        (&"serve".into(), &200.into())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_gets_a_copy_but_who_opens_a_page_that_everybody_may_see() {
+    let house = House::new(HEAVEN).await;
+    let is_copy = |path: &str, headers: &[(&str, &str)]| {
+        let answer = house.ask(path, headers);
+        assert_eq!(answer.status, 200, "{path} {headers:?}");
+        answer.is_copy()
+    };
+    assert!(is_copy("/articles/7", &LIAR));
+    assert!(!is_copy("/articles/9", &LIAR), "heaven has no such page");
+    assert!(
+        !is_copy("/members-only-stuff/a", &LIAR),
+        "it is for members"
+    );
+    let json = [("User-Agent", CHROME), ("Accept", "application/json")];
+    assert!(!is_copy("/articles/7", &json));
+    let script = [LIAR[0], LIAR[1], ("X-Requested-With", "XMLHttpRequest")];
+    assert!(!is_copy("/articles/7", &script));
+    let person = [
+        ("User-Agent", FIREFOX),
+        (
+            "Accept",
+            "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+        ),
+        ("Accept-Language", "de,en;q=0.5"),
+        ("Accept-Encoding", "gzip, deflate"),
+        ("Upgrade-Insecure-Requests", "1"),
+    ];
+    assert!(!is_copy("/articles/7", &person));
+    assert!(!is_copy("/articles/7", &[("User-Agent", GOOGLEBOT)]));
+    let sent = request(house.server.addr, "POST", "/articles/7", &LIAR);
+    assert!(!sent.is_copy());
+    for (form, status) in [("", 400), ("to=%2Fa&at=1&key=1.x", 400)] {
+        let answer = house.press(form, "");
+        assert_eq!((answer.status, &*answer.header("set-cookie")), (status, ""));
+    }
+    let asked = house.ask("/robot-heaven/person", &LIAR);
+    assert_eq!(asked.status, 404, "the button is for a form");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn published_pages_are_copies_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = describe(directory.path()).await;
+    let library = Library::new(store.clone(), "default");
+    let pages = directory.path().join("pages");
+    let settings = HeavenSettings::new(SITE).unwrap();
+    publish(&library, &pages, &settings).await.unwrap();
+    store.close().await;
+    let settings = format!(
+        "[heaven]\ndirectory = '{}'\n[suspects]\naction = 'heaven'\n",
+        pages.display()
+    );
+    let house = House::before(directory, &settings).await;
+    let copy = house.ask("/articles/7", &LIAR);
+    assert!(copy.is_copy(), "{}", copy.text());
+    assert_eq!(
+        (copy.header("etag"), copy.header("last-modified")),
+        Default::default()
+    );
+    let head = request(house.server.addr, "HEAD", "/articles/7", &LIAR);
+    assert_eq!((head.status, &*head.text()), (200, ""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_without_scripts_gets_out_by_one_click() {
+    let house = House::new(HEAVEN).await;
+    let browser = Browser::start().await;
+    browser.turn_scripts_off().await;
+    browser.call_itself(IMPOSSIBLE).await;
+    let page = format!("http://{}/articles/7", house.server.addr);
+    browser.client.goto(&page).await.unwrap();
+    browser.keep_screenshot("way-out").await;
+    browser.press("form.way-out button").await;
+    browser.wait_for_text("p", "the original").await;
+    assert_eq!(browser.client.current_url().await.unwrap().as_str(), page);
+    browser.client.refresh().await.unwrap();
+    browser.wait_for_text("p", "the original").await;
+    browser.end().await;
+}
