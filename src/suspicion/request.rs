@@ -4,9 +4,7 @@ use std::net::IpAddr;
 
 use axum::http::{
     HeaderMap, HeaderValue, Method, Request, Version,
-    header::{
-        ACCEPT_ENCODING, ACCEPT_LANGUAGE, IF_MODIFIED_SINCE, IF_NONE_MATCH, REFERER, USER_AGENT,
-    },
+    header::{ACCEPT_ENCODING, ACCEPT_LANGUAGE, REFERER, USER_AGENT},
 };
 use robot_detection_fleets::Observation;
 
@@ -14,6 +12,9 @@ use robot_detection_fleets::Observation;
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Returns what is judged of a request; `None` where it asks for no page and no asset.
+///
+/// That somebody has a page in a cache is told by the answer 304: the headers that ask for it need
+/// not be looked for.
 pub(super) fn observation<B>(request: &Request<B>, client: IpAddr) -> Option<Observation<'_>> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return None;
@@ -29,8 +30,6 @@ pub(super) fn observation<B>(request: &Request<B>, client: IpAddr) -> Option<Obs
         address: client,
         target: target.as_bytes(),
         has_referrer: headers.contains_key(REFERER),
-        is_conditional: headers.contains_key(IF_NONE_MATCH)
-            || headers.contains_key(IF_MODIFIED_SINCE),
         ..Observation::default()
     })
 }
@@ -79,13 +78,13 @@ mod tests {
 
     #[test]
     fn a_page_that_is_asked_for_is_judged_and_a_form_is_not() {
-        let asked = request(&[("Referer", "/"), ("If-None-Match", "\"a\"")]);
+        let asked = request(&[("Referer", "/")]);
         let seen = observation(&asked, CLIENT).unwrap();
         assert_eq!(
             (seen.user_agent, seen.target),
             (&b"Chrome/152"[..], &b"/a?b"[..])
         );
-        assert!(seen.has_referrer && seen.is_conditional && !seen.is_closed);
+        assert!(seen.has_referrer && !seen.is_closed);
         let mut sent = request(&[]);
         *sent.method_mut() = Method::POST;
         assert!(observation(&sent, CLIENT).is_none());

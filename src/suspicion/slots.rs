@@ -31,7 +31,6 @@ const STATUS_AT: u32 = 16;
 const STATE: u64 = 0b11;
 
 const HAS_REFERRER: u64 = 1 << 16;
-const IS_CONDITIONAL: u64 = 1 << 17;
 
 /// Slots of all requests.
 #[derive(Debug)]
@@ -130,11 +129,8 @@ impl Slot {
             IpAddr::V6(v6) => v6,
         };
         let (high, low) = halves(address);
-        let holds = |flag, holds| if holds { flag } else { 0 };
-        let told = user_agent
-            | target << 8
-            | holds(HAS_REFERRER, seen.has_referrer)
-            | holds(IS_CONDITIONAL, seen.is_conditional);
+        let referrer = if seen.has_referrer { HAS_REFERRER } else { 0 };
+        let told = user_agent | target << 8 | referrer;
         for (place, word) in self.more.iter().zip([high, low, seen.fingerprint, told]) {
             place.store(word, Relaxed);
         }
@@ -156,7 +152,6 @@ impl Slot {
             target: read(&self.target, &mut target, target_bytes),
             status: u16::from_le_bytes([low_status, high_status]),
             has_referrer: told & HAS_REFERRER != 0,
-            is_conditional: told & IS_CONDITIONAL != 0,
             ..Observation::default()
         });
     }
@@ -198,8 +193,8 @@ fn read<'t>(places: &[AtomicU64], text: &'t mut [u8], length: u8) -> &'t [u8] {
 mod tests {
     use super::*;
 
-    /// User-Agent, target, address, fingerprint, status, referrer, condition.
-    type Left = (String, String, IpAddr, u64, u16, bool, bool);
+    /// User-Agent, target, address, fingerprint, status, referrer.
+    type Left = (String, String, IpAddr, u64, u16, bool);
 
     fn left(slots: &Slots) -> Vec<Left> {
         let mut left = Vec::new();
@@ -213,7 +208,6 @@ mod tests {
                 seen.fingerprint,
                 seen.status,
                 seen.has_referrer,
-                seen.is_conditional,
             ));
         });
         left
@@ -235,7 +229,6 @@ mod tests {
                 address,
                 fingerprint: u64::MAX,
                 has_referrer: address.is_ipv4(),
-                is_conditional: address.is_ipv6(),
                 ..Observation::default()
             })
         });
@@ -254,10 +247,9 @@ mod tests {
                     addresses[0],
                     u64::MAX,
                     404,
-                    true,
-                    false
+                    true
                 ),
-                (agent, cut, addresses[1], u64::MAX, 404, false, true),
+                (agent, cut, addresses[1], u64::MAX, 404, false),
             ]
         );
         assert_eq!(left(&slots), []);

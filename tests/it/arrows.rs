@@ -69,6 +69,7 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("access_log", &["suspect"]),
             ("summary", &[]),
             ("suspicion", &["clock", "store"]),
+            ("way_out", &["clock", "store"]),
             (
                 "alerts",
                 &["admin", "clock", "detect", "fetch", "refresh", "store"],

@@ -153,7 +153,8 @@ impl SiteAnswers {
 
     /// Returns `true` if heaven has pages of its own for pages of the site.
     pub(crate) fn has_made_pages(&self) -> bool {
-        self.made_pages().is_some()
+        let heaven = self.answerers.heaven.as_ref();
+        heaven.and_then(Heaven::copies).is_some()
     }
 
     /// Looks once which pages heaven has, in its directory or in the database.
@@ -169,6 +170,16 @@ impl SiteAnswers {
             .made_pages()?
             .location(&target.parse().ok()?, &to.parse().ok()?)?;
         page.to_str().ok().map(str::to_owned)
+    }
+
+    /// Returns `true` if heaven has a copy of a page that everybody may see.
+    pub(crate) fn have_copy(&self, target: &str) -> bool {
+        let heaven = self.answerers.heaven.as_ref();
+        let copies = heaven.and_then(Heaven::copies);
+        let target = target.parse();
+        copies
+            .zip(target.ok())
+            .is_some_and(|(copies, target)| copies.have(&target))
     }
 
     /// Returns which part of this program answers a request that passes, and for

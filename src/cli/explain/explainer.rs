@@ -11,6 +11,7 @@ use crate::app::{self, ClaimProver, SiteAnswers, SiteIndex};
 use crate::cli::{Cli, args::ExplainArgs, context, output};
 use crate::config::{Loaded, SuspectAction};
 use crate::detect::{Claim, SharedDetector};
+use crate::layer;
 use crate::live_rules::LiveRuleSet;
 use crate::policy::{
     Enforcer, Policy, Request, RobotsFiles, Sender, SharedPolicy, SharedRobotsFiles, Visitor,
@@ -127,7 +128,9 @@ impl Explainer {
             visitor,
             &request.user_agent,
         );
-        let explained = explained.own_page(|to| site.answers.own_page(&request.target, to));
+        let explained = explained
+            .own_page(|to| site.answers.own_page(&request.target, to))
+            .copy(no_copy(site, request, &headers));
         // A robot that may fetch nothing may still fetch this (RFC 9309 §2.2.2).
         let answers = explained.passes() || request.path() == "/robots.txt";
         let answered_by =
@@ -175,12 +178,8 @@ impl Explainer {
 
     /// Returns what is found of the browser that a request names, where all of its headers are known.
     fn findings(&self, request: &ExplainedRequest, headers: &HeaderMap) -> Option<Findings> {
-        let transport = self.transport?;
-        let mut asked = http::Request::new(());
-        *asked.method_mut() = request.method.parse().ok()?;
-        *asked.uri_mut() = request.target.parse().ok()?;
-        asked.headers_mut().clone_from(headers);
-        Some(self.coherence.explain(&asked, transport))
+        let asked = whole(request, headers)?;
+        Some(self.coherence.explain(&asked, self.transport?))
     }
 
     /// Proves a claim by the address and signature of the request, and names an unknown signer.
@@ -223,6 +222,31 @@ impl Explainer {
         let made = Box::pin(SiteContext::new(settings, name, self));
         site.get_or_try_init(|| made).await
     }
+}
+
+/// Returns why a suspect gets no copy of the page, if it gets none.
+fn no_copy(
+    site: &SiteContext,
+    request: &ExplainedRequest,
+    headers: &HeaderMap,
+) -> Option<&'static str> {
+    let opens_page = whole(request, headers).is_some_and(|asked| layer::opens_page(&asked));
+    if !opens_page {
+        Some("no page is opened by hand")
+    } else if !site.answers.have_copy(&request.target) {
+        Some("heaven has none of a page that everybody may see")
+    } else {
+        None
+    }
+}
+
+/// Returns a request with all of its headers.
+fn whole(request: &ExplainedRequest, headers: &HeaderMap) -> Option<http::Request<()>> {
+    let mut asked = http::Request::new(());
+    *asked.method_mut() = request.method.parse().ok()?;
+    *asked.uri_mut() = request.target.parse().ok()?;
+    asked.headers_mut().clone_from(headers);
+    Some(asked)
 }
 
 impl SiteContext {

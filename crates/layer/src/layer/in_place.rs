@@ -102,7 +102,8 @@ pub fn mark_in_place(headers: &mut HeaderMap) {
 
 /// Returns `true` if somebody opens a page, as far as a request tells: its parts, forms, programs'
 /// interfaces and feeds are never answered by another page.
-pub(super) fn opens_page<B>(request: &Request<B>) -> bool {
+#[doc(hidden)]
+pub fn opens_page<B>(request: &Request<B>) -> bool {
     let headers = request.headers();
     let says = |name: &str, words: &[&str]| {
         headers

@@ -150,7 +150,7 @@ pub use future::ResponseFuture;
 pub use identification::{Identification, ListedRobot};
 pub use in_place::ServedInPlace;
 #[doc(hidden)]
-pub use in_place::{NoCopies, ask_for, mark_in_place};
+pub use in_place::{NoCopies, ask_for, mark_in_place, opens_page};
 pub use layer::RobotDetectionLayer;
 pub use outcome::Outcome;
 #[cfg(feature = "verify")]

@@ -166,6 +166,29 @@ impl RequestExplanation<'_> {
         self
     }
 
+    /// Says what comes of the copy of a page that a suspect is to get: `refusal` is why there is none.
+    #[must_use]
+    pub fn copy(mut self, refusal: Option<&str>) -> Self {
+        if self.reasons.is_empty() || self.action != Action::Serve {
+            return self;
+        }
+        let text = match refusal {
+            Some(why) => format!("The visitor gets no copy of heaven, as {why}: the request passes."),
+            None => "The answer is the copy that heaven has of the page, at the same URL, with a button \
+                     for people."
+                .to_owned(),
+        };
+        let is_answer = |step: &&mut Step| step.name == Action::Serve.as_str();
+        if let Some(step) = self.steps.iter_mut().rfind(is_answer) {
+            step.text = text;
+        }
+        if refusal.is_some() {
+            self.action = Action::Pass;
+            self.location = None;
+        }
+        self
+    }
+
     /// Returns how much is served to the visitor, if a rule slows it down.
     #[must_use]
     pub fn slowed(&self) -> Option<String> {
