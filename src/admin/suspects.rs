@@ -5,17 +5,22 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
 use robot_detection_fleets::{Conduct, Flags, Fleet};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     moment::Moment,
     page::{Page, html},
     state::AdminState,
+    traffic::grouped,
 };
 use crate::suspicion::{conduct_value, fleet_value, percent};
+use crate::traffic::SuspectFigures;
 
 /// Addresses and networks that the page shows; the JSON has all.
 const SHOWN: usize = 100;
+
+/// Minutes of which is told what became of suspects.
+const TOLD_MINUTES: i64 = 7 * 24 * 60;
 
 /// Fleet as the page shows it.
 #[derive(Clone, Debug)]
@@ -52,6 +57,8 @@ struct SuspectsPage {
     conduct: Vec<ConductRow>,
     all: usize,
     missed: u64,
+    /// What became of suspects; empty where that is not kept.
+    figures: Vec<(&'static str, String)>,
 }
 
 impl FleetCard {
@@ -103,9 +110,20 @@ fn load(state: &AdminState) -> Option<(Arc<Flags>, u64)> {
     Some(suspicion.flags())
 }
 
+/// Returns what became of suspects in the last days; `None` where the database does not tell.
+async fn figures(state: &AdminState) -> Option<SuspectFigures> {
+    let (now_ms, store) = (state.now_ms(), &state.admin().store);
+    let now = now_ms.div_euclid(60_000);
+    let sums = store.traffic(now - TOLD_MINUTES..now + 1, now_ms).await;
+    Some(SuspectFigures::of(&sums.ok()?))
+}
+
 /// Shows the page.
 pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Response {
     let now_ms = state.now_ms();
+    let figures = figures(&state).await;
+    let rows = figures.iter().flat_map(SuspectFigures::rows);
+    let rows = rows.map(|(name, _, requests)| (name, grouped(requests)));
     let found = load(&state);
     let fleets = found.iter().flat_map(|(flags, _)| flags.fleets());
     let conduct = found.iter().flat_map(|(flags, _)| flags.conducts());
@@ -117,14 +135,22 @@ pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Respons
         all: conduct.len(),
         conduct: conduct.into_iter().take(SHOWN).collect(),
         missed: found.as_ref().map_or(0, |(_, missed)| *missed),
+        figures: rows.collect(),
     })
 }
 
 pub(super) async fn json(State(state): State<AdminState>) -> Json<Value> {
+    let figures = figures(&state).await;
+    let figures = figures.map(|figures| {
+        let rows = figures.rows().into_iter();
+        let rows = rows.map(|(_, name, requests)| (name.to_owned(), requests.into()));
+        rows.collect::<Map<String, Value>>()
+    });
     let found = load(&state);
     let fleets = found.iter().flat_map(|(flags, _)| flags.fleets());
     let conduct = found.iter().flat_map(|(flags, _)| flags.conducts());
     Json(json!({
+        "last_7_days": figures,
         "on": found.is_some(),
         "fleets": fleets.map(fleet_value).collect::<Vec<_>>(),
         "conduct": conduct.map(conduct_value).collect::<Vec<_>>(),

@@ -21,6 +21,7 @@ mod live;
 mod notes;
 mod paths;
 mod pending;
+mod suspects;
 mod writer;
 
 #[cfg(feature = "server")]
@@ -41,3 +42,4 @@ pub use notes::EvidenceSettings;
 pub(crate) use paths::{PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, Ticket, path_csv};
 #[cfg(feature = "server")]
 pub(crate) use paths::{PathNote, Window, shared_name};
+pub(crate) use suspects::SuspectFigures;

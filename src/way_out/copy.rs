@@ -44,14 +44,15 @@ pub(crate) async fn with_form(copy: Response<Body>, form: &str) -> Response<Body
     }
     let no_store = HeaderValue::from_static("private, no-store");
     head.headers.insert(header::CACHE_CONTROL, no_store);
-    let is_short = http_body::Body::size_hint(&body)
-        .upper()
-        .is_some_and(|upper| upper <= MAX_BYTES as u64);
+    let told = head.headers.get(header::CONTENT_LENGTH);
+    let told = told.and_then(|length| length.to_str().ok()?.parse().ok());
+    let length = http_body::Body::size_hint(&body).exact().or(told);
+    let is_short = length.is_some_and(|length| length <= MAX_BYTES as u64);
     if !is_html || !is_short || http_body::Body::is_end_stream(&body) {
         return Response::from_parts(head, body);
     }
     let Ok(page) = axum::body::to_bytes(body, MAX_BYTES).await else {
-        // The file was cut while it was read.
+        // The file was cut, or has grown, while it was read.
         return super::way_out::page_is_gone();
     };
     head.headers.remove(header::CONTENT_LENGTH);

@@ -263,8 +263,8 @@ fn explain_tells_each_reason_with_what_was_seen() {
 fn wrong_settings_are_told_by_their_lines() {
     for (text, expected) in [
         (
-            "[suspects]\naction = 'heaven'\n",
-            "c.toml:2: suspects.action: \"heaven\" is no action; use one of off, report, slow, refuse",
+            "[suspects]\naction = 'ban'\n",
+            "c.toml:2: suspects.action: \"ban\" is no action; use one of off, report, heaven, slow, refuse",
         ),
         (
             "[suspects]\naction = 'refuse'\nrequests = 3\n",

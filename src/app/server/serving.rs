@@ -130,7 +130,11 @@ impl Served {
         let decided = self
             .service
             .respond(request, client, |_, request| pass(request));
-        decided.inspect(|decided| self.note(client, decided))
+        // Where it is: to move what is decided costs as much as to decide.
+        if let Ok(decided) = &decided {
+            self.note(client, decided);
+        }
+        decided
     }
 
     /// Does the same for a request that has waited for its verdict.

@@ -7,15 +7,27 @@ use serde_json::{Map, Value, json};
 use crate::cli::{Cli, context, output};
 use crate::clock::Clock;
 use crate::suspicion::{SUSPECTS_LAST_MS, moment};
+use crate::traffic::SuspectFigures;
 
 use super::{SuspectsCommand, cards};
 
 pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow::Result<ExitCode> {
-    let SuspectsCommand::Report { json: is_json } = command;
+    let SuspectsCommand::Report {
+        since,
+        json: is_json,
+    } = command;
     let loaded = context::load(cli)?;
     let store = context::store(&loaded).await?;
-    let since_ms = Clock::system().now_ms().saturating_sub(SUSPECTS_LAST_MS);
-    let told = store.suspects(since_ms).await?;
+    let now_ms = Clock::system().now_ms();
+    let told = store
+        .suspects(now_ms.saturating_sub(SUSPECTS_LAST_MS))
+        .await?;
+    let now = now_ms.div_euclid(60_000);
+    let first = store.first_day_of_traffic().await?.unwrap_or(now);
+    let sums = store
+        .traffic(since.minute(now, first)..now + 1, now_ms)
+        .await?;
+    let figures = SuspectFigures::of(&sums);
     store.close().await;
     let instances: Vec<_> = told
         .into_iter()
@@ -40,8 +52,14 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow:
         });
     }
     if *is_json {
-        output::json(&json!({ "instances": instances }))?;
+        let rows = figures.rows().into_iter();
+        let rows = rows.map(|(_, name, requests)| (name.to_owned(), requests.into()));
+        let figures: Map<String, Value> = rows.collect();
+        output::json(&json!({ "figures": figures, "instances": instances }))?;
         return Ok(ExitCode::SUCCESS);
+    }
+    for (name, _, requests) in figures.rows() {
+        output::line(&format!("{name:<18} {requests:>10}"))?;
     }
     for instance in &instances {
         let of = |name: &str| instance.get(name).and_then(Value::as_array).cloned();

@@ -37,7 +37,8 @@ pub(super) enum Disposition<'p> {
     /// The robot is told to wait, as it comes faster than a rule allows.
     Slow(&'p Rule, Duration),
     /// The robot is told that it does not keep to robots.txt.
-    Violation(policy::CountedBreach),
+    // In a box, as what is decided is moved with every request.
+    Violation(Box<policy::CountedBreach>),
 }
 
 impl Asker<'_> {
@@ -66,7 +67,7 @@ impl<'p> Disposition<'p> {
         request: &Request<B>,
         asker: Asker<'_>,
         judgement: Judgement<'p>,
-    ) -> (Self, Option<policy::CountedBreach>) {
+    ) -> (Self, Option<Box<policy::CountedBreach>>) {
         let visitor = asker.visitor;
         // The limit counts all requests of the robot, also those that are refused below.
         for rule in judgement.paced_by() {
@@ -184,7 +185,7 @@ fn violation<B>(
     policy: &Policy,
     request: &Request<B>,
     asker: Asker<'_>,
-) -> Option<policy::CountedBreach> {
+) -> Option<Box<policy::CountedBreach>> {
     let visit = RobotRequest {
         request: header::parts(request),
         target: header::target(request),
@@ -197,7 +198,7 @@ fn violation<B>(
     if outcome.is_new {
         log(&visit, &outcome);
     }
-    Some(outcome)
+    Some(Box::new(outcome))
 }
 
 #[cold]

@@ -150,7 +150,7 @@ impl<S> RobotDetectionService<S> {
 struct Judged<'p> {
     judgement: Judgement<'p>,
     disposition: Disposition<'p>,
-    breach: Option<policy::CountedBreach>,
+    breach: Option<Box<policy::CountedBreach>>,
     /// Who is told how it is answered, where it goes on.
     watch: Option<Box<Watch>>,
 }
@@ -201,7 +201,7 @@ impl Shared {
             outcome = self.outcome(policy, claim, &judged, reasons);
             outcome = outcome.map(|outcome| {
                 let outcome = outcome.verdict_of(reported);
-                let breach = judged.disposition.breach().or(judged.breach.as_ref());
+                let breach = judged.disposition.breach().or(judged.breach.as_deref());
                 self.described(outcome, request, client.address, proof.flatten(), breach)
             });
             if policy.is_dry_run() || matches!(judged.disposition, Disposition::Noted(_)) {

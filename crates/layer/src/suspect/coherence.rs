@@ -120,7 +120,7 @@ impl Coherence {
             .map_or(&b""[..], HeaderValue::as_bytes);
         let key = transport
             .sender
-            .map(|sender| Senders::key(sender, user_agent, headers.len()));
+            .map(|sender| Senders::key(sender, user_agent, self.shape(headers, transport)));
         if key.is_some_and(|key| self.senders.has(key)) {
             return Reasons::default();
         }
@@ -131,6 +131,13 @@ impl Coherence {
             self.senders.add(key);
         }
         found.unwrap_or_default()
+    }
+
+    /// Returns what tells programs apart whose connections are not seen: how much they say, and what the
+    /// proxy before them is known to bring, as more may be missed then.
+    fn shape(&self, headers: &HeaderMap, transport: Transport) -> u64 {
+        let brings = transport.front.map_or(0, |front| self.fronts.known(front));
+        (headers.len() as u64) << 32 | u64::from(brings)
     }
 
     /// Returns what is found, whoever has sent it; `None` of a request that tells nothing of others.

@@ -29,12 +29,19 @@ impl Default for Fronts {
 }
 
 impl Fronts {
+    /// Returns all that is known to come by it.
+    pub(super) fn known(&self, front: IpAddr) -> u32 {
+        let key = key(front);
+        let known = self
+            .places(key)
+            .find(|place| place.key.load(Relaxed) == key);
+        known.map_or(0, |place| place.fields.load(Relaxed))
+    }
+
     /// Notes what came, and returns all that ever did; a header that never did is taken off there.
     pub(super) fn bring(&self, front: IpAddr, came: u32) -> u32 {
         let key = key(front);
-        let start = usize::try_from(key >> 32).unwrap_or_default();
-        let places = (0..PLACES).filter_map(|step| self.0.get((start + step) % MAX_FRONTS));
-        for place in places {
+        for place in self.places(key) {
             let taken = place.key.load(Relaxed);
             let is_ours = taken == key
                 || taken == 0
@@ -53,6 +60,11 @@ impl Fronts {
             return known | came;
         }
         came
+    }
+
+    fn places(&self, key: u64) -> impl Iterator<Item = &Front> {
+        let start = usize::try_from(key >> 32).unwrap_or_default();
+        (0..PLACES).filter_map(move |step| self.0.get((start + step) % MAX_FRONTS))
     }
 }
 
@@ -79,6 +91,7 @@ mod tests {
         assert_eq!(fronts.bring(first, 0b01), 0b01);
         assert_eq!(fronts.bring(first, 0b10), 0b11);
         assert_eq!(fronts.bring(first, 0), 0b11);
+        assert_eq!((fronts.known(first), fronts.known(second)), (0b11, 0));
         assert_eq!(fronts.bring(second, 0), 0, "each for itself");
     }
 

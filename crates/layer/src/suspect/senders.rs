@@ -26,8 +26,9 @@ impl Default for Senders {
 }
 
 impl Senders {
-    /// Returns a number for a sender and what tells its programs apart.
-    pub(super) fn key(sender: SocketAddr, user_agent: &[u8], headers: usize) -> u64 {
+    /// Returns a number for a sender and what tells its programs apart: the port of its connection, or a
+    /// shape of what they send where that is 0.
+    pub(super) fn key(sender: SocketAddr, user_agent: &[u8], shape: u64) -> u64 {
         let (words, rest) = user_agent.as_chunks::<8>();
         let words = words.iter().map(|word| u64::from_le_bytes(*word));
         let rest = rest
@@ -40,9 +41,8 @@ impl Senders {
                 high.rotate_left(32) ^ low
             }
         };
-        // Of a client whose connection is not known, programs are told apart by how much they say.
         let which = match sender.port() {
-            0 => (headers as u64) << 16,
+            0 => shape,
             port => port.into(),
         };
         words.chain([rest, address, which]).fold(1, mixed)
@@ -84,18 +84,18 @@ mod tests {
     fn programs_are_told_apart_by_all_that_is_known() {
         let at = |text: &str| text.parse::<SocketAddr>().unwrap();
         let keys = [
-            Senders::key(at("192.0.2.1:0"), b"Chrome/152", 5),
-            Senders::key(at("192.0.2.1:0"), b"Chrome/152", 6),
-            Senders::key(at("192.0.2.1:0"), b"Chrome/151", 5),
-            Senders::key(at("192.0.2.1:5"), b"Chrome/152", 5),
-            Senders::key(at("192.0.2.1:6"), b"Chrome/152", 5),
-            Senders::key(at("192.0.2.2:5"), b"Chrome/152", 5),
-            Senders::key(at("[2001:db8::1]:5"), b"Chrome/152", 5),
-            Senders::key(at("[2001:db8:0:1::]:5"), b"Chrome/152", 5),
+            Senders::key(at("192.0.2.1:0"), b"Chrome/152", 5 << 32),
+            Senders::key(at("192.0.2.1:0"), b"Chrome/152", 6 << 32),
+            Senders::key(at("192.0.2.1:0"), b"Chrome/151", 5 << 32),
+            Senders::key(at("192.0.2.1:5"), b"Chrome/152", 5 << 32),
+            Senders::key(at("192.0.2.1:6"), b"Chrome/152", 5 << 32),
+            Senders::key(at("192.0.2.2:5"), b"Chrome/152", 5 << 32),
+            Senders::key(at("[2001:db8::1]:5"), b"Chrome/152", 5 << 32),
+            Senders::key(at("[2001:db8:0:1::]:5"), b"Chrome/152", 5 << 32),
         ];
         let apart: BTreeSet<_> = keys.into_iter().collect();
         assert_eq!(apart.len(), keys.len());
-        let again = Senders::key(at("192.0.2.1:5"), b"Chrome/152", 7);
+        let again = Senders::key(at("192.0.2.1:5"), b"Chrome/152", 7 << 32);
         assert_eq!(again, keys[3], "one connection is one program");
     }
 

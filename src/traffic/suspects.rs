@@ -1,0 +1,114 @@
+//! What became of suspects, by what is kept of traffic.
+
+use crate::store::TrafficSum;
+
+/// Cause of those who are only marked.
+const MARKED: &str = "suspect";
+
+/// Cause by the rule of `[suspects]`.
+const RULE: &str = "suspects";
+
+/// Cause of those who press the button of a copy.
+const WAY_OUT: &str = "way-out";
+
+/// Class of the status of those who were let out.
+const REDIRECTED: u8 = 3;
+
+/// Requests of people, and what became of those that suspects sent.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct SuspectFigures {
+    /// Requests of people, suspects among them.
+    pub(crate) people: u64,
+    /// Those of suspects that no other rule was about.
+    pub(crate) suspects: u64,
+    /// Those that were answered by a copy.
+    pub(crate) copies: u64,
+    /// Those that were slowed down.
+    pub(crate) slowed: u64,
+    /// Those that were refused.
+    pub(crate) refused: u64,
+    /// How often somebody said that he is a person, and got out.
+    pub(crate) let_out: u64,
+}
+
+impl SuspectFigures {
+    /// Adds up what was counted.
+    pub(crate) fn of(sums: &[TrafficSum]) -> Self {
+        let mut all = Self::default();
+        for TrafficSum { key, count, .. } in sums {
+            if key.kind != "person" {
+                continue;
+            }
+            let requests = count.requests;
+            all.people += requests;
+            match (&*key.cause, &*key.decision) {
+                (WAY_OUT, _) if key.status == REDIRECTED => all.let_out += requests,
+                (MARKED, _) => all.suspects += requests,
+                (RULE, decision) => {
+                    all.suspects += requests;
+                    match decision {
+                        "serve" => all.copies += requests,
+                        "slow" => all.slowed += requests,
+                        "refuse" => all.refused += requests,
+                        _ => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+        all
+    }
+
+    /// Returns names, for people and for JSON, and numbers.
+    pub(crate) fn rows(&self) -> [(&'static str, &'static str, u64); 6] {
+        [
+            ("Requests of people", "people", self.people),
+            ("of suspects", "suspects", self.suspects),
+            ("answered by a copy", "copies", self.copies),
+            ("slowed down", "slowed", self.slowed),
+            ("refused", "refused", self.refused),
+            ("“I am a person”", "let_out", self.let_out),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{TrafficCount, TrafficKey};
+
+    #[test]
+    fn each_request_is_counted_for_what_became_of_it() {
+        let sum = |kind: &str, decision: &str, cause: &str, status, requests| {
+            let key = TrafficKey {
+                kind: kind.to_owned(),
+                decision: decision.to_owned(),
+                cause: cause.to_owned(),
+                status,
+                ..TrafficKey::default()
+            };
+            let count = TrafficCount {
+                requests,
+                ..TrafficCount::default()
+            };
+            TrafficSum::new(key, count)
+        };
+        let figures = SuspectFigures::of(&[
+            sum("person", "pass", "not-a-robot", 2, 1),
+            sum("person", "pass", "suspect", 2, 10),
+            sum("person", "serve", "suspects", 2, 100),
+            sum("person", "pass", "suspects", 2, 1_000),
+            sum("person", "pass", "way-out", 3, 10_000),
+            sum("person", "pass", "way-out", 4, 100_000),
+            sum("listed", "serve", "suspects", 2, 1_000_000),
+        ]);
+        let expected = SuspectFigures {
+            people: 111_111,
+            suspects: 1_110,
+            copies: 100,
+            let_out: 10_000,
+            ..SuspectFigures::default()
+        };
+        assert_eq!(figures, expected);
+    }
+}
