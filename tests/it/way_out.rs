@@ -5,7 +5,7 @@
     reason = "what helpers of a test cannot do fails the test"
 )]
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::net::UnixStream, path::Path};
 
 use robot_detection::{
     description::{ResourceDescription, name},
@@ -17,7 +17,10 @@ use tempfile::TempDir;
 
 use crate::support::{
     browser::Browser,
-    program::{Answer, CHROME, FIREFOX, GOOGLEBOT, Server, eventually, exchange, request},
+    program::{
+        Answer, CHROME, DEADLINE, FIREFOX, GOOGLEBOT, Server, eventually, exchange, exchange_on,
+        request,
+    },
     raw::RawServer,
 };
 
@@ -253,6 +256,37 @@ async fn published_pages_are_copies_too() {
     );
     let head = request(house.server.addr, "HEAD", "/articles/7", &LIAR);
     assert_eq!((head.status, &*head.text()), (200, ""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nginx_serves_copies_and_proxies_that_only_redirect_let_suspects_pass() {
+    let settings = format!("[check]\nlisten = 'unix:check.sock'\n{HEAVEN}");
+    let house = House::new(&settings).await;
+    let question = |asks: &str, more: &str| {
+        let stream = UnixStream::connect(house.directory.path().join("check.sock")).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        let described = "X-Robot-Detection-Client: 192.0.2.7\r\nX-Robot-Detection-Method: GET\r\n\
+                         X-Robot-Detection-Target: /articles/7\r\nX-Robot-Detection-Scheme: http\r\n";
+        let head = format!(
+            "GET {asks} HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\
+             User-Agent: {IMPOSSIBLE}\r\nAccept: text/html\r\n{described}{more}\r\n"
+        );
+        exchange_on(stream, head.as_bytes())
+    };
+    let asked = question("/check/nginx", "");
+    let page = asked.header("x-robot-detection-page");
+    assert_eq!((asked.status, &*page), (401, "/robot-heaven/?suspect"));
+    let copy = question(
+        "/check/page",
+        &format!("X-Robot-Detection-Page: {page}\r\n"),
+    );
+    assert!(copy.is_copy(), "{}", copy.text());
+    assert_eq!(copy.header("cache-control"), "private, no-store");
+    for dialect in ["caddy", "haproxy"] {
+        let asked = question(&format!("/check/{dialect}"), "");
+        let decision = asked.header("x-robot-detection-decision");
+        assert_eq!((asked.status, &*decision), (200, "pass"), "{dialect}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
