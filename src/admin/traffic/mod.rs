@@ -28,6 +28,7 @@ pub(super) use explore::{download, show as explore};
 pub(super) use history::History;
 pub(super) use json::{figures as figures_json, series as series_json};
 pub(super) use now::{show as now, top};
+pub(super) use number::grouped;
 pub(super) use params::{FIGURES, ROBOT, ROBOTS, SITES, TrafficParams};
 pub(super) use paths_page::{PATHS, download as paths_csv, json as paths_json, show as paths};
 pub(super) use robot_part::RobotTraffic;

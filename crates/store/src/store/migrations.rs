@@ -39,6 +39,7 @@ macro_rules! files {
             "20261126120000_bans",
             "20261126130000_pace",
             "20261126150000_suspects",
+            "20261126180000_traffic_packed",
         }
     };
     ($engine:literal: $($name:literal,)*) => {
