@@ -1,11 +1,12 @@
 //! What traffic costs that is kept: bytes of the database, and the time to read it.
 //!
 //! Invents requests of robots and people over simulated days, adds them minute by minute as a
-//! server does, removes what is too old once an hour, and prints how large the file has become
-//! and how long the sums of some spans take to read.
+//! server does, removes what is too old and packs what has long ended once an hour, and prints how
+//! large the file has become and how long the sums of some spans take to read, and their course.
+//! The last day ends this midnight, so that a server can show a file that is kept.
 //!
 //! ```text
-//! cargo bench --bench traffic -- [--days 90] [--requests 10000000] [--database URL]
+//! cargo bench --bench traffic -- [--days 90] [--requests 10000000] [--database URL | --keep FILE]
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
@@ -18,18 +19,20 @@
 
 use std::{
     collections::BTreeMap,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
-use robot_detection::store::{
-    CountedMinute, LiveMinutes, Store, TrafficBatch, TrafficCount, TrafficKey,
+use robot_detection::{
+    clock::Clock,
+    store::{
+        CountedMinute, LiveMinutes, Store, TrafficBatch, TrafficCount, TrafficKey, TrafficSpan,
+    },
 };
 
 const SITES: [&str; 3] = ["shop", "docs", "blog"];
 const ROBOTS: usize = 200;
 const DAY: i64 = 24 * 60;
-/// Midnight of some day, in minutes since 1970.
-const BEGAN: i64 = 20_000 * DAY;
 /// The same requests in each run.
 const SEED: u64 = 20_261_124;
 /// Reads of which the fastest and the middle one are printed.
@@ -39,18 +42,23 @@ struct Arguments {
     days: i64,
     requests: u64,
     database: Option<String>,
+    keep: Option<PathBuf>,
+    /// First minute since 1970.
+    began: i64,
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let Some(arguments) = Arguments::read() else {
         println!(
-            "usage: cargo bench --bench traffic -- [--days N] [--requests N] [--database URL]"
+            "usage: cargo bench --bench traffic -- [--days N] [--requests N] \
+             [--database URL | --keep FILE]"
         );
         return;
     };
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("traffic.db");
+    let file = arguments.keep.clone().unwrap_or(file);
     let url = arguments.database.clone();
     let url = url.unwrap_or_else(|| format!("sqlite://{}", file.display()));
     let store = Store::connect(&url).await.unwrap();
@@ -84,6 +92,8 @@ impl Arguments {
             days: 90,
             requests: 10_000_000,
             database: None,
+            keep: None,
+            began: 0,
         };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
@@ -93,9 +103,12 @@ impl Arguments {
                 "--days" => read.days = arguments.next()?.parse().ok()?,
                 "--requests" => read.requests = arguments.next()?.parse().ok()?,
                 "--database" => read.database = Some(arguments.next()?),
+                "--keep" => read.keep = Some(arguments.next()?.into()),
                 _ => return None,
             }
         }
+        let today = TrafficSpan::Day.start(Clock::system().now_ms() / 60_000);
+        read.began = today - read.days * DAY;
         Some(read)
     }
 }
@@ -106,7 +119,7 @@ async fn fill(store: &Store, arguments: &Arguments) -> u64 {
     let minutes = arguments.days * DAY;
     let a_minute = arguments.requests / minutes.unsigned_abs();
     let mut left = arguments.requests;
-    let mut added = 0;
+    let (mut added, mut packing) = (0, Duration::ZERO);
     for at in 0..minutes {
         let requests = if at + 1 == minutes {
             left
@@ -114,12 +127,12 @@ async fn fill(store: &Store, arguments: &Arguments) -> u64 {
             a_minute.min(left)
         };
         left -= requests;
-        let minute = BEGAN + at;
+        let minute = arguments.began + at;
         let counted = invented(minute, requests, &mut random);
         added += counted.iter().map(|one| one.count.requests).sum::<u64>();
         let live = SITES.map(|site| LiveMinutes {
             site: site.to_owned(),
-            minutes: BEGAN..=minute,
+            minutes: arguments.began..=minute,
         });
         let batch = TrafficBatch {
             writer: "bench",
@@ -132,8 +145,15 @@ async fn fill(store: &Store, arguments: &Arguments) -> u64 {
         store.add_traffic(&batch, now_ms).await.unwrap();
         if minute % 60 == 0 {
             store.prune_traffic(now_ms).await.unwrap();
+            let begun = Instant::now();
+            while !store.pack_traffic(now_ms).await.unwrap() {}
+            packing = packing.max(begun.elapsed());
         }
     }
+    println!(
+        "packed in           {:.1} ms at most",
+        1e3 * packing.as_secs_f64()
+    );
     added
 }
 
@@ -197,28 +217,43 @@ fn key(random: &mut fastrand::Rng) -> TrafficKey {
 
 /// Prints how long the sums of some spans take to read.
 async fn read(store: &Store, arguments: &Arguments, requests: u64) {
-    let now = BEGAN + arguments.days * DAY;
+    let now = arguments.began + arguments.days * DAY;
     for days in [1, 7, 30, 90, arguments.days] {
-        let mut took = Vec::new();
+        let minutes = now - days * DAY..now;
+        let (mut sums_took, mut course_took) = (Vec::new(), Vec::new());
         let mut sum = 0;
         for _ in 0..READS {
             let begun = Instant::now();
-            let sums = store.traffic(now - days * DAY..now, now * 60_000).await;
-            took.push(begun.elapsed());
+            let sums = store.traffic(minutes.clone(), now * 60_000).await;
+            sums_took.push(begun.elapsed());
             sum = sums.unwrap().iter().map(|one| one.count.requests).sum();
+            // As a page does: the time, and the sums of as long a time before.
+            let times = [
+                (minutes.clone(), Some(TrafficSpan::Day)),
+                (minutes.start - days * DAY..minutes.start, None),
+            ];
+            let begun = Instant::now();
+            let course = store.traffic_series(&times, None, now * 60_000).await;
+            course_took.push(begun.elapsed());
+            assert!(!course.unwrap().parts[0].steps.is_empty());
         }
-        took.sort_unstable();
-        let ms = |time: Duration| 1e3 * time.as_secs_f64();
         println!(
-            "{days:>4} days, {sum:>10} requests: {:.1} ms, at best {:.1} ms",
-            ms(took[READS / 2]),
-            ms(took[0])
+            "{days:>4} days, {sum:>10} requests: sums {}, course {}",
+            times(&mut sums_took),
+            times(&mut course_took)
         );
         assert!(
             days < arguments.days || sum == requests,
             "requests are missing"
         );
     }
+}
+
+/// Returns the middle and the shortest of some times.
+fn times(took: &mut [Duration]) -> String {
+    took.sort_unstable();
+    let ms = |time: Duration| 1e3 * time.as_secs_f64();
+    format!("{:.1} ms (at best {:.1})", ms(took[READS / 2]), ms(took[0]))
 }
 
 /// Returns the bytes of the database, where it is a file.

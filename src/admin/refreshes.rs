@@ -58,6 +58,9 @@ pub(super) struct RefreshView {
     pub(super) source_title: String,
     pub(super) url: String,
     pub(super) trigger: String,
+    /// The same for people.
+    #[serde(skip)]
+    pub(super) started_by: String,
     pub(super) started: Moment,
     pub(super) finished: Moment,
     #[serde(skip)]
@@ -271,6 +274,17 @@ fn source_names(state: &AdminState) -> Vec<String> {
         .collect()
 }
 
+/// Returns what started a refresh, in words.
+fn started_by(trigger: &str) -> &str {
+    match trigger {
+        "schedule" => "the schedule",
+        "start" => "the start of the program",
+        "command" => "a command",
+        "admin" => "the administrator",
+        other => other,
+    }
+}
+
 impl RefreshView {
     pub(super) fn new(record: RefreshRecord, now_ms: i64) -> Self {
         let (outcome, outcome_text) = match record.outcome {
@@ -284,6 +298,7 @@ impl RefreshView {
             source: record.source.to_string(),
             source_title: title(&record.source),
             url: record.url,
+            started_by: started_by(&record.trigger).to_owned(),
             trigger: record.trigger,
             started: Moment::new(record.started_ms, now_ms),
             finished: Moment::new(record.finished_ms, now_ms),

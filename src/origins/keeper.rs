@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::watch, time};
-use tracing::warn;
+use tracing::{debug, warn};
 
 use crate::fetch::{FetchError, Fetcher};
 use crate::store::Store;
@@ -78,6 +78,9 @@ impl Keeper {
                 refresher
                     .refresh(std::slice::from_ref(&list.url), false)
                     .await;
+            }
+            if let Err(error) = self.refresher.keep_only(&now.urls()).await {
+                debug!("lists of addresses that nobody has chosen stay in the database: {error}");
             }
             wait(&mut wanted, LISTS_TICK).await;
         }

@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use tracing::{info, warn};
 
-use crate::store::{CountedMinute, CountedPaths, LiveMinutes, Store, TrafficBatch};
+use crate::store::{
+    CountedMinute, CountedPaths, LiveMinutes, Store, StoreError, StoreErrorKind, TrafficBatch,
+};
 
 use super::{
     counters::Counters,
@@ -126,10 +128,24 @@ impl Writer {
         }
         let hour = self.collected_ms.div_euclid(MINUTE_MS * PRUNE_EVERY);
         if self.pruned != Some(hour) {
-            match self.store.prune_traffic(self.collected_ms).await {
-                Ok(()) => self.pruned = Some(hour),
+            match self.prune().await {
+                Ok(true) => self.pruned = Some(hour),
+                // What is left of it is done after the next batch, which waits no longer.
+                Ok(false) => {}
                 Err(error) => self.failed(&error),
             }
+        }
+    }
+
+    /// Removes what is too old, and packs what has long ended; returns `true` once all is done.
+    async fn prune(&self) -> Result<bool, StoreError> {
+        self.store.prune_traffic(self.collected_ms).await?;
+        match self.store.pack_traffic(self.collected_ms).await {
+            Err(error) if error.kind() == StoreErrorKind::Corrupt => {
+                warn!(%error, "some traffic that is kept cannot be read: {error}");
+                Ok(true)
+            }
+            packed => packed,
         }
     }
 

@@ -48,6 +48,7 @@ on_both_engines! {
     lists_that_are_configured_no_more_are_forgotten,
     a_chosen_list_that_lost_most_is_held_back_for_three_days,
     a_chosen_list_and_that_of_a_robot_are_kept_apart,
+    a_chosen_list_that_nobody_asks_for_is_forgotten,
 }
 
 const DAY: Duration = Duration::from_hours(24);
@@ -474,6 +475,34 @@ async fn a_chosen_list_that_lost_most_is_held_back_for_three_days(house: House) 
         house.clock.advance(DAY);
         assert_eq!(again.refresh(&url).await, Some(RangesOutcome::New));
     }
+}
+
+async fn a_chosen_list_that_nobody_asks_for_is_forgotten(house: House) {
+    let server = TestServer::new(Reply::text("192.0.2.0/24\n"));
+    let (kept, gone) = (server.url("/a.txt"), server.url("/b.txt"));
+    let (one, other) = (house.chosen().await, house.chosen().await);
+    let stored = async || {
+        one.refresher
+            .keep_only(slice::from_ref(&kept))
+            .await
+            .unwrap();
+        one.store.address_range_states().await.unwrap().len()
+    };
+    for url in [&kept, &gone] {
+        one.refresh(url).await;
+    }
+    house.clock.advance(36 * DAY);
+    assert_eq!(stored().await, 2);
+    assert_eq!(one.contains(&gone, LISTED), None);
+    // The other instance still has it in its configuration.
+    assert_eq!(other.refresh(&gone).await, Some(RangesOutcome::Unchanged));
+    house.clock.advance(36 * DAY);
+    assert_eq!(stored().await, 2);
+    house.clock.advance(DAY);
+    assert_eq!(stored().await, 1);
+    // However long ago: what is chosen stays.
+    house.clock.advance(100 * DAY);
+    assert_eq!(stored().await, 1);
 }
 
 async fn a_chosen_list_and_that_of_a_robot_are_kept_apart(house: House) {

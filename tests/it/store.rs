@@ -23,6 +23,7 @@ mod publications;
 mod robots;
 mod suspects;
 mod traffic;
+mod traffic_packed;
 mod traffic_paths;
 mod trouble;
 

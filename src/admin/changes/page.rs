@@ -16,6 +16,7 @@ use super::{
         page::{Page, encode, html},
         problem::Problem,
         state::AdminState,
+        traffic::grouped,
     },
     view::{ChangeQuery, ChangeView},
 };
@@ -29,8 +30,8 @@ const SHOWN: usize = 200;
 struct ChangesPage {
     page: Page,
     changes: Vec<ChangeView>,
-    /// How many there are.
-    total: usize,
+    /// How many there are, in words.
+    all: String,
     events: Vec<String>,
     params: ChangeParams,
 }
@@ -51,15 +52,27 @@ pub(in crate::admin) async fn show(
     page: Page,
 ) -> Result<Response, Problem> {
     let (mut changes, events) = params.query(&state)?.load(&state).await?;
-    let total = changes.len();
+    let all = all(changes.len());
     changes.truncate(SHOWN);
     Ok(html(&ChangesPage {
         page,
         changes,
-        total,
+        all,
         events: events.into_iter().collect(),
         params,
     }))
+}
+
+/// Returns how many changes there are, and how many of them are shown.
+fn all(total: usize) -> String {
+    match total {
+        1 => "1 change".to_owned(),
+        total if total > SHOWN => format!(
+            "{} changes; shown are the newest {SHOWN}, the file has all",
+            grouped(total as u64)
+        ),
+        total => format!("{total} changes"),
+    }
 }
 
 /// Returns the changes as JSON.

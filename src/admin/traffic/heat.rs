@@ -40,12 +40,13 @@ impl HeatMap {
     /// Creates it of what is known by the hour; `None` where nothing is.
     pub(super) fn new(figures: &Figures<'_>, zone: TimeZone) -> Option<Self> {
         let mut counts = [[0_u64; 24]; 7];
-        let by_hour = figures.cells().iter();
-        for cell in by_hour.filter(|cell| cell.span <= TrafficSpan::Hour) {
-            let at = zone.at(cell.began.saturating_mul(MINUTE_MS));
+        let by_hour = figures.steps().iter();
+        for step in by_hour.filter(|step| step.span <= TrafficSpan::Hour) {
+            let at = zone.at(step.began.saturating_mul(MINUTE_MS));
             let day = counts.get_mut(at.weekday().num_days_from_monday() as usize);
             if let Some(count) = day.and_then(|day| day.get_mut(at.hour() as usize)) {
-                *count = count.saturating_add(cell.requests);
+                let cells = step.cells.iter().filter(|cell| figures.is_counted(cell));
+                *count = cells.fold(*count, |sum, cell| sum.saturating_add(cell.requests));
             }
         }
         let most = counts.iter().flatten().copied().max().unwrap_or_default();

@@ -70,8 +70,9 @@ impl Traffic {
         // Of a time that was kept in part only, every robot would seem to come more often now.
         let is_whole = first.is_some_and(|first| first <= before.start) && length > 0;
         let span = Course::span(&minutes);
-        let mut times = vec![(minutes.clone(), most.map_or(span, |most| most.min(span)))];
-        times.extend(is_whole.then_some((before.clone(), TrafficSpan::Day)));
+        let longest = most.map_or(span, |most| most.min(span));
+        let mut times = vec![(minutes.clone(), Some(longest))];
+        times.extend(is_whole.then_some((before.clone(), None)));
         let robot = question.filter.robot.as_deref();
         let series = store.traffic_series(&times, robot, now_ms).await?;
         Ok(Self {
@@ -106,12 +107,12 @@ impl Traffic {
     }
 
     /// Returns the figures that are asked for.
-    pub(super) fn figures<'d>(&self, robots: &KnownRobots<'d>) -> Figures<'d> {
+    pub(super) fn figures<'d>(&'d self, robots: &KnownRobots<'d>) -> Figures<'d> {
         self.filtered(0, &self.question.filter, robots)
     }
 
     /// Returns those of the time before, where it is compared with.
-    pub(super) fn figures_before<'d>(&self, robots: &KnownRobots<'d>) -> Option<Figures<'d>> {
+    pub(super) fn figures_before<'d>(&'d self, robots: &KnownRobots<'d>) -> Option<Figures<'d>> {
         let filter = &self.question.filter;
         self.before
             .as_ref()
@@ -119,14 +120,14 @@ impl Traffic {
     }
 
     /// Returns those of robots, unless other visitors are asked for.
-    pub(super) fn robots_only<'d>(&self, robots: &KnownRobots<'d>) -> Figures<'d> {
+    pub(super) fn robots_only<'d>(&'d self, robots: &KnownRobots<'d>) -> Figures<'d> {
         let mut filter = self.question.filter.clone();
         filter.visitors.get_or_insert_with(|| "robots".to_owned());
         self.filtered(0, &filter, robots)
     }
 
     fn filtered<'d>(
-        &self,
+        &'d self,
         part: usize,
         filter: &TrafficFilter,
         robots: &KnownRobots<'d>,
@@ -140,7 +141,7 @@ impl Traffic {
     /// Returns the steps of its charts.
     pub(super) fn course(&self) -> Course {
         let part = self.series.parts.first();
-        part.map_or_else(Course::default, |part| Course::new(&self.told, &part.cells))
+        part.map_or_else(Course::default, |part| Course::new(&self.told, &part.steps))
     }
 
     /// Returns its names, for the choices of the filters.
@@ -176,13 +177,20 @@ impl Names {
         }
         names.operators.insert(NONE_KNOWN.to_owned());
         for key in &traffic.series.keys {
-            names.sites.insert(key.site.clone());
-            names.causes.insert(key.cause.clone());
+            insert(&mut names.sites, &key.site);
+            insert(&mut names.causes, &key.cause);
             if !key.robot.is_empty() {
-                names.robots.insert(key.robot.clone());
+                insert(&mut names.robots, &key.robot);
             }
         }
         names
+    }
+}
+
+/// Inserts a name, of which thousands of keys have the same.
+fn insert(names: &mut BTreeSet<String>, name: &String) {
+    if !names.contains(name) {
+        names.insert(name.clone());
     }
 }
 

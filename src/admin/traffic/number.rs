@@ -38,7 +38,7 @@ impl FigureView {
 }
 
 /// Returns a number with its thousands apart.
-pub(super) fn grouped(value: u64) -> String {
+pub(in crate::admin) fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

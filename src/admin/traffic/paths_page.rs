@@ -20,13 +20,13 @@ use crate::admin::{
     state::AdminState,
 };
 use crate::store::PathSums;
-use crate::traffic::{PEOPLE, PathFigure, PathFigures, PathFilter, PathGroup, path_csv};
+use crate::traffic::{PEOPLE, PathFigures, PathFilter, PathGroup, path_csv};
 
 use super::{
     TrafficParams,
     bar::{BarView, InputView, PresetView, SelectView},
     missing::Described,
-    paths_table::TableView,
+    paths_table::{CountsView, TableView},
     question::{AskedTime, TIMES, TrafficQuestion, text, wrong},
 };
 
@@ -62,7 +62,7 @@ struct PathsView {
     robot: String,
     /// The way from all paths to this one.
     steps: Vec<ChoiceView>,
-    total: PathFigure,
+    total: CountsView,
     paths: TableView,
     visitors: TableView,
     forms: TableView,
@@ -309,7 +309,7 @@ impl PathsView {
             path: asked.path.clone().unwrap_or_default(),
             robot: asked.question.filter.robot.clone().unwrap_or_default(),
             steps: steps(asked),
-            total: figures.total(),
+            total: CountsView::new(&figures.total()),
             paths: TableView::new(figures, PathGroup::Below, ROWS, filter, path),
             visitors: TableView::new(figures, PathGroup::Visitor, VISITORS, "", robot),
             forms: TableView::new(figures, PathGroup::Form, ROWS, "", none),

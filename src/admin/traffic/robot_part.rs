@@ -58,8 +58,8 @@ impl RobotTraffic {
         let before = traffic.figures_before(&known);
         let all = figures.all();
         let bar = bar(state, &traffic, &detector, stacked, path);
-        let newest = figures.cells().iter().filter(|cell| cell.requests > 0);
-        let newest = newest.max_by_key(|cell| cell.began + cell.span.minutes());
+        let steps = figures.last_seen().map(|(_, step)| step);
+        let newest = steps.max_by_key(|step| step.began + step.span.minutes());
         let (seen, seen_exact, _) = seen(newest, &traffic);
         let named = [
             ("Verdicts", By::Verdict),

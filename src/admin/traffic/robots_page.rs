@@ -13,7 +13,7 @@ use crate::admin::{
     robot_view,
     state::AdminState,
 };
-use crate::store::{TrafficCell, TrafficSpan};
+use crate::store::{TrafficSpan, TrafficStep};
 use crate::summary::Count;
 use crate::traffic::{By, Figures, KnownRobots, NONE_KNOWN};
 
@@ -97,12 +97,12 @@ struct VerdictView {
 
 /// What is added up of a row.
 #[derive(Default)]
-struct Sums {
+struct Sums<'d> {
     robots: BTreeMap<String, u64>,
     count: Count,
     verdicts: BTreeMap<String, u64>,
     decisions: BTreeMap<String, u64>,
-    seen: Option<TrafficCell>,
+    seen: Option<&'d TrafficStep>,
 }
 
 /// Shows the list.
@@ -244,7 +244,7 @@ fn rows(traffic: &Traffic, known: &KnownRobots<'_>, by: By) -> Vec<RobotRow> {
 }
 
 /// Adds up by the id of the robot, or by operator.
-fn sums(figures: &Figures<'_>, known: &KnownRobots<'_>, by: By) -> BTreeMap<String, Sums> {
+fn sums<'d>(figures: &Figures<'d>, known: &KnownRobots<'_>, by: By) -> BTreeMap<String, Sums<'d>> {
     let name = |robot: &str| match by {
         By::Operator => {
             let operator = known.by_id(robot).and_then(|robot| robot.operator.clone());
@@ -252,7 +252,7 @@ fn sums(figures: &Figures<'_>, known: &KnownRobots<'_>, by: By) -> BTreeMap<Stri
         }
         _ => robot.to_owned(),
     };
-    let mut all = BTreeMap::<String, Sums>::new();
+    let mut all = BTreeMap::<String, Sums<'d>>::new();
     for (key, count) in figures.sums().filter(|(key, _)| !key.robot.is_empty()) {
         let sums = all.entry(name(&key.robot)).or_default();
         sums.count.add(count);
@@ -260,20 +260,12 @@ fn sums(figures: &Figures<'_>, known: &KnownRobots<'_>, by: By) -> BTreeMap<Stri
         *sums.verdicts.entry(key.verdict.clone()).or_default() += count.hits;
         *sums.decisions.entry(key.decision.clone()).or_default() += count.hits;
     }
-    for cell in figures.cells() {
-        let robot = figures
-            .key(cell)
-            .map(|key| &*key.robot)
-            .filter(|robot| !robot.is_empty());
-        if let Some(sums) = robot.and_then(|robot| all.get_mut(&name(robot))) {
-            let newest = |seen: &TrafficCell| seen.began + seen.span.minutes();
-            if sums
-                .seen
-                .as_ref()
-                .is_none_or(|seen| newest(seen) < newest(cell))
-            {
-                sums.seen = Some(*cell);
-            }
+    let end = |step: &TrafficStep| step.began + step.span.minutes();
+    for (key, step) in figures.last_seen() {
+        if let Some(sums) = all.get_mut(&name(&key.robot))
+            && sums.seen.is_none_or(|seen| end(seen) < end(step))
+        {
+            sums.seen = Some(step);
         }
     }
     all
@@ -282,7 +274,7 @@ fn sums(figures: &Figures<'_>, known: &KnownRobots<'_>, by: By) -> BTreeMap<Stri
 impl RobotRow {
     fn new(
         name: &str,
-        sums: &Sums,
+        sums: &Sums<'_>,
         before: Option<u64>,
         (traffic, known, by): (&Traffic, &KnownRobots<'_>, By),
     ) -> Self {
@@ -293,7 +285,7 @@ impl RobotRow {
             all.extend(other);
             question.link("traffic", &all)
         };
-        let (seen, seen_exact, seen_minute) = seen(sums.seen.as_ref(), traffic);
+        let (seen, seen_exact, seen_minute) = seen(sums.seen, traffic);
         Self {
             name: match (by, robot) {
                 (By::Operator, _) if name == NONE_KNOWN => "not known".to_owned(),
@@ -333,14 +325,14 @@ impl RobotRow {
 }
 
 /// Returns when it was seen last: the day alone where no more is kept.
-pub(super) fn seen(cell: Option<&TrafficCell>, traffic: &Traffic) -> (String, String, i64) {
-    let Some(cell) = cell else {
+pub(super) fn seen(step: Option<&TrafficStep>, traffic: &Traffic) -> (String, String, i64) {
+    let Some(step) = step else {
         return (String::new(), String::new(), i64::MIN);
     };
-    let ended_ms = (cell.began + cell.span.minutes()).saturating_mul(MINUTE_MS);
+    let ended_ms = (step.began + step.span.minutes()).saturating_mul(MINUTE_MS);
     let ended_ms = ended_ms.min(traffic.now_ms);
-    let began = traffic.exact(cell.began);
-    let word = match cell.span {
+    let began = traffic.exact(step.began);
+    let word = match step.span {
         TrafficSpan::Minute => "the minute",
         TrafficSpan::Hour => "the hour",
         TrafficSpan::Day => "the day",
@@ -350,7 +342,7 @@ pub(super) fn seen(cell: Option<&TrafficCell>, traffic: &Traffic) -> (String, St
     (moment.ago, format!("in {word} from {began}"), minute)
 }
 
-fn verdicts(sums: &Sums, link: impl Fn(&str) -> String) -> Vec<VerdictView> {
+fn verdicts(sums: &Sums<'_>, link: impl Fn(&str) -> String) -> Vec<VerdictView> {
     let mut x = 0;
     let view = |(word, hits): (&String, &u64)| {
         let width = width(*hits, sums.count.hits).min(100 - x);

@@ -46,7 +46,7 @@ impl Verdicts {
         let now_ms = state.now_ms();
         let ends = (now_ms.div_euclid(HOUR_MINUTES * MINUTE_MS) + 1) * HOUR_MINUTES;
         let began = ends - DAY_MINUTES;
-        let day = [(began..ends, TrafficSpan::Hour)];
+        let day = [(began..ends, Some(TrafficSpan::Hour))];
         match state.admin().store.traffic_series(&day, None, now_ms).await {
             Err(error) if error.absence().is_some() => Ok(Self::default()),
             series => Ok(Self::new(began, &series?)),
@@ -58,15 +58,17 @@ impl Verdicts {
             began,
             ..Self::default()
         };
-        for cell in series.parts.iter().flat_map(|part| &part.cells) {
-            let key = series.keys.get(cell.key);
-            let Some(key) = key.filter(|key| key.kind == Kind::Listed.as_str()) else {
-                continue;
-            };
-            let place = usize::try_from((cell.began - began) / HOUR_MINUTES).ok();
-            let hours = verdicts.robots.entry(key.robot.clone()).or_default();
-            if let Some(hour) = place.and_then(|place| hours.get_mut(place)) {
-                hour.count(&key.verdict, cell.requests);
+        for step in series.parts.iter().flat_map(|part| &part.steps) {
+            let place = usize::try_from((step.began - began) / HOUR_MINUTES).ok();
+            for cell in &step.cells {
+                let key = series.keys.get(cell.place());
+                let Some(key) = key.filter(|key| key.kind == Kind::Listed.as_str()) else {
+                    continue;
+                };
+                let hours = verdicts.robots.entry(key.robot.clone()).or_default();
+                if let Some(hour) = place.and_then(|place| hours.get_mut(place)) {
+                    hour.count(&key.verdict, cell.requests);
+                }
             }
         }
         // Of some robots nothing but pending requests, or none that were proven, are known.

@@ -1,8 +1,8 @@
 //! Figures over time.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::ops::Range;
 
-use crate::store::{TrafficCell, TrafficKey, TrafficSpan};
+use crate::store::{TrafficKey, TrafficSpan, TrafficStep};
 use crate::summary::Count;
 
 use super::{By, Figures};
@@ -65,10 +65,10 @@ impl Course {
     }
 
     /// Creates the steps of what was counted in some minutes.
-    pub(crate) fn new(minutes: &Range<i64>, cells: &[TrafficCell]) -> Self {
+    pub(crate) fn new(minutes: &Range<i64>, counted: &[TrafficStep]) -> Self {
         let (_, step) = Self::step(minutes);
         // Of long ago only days are kept: an hour of the chart would have a day's requests.
-        let longest = cells.iter().map(|cell| cell.span.minutes()).max();
+        let longest = counted.iter().map(|step| step.span.minutes()).max();
         let step = step.max(longest.unwrap_or(1));
         let offset = if step == 7 * DAY { MONDAY } else { 0 };
         let began = minutes.start - (minutes.start + offset).rem_euclid(step);
@@ -106,7 +106,7 @@ impl Course {
     }
 }
 
-impl Figures<'_> {
+impl<'d> Figures<'d> {
     /// Returns the requests of each step that a key is one of.
     pub(crate) fn steps_of(
         &self,
@@ -114,47 +114,59 @@ impl Figures<'_> {
         is_of: impl Fn(&TrafficKey) -> bool,
     ) -> Vec<u64> {
         let mut steps = vec![0_u64; course.steps];
-        let is_wanted: Vec<bool> = self.keys().map(is_of).collect();
-        for cell in self.cells() {
-            if is_wanted.get(cell.key) == Some(&true)
-                && let Some(step) = steps.get_mut(course.place(cell.began))
-            {
-                *step = step.saturating_add(cell.requests);
+        let keys = self.keys().iter();
+        let is_wanted: Vec<bool> = keys.map(is_of).collect();
+        for counted in self.steps() {
+            let Some(step) = steps.get_mut(course.place(counted.began)) else {
+                continue;
+            };
+            for cell in &counted.cells {
+                if is_wanted.get(cell.place()) == Some(&true) && self.is_counted(cell) {
+                    *step = step.saturating_add(cell.requests);
+                }
             }
         }
         steps
     }
 
+    /// Returns what was counted apart, with the last span in which anything was counted of it.
+    pub(crate) fn last_seen(&self) -> impl Iterator<Item = (&TrafficKey, &'d TrafficStep)> {
+        let mut steps: Vec<&'d TrafficStep> = self.steps().iter().collect();
+        steps.sort_by_key(|step| step.began + step.span.minutes());
+        let mut last = vec![None; self.keys().len()];
+        for step in steps {
+            for cell in step.cells.iter().filter(|cell| self.is_counted(cell)) {
+                if let Some(last) = last.get_mut(cell.place()) {
+                    *last = Some(step);
+                }
+            }
+        }
+        let keys = self.keys().iter().zip(last);
+        keys.filter_map(|(key, last)| Some((key, last?)))
+    }
+
     /// Returns the figures of each row of a table over time, most hits first.
     pub(crate) fn lines(&self, by: By, course: &Course) -> Vec<Line> {
-        let mut numbers = BTreeMap::new();
-        let mut lines: Vec<Line> = Vec::new();
-        // The line of each key, so that of a hundred thousand cells none is compared by its words.
-        let places: Vec<Option<usize>> = self
-            .places(by)
-            .into_iter()
-            .map(|cells| {
-                let number = *numbers.entry(cells?).or_insert_with_key(|cells| {
-                    lines.push(Line {
-                        cells: cells.clone(),
-                        count: Count::default(),
-                        steps: vec![Count::default(); course.steps],
-                    });
-                    lines.len() - 1
-                });
-                Some(number)
-            })
-            .collect();
-        for cell in self.cells() {
-            let place = places.get(cell.key).copied().flatten();
-            if let Some(line) = place.and_then(|place| lines.get_mut(place)) {
-                let count = Count {
-                    hits: cell.requests,
-                    bytes: cell.bytes,
-                };
-                line.count.add(count);
-                if let Some(step) = line.steps.get_mut(course.place(cell.began)) {
-                    step.add(count);
+        let (places, rows) = self.groups(by);
+        let line = |cells| Line {
+            cells,
+            count: Count::default(),
+            steps: vec![Count::default(); course.steps],
+        };
+        let mut lines: Vec<Line> = rows.into_iter().map(line).collect();
+        for counted in self.steps() {
+            let at = course.place(counted.began);
+            for cell in &counted.cells {
+                let place = places.get(cell.place()).copied().flatten();
+                if let Some(line) = place.and_then(|place| lines.get_mut(place)) {
+                    let count = Count {
+                        hits: cell.requests,
+                        bytes: cell.bytes,
+                    };
+                    line.count.add(count);
+                    if let Some(step) = line.steps.get_mut(at) {
+                        step.add(count);
+                    }
                 }
             }
         }

@@ -1,10 +1,10 @@
 //! What was counted, as tables.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{borrow::Cow, collections::HashMap};
 
 use crate::detect::{Detector, Kind};
 use crate::registry::Robot;
-use crate::store::{TrafficCell, TrafficKey, TrafficPart, TrafficSum};
+use crate::store::{TrafficCell, TrafficCount, TrafficKey, TrafficPart, TrafficStep, TrafficSum};
 use crate::summary::{Count, Row, Rows, Summary};
 
 use super::{By, TrafficFilter};
@@ -18,14 +18,20 @@ pub(crate) struct KnownRobots<'d> {
 /// Counts of some time, and the robots that they are about.
 #[derive(Debug)]
 pub(crate) struct Figures<'d> {
-    sums: Vec<(TrafficKey, Count)>,
-    /// The same over time, where that is asked for, with the places of their sums.
-    cells: Vec<TrafficCell>,
+    /// What is counted apart, in the places that cells name.
+    keys: Cow<'d, [TrafficKey]>,
+    /// What was counted of each; nothing of those that the filter leaves out.
+    counts: Vec<Count>,
+    /// The same over time, where that is asked for, with what is left out.
+    steps: &'d [TrafficStep],
     robots: KnownRobots<'d>,
 }
 
 /// Cells of a row; what is not known has none.
-type Cells = Vec<Option<String>>;
+pub(super) type Cells = Vec<Option<String>>;
+
+/// Rows of a table: the number of each key's row, and the cells of the rows.
+pub(super) type Groups = (Vec<Option<usize>>, Vec<Cells>);
 
 impl<'d> KnownRobots<'d> {
     pub(crate) fn new(detector: &'d Detector) -> Self {
@@ -52,58 +58,28 @@ impl<'d> Figures<'d> {
         filter: &TrafficFilter,
         robots: KnownRobots<'d>,
     ) -> Self {
-        let counted = sums.into_iter().map(|sum| {
-            let count = Count {
-                hits: sum.count.requests,
-                bytes: sum.count.bytes,
-            };
-            (sum.key, count)
-        });
+        let counted = sums.into_iter().map(|sum| (sum.key, sum.count));
+        let (keys, counts): (Vec<_>, Vec<_>) = counted.unzip();
+        let counts = wanted(&keys, &counts, filter, &robots);
         Self {
-            sums: counted
-                .filter(|(key, _)| filter.matches(key, &robots))
-                .collect(),
-            cells: Vec::new(),
+            keys: Cow::Owned(keys),
+            counts,
+            steps: &[],
             robots,
         }
     }
 
     /// Creates them of what was counted when.
     pub(crate) fn over_time(
-        keys: &[TrafficKey],
-        part: &TrafficPart,
+        keys: &'d [TrafficKey],
+        part: &'d TrafficPart,
         filter: &TrafficFilter,
         robots: KnownRobots<'d>,
     ) -> Self {
-        let mut sums = Vec::new();
-        // Where the sum of a key stands: `None` of those that the filter leaves out.
-        let places: Vec<Option<usize>> = keys
-            .iter()
-            .map(|key| {
-                let is_wanted = filter.matches(key, &robots);
-                is_wanted.then(|| {
-                    sums.push((key.clone(), Count::default()));
-                    sums.len() - 1
-                })
-            })
-            .collect();
-        let mut cells = Vec::with_capacity(part.cells.len());
-        for cell in &part.cells {
-            if let Some(place) = places.get(cell.key).copied().flatten()
-                && let Some((_, sum)) = sums.get_mut(place)
-            {
-                sum.add(Count {
-                    hits: cell.requests,
-                    bytes: cell.bytes,
-                });
-                let mut cell = *cell;
-                cell.key = place;
-                cells.push(cell);
-            }
-        }
         Self {
-            sums,
-            cells,
+            keys: Cow::Borrowed(keys),
+            counts: wanted(keys, &part.sums, filter, &robots),
+            steps: &part.steps,
             robots,
         }
     }
@@ -111,21 +87,30 @@ impl<'d> Figures<'d> {
     /// Creates those of nothing.
     pub(crate) fn none(robots: KnownRobots<'d>) -> Self {
         Self {
-            sums: Vec::new(),
-            cells: Vec::new(),
+            keys: Cow::Borrowed(&[]),
+            counts: Vec::new(),
+            steps: &[],
             robots,
         }
     }
 
-    /// Returns what was counted when.
-    pub(crate) fn cells(&self) -> &[TrafficCell] {
-        &self.cells
+    /// Returns what was counted when, others' counts among it: see [`Self::is_counted`].
+    pub(crate) fn steps(&self) -> &'d [TrafficStep] {
+        self.steps
+    }
+
+    /// Returns `true` if a cell is of what the figures are about.
+    pub(crate) fn is_counted(&self, cell: &TrafficCell) -> bool {
+        let count = self.counts.get(cell.place());
+        count.is_some_and(|count| count.hits > 0)
     }
 
     /// Returns what was counted apart, with its count.
     pub(crate) fn sums(&self) -> impl Iterator<Item = (&TrafficKey, Count)> {
-        let counted = self.sums.iter().filter(|(_, count)| count.hits > 0);
-        counted.map(|(key, count)| (key, *count))
+        let counted = self.keys.iter().zip(&self.counts);
+        counted
+            .filter(|(_, count)| count.hits > 0)
+            .map(|(key, count)| (key, *count))
     }
 
     /// Returns the robots of the registry.
@@ -133,57 +118,98 @@ impl<'d> Figures<'d> {
         &self.robots
     }
 
-    /// Returns what a cell was counted of.
-    pub(crate) fn key(&self, cell: &TrafficCell) -> Option<&TrafficKey> {
-        self.sums.get(cell.key).map(|(key, _)| key)
-    }
-
     /// Returns what was counted apart, in the places that cells name.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &TrafficKey> {
-        self.sums.iter().map(|(key, _)| key)
+    pub(super) fn keys(&self) -> &[TrafficKey] {
+        &self.keys
     }
 
-    /// Returns the cells of the row that each sum is in, by their places.
-    pub(super) fn places(&self, by: By) -> Vec<Option<Cells>> {
-        self.keys().map(|key| self.cells_of(by, key)).collect()
+    /// Returns the rows that what was counted is in; what has no cells, or no count, is in none.
+    pub(super) fn groups(&self, by: By) -> Groups {
+        let mut numbers = HashMap::new();
+        let mut rows = Vec::new();
+        let counted = self.keys.iter().zip(&self.counts);
+        let places = counted.map(|(key, count)| {
+            let group = self.group_of(by, key).filter(|_| count.hits > 0)?;
+            Some(*numbers.entry(group).or_insert_with(|| {
+                rows.push(self.cells_of(by, key));
+                rows.len() - 1
+            }))
+        });
+        (places.collect(), rows)
     }
 
     /// Adds up by the cells of a row; what has none is left out.
     fn grouped(&self, by: By) -> Vec<Row> {
-        let mut groups = BTreeMap::<_, Count>::new();
-        for (key, count) in self.sums() {
-            if let Some(cells) = self.cells_of(by, key) {
-                groups.entry(cells).or_default().add(count);
+        let (places, cells) = self.groups(by);
+        let row = |cells| Row {
+            cells,
+            count: Count::default(),
+        };
+        let mut rows: Vec<Row> = cells.into_iter().map(row).collect();
+        for (place, count) in places.iter().zip(&self.counts) {
+            if let Some(row) = place.and_then(|place| rows.get_mut(place)) {
+                row.count.add(*count);
             }
         }
-        let row = |(cells, count)| Row { cells, count };
-        groups.into_iter().map(row).collect()
+        rows
     }
 
-    fn cells_of(&self, by: By, key: &TrafficKey) -> Option<Cells> {
-        let of_robot = |cells: Cells| names_robot(key).then_some(cells);
-        let robot = self.robots.of(key);
-        let operator = robot.and_then(|robot| robot.operator.clone());
-        let purpose = robot.map(|robot| robot.purpose.to_string());
-        let texts = |texts: &[&str]| texts.iter().map(|text| Some((*text).to_owned())).collect();
+    /// Returns what tells the rows of a table apart; there are thousands of keys, and few rows.
+    fn group_of<'k>(&'k self, by: By, key: &'k TrafficKey) -> Option<(Option<&'k str>, &'k str)> {
+        let of_robot = |group| names_robot(key).then_some(group);
+        let robot = || self.robots.of(key);
         match by {
-            By::Robot => of_robot(vec![
-                Some(key.robot.clone()),
-                robot.map(|robot| robot.name.clone()),
-                operator,
-                purpose,
-                robot.map(|robot| robot.source.to_string()),
-            ]),
-            By::Operator => of_robot(vec![operator]),
-            By::Purpose => of_robot(vec![purpose]),
-            By::Verdict => of_robot(texts(&[&key.robot, &key.verdict])),
-            By::Decision => Some(texts(&[&key.decision])),
-            By::Cause => Some(texts(&[&key.decision, &key.cause])),
-            By::Site => Some(texts(&[&key.site])),
-            By::Status => Some(texts(&[&status_word(key.status)])),
-            By::Total => total_name(&key.kind).map(|name| texts(&[name])),
+            By::Robot => of_robot((Some(&*key.robot), "")),
+            By::Operator => of_robot((robot().and_then(|robot| robot.operator.as_deref()), "")),
+            By::Purpose => of_robot((robot().map(|robot| robot.purpose.as_str()), "")),
+            By::Verdict => of_robot((Some(&*key.robot), &*key.verdict)),
+            By::Decision => Some((Some(&*key.decision), "")),
+            By::Cause => Some((Some(&*key.decision), &*key.cause)),
+            By::Site => Some((Some(&*key.site), "")),
+            By::Status => Some((Some(status_word(key.status)), "")),
+            By::Total => total_name(&key.kind).map(|name| (Some(name), "")),
         }
     }
+
+    fn cells_of(&self, by: By, key: &TrafficKey) -> Cells {
+        if by == By::Robot {
+            let robot = self.robots.of(key);
+            return vec![
+                Some(key.robot.clone()),
+                robot.map(|robot| robot.name.clone()),
+                robot.and_then(|robot| robot.operator.clone()),
+                robot.map(|robot| robot.purpose.to_string()),
+                robot.map(|robot| robot.source.to_string()),
+            ];
+        }
+        let (first, second) = self.group_of(by, key).unwrap_or_default();
+        let mut cells = vec![first.map(str::to_owned)];
+        if matches!(by, By::Verdict | By::Cause) {
+            cells.push(Some(second.to_owned()));
+        }
+        cells
+    }
+}
+
+/// Returns what was counted of each key, and nothing of those that a filter leaves out.
+fn wanted(
+    keys: &[TrafficKey],
+    counts: &[TrafficCount],
+    filter: &TrafficFilter,
+    robots: &KnownRobots<'_>,
+) -> Vec<Count> {
+    let counted = keys.iter().zip(counts);
+    counted
+        .map(|(key, count)| {
+            let is_wanted = count.requests > 0 && filter.matches(key, robots);
+            is_wanted
+                .then(|| Count {
+                    hits: count.requests,
+                    bytes: count.bytes,
+                })
+                .unwrap_or_default()
+        })
+        .collect()
 }
 
 /// Names of totals: those of `identify --summary`, so that the two can be compared.
@@ -259,9 +285,10 @@ fn total_row((name, count): (&str, Count)) -> Row {
 }
 
 /// Returns the word for a class of statuses.
-pub(super) fn status_word(class: u8) -> String {
-    match class {
-        0 => "unknown".to_owned(),
-        class => format!("{class}xx"),
-    }
+pub(super) fn status_word(class: u8) -> &'static str {
+    const WORDS: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+    let class = usize::from(class).checked_sub(1);
+    class
+        .and_then(|class| WORDS.get(class).copied())
+        .unwrap_or("unknown")
 }

@@ -62,7 +62,7 @@ impl TrafficFilter {
             && is(&self.verdict, &key.verdict)
             && self.matches_decision(&key.decision)
             && is(&self.cause, &key.cause)
-            && is(&self.status, &status_word(key.status))
+            && is(&self.status, status_word(key.status))
             && is_of(
                 &self.operator,
                 robot.and_then(|robot| robot.operator.as_deref()),

@@ -64,6 +64,7 @@ async fn what_is_done_on_the_pages_is_recorded() {
             .contains("2 wrong passwords since the last such entry")
     );
     assert_eq!(page.body.matches(">Undo<").count(), 2, "{}", page.body);
+    assert!(page.text().contains("8 changes."), "{}", page.text());
     assert_eq!(events(&client, "?event=login").await.len(), 1);
     assert_eq!(events(&client, "?until=1h").await, []);
     assert_eq!(events(&client, "?since=1h").await.len(), 8);

@@ -132,6 +132,8 @@ async fn the_button_refreshes_and_the_outcome_is_shown() {
     assert!(site.detector.load().identify(agent).is_some());
     let history = client.get("refreshes").await;
     assert!(history.body.contains("refreshes/1"));
+    let started = r#"<td data-label="Started by">the administrator</td>"#;
+    assert!(history.body.contains(started), "{}", history.body);
     let record = client.get("refreshes/1").await.text();
     assert!(record.contains("/db/all.txt"), "{record}");
 }

@@ -136,6 +136,26 @@ async fn whoever_comes_too_fast_is_told_when_to_come_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn each_address_that_is_described_has_a_count_of_its_own() {
+    let more = "[[rule]]\nname = 'count'\npath = '/counted/*'\nvisitors = 'all'\npeople = true\n\
+        action = 'slow'\nper = 'address'\nrequests = 2\nper_seconds = 86400\n\
+        [check]\nlisten = 'unix:check.sock'\n";
+    let house = House::with(more).await;
+    let asked = |address: &str| {
+        let visitor = [("User-Agent", FIREFOX)];
+        let question = question("nginx", "GET", "/counted/1", &visitor);
+        house.ask(&question.replace("192.0.2.7", address))
+    };
+    for address in ["192.0.2.7", "192.0.2.8", "2001:db8::1"] {
+        assert_eq!([asked(address).status, asked(address).status], [200; 2]);
+        let third = asked(address);
+        assert_eq!((third.status, told_to_nginx(&third).0), (403, 429));
+        let wait: u64 = third.header("retry-after").parse().unwrap();
+        assert!((1..=43_200).contains(&wait), "{wait}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn each_request_is_decided_about_by_its_own_site() {
     let more = "[check]\nlisten = 'unix:check.sock'\n[[site]]\nname = 'shop'\nhosts = 'shop.example.org'\n\
         upstream = 'http://127.0.0.1:1'\nfilter_pattern = '/cart/*'\nredirect_url = '/robot-heaven/'\n";

@@ -1,5 +1,10 @@
+use serde_json::json;
+
 use super::house::{EVERYBODY, House};
-use crate::support::program::{CHROME, FIREFOX, GOOGLEBOT};
+use crate::support::{
+    mmdb::mmdb,
+    program::{CHROME, FIREFOX, GOOGLEBOT},
+};
 
 fn per(key: &str, requests: u32) -> String {
     format!("{EVERYBODY}requests = {requests}\nper = '{key}'\n")
@@ -54,6 +59,25 @@ async fn a_network_shares_a_pace() {
         assert_eq!(house.from("/", &near), [200, 200, 429], "{key}");
         assert_eq!(house.from("/", &["192.0.3.1", "2001:db8:1::1"]), [200; 2]);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_autonomous_system_shares_a_pace_over_all_its_networks() {
+    let places = tempfile::tempdir().unwrap();
+    let file = places.path().join("asn.mmdb");
+    let [one, other] = [64_496, 64_497].map(|number| json!({"autonomous_system_number": number}));
+    let records = [
+        ("192.0.2.0/24", one.clone()),
+        ("198.51.100.0/24", one),
+        ("203.0.113.0/24", other),
+    ];
+    std::fs::write(&file, mmdb("GeoLite2-ASN", &records)).unwrap();
+    let rules = format!("[places]\nasn_file = {file:?}\n{}", per("asn", 2));
+    let house = House::new(&rules).await;
+    let of_one = ["192.0.2.1", "198.51.100.1", "192.0.2.77", "198.51.100.2"];
+    assert_eq!(house.from("/", &of_one), [200, 200, 429, 429]);
+    let of_other = ["203.0.113.1", "203.0.113.2", "203.0.113.3"];
+    assert_eq!(house.from("/", &of_other), [200, 200, 429]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -334,6 +334,11 @@ impl Transaction<'_> {
         self.place.engine
     }
 
+    /// Returns the database, as errors name it.
+    pub(super) fn place(&self) -> &DatabaseLocation {
+        self.place
+    }
+
     /// Commits the changes.
     pub(super) async fn commit(self) -> Result<(), StoreError> {
         let result = in_time(async {

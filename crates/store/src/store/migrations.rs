@@ -40,6 +40,7 @@ macro_rules! files {
             "20261126130000_pace",
             "20261126150000_suspects",
             "20261126160000_way_out_keys",
+            "20261126180000_traffic_packed",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

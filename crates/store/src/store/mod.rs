@@ -98,5 +98,6 @@ pub use suspects::StoredSuspects;
 pub use traffic::{
     CountedMinute, CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, PathCount, PathCut,
     PathKey, PathSum, PathSums, TrafficBatch, TrafficCell, TrafficCount, TrafficImport, TrafficKey,
-    TrafficPart, TrafficSeries, TrafficSpan, TrafficSum, path_above, path_pattern, path_text,
+    TrafficPart, TrafficSeries, TrafficSpan, TrafficStep, TrafficSum, path_above, path_pattern,
+    path_text,
 };

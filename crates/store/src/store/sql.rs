@@ -454,6 +454,7 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     ]);
     if engine == Engine::Postgres {
         all.extend([LOCK_LEASE.clone(), IS_LEASE_UNLOCKED.clone()]);
+        all.push(traffic::sql::LOCK_ROWS.clone());
     }
     all.extend(descriptions::sql::every_statement());
     all.extend(frontier::sql::every_statement(engine));

@@ -31,6 +31,7 @@ pub(super) struct ByRows {
 pub(super) enum Value<'a> {
     Int(Option<i64>),
     Text(Option<&'a str>),
+    Bytes(&'a [u8]),
 }
 
 impl Statement {
@@ -217,6 +218,7 @@ where
     for<'t> Option<i64>: Encode<'t, A::Database> + Type<A::Database>,
     for<'t> Option<String>: Encode<'t, A::Database> + Type<A::Database>,
     for<'t> &'t str: Encode<'t, A::Database> + Type<A::Database>,
+    for<'t> &'t [u8]: Encode<'t, A::Database> + Type<A::Database>,
 {
     let mut arguments = A::default();
     let values = values.into_iter();
@@ -226,6 +228,7 @@ where
             Value::Int(number) => arguments.add(*number),
             Value::Text(Some(text)) => arguments.add(&*without_nul(text)),
             Value::Text(None) => arguments.add(None::<String>),
+            Value::Bytes(bytes) => arguments.add(*bytes),
         }
         .map_err(sqlx::Error::Encode)?;
     }

@@ -73,7 +73,9 @@ impl Store {
             };
             // The span that has only begun to be old is still whole.
             let values = [span.number().into(), span.start(now - kept).into()];
-            self.database.execute(&sql::PRUNE, &values).await?;
+            for statement in [&sql::PRUNE, &sql::PRUNE_PACKED] {
+                self.database.execute(statement, &values).await?;
+            }
         }
         self.prune_paths(now).await?;
         let silent_ms = now_ms.saturating_sub(WRITER_KEPT_MS);

@@ -131,6 +131,11 @@ impl TrafficSpan {
         minute - minute.rem_euclid(self.minutes())
     }
 
+    /// Returns `true` if sums of long ago are packed; those of minutes are gone before.
+    pub(super) fn is_packed(self) -> bool {
+        self != Self::Minute
+    }
+
     pub(super) fn number(self) -> i64 {
         match self {
             Self::Minute => 0,

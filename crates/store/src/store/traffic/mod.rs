@@ -1,8 +1,11 @@
 //! What is counted of visitors: sums by minute, hour and day.
 
 mod add;
+mod gather;
 mod import;
 mod key;
+mod pack;
+mod packed;
 mod paths;
 mod read;
 mod series;
@@ -18,4 +21,4 @@ pub use paths::{
     path_pattern, path_text,
 };
 pub use read::TrafficSum;
-pub use series::{TrafficCell, TrafficPart, TrafficSeries};
+pub use series::{TrafficCell, TrafficPart, TrafficSeries, TrafficStep};

@@ -3,8 +3,10 @@
 use std::ops::Range;
 
 use super::{
-    super::{Store, StoreError, columns::columns, robots::from_sql},
-    TrafficCount, TrafficKey, TrafficSpan, sql,
+    super::{Store, StoreError},
+    TrafficCount, TrafficKey, TrafficSpan,
+    gather::{Gathering, Keys},
+    sql,
 };
 
 /// What was counted of a key in some time.
@@ -25,24 +27,8 @@ impl TrafficSum {
     }
 }
 
-columns! {
-    #[derive(Debug)]
-    struct SumRow {
-        site: String,
-        kind: String,
-        robot: String,
-        verdict: String,
-        decision: String,
-        cause: String,
-        status: i64,
-        requests: i64,
-        bytes: i64,
-        micros: i64,
-    }
-}
-
 impl Store {
-    /// Returns the sums of some minutes since 1970, in no order.
+    /// Returns the sums of some minutes since 1970, one of each key, in no order.
     ///
     /// They are put together of [pieces](TrafficSpan::cover); all are read in the same state.
     ///
@@ -55,14 +41,18 @@ impl Store {
         now_ms: i64,
     ) -> Result<Vec<TrafficSum>, StoreError> {
         let mut transaction = self.database.begin_reading("read the traffic").await?;
-        let mut sums = Vec::new();
+        let keys = Keys::read(&mut transaction).await?;
+        let mut gathered = Gathering::new(&keys, None, false);
         for (span, piece) in TrafficSpan::cover(minutes, now_ms.div_euclid(60_000)) {
-            let values = [span.number().into(), piece.start.into(), piece.end.into()];
-            let rows: Vec<SumRow> = transaction.rows(&sql::SUMS, &values).await?;
-            sums.extend(rows.into_iter().map(TrafficSum::from));
+            gathered.add(&mut transaction, span, &piece).await?;
         }
         transaction.commit().await?;
-        Ok(sums)
+        let sums = gathered.sums;
+        let sums = keys.keys.into_iter().zip(sums);
+        let counted = sums.filter(|(_, count)| !count.is_empty());
+        Ok(counted
+            .map(|(key, count)| TrafficSum { key, count })
+            .collect())
     }
 
     /// Returns the minutes in which a server counted requests of a site, as far as they meet some.
@@ -92,26 +82,5 @@ impl Store {
         let day = [TrafficSpan::Day.number().into()];
         let first = self.database.first::<(Option<i64>,)>(&sql::FIRST_DAY, &day);
         Ok(first.await?.and_then(|(first,)| first))
-    }
-}
-
-impl From<SumRow> for TrafficSum {
-    fn from(row: SumRow) -> Self {
-        Self {
-            key: TrafficKey {
-                site: row.site,
-                kind: row.kind,
-                robot: row.robot,
-                verdict: row.verdict,
-                decision: row.decision,
-                cause: row.cause,
-                status: u8::try_from(row.status).unwrap_or_default(),
-            },
-            count: TrafficCount {
-                requests: from_sql(row.requests),
-                bytes: from_sql(row.bytes),
-                micros: from_sql(row.micros),
-            },
-        }
     }
 }

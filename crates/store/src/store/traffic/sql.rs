@@ -45,35 +45,59 @@ statements! {
         "UPDATE traffic_imports SET head_bytes = $3, head = $4, name = $5, counted = $6, \
          requests = requests + $7, updated_ms = $8 WHERE import_id = $1 AND counted = $2";
     SUMS = "read the traffic",
-        "SELECT site, kind, robot, verdict, decision, cause, status, requests, bytes, micros \
-         FROM (SELECT key_id, CAST(SUM(requests) AS BIGINT) AS requests, \
-         CAST(SUM(bytes) AS BIGINT) AS bytes, CAST(SUM(micros) AS BIGINT) AS micros \
-         FROM traffic_counts WHERE span = $1 AND began >= $2 AND began < $3 GROUP BY key_id) \
-         AS sums JOIN traffic_keys ON traffic_keys.key_id = sums.key_id";
+        "SELECT key_id, CAST(SUM(requests) AS BIGINT), CAST(SUM(bytes) AS BIGINT), \
+         CAST(SUM(micros) AS BIGINT) FROM traffic_counts \
+         WHERE span = $1 AND began >= $2 AND began < $3 GROUP BY key_id";
     ALL_KEYS = "read what traffic is counted of",
-        "SELECT key_id, site, kind, robot, verdict, decision, cause, status FROM traffic_keys";
+        "SELECT key_id, site, kind, robot, verdict, decision, cause, status FROM traffic_keys \
+         ORDER BY key_id";
     // A row for each beginning: `SQLite` hands over a long text sooner than a thousand rows, and
     // need not sort, as the rows lie in that order.
     CELLS = "read the course of traffic",
         "SELECT began, string_agg(CAST(key_id AS TEXT) || ' ' || CAST(requests AS TEXT) || ' ' || \
-         CAST(bytes AS TEXT), ',') FROM traffic_counts \
-         WHERE span = $1 AND began >= $2 AND began < $3 GROUP BY began";
+         CAST(bytes AS TEXT) || ' ' || CAST(micros AS TEXT), ',') FROM traffic_counts \
+         WHERE span = $1 AND began >= $2 AND began < $3 GROUP BY began ORDER BY began";
     // Each key of a robot is looked up at each beginning: nobody else's rows are read.
     CELLS_OF_ROBOT = "read the course of a robot's traffic",
         "WITH RECURSIVE steps (step) AS (SELECT CAST($2 AS BIGINT) UNION ALL \
          SELECT step + CAST($4 AS BIGINT) FROM steps \
          WHERE step + CAST($4 AS BIGINT) < CAST($3 AS BIGINT)) \
-         SELECT began, traffic_counts.key_id, requests, bytes \
+         SELECT began, traffic_counts.key_id, requests, bytes, micros \
          FROM traffic_keys CROSS JOIN steps CROSS JOIN traffic_counts \
          WHERE robot = $5 AND span = $1 AND began = step \
-         AND traffic_counts.key_id = traffic_keys.key_id";
+         AND traffic_counts.key_id = traffic_keys.key_id ORDER BY began";
+    PACKED = "read the packed traffic",
+        "SELECT began, packed FROM traffic_packed WHERE span = $1 AND began >= $2 AND began < $3 \
+         ORDER BY began LIMIT $4";
+    FIRST_ROW = "look for traffic that can be packed",
+        "SELECT MIN(began) FROM traffic_counts WHERE span = $1 AND began >= $2 AND began < $3";
+    // The row is there then, and is nobody else's until the transaction ends; it stays as it was.
+    TAKE_PACKED = "take what is packed of the traffic",
+        "INSERT INTO traffic_packed (span, began, packed) VALUES ($1, $2, $3) \
+         ON CONFLICT (span, began) DO UPDATE SET began = excluded.began RETURNING packed";
+    TAKE_ROWS = "take the traffic that is to be packed",
+        "DELETE FROM traffic_counts WHERE span = $1 AND began = $2 \
+         RETURNING key_id, requests, bytes, micros";
+    SAVE_PACKED = "pack the traffic",
+        "UPDATE traffic_packed SET packed = $3 WHERE span = $1 AND began = $2";
+    PRUNE_PACKED = "remove old packed sums of traffic",
+        "DELETE FROM traffic_packed WHERE span = $1 AND began < $2";
     PRUNE = "remove old sums of traffic",
         "DELETE FROM traffic_counts WHERE span = $1 AND began < $2";
     PRUNE_WRITERS = "forget writers of traffic",
         "DELETE FROM traffic_writers WHERE seen_ms < $1";
     FIRST_DAY = "look for the first day of traffic",
-        "SELECT MIN(began) FROM traffic_counts WHERE span = $1";
+        "SELECT MIN(began) FROM (SELECT MIN(began) AS began FROM traffic_counts WHERE span = $1 \
+         UNION ALL SELECT MIN(began) FROM traffic_packed WHERE span = $1) AS firsts";
 }
+
+/// Locks the sums of one span in the order in which they are added to; `PostgreSQL` only, where
+/// two that lock them in another order could wait for each other for ever.
+pub(in crate::store) static LOCK_ROWS: Statement = Statement::new(
+    "lock the traffic that is to be packed",
+    "SELECT COUNT(*) FROM (SELECT key_id FROM traffic_counts WHERE span = $1 AND began = $2 \
+     ORDER BY key_id FOR UPDATE) AS locked",
+);
 
 /// Returns every statement that can be asked for.
 pub(in crate::store) fn every_statement() -> Vec<Statement> {

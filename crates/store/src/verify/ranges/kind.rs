@@ -1,6 +1,6 @@
 //! What lists of addresses are for, and how each kind is kept and judged.
 
-use std::net::Ipv6Addr;
+use std::{net::Ipv6Addr, time::Duration};
 
 use ipnet::{IpNet, Ipv6Net};
 
@@ -20,6 +20,10 @@ const HALF_V4: u128 = 1 << 31;
 /// Half of all networks of 64 bits that are given out, which are those of `2000::/3`.
 const HALF_V6: u128 = 1 << 60;
 
+/// Time for which a chosen list stays in the store that nobody asks for: the longest interval of a
+/// configuration, 30 days, and a week. Another instance may still have chosen it.
+const UNASKED: Duration = Duration::from_hours(37 * 24);
+
 /// Whom a list of addresses is about.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ListKind {
@@ -36,6 +40,11 @@ impl ListKind {
             Self::Operator => 4 * 1024 * 1024,
             Self::Chosen => 16 * 1024 * 1024,
         }
+    }
+
+    /// Returns `true` if a list that is chosen no more may go, given how long nobody has asked for it.
+    pub(super) fn is_forgotten(self, unasked: Duration) -> bool {
+        self == Self::Operator || unasked >= UNASKED
     }
 
     /// Returns the limits of downloads.

@@ -172,7 +172,8 @@ impl RangesRefresher {
         }
     }
 
-    /// Forgets all lists but these, in memory and in the store.
+    /// Forgets all lists but these, in memory and in the store; there, of those that somebody has
+    /// chosen, only what nobody has asked for in 37 days.
     ///
     /// # Errors
     ///
@@ -182,7 +183,9 @@ impl RangesRefresher {
         self.ranges.retain(|url| kept.contains(url));
         for state in self.store.address_range_states().await? {
             let url = self.kind.url_of(&state.url);
-            if url.is_some_and(|url| !kept.contains(url)) {
+            let unasked_ms = self.now_ms().saturating_sub(state.tried_ms.unwrap_or(0));
+            let unasked = Duration::from_millis(u64::try_from(unasked_ms).unwrap_or(0));
+            if url.is_some_and(|url| !kept.contains(url)) && self.kind.is_forgotten(unasked) {
                 self.store.remove_address_ranges(&state.url).await?;
             }
         }

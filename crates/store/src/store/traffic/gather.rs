@@ -1,0 +1,262 @@
+//! Sums are put together of rows and of what is packed.
+
+use std::ops::Range;
+
+use super::{
+    super::{
+        StoreError, StoreErrorKind, columns::columns, database::Transaction,
+        error::DatabaseLocation, robots::from_sql,
+    },
+    TrafficCell, TrafficCount, TrafficKey, TrafficSpan, TrafficStep,
+    packed::{PackedSums, Unreadable},
+    sql,
+};
+
+/// Packed spans that are held in memory at a time.
+const PACKED_AT_ONCE: i64 = 32;
+
+columns! {
+    #[derive(Debug)]
+    struct KeyRow {
+        key_id: i64,
+        site: String,
+        kind: String,
+        robot: String,
+        verdict: String,
+        decision: String,
+        cause: String,
+        status: i64,
+    }
+}
+
+/// All that is counted apart, in the order of the ids.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    ids: Vec<i64>,
+    pub(super) keys: Vec<TrafficKey>,
+}
+
+/// Sums of some time.
+#[derive(Debug)]
+pub(super) struct Gathering<'k> {
+    keys: &'k Keys,
+    /// Robot that alone is wanted, and whether each key is one of its.
+    robot: Option<(&'k str, Vec<bool>)>,
+    /// The sum of each key.
+    pub(super) sums: Vec<TrafficCount>,
+    /// What was counted when, where that is asked for.
+    pub(super) steps: Option<Vec<TrafficStep>>,
+}
+
+/// Id of a key, requests, bytes and microseconds.
+type SumRow = (i64, i64, i64, i64);
+
+impl Keys {
+    pub(super) async fn read(transaction: &mut Transaction<'_>) -> Result<Self, StoreError> {
+        let rows: Vec<KeyRow> = transaction.rows(&sql::ALL_KEYS, &[]).await?;
+        let (ids, keys) = rows.into_iter().map(|row| (row.key_id, row.into())).unzip();
+        Ok(Self { ids, keys })
+    }
+
+    fn place(&self, id: i64) -> Option<usize> {
+        self.ids.binary_search(&id).ok()
+    }
+}
+
+impl<'k> Gathering<'k> {
+    /// Begins with nothing.
+    pub(super) fn new(keys: &'k Keys, robot: Option<&'k str>, has_steps: bool) -> Self {
+        let of_robot = |robot: &str| keys.keys.iter().map(|key| key.robot == robot).collect();
+        Self {
+            robot: robot.map(|robot| (robot, of_robot(robot))),
+            sums: vec![TrafficCount::default(); keys.keys.len()],
+            steps: has_steps.then(Vec::new),
+            keys,
+        }
+    }
+
+    /// Adds what was counted in some spans.
+    pub(super) async fn add(
+        &mut self,
+        transaction: &mut Transaction<'_>,
+        span: TrafficSpan,
+        piece: &Range<i64>,
+    ) -> Result<(), StoreError> {
+        let values = [span.number().into(), piece.start.into(), piece.end.into()];
+        if let Some((robot, _)) = &self.robot {
+            let [number, start, end] = values;
+            let values = [number, start, end, span.minutes().into(), (*robot).into()];
+            let rows: Vec<(i64, i64, i64, i64, i64)> =
+                transaction.rows(&sql::CELLS_OF_ROBOT, &values).await?;
+            for rows in rows.chunk_by(|(one, ..), (other, ..)| one == other) {
+                let began = rows.first().map_or(piece.start, |(began, ..)| *began);
+                let sums = rows.iter().map(|(_, id, requests, bytes, micros)| {
+                    sum(&(*id, *requests, *bytes, *micros))
+                });
+                self.add_rows(span, began, sums);
+            }
+        } else if self.steps.is_some() {
+            let rows: Vec<(i64, String)> = transaction.rows(&sql::CELLS, &values).await?;
+            for (began, text) in &rows {
+                self.add_rows(span, *began, text.split(',').filter_map(of_text));
+            }
+        } else {
+            let rows: Vec<SumRow> = transaction.rows(&sql::SUMS, &values).await?;
+            self.add_rows(span, piece.start, rows.iter().map(sum));
+        }
+        self.add_all_packed(transaction, span, piece).await
+    }
+
+    async fn add_all_packed(
+        &mut self,
+        transaction: &mut Transaction<'_>,
+        span: TrafficSpan,
+        piece: &Range<i64>,
+    ) -> Result<(), StoreError> {
+        let mut from = piece.start;
+        while span.is_packed() && from < piece.end {
+            let values = [
+                span.number().into(),
+                from.into(),
+                piece.end.into(),
+                PACKED_AT_ONCE.into(),
+            ];
+            let rows: Vec<(i64, Vec<u8>)> = transaction.rows(&sql::PACKED, &values).await?;
+            for (began, packed) in &rows {
+                let added = self.add_packed(span, *began, packed);
+                added.map_err(|why| unreadable(transaction.place(), span, *began, why))?;
+            }
+            let Some((last, _)) = rows.last() else { break };
+            from = last.saturating_add(span.minutes());
+        }
+        Ok(())
+    }
+
+    fn add_rows(
+        &mut self,
+        span: TrafficSpan,
+        began: i64,
+        rows: impl Iterator<Item = (i64, TrafficCount)>,
+    ) {
+        let mut cells = Vec::new();
+        for (id, count) in rows {
+            if let Some(place) = self.keys.place(id) {
+                self.count(place, count, &mut cells);
+            }
+        }
+        self.end_step(span, began, cells);
+    }
+
+    fn add_packed(
+        &mut self,
+        span: TrafficSpan,
+        began: i64,
+        packed: &[u8],
+    ) -> Result<(), Unreadable> {
+        let sums = PackedSums::open(packed)?;
+        let has_cells = self.steps.is_some() && self.robot.is_none();
+        let mut cells = Vec::with_capacity(if has_cells { sums.left() } else { 0 });
+        // Sums and keys lie in the same order: looking each up would take as long as all the rest.
+        let (keys, mut place) = (self.keys, 0);
+        for sum in sums {
+            let (id, count) = sum?;
+            while keys.ids.get(place).is_some_and(|key| *key < id) {
+                place += 1;
+            }
+            if keys.ids.get(place) == Some(&id) {
+                self.count(place, count, &mut cells);
+            }
+        }
+        self.end_step(span, began, cells);
+        Ok(())
+    }
+
+    fn count(&mut self, place: usize, count: TrafficCount, cells: &mut Vec<TrafficCell>) {
+        if let Some((_, is_wanted)) = &self.robot
+            && is_wanted.get(place) != Some(&true)
+        {
+            return;
+        }
+        if let Some(sum) = self.sums.get_mut(place) {
+            *sum += count;
+        }
+        if self.steps.is_some()
+            && let Ok(key) = u32::try_from(place)
+        {
+            cells.push(TrafficCell {
+                key,
+                requests: count.requests,
+                bytes: count.bytes,
+            });
+        }
+    }
+
+    fn end_step(&mut self, span: TrafficSpan, began: i64, cells: Vec<TrafficCell>) {
+        if let Some(steps) = &mut self.steps
+            && !cells.is_empty()
+        {
+            steps.push(TrafficStep { began, span, cells });
+        }
+    }
+}
+
+/// Error of packed sums that cannot be read.
+pub(super) fn unreadable(
+    place: &DatabaseLocation,
+    span: TrafficSpan,
+    began: i64,
+    why: Unreadable,
+) -> StoreError {
+    let at = time::OffsetDateTime::from_unix_timestamp(began.saturating_mul(60));
+    let at = at.unwrap_or(time::OffsetDateTime::UNIX_EPOCH);
+    let day = at.date();
+    let when = match span {
+        TrafficSpan::Day => format!("the day {day} (UTC)"),
+        _ => format!(
+            "the hour from {day} {:02}:{:02} (UTC)",
+            at.hour(),
+            at.minute()
+        ),
+    };
+    let why = match why {
+        Unreadable::Version(version) => format!(
+            "it is packed in version {version}, which this program does not know; upgrade the program"
+        ),
+        Unreadable::Damaged => format!(
+            "what is packed of it is damaged; restore a backup, or give it up: \
+             DELETE FROM traffic_packed WHERE span = {} AND began = {began}",
+            span.number()
+        ),
+    };
+    let text = format!("cannot read the traffic of {when} in {place}: {why}");
+    StoreError::new(StoreErrorKind::Corrupt, text)
+}
+
+fn sum((id, requests, bytes, micros): &SumRow) -> (i64, TrafficCount) {
+    let count = TrafficCount {
+        requests: from_sql(*requests),
+        bytes: from_sql(*bytes),
+        micros: from_sql(*micros),
+    };
+    (*id, count)
+}
+
+fn of_text(cell: &str) -> Option<(i64, TrafficCount)> {
+    let mut numbers = cell.split(' ').map(str::parse);
+    let mut next = || numbers.next()?.ok();
+    Some(sum(&(next()?, next()?, next()?, next()?)))
+}
+
+impl From<KeyRow> for TrafficKey {
+    fn from(row: KeyRow) -> Self {
+        Self {
+            site: row.site,
+            kind: row.kind,
+            robot: row.robot,
+            verdict: row.verdict,
+            decision: row.decision,
+            cause: row.cause,
+            status: u8::try_from(row.status).unwrap_or_default(),
+        }
+    }
+}

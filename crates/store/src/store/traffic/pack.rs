@@ -1,0 +1,111 @@
+//! Sums of hours and days that have long ended are packed.
+
+use super::{
+    super::{
+        Store, StoreError, StoreErrorKind, database::Transaction, error::Engine, statement::Value,
+    },
+    TrafficCount, TrafficSpan,
+    gather::unreadable,
+    packed::{PackedSums, Sums, pack},
+    sql,
+};
+use crate::store::robots::from_sql;
+
+/// Minutes after its end from which a span is packed: what comes late is mostly in by then.
+const PACKED_AFTER: i64 = 48 * 60;
+
+/// Spans that are packed at a time: each takes up to a tenth of a second, for which nobody else
+/// writes to a file.
+const PACKED_AT_ONCE: usize = 4;
+
+impl Store {
+    /// Packs sums of hours and days that ended two days ago, some at a time.
+    ///
+    /// Returns `true` once none is left. What is read is the same before and after.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does; `Corrupt` where what is packed already of a span cannot be
+    /// read: that span stays as it is, the others are packed.
+    pub async fn pack_traffic(&self, now_ms: i64) -> Result<bool, StoreError> {
+        let now = now_ms.div_euclid(60_000);
+        let (mut packed, mut failed) = (0, None);
+        for span in TrafficSpan::ALL.into_iter().rev() {
+            let end = now - PACKED_AFTER - span.minutes() + 1;
+            let mut from = i64::MIN;
+            while span.is_packed()
+                && let Some(began) = self.first_row(span, from, end).await?
+            {
+                if packed == PACKED_AT_ONCE {
+                    return Ok(false);
+                }
+                match self.pack_span(span, began).await {
+                    Err(error) if error.kind() == StoreErrorKind::Corrupt => {
+                        failed.get_or_insert(error);
+                    }
+                    done => {
+                        done?;
+                        packed += 1;
+                    }
+                }
+                from = began.saturating_add(span.minutes());
+            }
+        }
+        failed.map_or(Ok(true), Err)
+    }
+
+    async fn first_row(
+        &self,
+        span: TrafficSpan,
+        from: i64,
+        end: i64,
+    ) -> Result<Option<i64>, StoreError> {
+        let values = [span.number().into(), from.into(), end.into()];
+        let first = self
+            .database
+            .first::<(Option<i64>,)>(&sql::FIRST_ROW, &values);
+        Ok(first.await?.and_then(|(began,)| began))
+    }
+
+    /// Moves the rows of a span into what is packed of it.
+    async fn pack_span(&self, span: TrafficSpan, began: i64) -> Result<(), StoreError> {
+        let mut transaction = self.database.begin("pack the traffic").await?;
+        let [number, start]: [Value<'_>; 2] = [span.number().into(), began.into()];
+        // The other instances that pack this span wait here.
+        let values = [number, start, Value::Bytes(&[])];
+        let (before,): (Vec<u8>,) = transaction.one(&sql::TAKE_PACKED, &values).await?;
+        let mut sums = unpacked(&transaction, span, began, &before)?;
+        if transaction.engine() == Engine::Postgres {
+            transaction
+                .execute(&sql::LOCK_ROWS, &[number, start])
+                .await?;
+        }
+        // Whoever adds to one of these rows meanwhile is in it, or waits and then enters a new one.
+        let rows: Vec<(i64, i64, i64, i64)> =
+            transaction.rows(&sql::TAKE_ROWS, &[number, start]).await?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        for (id, requests, bytes, micros) in rows {
+            *sums.entry(id).or_default() += TrafficCount {
+                requests: from_sql(requests),
+                bytes: from_sql(bytes),
+                micros: from_sql(micros),
+            };
+        }
+        let packed = pack(&sums);
+        let values = [number, start, Value::Bytes(&packed)];
+        transaction.execute(&sql::SAVE_PACKED, &values).await?;
+        transaction.commit().await
+    }
+}
+
+fn unpacked(
+    transaction: &Transaction<'_>,
+    span: TrafficSpan,
+    began: i64,
+    packed: &[u8],
+) -> Result<Sums, StoreError> {
+    let sums = PackedSums::open(packed).and_then(Iterator::collect);
+    sums.map_err(|why| unreadable(transaction.place(), span, began, why))
+}
