@@ -202,12 +202,14 @@ fn wanted(
     counted
         .map(|(key, count)| {
             let is_wanted = count.requests > 0 && filter.matches(key, robots);
-            is_wanted
-                .then(|| Count {
+            if is_wanted {
+                Count {
                     hits: count.requests,
                     bytes: count.bytes,
-                })
-                .unwrap_or_default()
+                }
+            } else {
+                Count::default()
+            }
         })
         .collect()
 }

@@ -454,14 +454,13 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     ]);
     if engine == Engine::Postgres {
         all.extend([LOCK_LEASE.clone(), IS_LEASE_UNLOCKED.clone()]);
-        all.push(traffic::sql::LOCK_ROWS.clone());
     }
     all.extend(descriptions::sql::every_statement());
     all.extend(frontier::sql::every_statement(engine));
     all.extend(live_rules::sql::every_statement());
     all.extend(pace::every_statement(engine));
     all.extend(publications::sql::every_statement());
-    all.extend(traffic::sql::every_statement());
+    all.extend(traffic::sql::every_statement(engine));
     all.extend(evidence::sql::every_statement());
     all.extend(way_out::every_statement());
     for words in [0, 1, SEARCH_WORDS] {

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::{
     super::{
-        StoreError, StoreErrorKind, columns::columns, database::Transaction,
-        error::DatabaseLocation, robots::from_sql,
+        StoreError, StoreErrorKind, database::Transaction, error::DatabaseLocation,
+        robots::from_sql,
     },
     TrafficCell, TrafficCount, TrafficKey, TrafficSpan, TrafficStep,
     packed::{PackedSums, Unreadable},
@@ -15,19 +15,8 @@ use super::{
 /// Packed spans that are held in memory at a time.
 const PACKED_AT_ONCE: i64 = 32;
 
-columns! {
-    #[derive(Debug)]
-    struct KeyRow {
-        key_id: i64,
-        site: String,
-        kind: String,
-        robot: String,
-        verdict: String,
-        decision: String,
-        cause: String,
-        status: i64,
-    }
-}
+/// Id of a key, what it is made of, and its status.
+type KeyRow = (i64, String, String, String, String, String, String, i64);
 
 /// All that is counted apart, in the order of the ids.
 #[derive(Debug, Default)]
@@ -53,8 +42,16 @@ type SumRow = (i64, i64, i64, i64);
 
 impl Keys {
     pub(super) async fn read(transaction: &mut Transaction<'_>) -> Result<Self, StoreError> {
-        let rows: Vec<KeyRow> = transaction.rows(&sql::ALL_KEYS, &[]).await?;
-        let (ids, keys) = rows.into_iter().map(|row| (row.key_id, row.into())).unzip();
+        let statement = sql::all_keys(transaction.engine());
+        let (text,): (Option<String>,) = transaction.one(&statement, &[]).await?;
+        let mut rows: Vec<KeyRow> =
+            serde_json::from_str(text.as_deref().unwrap_or("[]")).map_err(|error| {
+                let what = "cannot read what traffic is counted of in";
+                let text = format!("{what} {}: {error}; restore a backup", transaction.place());
+                StoreError::new(StoreErrorKind::Corrupt, text)
+            })?;
+        rows.sort_unstable_by_key(|(id, ..)| *id);
+        let (ids, keys) = rows.into_iter().map(of_row).unzip();
         Ok(Self { ids, keys })
     }
 
@@ -247,16 +244,15 @@ fn of_text(cell: &str) -> Option<(i64, TrafficCount)> {
     Some(sum(&(next()?, next()?, next()?, next()?)))
 }
 
-impl From<KeyRow> for TrafficKey {
-    fn from(row: KeyRow) -> Self {
-        Self {
-            site: row.site,
-            kind: row.kind,
-            robot: row.robot,
-            verdict: row.verdict,
-            decision: row.decision,
-            cause: row.cause,
-            status: u8::try_from(row.status).unwrap_or_default(),
-        }
-    }
+fn of_row((id, site, kind, robot, verdict, decision, cause, status): KeyRow) -> (i64, TrafficKey) {
+    let key = TrafficKey {
+        site,
+        kind,
+        robot,
+        verdict,
+        decision,
+        cause,
+        status: u8::try_from(status).unwrap_or_default(),
+    };
+    (id, key)
 }

@@ -4,6 +4,7 @@ use std::{fmt::Write as _, sync::LazyLock};
 
 use super::super::{
     descriptions::sql::parameters,
+    error::Engine,
     sql::statements,
     statement::{ByRows, Statement},
 };
@@ -48,9 +49,6 @@ statements! {
         "SELECT key_id, CAST(SUM(requests) AS BIGINT), CAST(SUM(bytes) AS BIGINT), \
          CAST(SUM(micros) AS BIGINT) FROM traffic_counts \
          WHERE span = $1 AND began >= $2 AND began < $3 GROUP BY key_id";
-    ALL_KEYS = "read what traffic is counted of",
-        "SELECT key_id, site, kind, robot, verdict, decision, cause, status FROM traffic_keys \
-         ORDER BY key_id";
     // A row for each beginning: `SQLite` hands over a long text sooner than a thousand rows, and
     // need not sort, as the rows lie in that order.
     CELLS = "read the course of traffic",
@@ -93,16 +91,34 @@ statements! {
 
 /// Locks the sums of one span in the order in which they are added to; `PostgreSQL` only, where
 /// two that lock them in another order could wait for each other for ever.
-pub(in crate::store) static LOCK_ROWS: Statement = Statement::new(
+pub(super) static LOCK_ROWS: Statement = Statement::new(
     "lock the traffic that is to be packed",
     "SELECT COUNT(*) FROM (SELECT key_id FROM traffic_counts WHERE span = $1 AND began = $2 \
      ORDER BY key_id FOR UPDATE) AS locked",
 );
 
+/// Returns the statement that reads what traffic is counted of, as one text: ten thousand rows would
+/// take longer than the traffic itself.
+pub(super) fn all_keys(engine: Engine) -> Statement {
+    let (list, row) = match engine {
+        Engine::Sqlite => ("json_group_array", "json_array"),
+        Engine::Postgres => ("json_agg", "json_build_array"),
+    };
+    let sql = format!(
+        "SELECT CAST({list}({row}(key_id, site, kind, robot, verdict, decision, cause, status)) \
+         AS TEXT) FROM traffic_keys"
+    );
+    Statement::assembled("read what traffic is counted of", sql)
+}
+
 /// Returns every statement that can be asked for.
-pub(in crate::store) fn every_statement() -> Vec<Statement> {
+pub(in crate::store) fn every_statement(engine: Engine) -> Vec<Statement> {
     let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
     all.extend(KEYS.all().chain(ADD.all()).cloned());
+    all.push(all_keys(engine));
+    if engine == Engine::Postgres {
+        all.push(LOCK_ROWS.clone());
+    }
     all.extend(super::paths::sql::every_statement());
     all
 }
