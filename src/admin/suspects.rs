@@ -52,6 +52,8 @@ struct SuspectsPage {
     conduct: Vec<ConductRow>,
     all: usize,
     missed: u64,
+    /// Name of each site that has traps, and the link to them.
+    traps: Vec<(String, String)>,
 }
 
 impl FleetCard {
@@ -117,7 +119,17 @@ pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Respons
         all: conduct.len(),
         conduct: conduct.into_iter().take(SHOWN).collect(),
         missed: found.as_ref().map_or(0, |(_, missed)| *missed),
+        traps: traps(&state),
     })
+}
+
+/// Returns the sites that have traps, each with the link to them.
+fn traps(state: &AdminState) -> Vec<(String, String)> {
+    let sites = state.admin().sites.load();
+    let traps = sites
+        .iter()
+        .filter_map(|site| Some((site.name.clone(), site.traps.clone()?)));
+    traps.collect()
 }
 
 pub(super) async fn json(State(state): State<AdminState>) -> Json<Value> {

@@ -33,7 +33,7 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("clock", &[]),
             ("registry", &[]),
             ("detect", &["registry"]),
-            ("suspect", &[]),
+            ("suspect", &["clock"]),
             ("policy", &["registry", "detect", "suspect"]),
             (
                 "layer",
@@ -161,6 +161,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                 ],
             ),
             ("own_robot", &["admin", "clock", "layer", "store"]),
+            ("traps", &[]),
             ("pace", &["clock", "policy", "store"]),
             (
                 "bans",

@@ -16,7 +16,7 @@ use crate::observe::Observer;
 use crate::suspect::Coherence;
 use crate::traffic::Traffic;
 
-use super::table::is_below;
+use super::{table::is_below, traps::KnownVisitors};
 
 /// What is of the process, and answers on every site.
 ///
@@ -33,6 +33,7 @@ pub(super) struct ProcessServices {
     pub(super) bans: Bans,
     /// Of all sites, as the proxies before them are the same.
     pub(super) coherence: Arc<Coherence>,
+    pub(super) visitors: KnownVisitors,
     pub(super) runtime: Handle,
     pub(super) tasks: TaskTracker,
 }

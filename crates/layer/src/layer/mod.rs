@@ -131,11 +131,13 @@ mod own_robot;
 #[cfg(not(feature = "verify"))]
 #[path = "no_own_robot.rs"]
 mod own_robot;
+mod person_word;
 mod ready_head;
 mod reply;
 mod service;
 mod signature;
 mod stats;
+mod traps;
 mod verdicts;
 mod visit;
 
@@ -155,6 +157,8 @@ pub use outcome::Outcome;
 #[cfg(feature = "verify")]
 pub use own_robot::OwnRobot;
 #[doc(hidden)]
+pub use person_word::PERSON_WORD_LASTS;
+#[doc(hidden)]
 pub use ready_head::ReadyHead;
 #[doc(hidden)]
 pub use reply::Reply;
@@ -164,6 +168,7 @@ pub use service::{Decided, OWN_PAGE};
 #[doc(hidden)]
 pub use signature::signed_claim;
 pub use stats::{Front, Stats};
+pub use traps::Traps;
 pub use verdicts::{ClaimFinding, ClaimedRequest, Settling, Verdicts};
 #[doc(hidden)]
 pub use verdicts::{Client, Pending};

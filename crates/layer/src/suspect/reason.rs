@@ -106,6 +106,12 @@ reasons! {
     /// No page is opened, and none is named that would need what is asked for.
     RequestBare = "request-bare", 4, "referer",
         "part of a page is asked for, and no header tells of the page";
+    /// The application says that this is no person.
+    UpstreamWord = "upstream-word", 10, "user-agent",
+        "the application has said that this is no person";
+    /// A path was asked for that no person is shown; it weighs too little to mark alone.
+    Trap = "trap", 7, "user-agent",
+        "a trap was asked for, which no person is shown and robots.txt closes";
 }
 
 /// Shows the code.

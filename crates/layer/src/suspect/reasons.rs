@@ -35,7 +35,7 @@ impl Reasons {
 
     /// Returns all of both.
     #[must_use]
-    pub(super) fn union(self, other: Self) -> Self {
+    pub(crate) fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
