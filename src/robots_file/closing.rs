@@ -95,8 +95,8 @@ mod tests {
                 "User-agent: a\r\nTRAPSDisallow: /x\n\nUser-agent: *\nTRAPS",
             ),
             (
-                "User-agent: a\nCrawl-delay: 9\n\nUser-agent: *\nDisallow: /x\n",
-                "User-agent: a\nCrawl-delay: 9\n\nUser-agent: *\nTRAPSDisallow: /x\n\nUser-agent: a\nTRAPS",
+                "User-agent: *\nDisallow: /x\n\nUser-agent: a\nCrawl-delay: 9\n",
+                "User-agent: *\nTRAPSDisallow: /x\n\nUser-agent: a\nCrawl-delay: 9\n\nUser-agent: a\nTRAPS",
             ),
         ] {
             assert_eq!(closed(text), expected.replace("TRAPS", TRAPS), "{text}");
