@@ -69,6 +69,8 @@ pub mod telemetry;
     )
 )]
 mod traffic;
+#[cfg(feature = "server")]
+mod traps;
 
 #[cfg(feature = "server")]
 mod way_out;

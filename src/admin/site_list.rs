@@ -27,6 +27,7 @@ pub struct AdminSite {
     pub(super) enforcer: Enforcer,
     pub(super) heaven: Option<(String, String)>,
     pub(super) robots_txt: String,
+    pub(super) traps: Option<String>,
     upstreams: Provider<Vec<UpstreamRow>>,
     counts: Provider<SiteCounts>,
     front: Provider<Option<String>>,
@@ -89,6 +90,7 @@ impl AdminSite {
             enforcer: Enforcer::default(),
             heaven: None,
             robots_txt: String::new(),
+            traps: None,
             upstreams: Arc::new(Vec::new),
             counts: Arc::new(SiteCounts::default),
             front: Arc::new(|| None),
@@ -112,6 +114,12 @@ impl AdminSite {
     /// Sets the word for what `/robots.txt` is.
     pub fn robots_txt(mut self, word: impl Into<String>) -> Self {
         self.robots_txt = word.into();
+        self
+    }
+
+    /// Sets the mark-up that links to its traps; none: it has no traps.
+    pub fn traps(mut self, snippet: Option<String>) -> Self {
+        self.traps = snippet;
         self
     }
 

@@ -59,6 +59,8 @@ struct SuspectsPage {
     missed: u64,
     /// What became of suspects; empty where that is not kept.
     figures: Vec<(&'static str, String)>,
+    /// Name of each site that has traps, and the link to them.
+    traps: Vec<(String, String)>,
 }
 
 impl FleetCard {
@@ -136,7 +138,17 @@ pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Respons
         conduct: conduct.into_iter().take(SHOWN).collect(),
         missed: found.as_ref().map_or(0, |(_, missed)| *missed),
         figures: rows.collect(),
+        traps: traps(&state),
     })
+}
+
+/// Returns the sites that have traps, each with the link to them.
+fn traps(state: &AdminState) -> Vec<(String, String)> {
+    let sites = state.admin().sites.load();
+    let traps = sites
+        .iter()
+        .filter_map(|site| Some((site.name.clone(), site.traps.clone()?)));
+    traps.collect()
 }
 
 pub(super) async fn json(State(state): State<AdminState>) -> Json<Value> {

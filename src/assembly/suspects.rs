@@ -12,9 +12,14 @@ const LABEL: &str = "suspects";
 /// tenth more, so that somebody has to want it.
 pub(crate) fn finds_suspects(loaded: &Loaded) -> bool {
     let settings = loaded.settings();
-    let mut rules = settings.tables.rules.iter();
+    let rules = settings.tables.rules.iter();
     settings.suspects.action.map_or_else(
-        || rules.any(|rule| rule.when.suspect.is_some() || rule.when.reasons.is_some()),
+        || {
+            let mut asks = rules.map(|rule| (&rule.when.suspect, &rule.when.reasons));
+            // A trap is a reason like others, and nobody else would count it.
+            settings.traps.active
+                || asks.any(|(suspect, reasons)| suspect.is_some() || reasons.is_some())
+        },
         |action| action != SuspectAction::Off,
     )
 }

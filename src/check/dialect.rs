@@ -27,6 +27,8 @@ pub(crate) enum Asked<'a> {
     Decision(Dialect, &'a str),
     /// The page that is served in place of another one.
     Page,
+    /// To hear what the application says of visitors.
+    Report,
     Nothing,
 }
 
@@ -67,6 +69,7 @@ impl<'a> Asked<'a> {
             // Caddy and nginx put the visitor's query behind the endpoint's path.
             Some(dialect) if !rest.starts_with('/') => Self::Decision(dialect, ""),
             None if word == "page" && !rest.starts_with('/') => Self::Page,
+            None if word == "report" && rest.is_empty() => Self::Report,
             _ => Self::Nothing,
         }
     }
@@ -91,6 +94,8 @@ mod tests {
             ("/check/envoy?c", Asked::Decision(Dialect::Envoy, "?c")),
             ("/check/page", Asked::Page),
             ("/check/page/a", Asked::Nothing),
+            ("/check/report", Asked::Report),
+            ("/check/report/a", Asked::Nothing),
             ("/check/nginx/a", Asked::Nothing),
             ("/check/nginx?a", Asked::Decision(Dialect::Nginx, "")),
             ("/check/page?a", Asked::Page),

@@ -12,6 +12,7 @@ mod answer;
 mod described;
 mod dialect;
 mod proxy_file;
+mod report;
 mod token;
 
 pub(crate) use answer::{Answered, answer, unanswerable};
@@ -20,6 +21,7 @@ pub(crate) use dialect::{Asked, Dialect};
 pub(crate) use proxy_file::{
     Front, FrontSite, GivenHeader, OwnPath, Place, PlaceError, ProxyFile, proxy_file,
 };
+pub(crate) use report::{MAX_REPORT_BYTES, Reported, WrongReport, YesNo, read_report};
 pub(crate) use token::CheckToken;
 
 use axum::http::HeaderName;

@@ -51,6 +51,17 @@ pub(super) enum Command {
     /// Prints fleets of robots that say they are browsers
     #[command(subcommand)]
     Suspects(SuspectsCommand),
+    /// Prints the paths of traps, and the link to them that pages may carry
+    #[command(
+        after_help = "Whoever asks for a trap has not kept to robots.txt: no person is shown the link.
+
+Example: robot-detection traps"
+    )]
+    Traps {
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Prints who is refused so often that a firewall had better keep him out
     Bans(BansArgs),
     /// Tells what would be done with a request, and why

@@ -39,6 +39,7 @@ mod site_robot;
 mod summary;
 mod suspects;
 mod traffic;
+mod traps;
 mod usage;
 mod verify;
 

@@ -13,7 +13,7 @@ use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
     Cli, Command, admin, alerts, bans, database, doctor, explain, heaven, identify, init, output,
-    proxy_config, registry, robots_txt, rules, serve, site_robot, suspects, traffic,
+    proxy_config, registry, robots_txt, rules, serve, site_robot, suspects, traffic, traps,
     usage::{WRONG_USAGE, WrongUsage},
     verify,
 };
@@ -81,6 +81,7 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Database(command) => database::run(cli, command).await,
         Command::Doctor(args) => doctor::run(cli, args).await,
         Command::Heaven(command) => heaven::run(cli, command).await,
+        Command::Traps { json } => traps::run(cli, *json).await,
         Command::Suspects(command) => suspects::run(cli, command).await,
         Command::Traffic(command) => traffic::run(cli, command).await,
         Command::Rules(command) => Box::pin(rules::run(cli, command)).await,

@@ -4,7 +4,7 @@ use super::{
     AccessLogSection, AdminSection, CheckSection, DatabaseSection, EnforcementSection,
     GeneralSection, HeavenSection, Key, LicensingSection, LogSection, OtelSection, PlacesSection,
     RobotsTxtSection, ServerSection, SiteRobotSection, SuspectsSection, Tables, TrafficSection,
-    Value, VerifySection, setting::Section,
+    TrapsSection, Value, VerifySection, setting::Section,
 };
 
 macro_rules! settings {
@@ -67,6 +67,8 @@ settings! {
     verify: VerifySection,
     /// `[suspects]`
     suspects: SuspectsSection,
+    /// `[traps]`
+    traps: TrapsSection,
     /// `[places]`
     places: PlacesSection,
     /// `[site_robot]`

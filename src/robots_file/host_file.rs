@@ -9,6 +9,7 @@ use crate::robots_txt::RobotsTxt;
 
 use super::{
     RobotsTxtContent,
+    closing::closing,
     merged_file::{MergedFile, closed, merged_file, parse, with_host},
     plan::Entry,
 };
@@ -38,11 +39,43 @@ pub(super) struct Sources<'s, R> {
     pub(super) has_upstream: bool,
     /// Robots that may be refused by name.
     pub(super) robots: &'s [R],
+    /// Paths that each group is to close.
+    pub(super) closed: &'s [String],
 }
 
 impl HostFile {
     /// Makes the file of one host; `merged` is what was merged for it, before and after.
     pub(super) fn new<R: Borrow<Robot>>(
+        entry: &Entry,
+        sources: &Sources<'_, R>,
+        merged: &mut Option<MergedFile>,
+    ) -> Self {
+        let made = Self::open(entry, sources, merged);
+        match (made.body, made.file) {
+            (
+                HostBody::Ours {
+                    text,
+                    modified_ms,
+                    remark,
+                },
+                _,
+            ) if !sources.closed.is_empty() => {
+                let text = Bytes::from(closing(&text, sources.closed));
+                Self {
+                    file: Some(parse(&text)),
+                    body: HostBody::Ours {
+                        text,
+                        modified_ms,
+                        remark,
+                    },
+                }
+            }
+            (body, file) => Self { body, file },
+        }
+    }
+
+    /// Makes it without the paths that are closed in each group.
+    fn open<R: Borrow<Robot>>(
         entry: &Entry,
         sources: &Sources<'_, R>,
         merged: &mut Option<MergedFile>,

@@ -46,7 +46,7 @@ pub(super) fn merged_file(theirs: &[u8], ours: &str, earlier: Option<&MergedFile
     }
 }
 
-fn merged(theirs: &RobotsTxt, ours: &RobotsTxt) -> (Vec<u8>, Option<&'static str>) {
+pub(super) fn merged(theirs: &RobotsTxt, ours: &RobotsTxt) -> (Vec<u8>, Option<&'static str>) {
     match merge(theirs, ours) {
         Some(merged) if merged.is_exact => (merged.text, None),
         Some(merged) => (

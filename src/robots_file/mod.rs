@@ -18,6 +18,7 @@
 //! last good copy stays through failures.
 
 mod answer;
+mod closing;
 mod host_file;
 mod merged_file;
 mod plan;

@@ -58,6 +58,8 @@ struct Inner {
     plan: ArcSwap<RobotsTxtPlan>,
     answers: ArcSwap<HostMap<Answer>>,
     files: SharedRobotsFiles,
+    /// Paths that each group of what is served closes.
+    closed: ArcSwap<Vec<String>>,
     /// By the name that the upstream is asked by.
     copies: Mutex<HashMap<Option<String>, UpstreamCopy>>,
     /// Held while answers are made, so that an older state cannot replace a newer one.
@@ -102,6 +104,7 @@ impl ServedRobotsTxt {
                 plan: ArcSwap::from_pointee(plan),
                 answers: ArcSwap::default(),
                 files: SharedRobotsFiles::default(),
+                closed: ArcSwap::default(),
                 copies: Mutex::default(),
                 build_state: Mutex::default(),
                 changed: Notify::new(),
@@ -138,6 +141,15 @@ impl ServedRobotsTxt {
         }
         self.rebuild();
         self.inner.changed.notify_one();
+    }
+
+    /// Sets the paths that are closed in each group of what this program serves, from now on.
+    #[cfg(feature = "server")]
+    pub(crate) fn close(&self, paths: Vec<String>) {
+        if **self.inner.closed.load() != paths {
+            self.inner.closed.store(Arc::new(paths));
+            self.rebuild();
+        }
     }
 
     /// Returns the rules in force on each host.
@@ -322,6 +334,7 @@ impl ServedRobotsTxt {
         let mut build_state = lock(&self.inner.build_state);
         let plan = self.inner.plan.load();
         let detector = self.inner.detector.load_full();
+        let closed = self.inner.closed.load();
         let old = self.inner.answers.load();
         let (mut answers, mut files) = (HostMap::default(), HostMap::default());
         let mut refused = HostMap::default();
@@ -334,6 +347,7 @@ impl ServedRobotsTxt {
                 theirs: &theirs,
                 has_upstream: plan.upstream.is_some(),
                 robots: detector.robots(),
+                closed: &closed,
             };
             let made = HostFile::new(entry, &sources, &mut merged_file);
             merged.extend(merged_file.map(|merged_file| (key, merged_file)));

@@ -174,7 +174,8 @@ impl Notes {
             method: visit.method.to_string(),
             host: visit.host.to_string(),
             path: match kind {
-                Kind::Person | Kind::Shared => pattern(&visit.path),
+                // A trap is nothing that anybody reads.
+                Kind::Person | Kind::Shared if !outcome.is_trap() => pattern(&visit.path),
                 _ => visit.path.to_string(),
             },
             address: visit.address.map(kept).unwrap_or_default(),
@@ -215,6 +216,9 @@ impl Notes {
 }
 
 fn noteworthy(outcome: &Outcome, visit: &Visit) -> Option<Noteworthy> {
+    if outcome.is_trap() {
+        return Some(Noteworthy::Trap);
+    }
     Noteworthy::of(
         outcome.decision(),
         outcome.verdict(),
@@ -226,6 +230,7 @@ fn noteworthy(outcome: &Outcome, visit: &Visit) -> Option<Noteworthy> {
 fn event(reason: Noteworthy) -> &'static str {
     match reason {
         Noteworthy::Violation => "violation",
+        Noteworthy::Trap => "trap",
         Noteworthy::Action(action) => action.as_str(),
         _ => "impostor",
     }
@@ -233,6 +238,9 @@ fn event(reason: Noteworthy) -> &'static str {
 
 /// Returns what a request is kept as, if it comes from no impostor.
 fn otherwise(outcome: &Outcome, visit: &Visit) -> Option<&'static str> {
+    if outcome.is_trap() {
+        return Some(event(Noteworthy::Trap));
+    }
     Noteworthy::of(outcome.decision(), None, visit.breach.is_some()).map(event)
 }
 

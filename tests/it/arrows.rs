@@ -33,7 +33,7 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("clock", &[]),
             ("registry", &[]),
             ("detect", &["registry"]),
-            ("suspect", &[]),
+            ("suspect", &["clock"]),
             ("policy", &["registry", "detect", "suspect"]),
             (
                 "layer",
@@ -162,6 +162,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                 ],
             ),
             ("own_robot", &["admin", "clock", "layer", "store"]),
+            ("traps", &[]),
             ("pace", &["clock", "policy", "store"]),
             (
                 "bans",

@@ -72,6 +72,7 @@ mod suspects;
 mod tags;
 mod traffic;
 mod traffic_paths;
+mod traps;
 mod unlisted;
 mod verdicts;
 mod verify;

@@ -12,9 +12,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::{
-    program::{Answer, CHROME, FIREFOX, GOOGLEBOT, Server, eventually, request, succeed},
+    program::{Answer, CHROME, FIREFOX, GOOGLEBOT, Server, eventually, exchange, request, succeed},
     raw::RawServer,
 };
+
+mod person_word;
 
 /// What Firefox sends when it opens a page over plain HTTP, but for Host and Connection.
 const PERSON: [(&str, &str); 5] = [
@@ -34,12 +36,16 @@ const LIAR: [(&str, &str); 2] = [("User-Agent", CHROME), ("Accept", "*/*")];
 struct House {
     directory: TempDir,
     server: Server,
-    _site: RawServer,
+    site: RawServer,
 }
 
 impl House {
     async fn new(settings: &str) -> Self {
         let site = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsite").await;
+        Self::of(site, settings)
+    }
+
+    fn of(site: RawServer, settings: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let config = format!(
             "web_robots_db = ''\naccess_log = {{ path = 'access.log', format = 'json' }}\n\
@@ -51,7 +57,7 @@ impl House {
         Self {
             directory,
             server,
-            _site: site,
+            site,
         }
     }
 

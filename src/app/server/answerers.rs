@@ -8,6 +8,7 @@ use crate::licensing::Licensing;
 use crate::listen::ClientAddr;
 use crate::policy::{self, SharedRobotsFiles};
 use crate::store::Store;
+use crate::traps::TrapPages;
 use crate::verify::Signer;
 
 use super::{
@@ -30,6 +31,7 @@ pub(super) enum Answerer {
     Operations,
     Admin,
     Heaven,
+    Trap,
     Site,
 }
 
@@ -44,6 +46,7 @@ pub(super) struct Answerers {
     /// Path of the admin page, without a slash at its end.
     pub(super) admin: Option<String>,
     pub(super) heaven: Option<Heaven>,
+    pub(super) traps: Option<TrapPages>,
 }
 
 /// What a site answers, for those who explain it.
@@ -70,6 +73,7 @@ impl Answerers {
             has_operations: services.operations.is_some(),
             admin: services.admin.as_ref().map(|(path, _)| path.clone()),
             heaven,
+            traps: None,
         }
     }
 
@@ -106,6 +110,10 @@ impl Answerers {
         }
         if self.licensing.paths().any(|ours| ours == path) {
             return Answerer::Licensing;
+        }
+        let is_trap = |traps: &TrapPages| traps.answer(request.method(), path).is_some();
+        if self.traps.as_ref().is_some_and(is_trap) {
+            return Answerer::Trap;
         }
         match &self.heaven {
             Some(heaven) if heaven.contains(path) => Answerer::Heaven,
@@ -147,8 +155,16 @@ impl SiteAnswers {
             has_operations: is_shared,
             admin: (is_shared && settings.admin.enabled).then_some(admin),
             heaven: plan::heaven(loaded)?,
+            // Their paths are in the database.
+            traps: None,
         };
         Ok(Self::new(answerers))
+    }
+
+    /// Returns the mark-up that links to the site's traps, if it has some.
+    pub(super) fn trap_link(&self) -> Option<String> {
+        let traps = self.answerers.traps.as_ref();
+        traps.map(|traps| traps.paths().snippet())
     }
 
     /// Returns `true` if heaven has pages of its own for pages of the site.
@@ -204,6 +220,7 @@ impl SiteAnswers {
             Answerer::Operations => "but to none but direct requests from this machine",
             Answerer::Admin => "with its admin page",
             Answerer::Heaven => "with robot heaven",
+            Answerer::Trap => "with a trap",
             Answerer::Site | Answerer::RobotsTxt => return None,
         };
         Some(format!("this program, {part}"))

@@ -12,24 +12,31 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use axum::{
+    body::to_bytes,
+    http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header},
+};
 use tracing::warn;
 
 use crate::assembly::{IDENTIFICATION_HEADER, VERDICT_HEADER};
 use crate::check::{
-    Answered, Asked, CheckToken, Dialect, Misdescribed, Page, answer, describe, take_page,
-    unanswerable,
+    Answered, Asked, CheckToken, Dialect, MAX_REPORT_BYTES, Misdescribed, Page, Reported,
+    WrongReport, YesNo, answer, describe, read_report, take_page, unanswerable,
 };
 use crate::clock::Clock;
-use crate::layer::{self, Decided, NoCopies, Passing, Pending, Reply, ServedInPlace};
+use crate::layer::{
+    self, Decided, NoCopies, PERSON_WORD_LASTS, Passing, Pending, Reply, ServedInPlace,
+};
 use crate::listen::{HttpService, RequestContext, ServiceResponse};
 use crate::observe::{Observation, SiteObserver};
+use crate::suspect::Mark;
 
 use super::{
     process_services::ProcessServices,
     server_body::ServerBody,
     server_service::NO_SITE,
     serving::{Served, Serving, settled},
+    site_router::guarded,
     table::{Found, host},
 };
 
@@ -168,7 +175,66 @@ impl CheckService {
     }
 }
 
+impl CheckService {
+    /// Takes what the application says of its visitors.
+    fn report(
+        &self,
+        question: &mut Request<RequestContext>,
+    ) -> ServiceResponse<ServerBody, Infallible, Later> {
+        if question.method() != Method::POST {
+            let mut refusal = status(StatusCode::METHOD_NOT_ALLOWED);
+            // A 405 has to name them (RFC 9110 §15.5.6).
+            let allowed = HeaderValue::from_static("POST");
+            refusal.headers_mut().insert(header::ALLOW, allowed);
+            return ServiceResponse::Now(refusal);
+        }
+        let (shared, body) = (Arc::clone(&self.shared), guarded(question).into_body());
+        ServiceResponse::Later(Box::pin(async move {
+            let Ok(body) = to_bytes(body, MAX_REPORT_BYTES).await else {
+                let text = format!("a report has {MAX_REPORT_BYTES} bytes at most\n");
+                return Ok(said(StatusCode::PAYLOAD_TOO_LARGE, text));
+            };
+            let taken = read_report(&body).and_then(|all| shared.take(&all));
+            Ok(match taken {
+                Ok(number) => said(StatusCode::OK, format!("{number} taken\n")),
+                Err(wrong) => said(StatusCode::BAD_REQUEST, wrong),
+            })
+        }))
+    }
+}
+
 impl Shared {
+    /// Marks the visitors of a report; returns how many.
+    ///
+    /// # Errors
+    ///
+    /// Fails with those that are about no site on which a mark counts; then nobody is marked.
+    fn take(&self, all: &[Reported]) -> Result<usize, String> {
+        let sites = self.serving.sites();
+        let (mut known, mut wrong) = (Vec::new(), WrongReport::default());
+        for (reported, number) in all.iter().zip(1..) {
+            match sites.places.find(reported.host.as_deref(), "/") {
+                Found::Site(served) => match served.marks() {
+                    Some(marks) => known.push((marks, reported)),
+                    None => wrong.add(
+                        number,
+                        "nobody looks for suspects there: set suspects.action",
+                    ),
+                },
+                Found::NoPath | Found::NoHost => wrong.add(number, "host names no site"),
+            }
+        }
+        for (marks, reported) in wrong.or(known)? {
+            let mark = match reported.person {
+                YesNo::Yes => Mark::Person,
+                YesNo::No => Mark::NoPerson,
+            };
+            let visitor = marks.visitor(reported.address, reported.user_agent.as_bytes());
+            marks.set(visitor, mark, PERSON_WORD_LASTS);
+        }
+        Ok(all.len())
+    }
+
     fn misdescribed(&self, dialect: Dialect, reason: &Misdescribed) -> Response<ServerBody> {
         match reason {
             Misdescribed::Target => refused(dialect, StatusCode::BAD_REQUEST),
@@ -211,6 +277,7 @@ impl HttpService for CheckService {
         match Asked::of(&uri) {
             Asked::Decision(dialect, rest) => self.decide(dialect, rest, question),
             Asked::Page => self.page(question),
+            Asked::Report => self.report(question),
             Asked::Nothing => ServiceResponse::Now(status(StatusCode::NOT_FOUND)),
         }
     }
@@ -301,8 +368,12 @@ fn refused(dialect: Dialect, refusal: StatusCode) -> Response<ServerBody> {
 
 /// Tells a proxy that its question is wrong: to most of them this is as if nobody had answered.
 fn failed(text: &str) -> Response<ServerBody> {
-    let mut response = Response::new(ServerBody::text(format!("{text}\n")));
-    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    said(StatusCode::INTERNAL_SERVER_ERROR, format!("{text}\n"))
+}
+
+fn said(status: StatusCode, text: String) -> Response<ServerBody> {
+    let mut response = Response::new(ServerBody::text(text));
+    *response.status_mut() = status;
     response
 }
 

@@ -28,6 +28,7 @@ mod site_robots;
 mod site_router;
 mod table;
 mod target;
+mod traps;
 mod verification;
 
 pub(crate) use crate::assembly::robots_txt_of_settings;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use axum::http::HeaderName;
+
 use crate::admin::DEFAULT_SITE;
 use crate::assembly::{Signing, enforcement, finds_suspects, licensing, policy, robots_txt};
 use crate::config::{ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable};
@@ -33,6 +35,10 @@ pub(super) struct SitePlan {
     pub(super) detection: Option<Detection>,
     /// Whether suspects are looked for.
     pub(super) finds_suspects: bool,
+    /// Whether it has traps.
+    pub(super) has_traps: bool,
+    /// Header by which its server says who is a person.
+    pub(super) person_header: Option<HeaderName>,
     pub(super) hosts: Vec<SiteHost>,
     pub(super) path: SitePath,
     pub(super) heaven: Option<Heaven>,
@@ -105,6 +111,8 @@ impl Plan {
                 about: About::new(loaded, DEFAULT_SITE, &[], "/", has_upstream),
                 detection: None,
                 finds_suspects: finds_suspects(loaded),
+                has_traps: loaded.settings().traps.active,
+                person_header: loaded.settings().suspects.person_header.clone(),
                 hosts: Vec::new(),
                 path: SitePath::default(),
                 heaven: common_heaven,
@@ -195,6 +203,8 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
         about: About::new(loaded, table.name(), table.hosts(), table.path(), true),
         detection: Some(detection(loaded)?),
         finds_suspects: finds_suspects(loaded),
+        has_traps: loaded.settings().traps.active,
+        person_header: loaded.settings().suspects.person_header.clone(),
         hosts,
         path,
         heaven,

@@ -17,7 +17,7 @@ use crate::suspect::Coherence;
 use crate::traffic::Traffic;
 use crate::way_out::WayOut;
 
-use super::table::is_below;
+use super::{table::is_below, traps::KnownVisitors};
 
 /// What is of the process, and answers on every site.
 ///
@@ -35,6 +35,7 @@ pub(super) struct ProcessServices {
     /// Of all sites, as the proxies before them are the same.
     pub(super) coherence: Arc<Coherence>,
     pub(super) way_out: WayOut,
+    pub(super) visitors: KnownVisitors,
     pub(super) runtime: Handle,
     pub(super) tasks: TaskTracker,
 }

@@ -30,7 +30,7 @@ use crate::proxy::ProxyError;
 use super::{
     RobotDetection, check_service::CheckService, demo, listener_metrics::ListenerMetrics,
     made_pages::MadePages, operations, plan::Plan, process_services::ProcessServices,
-    server_service::ServerService, serving::Serving, target::Target,
+    server_service::ServerService, serving::Serving, target::Target, traps::KnownVisitors,
 };
 
 /// Settings of the server, read and judged.
@@ -377,6 +377,7 @@ impl Server {
             bans,
             coherence: Arc::default(),
             way_out: robots.keep_way_out(),
+            visitors: KnownVisitors::new(robots).await,
             // Connections are served on the threads of `Workers`, each with a runtime of its own.
             runtime: Handle::current(),
             tasks: robots.tasks().clone(),

@@ -19,13 +19,16 @@ use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
 use crate::assembly::IDENTIFICATION_HEADER;
 use crate::bans::Bans;
 use crate::detect::Verdict;
-use crate::layer::{ClaimFinding, Client, Decided, Passing, Pending, RobotDetectionService, Stats};
+use crate::layer::{
+    ClaimFinding, Client, Decided, Passing, Pending, RobotDetectionLayer, RobotDetectionService,
+    Stats, Traps,
+};
 use crate::listen::RequestContext;
 use crate::observe::SiteObserver;
 use crate::policy::{ByAction, Enforcer};
 use crate::proxy::ServerState;
 use crate::store::Store;
-use crate::suspect::Transport;
+use crate::suspect::{Marks, Transport};
 
 use super::{
     Detection, Site, SiteAnswers,
@@ -87,6 +90,8 @@ pub(super) struct Served {
     answers: SiteAnswers,
     observer: SiteObserver,
     bans: Bans,
+    /// Where suspects are looked for.
+    marks: Option<Marks>,
 }
 
 /// Waits for the verdict on a request's claim, at most as long as is said.
@@ -172,12 +177,22 @@ impl Served {
         &self.observer
     }
 
+    /// Returns what is known of its visitors, where anybody wants to know.
+    pub(super) fn marks(&self) -> Option<&Marks> {
+        self.marks.as_ref()
+    }
+
     fn new(site: Site, plan: SitePlan, services: &Arc<ProcessServices>) -> Self {
         let own_pages = plan.heaven.as_ref().and_then(Heaven::own_pages);
         let robots_txt = site.served_robots_txt().clone();
         let has_keys = plan.signer.is_some();
         let heaven = plan.heaven.clone();
-        let answerers = Answerers::new(services, robots_txt, plan.licensing, heaven, has_keys);
+        let traps = services.visitors.traps(plan.has_traps, &plan.about.name);
+        let paths = traps.iter().flat_map(|traps| traps.paths().iter());
+        let paths: Vec<_> = paths.map(str::to_owned).collect();
+        robots_txt.close(paths.clone());
+        let mut answerers = Answerers::new(services, robots_txt, plan.licensing, heaven, has_keys);
+        answerers.traps = traps;
         let behind = SiteRouter::new(Parts {
             answerers: answerers.clone(),
             signer: plan.signer,
@@ -189,17 +204,18 @@ impl Served {
             .identification_header(IDENTIFICATION_HEADER)
             .refusal_body(ServerBody::text)
             .report_outcome(true);
-        if plan.finds_suspects {
-            let people = KnownPeople {
-                suspicion: services.traffic.suspicion().cloned(),
-                way_out: services.way_out.clone(),
-            };
-            layer = layer
-                .suspects(Arc::clone(&services.coherence))
-                .people(Arc::new(people));
-            if let Some(copies) = plan.heaven.as_ref().and_then(Heaven::copies) {
-                layer = layer.copies(move |asked| copies.have(asked));
-            }
+        let marks = services.visitors.marks.of_site(&plan.about.name);
+        let marks = plan.finds_suspects.then_some(marks);
+        if let Some(marks) = marks.clone() {
+            let copies = plan.heaven.as_ref().and_then(Heaven::copies);
+            layer = looking_for_suspects(layer, services, copies).marks(marks);
+        }
+        if !paths.is_empty() {
+            let readers = services.visitors.readers.of_site(&plan.about.name);
+            layer = layer.traps(Traps::new(paths, readers));
+        }
+        if let Some(name) = plan.person_header {
+            layer = layer.person_header(name);
         }
         if let Some(pages) = own_pages {
             layer = layer.own_pages(move |asked, to| pages.location(asked, to));
@@ -210,6 +226,7 @@ impl Served {
             answers: SiteAnswers::new(answerers),
             observer: services.observer.site(&services.traffic, &plan.about.name),
             bans: services.bans.clone(),
+            marks,
             site,
             about: plan.about,
             heaven: plan.heaven,
@@ -422,11 +439,31 @@ impl Served {
             .enforcer(self.site.enforcer().clone())
             .heaven(heaven)
             .robots_txt(robots_txt)
+            .traps(self.answers.trap_link())
             .upstreams(move || servers(upstream.as_deref()))
             .counts(move || counts(&stats))
             .front(move || front.front().map(|front| front.to_string()))
             .own_pages(move |target, to| pages.own_page(target, to))
             .answers(move |asked, target| answers.who_answers(asked, target))
+    }
+}
+
+/// Has a layer look for suspects, who may get copies of pages.
+fn looking_for_suspects(
+    layer: RobotDetectionLayer,
+    services: &ProcessServices,
+    copies: Option<MadePages>,
+) -> RobotDetectionLayer {
+    let people = KnownPeople {
+        suspicion: services.traffic.suspicion().cloned(),
+        way_out: services.way_out.clone(),
+    };
+    let layer = layer
+        .suspects(Arc::clone(&services.coherence))
+        .people(Arc::new(people));
+    match copies {
+        Some(copies) => layer.copies(move |asked| copies.have(asked)),
+        None => layer,
     }
 }
 

@@ -89,6 +89,13 @@ impl SiteRouter {
                     };
                 }
             }
+            Answerer::Trap => {
+                let traps = parts.answerers.traps.as_ref();
+                let path = request.uri().path();
+                if let Some(answer) = traps.and_then(|traps| traps.answer(request.method(), path)) {
+                    return SiteFuture::ready(answer.map(ServerBody::small));
+                }
+            }
             // The process has answered its own before a site was asked.
             Answerer::Operations | Answerer::Admin | Answerer::Site => {}
         }
@@ -152,10 +159,16 @@ impl SiteRouter {
 
     /// Asks the site itself.
     fn ask_site(&self, request: &mut Request<RequestContext>) -> SiteFuture {
-        match &self.parts.target {
-            Target::Demo => SiteFuture::Page {
-                future: Box::pin(demo::answer(guarded(request))),
-            },
+        let parts = &*self.parts;
+        match &parts.target {
+            Target::Demo => {
+                let traps = parts.answerers.traps.as_ref();
+                let snippet = traps.map(|traps| traps.paths().snippet());
+                let request = guarded(request);
+                SiteFuture::Page {
+                    future: Box::pin(async move { demo::visit(request, snippet).await }),
+                }
+            }
             Target::Upstream(upstream) => SiteFuture::Proxy {
                 // The token goes on into the body: a proxy is retired when its last response has
                 // ended.
@@ -173,7 +186,7 @@ fn of_suspect<B>(request: &Request<B>) -> Option<Uri> {
 }
 
 /// Makes the body one that must not come too slowly.
-fn guarded(request: &mut Request<RequestContext>) -> Request<Body> {
+pub(super) fn guarded(request: &mut Request<RequestContext>) -> Request<Body> {
     let mut request = RequestContext::take_with_extensions(request);
     // Whoever reads a body has to watch it; a proxied one is watched by the proxy.
     let guard = request.extensions_mut().remove::<BodyGuard>();

@@ -13,6 +13,7 @@ mod server;
 mod site_robot;
 mod sites;
 mod sources;
+mod traps;
 mod verification;
 
 pub(super) use run::run;

@@ -27,6 +27,7 @@ use super::{
     server::{access_log, listeners, open_files, upstreams},
     site_robot::site_robot_checks,
     sources::{held_back, sources},
+    traps::traps,
     verification::verification,
 };
 
@@ -106,6 +107,7 @@ async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>>
         rules(subject).await,
         verification(subject, offline).await?,
         origins(subject, offline).await,
+        traps(subject, offline).await,
         held_back(subject).await,
         alerts(subject).await,
         if offline {

@@ -9,6 +9,7 @@ mod robots_txt;
 mod server;
 mod site_robot;
 mod suspects;
+mod traps;
 mod verify;
 
 use super::{Key, Kind, key::Reach};
@@ -25,6 +26,7 @@ pub use robots_txt::{EnforcementKeys, EnforcementSection, RobotsTxtKeys, RobotsT
 pub use server::{ServerKeys, ServerSection};
 pub use site_robot::{SiteRobotKeys, SiteRobotSection};
 pub use suspects::{SuspectsKeys, SuspectsSection};
+pub use traps::{TrapsKeys, TrapsSection};
 pub use verify::{VerifyKeys, VerifySection};
 
 /// Every key, in the order of the documentation.

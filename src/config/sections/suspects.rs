@@ -1,5 +1,7 @@
 //! `[suspects]`.
 
+use http::HeaderName;
+
 use crate::config::{section::section, types::SuspectAction};
 
 section! {
@@ -21,4 +23,7 @@ section! {
     /// Mean milliseconds until answers of the upstream begin from which on suspects are slowed down;
     /// with both, one is enough
     load_milliseconds as "when.upstream_milliseconds": u32 = "0", 0..=3_600_000;
+    /// Response header by which the upstream says who is a person: yes or no, for ten minutes and
+    /// that address and User-Agent, where suspects are looked for; nobody else sees it; empty: none
+    person_header: Option<HeaderName> = "X-Robot-Detection-Person";
 }

@@ -201,7 +201,13 @@ impl Browser {
             .await;
     }
 
-    async fn devtools(&self, command: &str, params: serde_json::Value) {
+    /// Returns what assistive technology is told of the page, as JSON.
+    pub(crate) async fn accessibility_tree(&self) -> String {
+        self.devtools("Accessibility.getFullAXTree", json!({}))
+            .await
+    }
+
+    async fn devtools(&self, command: &str, params: serde_json::Value) -> String {
         let session = self.client.session_id().await.ok().flatten();
         let url = format!(
             "{}/session/{}/goog/cdp/execute",
@@ -215,6 +221,7 @@ impl Browser {
         let answer = http.post(url).body(body).send().await;
         let answer = answer.expect("the driver answers");
         assert!(answer.status().is_success(), "{command}: {answer:?}");
+        answer.text().await.expect("the driver answers whole")
     }
 }
 

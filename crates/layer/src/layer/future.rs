@@ -12,7 +12,9 @@ use pin_project_lite::pin_project;
 use crate::clock::Clock;
 use crate::policy::{AnswerTime, ErrorCounter, ResponseHeaders};
 
-use super::{Outcome, header::vary_by_user_agent, in_place::keep_out_of_caches};
+use super::{
+    Outcome, header::vary_by_user_agent, in_place::keep_out_of_caches, person_word::PersonWord,
+};
 
 pin_project! {
     /// Future of the response: the application's, or our own.
@@ -63,6 +65,8 @@ pub(super) struct Additions {
     /// Cookie of somebody who has said that he is a person, where it is due for another one.
     // Seldom there, and a box keeps what each request moves small.
     pub(super) cookie: Option<Box<HeaderValue>>,
+    /// What it may tell.
+    pub(super) word: Option<PersonWord>,
 }
 
 /// Who is told how a request was answered.
@@ -189,12 +193,17 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        if this.additions.are_none() {
-            // The response is large, and not moved for nothing.
-            return this.future.poll(cx);
+        // The response is large, and not moved for nothing.
+        let mut polled = this.future.poll(cx);
+        if let Poll::Ready(Ok(response)) = &mut polled {
+            // First, as a rule may give a header of that name.
+            if let Some(word) = &this.additions.word {
+                word.take(response.headers_mut());
+            }
+            if !this.additions.are_none() {
+                this.additions.add_to(response);
+            }
         }
-        let mut response = ready!(this.future.poll(cx))?;
-        this.additions.add_to(&mut response);
-        Poll::Ready(Ok(response))
+        polled
     }
 }

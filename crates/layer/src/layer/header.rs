@@ -34,18 +34,13 @@ impl IdentificationHeaders {
     /// CGI and what descends from it make one sign of `-`, `_`, `.` and others.
     ///
     /// The signature of our own robot goes with them: its name is compared like theirs.
-    pub(super) fn remove_forged(&self, headers: &mut HeaderMap) {
+    ///
+    /// So does `word`, by which nobody but the application says who is a person.
+    pub(super) fn remove_forged(&self, headers: &mut HeaderMap, word: Option<&HeaderName>) {
         let verdict = self.verdict.as_ref().map_or("", HeaderName::as_str);
-        // Most headers are told apart by their length.
-        let names = [self.id.as_str(), verdict, OwnRobot::NAME].map(str::as_bytes);
-        let is_forged = |key: &&HeaderName| {
-            let key = key.as_str().as_bytes();
-            names.iter().any(|name| is_taken_for(key, name))
-        };
-        // Several spellings may come at once; in nearly all requests there is none.
-        while let Some(forged) = headers.keys().find(is_forged).cloned() {
-            headers.remove(forged);
-        }
+        let word = word.map_or("", HeaderName::as_str);
+        let names = [self.id.as_str(), verdict, OwnRobot::NAME, word].map(str::as_bytes);
+        remove_spelled(headers, &names);
     }
 
     /// Adds a robot's id, and the verdict on its claim where there is one.
@@ -176,6 +171,19 @@ fn id_value(id: &str) -> Option<HeaderValue> {
     HeaderValue::try_from(value).ok()
 }
 
+/// Removes the headers that a server behind may take for one of these.
+pub(super) fn remove_spelled(headers: &mut HeaderMap, names: &[&[u8]]) {
+    // Most headers are told apart by their length.
+    let is_forged = |key: &&HeaderName| {
+        let key = key.as_str().as_bytes();
+        names.iter().any(|name| is_taken_for(key, name))
+    };
+    // Several spellings may come at once; in nearly all requests there is none.
+    while let Some(forged) = headers.keys().find(is_forged).cloned() {
+        headers.remove(forged);
+    }
+}
+
 fn is_taken_for(key: &[u8], name: &[u8]) -> bool {
     key.len() == name.len()
         && key
@@ -223,6 +231,8 @@ mod tests {
             "x~robot-detection",
             "X-Robot-Detection-Verdict",
             "x_robot_detection_verdict",
+            "X-Person",
+            "x_person",
         ] {
             let forged: HeaderName = forged.parse().unwrap();
             headers.append(forged, HeaderValue::from_static("a"));
@@ -230,7 +240,8 @@ mod tests {
         headers.append("x-robot-detections", HeaderValue::from_static("a"));
         headers.append("xarobot-detection", HeaderValue::from_static("a"));
         headers.append("x-robot-detection-verdicts", HeaderValue::from_static("a"));
-        names.remove_forged(&mut headers);
+        let word = HeaderName::from_static("x-person");
+        names.remove_forged(&mut headers, Some(&word));
         let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
         left.sort_unstable();
         assert_eq!(

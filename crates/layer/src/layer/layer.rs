@@ -8,10 +8,10 @@ use tower_layer::Layer;
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::policy::{Enforcer, SharedPolicy};
-use crate::suspect::Coherence;
+use crate::suspect::{Coherence, Marks};
 
 use super::{
-    LayerBuilder, People, RobotDetectionService, Stats, Verdicts, VisitSwitch,
+    LayerBuilder, People, RobotDetectionService, Stats, Traps, Verdicts, VisitSwitch,
     answers::{AcceptSignature, PreparedAnswers},
     body::TextBody,
     header::IdentificationHeaders,
@@ -48,6 +48,10 @@ pub(super) struct Shared {
     pub(super) own_robot: Option<OwnRobot>,
     pub(super) coherence: Option<Arc<Coherence>>,
     pub(super) people: PeopleSource,
+    pub(super) marks: Option<Marks>,
+    /// Header by which the application says who is a person.
+    pub(super) person_header: Option<Arc<HeaderName>>,
+    pub(super) traps: Option<Traps>,
     pub(super) answers: Arc<PreparedAnswers>,
     pub(super) stats: Arc<Stats>,
 }
@@ -75,6 +79,9 @@ impl RobotDetectionLayer {
                 own_robot: None,
                 coherence: None,
                 people: PeopleSource::default(),
+                marks: None,
+                person_header: None,
+                traps: None,
                 stats: Arc::default(),
             }),
         }
@@ -335,6 +342,53 @@ impl RobotDetectionLayer {
     #[must_use]
     pub fn copies(self, has: impl Fn(&Uri) -> bool + Send + Sync + 'static) -> Self {
         self.with(|shared| shared.copies = Copies::new(has))
+    }
+
+    /// Sets what is known of visitors from elsewhere; by default nothing is.
+    ///
+    /// It counts where [suspects](Self::suspects) are looked for.
+    #[must_use]
+    pub fn marks(self, marks: Marks) -> Self {
+        self.with(|shared| shared.marks = Some(marks))
+    }
+
+    /// Names a response header by which the application says who is a person; by default none.
+    ///
+    /// `yes` and `no` hold ten minutes for that address and User-Agent, where there are
+    /// [marks](Self::marks) and [suspects](Self::suspects) are looked for. `yes` ends what was found
+    /// of the visitor's requests, `no` is [a reason](crate::suspect::Reason::UpstreamWord). The visitor
+    /// does not see the header; one that he sends is removed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use http::HeaderName;
+    /// use robot_detection_layer::{
+    ///     clock::Clock,
+    ///     layer::RobotDetectionLayer,
+    ///     suspect::{Coherence, Marks},
+    /// };
+    ///
+    /// let layer = RobotDetectionLayer::builder()
+    ///     .build()?
+    ///     .suspects(Arc::new(Coherence::new()))
+    ///     .marks(Marks::new(&Clock::system()))
+    ///     .person_header(HeaderName::from_static("x-robot-detection-person"));
+    /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
+    /// ```
+    #[must_use]
+    pub fn person_header(self, name: HeaderName) -> Self {
+        self.with(|shared| shared.person_header = Some(Arc::new(name)))
+    }
+
+    /// Sets paths that no person is shown; by default there are none.
+    ///
+    /// Whoever is around the layer, or in it, answers there.
+    #[must_use]
+    pub fn traps(self, traps: Traps) -> Self {
+        self.with(|shared| shared.traps = Some(traps))
     }
 
     /// Returns the counters.

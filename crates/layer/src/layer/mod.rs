@@ -132,11 +132,13 @@ mod own_robot;
 #[path = "no_own_robot.rs"]
 mod own_robot;
 mod people;
+mod person_word;
 mod ready_head;
 mod reply;
 mod service;
 mod signature;
 mod stats;
+mod traps;
 mod verdicts;
 mod visit;
 
@@ -157,6 +159,8 @@ pub use outcome::Outcome;
 pub use own_robot::OwnRobot;
 pub use people::{People, PersonRequest, Release};
 #[doc(hidden)]
+pub use person_word::PERSON_WORD_LASTS;
+#[doc(hidden)]
 pub use ready_head::ReadyHead;
 #[doc(hidden)]
 pub use reply::Reply;
@@ -166,6 +170,7 @@ pub use service::{Decided, OWN_PAGE};
 #[doc(hidden)]
 pub use signature::signed_claim;
 pub use stats::{Front, Stats};
+pub use traps::Traps;
 pub use verdicts::{ClaimFinding, ClaimedRequest, Settling, Verdicts};
 #[doc(hidden)]
 pub use verdicts::{Client, Pending};

@@ -36,6 +36,7 @@ pub struct Outcome {
     verdict: Option<Verdict>,
     decision: Action,
     is_dry_run: bool,
+    is_trap: bool,
     cause: Cause,
     reasons: Reasons,
     visit: Option<Arc<Visit>>,
@@ -79,6 +80,7 @@ impl Outcome {
             verdict: None,
             decision,
             is_dry_run: false,
+            is_trap: false,
             cause,
             reasons: Reasons::default(),
             visit: None,
@@ -115,6 +117,12 @@ impl Outcome {
     /// Sets whether the decision was only noted.
     pub(super) fn dry_run(mut self, is_dry_run: bool) -> Self {
         self.is_dry_run = is_dry_run;
+        self
+    }
+
+    /// Sets whether a trap is what is told of it.
+    pub(super) fn in_trap(mut self, is_trap: bool) -> Self {
+        self.is_trap = is_trap;
         self
     }
 
@@ -227,6 +235,12 @@ impl Outcome {
         self.is_dry_run
     }
 
+    /// Returns `true` if a [trap](super::Traps) was asked for, and no rule of robots.txt broken by it.
+    #[must_use]
+    pub fn is_trap(&self) -> bool {
+        self.is_trap
+    }
+
     /// Returns why the visitor is suspect; none where it is not.
     #[must_use]
     pub fn reasons(&self) -> Reasons {
@@ -237,7 +251,7 @@ impl Outcome {
     #[doc(hidden)]
     #[must_use]
     pub fn is_person_passing(&self) -> bool {
-        self.visitor == Requester::Person && self.decision == Action::Pass
+        self.visitor == Requester::Person && self.decision == Action::Pass && !self.is_trap
     }
 
     /// Returns the request as it came, where somebody
@@ -259,7 +273,7 @@ impl Outcome {
     /// Returns what decided: a rule's label, or one of a fixed set of words.
     ///
     /// Words are `deny`, `spoofed` and `purpose` of what is redirected or refused,
-    /// `robots.txt` and `crawl-delay`, and of what passes those of
+    /// `robots.txt` and `crawl-delay`, and of what passes `trap`, those of
     /// [`PassReason`](crate::policy::PassReason::as_str), `own-robot` and `own-page`.
     #[must_use]
     pub fn cause(&self) -> &str {

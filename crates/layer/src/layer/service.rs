@@ -12,7 +12,9 @@ use tower_service::Service;
 use tracing::debug;
 
 use crate::detect::{Claim, Detector, Verdict};
-use crate::policy::{self, Action, Decision, Judgement, Policy, Rule, TagRule, Visitor};
+use crate::policy::{
+    self, Action, Decision, Judgement, PassReason, Policy, Rule, TagRule, Visitor,
+};
 use crate::suspect::{Reasons, Transport};
 
 use super::{
@@ -20,13 +22,14 @@ use super::{
     answers::{answer, ready},
     disposition::{Asker, Disposition},
     future::{Additions, Passing, Watch},
-    header::{self, claim, parts_for},
+    header::{self, claim, parts_for, remove_spelled},
     in_place::{NoCopies, opens_page},
     layer::Shared,
     outcome::Cause,
     own_robot::OwnRobot,
     people::{PersonRequest, Release},
     reply::Reply,
+    traps::Trapped,
     verdicts::{Client, Pending},
     visit::{Noteworthy, Visit},
 };
@@ -146,6 +149,16 @@ impl<S> RobotDetectionService<S> {
     }
 }
 
+/// What a request is for.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Aim {
+    Site,
+    /// A path where no rule acts.
+    Trap,
+    /// It is no visit of the site.
+    Own,
+}
+
 /// What is decided about a request.
 struct Judged<'p> {
     judgement: Judgement<'p>,
@@ -153,6 +166,24 @@ struct Judged<'p> {
     breach: Option<Box<policy::CountedBreach>>,
     /// Who is told how it is answered, where it goes on.
     watch: Option<Box<Watch>>,
+    /// Where a trap is asked for.
+    trapped: Option<Trapped>,
+}
+
+impl Judged<'_> {
+    /// Returns what is broken of robots.txt.
+    fn broken(&self) -> Option<&policy::CountedBreach> {
+        self.disposition.breach().or(self.breach.as_deref())
+    }
+
+    /// Returns what is told of robots.txt.
+    fn told(&self) -> Option<&policy::CountedBreach> {
+        let said = match &self.trapped {
+            Some(Trapped::Alone(said)) => said.as_ref(),
+            _ => None,
+        };
+        self.broken().or(said)
+    }
 }
 
 /// What comes of a request, and its outcome where that is to be told.
@@ -184,24 +215,20 @@ impl Shared {
         let verdict = reported.unwrap_or_default();
         let (client, suspicion) = self.sent_by(policy, request, claim.as_ref(), own, client);
         let Suspicion { reasons, cookie } = suspicion;
-        let claim = claim.or_else(|| (!reasons.is_empty()).then_some(Claim::Person));
+        let aim = self.aim(request, own);
+        let is_noted = aim == Aim::Trap || !reasons.is_empty();
+        let claim = claim.or_else(|| is_noted.then_some(Claim::Person));
         let visitor = claim.as_ref().map(|claim| Visitor::new(claim, verdict));
         let asked = parts_for(policy, request);
-        let mut judged = {
-            let sender = client.sender(request.headers(), reasons);
-            let asker = visitor.map(|visitor| Asker {
-                visitor: visitor.sent_by(sender),
-                user_agent: user_agent.unwrap_or_else(|| person_agent(request.headers())),
-                client: client.network,
-            });
-            self.judged(policy, request, &asked, asker, own.is_some())
-        };
+        let headers = request.headers();
+        let asker = visitor.map(|visitor| client.asker(visitor, user_agent, headers, reasons));
+        let mut judged = self.judged(policy, request, &asked, asker, aim);
         let mut outcome = own.filter(|_| self.reports_outcome).map(Outcome::own);
         if let (Some(claim), None) = (&claim, own) {
             outcome = self.outcome(policy, claim, &judged, reasons);
             outcome = outcome.map(|outcome| {
                 let outcome = outcome.verdict_of(reported);
-                let breach = judged.disposition.breach().or(judged.breach.as_deref());
+                let breach = judged.told();
                 self.described(outcome, request, client.address, proof.flatten(), breach)
             });
             if policy.is_dry_run() || matches!(judged.disposition, Disposition::Noted(_)) {
@@ -224,28 +251,35 @@ impl Shared {
         additions.is_in_place = ready(&answers, request, disposition, !reasons.is_empty());
         additions.cookie = cookie;
         additions.watch = judged.watch;
+        let is_other = own.is_some() || claim.as_ref().is_some_and(|claim| *claim != Claim::Person);
+        let sender = client.network.filter(|_| !is_other);
+        additions.word = self.awaited_word(request.headers(), sender);
         if own.is_none() {
             self.count(claim.as_ref(), disposition.action());
         }
         Ok((Reply::Later(additions), outcome))
     }
 
-    /// Returns what the policy decides, and what is done with a request that is not `is_own`.
+    /// Returns what the policy decides, and what is done with a request that is not our own.
     fn judged<'p, B>(
         &self,
         policy: &'p Policy,
         request: &Request<B>,
         asked: &policy::Request<'_>,
         asker: Option<Asker<'_>>,
-        is_own: bool,
+        aim: Aim,
     ) -> Judged<'p> {
         // The load of this request's second is judged before the request is.
-        let time = if is_own {
+        let time = if aim == Aim::Own {
             None
         } else {
             policy.measure(|| self.clock.now_ms())
         };
-        let judgement = policy.judge(asked, asker.map(|asker| asker.visitor));
+        let judgement = if aim == Aim::Trap {
+            Judgement::pass(PassReason::Trap)
+        } else {
+            policy.judge(asked, asker.map(|asker| asker.visitor))
+        };
         let named = || (header::host(request), header::target(request));
         let judgement = self.enforcer.unless_named(judgement, named);
         let mut judged = Judged {
@@ -253,15 +287,20 @@ impl Shared {
             disposition: Disposition::Pass,
             breach: None,
             watch: None,
+            trapped: None,
         };
         let mut errors = Vec::new();
-        if let Some(asker) = asker.filter(|_| !is_own) {
+        if let Some(asker) = asker.filter(|_| aim != Aim::Own) {
             (judged.disposition, judged.breach) =
                 Disposition::find(self, policy, request, asker, judgement);
             if !asker.visitor.sender.reasons.is_empty() && !self.has_copy(request, &judged) {
                 judged.disposition = Disposition::Pass;
             }
             errors = asker.error_counters(&judgement);
+            if aim == Aim::Trap {
+                let is_broken = judged.broken().is_some();
+                judged.trapped = Some(self.trapped(request, asker, is_broken));
+            }
         }
         if judged.disposition.goes_on() {
             let time = time.filter(|_| judgement.is_for_application());
@@ -280,13 +319,12 @@ impl Shared {
         own: Option<&str>,
         client: impl FnOnce(&Request<B>) -> Addresses,
     ) -> (Addresses, Suspicion) {
-        let Self {
-            coherence, people, ..
-        } = self;
-        if claim.is_none() && coherence.is_none() && people.0.is_none() {
+        let looks = self.coherence.is_some() || self.people.0.is_some() || self.traps.is_some();
+        if claim.is_none() && !looks {
             return (Addresses::default(), Suspicion::default());
         }
         let client = client(request);
+        self.note_reader(request, client.network);
         let is_person = claim.is_none_or(|claim| *claim == Claim::Person);
         let suspicion = if is_person && own.is_none() {
             self.suspicion(policy, request, client)
@@ -308,6 +346,7 @@ impl Shared {
         if let Some(people) = people {
             reasons = reasons.union(people.reasons(&asked));
         }
+        reasons = self.with_marks(reasons, request.headers(), client.network);
         if !reasons.are_suspect() {
             return Suspicion::default();
         }
@@ -355,6 +394,15 @@ impl Shared {
         });
     }
 
+    /// Returns what a request is for that may be our own.
+    fn aim<B>(&self, request: &Request<B>, own: Option<&str>) -> Aim {
+        match own {
+            Some(_) => Aim::Own,
+            None if self.is_for_trap(request) => Aim::Trap,
+            None => Aim::Site,
+        }
+    }
+
     /// Returns why a request is no visit of the site, where it is none.
     fn own<B>(&self, request: &Request<B>) -> Option<&'static str> {
         let path = request.uri().path();
@@ -391,8 +439,10 @@ impl Shared {
         } = judged;
         let action = disposition.action();
         // Of a person who passes there is none, whether somebody is judged or nobody.
-        let is_noteworthy =
-            *claim != Claim::Person || action != Action::Pass || !reasons.is_empty();
+        let is_noteworthy = *claim != Claim::Person
+            || action != Action::Pass
+            || !reasons.is_empty()
+            || judged.trapped.is_some();
         let is_told = self.reports_outcome && is_noteworthy;
         is_told.then(|| {
             let is_noted = policy.is_dry_run() || matches!(disposition, Disposition::Noted(_));
@@ -402,7 +452,8 @@ impl Shared {
                 _ => disposition.cause(judgement),
             };
             let outcome = Outcome::new(claim, action, cause);
-            let outcome = outcome.suspect_by(reasons);
+            let is_trap = matches!(judged.trapped, Some(Trapped::Alone(_)));
+            let outcome = outcome.suspect_by(reasons).in_trap(is_trap);
             outcome.dry_run(is_noted && action != Action::Pass)
         })
     }
@@ -417,7 +468,11 @@ impl Shared {
         breach: Option<&policy::CountedBreach>,
     ) -> Outcome {
         let (action, verdict) = (outcome.decision(), outcome.verdict());
-        let reason = Noteworthy::of(action, verdict, breach.is_some());
+        let reason = if outcome.is_trap() {
+            Some(Noteworthy::Trap)
+        } else {
+            Noteworthy::of(action, verdict, breach.is_some())
+        };
         if !self.visits.wants(reason) {
             return outcome;
         }
@@ -450,6 +505,20 @@ impl Addresses {
             address,
             network: address,
             ..Self::default()
+        }
+    }
+
+    fn asker<'s>(
+        self,
+        visitor: Visitor<'s>,
+        user_agent: Option<&'s [u8]>,
+        headers: &'s HeaderMap,
+        reasons: Reasons,
+    ) -> Asker<'s> {
+        Asker {
+            visitor: visitor.sent_by(self.sender(headers, reasons)),
+            user_agent: user_agent.unwrap_or_else(|| person_agent(headers)),
+            client: self.network,
         }
     }
 
@@ -486,7 +555,7 @@ fn claimed<'d, 'h>(
     Some((Claim::Person, person_agent(headers)))
 }
 
-fn person_agent(headers: &HeaderMap) -> &[u8] {
+pub(super) fn person_agent(headers: &HeaderMap) -> &[u8] {
     let user_agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);
     user_agent.unwrap_or_default()
 }
@@ -540,10 +609,16 @@ fn identify<B>(
 ) {
     // A layer around this one may have put its own there.
     request.extensions_mut().remove::<Identification>();
-    match &shared.identification {
-        Some(headers) => headers.remove_forged(request.headers_mut()),
-        None if shared.own_robot.is_some() => OwnRobot::take_off(request.headers_mut()),
-        None => {}
+    let word = shared.person_header.as_deref();
+    if let Some(headers) = &shared.identification {
+        headers.remove_forged(request.headers_mut(), word);
+    } else {
+        if let Some(word) = word {
+            remove_spelled(request.headers_mut(), &[word.as_str().as_bytes()]);
+        }
+        if shared.own_robot.is_some() {
+            OwnRobot::take_off(request.headers_mut());
+        }
     }
     let Some(visitor) = visitor else { return };
     let Some(identification) = Identification::of(visitor) else {

@@ -71,6 +71,8 @@ pub enum Noteworthy {
     Violation,
     /// It claims to be a robot that it is not, or that is not proven yet.
     Impostor,
+    /// It is in a trap, which breaks no rule that it is held to.
+    Trap,
     /// It did not simply pass.
     Action(Action),
 }
@@ -152,7 +154,8 @@ impl Noteworthy {
         match self {
             Self::Violation => 1 << 2,
             Self::Impostor => 1 << 3,
-            Self::Action(action) => 1 << (4 + action as u32),
+            Self::Trap => 1 << 4,
+            Self::Action(action) => 1 << (5 + action as u32),
         }
     }
 }

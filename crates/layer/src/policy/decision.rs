@@ -186,6 +186,8 @@ pub enum PassReason {
     NeverFiltered,
     /// The path is robot heaven itself.
     Heaven,
+    /// The path is a trap, where no rule acts.
+    Trap,
     /// The User-Agent names no known robot.
     NotARobot,
     /// The robot is one of those that always pass.
@@ -212,6 +214,7 @@ impl PassReason {
             Self::Method => "method",
             Self::NeverFiltered => "never-filtered",
             Self::Heaven => "heaven",
+            Self::Trap => "trap",
             Self::NotARobot => "not-a-robot",
             Self::Allowed => "allowed",
             Self::Rule => "rule",
@@ -229,7 +232,8 @@ impl PassReason {
             | Self::PathNotFiltered
             | Self::Method
             | Self::NeverFiltered
-            | Self::Heaven => false,
+            | Self::Heaven
+            | Self::Trap => false,
             Self::NotARobot
             | Self::Allowed
             | Self::Rule

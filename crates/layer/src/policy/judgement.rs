@@ -62,7 +62,7 @@ impl<'p> Judgement<'p> {
         self.paced_by().next().is_some() || !matches!(self.decision, Decision::Pass(_))
     }
 
-    pub(super) fn pass(reason: PassReason) -> Self {
+    pub(crate) fn pass(reason: PassReason) -> Self {
         Self::new(Decision::Pass(reason))
     }
 
@@ -121,7 +121,11 @@ impl<'p> Judgement<'p> {
     /// Returns `true` unless the page is one that is made for robots to find.
     #[must_use]
     pub fn is_for_application(&self) -> bool {
-        let made = [PassReason::Heaven, PassReason::NeverFiltered];
+        let made = [
+            PassReason::Heaven,
+            PassReason::NeverFiltered,
+            PassReason::Trap,
+        ];
         self.decision
             .pass_reason()
             .is_none_or(|reason| !made.contains(&reason))

@@ -6,10 +6,11 @@
 //! [rules](crate::policy::When::suspect) may ask for it, and nothing is done without one.
 //!
 //! Only a browser that the table knows to the letter is judged. Whoever comes with a rare one is never
-//! suspect for that.
+//! suspect for that. [`Marks`] hold what is known of a visitor from elsewhere, for some time.
 
 mod coherence;
 mod fronts;
+mod marks;
 mod reason;
 mod reasons;
 mod seen;
@@ -18,5 +19,6 @@ mod table;
 mod user_agent;
 
 pub use coherence::{Coherence, Findings, Transport};
+pub use marks::{Mark, Marked, MarkedVisitor, Marks};
 pub use reason::{Reason, SUSPECT_WEIGHT};
 pub use reasons::Reasons;

@@ -112,6 +112,12 @@ reasons! {
     /// Its address or network does what no person does.
     Conduct = "conduct", 10, "user-agent",
         "its address or network does what no person does";
+    /// The application says that this is no person.
+    UpstreamWord = "upstream-word", 10, "user-agent",
+        "the application has said that this is no person";
+    /// A path was asked for that no person is shown; it weighs too little to mark alone.
+    Trap = "trap", 7, "user-agent",
+        "a trap was asked for, which no person is shown and robots.txt closes";
 }
 
 /// Shows the code.

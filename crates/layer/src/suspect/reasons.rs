@@ -45,7 +45,12 @@ impl Reasons {
     /// himself no click undoes.
     #[must_use]
     pub fn left_by_a_click(self) -> Self {
-        Self(self.0 & bit(Reason::Conduct))
+        let of_deeds = [Reason::Conduct, Reason::UpstreamWord, Reason::Trap];
+        self.intersection(of_deeds.into_iter().collect())
+    }
+
+    fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
     }
 
     /// Returns `true` if there is none.

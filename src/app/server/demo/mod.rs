@@ -5,5 +5,5 @@ mod page;
 mod site;
 mod walk;
 
-pub(super) use site::answer;
+pub(super) use site::visit;
 pub(super) use walk::walk;

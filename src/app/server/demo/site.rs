@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use axum::{
-    body::Body,
+    body::{Body, to_bytes},
     http::{HeaderValue, Method, Request, Response, header},
 };
 
@@ -55,6 +55,27 @@ static PAGES: LazyLock<Vec<Page>> = LazyLock::new(|| {
     pages.collect()
 });
 
+/// Answers a visitor, whose pages for everybody carry the link to a trap, if there are any.
+pub(in crate::app) async fn visit(
+    request: Request<Body>,
+    snippet: Option<String>,
+) -> Response<Body> {
+    let is_for_all = matches!(request.uri().path(), "/" | "/about.html");
+    let snippet = snippet.filter(|_| is_for_all && *request.method() == Method::GET);
+    let response = answer(request).await;
+    let Some(snippet) = snippet else {
+        return response;
+    };
+    let (parts, body) = response.into_parts();
+    let page = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let page = String::from_utf8_lossy(&page);
+    let page = page.replacen("</body>", &format!("{snippet}\n</body>"), 1);
+    let mut response = Response::from_parts(parts, Body::empty());
+    response.headers_mut().remove(header::CONTENT_LENGTH);
+    *response.body_mut() = Body::from(page);
+    response
+}
+
 /// Answers as the demonstration site does.
 pub(in crate::app) async fn answer(request: Request<Body>) -> Response<Body> {
     let (method, path) = (request.method(), request.uri().path());
@@ -100,7 +121,7 @@ mod tests {
 
     async fn read(response: Response<Body>) -> (u16, String) {
         let status = response.status().as_u16();
-        let body = axum::body::to_bytes(response.into_body(), 1 << 20).await;
+        let body = to_bytes(response.into_body(), 1 << 20).await;
         let text = String::from_utf8(body.unwrap().to_vec()).unwrap();
         (status, text)
     }

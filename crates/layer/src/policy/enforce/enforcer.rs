@@ -155,6 +155,29 @@ impl Enforcer {
         Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
     }
 
+    /// Returns what the robots.txt in force says of a path that it closes to somebody.
+    ///
+    /// Nobody is held to it by this, and nothing is counted.
+    #[must_use]
+    pub(crate) fn said_of(
+        &self,
+        host: Option<&str>,
+        target: &str,
+        claim: &Claim<'_>,
+        user_agent: &[u8],
+    ) -> Option<CountedBreach> {
+        let file = self.file(host)?;
+        let robot = file.of_claim(claim, user_agent);
+        let breach = disallowed(&check(&robot.rules, target).0)?;
+        Some(CountedBreach {
+            answer: Answer::Pass,
+            would: Answer::Pass,
+            group: group_of(&file.file, &breach),
+            breach,
+            is_new: false,
+        })
+    }
+
     /// Finds what [`hold`](Self::hold) would find, and says why; nothing is counted.
     ///
     /// `visitor` is the robot that `user_agent` names, if any; `target` is the path
@@ -239,12 +262,7 @@ impl Enforcer {
                 would
             },
             would,
-            group: match breach {
-                Breach::Disallowed { group_line, .. } => {
-                    visible(&group_name(file, group_line), MAX_GROUP_CHARS)
-                }
-                Breach::Refused(_) | Breach::TooSoon { .. } => String::new(),
-            },
+            group: group_of(file, &breach),
             breach,
             is_new: false,
         };
@@ -393,6 +411,16 @@ fn check<'r>(rules: &'r ForRobot, target: &str) -> (Permission<'r>, Option<Strin
         }
     }
     (sent, None)
+}
+
+/// Returns the names of the group that a broken rule is of.
+fn group_of(file: &RobotsTxt, breach: &Breach) -> String {
+    match breach {
+        Breach::Disallowed { group_line, .. } => {
+            visible(&group_name(file, *group_line), MAX_GROUP_CHARS)
+        }
+        Breach::Refused(_) | Breach::TooSoon { .. } => String::new(),
+    }
 }
 
 fn disallowed(permission: &Permission<'_>) -> Option<Breach> {

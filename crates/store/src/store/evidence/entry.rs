@@ -3,14 +3,15 @@
 /// Words for what a request is kept as.
 ///
 /// A violation of robots.txt is one whatever was done; an impostor whatever was done, if he
-/// broke no rule.
-pub const EVIDENCE_EVENTS: [&str; 6] = [
+/// broke no rule; a trap that was asked for where no rule that is held against the visitor closes it.
+pub const EVIDENCE_EVENTS: [&str; 7] = [
     "redirect",
     "serve",
     "refuse",
     "slow",
     "impostor",
     "violation",
+    "trap",
 ];
 
 /// Request of which more is kept than its place in a sum.

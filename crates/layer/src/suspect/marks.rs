@@ -1,0 +1,447 @@
+//! What is known of a visitor for some time.
+
+use std::{
+    fmt,
+    hash::{BuildHasher as _, RandomState},
+    net::IpAddr,
+    sync::{
+        Arc, OnceLock,
+        atomic::{
+            AtomicU32, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+    },
+    time::Duration,
+};
+
+use crate::clock::Clock;
+
+use super::{Reason, Reasons};
+
+/// Visitors of whom something is known, a power of two; beyond them the newest takes a place.
+const PLACES: usize = 1 << 14;
+
+/// Places at which a visitor is looked for.
+const NEIGHBOURS: usize = 8;
+
+/// Seconds that a mark holds at most: one that ends later was made before the clock was set back.
+const LONGEST_S: u32 = 12 * 3_600;
+
+/// Key of a place that nobody has, and of one that is being written.
+const FREE: u64 = 0;
+const TAKEN: u64 = 1;
+
+/// What is said of a visitor, and holds for some time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Mark {
+    /// The application says that it is a person.
+    Person,
+    /// The application says that it is none: [`Reason::UpstreamWord`].
+    NoPerson,
+    /// It was in a trap: [`Reason::Trap`].
+    Trap,
+    /// It has asked for robots.txt, which is no reason for anything.
+    Reader,
+}
+
+impl Mark {
+    const ALL: [Self; 4] = [Self::Person, Self::NoPerson, Self::Trap, Self::Reader];
+
+    /// Returns the reason that it is.
+    const fn reason(self) -> Option<Reason> {
+        match self {
+            Self::Person | Self::Reader => None,
+            Self::NoPerson => Some(Reason::UpstreamWord),
+            Self::Trap => Some(Reason::Trap),
+        }
+    }
+}
+
+/// Marks of visitors, who are told apart by address (of IPv6 the /64) and User-Agent.
+///
+/// Clones share them. They are kept in memory: 16,384 visitors, in half a megabyte that is taken
+/// with the first of them. Nothing waits for anything, and nobody's address or User-Agent is kept.
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use robot_detection_layer::{clock::Clock, suspect::{Mark, Marks, Reason}};
+///
+/// let marks = Marks::new(&Clock::system());
+/// let visitor = marks.visitor([192, 0, 2, 7].into(), b"Chrome/156");
+/// marks.set(visitor, Mark::Trap, Duration::from_secs(3_600));
+/// assert!(marks.found(visitor).reasons.contains(Reason::Trap));
+/// ```
+#[derive(Clone)]
+pub struct Marks {
+    shared: Arc<Shared>,
+    /// Of the site, as the word of one says nothing to others.
+    salt: u64,
+}
+
+struct Shared {
+    places: OnceLock<Box<[Place]>>,
+    /// Second in which the last mark ends; 0: there is none.
+    last_s: AtomicU32,
+    secrets: [u64; 3],
+    clock: Clock,
+    started_ms: i64,
+}
+
+/// Number that a visitor is found by: a hash with a key of this process.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct MarkedVisitor(u64);
+
+/// What holds of a visitor.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Marked {
+    /// Whether the application says that it is a person.
+    pub is_person: bool,
+    /// Whether it has asked for robots.txt.
+    pub is_reader: bool,
+    /// Reasons that are known of it.
+    pub reasons: Reasons,
+}
+
+#[derive(Debug, Default)]
+struct Place {
+    key: AtomicU64,
+    /// Second in which each mark ends.
+    ends_s: [AtomicU32; Mark::ALL.len()],
+}
+
+impl Marks {
+    /// Creates them, without any.
+    #[must_use]
+    pub fn new(clock: &Clock) -> Self {
+        let random = RandomState::new();
+        let shared = Shared {
+            places: OnceLock::new(),
+            last_s: AtomicU32::new(0),
+            secrets: [0, 1, 2].map(|number: u8| random.hash_one(number)),
+            started_ms: clock.now_ms(),
+            clock: clock.clone(),
+        };
+        Self {
+            shared: Arc::new(shared),
+            salt: 0,
+        }
+    }
+
+    /// Returns those of a site, which share the memory.
+    #[must_use]
+    pub fn of_site(&self, name: &str) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            salt: self.shared.hash(0, name.as_bytes()),
+        }
+    }
+
+    /// Returns the number that a visitor is found by.
+    #[must_use]
+    pub fn visitor(&self, address: IpAddr, user_agent: &[u8]) -> MarkedVisitor {
+        let (kind, sender) = match address.to_canonical() {
+            IpAddr::V4(v4) => (1, u64::from(v4.to_bits())),
+            IpAddr::V6(v6) => (2, halves(v6.to_bits()).0),
+        };
+        let [first, second, _] = self.shared.secrets;
+        let sender = folded(self.salt ^ first ^ kind, sender ^ second);
+        let key = self.shared.hash(sender, user_agent);
+        // The first two numbers say something else.
+        MarkedVisitor(key.max(TAKEN + 1))
+    }
+
+    /// Returns `true` if nobody is marked; that costs a load.
+    #[inline]
+    #[must_use]
+    pub fn are_none(&self) -> bool {
+        self.shared.last_s.load(Relaxed) == 0
+    }
+
+    /// Marks a visitor for some time, twelve hours at most.
+    ///
+    /// Of the two words of an application the last one holds.
+    pub fn set(&self, visitor: MarkedVisitor, mark: Mark, lasts: Duration) {
+        let seconds = u32::try_from(lasts.as_secs()).unwrap_or(LONGEST_S);
+        let now_s = self.now_s();
+        let end_s = now_s.saturating_add(seconds.clamp(1, LONGEST_S));
+        let Some(place) = self.place(visitor.0, now_s) else {
+            return;
+        };
+        place.end(mark).fetch_max(end_s, Relaxed);
+        let contrary = match mark {
+            Mark::Person => Some(Mark::NoPerson),
+            Mark::NoPerson => Some(Mark::Person),
+            Mark::Trap | Mark::Reader => None,
+        };
+        if let Some(contrary) = contrary {
+            place.end(contrary).store(0, Relaxed);
+        }
+        self.shared.last_s.fetch_max(end_s, Relaxed);
+    }
+
+    /// Returns what holds of a visitor.
+    #[must_use]
+    pub fn found(&self, visitor: MarkedVisitor) -> Marked {
+        let last_s = self.shared.last_s.load(Relaxed);
+        let now_s = self.now_s();
+        if !holds(last_s, now_s) {
+            // All have run out: the next look costs a load. Who marks meanwhile has changed it.
+            let _ = self
+                .shared
+                .last_s
+                .compare_exchange(last_s, 0, Relaxed, Relaxed);
+            return Marked::default();
+        }
+        let mut places = self.neighbours(visitor.0);
+        let Some(place) = places.find(|place| place.key.load(Acquire) == visitor.0) else {
+            return Marked::default();
+        };
+        let mut marked = Marked::default();
+        for mark in Mark::ALL {
+            if holds(place.end(mark).load(Acquire), now_s) {
+                marked.is_person |= mark == Mark::Person;
+                marked.is_reader |= mark == Mark::Reader;
+                marked.reasons = marked.reasons.union(mark.reason().into_iter().collect());
+            }
+        }
+        // Somebody else may have taken the place meanwhile.
+        if place.key.load(Relaxed) == visitor.0 {
+            marked
+        } else {
+            Marked::default()
+        }
+    }
+
+    /// Returns the place of a visitor, who gets one where he has none.
+    fn place(&self, key: u64, now_s: u32) -> Option<&Place> {
+        self.shared.places.get_or_init(|| {
+            let places = (0..PLACES).map(|_| Place::default());
+            places.collect()
+        });
+        if let Some(known) = self
+            .neighbours(key)
+            .find(|place| place.key.load(Acquire) == key)
+        {
+            return Some(known);
+        }
+        let left_s = |place: &Place| match place.key.load(Relaxed) {
+            FREE => 0,
+            // Whoever writes there goes first.
+            TAKEN => u32::MAX,
+            _ => place.left_s(now_s),
+        };
+        let place = self.neighbours(key).min_by_key(|place| left_s(place))?;
+        let known = place.key.load(Relaxed);
+        // Of two who want it at the same time one is not marked.
+        if known == TAKEN
+            || place
+                .key
+                .compare_exchange(known, TAKEN, Acquire, Relaxed)
+                .is_err()
+        {
+            return None;
+        }
+        for end_s in &place.ends_s {
+            end_s.store(0, Release);
+        }
+        place.key.store(key, Release);
+        Some(place)
+    }
+
+    fn neighbours(&self, key: u64) -> impl Iterator<Item = &Place> {
+        let places = self.shared.places.get().map_or(&[][..], |places| places);
+        let start = usize::try_from(key >> 32).unwrap_or_default() & (PLACES - 1);
+        (0..NEIGHBOURS).filter_map(move |step| places.get((start + step) & (PLACES - 1)))
+    }
+
+    fn now_s(&self) -> u32 {
+        let since_ms = self.shared.clock.now_ms() - self.shared.started_ms;
+        // A clock that was set back to before the start stands still until then.
+        u32::try_from(since_ms.max(0) / 1_000).unwrap_or(u32::MAX)
+    }
+}
+
+impl Shared {
+    /// Returns a number of a text that nobody can foresee who does not know the secrets.
+    ///
+    /// Sixteen bytes cost a multiplication, as each passing request pays for all of its User-Agent.
+    fn hash(&self, start: u64, text: &[u8]) -> u64 {
+        let [first, second, third] = self.secrets;
+        let (words, rest) = text.as_chunks::<8>();
+        let (pairs, odd) = words.as_chunks::<2>();
+        let mut state = start ^ third ^ text.len() as u64;
+        for [low, high] in pairs {
+            let (low, high) = (u64::from_le_bytes(*low), u64::from_le_bytes(*high));
+            state = folded(state ^ low ^ first, high ^ second);
+        }
+        let odd = odd.first().map_or(0, |word| u64::from_le_bytes(*word));
+        let rest = rest
+            .iter()
+            .fold(0, |rest, byte| rest << 8 | u64::from(*byte));
+        folded(folded(state ^ odd ^ first, rest ^ second) ^ third, first)
+    }
+}
+
+impl Place {
+    fn end(&self, mark: Mark) -> &AtomicU32 {
+        let [person, no_person, trap, reader] = &self.ends_s;
+        match mark {
+            Mark::Person => person,
+            Mark::NoPerson => no_person,
+            Mark::Trap => trap,
+            Mark::Reader => reader,
+        }
+    }
+
+    /// Returns how long the longest of its marks holds.
+    fn left_s(&self, now_s: u32) -> u32 {
+        let ends = self.ends_s.iter().map(|end_s| end_s.load(Relaxed));
+        let left = ends.filter(|end_s| holds(*end_s, now_s));
+        left.map(|end_s| end_s - now_s).max().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Marks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Marks")
+            .field("are_none", &self.are_none())
+            .finish_non_exhaustive()
+    }
+}
+
+fn holds(end_s: u32, now_s: u32) -> bool {
+    let left_s = end_s.checked_sub(now_s);
+    left_s.is_some_and(|left_s| (1..=LONGEST_S).contains(&left_s))
+}
+
+/// Returns both halves of a product, one upon the other.
+fn folded(a: u64, b: u64) -> u64 {
+    let (high, low) = halves(u128::from(a) * u128::from(b));
+    high ^ low
+}
+
+fn halves(number: u128) -> (u64, u64) {
+    let half = |half: u128| u64::try_from(half & u128::from(u64::MAX)).unwrap_or_default();
+    (half(number >> 64), half(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    const HOUR: Duration = Duration::from_hours(1);
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    fn marks() -> (Marks, Clock) {
+        let clock = Clock::manual(1_000_000_000_000);
+        (Marks::new(&clock), clock)
+    }
+
+    fn address(number: u32) -> IpAddr {
+        IpAddr::from(number.to_be_bytes())
+    }
+
+    #[test]
+    fn each_mark_holds_for_its_time_and_the_last_word_of_an_application_counts() {
+        let (marks, clock) = marks();
+        let visitor = marks.visitor(address(7), b"Chrome/156");
+        assert!(marks.are_none());
+        marks.set(visitor, Mark::Trap, HOUR);
+        marks.set(visitor, Mark::NoPerson, 10 * MINUTE);
+        let all = Reasons::from(Reason::Trap).with(Reason::UpstreamWord);
+        assert_eq!(marks.found(visitor).reasons, all);
+        marks.set(visitor, Mark::Person, 10 * MINUTE);
+        let told = Marked {
+            is_person: true,
+            is_reader: false,
+            reasons: Reason::Trap.into(),
+        };
+        assert_eq!(marks.found(visitor), told);
+        clock.advance(10 * MINUTE);
+        assert!(!marks.found(visitor).is_person);
+        assert!(marks.found(visitor).reasons.contains(Reason::Trap));
+        clock.advance(50 * MINUTE);
+        assert_eq!(marks.found(visitor), Marked::default());
+        assert!(marks.are_none(), "who finds none leaves it noted");
+    }
+
+    #[test]
+    fn visitors_are_told_apart_by_address_and_user_agent_and_site() {
+        let (marks, _) = marks();
+        let agents = ["", "a", "Chrome/156.0", "Chrome/156.1", &"x".repeat(40)];
+        let mut addresses = vec![address(7), address(8)];
+        let networks = ["2001:db8::1", "2001:db8:0:1::1"];
+        addresses.extend(networks.map(|text| text.parse::<IpAddr>().unwrap()));
+        let mut all = Vec::new();
+        for site in [marks.clone(), marks.of_site("a"), marks.of_site("b")] {
+            for agent in agents {
+                let of = |address: &IpAddr| site.visitor(*address, agent.as_bytes()).0;
+                all.extend(addresses.iter().map(of));
+            }
+        }
+        let number = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), number);
+        let of = |text: &str| marks.visitor(text.parse().unwrap(), b"a");
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff"), "one sender's /64");
+        assert_eq!(of("192.0.2.1"), of("::ffff:192.0.2.1"));
+        let others = Marks::new(&Clock::system());
+        assert_ne!(others.visitor(address(7), b"a").0, of("0.0.0.7").0, "keyed");
+    }
+
+    #[test]
+    fn where_all_places_are_taken_the_newest_has_one_and_memory_has_an_end() {
+        let (marks, clock) = marks();
+        let visitor = |number| marks.visitor(address(number), b"a");
+        let mut last = 0;
+        for number in 0..100_000 {
+            marks.set(visitor(number), Mark::Trap, HOUR);
+            last = number;
+            assert_ne!(marks.found(visitor(number)), Marked::default(), "{number}");
+        }
+        let kept = (0..=last).filter(|number| marks.found(visitor(*number)) != Marked::default());
+        let kept = kept.count();
+        assert!((PLACES * 9 / 10..=PLACES).contains(&kept), "{kept}");
+        assert!(PLACES * size_of::<Place>() <= 1 << 19);
+        clock.advance(HOUR);
+        assert_eq!(marks.found(visitor(last)), Marked::default());
+    }
+
+    #[test]
+    fn many_at_once_never_find_what_is_another_s() {
+        let (marks, _) = marks();
+        thread::scope(|scope| {
+            for part in 0..4_u32 {
+                let marks = &marks;
+                scope.spawn(move || {
+                    for number in 0..50_000 {
+                        let visitor = marks.visitor(address(number * 4 + part), b"a");
+                        marks.set(visitor, Mark::Trap, HOUR);
+                        let never = marks.visitor(address(number * 4 + part), b"b");
+                        assert_eq!(marks.found(never), Marked::default());
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_clock_that_is_set_marks_nobody_for_ever() {
+        let clock = Clock::manual(0);
+        let marks = Marks::new(&clock);
+        let visitor = marks.visitor(address(7), b"a");
+        clock.advance(Duration::from_hours(1_000));
+        marks.set(visitor, Mark::Trap, Duration::MAX);
+        assert!(marks.found(visitor).reasons.contains(Reason::Trap));
+        clock.advance(Duration::from_hours(12));
+        assert_eq!(marks.found(visitor), Marked::default());
+    }
+}

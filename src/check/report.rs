@@ -1,0 +1,220 @@
+//! What an application behind another proxy says of its visitors: who is a person, and who is none.
+
+use std::{fmt::Write as _, net::IpAddr};
+
+use serde::Deserialize;
+
+/// Bytes of one report at most.
+pub(crate) const MAX_REPORT_BYTES: usize = 64 << 10;
+
+/// Visitors of one report at most.
+const MAX_ENTRIES: usize = 1_000;
+
+/// Wrong entries that are told of.
+const MAX_TOLD: usize = 20;
+
+/// What is said of one visitor.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reported {
+    pub(crate) address: IpAddr,
+    /// As the visitor sends it.
+    #[serde(default)]
+    pub(crate) user_agent: String,
+    pub(crate) person: YesNo,
+    /// Host of the site; only where there are several must it be said.
+    pub(crate) host: Option<String>,
+}
+
+/// Word for a person.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum YesNo {
+    Yes,
+    No,
+}
+
+/// Why a report is not taken, a line for each wrong entry.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct WrongReport {
+    text: String,
+    wrong: usize,
+}
+
+impl WrongReport {
+    /// Adds what is wrong with an entry, of which the first has the number 1.
+    pub(crate) fn add(&mut self, number: usize, reason: &str) {
+        self.wrong += 1;
+        if self.wrong <= MAX_TOLD {
+            // A text takes whatever is written.
+            let _ = writeln!(self.text, "line {number}: {reason}");
+        }
+    }
+
+    /// Returns what comes of the entries if none is wrong.
+    ///
+    /// # Errors
+    ///
+    /// Fails with all that are.
+    pub(crate) fn or<T>(self, right: T) -> Result<T, String> {
+        if self.wrong == 0 {
+            return Ok(right);
+        }
+        let more = self.wrong.saturating_sub(MAX_TOLD);
+        let more = if more > 0 {
+            format!("and {more} more\n")
+        } else {
+            String::new()
+        };
+        Err(format!("{}{more}nothing of it was taken\n", self.text))
+    }
+}
+
+/// Reads a report: a JSON array, or a line for each visitor, as JSON or as
+/// `ADDRESS yes|no USER-AGENT`.
+///
+/// # Errors
+///
+/// Fails with each wrong entry and its number: of a report that is wrong in part nothing counts.
+pub(crate) fn read_report(body: &[u8]) -> Result<Vec<Reported>, String> {
+    let text = std::str::from_utf8(body).map_err(|_| "the report is no UTF-8\n".to_owned())?;
+    let text = text.trim();
+    let entries = if text.starts_with('[') {
+        let all: Vec<serde_json::Value> = serde_json::from_str(text)
+            .map_err(|error| format!("the report is no JSON: {error}\n"))?;
+        let entries = all.into_iter().zip(1..);
+        let entry = |(value, number)| (number, of_json(serde_json::from_value(value)));
+        entries.map(entry).collect::<Vec<_>>()
+    } else {
+        let lines = text.lines().zip(1..);
+        let lines = lines.filter(|(line, _)| !line.trim().is_empty());
+        lines
+            .map(|(line, number)| (number, of_line(line)))
+            .collect()
+    };
+    if entries.is_empty() || entries.len() > MAX_ENTRIES {
+        let number = entries.len();
+        return Err(format!(
+            "a report is about 1 to {MAX_ENTRIES} visitors, and this one about {number}\n"
+        ));
+    }
+    let (mut reported, mut wrong) = (Vec::new(), WrongReport::default());
+    for (number, entry) in entries {
+        match entry {
+            Ok(entry) => reported.push(entry),
+            Err(reason) => wrong.add(number, &reason),
+        }
+    }
+    wrong.or(reported)
+}
+
+fn of_line(line: &str) -> Result<Reported, String> {
+    let line = line.trim();
+    if line.starts_with('{') {
+        return of_json(serde_json::from_str(line));
+    }
+    let (address, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let rest = rest.trim_start();
+    let (word, user_agent) = rest.split_once(' ').unwrap_or((rest, ""));
+    let address = address
+        .parse()
+        .map_err(|_| "it begins with no address, as in: 192.0.2.7 no Mozilla/5.0 (…)")?;
+    let person = match word {
+        "yes" => YesNo::Yes,
+        "no" => YesNo::No,
+        _ => return Err("behind the address stands neither yes nor no".to_owned()),
+    };
+    Ok(Reported {
+        address,
+        user_agent: user_agent.trim().to_owned(),
+        person,
+        host: None,
+    })
+}
+
+fn of_json(entry: serde_json::Result<Reported>) -> Result<Reported, String> {
+    entry.map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn told(body: &str) -> String {
+        match read_report(body.as_bytes()) {
+            Ok(all) => {
+                let all = all.iter().map(|one| {
+                    let Reported {
+                        address,
+                        user_agent,
+                        person,
+                        host,
+                    } = one;
+                    format!("{address} {person:?} {user_agent:?} {host:?}")
+                });
+                all.collect::<Vec<_>>().join("; ")
+            }
+            Err(wrong) => wrong,
+        }
+    }
+
+    #[test]
+    fn each_way_to_write_a_report_says_the_same() {
+        let expected = "192.0.2.7 No \"Chrome/156 x\" None; 2001:db8::1 Yes \"\" None";
+        for body in [
+            "192.0.2.7 no Chrome/156 x\n\n2001:db8::1 yes\n",
+            "192.0.2.7  no  Chrome/156 x \r\n2001:db8::1 yes",
+            r#"[{"address": "192.0.2.7", "user_agent": "Chrome/156 x", "person": "no"},
+                {"address": "2001:db8::1", "person": "yes"}]"#,
+            "{\"address\": \"192.0.2.7\", \"user_agent\": \"Chrome/156 x\", \"person\": \"no\"}\n2001:db8::1 yes",
+        ] {
+            assert_eq!(told(body), expected, "{body}");
+        }
+        let sited = r#"{"address": "192.0.2.7", "person": "no", "host": "a.example"}"#;
+        assert_eq!(told(sited), "192.0.2.7 No \"\" Some(\"a.example\")");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_its_number_and_nothing_of_the_report_counts() {
+        for (body, parts) in [
+            (
+                "192.0.2.7 no a\n192.0.2 no a\n192.0.2.8 maybe a",
+                &[
+                    "line 2: it begins with no address",
+                    "line 3: behind",
+                    "nothing of it was taken",
+                ][..],
+            ),
+            (
+                r#"[{"address": "192.0.2.7", "person": "no", "pearson": 1}]"#,
+                &["line 1: unknown field `pearson`"],
+            ),
+            (
+                r#"[{"address": "192.0.2.7"}]"#,
+                &["line 1: missing field `person`"],
+            ),
+            ("[1", &["no JSON"]),
+            ("", &["1 to 1000 visitors, and this one about 0"]),
+            (&"192.0.2.7 no\n".repeat(1_001), &["about 1001"]),
+            (&"x\n".repeat(30), &["line 20: ", "and 10 more"]),
+        ] {
+            let told = read_report(body.as_bytes()).unwrap_err();
+            for part in parts {
+                assert!(told.contains(part), "{body}: {told}");
+            }
+            assert!(!told.contains("line 21"), "{told}");
+        }
+        assert!(read_report(b"192.0.2.7 no \xff").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_report_or_a_short_refusal(body in proptest::collection::vec(any::<u8>(), 0..400)) {
+            if let Err(told) = read_report(&body) {
+                prop_assert!(told.len() < 8_192);
+            }
+        }
+    }
+}

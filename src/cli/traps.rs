@@ -1,0 +1,85 @@
+//! `traps`: where they are, and the link to them that pages may carry.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::admin::DEFAULT_SITE;
+use crate::config::{Loaded, RobotsTxtSource};
+use crate::store::Store;
+use crate::traps::TrapPaths;
+
+use super::{Cli, context, output};
+
+/// Site with its traps.
+pub(super) struct SiteTraps {
+    pub(super) site: String,
+    pub(super) paths: TrapPaths,
+    pub(super) loaded: Loaded,
+}
+
+/// Returns the traps of each site that has some, from the seed in the database.
+pub(super) async fn all(loaded: &Loaded, store: &Store) -> anyhow::Result<Vec<SiteTraps>> {
+    let sites = loaded.sites();
+    let of_sites = sites.iter().map(|site| (site.name(), site.loaded()));
+    let is_served = sites.is_empty() || !loaded.settings().server.upstream.is_empty();
+    let all = of_sites.chain(is_served.then_some((DEFAULT_SITE, loaded)));
+    let active: Vec<_> = all
+        .filter(|(_, loaded)| loaded.settings().traps.active)
+        .collect();
+    if active.is_empty() {
+        return Ok(Vec::new());
+    }
+    let own = [fastrand::u64(..), fastrand::u64(..)];
+    let seed = store.fleet_seed(own).await?;
+    let traps = active.into_iter().map(|(site, loaded)| SiteTraps {
+        site: site.to_owned(),
+        paths: TrapPaths::new(seed, site),
+        loaded: loaded.clone(),
+    });
+    Ok(traps.collect())
+}
+
+pub(super) async fn run(cli: &Cli, is_json: bool) -> anyhow::Result<ExitCode> {
+    let loaded = context::load(cli)?;
+    let store = context::store(&loaded).await?;
+    let traps = all(&loaded, &store).await;
+    store.close().await;
+    let traps = traps?;
+    if traps.is_empty() {
+        output::note("no site has traps: set traps.active = true");
+    }
+    if is_json {
+        let all: Vec<Value> = traps.iter().map(value).collect();
+        output::json(&all.into())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for of_site in &traps {
+        output::text(&told(of_site))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn value(traps: &SiteTraps) -> Value {
+    json!({
+        "site": traps.site,
+        "paths": traps.paths.iter().collect::<Vec<_>>(),
+        "snippet": traps.paths.snippet(),
+    })
+}
+
+fn told(traps: &SiteTraps) -> String {
+    let paths = traps.paths.iter().map(|path| format!("  {path}\n"));
+    let paths: String = paths.collect();
+    let robots_txt = match traps.loaded.settings().robots_txt.serve {
+        RobotsTxtSource::Pass => {
+            "robots.txt is the site's own: close them there, in each group, with Disallow; or set robots_txt.serve = \"merge\""
+        }
+        _ => "robots.txt closes them, in each group",
+    };
+    let (site, snippet) = (output::clean(&traps.site), traps.paths.snippet());
+    format!(
+        "site {site}: a page that says there is nothing, noindex, is served at\n{paths}{robots_txt}.\n\
+         No person sees or reaches this link, which pages may carry at the end of <body>:\n\n{snippet}\n\n"
+    )
+}
