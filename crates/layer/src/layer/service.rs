@@ -446,7 +446,9 @@ impl Shared {
         let is_told = self.reports_outcome && is_noteworthy;
         is_told.then(|| {
             let is_noted = policy.is_dry_run() || matches!(disposition, Disposition::Noted(_));
-            let is_only_marked = !reasons.is_empty() && matches!(disposition, Disposition::Pass);
+            let is_only_marked = !reasons.is_empty()
+                && judged.trapped.is_none()
+                && matches!(disposition, Disposition::Pass);
             let cause = match judgement.rule {
                 None if is_only_marked => Cause::Word(SUSPECT),
                 _ => disposition.cause(judgement),
