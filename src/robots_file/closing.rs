@@ -111,7 +111,8 @@ mod tests {
                 0..12,
             ),
         ) {
-            let text: String = lines.iter().map(|(field, value, end)| format!("{field}: {value}{end}")).collect();
+            let lines = lines.iter().map(|(field, value, end)| format!("{field}: {value}{end}"));
+            let text = lines.collect::<Vec<_>>().concat();
             let (before, after) = (parse(text.as_bytes()), parse(closed(&text).as_bytes()));
             for robot in ["a", "b", "c"] {
                 let (before, after) = (before.for_robot(robot), after.for_robot(robot));

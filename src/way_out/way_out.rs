@@ -45,7 +45,7 @@ const ALL_S: i64 = 7 * 24 * 60 * 60;
 const KEPT_DAYS: i64 = 8;
 
 /// Pause between two looks at the keys of the database.
-const LOOK_EVERY: Duration = Duration::from_secs(10 * 60);
+const LOOK_EVERY: Duration = Duration::from_mins(10);
 
 /// Pause before a database that failed is asked again.
 const RETRY: Duration = Duration::from_secs(5);
@@ -80,6 +80,13 @@ pub(crate) struct Presser<'r> {
     host: String,
     network: IpAddr,
     user_agent: &'r [u8],
+}
+
+/// Word of a visitor that he is a person.
+#[derive(Clone, Debug)]
+pub(crate) struct Word {
+    /// Cookie that takes the place of his, where that is due.
+    pub(crate) next_cookie: Option<HeaderValue>,
 }
 
 impl<'r> Presser<'r> {
@@ -221,13 +228,8 @@ impl WayOut {
         response
     }
 
-    /// Returns `None` if a visitor has not said that he is a person; otherwise his next cookie, where
-    /// one is due.
-    pub(crate) fn word_of(
-        &self,
-        presser: &Presser<'_>,
-        headers: &HeaderMap,
-    ) -> Option<Option<HeaderValue>> {
+    /// Returns the word of a visitor that he is a person, if he has given it.
+    pub(crate) fn word_of(&self, presser: &Presser<'_>, headers: &HeaderMap) -> Option<Word> {
         let lines = headers.get_all(COOKIE).iter();
         let cookies = lines.filter_map(|line| line.to_str().ok());
         let cookies = cookies
@@ -246,7 +248,9 @@ impl WayOut {
         let next_s = (now_s + COOKIE_S).min(first_s + ALL_S);
         let is_due = until_s - now_s < COOKIE_S / 2 && next_s > until_s;
         let next = is_due.then(|| self.cookie(name, presser, first_s, next_s));
-        Some(next.flatten())
+        Some(Word {
+            next_cookie: next.flatten(),
+        })
     }
 
     /// Counts a request of a fleet; returns `true` if the word of its visitors counts.

@@ -1,7 +1,5 @@
 //! What this process knows of people beyond one request.
 
-use axum::http::HeaderValue;
-
 use crate::layer::{People, PersonRequest, Release};
 use crate::suspect::{Reason, Reasons};
 use crate::suspicion::Suspicion;
@@ -30,11 +28,14 @@ impl People for KnownPeople {
         // Asked of each of its requests, as the share of presses among them is what counts.
         let is_fleet = reasons.contains(Reason::Fleet);
         let is_believed = !is_fleet || self.way_out.believes_fleet(presser.user_agent());
-        let cookie: Option<HeaderValue> = self.way_out.word_of(&presser, request.headers)?;
+        let word = self.way_out.word_of(&presser, request.headers)?;
         let mut left = reasons.left_by_a_click();
         if !is_believed {
             left = left.with(Reason::Fleet);
         }
-        Some(Release { left, cookie })
+        Some(Release {
+            left,
+            cookie: word.next_cookie,
+        })
     }
 }

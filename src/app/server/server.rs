@@ -354,7 +354,6 @@ impl Server {
         ));
         let mut admin = admin_router(&self.settings, robots, &stop);
         robots.watch_alerts(self.alerts, &self.listeners);
-        let bans = robots.keep_bans(self.bans, self.trusted_proxies);
         let tasks = TaskTracker::new();
         let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
         tasks.spawn(drain(
@@ -374,7 +373,7 @@ impl Server {
             operations,
             observer: self.observer,
             traffic: robots.traffic().clone(),
-            bans,
+            bans: robots.keep_bans(self.bans, self.trusted_proxies),
             coherence: Arc::default(),
             way_out: robots.keep_way_out(),
             visitors: KnownVisitors::new(robots).await,

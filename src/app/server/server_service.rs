@@ -91,7 +91,7 @@ impl ServerService {
         }
         let status = match found {
             Found::Site(served) => {
-                if let Some(future) = self.let_out(request, served, observer) {
+                if let Some(future) = let_out(request, served, observer) {
                     return later(Answering::Aside { future });
                 }
                 let observation = observer.begin(request);
@@ -119,25 +119,6 @@ impl ServerService {
         later(Answering::Aside {
             future: ObserveFuture::new(future, observation),
         })
-    }
-
-    /// Answers whoever says by a click that he is a person.
-    ///
-    /// Before the site's layer, which takes him for a program.
-    fn let_out(
-        &self,
-        request: &mut Request<RequestContext>,
-        served: &Served,
-        observer: &SiteObserver,
-    ) -> Option<ObserveFuture<SiteFuture>> {
-        let router = served.router();
-        let action = router.way_out_of(request)?;
-        let mut observation = observer.begin(request);
-        observation.decided(Some(Outcome::of_person(WAY_OUT)));
-        Some(ObserveFuture::new(
-            router.let_out(request, action),
-            observation,
-        ))
     }
 
     /// Asks the admin pages or operations, if the request is for them: no visitor asks there.
@@ -202,6 +183,24 @@ impl ReadyHead for LayerHead {
     fn response<B>(&self, body: B, room: HeaderMap) -> Response<B> {
         self.0.response(body, room)
     }
+}
+
+/// Answers whoever says by a click that he is a person.
+///
+/// Before the site's layer, which takes him for a program.
+fn let_out(
+    request: &mut Request<RequestContext>,
+    served: &Served,
+    observer: &SiteObserver,
+) -> Option<ObserveFuture<SiteFuture>> {
+    let router = served.router();
+    let action = router.way_out_of(request)?;
+    let mut observation = observer.begin(request);
+    observation.decided(Some(Outcome::of_person(WAY_OUT)));
+    Some(ObserveFuture::new(
+        router.let_out(request, action),
+        observation,
+    ))
 }
 
 /// Returns what a site has decided as the listener wants it, and observes it.

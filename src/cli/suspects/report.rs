@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::{Cli, context, output};
 use crate::clock::Clock;
+use crate::config::Loaded;
 use crate::suspicion::{SUSPECTS_LAST_MS, moment};
 use crate::traffic::SuspectFigures;
 
@@ -40,16 +41,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow:
         })
         .collect();
     if instances.is_empty() {
-        let settings = &loaded.settings().traffic;
-        output::note(match (settings.fleets, settings.keep) {
-            (false, _) => "nobody looks for fleets: traffic.fleets is false",
-            (true, false) => {
-                "servers tell the database nothing: traffic.keep is false; the console's page Suspects shows what they have found"
-            }
-            (true, true) => {
-                "no server has told this database of suspects in the last minutes: start robot-detection serve, or judge a log with robot-detection identify --suspects"
-            }
-        });
+        output::note(why_none(&loaded));
     }
     if *is_json {
         let rows = figures.rows().into_iter();
@@ -71,4 +63,18 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow:
         output::text(&cards(&fleets, &conduct))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns why no server has told of anybody.
+fn why_none(loaded: &Loaded) -> &'static str {
+    let settings = &loaded.settings().traffic;
+    match (settings.fleets, settings.keep) {
+        (false, _) => "nobody looks for fleets: traffic.fleets is false",
+        (true, false) => {
+            "servers tell the database nothing: traffic.keep is false; the console's page Suspects shows what they have found"
+        }
+        (true, true) => {
+            "no server has told this database of suspects in the last minutes: start robot-detection serve, or judge a log with robot-detection identify --suspects"
+        }
+    }
 }
