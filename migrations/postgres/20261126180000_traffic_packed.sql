@@ -7,6 +7,3 @@ CREATE TABLE traffic_packed (
     packed BYTEA  NOT NULL,
     PRIMARY KEY (span, began)
 );
-
--- It is packed already; compressed, it would take longer to read.
-ALTER TABLE traffic_packed ALTER COLUMN packed SET STORAGE EXTERNAL;

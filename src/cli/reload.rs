@@ -81,12 +81,15 @@ impl Supervisor {
     /// Cancels `stop` on SIGINT or SIGTERM and ends at the second; reloads until then.
     pub(super) async fn run(mut self, stop: CancellationToken) {
         loop {
+            let has_begun = self.robots.has_begun();
             let by = tokio::select! {
                 _ = self.interrupt.recv() => None,
                 _ = self.terminate.recv() => None,
-                _ = self.hangup.recv() => Some("SIGHUP"),
-                () = self.robots.reloads().wanted() => Some(ADMIN_PAGE),
-                () = self.file.changed() => Some("a change of the file"),
+                // A server that is still preparing would begin with what it was started with.
+                () = self.robots.begun(), if !has_begun => continue,
+                _ = self.hangup.recv(), if has_begun => Some("SIGHUP"),
+                () = self.robots.reloads().wanted(), if has_begun => Some(ADMIN_PAGE),
+                () = self.file.changed(), if has_begun => Some("a change of the file"),
             };
             match by {
                 Some(by) => {

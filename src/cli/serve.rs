@@ -79,8 +79,6 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     // The addresses are bound: who is told now may connect, and waits at most for `accept`.
     notify_service_manager(ServiceState::Ready);
     tokio::select! {
-        // A reload needs a server that has begun, so that is polled first.
-        biased;
         () = server.run(&robots, stop.clone()) => {}
         () = supervisor.run(stop) => info!("stopping at once"),
         () = ensure_password(&robots, settings.admin.enabled) => {}

@@ -33,6 +33,8 @@ pub(in crate::app) struct ServerParts {
     started: Started,
     /// What a running server serves.
     pub(super) serving: ArcSwapOption<Serving>,
+    /// Cancelled once a server has begun to serve.
+    pub(super) begun: CancellationToken,
     /// Site robots that run by themselves.
     pub(super) schedules: Schedules,
     /// Runs that commands hand over.
@@ -53,6 +55,7 @@ impl ServerParts {
         Self {
             started,
             serving: ArcSwapOption::empty(),
+            begun: CancellationToken::new(),
             schedules: Schedules::new(robot_runs.clone()),
             alerts: SharedAlerts::default(),
             bans: ArcSwapOption::empty(),
@@ -199,7 +202,21 @@ impl RobotDetection {
     }
 
     pub(super) fn set_serving(&self, serving: Option<Arc<Serving>>) {
+        let has_begun = serving.is_some();
         self.inner.server.serving.store(serving);
+        if has_begun {
+            self.inner.server.begun.cancel();
+        }
+    }
+
+    /// Returns `true` if a server has begun to serve: what is reloaded before is not in force then.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.inner.server.begun.is_cancelled()
+    }
+
+    /// Waits until a server has begun to serve.
+    pub(crate) async fn begun(&self) {
+        self.inner.server.begun.cancelled().await;
     }
 }
 

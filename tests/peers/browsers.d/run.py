@@ -30,6 +30,8 @@ tls = true
 [[certificate]]
 certificate_file = "{at}/cert.pem"
 key_file = "{at}/key.pem"
+[suspects]
+action = "report"
 """
 
 
