@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
 use robot_detection_fleets::{Conduct, Flags, Fleet};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     moment::Moment,
@@ -152,12 +152,7 @@ fn traps(state: &AdminState) -> Vec<(String, String)> {
 }
 
 pub(super) async fn json(State(state): State<AdminState>) -> Json<Value> {
-    let figures = figures(&state).await;
-    let figures = figures.map(|figures| {
-        let rows = figures.rows().into_iter();
-        let rows = rows.map(|(_, name, requests)| (name.to_owned(), requests.into()));
-        rows.collect::<Map<String, Value>>()
-    });
+    let figures = figures(&state).await.map(|figures| figures.object());
     let found = load(&state);
     let fleets = found.iter().flat_map(|(flags, _)| flags.fleets());
     let conduct = found.iter().flat_map(|(flags, _)| flags.conducts());

@@ -1,5 +1,7 @@
 //! What became of suspects, by what is kept of traffic.
 
+use serde_json::{Map, Value};
+
 use crate::store::TrafficSum;
 
 /// Cause of those who are only marked.
@@ -57,6 +59,13 @@ impl SuspectFigures {
             }
         }
         all
+    }
+
+    /// Returns the numbers by their names for JSON.
+    pub(crate) fn object(&self) -> Map<String, Value> {
+        let rows = self.rows().into_iter();
+        rows.map(|(_, name, requests)| (name.to_owned(), requests.into()))
+            .collect()
     }
 
     /// Returns names, for people and for JSON, and numbers.

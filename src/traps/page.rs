@@ -50,7 +50,7 @@ impl TrapPages {
     }
 }
 
-/// Says to a person who comes all the same what it is; a program that follows each link shows itself again.
+/// Returns a page that tells a person who comes all the same what it is; a program that follows each link shows itself again.
 fn page(paths: &TrapPaths, path: &str) -> Bytes {
     let next = paths.next(path).unwrap_or_default();
     Bytes::from(format!(

@@ -28,7 +28,7 @@ pub(super) struct Problem<'f> {
     pub(super) form: &'f str,
 }
 
-/// Puts a form at the beginning of a page that stands in place of another.
+/// Adds a form at the beginning of a page that stands in place of another.
 pub(crate) async fn with_form(copy: Response<Body>, form: &str) -> Response<Body> {
     let (mut head, body) = copy.into_parts();
     let is_html = head.headers.get(header::CONTENT_TYPE);

@@ -31,9 +31,8 @@ impl Keys {
     /// Signs parts with the newest key; returns its day and the signature in Base64.
     pub(super) fn sign(&self, parts: &[&[u8]]) -> Option<(i64, String)> {
         let (day, key) = self.0.last()?;
-        let mut context = hmac::Context::with_key(key);
-        feed(&mut context, parts);
-        Some((*day, URL_SAFE_NO_PAD.encode(context.sign())))
+        let tag = hmac::sign(key, &joined(parts));
+        Some((*day, URL_SAFE_NO_PAD.encode(tag)))
     }
 
     /// Returns `true` if the key of a day has signed parts so.
@@ -44,9 +43,7 @@ impl Keys {
         let Ok(tag) = URL_SAFE_NO_PAD.decode(signature) else {
             return false;
         };
-        let mut all = Vec::new();
-        write(parts, |bytes| all.extend_from_slice(bytes));
-        hmac::verify(key, &all, &tag).is_ok()
+        hmac::verify(key, &joined(parts), &tag).is_ok()
     }
 }
 
@@ -57,16 +54,14 @@ pub(super) fn new_secret() -> Option<String> {
     Some(URL_SAFE_NO_PAD.encode(secret))
 }
 
-fn feed(context: &mut hmac::Context, parts: &[&[u8]]) {
-    write(parts, |bytes| context.update(bytes));
-}
-
-/// Writes parts one behind the other; the length of each keeps `ab`, `c` apart from `a`, `bc`.
-fn write(parts: &[&[u8]], mut to: impl FnMut(&[u8])) {
+/// Joins parts; the length of each keeps `ab`, `c` apart from `a`, `bc`.
+fn joined(parts: &[&[u8]]) -> Vec<u8> {
+    let mut joined = Vec::new();
     for part in [&[PURPOSE], parts].concat() {
-        to(&(part.len() as u64).to_be_bytes());
-        to(part);
+        joined.extend((part.len() as u64).to_be_bytes());
+        joined.extend(part);
     }
+    joined
 }
 
 #[cfg(test)]

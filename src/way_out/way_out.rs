@@ -1,10 +1,6 @@
 //! Who is let out, and for how long.
 
-use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use askama::Template as _;
@@ -24,7 +20,7 @@ use tracing::debug;
 use url::form_urlencoded;
 
 use crate::clock::Clock;
-use crate::store::{Store, StoreError};
+use crate::store::{AddressNetwork, Store, StoreError};
 
 use super::{
     copy::{Form, Problem},
@@ -78,7 +74,8 @@ struct Inner {
 #[derive(Clone, Debug)]
 pub(crate) struct Presser<'r> {
     host: String,
-    network: IpAddr,
+    /// It stays the same while his address changes.
+    network: String,
     user_agent: &'r [u8],
 }
 
@@ -95,7 +92,7 @@ impl<'r> Presser<'r> {
         let user_agent = headers.get(USER_AGENT);
         Self {
             host: host(uri, headers),
-            network: network(client),
+            network: AddressNetwork::around(client).to_string(),
             user_agent: user_agent.map_or(&b""[..], HeaderValue::as_bytes),
         }
     }
@@ -153,12 +150,8 @@ impl WayOut {
 
     fn form_of(&self, host: &str, to: &str, action: &str) -> String {
         let at_s = self.now_s();
-        let parts = form_parts(host, to, &at_s.to_string());
-        let signed = self
-            .inner
-            .keys
-            .load()
-            .sign(&parts.each_ref().map(Vec::as_slice));
+        let at = at_s.to_string();
+        let signed = self.inner.keys.load().sign(&form_parts(host, to, &at));
         let Some((day, signature)) = signed else {
             return String::new();
         };
@@ -201,7 +194,7 @@ impl WayOut {
                 &form,
             );
         }
-        if !self.inner.presses.take(presser.network, now_s) {
+        if !self.inner.presses.take(&presser.network, now_s) {
             let reason = "Too many visitors from your network have pressed the button in this hour. \
                           Try again later.";
             let mut response = problem(StatusCode::TOO_MANY_REQUESTS, reason, "");
@@ -266,7 +259,6 @@ impl WayOut {
         let (first_s, until_s): (i64, i64) = (first.parse().ok()?, until.parse().ok()?);
         let is_good = now_s < until_s && (0..ALL_S).contains(&now_s.checked_sub(first_s)?);
         let parts = cookie_parts(presser, first, until);
-        let parts = parts.each_ref().map(Vec::as_slice);
         let keys = self.inner.keys.load();
         let is_ours = is_good && keys.have_signed(day.parse().ok()?, &parts, signature);
         is_ours.then_some((first_s, until_s))
@@ -279,8 +271,8 @@ impl WayOut {
         first_s: i64,
         until_s: i64,
     ) -> Option<HeaderValue> {
-        let parts = cookie_parts(presser, &first_s.to_string(), &until_s.to_string());
-        let parts = parts.each_ref().map(Vec::as_slice);
+        let [first, until] = [first_s, until_s].map(|second| second.to_string());
+        let parts = cookie_parts(presser, &first, &until);
         let (day, signature) = self.inner.keys.load().sign(&parts)?;
         let secure = if name == SECURE_COOKIE {
             "; Secure"
@@ -302,7 +294,6 @@ impl WayOut {
             return false;
         };
         let parts = form_parts(host, to, at_s);
-        let parts = parts.each_ref().map(Vec::as_slice);
         let keys = self.inner.keys.load();
         day.parse()
             .is_ok_and(|day| keys.have_signed(day, &parts, signature))
@@ -322,22 +313,15 @@ pub(super) fn page_is_gone() -> Response<Body> {
     response
 }
 
-fn form_parts(host: &str, to: &str, at_s: &str) -> [Vec<u8>; 4] {
-    ["form", host, to, at_s].map(|part| part.as_bytes().to_vec())
+fn form_parts<'p>(host: &'p str, to: &'p str, at_s: &'p str) -> [&'p [u8]; 4] {
+    ["form", host, to, at_s].map(str::as_bytes)
 }
 
-fn cookie_parts(presser: &Presser<'_>, first_s: &str, until_s: &str) -> [Vec<u8>; 6] {
-    let network = presser.network.to_string();
-    let parts = ["cookie", &presser.host, &network, first_s, until_s];
-    let [kind, host, network, first, until] = parts.map(|part| part.as_bytes().to_vec());
-    [
-        kind,
-        host,
-        network,
-        first,
-        until,
-        presser.user_agent.to_vec(),
-    ]
+fn cookie_parts<'p>(presser: &'p Presser<'_>, first_s: &'p str, until_s: &'p str) -> [&'p [u8]; 6] {
+    let (host, network) = (&*presser.host, &*presser.network);
+    let [kind, host, network, first, until] =
+        ["cookie", host, network, first_s, until_s].map(str::as_bytes);
+    [kind, host, network, first, until, presser.user_agent]
 }
 
 /// Returns `true` for the path of a page on the same host, whatever a browser makes of it.
@@ -355,17 +339,6 @@ fn host(uri: &Uri, headers: &HeaderMap) -> String {
     authority.map_or(String::new(), |authority| {
         authority.host().trim_end_matches('.').to_ascii_lowercase()
     })
-}
-
-/// Returns the network that a visitor stays in while his address changes.
-fn network(client: IpAddr) -> IpAddr {
-    match client.to_canonical() {
-        IpAddr::V4(v4) => {
-            let [a, b, c, _] = v4.octets();
-            Ipv4Addr::new(a, b, c, 0).into()
-        }
-        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 80)).into(),
-    }
 }
 
 fn problem(status: StatusCode, reason: &str, form: &str) -> Response<Body> {

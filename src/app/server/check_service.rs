@@ -176,7 +176,7 @@ impl CheckService {
 }
 
 impl CheckService {
-    /// Takes what the application says of its visitors.
+    /// Reads what the application says of its visitors.
     fn report(
         &self,
         question: &mut Request<RequestContext>,

@@ -133,24 +133,21 @@ impl MadePages {
         // here.
         let start = to.strip_suffix(self.settings.base())?;
         let is_heaven = start.is_empty() || start == self.settings.site();
-        let page = match &self.source {
-            _ if !is_heaven => None,
+        let page = if is_heaven { self.link(asked) } else { None };
+        HeaderValue::try_from(format!("{start}{}", page?)).ok()
+    }
+
+    /// Returns the link to the page that is made from one.
+    fn link(&self, asked: &Uri) -> Option<String> {
+        match &self.source {
             Source::Database(heaven) => heaven.as_ref()?.link(path(asked)),
             Source::Files(pages) => pages.link(path(asked)),
-        };
-        HeaderValue::try_from(format!("{start}{}", page?)).ok()
+        }
     }
 
     /// Returns `true` if there is a copy of a page that everybody may see.
     pub(super) fn have(&self, asked: &Uri) -> bool {
-        if self.settings.is_for_members(asked.path()) {
-            return false;
-        }
-        let page = match &self.source {
-            Source::Database(heaven) => heaven.as_ref().and_then(|it| it.link(path(asked))),
-            Source::Files(pages) => pages.link(path(asked)),
-        };
-        page.is_some()
+        !self.settings.is_for_members(asked.path()) && self.link(asked).is_some()
     }
 
     /// Returns the copy of a page that is served from the database.

@@ -99,9 +99,9 @@ impl Heaven {
         self.redirected_to().cloned()
     }
 
-    /// Returns the pages that heaven makes from those of the site, to be kept.
-    pub(super) fn copies(&self) -> Option<MadePages> {
-        self.made.clone()
+    /// Returns the pages that heaven makes from those of the site.
+    pub(super) fn copies(&self) -> Option<&MadePages> {
+        self.made.as_ref()
     }
 
     /// Returns the copy of a page in HTML; `None`: there is none any more.

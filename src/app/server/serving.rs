@@ -208,7 +208,7 @@ impl Served {
         let marks = plan.finds_suspects.then_some(marks);
         if let Some(marks) = marks.clone() {
             let copies = plan.heaven.as_ref().and_then(Heaven::copies);
-            layer = looking_for_suspects(layer, services, copies).marks(marks);
+            layer = looking_for_suspects(layer, services, copies.cloned()).marks(marks);
         }
         if !paths.is_empty() {
             let readers = services.visitors.readers.of_site(&plan.about.name);

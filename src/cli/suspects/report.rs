@@ -44,10 +44,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow:
         output::note(why_none(&loaded));
     }
     if *is_json {
-        let rows = figures.rows().into_iter();
-        let rows = rows.map(|(_, name, requests)| (name.to_owned(), requests.into()));
-        let figures: Map<String, Value> = rows.collect();
-        output::json(&json!({ "figures": figures, "instances": instances }))?;
+        output::json(&json!({ "figures": figures.object(), "instances": instances }))?;
         return Ok(ExitCode::SUCCESS);
     }
     for (name, _, requests) in figures.rows() {

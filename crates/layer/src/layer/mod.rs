@@ -138,6 +138,7 @@ mod reply;
 mod service;
 mod signature;
 mod stats;
+mod suspicion;
 mod traps;
 mod verdicts;
 mod visit;

@@ -20,7 +20,7 @@ pub(super) struct PersonWord {
 }
 
 impl PersonWord {
-    /// Takes the word off a response, and keeps it.
+    /// Removes the word from a response, and keeps it.
     #[inline]
     pub(super) fn take(&self, headers: &mut HeaderMap) {
         if headers.contains_key(&*self.header) {

@@ -12,9 +12,7 @@ use tower_service::Service;
 use tracing::debug;
 
 use crate::detect::{Claim, Detector, Verdict};
-use crate::policy::{
-    self, Action, Decision, Judgement, PassReason, Policy, Rule, TagRule, Visitor,
-};
+use crate::policy::{self, Action, Judgement, PassReason, Policy, Rule, TagRule, Visitor};
 use crate::suspect::{Reasons, Transport};
 
 use super::{
@@ -23,12 +21,11 @@ use super::{
     disposition::{Asker, Disposition},
     future::{Additions, Passing, Watch},
     header::{self, claim, parts_for, remove_spelled},
-    in_place::{NoCopies, opens_page},
     layer::Shared,
     outcome::Cause,
     own_robot::OwnRobot,
-    people::{PersonRequest, Release},
     reply::Reply,
+    suspicion::Suspicion,
     traps::Trapped,
     verdicts::{Client, Pending},
     visit::{Noteworthy, Visit},
@@ -293,7 +290,9 @@ impl Shared {
         if let Some(asker) = asker.filter(|_| aim != Aim::Own) {
             (judged.disposition, judged.breach) =
                 Disposition::find(self, policy, request, asker, judgement);
-            if !asker.visitor.sender.reasons.is_empty() && !self.has_copy(request, &judged) {
+            if !asker.visitor.sender.reasons.is_empty()
+                && !self.has_copy(request, &judged.disposition)
+            {
                 judged.disposition = Disposition::Pass;
             }
             errors = asker.error_counters(&judgement);
@@ -307,77 +306,6 @@ impl Shared {
             judged.watch = Watch::new(errors, time, &self.clock);
         }
         judged
-    }
-
-    /// Returns where a request comes from, as far as anything hangs on that, and why its sender is
-    /// suspect.
-    fn sent_by<B>(
-        &self,
-        policy: &Policy,
-        request: &Request<B>,
-        claim: Option<&Claim<'_>>,
-        own: Option<&str>,
-        client: impl FnOnce(&Request<B>) -> Addresses,
-    ) -> (Addresses, Suspicion) {
-        let looks = self.coherence.is_some() || self.people.0.is_some() || self.traps.is_some();
-        if claim.is_none() && !looks {
-            return (Addresses::default(), Suspicion::default());
-        }
-        let client = client(request);
-        self.note_reader(request, client.network);
-        let is_person = claim.is_none_or(|claim| *claim == Claim::Person);
-        let suspicion = if is_person && own.is_none() {
-            self.suspicion(policy, request, client)
-        } else {
-            Suspicion::default()
-        };
-        (client, suspicion)
-    }
-
-    /// Returns why a person is suspect, unless nobody looks, a rule lets it pass, or it has said that
-    /// it is one.
-    fn suspicion<B>(&self, policy: &Policy, request: &Request<B>, client: Addresses) -> Suspicion {
-        let coherence = self.coherence.as_ref();
-        let mut reasons = coherence.map_or(Reasons::default(), |coherence| {
-            coherence.judge(request, client.transport)
-        });
-        let asked = PersonRequest::of(request, client.address);
-        let people = self.people.0.as_ref();
-        if let Some(people) = people {
-            reasons = reasons.union(people.reasons(&asked));
-        }
-        reasons = self.with_marks(reasons, request.headers(), client.network);
-        if !reasons.are_suspect() {
-            return Suspicion::default();
-        }
-        let visitor = Visitor::person(client.sender(request.headers(), reasons));
-        if policy.lets_pass(&parts_for(policy, request), visitor) {
-            return Suspicion::default();
-        }
-        match people.and_then(|people| people.release(&asked, reasons)) {
-            Some(Release { left, cookie }) => Suspicion {
-                reasons: left.if_suspect(),
-                cookie: cookie.map(Box::new),
-            },
-            None => Suspicion {
-                reasons,
-                cookie: None,
-            },
-        }
-    }
-
-    /// Returns `false` if a page would be served in place of which heaven has no copy, or where no
-    /// page is opened.
-    fn has_copy<B>(&self, request: &Request<B>, judged: &Judged<'_>) -> bool {
-        let is_served = matches!(
-            judged.disposition,
-            Disposition::Decided(Decision::Serve(_), _)
-        );
-        if !is_served {
-            return true;
-        }
-        let may_have = request.extensions().get::<NoCopies>().is_none();
-        may_have && opens_page(request) && self.copies.has(request.uri())
     }
 
     /// Counts a request that goes on; what does not was counted with its answer.
@@ -485,20 +413,13 @@ impl Shared {
     }
 }
 
-/// Why a person is suspect, and what its response gets for that.
-#[derive(Debug, Default)]
-struct Suspicion {
-    reasons: Reasons,
-    cookie: Option<Box<HeaderValue>>,
-}
-
 /// Addresses that a request comes from, and how it came.
 #[derive(Clone, Copy, Debug, Default)]
-struct Addresses {
-    address: Option<IpAddr>,
+pub(super) struct Addresses {
+    pub(super) address: Option<IpAddr>,
     /// The same, where it stands for a network of its own.
-    network: Option<IpAddr>,
-    transport: Transport,
+    pub(super) network: Option<IpAddr>,
+    pub(super) transport: Transport,
 }
 
 impl Addresses {
@@ -524,7 +445,7 @@ impl Addresses {
         }
     }
 
-    fn sender(self, headers: &HeaderMap, reasons: Reasons) -> policy::Sender<'_> {
+    pub(super) fn sender(self, headers: &HeaderMap, reasons: Reasons) -> policy::Sender<'_> {
         policy::Sender {
             address: self.address,
             headers: Some(headers),

@@ -166,7 +166,7 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Says what comes of the copy of a page that a suspect is to get: `refusal` is why there is none.
+    /// Adds what comes of the copy of a page that a suspect is to get: `refusal` is why there is none.
     #[must_use]
     pub fn copy(mut self, refusal: Option<&str>) -> Self {
         if self.reasons.is_empty() || self.action != Action::Serve {

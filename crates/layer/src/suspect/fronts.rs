@@ -5,6 +5,8 @@ use std::{
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 
+use super::halves;
+
 /// Proxies that are told apart; of further ones nothing is missed.
 const MAX_FRONTS: usize = 64;
 
@@ -75,9 +77,8 @@ fn key(front: IpAddr) -> u64 {
         IpAddr::V4(v4) => u128::from(v4.to_bits()),
         IpAddr::V6(v6) => v6.to_bits(),
     };
-    let [high, low] = [number >> 64, number].map(|half| half & u128::from(u64::MAX));
-    let half = |half| u64::try_from(half).unwrap_or_default();
-    (half(high).rotate_left(32) ^ half(low)).wrapping_mul(ODD) | 1
+    let (high, low) = halves(number);
+    (high.rotate_left(32) ^ low).wrapping_mul(ODD) | 1
 }
 
 #[cfg(test)]

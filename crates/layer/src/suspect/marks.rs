@@ -16,7 +16,7 @@ use std::{
 
 use crate::clock::Clock;
 
-use super::{Reason, Reasons};
+use super::{Reason, Reasons, halves};
 
 /// Visitors of whom something is known, a power of two; beyond them the newest takes a place.
 const PLACES: usize = 1 << 14;
@@ -323,11 +323,6 @@ fn holds(end_s: u32, now_s: u32) -> bool {
 fn folded(a: u64, b: u64) -> u64 {
     let (high, low) = halves(u128::from(a) * u128::from(b));
     high ^ low
-}
-
-fn halves(number: u128) -> (u64, u64) {
-    let half = |half: u128| u64::try_from(half & u128::from(u64::MAX)).unwrap_or_default();
-    (half(number >> 64), half(number))
 }
 
 #[cfg(test)]

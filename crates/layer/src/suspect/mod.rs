@@ -22,3 +22,9 @@ pub use coherence::{Coherence, Findings, Transport};
 pub use marks::{Mark, Marked, MarkedVisitor, Marks};
 pub use reason::{Reason, SUSPECT_WEIGHT};
 pub use reasons::Reasons;
+
+/// Returns the upper and the lower half of a number.
+fn halves(number: u128) -> (u64, u64) {
+    let half = |half: u128| u64::try_from(half & u128::from(u64::MAX)).unwrap_or_default();
+    (half(number >> 64), half(number))
+}

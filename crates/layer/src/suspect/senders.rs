@@ -5,6 +5,8 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
+use super::halves;
+
 /// Senders that are remembered, a power of two: 128 KiB.
 const PLACES: usize = 16_384;
 
@@ -37,7 +39,7 @@ impl Senders {
         let address = match sender.ip() {
             IpAddr::V4(v4) => v4.to_bits().into(),
             IpAddr::V6(v6) => {
-                let [high, low] = halves(v6.to_bits());
+                let (high, low) = halves(v6.to_bits());
                 high.rotate_left(32) ^ low
             }
         };
@@ -64,10 +66,6 @@ impl Senders {
     fn place(&self, key: u64) -> Option<&AtomicU64> {
         self.0.get(usize::try_from(key >> 40).ok()? % PLACES)
     }
-}
-
-fn halves(bits: u128) -> [u64; 2] {
-    [bits >> 64, bits & u128::from(u64::MAX)].map(|half| u64::try_from(half).unwrap_or_default())
 }
 
 fn mixed(number: u64, word: u64) -> u64 {

@@ -1,0 +1,93 @@
+//! Who is suspect, and who of them gets a copy of a page.
+
+use http::{HeaderValue, Request};
+
+use crate::detect::Claim;
+use crate::policy::{Decision, Policy, Visitor};
+use crate::suspect::Reasons;
+
+use super::{
+    disposition::Disposition,
+    header::parts_for,
+    in_place::{NoCopies, opens_page},
+    layer::Shared,
+    people::{PersonRequest, Release},
+    service::Addresses,
+};
+
+/// Why a person is suspect, and what its response gets for that.
+#[derive(Debug, Default)]
+pub(super) struct Suspicion {
+    pub(super) reasons: Reasons,
+    pub(super) cookie: Option<Box<HeaderValue>>,
+}
+
+impl Shared {
+    /// Returns where a request comes from, as far as anything hangs on that, and why its sender is
+    /// suspect.
+    pub(super) fn sent_by<B>(
+        &self,
+        policy: &Policy,
+        request: &Request<B>,
+        claim: Option<&Claim<'_>>,
+        own: Option<&str>,
+        client: impl FnOnce(&Request<B>) -> Addresses,
+    ) -> (Addresses, Suspicion) {
+        let looks = self.coherence.is_some() || self.people.0.is_some() || self.traps.is_some();
+        if claim.is_none() && !looks {
+            return (Addresses::default(), Suspicion::default());
+        }
+        let client = client(request);
+        self.note_reader(request, client.network);
+        let is_person = claim.is_none_or(|claim| *claim == Claim::Person);
+        let suspicion = if is_person && own.is_none() {
+            self.suspicion(policy, request, client)
+        } else {
+            Suspicion::default()
+        };
+        (client, suspicion)
+    }
+
+    /// Returns why a person is suspect, unless nobody looks, a rule lets it pass, or it has said that
+    /// it is one.
+    fn suspicion<B>(&self, policy: &Policy, request: &Request<B>, client: Addresses) -> Suspicion {
+        let coherence = self.coherence.as_ref();
+        let mut reasons = coherence.map_or(Reasons::default(), |coherence| {
+            coherence.judge(request, client.transport)
+        });
+        let asked = PersonRequest::of(request, client.address);
+        let people = self.people.0.as_ref();
+        if let Some(people) = people {
+            reasons = reasons.union(people.reasons(&asked));
+        }
+        reasons = self.with_marks(reasons, request.headers(), client.network);
+        if !reasons.are_suspect() {
+            return Suspicion::default();
+        }
+        let visitor = Visitor::person(client.sender(request.headers(), reasons));
+        if policy.lets_pass(&parts_for(policy, request), visitor) {
+            return Suspicion::default();
+        }
+        match people.and_then(|people| people.release(&asked, reasons)) {
+            Some(Release { left, cookie }) => Suspicion {
+                reasons: left.if_suspect(),
+                cookie: cookie.map(Box::new),
+            },
+            None => Suspicion {
+                reasons,
+                cookie: None,
+            },
+        }
+    }
+
+    /// Returns `false` if a page would be served in place of which heaven has no copy, or where no
+    /// page is opened.
+    pub(super) fn has_copy<B>(&self, request: &Request<B>, disposition: &Disposition<'_>) -> bool {
+        let is_served = matches!(disposition, Disposition::Decided(Decision::Serve(_), _));
+        if !is_served {
+            return true;
+        }
+        let may_have = request.extensions().get::<NoCopies>().is_none();
+        may_have && opens_page(request) && self.copies.has(request.uri())
+    }
+}
