@@ -127,9 +127,8 @@ impl CheckService {
         };
         let status = match found {
             Found::Site(served) => {
-                let mut page = None;
-                return match served.decide(question, |request| passed(request, &mut page)) {
-                    Ok(decided) => ServiceResponse::Now(asked.answer(decided, page)),
+                return match served.decide(question) {
+                    Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
                     Err(pending) => ServiceResponse::Later(Box::pin(settle(
                         Arc::clone(served),
                         RequestContext::take(question),
@@ -287,14 +286,15 @@ impl Question {
     /// Says what was decided, and counts it.
     fn answer(
         self,
-        (reply, outcome): Decided<Passing<Passed>, ServerBody>,
-        page: Option<HeaderValue>,
+        request: &mut Request<RequestContext>,
+        (reply, outcome): Decided<ServerBody>,
     ) -> Response<ServerBody> {
         let answered = match reply {
-            Reply::Now(response) => told(response),
+            Reply::Now(response) => told(*response),
             Reply::Ready(head) => told(head.response(ServerBody::default(), HeaderMap::default())),
-            Reply::Later(passing) => {
-                let response = at_once(passing);
+            Reply::Passes(additions) => {
+                let page = page(request);
+                let response = at_once(additions.to(passed(request)));
                 match page {
                     Some(page) => Answered::InPlace(page, response),
                     None => Answered::Passed(response),
@@ -315,23 +315,22 @@ async fn settle(
     asked: Question,
 ) -> Result<Response<ServerBody>, Infallible> {
     let finding = settled(pending).await;
-    let mut page = None;
-    let decided =
-        served.decide_settled(&mut request, finding, |request| passed(request, &mut page));
-    Ok(asked.answer(decided, page))
+    let decided = served.decide_settled(&mut request, finding);
+    Ok(asked.answer(&mut request, decided))
 }
 
-/// Returns what a request that passes takes with it to the upstream, and notes the page that it is
-/// to be given in place of what it asks for.
-fn passed(request: &mut Request<RequestContext>, page: &mut Option<HeaderValue>) -> Passed {
-    if let Some(served) = request.extensions().get::<ServedInPlace>() {
-        let path = request.uri().path_and_query().cloned();
-        let served = path.map(|path| Page {
-            path,
-            is_for_suspect: served.is_for_suspect(),
-        });
-        *page = served.and_then(|page| page.header());
-    }
+/// Returns the page that a request that passes is to be given in place of what it asks for.
+fn page(request: &Request<RequestContext>) -> Option<HeaderValue> {
+    let served = request.extensions().get::<ServedInPlace>()?;
+    let page = Page {
+        path: request.uri().path_and_query()?.clone(),
+        is_for_suspect: served.is_for_suspect(),
+    };
+    page.header()
+}
+
+/// Returns what a request that passes takes with it to the upstream.
+fn passed(request: &mut Request<RequestContext>) -> Passed {
     let mut response = Response::<ServerBody>::default();
     for name in [IDENTIFICATION_HEADER, VERDICT_HEADER] {
         if let Some(value) = request.headers_mut().remove(&name) {

@@ -95,9 +95,9 @@ impl ServerService {
                     return later(Answering::Aside { future });
                 }
                 let observation = observer.begin(request);
-                return match served.respond(request) {
-                    Ok(decided) => observed(decided, observation).map_later(|future| {
-                        ServerFuture::new(Answering::OfSite { future }, ends_connection)
+                return match served.decide(request) {
+                    Ok(decided) => answered(decided, observation, ends_connection, || {
+                        served.answer(request)
                     }),
                     Err(verdict) => later(Answering::Waiting {
                         future: Box::pin(settle(
@@ -203,22 +203,31 @@ fn let_out(
     ))
 }
 
-/// Returns what a site has decided as the listener wants it, and observes it.
-fn observed(
-    (reply, outcome): Decided<Passing<SiteFuture>, ServerBody>,
+/// Returns what a site has decided as the listener wants it, and observes it; `pass` asks who is
+/// behind the layer.
+fn answered(
+    (reply, outcome): Decided<ServerBody>,
     mut observation: Observation,
-) -> ServiceResponse<ServerBody, LayerHead, ObserveFuture<Passing<SiteFuture>>> {
+    ends_connection: bool,
+    pass: impl FnOnce() -> SiteFuture,
+) -> ServiceResponse<ServerBody, LayerHead, ServerFuture> {
     observation.decided(outcome);
     match reply {
         Reply::Now(mut response) => {
             observation.answered(&mut response);
-            ServiceResponse::Now(response)
+            ServiceResponse::Now(*response)
         }
         Reply::Ready(head) => {
             observation.ended(head.status());
             ServiceResponse::Ready(LayerHead(head))
         }
-        Reply::Later(future) => ServiceResponse::Later(ObserveFuture::new(future, observation)),
+        // In one piece: each step that a future is handed on copies it.
+        Reply::Passes(additions) => ServiceResponse::Later(ServerFuture {
+            ends_connection,
+            answering: Answering::OfSite {
+                future: ObserveFuture::new(additions.to(pass()), observation),
+            },
+        }),
     }
 }
 
@@ -232,8 +241,8 @@ async fn settle(
     let finding = settled(verdict).await;
     // Our own wait is not to be measured as the upstream's.
     request.body_mut().restart_clock();
-    let decided = served.respond_settled(&mut request, finding);
-    let response = observed(decided, observation);
+    let decided = served.decide_settled(&mut request, finding);
+    let response = answered(decided, observation, false, || served.answer(&mut request));
     match response.into_response(request.headers_mut(), Option::unwrap_or_default) {
         Ok(response) => Ok(response),
         Err(future) => future.await,

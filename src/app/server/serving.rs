@@ -20,7 +20,7 @@ use crate::assembly::IDENTIFICATION_HEADER;
 use crate::bans::Bans;
 use crate::detect::Verdict;
 use crate::layer::{
-    ClaimFinding, Client, Decided, Passing, Pending, RobotDetectionLayer, RobotDetectionService,
+    ClaimFinding, Client, Decided, Outcome, Pending, RobotDetectionLayer, RobotDetectionService,
     Stats, Traps,
 };
 use crate::listen::RequestContext;
@@ -104,56 +104,31 @@ pub(super) async fn settled(pending: Pending) -> ClaimFinding {
 }
 
 impl Served {
-    /// Decides about a request, and answers it or asks who does.
+    /// Decides about a request, and asks nobody.
     ///
     /// It fails with the verdict on its claim that the request is to wait for.
-    pub(super) fn respond(
+    pub(super) fn decide(
         &self,
         request: &mut Request<RequestContext>,
-    ) -> Result<Decided<Passing<SiteFuture>, ServerBody>, Pending> {
-        self.decide(request, |request| self.answer(request))
-    }
-
-    /// Does the same for a request that has waited for its verdict.
-    pub(super) fn respond_settled(
-        &self,
-        request: &mut Request<RequestContext>,
-        finding: ClaimFinding,
-    ) -> Decided<Passing<SiteFuture>, ServerBody> {
-        self.decide_settled(request, finding, |request| self.answer(request))
-    }
-
-    /// Decides about a request, and asks nobody: `pass` says what comes of one that would pass.
-    ///
-    /// It fails with the verdict on its claim that the request is to wait for.
-    pub(super) fn decide<F>(
-        &self,
-        request: &mut Request<RequestContext>,
-        pass: impl FnOnce(&mut Request<RequestContext>) -> F,
-    ) -> Result<Decided<Passing<F>, ServerBody>, Pending> {
-        let client = client(request);
-        let decided = self
-            .service
-            .respond(request, client, |_, request| pass(request));
+    ) -> Result<Decided<ServerBody>, Pending> {
+        let decided = self.service.decide(request, client);
         // Where it is: to move what is decided costs as much as to decide.
-        if let Ok(decided) = &decided {
-            self.note(client, decided);
+        if let Ok((_, Some(outcome))) = &decided {
+            self.note(request, outcome);
         }
         decided
     }
 
     /// Does the same for a request that has waited for its verdict.
-    pub(super) fn decide_settled<F>(
+    pub(super) fn decide_settled(
         &self,
         request: &mut Request<RequestContext>,
         finding: ClaimFinding,
-        pass: impl FnOnce(&mut Request<RequestContext>) -> F,
-    ) -> Decided<Passing<F>, ServerBody> {
-        let client = client(request);
-        let decided = self
-            .service
-            .respond_settled(request, client, finding, |_, request| pass(request));
-        self.note(client, &decided);
+    ) -> Decided<ServerBody> {
+        let decided = self.service.decide_settled(request, client, finding);
+        if let (_, Some(outcome)) = &decided {
+            self.note(request, outcome);
+        }
         decided
     }
 
@@ -167,8 +142,8 @@ impl Served {
     }
 
     /// Notes who is refused, unless nobody knows that the address is one visitor's.
-    fn note<T>(&self, client: Client, (_, outcome): &Decided<T, ServerBody>) {
-        if let (Some(outcome), Some(address)) = (outcome, client.network) {
+    fn note(&self, request: &Request<RequestContext>, outcome: &Outcome) {
+        if let Some(address) = request.body().client().network() {
             self.bans.note(outcome, address);
         }
     }

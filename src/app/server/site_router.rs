@@ -119,10 +119,11 @@ impl SiteRouter {
             };
             if let Some((copy, action)) = copy {
                 let form = parts.way_out.form(&original, request.headers(), &action);
-                return Ok(with_form(copy, &form).await.map(ServerBody::from));
+                return with_form(copy, &form).await.map(ServerBody::from);
             }
             *request.uri_mut() = original;
-            router.ask_site(&mut request).await
+            let Ok(response) = router.ask_site(&mut request).await;
+            response
         };
         SiteFuture::Copy {
             future: Box::pin(future),
@@ -219,7 +220,7 @@ pin_project! {
         },
         Copy {
             #[pin]
-            future: Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>,
+            future: Pin<Box<dyn Future<Output = Response<ServerBody>> + Send>>,
         },
     }
 }
@@ -266,7 +267,7 @@ impl Future for SiteFuture {
                 Err(_) => pages::status(StatusCode::INTERNAL_SERVER_ERROR).map(ServerBody::from),
             },
             SiteProjection::Page { future } => ready!(future.poll(cx)).map(ServerBody::from),
-            SiteProjection::Copy { future } => return future.poll(cx),
+            SiteProjection::Copy { future } => ready!(future.poll(cx)),
         }))
     }
 }

@@ -150,12 +150,14 @@ impl TrustedProxies {
     }
 
     /// Returns `true` if the header in which the client is named is there.
+    #[inline]
     pub(super) fn has_client_header(&self, headers: &HeaderMap) -> bool {
         let name = self.client_header.as_ref();
         name.is_some_and(|name| headers.contains_key(name))
     }
 
     /// Removes what names a client and is not believed: other spellings, and from whom is not trusted all.
+    #[inline]
     pub(super) fn clean_client_header(&self, is_trusted: bool, headers: &mut HeaderMap) {
         let Some(wanted) = &self.client_header else {
             return;

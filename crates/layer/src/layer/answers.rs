@@ -73,13 +73,13 @@ struct Head {
 /// Returns the answer to a request that does not go on to the application.
 ///
 /// It takes over the memory of the request's headers, which nobody reads any more.
-pub(super) fn answer<B, F, R: Default + 'static>(
+pub(super) fn answer<B, R: Default + 'static>(
     shared: &Shared,
     answers: &Answers,
     request: &mut Request<B>,
     disposition: &Disposition<'_>,
     visitor: Option<Visitor<'_>>,
-) -> Option<Reply<F, R>> {
+) -> Option<Reply<R>> {
     let mut wait = None;
     let mut counted = disposition.action();
     let made;
@@ -142,7 +142,7 @@ pub(super) fn answer<B, F, R: Default + 'static>(
         response.headers_mut().insert(RETRY_AFTER, seconds(wait));
     }
     ask_for_signature(shared, visitor, &mut response);
-    Some(Reply::Now(response))
+    Some(Reply::Now(Box::new(response)))
 }
 
 /// Counts what is answered here; the statistics of the site are of robots.

@@ -53,7 +53,7 @@ pin_project! {
 
 /// What the response of a passing request gets.
 #[derive(Debug, Default)]
-pub(super) struct Additions {
+pub struct Additions {
     /// Whether it gets `Vary: User-Agent`.
     pub(super) varies: bool,
     /// Headers that rules give.
@@ -93,22 +93,29 @@ impl<F, B> ResponseFuture<F, B> {
     }
 }
 
-impl<F> Passing<F> {
-    pub(super) fn new(future: F, additions: Additions) -> Self {
-        Self { future, additions }
-    }
-}
-
 impl Additions {
+    /// Adds them to the response of a future, once it is there.
+    pub fn to<F>(self, future: F) -> Passing<F> {
+        Passing {
+            future,
+            additions: self,
+        }
+    }
+
     fn are_none(&self) -> bool {
         !self.varies
             && self.headers.is_empty()
             && !self.is_in_place
             && self.watch.is_none()
             && self.cookie.is_none()
+            && self.word.is_none()
     }
 
     fn add_to<B>(&mut self, response: &mut Response<B>) {
+        // First, as a rule may give a header of that name.
+        if let Some(word) = &self.word {
+            word.take(response.headers_mut());
+        }
         if self.varies {
             vary_by_user_agent(response.headers_mut());
         }
@@ -193,16 +200,13 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        // The response is large, and not moved for nothing.
+        if this.additions.are_none() {
+            // The response is large, and not moved for nothing.
+            return this.future.poll(cx);
+        }
         let mut polled = this.future.poll(cx);
         if let Poll::Ready(Ok(response)) = &mut polled {
-            // First, as a rule may give a header of that name.
-            if let Some(word) = &this.additions.word {
-                word.take(response.headers_mut());
-            }
-            if !this.additions.are_none() {
-                this.additions.add_to(response);
-            }
+            this.additions.add_to(response);
         }
         polled
     }

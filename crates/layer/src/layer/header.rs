@@ -54,17 +54,15 @@ impl IdentificationHeaders {
     }
 }
 
-/// Returns what a request claims, and the User-Agent header by which it does.
+/// Returns what a request claims, and the User-Agent header by which it does, or the first one.
 ///
 /// Who signs as robots do is one, whatever the User-Agent says: no browser sends these headers.
 pub(super) fn claim<'d, 'h>(
     detector: &'d Detector,
     headers: &'h HeaderMap,
-) -> Option<(Claim<'d>, &'h [u8])> {
-    let (by_name, user_agent) = claim_by_name(detector, headers).unzip();
-    let claim = signed_claim(detector, headers, by_name)?;
-    let user_agent = user_agent.or_else(|| Some(headers.get(USER_AGENT)?.as_bytes()));
-    Some((claim, user_agent.unwrap_or_default()))
+) -> (Option<Claim<'d>>, &'h [u8]) {
+    let (by_name, user_agent) = claim_by_name(detector, headers);
+    (signed_claim(detector, headers, by_name), user_agent)
 }
 
 /// Returns the claim of the first User-Agent header that makes one, and that header.
@@ -74,13 +72,13 @@ pub(super) fn claim<'d, 'h>(
 fn claim_by_name<'d, 'h>(
     detector: &'d Detector,
     headers: &'h HeaderMap,
-) -> Option<(Claim<'d>, &'h [u8])> {
-    let nameless = (Claim::Nameless, &b""[..]);
+) -> (Option<Claim<'d>>, &'h [u8]) {
+    let nameless = (Some(Claim::Nameless), &b""[..]);
     // Where no header is repeated, the look-up of one is enough, at half the cost.
     if headers.len() == headers.keys_len() {
         return match headers.get(USER_AGENT) {
-            Some(value) => Some((detector.claim(value.as_bytes())?, value.as_bytes())),
-            None => Some(nameless),
+            Some(value) => (detector.claim(value.as_bytes()), value.as_bytes()),
+            None => nameless,
         };
     }
     let values = headers.get_all(USER_AGENT).iter();
@@ -88,18 +86,18 @@ fn claim_by_name<'d, 'h>(
         .map(HeaderValue::as_bytes)
         .filter(|value| !value.trim_ascii().is_empty())
         .peekable();
-    if named.peek().is_none() {
-        return Some(nameless);
-    }
+    let Some(&first) = named.peek() else {
+        return nameless;
+    };
     let mut shared = None;
     for value in named {
         match detector.claim(value) {
             Some(claim @ Claim::Shared(_)) => shared = shared.or(Some((claim, value))),
-            Some(claim) => return Some((claim, value)),
+            Some(claim) => return (Some(claim), value),
             None => {}
         }
     }
-    shared
+    shared.map_or((None, first), |(claim, value)| (Some(claim), value))
 }
 
 /// Returns what the policy looks at.

@@ -4,9 +4,9 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use http::{HeaderMap, HeaderName};
 
-use crate::suspect::{Mark, MarkedVisitor, Marks, Reasons};
+use crate::suspect::{AgentKey, Mark, MarkedVisitor, Marks, Reasons};
 
-use super::{layer::Shared, service::person_agent};
+use super::layer::Shared;
 
 /// Time for which it holds.
 pub const PERSON_WORD_LASTS: Duration = Duration::from_mins(10);
@@ -51,14 +51,14 @@ impl Shared {
     pub(super) fn with_marks(
         &self,
         found: Reasons,
-        headers: &HeaderMap,
+        agent: AgentKey,
         sender: Option<IpAddr>,
     ) -> Reasons {
         let marks = self.marks.as_ref().filter(|marks| !marks.are_none());
         let (Some(marks), Some(sender)) = (marks, sender) else {
             return found;
         };
-        let known = marks.found(marks.visitor(sender, person_agent(headers)));
+        let known = marks.found(marks.visitor_by(sender, agent));
         let found = if known.is_person {
             found.left_by_a_click()
         } else {
@@ -71,14 +71,15 @@ impl Shared {
     /// where suspects are not looked for.
     pub(super) fn awaited_word(
         &self,
-        headers: &HeaderMap,
+        agent: Option<AgentKey>,
         sender: Option<IpAddr>,
     ) -> Option<PersonWord> {
         // To look through each response costs a hundredth of a request.
         self.coherence.as_ref()?;
         let header = Arc::clone(self.person_header.as_ref()?);
-        let of = self.marks.as_ref().zip(sender).map(|(marks, sender)| {
-            let visitor = marks.visitor(sender, person_agent(headers));
+        let known = self.marks.as_ref().zip(sender).zip(agent);
+        let of = known.map(|((marks, sender), agent)| {
+            let visitor = marks.visitor_by(sender, agent);
             (marks.clone(), visitor)
         });
         Some(PersonWord { header, of })

@@ -4,42 +4,34 @@ use std::{mem, sync::Arc};
 
 use http::{Request, Response};
 
-use super::ready_head::ReadyHead;
+use super::{future::Additions, ready_head::ReadyHead};
 
-/// Answer of the layer, or what is to be waited for.
+/// Answer of the layer, or what the application's gets.
 #[derive(Debug)]
-pub enum Reply<F, R> {
+pub enum Reply<R> {
     /// The layer has answered the request.
-    Now(Response<R>),
+    // In a box, as what passes is moved too.
+    Now(Box<Response<R>>),
     /// So it has, with a head that was made with the policy.
     Ready(Arc<ReadyHead>),
     /// The application answers it.
-    Later(F),
+    Passes(Additions),
 }
 
-impl<F, R> Reply<F, R> {
-    /// Maps what is to be waited for.
-    pub(super) fn map_later<G>(self, to: impl FnOnce(F) -> G) -> Reply<G, R> {
-        match self {
-            Self::Now(response) => Reply::Now(response),
-            Self::Ready(head) => Reply::Ready(head),
-            Self::Later(future) => Reply::Later(to(future)),
-        }
-    }
-
+impl<R> Reply<R> {
     /// Returns the layer's answer as a response; its headers reuse the memory of the request's.
     ///
     /// # Errors
     ///
-    /// Fails with what is to be waited for.
-    pub(super) fn into_response<B>(self, request: &mut Request<B>) -> Result<Response<R>, F>
+    /// Fails with what the application's response gets.
+    pub(super) fn into_response<B>(self, request: &mut Request<B>) -> Result<Response<R>, Additions>
     where
         R: Default,
     {
         match self {
-            Self::Now(response) => Ok(response),
+            Self::Now(response) => Ok(*response),
             Self::Ready(head) => Ok(head.response(R::default(), mem::take(request.headers_mut()))),
-            Self::Later(future) => Err(future),
+            Self::Passes(additions) => Err(additions),
         }
     }
 }

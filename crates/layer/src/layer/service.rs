@@ -7,11 +7,11 @@ use std::{
     task::{Context, Poll},
 };
 
-use http::{HeaderMap, HeaderValue, Request, Response, header::USER_AGENT};
+use http::{HeaderMap, Request, Response};
 use tower_service::Service;
 use tracing::debug;
 
-use crate::detect::{Claim, Detector, Verdict};
+use crate::detect::{Claim, Verdict};
 use crate::policy::{self, Action, Judgement, PassReason, Policy, Rule, TagRule, Visitor};
 use crate::suspect::{Reasons, Transport};
 
@@ -19,7 +19,7 @@ use super::{
     ClaimFinding, ClaimProof, Identification, Outcome, ResponseFuture, Stats,
     answers::{answer, ready},
     disposition::{Asker, Disposition},
-    future::{Additions, Passing, Watch},
+    future::{Additions, Watch},
     header::{self, claim, parts_for, remove_spelled},
     layer::Shared,
     outcome::Cause,
@@ -67,7 +67,7 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let verdicts = &self.shared.verdicts;
-        let client = |request: &_| Addresses::alike(verdicts.client(request));
+        let client = |request: &Request<B>| Addresses::alike(verdicts.client(request));
         let Ok((reply, outcome)) = self
             .shared
             .decide(&mut request, client, |_, request, claim| {
@@ -81,68 +81,47 @@ where
                 ResponseFuture::answered(response)
             }
             Err(additions) => {
-                let future = Passing::new(self.inner.call(request), additions);
-                ResponseFuture::passing(future, outcome)
+                ResponseFuture::passing(additions.to(self.inner.call(request)), outcome)
             }
         }
     }
 }
 
 impl<S> RobotDetectionService<S> {
-    /// Does what a call does, and tells the outcome apart; `pass` asks the application.
+    /// Decides as a call does, and asks nobody: whoever calls does that where the request passes.
     ///
-    /// The request stays where it is; of one that passes, `pass` takes out what it needs.
+    /// `client` is asked only where anything hangs on it.
     ///
     /// # Errors
     ///
     /// Fails with the verdict on its claim that it is to wait for.
-    pub fn respond<B, R, F>(
+    pub fn decide<B, R: Default + 'static>(
         &self,
         request: &mut Request<B>,
-        client: Client,
-        pass: impl FnOnce(&S, &mut Request<B>) -> F,
-    ) -> Result<Decided<Passing<F>, R>, Pending>
-    where
-        R: Default + 'static,
-    {
+        client: impl Fn(&Request<B>) -> Client + Copy,
+    ) -> Result<Decided<R>, Pending> {
         let verdicts = &self.shared.verdicts;
-        let network = |_: &_| client.into();
-        let decided = self
-            .shared
+        let network = |request: &Request<B>| client(request).into();
+        self.shared
             .decide(request, network, |policy, request, claim| {
-                verdicts.verdict_or_pending(policy, request, claim, client)
-            })?;
-        Ok(self.reply(request, decided, pass))
+                verdicts.verdict_or_pending(policy, request, claim, client(request))
+            })
     }
 
-    /// Does what a call does once the request has waited for a verdict.
-    pub fn respond_settled<B, R, F>(
+    /// Does the same once the request has waited for a verdict.
+    pub fn decide_settled<B, R: Default + 'static>(
         &self,
         request: &mut Request<B>,
-        client: Client,
+        client: impl Fn(&Request<B>) -> Client,
         finding: ClaimFinding,
-        pass: impl FnOnce(&S, &mut Request<B>) -> F,
-    ) -> Decided<Passing<F>, R>
-    where
-        R: Default + 'static,
-    {
-        let network = |_: &_| client.into();
+    ) -> Decided<R> {
+        let network = |request: &Request<B>| client(request).into();
         // Policy and registry may have changed while it waited: all is decided anew, but for the
         // verdict, so that nothing waits twice.
         let Ok(decided) = self.shared.decide(request, network, |_, _, _| {
             Ok::<_, Infallible>(Some(finding))
         });
-        self.reply(request, decided, pass)
-    }
-
-    fn reply<B, R, F>(
-        &self,
-        request: &mut Request<B>,
-        (reply, outcome): Decided<Additions, R>,
-        pass: impl FnOnce(&S, &mut Request<B>) -> F,
-    ) -> Decided<Passing<F>, R> {
-        let pass = |additions| Passing::new(pass(&self.inner, request), additions);
-        (reply.map_later(pass), outcome)
+        decided
     }
 }
 
@@ -184,7 +163,7 @@ impl Judged<'_> {
 }
 
 /// What comes of a request, and its outcome where that is to be told.
-pub type Decided<F, R> = (Reply<F, R>, Option<Outcome>);
+pub type Decided<R> = (Reply<R>, Option<Outcome>);
 
 impl Shared {
     /// Decides about a request, which is ready to go on if it passes.
@@ -195,13 +174,14 @@ impl Shared {
     fn decide<B, R: Default + 'static, W>(
         &self,
         request: &mut Request<B>,
-        client: impl FnOnce(&Request<B>) -> Addresses,
+        client: impl Fn(&Request<B>) -> Addresses,
         lookup: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<ClaimFinding>, W>,
-    ) -> Result<Decided<Additions, R>, W> {
+    ) -> Result<Decided<R>, W> {
         let detector = self.detector.load();
         let answers = self.answers.in_force(&self.policy);
         let policy = &*answers.policy;
-        let (mut claim, user_agent) = claimed(&detector, policy, request.headers()).unzip();
+        let (claim, user_agent) = claim(&detector, request.headers());
+        let mut claim = claim.or_else(|| policy.judges_people().then_some(Claim::Person));
         let own = self.own(request);
         let finding = match &mut claim {
             // Our own requests are no visits: their claim is not proven, judged or counted.
@@ -210,8 +190,13 @@ impl Shared {
         };
         let (reported, proof) = finding.map(|it| (it.verdict, it.proof)).unzip();
         let verdict = reported.unwrap_or_default();
-        let (client, suspicion) = self.sent_by(policy, request, claim.as_ref(), own, client);
-        let Suspicion { reasons, cookie } = suspicion;
+        let told = (claim.as_ref(), user_agent);
+        let (client, suspicion) = self.sent_by(policy, request, told, own, client);
+        let Suspicion {
+            reasons,
+            cookie,
+            agent,
+        } = suspicion;
         let aim = self.aim(request, own);
         let is_noted = aim == Aim::Trap || !reasons.is_empty();
         let claim = claim.or_else(|| is_noted.then_some(Claim::Person));
@@ -248,13 +233,11 @@ impl Shared {
         additions.is_in_place = ready(&answers, request, disposition, !reasons.is_empty());
         additions.cookie = cookie;
         additions.watch = judged.watch;
-        let is_other = own.is_some() || claim.as_ref().is_some_and(|claim| *claim != Claim::Person);
-        let sender = client.network.filter(|_| !is_other);
-        additions.word = self.awaited_word(request.headers(), sender);
+        additions.word = self.awaited_word(agent, client.network);
         if own.is_none() {
             self.count(claim.as_ref(), disposition.action());
         }
-        Ok((Reply::Later(additions), outcome))
+        Ok((Reply::Passes(additions), outcome))
     }
 
     /// Returns what the policy decides, and what is done with a request that is not our own.
@@ -286,8 +269,8 @@ impl Shared {
             watch: None,
             trapped: None,
         };
-        let mut errors = Vec::new();
-        if let Some(asker) = asker.filter(|_| aim != Aim::Own) {
+        let asker = asker.filter(|_| aim != Aim::Own);
+        if let Some(asker) = asker {
             (judged.disposition, judged.breach) =
                 Disposition::find(self, policy, request, asker, judgement);
             if !asker.visitor.sender.reasons.is_empty()
@@ -295,7 +278,6 @@ impl Shared {
             {
                 judged.disposition = Disposition::Pass;
             }
-            errors = asker.error_counters(&judgement);
             if aim == Aim::Trap {
                 let is_broken = judged.broken().is_some();
                 judged.trapped = Some(self.trapped(request, asker, is_broken));
@@ -303,7 +285,10 @@ impl Shared {
         }
         if judged.disposition.goes_on() {
             let time = time.filter(|_| judgement.is_for_application());
-            judged.watch = Watch::new(errors, time, &self.clock);
+            if asker.is_some() || time.is_some() {
+                let errors = asker.map(|asker| asker.error_counters(&judgement));
+                judged.watch = Watch::new(errors.unwrap_or_default(), time, &self.clock);
+            }
         }
         judged
     }
@@ -434,13 +419,13 @@ impl Addresses {
     fn asker<'s>(
         self,
         visitor: Visitor<'s>,
-        user_agent: Option<&'s [u8]>,
+        user_agent: &'s [u8],
         headers: &'s HeaderMap,
         reasons: Reasons,
     ) -> Asker<'s> {
         Asker {
             visitor: visitor.sent_by(self.sender(headers, reasons)),
-            user_agent: user_agent.unwrap_or_else(|| person_agent(headers)),
+            user_agent,
             client: self.network,
         }
     }
@@ -462,25 +447,6 @@ impl From<Client> for Addresses {
             transport: client.transport,
         }
     }
-}
-
-/// Returns what a request claims and by which User-Agent; that it is a person only where the policy
-/// judges people.
-fn claimed<'d, 'h>(
-    detector: &'d Detector,
-    policy: &Policy,
-    headers: &'h HeaderMap,
-) -> Option<(Claim<'d>, &'h [u8])> {
-    let claimed = claim(detector, headers);
-    if claimed.is_some() || !policy.judges_people() {
-        return claimed;
-    }
-    Some((Claim::Person, person_agent(headers)))
-}
-
-pub(super) fn person_agent(headers: &HeaderMap) -> &[u8] {
-    let user_agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);
-    user_agent.unwrap_or_default()
 }
 
 /// Returns what the response gets if the request passes, by the rule that decided, too.
@@ -624,8 +590,8 @@ mod tests {
         request.body("the body").unwrap()
     }
 
-    /// Returns `true` if a request is passed on, body and all.
-    fn passes((reply, _): Decided<Passing<&'static str>, ()>) -> bool {
+    /// Returns `true` if a request is passed on.
+    fn passes((reply, _): Decided<()>) -> bool {
         match reply {
             Reply::Now(response) => {
                 assert_eq!(response.status(), 302);
@@ -635,13 +601,8 @@ mod tests {
                 assert_eq!(head.status(), 302);
                 false
             }
-            Reply::Later(_) => true,
+            Reply::Passes(_) => true,
         }
-    }
-
-    fn pass(_: &&'static str, request: &mut Request<&'static str>) -> &'static str {
-        assert_eq!(request.headers().len(), 1);
-        request.body()
     }
 
     #[test]
@@ -652,19 +613,19 @@ mod tests {
             ([192, 0, 2, 8].into(), Verdict::Spoofed, false),
         ] {
             let mut asked = request("/members-only-stuff/a");
-            let waiting = service.respond::<_, (), _>(&mut asked, by(client), pass);
+            let waiting = service.decide::<_, ()>(&mut asked, |_| by(client));
             let pending = waiting.err().unwrap();
             assert_eq!(pending.limit, Duration::from_millis(500));
             let mut settling = pending.settling;
             let context = &mut Context::from_waker(std::task::Waker::noop());
             let settled = settling.as_mut().poll(context);
             assert_eq!(settled, Poll::Ready(verdict));
-            let reply = service.respond_settled(&mut asked, by(client), verdict.into(), pass);
+            let reply = service.decide_settled(&mut asked, |_| by(client), verdict.into());
             assert_eq!(passes(reply), is_passed);
         }
         let mut late = request("/members-only-stuff/a");
         let known = Verdict::Pending.into();
-        let reply = service.respond_settled(&mut late, by(CLIENT), known, pass);
+        let reply = service.decide_settled(&mut late, |_| by(CLIENT), known);
         assert!(!passes(reply), "the time is over");
     }
 
@@ -686,7 +647,7 @@ mod tests {
         let service = layer().verdicts(Arc::new(schemes.clone())).layer("it");
         let told = |target: &str, scheme| {
             let (mut asked, address) = (request(target), CLIENT);
-            let reply = service.respond::<_, (), _>(&mut asked, by_scheme(address, scheme), pass);
+            let reply = service.decide::<_, ()>(&mut asked, |_| by_scheme(address, scheme));
             assert!(passes(reply.unwrap()));
             schemes.0.lock().unwrap().pop().unwrap()
         };
@@ -714,7 +675,7 @@ mod tests {
             (false, "/members-only-stuff/a", false),
         ] {
             let mut asked = request(path);
-            let reply = service(settles).respond(&mut asked, by(CLIENT), pass);
+            let reply = service(settles).decide(&mut asked, |_| by(CLIENT));
             assert_eq!(passes(reply.unwrap()), is_passed, "{path}");
         }
     }

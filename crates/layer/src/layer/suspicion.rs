@@ -4,7 +4,7 @@ use http::{HeaderValue, Request};
 
 use crate::detect::Claim;
 use crate::policy::{Decision, Policy, Visitor};
-use crate::suspect::Reasons;
+use crate::suspect::{AgentKey, Reasons};
 
 use super::{
     disposition::Disposition,
@@ -20,6 +20,8 @@ use super::{
 pub(super) struct Suspicion {
     pub(super) reasons: Reasons,
     pub(super) cookie: Option<Box<HeaderValue>>,
+    /// Number of the User-Agent, where somebody has looked.
+    pub(super) agent: Option<AgentKey>,
 }
 
 impl Shared {
@@ -29,19 +31,19 @@ impl Shared {
         &self,
         policy: &Policy,
         request: &Request<B>,
-        claim: Option<&Claim<'_>>,
+        (claim, user_agent): (Option<&Claim<'_>>, &[u8]),
         own: Option<&str>,
-        client: impl FnOnce(&Request<B>) -> Addresses,
+        client: impl Fn(&Request<B>) -> Addresses,
     ) -> (Addresses, Suspicion) {
         let looks = self.coherence.is_some() || self.people.0.is_some() || self.traps.is_some();
         if claim.is_none() && !looks {
             return (Addresses::default(), Suspicion::default());
         }
         let client = client(request);
-        self.note_reader(request, client.network);
+        self.note_reader(request, user_agent, client.network);
         let is_person = claim.is_none_or(|claim| *claim == Claim::Person);
-        let suspicion = if is_person && own.is_none() {
-            self.suspicion(policy, request, client)
+        let suspicion = if is_person && own.is_none() && looks {
+            self.suspicion(policy, request, user_agent, client)
         } else {
             Suspicion::default()
         };
@@ -50,33 +52,42 @@ impl Shared {
 
     /// Returns why a person is suspect, unless nobody looks, a rule lets it pass, or it has said that
     /// it is one.
-    fn suspicion<B>(&self, policy: &Policy, request: &Request<B>, client: Addresses) -> Suspicion {
+    fn suspicion<B>(
+        &self,
+        policy: &Policy,
+        request: &Request<B>,
+        user_agent: &[u8],
+        client: Addresses,
+    ) -> Suspicion {
+        let agent = AgentKey::of(user_agent);
+        let none = Suspicion {
+            agent: Some(agent),
+            ..Suspicion::default()
+        };
         let coherence = self.coherence.as_ref();
         let mut reasons = coherence.map_or(Reasons::default(), |coherence| {
-            coherence.judge(request, client.transport)
+            coherence.judge_by(request, user_agent, agent, client.transport)
         });
         let asked = PersonRequest::of(request, client.address);
         let people = self.people.0.as_ref();
         if let Some(people) = people {
             reasons = reasons.union(people.reasons(&asked));
         }
-        reasons = self.with_marks(reasons, request.headers(), client.network);
+        reasons = self.with_marks(reasons, agent, client.network);
         if !reasons.are_suspect() {
-            return Suspicion::default();
+            return none;
         }
         let visitor = Visitor::person(client.sender(request.headers(), reasons));
         if policy.lets_pass(&parts_for(policy, request), visitor) {
-            return Suspicion::default();
+            return none;
         }
         match people.and_then(|people| people.release(&asked, reasons)) {
             Some(Release { left, cookie }) => Suspicion {
                 reasons: left.if_suspect(),
                 cookie: cookie.map(Box::new),
+                ..none
             },
-            None => Suspicion {
-                reasons,
-                cookie: None,
-            },
+            None => Suspicion { reasons, ..none },
         }
     }
 

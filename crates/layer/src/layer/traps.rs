@@ -68,13 +68,17 @@ impl Shared {
 
     /// Notes who asks for robots.txt, where there are traps.
     #[inline]
-    pub(super) fn note_reader<B>(&self, request: &Request<B>, sender: Option<IpAddr>) {
+    pub(super) fn note_reader<B>(
+        &self,
+        request: &Request<B>,
+        user_agent: &[u8],
+        sender: Option<IpAddr>,
+    ) {
         if let (Some(traps), Some(sender)) = (&self.traps, sender)
             && request.uri().path() == ROBOTS_TXT
             && *request.method() == Method::GET
         {
-            let agent = super::service::person_agent(request.headers());
-            let reader = traps.readers.visitor(sender, agent);
+            let reader = traps.readers.visitor(sender, user_agent);
             traps.readers.set(reader, Mark::Reader, READ_LASTS);
         }
     }

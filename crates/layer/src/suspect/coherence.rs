@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Version, header::USER_AGENT}
 use memchr::memmem::Finder;
 
 use super::{
-    Reason, Reasons,
+    AgentKey, Reason, Reasons,
     fronts::Fronts,
     seen::{Field, Seen},
     senders::Senders,
@@ -114,13 +114,23 @@ impl Coherence {
     /// does not judge.
     #[must_use]
     pub fn judge<B>(&self, request: &Request<B>, transport: Transport) -> Reasons {
-        let headers = request.headers();
-        let user_agent = headers
-            .get(USER_AGENT)
-            .map_or(&b""[..], HeaderValue::as_bytes);
+        let user_agent = request.headers().get(USER_AGENT);
+        let user_agent = user_agent.map_or(&b""[..], HeaderValue::as_bytes);
+        self.judge_by(request, user_agent, AgentKey::of(user_agent), transport)
+    }
+
+    /// Returns the same where the User-Agent is known, and its number.
+    pub(crate) fn judge_by<B>(
+        &self,
+        request: &Request<B>,
+        user_agent: &[u8],
+        agent: AgentKey,
+        transport: Transport,
+    ) -> Reasons {
+        let shape = || self.shape(request.headers(), transport);
         let key = transport
             .sender
-            .map(|sender| Senders::key(sender, user_agent, self.shape(headers, transport)));
+            .map(|sender| Senders::key(sender, agent, shape));
         if key.is_some_and(|key| self.senders.has(key)) {
             return Reasons::default();
         }

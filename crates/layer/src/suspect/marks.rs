@@ -2,7 +2,6 @@
 
 use std::{
     fmt,
-    hash::{BuildHasher as _, RandomState},
     net::IpAddr,
     sync::{
         Arc, OnceLock,
@@ -16,7 +15,7 @@ use std::{
 
 use crate::clock::Clock;
 
-use super::{Reason, Reasons, halves};
+use super::{Reason, Reasons, agent_key::AgentKey, halves};
 
 /// Visitors of whom something is known, a power of two; beyond them the newest takes a place.
 const PLACES: usize = 1 << 14;
@@ -86,7 +85,6 @@ struct Shared {
     places: OnceLock<Box<[Place]>>,
     /// Second in which the last mark ends; 0: there is none.
     last_s: AtomicU32,
-    secrets: [u64; 3],
     clock: Clock,
     started_ms: i64,
 }
@@ -118,11 +116,9 @@ impl Marks {
     /// Creates them, without any.
     #[must_use]
     pub fn new(clock: &Clock) -> Self {
-        let random = RandomState::new();
         let shared = Shared {
             places: OnceLock::new(),
             last_s: AtomicU32::new(0),
-            secrets: [0, 1, 2].map(|number: u8| random.hash_one(number)),
             started_ms: clock.now_ms(),
             clock: clock.clone(),
         };
@@ -137,20 +133,23 @@ impl Marks {
     pub fn of_site(&self, name: &str) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
-            salt: self.shared.hash(0, name.as_bytes()),
+            salt: AgentKey::of(name.as_bytes()).number(),
         }
     }
 
     /// Returns the number that a visitor is found by.
     #[must_use]
     pub fn visitor(&self, address: IpAddr, user_agent: &[u8]) -> MarkedVisitor {
+        self.visitor_by(address, AgentKey::of(user_agent))
+    }
+
+    /// Returns the same where the number of the User-Agent is known.
+    pub(crate) fn visitor_by(&self, address: IpAddr, agent: AgentKey) -> MarkedVisitor {
         let (kind, sender) = match address.to_canonical() {
             IpAddr::V4(v4) => (1, u64::from(v4.to_bits())),
             IpAddr::V6(v6) => (2, halves(v6.to_bits()).0),
         };
-        let [first, second, _] = self.shared.secrets;
-        let sender = folded(self.salt ^ first ^ kind, sender ^ second);
-        let key = self.shared.hash(sender, user_agent);
+        let key = agent.with(self.salt ^ kind, sender);
         // The first two numbers say something else.
         MarkedVisitor(key.max(TAKEN + 1))
     }
@@ -266,27 +265,6 @@ impl Marks {
     }
 }
 
-impl Shared {
-    /// Returns a number of a text that nobody can foresee who does not know the secrets.
-    ///
-    /// Sixteen bytes cost a multiplication, as each passing request pays for all of its User-Agent.
-    fn hash(&self, start: u64, text: &[u8]) -> u64 {
-        let [first, second, third] = self.secrets;
-        let (words, rest) = text.as_chunks::<8>();
-        let (pairs, odd) = words.as_chunks::<2>();
-        let mut state = start ^ third ^ text.len() as u64;
-        for [low, high] in pairs {
-            let (low, high) = (u64::from_le_bytes(*low), u64::from_le_bytes(*high));
-            state = folded(state ^ low ^ first, high ^ second);
-        }
-        let odd = odd.first().map_or(0, |word| u64::from_le_bytes(*word));
-        let rest = rest
-            .iter()
-            .fold(0, |rest, byte| rest << 8 | u64::from(*byte));
-        folded(folded(state ^ odd ^ first, rest ^ second) ^ third, first)
-    }
-}
-
 impl Place {
     fn end(&self, mark: Mark) -> &AtomicU32 {
         let [person, no_person, trap, reader] = &self.ends_s;
@@ -317,12 +295,6 @@ impl fmt::Debug for Marks {
 fn holds(end_s: u32, now_s: u32) -> bool {
     let left_s = end_s.checked_sub(now_s);
     left_s.is_some_and(|left_s| (1..=LONGEST_S).contains(&left_s))
-}
-
-/// Returns both halves of a product, one upon the other.
-fn folded(a: u64, b: u64) -> u64 {
-    let (high, low) = halves(u128::from(a) * u128::from(b));
-    high ^ low
 }
 
 #[cfg(test)]
@@ -388,8 +360,6 @@ mod tests {
         let of = |text: &str| marks.visitor(text.parse().unwrap(), b"a");
         assert_eq!(of("2001:db8::1"), of("2001:db8::ffff"), "one sender's /64");
         assert_eq!(of("192.0.2.1"), of("::ffff:192.0.2.1"));
-        let others = Marks::new(&Clock::system());
-        assert_ne!(others.visitor(address(7), b"a").0, of("0.0.0.7").0, "keyed");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! Only a browser that the table knows to the letter is judged. Whoever comes with a rare one is never
 //! suspect for that. [`Marks`] hold what is known of a visitor from elsewhere, for some time.
 
+mod agent_key;
 mod coherence;
 mod fronts;
 mod marks;
@@ -18,6 +19,7 @@ mod senders;
 mod table;
 mod user_agent;
 
+pub(crate) use agent_key::AgentKey;
 pub use coherence::{Coherence, Findings, Transport};
 pub use marks::{Mark, Marked, MarkedVisitor, Marks};
 pub use reason::{Reason, SUSPECT_WEIGHT};

@@ -5,13 +5,10 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use super::halves;
+use super::{agent_key::AgentKey, halves};
 
 /// Senders that are remembered, a power of two: 128 KiB.
 const PLACES: usize = 16_384;
-
-/// Factor that spreads the bits of a word, of the golden ratio.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Senders that need not be judged again: a browser sends dozens of requests over a connection, and
 /// one program has sent them all.
@@ -30,12 +27,7 @@ impl Default for Senders {
 impl Senders {
     /// Returns a number for a sender and what tells its programs apart: the port of its connection, or a
     /// shape of what they send where that is 0.
-    pub(super) fn key(sender: SocketAddr, user_agent: &[u8], shape: u64) -> u64 {
-        let (words, rest) = user_agent.as_chunks::<8>();
-        let words = words.iter().map(|word| u64::from_le_bytes(*word));
-        let rest = rest
-            .iter()
-            .fold(0, |rest, byte| rest << 8 | u64::from(*byte));
+    pub(super) fn key(sender: SocketAddr, agent: AgentKey, shape: impl FnOnce() -> u64) -> u64 {
         let address = match sender.ip() {
             IpAddr::V4(v4) => v4.to_bits().into(),
             IpAddr::V6(v6) => {
@@ -44,10 +36,10 @@ impl Senders {
             }
         };
         let which = match sender.port() {
-            0 => shape,
+            0 => shape(),
             port => port.into(),
         };
-        words.chain([rest, address, which]).fold(1, mixed)
+        agent.with(address, which)
     }
 
     /// Returns `true` if nothing was found in a request of that sender.
@@ -68,10 +60,6 @@ impl Senders {
     }
 }
 
-fn mixed(number: u64, word: u64) -> u64 {
-    (number ^ word).wrapping_mul(SPREAD).rotate_left(29)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -82,18 +70,24 @@ mod tests {
     fn programs_are_told_apart_by_all_that_is_known() {
         let at = |text: &str| text.parse::<SocketAddr>().unwrap();
         let keys = [
-            Senders::key(at("192.0.2.1:0"), b"Chrome/152", 5 << 32),
-            Senders::key(at("192.0.2.1:0"), b"Chrome/152", 6 << 32),
-            Senders::key(at("192.0.2.1:0"), b"Chrome/151", 5 << 32),
-            Senders::key(at("192.0.2.1:5"), b"Chrome/152", 5 << 32),
-            Senders::key(at("192.0.2.1:6"), b"Chrome/152", 5 << 32),
-            Senders::key(at("192.0.2.2:5"), b"Chrome/152", 5 << 32),
-            Senders::key(at("[2001:db8::1]:5"), b"Chrome/152", 5 << 32),
-            Senders::key(at("[2001:db8:0:1::]:5"), b"Chrome/152", 5 << 32),
+            Senders::key(at("192.0.2.1:0"), AgentKey::of(b"Chrome/152"), || 5 << 32),
+            Senders::key(at("192.0.2.1:0"), AgentKey::of(b"Chrome/152"), || 6 << 32),
+            Senders::key(at("192.0.2.1:0"), AgentKey::of(b"Chrome/151"), || 5 << 32),
+            Senders::key(at("192.0.2.1:5"), AgentKey::of(b"Chrome/152"), || 5 << 32),
+            Senders::key(at("192.0.2.1:6"), AgentKey::of(b"Chrome/152"), || 5 << 32),
+            Senders::key(at("192.0.2.2:5"), AgentKey::of(b"Chrome/152"), || 5 << 32),
+            Senders::key(at("[2001:db8::1]:5"), AgentKey::of(b"Chrome/152"), || {
+                5 << 32
+            }),
+            Senders::key(
+                at("[2001:db8:0:1::]:5"),
+                AgentKey::of(b"Chrome/152"),
+                || 5 << 32,
+            ),
         ];
         let apart: BTreeSet<_> = keys.into_iter().collect();
         assert_eq!(apart.len(), keys.len());
-        let again = Senders::key(at("192.0.2.1:5"), b"Chrome/152", 7 << 32);
+        let again = Senders::key(at("192.0.2.1:5"), AgentKey::of(b"Chrome/152"), || 7 << 32);
         assert_eq!(again, keys[3], "one connection is one program");
     }
 
@@ -102,7 +96,11 @@ mod tests {
         let senders = Senders::default();
         let key = |number: u16| {
             let address = IpAddr::from([192, 0, 2, 1]);
-            Senders::key(SocketAddr::new(address, number), b"Chrome/152.0.0.0", 1)
+            Senders::key(
+                SocketAddr::new(address, number),
+                AgentKey::of(b"Chrome/152.0.0.0"),
+                || 1,
+            )
         };
         for number in 1..=1_000 {
             assert!(!senders.has(key(number)));

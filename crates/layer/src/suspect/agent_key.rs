@@ -1,0 +1,106 @@
+//! User-Agents told apart by a number.
+
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::LazyLock,
+};
+
+/// Secrets of this process: who does not know them can foresee no number.
+static SECRETS: LazyLock<[u64; 3]> = LazyLock::new(|| {
+    let random = RandomState::new();
+    [0, 1, 2].map(|number: u8| random.hash_one(number))
+});
+
+const BLOCK_BYTES: usize = 16;
+
+/// Number of a User-Agent, by which all that is known of one is found: each request pays for it once.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct AgentKey(u64);
+
+impl AgentKey {
+    /// Returns the number of a text; sixteen bytes cost a multiplication.
+    pub(crate) fn of(text: &[u8]) -> Self {
+        let [first, second, third] = *SECRETS;
+        let mixed = |state: u64, block: [u8; BLOCK_BYTES]| {
+            let (low, high) = super::halves(u128::from_le_bytes(block));
+            folded(state ^ low ^ first, high ^ second)
+        };
+        let (blocks, rest) = text.as_chunks::<BLOCK_BYTES>();
+        let state = blocks
+            .iter()
+            .fold(third ^ text.len() as u64, |state, block| {
+                mixed(state, *block)
+            });
+        let last = match text.last_chunk::<BLOCK_BYTES>() {
+            // It has bytes of the block before it once more, which is no harm.
+            Some(block) => *block,
+            None => padded(rest),
+        };
+        Self(folded(mixed(state, last) ^ third, first))
+    }
+
+    /// Returns the number mixed with what else tells two apart.
+    pub(super) fn with(self, one: u64, other: u64) -> u64 {
+        let [first, second, third] = *SECRETS;
+        folded(folded(self.0 ^ one ^ first, other ^ second) ^ third, second)
+    }
+
+    /// Returns the number itself.
+    pub(super) fn number(self) -> u64 {
+        self.0
+    }
+}
+
+/// Returns a text of fewer bytes than a block has, with zeros behind it.
+fn padded(text: &[u8]) -> [u8; BLOCK_BYTES] {
+    let mut block = [0; BLOCK_BYTES];
+    for (to, from) in block.iter_mut().zip(text) {
+        *to = *from;
+    }
+    block
+}
+
+/// Returns the halves of a product, taken together.
+fn folded(one: u64, other: u64) -> u64 {
+    let (high, low) = super::halves(u128::from(one) * u128::from(other));
+    high ^ low
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn each_byte_and_the_length_count() {
+        let text = b"Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0";
+        let mut seen = HashSet::new();
+        for length in 0..=text.len() {
+            let text = &text[..length];
+            assert_eq!(AgentKey::of(text), AgentKey::of(text));
+            assert!(seen.insert(AgentKey::of(text).number()), "{length} bytes");
+            for place in 0..length {
+                let mut other = text.to_vec();
+                other[place] ^= 1;
+                assert!(
+                    seen.insert(AgentKey::of(&other).number()),
+                    "{place} of {length}"
+                );
+            }
+        }
+        assert_ne!(AgentKey::of(b"a").number(), AgentKey::of(b"a\0").number());
+    }
+
+    #[test]
+    fn what_it_is_mixed_with_counts() {
+        let key = AgentKey::of(b"Chrome/156");
+        let numbers = HashSet::from([
+            key.with(0, 0),
+            key.with(0, 1),
+            key.with(1, 0),
+            key.with(1, 1),
+        ]);
+        assert_eq!(numbers.len(), 4);
+    }
+}
