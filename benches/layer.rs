@@ -45,11 +45,23 @@ fn main() {
 
 /// A layer that knows 1,000 robots.
 fn layer() -> RobotDetectionLayer {
+    layer_of(detector())
+}
+
+/// A layer that remembers no User-Agent.
+fn searching_layer() -> RobotDetectionLayer {
+    layer_of(detector().remember_people(false))
+}
+
+fn detector() -> Detector {
     let robots = (0..1000).map(|number| match number {
         0 => robot("googlebot", "Googlebot"),
         _ => robot(&format!("robot{number}"), &format!("Robot{number}xyz")),
     });
-    let detector = Detector::new(robots.map(Arc::new)).expect("a thousand robots fit");
+    Detector::new(robots.map(Arc::new)).expect("a thousand robots fit")
+}
+
+fn layer_of(detector: Detector) -> RobotDetectionLayer {
     let policy = Policy::builder().build().expect("the defaults are right");
     RobotDetectionLayer::new(SharedDetector::new(detector), SharedPolicy::new(policy))
 }
@@ -136,6 +148,16 @@ fn inner(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn person_passes(bencher: Bencher<'_, '_>) {
     run(bencher, layer().layer(Inner), "/a/page.html", CHROME);
+}
+
+#[divan::bench]
+fn person_passes_whose_user_agent_is_searched(bencher: Bencher<'_, '_>) {
+    run(
+        bencher,
+        searching_layer().layer(Inner),
+        "/a/page.html",
+        CHROME,
+    );
 }
 
 /// What Chromium sends over HTTPS when it opens a page.

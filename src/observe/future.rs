@@ -1,10 +1,12 @@
 use std::{
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use axum::http::Response;
 use pin_project_lite::pin_project;
+
+use crate::layer::Additions;
 
 use super::{
     body::{FromUpstream, ObservedBody},
@@ -18,15 +20,18 @@ pin_project! {
     #[derive(Debug)]
     pub(crate) struct ObserveFuture<F> {
         observation: Option<Observation>,
+        additions: Additions,
         #[pin]
         inner: F,
     }
 }
 
 impl<F> ObserveFuture<F> {
-    pub(crate) fn new(inner: F, observation: Observation) -> Self {
+    /// Creates it; the response gets the additions, here, as each future around it would copy it.
+    pub(crate) fn new(inner: F, observation: Observation, additions: Additions) -> Self {
         Self {
             observation: Some(observation),
+            additions,
             inner,
         }
     }
@@ -41,16 +46,11 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        // Changed in place, as moving a response copies a large value.
-        let mut polled = this.inner.poll(cx);
-        if polled.is_pending() {
-            return Poll::Pending;
+        let mut response = ready!(this.inner.poll(cx))?;
+        this.additions.add_to(&mut response);
+        if let Some(observation) = this.observation.take() {
+            observation.answered(&mut response);
         }
-        if let Poll::Ready(Ok(response)) = &mut polled
-            && let Some(observation) = this.observation.take()
-        {
-            observation.answered(response);
-        }
-        polled
+        Poll::Ready(Ok(response))
     }
 }

@@ -8,9 +8,11 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod agent_key;
 pub mod clock;
 pub mod detect;
 pub mod layer;
 pub mod policy;
 pub mod registry;
+mod seen_keys;
 pub mod suspect;

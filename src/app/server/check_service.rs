@@ -2,14 +2,12 @@
 
 use std::{
     convert::Infallible,
-    future::{Ready, ready},
     mem,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
     },
-    task::{Context, Poll, Waker},
 };
 
 use axum::{
@@ -24,9 +22,7 @@ use crate::check::{
     WrongReport, YesNo, answer, describe, read_report, take_page, unanswerable,
 };
 use crate::clock::Clock;
-use crate::layer::{
-    self, Decided, NoCopies, PERSON_WORD_LASTS, Passing, Pending, Reply, ServedInPlace,
-};
+use crate::layer::{self, Decided, NoCopies, PERSON_WORD_LASTS, Pending, Reply, ServedInPlace};
 use crate::listen::{HttpService, RequestContext, ServiceResponse};
 use crate::observe::{Observation, SiteObserver};
 use crate::suspect::Mark;
@@ -45,9 +41,6 @@ const NOTED_FOR_MS: i64 = 60_000;
 
 /// Response that is waited for.
 type Later = Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
-
-/// Response of a request that would pass.
-type Passed = Ready<Result<Response<ServerBody>, Infallible>>;
 
 /// Decides about the requests that other proxies describe.
 #[derive(Clone, Debug)]
@@ -292,9 +285,10 @@ impl Question {
         let answered = match reply {
             Reply::Now(response) => told(*response),
             Reply::Ready(head) => told(head.response(ServerBody::default(), HeaderMap::default())),
-            Reply::Passes(additions) => {
+            Reply::Passes(mut additions) => {
                 let page = page(request);
-                let response = at_once(additions.to(passed(request)));
+                let mut response = passed(request);
+                additions.add_to(&mut response);
                 match page {
                     Some(page) => Answered::InPlace(page, response),
                     None => Answered::Passed(response),
@@ -330,29 +324,20 @@ fn page(request: &Request<RequestContext>) -> Option<HeaderValue> {
 }
 
 /// Returns what a request that passes takes with it to the upstream.
-fn passed(request: &mut Request<RequestContext>) -> Passed {
+fn passed(request: &mut Request<RequestContext>) -> Response<ServerBody> {
     let mut response = Response::<ServerBody>::default();
     for name in [IDENTIFICATION_HEADER, VERDICT_HEADER] {
         if let Some(value) = request.headers_mut().remove(&name) {
             response.headers_mut().insert(name, value);
         }
     }
-    ready(Ok(response))
+    response
 }
 
 fn told(mut response: Response<ServerBody>) -> Answered<ServerBody> {
     let text = mem::take(response.body_mut()).into_bytes();
     *response.body_mut() = ServerBody::small(text.clone());
     Answered::Told(response, text)
-}
-
-/// Returns the response of a future that waits for nothing.
-fn at_once(passing: Passing<Passed>) -> Response<ServerBody> {
-    match pin!(passing).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(Ok(response)) => response,
-        // Nobody is let pass by what cannot happen.
-        Poll::Pending => status(StatusCode::FORBIDDEN),
-    }
 }
 
 /// Returns the answer to a question whose request this program's own listener would refuse.

@@ -13,7 +13,7 @@ use std::{
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 use pin_project_lite::pin_project;
 
-use crate::layer::{self, Decided, OWN_PAGE, Outcome, Passing, Pending, Reply};
+use crate::layer::{self, Additions, Decided, OWN_PAGE, Outcome, Pending, Reply};
 use crate::listen::{HttpService, ReadyHead, RequestContext, ServiceResponse};
 use crate::observe::{Observation, ObserveFuture, SiteObserver};
 
@@ -87,12 +87,12 @@ impl ServerService {
         };
         // Before the site's layer: nothing that a rule says may shut the administrator out.
         if let Some(future) = self.ask_process(request, observer) {
-            return later(Answering::Aside { future });
+            return later(Answering::Observed { future });
         }
         let status = match found {
             Found::Site(served) => {
                 if let Some(future) = let_out(request, served, observer) {
-                    return later(Answering::Aside { future });
+                    return later(Answering::Observed { future });
                 }
                 let observation = observer.begin(request);
                 return match served.decide(request) {
@@ -116,8 +116,8 @@ impl ServerService {
         let mut observation = observer.begin(request);
         observation.decided(None);
         let future = SiteFuture::ready(pages::status(status).map(ServerBody::from));
-        later(Answering::Aside {
-            future: ObserveFuture::new(future, observation),
+        later(Answering::Observed {
+            future: ObserveFuture::new(future, observation, Additions::default()),
         })
     }
 
@@ -134,6 +134,7 @@ impl ServerService {
         Some(ObserveFuture::new(
             SiteFuture::of_process(services, router, request),
             observation,
+            Additions::default(),
         ))
     }
 }
@@ -200,6 +201,7 @@ fn let_out(
     Some(ObserveFuture::new(
         router.let_out(request, action),
         observation,
+        Additions::default(),
     ))
 }
 
@@ -224,8 +226,8 @@ fn answered(
         // In one piece: each step that a future is handed on copies it.
         Reply::Passes(additions) => ServiceResponse::Later(ServerFuture {
             ends_connection,
-            answering: Answering::OfSite {
-                future: ObserveFuture::new(additions.to(pass()), observation),
+            answering: Answering::Observed {
+                future: ObserveFuture::new(pass(), observation, additions),
             },
         }),
     }
@@ -261,12 +263,7 @@ pin_project! {
 pin_project! {
     #[project = AnsweringProjection]
     enum Answering {
-        OfSite {
-            #[pin]
-            future: ObserveFuture<Passing<SiteFuture>>,
-        },
-        /// No site decides about it.
-        Aside {
+        Observed {
             #[pin]
             future: ObserveFuture<SiteFuture>,
         },
@@ -306,8 +303,7 @@ impl Future for Answering {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project() {
-            AnsweringProjection::OfSite { future } => future.poll(cx),
-            AnsweringProjection::Aside { future } => future.poll(cx),
+            AnsweringProjection::Observed { future } => future.poll(cx),
             AnsweringProjection::Waiting { future } => future.as_mut().poll(cx),
         }
     }

@@ -31,23 +31,14 @@ pin_project! {
     enum State<F, B> {
         Passing {
             #[pin]
-            future: Passing<F>,
+            future: F,
+            additions: Additions,
             // What the response's extensions tell of it.
             outcome: Option<Outcome>,
         },
         Answered {
             response: Option<Response<B>>,
         },
-    }
-}
-
-pin_project! {
-    /// Future of the application's response, and what it gets.
-    #[derive(Debug)]
-    pub struct Passing<F> {
-        #[pin]
-        future: F,
-        additions: Additions,
     }
 }
 
@@ -78,9 +69,13 @@ pub(super) struct Watch {
 }
 
 impl<F, B> ResponseFuture<F, B> {
-    pub(super) fn passing(future: Passing<F>, outcome: Option<Outcome>) -> Self {
+    pub(super) fn passing(future: F, additions: Additions, outcome: Option<Outcome>) -> Self {
         Self {
-            state: State::Passing { future, outcome },
+            state: State::Passing {
+                future,
+                additions,
+                outcome,
+            },
         }
     }
 
@@ -94,24 +89,8 @@ impl<F, B> ResponseFuture<F, B> {
 }
 
 impl Additions {
-    /// Adds them to the response of a future, once it is there.
-    pub fn to<F>(self, future: F) -> Passing<F> {
-        Passing {
-            future,
-            additions: self,
-        }
-    }
-
-    fn are_none(&self) -> bool {
-        !self.varies
-            && self.headers.is_empty()
-            && !self.is_in_place
-            && self.watch.is_none()
-            && self.cookie.is_none()
-            && self.word.is_none()
-    }
-
-    fn add_to<B>(&mut self, response: &mut Response<B>) {
+    /// Adds them to the response.
+    pub fn add_to<B>(&mut self, response: &mut Response<B>) {
         // First, as a rule may give a header of that name.
         if let Some(word) = &self.word {
             word.take(response.headers_mut());
@@ -177,8 +156,13 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().state.project() {
-            StateProjection::Passing { future, outcome } => {
+            StateProjection::Passing {
+                future,
+                additions,
+                outcome,
+            } => {
                 let mut response = ready!(future.poll(cx))?;
+                additions.add_to(&mut response);
                 if let Some(outcome) = outcome.take() {
                     response.extensions_mut().insert(outcome);
                 }
@@ -189,25 +173,5 @@ where
                 .take()
                 .map_or(Poll::Pending, |response| Poll::Ready(Ok(response))),
         }
-    }
-}
-
-impl<F, B, E> Future for Passing<F>
-where
-    F: Future<Output = Result<Response<B>, E>>,
-{
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        if this.additions.are_none() {
-            // The response is large, and not moved for nothing.
-            return this.future.poll(cx);
-        }
-        let mut polled = this.future.poll(cx);
-        if let Poll::Ready(Ok(response)) = &mut polled {
-            this.additions.add_to(response);
-        }
-        polled
     }
 }

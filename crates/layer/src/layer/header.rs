@@ -7,6 +7,7 @@ use http::{
     header::{HOST, USER_AGENT, VARY},
 };
 
+use crate::agent_key::AgentKey;
 use crate::detect::{Claim, Detector, Verdict};
 use crate::policy::{self, Policy};
 
@@ -54,50 +55,61 @@ impl IdentificationHeaders {
     }
 }
 
-/// Returns what a request claims, and the User-Agent header by which it does, or the first one.
-///
-/// Who signs as robots do is one, whatever the User-Agent says: no browser sends these headers.
-pub(super) fn claim<'d, 'h>(
-    detector: &'d Detector,
-    headers: &'h HeaderMap,
-) -> (Option<Claim<'d>>, &'h [u8]) {
-    let (by_name, user_agent) = claim_by_name(detector, headers);
-    (signed_claim(detector, headers, by_name), user_agent)
+/// What a request claims.
+pub(super) struct Claimed<'d, 'h> {
+    pub(super) claim: Option<Claim<'d>>,
+    /// The header by which it does, or the first one.
+    pub(super) user_agent: &'h [u8],
+    /// Number of that header.
+    pub(super) agent: AgentKey,
 }
 
-/// Returns the claim of the first User-Agent header that makes one, and that header.
-///
-/// Without a header that says anything the visitor is nameless; a robot's name goes before
-/// what many people share.
-fn claim_by_name<'d, 'h>(
-    detector: &'d Detector,
-    headers: &'h HeaderMap,
-) -> (Option<Claim<'d>>, &'h [u8]) {
-    let nameless = (Some(Claim::Nameless), &b""[..]);
-    // Where no header is repeated, the look-up of one is enough, at half the cost.
-    if headers.len() == headers.keys_len() {
-        return match headers.get(USER_AGENT) {
-            Some(value) => (detector.claim(value.as_bytes()), value.as_bytes()),
-            None => nameless,
-        };
+impl<'d, 'h> Claimed<'d, 'h> {
+    /// Finds it out.
+    ///
+    /// Who signs as robots do is one, whatever the User-Agent says: no browser sends these headers.
+    pub(super) fn of(detector: &'d Detector, headers: &'h HeaderMap) -> Self {
+        let mut claimed = Self::by_name(detector, headers);
+        claimed.claim = signed_claim(detector, headers, claimed.claim);
+        claimed
     }
-    let values = headers.get_all(USER_AGENT).iter();
-    let mut named = values
-        .map(HeaderValue::as_bytes)
-        .filter(|value| !value.trim_ascii().is_empty())
-        .peekable();
-    let Some(&first) = named.peek() else {
-        return nameless;
-    };
-    let mut shared = None;
-    for value in named {
-        match detector.claim(value) {
-            Some(claim @ Claim::Shared(_)) => shared = shared.or(Some((claim, value))),
-            Some(claim) => return (Some(claim), value),
-            None => {}
+
+    /// Returns the claim of the first User-Agent header that makes one.
+    ///
+    /// Without a header that says anything the visitor is nameless; a robot's name goes before
+    /// what many people share.
+    fn by_name(detector: &'d Detector, headers: &'h HeaderMap) -> Self {
+        // Where no header is repeated, the look-up of one is enough, at half the cost.
+        if headers.len() == headers.keys_len() {
+            return match headers.get(USER_AGENT) {
+                Some(value) => Self::by(detector, value.as_bytes()),
+                None => Self::by(detector, b""),
+            };
+        }
+        let values = headers.get_all(USER_AGENT).iter();
+        let named = values
+            .map(HeaderValue::as_bytes)
+            .filter(|value| !value.trim_ascii().is_empty());
+        let (mut shared, mut first) = (None, None);
+        for value in named {
+            let found = Self::by(detector, value);
+            match found.claim {
+                Some(Claim::Shared(_)) => _ = shared.get_or_insert(found),
+                Some(_) => return found,
+                None => _ = first.get_or_insert(found),
+            }
+        }
+        shared.or(first).unwrap_or_else(|| Self::by(detector, b""))
+    }
+
+    fn by(detector: &'d Detector, user_agent: &'h [u8]) -> Self {
+        let agent = AgentKey::of(user_agent);
+        Self {
+            claim: detector.claim_by(user_agent, agent),
+            user_agent,
+            agent,
         }
     }
-    shared.map_or((None, first), |(claim, value)| (Some(claim), value))
 }
 
 /// Returns what the policy looks at.

@@ -147,9 +147,9 @@ pub use builder::{LayerBuilder, LayerError};
 pub use claim_proof::ClaimProof;
 #[cfg(feature = "axum")]
 pub use extract::NoRobot;
-pub use future::ResponseFuture;
 #[doc(hidden)]
-pub use future::{Additions, Passing};
+pub use future::Additions;
+pub use future::ResponseFuture;
 pub use identification::{Identification, ListedRobot};
 pub use in_place::ServedInPlace;
 #[doc(hidden)]

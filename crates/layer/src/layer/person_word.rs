@@ -4,7 +4,8 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use http::{HeaderMap, HeaderName};
 
-use crate::suspect::{AgentKey, Mark, MarkedVisitor, Marks, Reasons};
+use crate::agent_key::AgentKey;
+use crate::suspect::{Mark, MarkedVisitor, Marks, Reasons};
 
 use super::layer::Shared;
 
@@ -23,7 +24,8 @@ impl PersonWord {
     /// Removes the word from a response, and keeps it.
     #[inline]
     pub(super) fn take(&self, headers: &mut HeaderMap) {
-        if headers.contains_key(&*self.header) {
+        // The few names of a response are gone through in less time than one is hashed.
+        if headers.keys().any(|name| *name == *self.header) {
             self.keep(headers);
         }
     }
@@ -71,14 +73,13 @@ impl Shared {
     /// where suspects are not looked for.
     pub(super) fn awaited_word(
         &self,
-        agent: Option<AgentKey>,
+        agent: AgentKey,
         sender: Option<IpAddr>,
     ) -> Option<PersonWord> {
         // To look through each response costs a hundredth of a request.
         self.coherence.as_ref()?;
         let header = Arc::clone(self.person_header.as_ref()?);
-        let known = self.marks.as_ref().zip(sender).zip(agent);
-        let of = known.map(|((marks, sender), agent)| {
+        let of = self.marks.as_ref().zip(sender).map(|(marks, sender)| {
             let visitor = marks.visitor_by(sender, agent);
             (marks.clone(), visitor)
         });

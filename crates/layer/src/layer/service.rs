@@ -20,12 +20,12 @@ use super::{
     answers::{answer, ready},
     disposition::{Asker, Disposition},
     future::{Additions, Watch},
-    header::{self, claim, parts_for, remove_spelled},
+    header::{self, Claimed, parts_for, remove_spelled},
     layer::Shared,
     outcome::Cause,
     own_robot::OwnRobot,
     reply::Reply,
-    suspicion::Suspicion,
+    suspicion::{Sender, Suspicion},
     traps::Trapped,
     verdicts::{Client, Pending},
     visit::{Noteworthy, Visit},
@@ -80,9 +80,7 @@ where
                 }
                 ResponseFuture::answered(response)
             }
-            Err(additions) => {
-                ResponseFuture::passing(additions.to(self.inner.call(request)), outcome)
-            }
+            Err(additions) => ResponseFuture::passing(self.inner.call(request), additions, outcome),
         }
     }
 }
@@ -180,7 +178,11 @@ impl Shared {
         let detector = self.detector.load();
         let answers = self.answers.in_force(&self.policy);
         let policy = &*answers.policy;
-        let (claim, user_agent) = claim(&detector, request.headers());
+        let Claimed {
+            claim,
+            user_agent,
+            agent,
+        } = Claimed::of(&detector, request.headers());
         let mut claim = claim.or_else(|| policy.judges_people().then_some(Claim::Person));
         let own = self.own(request);
         let finding = match &mut claim {
@@ -190,13 +192,15 @@ impl Shared {
         };
         let (reported, proof) = finding.map(|it| (it.verdict, it.proof)).unzip();
         let verdict = reported.unwrap_or_default();
-        let told = (claim.as_ref(), user_agent);
-        let (client, suspicion) = self.sent_by(policy, request, told, own, client);
-        let Suspicion {
-            reasons,
-            cookie,
+        let is_person = own.is_none() && claim.as_ref().is_none_or(|it| *it == Claim::Person);
+        let sender = Sender {
+            user_agent,
             agent,
-        } = suspicion;
+            is_person,
+            is_judged: claim.is_some(),
+        };
+        let (client, suspicion) = self.sent_by(policy, request, sender, client);
+        let Suspicion { reasons, cookie } = suspicion;
         let aim = self.aim(request, own);
         let is_noted = aim == Aim::Trap || !reasons.is_empty();
         let claim = claim.or_else(|| is_noted.then_some(Claim::Person));
@@ -233,7 +237,8 @@ impl Shared {
         additions.is_in_place = ready(&answers, request, disposition, !reasons.is_empty());
         additions.cookie = cookie;
         additions.watch = judged.watch;
-        additions.word = self.awaited_word(agent, client.network);
+        let sender = client.network.filter(|_| is_person);
+        additions.word = self.awaited_word(agent, sender);
         if own.is_none() {
             self.count(claim.as_ref(), disposition.action());
         }

@@ -2,9 +2,9 @@
 
 use http::{HeaderValue, Request};
 
-use crate::detect::Claim;
+use crate::agent_key::AgentKey;
 use crate::policy::{Decision, Policy, Visitor};
-use crate::suspect::{AgentKey, Reasons};
+use crate::suspect::Reasons;
 
 use super::{
     disposition::Disposition,
@@ -20,8 +20,17 @@ use super::{
 pub(super) struct Suspicion {
     pub(super) reasons: Reasons,
     pub(super) cookie: Option<Box<HeaderValue>>,
-    /// Number of the User-Agent, where somebody has looked.
-    pub(super) agent: Option<AgentKey>,
+}
+
+/// Who has sent a request, as far as that is known.
+#[derive(Clone, Copy)]
+pub(super) struct Sender<'h> {
+    pub(super) user_agent: &'h [u8],
+    pub(super) agent: AgentKey,
+    /// Whether it names no robot, and is none of our own.
+    pub(super) is_person: bool,
+    /// Whether the policy is about it.
+    pub(super) is_judged: bool,
 }
 
 impl Shared {
@@ -31,19 +40,17 @@ impl Shared {
         &self,
         policy: &Policy,
         request: &Request<B>,
-        (claim, user_agent): (Option<&Claim<'_>>, &[u8]),
-        own: Option<&str>,
+        sender: Sender<'_>,
         client: impl Fn(&Request<B>) -> Addresses,
     ) -> (Addresses, Suspicion) {
         let looks = self.coherence.is_some() || self.people.0.is_some() || self.traps.is_some();
-        if claim.is_none() && !looks {
+        if !sender.is_judged && !looks {
             return (Addresses::default(), Suspicion::default());
         }
         let client = client(request);
-        self.note_reader(request, user_agent, client.network);
-        let is_person = claim.is_none_or(|claim| *claim == Claim::Person);
-        let suspicion = if is_person && own.is_none() && looks {
-            self.suspicion(policy, request, user_agent, client)
+        self.note_reader(request, sender.user_agent, client.network);
+        let suspicion = if sender.is_person && looks {
+            self.suspicion(policy, request, sender, client)
         } else {
             Suspicion::default()
         };
@@ -56,14 +63,12 @@ impl Shared {
         &self,
         policy: &Policy,
         request: &Request<B>,
-        user_agent: &[u8],
+        sender: Sender<'_>,
         client: Addresses,
     ) -> Suspicion {
-        let agent = AgentKey::of(user_agent);
-        let none = Suspicion {
-            agent: Some(agent),
-            ..Suspicion::default()
-        };
+        let Sender {
+            user_agent, agent, ..
+        } = sender;
         let coherence = self.coherence.as_ref();
         let mut reasons = coherence.map_or(Reasons::default(), |coherence| {
             coherence.judge_by(request, user_agent, agent, client.transport)
@@ -75,19 +80,21 @@ impl Shared {
         }
         reasons = self.with_marks(reasons, agent, client.network);
         if !reasons.are_suspect() {
-            return none;
+            return Suspicion::default();
         }
         let visitor = Visitor::person(client.sender(request.headers(), reasons));
         if policy.lets_pass(&parts_for(policy, request), visitor) {
-            return none;
+            return Suspicion::default();
         }
         match people.and_then(|people| people.release(&asked, reasons)) {
             Some(Release { left, cookie }) => Suspicion {
                 reasons: left.if_suspect(),
                 cookie: cookie.map(Box::new),
-                ..none
             },
-            None => Suspicion { reasons, ..none },
+            None => Suspicion {
+                reasons,
+                cookie: None,
+            },
         }
     }
 

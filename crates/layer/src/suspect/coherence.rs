@@ -8,8 +8,10 @@ use std::{
 use http::{HeaderMap, HeaderValue, Method, Request, Version, header::USER_AGENT};
 use memchr::memmem::Finder;
 
+use crate::agent_key::AgentKey;
+
 use super::{
-    AgentKey, Reason, Reasons,
+    Reason, Reasons,
     fronts::Fronts,
     seen::{Field, Seen},
     senders::Senders,

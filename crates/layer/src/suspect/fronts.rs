@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 
-use super::halves;
+use crate::agent_key::halves;
 
 /// Proxies that are told apart; of further ones nothing is missed.
 const MAX_FRONTS: usize = 64;

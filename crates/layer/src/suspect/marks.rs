@@ -13,9 +13,10 @@ use std::{
     time::Duration,
 };
 
+use crate::agent_key::{AgentKey, halves};
 use crate::clock::Clock;
 
-use super::{Reason, Reasons, agent_key::AgentKey, halves};
+use super::{Reason, Reasons};
 
 /// Visitors of whom something is known, a power of two; beyond them the newest takes a place.
 const PLACES: usize = 1 << 14;

@@ -8,7 +8,6 @@
 //! Only a browser that the table knows to the letter is judged. Whoever comes with a rare one is never
 //! suspect for that. [`Marks`] hold what is known of a visitor from elsewhere, for some time.
 
-mod agent_key;
 mod coherence;
 mod fronts;
 mod marks;
@@ -19,14 +18,7 @@ mod senders;
 mod table;
 mod user_agent;
 
-pub(crate) use agent_key::AgentKey;
 pub use coherence::{Coherence, Findings, Transport};
 pub use marks::{Mark, Marked, MarkedVisitor, Marks};
 pub use reason::{Reason, SUSPECT_WEIGHT};
 pub use reasons::Reasons;
-
-/// Returns the upper and the lower half of a number.
-fn halves(number: u128) -> (u64, u64) {
-    let half = |half: u128| u64::try_from(half & u128::from(u64::MAX)).unwrap_or_default();
-    (half(number >> 64), half(number))
-}

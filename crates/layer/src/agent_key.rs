@@ -22,7 +22,7 @@ impl AgentKey {
     pub(crate) fn of(text: &[u8]) -> Self {
         let [first, second, third] = *SECRETS;
         let mixed = |state: u64, block: [u8; BLOCK_BYTES]| {
-            let (low, high) = super::halves(u128::from_le_bytes(block));
+            let (low, high) = halves(u128::from_le_bytes(block));
             folded(state ^ low ^ first, high ^ second)
         };
         let (blocks, rest) = text.as_chunks::<BLOCK_BYTES>();
@@ -36,17 +36,18 @@ impl AgentKey {
             Some(block) => *block,
             None => padded(rest),
         };
-        Self(folded(mixed(state, last) ^ third, first))
+        // 0 is nobody's, so that memory that is empty holds nobody.
+        Self(folded(mixed(state, last) ^ third, first).max(1))
     }
 
     /// Returns the number mixed with what else tells two apart.
-    pub(super) fn with(self, one: u64, other: u64) -> u64 {
+    pub(crate) fn with(self, one: u64, other: u64) -> u64 {
         let [first, second, third] = *SECRETS;
-        folded(folded(self.0 ^ one ^ first, other ^ second) ^ third, second)
+        folded(folded(self.0 ^ one ^ first, other ^ second) ^ third, second).max(1)
     }
 
     /// Returns the number itself.
-    pub(super) fn number(self) -> u64 {
+    pub(crate) fn number(self) -> u64 {
         self.0
     }
 }
@@ -60,9 +61,15 @@ fn padded(text: &[u8]) -> [u8; BLOCK_BYTES] {
     block
 }
 
+/// Returns the upper and the lower half of a number.
+pub(crate) fn halves(number: u128) -> (u64, u64) {
+    let half = |half: u128| u64::try_from(half & u128::from(u64::MAX)).unwrap_or_default();
+    (half(number >> 64), half(number))
+}
+
 /// Returns the halves of a product, taken together.
 fn folded(one: u64, other: u64) -> u64 {
-    let (high, low) = super::halves(u128::from(one) * u128::from(other));
+    let (high, low) = halves(u128::from(one) * u128::from(other));
     high ^ low
 }
 
