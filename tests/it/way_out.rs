@@ -14,6 +14,7 @@ use robot_detection::{
 };
 use serde_json::Value;
 use tempfile::TempDir;
+use url::form_urlencoded;
 
 use crate::support::{
     browser::Browser,
@@ -203,6 +204,13 @@ async fn a_suspect_gets_a_copy_in_place_and_leaves_it_with_one_click() {
     assert!(!with(CHROME));
     assert!(with(IMPOSSIBLE), "it is one browser's");
 
+    let token = succeed(house.directory.path(), &["admin", "token", "test"]);
+    // Whoever asks for evidence has all written that came before.
+    admin_json(house.server.addr, token.trim(), ("GET", "evidence"), "");
+    let report = succeed(house.directory.path(), &["suspects", "report", "--json"]);
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["figures"]["let_out"], 1, "{report:#}");
+
     let lines = house.lines(|lines| lines.iter().any(|line| line["cause"] == "way-out"));
     let of = |cause: &str| lines.iter().filter(|line| line["cause"] == cause).count();
     assert!(of("suspects") >= 2);
@@ -313,6 +321,51 @@ async fn explain_says_what_comes_of_a_copy() {
         "{none}"
     );
     assert!(none.contains("decision  pass"), "{none}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_console_judges_headers_that_are_pasted_as_the_layer_does() {
+    let house = House::new(HEAVEN).await;
+    let token = succeed(house.directory.path(), &["admin", "token", "test"]);
+    let answer = |path: &str, headers: &str| {
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("path", path)
+            .append_pair("headers", headers)
+            .finish();
+        let asked = format!("identify?user_agent=&{query}");
+        admin_json(house.server.addr, token.trim(), ("GET", &asked), "")
+    };
+    let identified = |path: &str, headers: &str| -> Value {
+        serde_json::from_str(&answer(path, headers).text()).unwrap()
+    };
+    let impossible = format!("User-Agent: {IMPOSSIBLE}\r\nAccept: text/html");
+    let copy = identified("/articles/7", &impossible);
+    assert_eq!(copy["decision"], "serve", "{copy:#}");
+    assert!(
+        copy["suspect"]
+            .as_array()
+            .unwrap()
+            .contains(&"version-impossible".into())
+    );
+    let steps = copy["steps"].to_string();
+    assert!(steps.contains("the visitor is suspect"), "{steps}");
+    assert!(
+        steps.contains("The answer is the copy that heaven has"),
+        "{steps}"
+    );
+    let none = identified("/articles/9", &impossible);
+    assert_eq!(none["decision"], "pass", "{none:#}");
+    let person = format!(
+        "GET / HTTP/1.1\nUser-Agent: {FIREFOX}\nAccept: */*\nReferer: /\nAccept-Language: de"
+    );
+    let person = identified("/articles/7", &person);
+    assert_eq!(
+        (&person["decision"], &person["suspect"]),
+        (&"pass".into(), &Value::Array(Vec::new()))
+    );
+    let wrong = answer("/", "User-Agent");
+    assert_eq!(wrong.status, 422);
+    assert!(wrong.text().contains("is no header"), "{}", wrong.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
