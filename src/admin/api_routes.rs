@@ -13,7 +13,15 @@ const SITE: &[&str] = &["site", "host"];
 const DRY_RUN: &[&str] = &["dry_run"];
 const CHANGES: &[&str] = &["event", "since", "until"];
 const LIST: &[&str] = &["q", "source", "status", "sort", "dir", "page"];
-const IDENTIFY: &[&str] = &["user_agent", "path", "method", "host", "site"];
+const IDENTIFY: &[&str] = &[
+    "user_agent",
+    "path",
+    "method",
+    "host",
+    "headers",
+    "https",
+    "site",
+];
 const VERIFICATION: &[&str] = &["robot", "sort", "dir"];
 const CHECK: &[&str] = &["robot", "url", "host", "site"];
 /// Parameters of requests about a site's robot.

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::sites::SelectedSite;
 use crate::detect::Verdict;
 use crate::policy::{Request, Step, Visitor};
+use crate::suspect::{Findings, Reason};
 
 /// Decision on a request.
 #[derive(Clone, Debug, Serialize)]
@@ -29,7 +30,18 @@ pub(super) struct DecisionView {
     pub(super) slowed: Option<String>,
     /// The request passes, whatever was decided.
     pub(super) is_dry_run: bool,
+    /// Codes of the reasons why the visitor is suspect, as far as its headers are known.
+    pub(super) suspect: Vec<&'static str>,
     pub(super) steps: Vec<StepView>,
+}
+
+/// What is known of the visitor of a request beside his User-Agent; by default nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Suspicion {
+    /// What is found of the browser that he names.
+    pub(super) findings: Findings,
+    /// Why he would get no copy of a page.
+    pub(super) no_copy: Option<&'static str>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -46,13 +58,16 @@ impl DecisionView {
         target: &str,
         visitor: Option<Visitor<'_>>,
         user_agent: &[u8],
+        suspicion: &Suspicion,
     ) -> Self {
         let policy = site.policy.load();
         let enforcer = &site.enforcer;
-        let mut explained = enforcer.explain_all(&policy, request, target, visitor, user_agent);
+        let explained = enforcer.explain_all(&policy, request, target, visitor, user_agent);
+        let mut explained = explained.suspicion(&suspicion.findings);
         let mut answered_by = None;
         if let Some(site) = &site.site {
-            explained = explained.own_page(|to| (site.own_pages)(target, to));
+            let own = explained.own_page(|to| (site.own_pages)(target, to));
+            explained = own.copy(suspicion.no_copy);
             // What is refused or redirected is answered by the layer.
             if explained.passes() {
                 answered_by = (site.answers)(request, target);
@@ -69,6 +84,7 @@ impl DecisionView {
             rule: explained.rule.map(|rule| rule.label().to_owned()),
             slowed,
             is_dry_run: explained.is_dry_run,
+            suspect: explained.reasons.iter().map(Reason::code).collect(),
             steps: explained.steps.into_iter().map(StepView::from).collect(),
         }
     }

@@ -3,13 +3,13 @@
 use askama::Template;
 use axum::{
     extract::State,
-    http::{HeaderMap, HeaderValue, header::USER_AGENT},
+    http::{self, HeaderMap, HeaderName, HeaderValue, header::USER_AGENT},
     response::Response,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
-    decision_view::DecisionView,
+    decision_view::{DecisionView, Suspicion},
     fields::Params,
     page::{Page, html},
     problem::Problem,
@@ -20,6 +20,7 @@ use super::{
 };
 use crate::detect::{Claim, Listed};
 use crate::policy::{Request, Sender, Visitor};
+use crate::suspect::{Reason, Transport};
 
 /// Longest User-Agent and path that are examined.
 const MAX_BYTES: usize = 16 * 1024;
@@ -34,6 +35,8 @@ struct IdentifyPage {
     path: String,
     method: String,
     host: String,
+    headers: String,
+    is_https: bool,
     answer: Option<Identification>,
 }
 
@@ -49,6 +52,12 @@ pub(super) struct IdentifyParams {
     /// Host that is asked for; by default that of the page.
     #[serde(default)]
     pub(super) host: String,
+    /// All headers in the order in which they came, a line each; none: they are not known.
+    #[serde(default)]
+    pub(super) headers: String,
+    /// Whether the request came over HTTPS: not empty.
+    #[serde(default)]
+    pub(super) https: String,
 }
 
 /// Robot that a User-Agent names, and what the policy does with it.
@@ -120,6 +129,8 @@ pub(super) async fn show(
     Ok(html(&IdentifyPage {
         page,
         of,
+        is_https: !question.https.is_empty(),
+        headers: question.headers,
         method: method_of(&question.method),
         user_agent: question.user_agent,
         host: question.host,
@@ -134,55 +145,140 @@ pub(super) fn answer(
     question: &IdentifyParams,
     of: &SelectedSite,
 ) -> Result<Identification, Problem> {
-    let IdentifyParams {
-        user_agent,
-        path,
-        method,
-        host,
-    } = question;
-    let texts = [user_agent, path, method, host];
-    if texts.iter().any(|text| text.len() > MAX_BYTES) {
-        return Err(Problem::invalid(
-            "User-Agent, path, method and host may have 16 KiB each.",
-        ));
-    }
-    let method = method_of(method);
+    let headers = headers_of(question)?;
+    let user_agent = user_agent_of(question, &headers);
+    let method = method_of(&question.method);
     let target = target_of(&question.path);
     let path = target.split('?').next().unwrap_or_default();
     let detector = state.admin().detector.load();
-    let claim = detector.claim(question.user_agent.as_bytes());
+    let claim = detector.claim(user_agent.as_bytes());
     let request = Request {
         method: &method,
         host: of.host.as_deref(),
         path,
     };
-    let user_agent = question.user_agent.as_bytes();
-    let mut headers = HeaderMap::new();
-    if let Ok(user_agent) = HeaderValue::from_bytes(user_agent) {
-        headers.insert(USER_AGENT, user_agent);
-    }
-    let sender = Sender {
+    let mut sender = Sender {
         address: None,
         headers: Some(&headers),
         ..Sender::default()
     };
+    let policy = of.policy.load();
+    let mut suspicion = Suspicion::default();
+    if claim.is_none() && !question.headers.trim().is_empty() {
+        suspicion = suspicion_of(state, of, (&method, target), &headers, question);
+        let reasons = suspicion.findings.reasons;
+        if reasons.are_suspect() && !policy.lets_pass(&request, Visitor::person(sender)) {
+            sender.reasons = reasons;
+        }
+    }
+    let is_judged = policy.judges_people() || !sender.reasons.is_empty();
     let visitor = match &claim {
         Some(claim) => Some(Visitor::from(claim).sent_by(sender)),
-        None => of
-            .policy
-            .load()
-            .judges_people()
-            .then(|| Visitor::person(sender)),
+        None => is_judged.then(|| Visitor::person(sender)),
     };
-    let decided = DecisionView::new(of, &request, target, visitor, user_agent);
+    let decided = DecisionView::new(
+        of,
+        &request,
+        target,
+        visitor,
+        user_agent.as_bytes(),
+        &suspicion,
+    );
     Ok(Identification {
-        user_agent: question.user_agent.clone(),
         path: target.to_owned(),
         verdict: decided.verdict,
         decided,
         method,
-        robot: claim.map(|claim| ClaimView::new(&claim, &question.user_agent)),
+        robot: claim.map(|claim| ClaimView::new(&claim, &user_agent)),
+        user_agent,
     })
+}
+
+/// Returns what is found of the browser that a request names, where the site looks for suspects.
+fn suspicion_of(
+    state: &AdminState,
+    of: &SelectedSite,
+    (method, target): (&str, &str),
+    headers: &HeaderMap,
+    question: &IdentifyParams,
+) -> Suspicion {
+    let asked = http::Request::builder().method(method).uri(target);
+    // What is no method and no target would not have come.
+    let (Some(site), Ok(mut asked)) = (&of.site, asked.body(())) else {
+        return Suspicion::default();
+    };
+    let Some(coherence) = &site.suspects else {
+        return Suspicion::default();
+    };
+    asked.headers_mut().clone_from(headers);
+    let transport = Transport {
+        is_https: !question.https.is_empty(),
+        is_direct: true,
+        ..Transport::default()
+    };
+    let mut findings = coherence.explain(&asked, transport);
+    let fleets = state.admin().traffic.suspicion();
+    if fleets.is_some_and(|fleets| fleets.has_fleet_of(headers, asked.version())) {
+        findings.reasons = findings.reasons.with(Reason::Fleet);
+        let seen = "the User-Agent and the fingerprint of a fleet".to_owned();
+        findings.seen.push((Reason::Fleet, seen));
+    }
+    Suspicion {
+        findings,
+        no_copy: (site.no_copy)(&asked),
+    }
+}
+
+/// Returns the User-Agent: that which was typed for itself, or that of the headers.
+fn user_agent_of(question: &IdentifyParams, headers: &HeaderMap) -> String {
+    match headers.get(USER_AGENT) {
+        Some(told) if question.user_agent.is_empty() => {
+            String::from_utf8_lossy(told.as_bytes()).into_owned()
+        }
+        _ => question.user_agent.clone(),
+    }
+}
+
+/// Returns the headers that were typed, with the User-Agent.
+fn headers_of(question: &IdentifyParams) -> Result<HeaderMap, Problem> {
+    let IdentifyParams {
+        user_agent,
+        path,
+        method,
+        host,
+        headers,
+        ..
+    } = question;
+    let texts = [user_agent, path, method, host, headers];
+    if texts.iter().any(|text| text.len() > MAX_BYTES) {
+        return Err(Problem::invalid(
+            "User-Agent, path, method, host and headers may have 16 KiB each.",
+        ));
+    }
+    let mut headers = HeaderMap::new();
+    let typed = &question.user_agent;
+    // First, where it is in the order of any browser.
+    if let (false, Ok(user_agent)) = (typed.is_empty(), HeaderValue::from_bytes(typed.as_bytes())) {
+        headers.insert(USER_AGENT, user_agent);
+    }
+    let lines = question.headers.lines().map(str::trim);
+    // Whoever copies the head of a request leaves its first line.
+    let is_header = |line: &&str| !line.is_empty() && !line.contains(" HTTP/");
+    for line in lines.filter(is_header) {
+        let read = line.split_once(':').and_then(|(name, value)| {
+            let name = name.trim().parse::<HeaderName>().ok()?;
+            Some((name, HeaderValue::from_str(value.trim()).ok()?))
+        });
+        let (name, value) = read.ok_or_else(|| {
+            Problem::invalid(format!(
+                "{line:?} is no header: write a line for each, such as Accept-Language: de"
+            ))
+        })?;
+        if name != USER_AGENT || typed.is_empty() {
+            headers.append(name, value);
+        }
+    }
+    Ok(headers)
 }
 
 impl ClaimView {

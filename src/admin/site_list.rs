@@ -3,9 +3,11 @@
 use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwap;
+use axum::http;
 
 use super::guard;
 use crate::policy::{ByAction, Enforcer, Request, SharedPolicy};
+use crate::suspect::Coherence;
 
 /// Name of the site that the handle itself is for.
 pub(crate) const DEFAULT_SITE: &str = "default";
@@ -28,6 +30,8 @@ pub struct AdminSite {
     pub(super) heaven: Option<(String, String)>,
     pub(super) robots_txt: String,
     pub(super) traps: Option<String>,
+    pub(super) suspects: Option<Arc<Coherence>>,
+    pub(super) no_copy: Arc<RefuseCopy>,
     upstreams: Provider<Vec<UpstreamRow>>,
     counts: Provider<SiteCounts>,
     front: Provider<Option<String>>,
@@ -42,6 +46,9 @@ pub(super) type FindOwnPage = dyn Fn(&str, &str) -> Option<String> + Send + Sync
 
 /// Function that returns the part of the program that answers a request; `None` for the site.
 pub(super) type FindResponder = dyn Fn(&Request<'_>, &str) -> Option<String> + Send + Sync;
+
+/// Function that returns why a suspect gets no copy of the page that he asks for; `None` where he does.
+pub(super) type RefuseCopy = dyn Fn(&http::Request<()>) -> Option<&'static str> + Send + Sync;
 
 /// Server behind a site.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -91,6 +98,8 @@ impl AdminSite {
             heaven: None,
             robots_txt: String::new(),
             traps: None,
+            suspects: None,
+            no_copy: Arc::new(|_| None),
             upstreams: Arc::new(Vec::new),
             counts: Arc::new(SiteCounts::default),
             front: Arc::new(|| None),
@@ -120,6 +129,21 @@ impl AdminSite {
     /// Sets the mark-up that links to its traps; none: it has no traps.
     pub fn traps(mut self, snippet: Option<String>) -> Self {
         self.traps = snippet;
+        self
+    }
+
+    /// Sets who judges whether its visitors are the browsers that they name; `None`: nobody does.
+    pub fn suspects(mut self, coherence: Option<Arc<Coherence>>) -> Self {
+        self.suspects = coherence;
+        self
+    }
+
+    /// Sets the function that returns why a suspect gets no copy of a page.
+    pub fn no_copy(
+        mut self,
+        refuse: impl Fn(&http::Request<()>) -> Option<&'static str> + Send + Sync + 'static,
+    ) -> Self {
+        self.no_copy = Arc::new(refuse);
         self
     }
 

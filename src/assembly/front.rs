@@ -10,12 +10,16 @@ use crate::verify::Signer;
 
 use super::{Signing, licensing, rules::rules_of_all};
 
-/// Returns what stands behind a proxy that asks a server with these settings.
+/// Returns what stands behind a proxy that asks a server with these settings; `traps` tells those of a
+/// site by its name, and of the site that has none of its own.
 ///
 /// # Errors
 ///
 /// Fails with what to change, where the settings have no place to ask at or no site behind.
-pub(crate) fn front(loaded: &Loaded) -> Result<Front, PlaceError> {
+pub(crate) fn front<'t>(
+    loaded: &Loaded,
+    traps: impl Fn(Option<&str>) -> Vec<&'t str>,
+) -> Result<Front, PlaceError> {
     let settings = loaded.settings();
     let check = settings.check.listen.as_ref();
     let check = check.ok_or_else(|| {
@@ -27,15 +31,15 @@ pub(crate) fn front(loaded: &Loaded) -> Result<Front, PlaceError> {
     let sites = loaded.sites();
     let mut all = Vec::new();
     for site in &sites {
-        all.push(site_behind(
-            all.len() + 1,
-            site.hosts(),
-            site.path(),
-            site.loaded(),
-        )?);
+        let (number, loaded) = (all.len() + 1, site.loaded());
+        let mut behind = site_behind(number, site.hosts(), site.path(), loaded)?;
+        behind.own.extend(trap_paths(&traps(Some(site.name())))?);
+        all.push(behind);
     }
     if !settings.server.upstream.is_empty() {
-        all.push(site_behind(all.len() + 1, &[], "/", loaded)?);
+        let mut behind = site_behind(all.len() + 1, &[], "/", loaded)?;
+        behind.own.extend(trap_paths(&traps(None))?);
+        all.push(behind);
     }
     if all.is_empty() {
         let text =
@@ -52,6 +56,11 @@ pub(crate) fn front(loaded: &Loaded) -> Result<Front, PlaceError> {
         own: own(settings)?,
         sites: all,
     })
+}
+
+fn trap_paths(traps: &[&str]) -> Result<Vec<OwnPath>, PlaceError> {
+    let traps = traps.iter();
+    traps.map(|path| OwnPath::exact(path, "A trap")).collect()
 }
 
 fn site_behind(

@@ -173,7 +173,7 @@ pub(super) fn is_gone(url: &str) -> bool {
 ///
 /// A command that only reads makes none: it would belong to the user of the command, and `serve`
 /// might not be able to write it.
-fn database_exists(url: &str) -> bool {
+pub(super) fn database_exists(url: &str) -> bool {
     !url.starts_with("sqlite:") || sqlite_file(url).is_some_and(Path::exists)
 }
 

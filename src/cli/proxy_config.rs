@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
+use crate::admin::DEFAULT_SITE;
 use crate::assembly;
 use crate::check::{PlaceError, ProxyFile, proxy_file};
 use crate::config::Loaded;
 
-use super::{Cli, context, output, usage::WrongUsage};
+use super::{Cli, context, output, traps, usage::WrongUsage};
 
 /// Arguments of `proxy-config`.
 #[derive(Args, Clone, Debug)]
@@ -56,10 +57,20 @@ enum FailsArg {
 }
 
 /// Prints the file.
-pub(super) fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<ExitCode> {
     let loaded = context::load(cli)?;
     let wrong = |error: PlaceError| WrongUsage(error.to_string());
-    let front = assembly::front(&loaded).map_err(wrong)?;
+    // Whoever sets a server up prints the file before it has started once.
+    let traps = traps::of_configured(&loaded).await.unwrap_or_else(|error| {
+        output::note(&format!("warning: the file has no traps: {error}"));
+        Vec::new()
+    });
+    let of_site = |name: Option<&str>| {
+        let name = name.unwrap_or(DEFAULT_SITE);
+        let of_site = traps.iter().filter(|traps| traps.site == name);
+        of_site.flat_map(|traps| traps.paths.iter()).collect()
+    };
+    let front = assembly::front(&loaded, of_site).map_err(wrong)?;
     let is_port = |c: char| c.is_ascii_alphanumeric() || " .:[]*_-=".contains(c);
     if args.listen.is_empty() || !args.listen.chars().all(is_port) {
         let text = format!(

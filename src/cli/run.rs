@@ -55,7 +55,6 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         // These need no runtime, or build one of another kind.
         Command::Identify(args) => identify::run(cli, args),
         Command::Init(args) => init::run(args),
-        Command::ProxyConfig(args) => proxy_config::run(cli, args),
         Command::RobotsTxt(command) => robots_txt::run(cli, command),
         Command::SiteRobot(command) => site_robot::run(cli, command),
         Command::Completions(args) => {
@@ -79,6 +78,7 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Alerts(command) => alerts::run(cli, command).await,
         Command::Bans(args) => bans::run(cli, args).await,
         Command::Database(command) => database::run(cli, command).await,
+        Command::ProxyConfig(args) => proxy_config::run(cli, args).await,
         Command::Doctor(args) => doctor::run(cli, args).await,
         Command::Heaven(command) => heaven::run(cli, command).await,
         Command::Traps { json } => traps::run(cli, *json).await,
@@ -87,7 +87,6 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Rules(command) => Box::pin(rules::run(cli, command)).await,
         Command::Identify(_)
         | Command::Init(_)
-        | Command::ProxyConfig(_)
         | Command::RobotsTxt(_)
         | Command::SiteRobot(_)
         | Command::Completions(_) => Ok(ExitCode::SUCCESS),

@@ -18,34 +18,55 @@ pub(super) struct SiteTraps {
     pub(super) loaded: Loaded,
 }
 
+/// Returns the traps of each site that has some; where none has, the database is not opened.
+///
+/// # Errors
+///
+/// Fails where there is no database yet: with its seed other paths would hold.
+pub(super) async fn of_configured(loaded: &Loaded) -> anyhow::Result<Vec<SiteTraps>> {
+    if active(loaded).is_empty() {
+        return Ok(Vec::new());
+    }
+    let url = &loaded.settings().database.url;
+    anyhow::ensure!(
+        context::database_exists(url),
+        "the paths of traps are made of a seed in the database, and there is no {url} yet: start robot-detection serve once, then ask again"
+    );
+    let store = context::store(loaded).await?;
+    let traps = all(loaded, &store).await;
+    store.close().await;
+    traps
+}
+
 /// Returns the traps of each site that has some, from the seed in the database.
 pub(super) async fn all(loaded: &Loaded, store: &Store) -> anyhow::Result<Vec<SiteTraps>> {
-    let sites = loaded.sites();
-    let of_sites = sites.iter().map(|site| (site.name(), site.loaded()));
-    let is_served = sites.is_empty() || !loaded.settings().server.upstream.is_empty();
-    let all = of_sites.chain(is_served.then_some((DEFAULT_SITE, loaded)));
-    let active: Vec<_> = all
-        .filter(|(_, loaded)| loaded.settings().traps.active)
-        .collect();
+    let active = active(loaded);
     if active.is_empty() {
         return Ok(Vec::new());
     }
     let own = [fastrand::u64(..), fastrand::u64(..)];
     let seed = store.fleet_seed(own).await?;
     let traps = active.into_iter().map(|(site, loaded)| SiteTraps {
-        site: site.to_owned(),
-        paths: TrapPaths::new(seed, site),
-        loaded: loaded.clone(),
+        paths: TrapPaths::new(seed, &site),
+        site,
+        loaded,
     });
     Ok(traps.collect())
 }
 
+/// Returns the sites that are to have traps.
+fn active(loaded: &Loaded) -> Vec<(String, Loaded)> {
+    let sites = loaded.sites();
+    let of_sites = sites.iter().map(|site| (site.name(), site.loaded()));
+    let is_served = sites.is_empty() || !loaded.settings().server.upstream.is_empty();
+    let all = of_sites.chain(is_served.then_some((DEFAULT_SITE, loaded)));
+    all.filter(|(_, loaded)| loaded.settings().traps.active)
+        .map(|(name, loaded)| (name.to_owned(), loaded.clone()))
+        .collect()
+}
+
 pub(super) async fn run(cli: &Cli, is_json: bool) -> anyhow::Result<ExitCode> {
-    let loaded = context::load(cli)?;
-    let store = context::store(&loaded).await?;
-    let traps = all(&loaded, &store).await;
-    store.close().await;
-    let traps = traps?;
+    let traps = of_configured(&context::load(cli)?).await?;
     if traps.is_empty() {
         output::note("no site has traps: set traps.active = true");
     }

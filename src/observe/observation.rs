@@ -109,7 +109,8 @@ impl Observation {
         if let (Some(suspicion), Some(slip)) = (&self.site.shared.suspicion, self.slip.take()) {
             let kind = |outcome: &Outcome| outcome.kind() == Some(Kind::Person);
             let is_person = self.outcome.as_ref().is_none_or(kind);
-            suspicion.answered(slip, is_person, status);
+            let is_trap = self.outcome.as_ref().is_some_and(Outcome::is_trap);
+            suspicion.answered(slip, is_person, status, is_trap);
         }
     }
 

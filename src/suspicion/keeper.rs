@@ -123,7 +123,7 @@ mod tests {
     fn ask(suspicion: &Suspicion, agent: &str, path: &str, client: IpAddr) {
         let request = Request::builder().uri(path).header("User-Agent", agent);
         let slip = suspicion.leave(&request.body(()).unwrap(), client).unwrap();
-        suspicion.answered(slip, true, 200);
+        suspicion.answered(slip, true, 200, false);
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use axum::http::{
-    HeaderMap, HeaderValue, Method, Request, Version,
+    HeaderMap, HeaderValue, Method, Request, Uri, Version,
     header::{ACCEPT_ENCODING, ACCEPT_LANGUAGE, REFERER, USER_AGENT},
 };
 use robot_detection_fleets::Observation;
@@ -19,14 +19,22 @@ pub(super) fn observation<B>(request: &Request<B>, client: IpAddr) -> Option<Obs
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return None;
     }
-    let headers = request.headers();
-    let uri = request.uri();
+    seen(request.uri(), request.headers(), request.version(), client)
+}
+
+/// Returns what tells whose a request is, whatever it is for; `None` where it names no User-Agent.
+pub(super) fn seen<'r>(
+    uri: &'r Uri,
+    headers: &'r HeaderMap,
+    version: Version,
+    client: IpAddr,
+) -> Option<Observation<'r>> {
     let target = uri
         .path_and_query()
         .map_or(uri.path(), |both| both.as_str());
     Some(Observation {
         user_agent: headers.get(USER_AGENT)?.as_bytes(),
-        fingerprint: fingerprint(headers, request.version()),
+        fingerprint: fingerprint(headers, version),
         address: client,
         target: target.as_bytes(),
         has_referrer: headers.contains_key(REFERER),
@@ -84,7 +92,7 @@ mod tests {
             (seen.user_agent, seen.target),
             (&b"Chrome/152"[..], &b"/a?b"[..])
         );
-        assert!(seen.has_referrer && !seen.is_closed);
+        assert!(seen.has_referrer && seen.closed.is_none());
         let mut sent = request(&[]);
         *sent.method_mut() = Method::POST;
         assert!(observation(&sent, CLIENT).is_none());

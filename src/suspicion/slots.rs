@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use robot_detection_fleets::{MAX_TARGET_BYTES, MAX_USER_AGENT_BYTES, Observation};
+use robot_detection_fleets::{Closed, MAX_TARGET_BYTES, MAX_USER_AGENT_BYTES, Observation};
 
 /// Slots of a process, a power of two: half a megabyte.
 pub(super) const SLOTS: usize = 1_024;
@@ -26,6 +26,8 @@ const MORE_WORDS: usize = 4;
 const FREE: u64 = 0;
 const CLAIMED: u64 = 1;
 const SETTLED: u64 = 2;
+/// Whether it was answered by a trap.
+const IN_TRAP: u64 = 1 << 2;
 /// Where the status stands behind the state.
 const STATUS_AT: u32 = 16;
 const STATE: u64 = 0b11;
@@ -89,8 +91,9 @@ impl Slots {
     }
 
     /// Records how a request was answered, so that it is judged.
-    pub(super) fn settle(&self, slip: Slip, status: u16) {
-        self.set(slip, SETTLED | u64::from(status) << STATUS_AT);
+    pub(super) fn settle(&self, slip: Slip, status: u16, is_trap: bool) {
+        let trap = if is_trap { IN_TRAP } else { 0 };
+        self.set(slip, SETTLED | trap | u64::from(status) << STATUS_AT);
     }
 
     /// Gives a slot back whose request is not to be judged.
@@ -152,6 +155,7 @@ impl Slot {
             target: read(&self.target, &mut target, target_bytes),
             status: u16::from_le_bytes([low_status, high_status]),
             has_referrer: told & HAS_REFERRER != 0,
+            closed: (state & IN_TRAP != 0).then_some(Closed::Trap),
             ..Observation::default()
         });
     }
@@ -193,8 +197,8 @@ fn read<'t>(places: &[AtomicU64], text: &'t mut [u8], length: u8) -> &'t [u8] {
 mod tests {
     use super::*;
 
-    /// User-Agent, target, address, fingerprint, status, referrer.
-    type Left = (String, String, IpAddr, u64, u16, bool);
+    /// User-Agent, target, address, fingerprint, status, whether there is a referrer, and a trap.
+    type Left = (String, String, IpAddr, u64, u16, [bool; 2]);
 
     fn left(slots: &Slots) -> Vec<Left> {
         let mut left = Vec::new();
@@ -207,7 +211,7 @@ mod tests {
                 seen.address.to_canonical(),
                 seen.fingerprint,
                 seen.status,
-                seen.has_referrer,
+                [seen.has_referrer, seen.closed == Some(Closed::Trap)],
             ));
         });
         left
@@ -233,8 +237,8 @@ mod tests {
             })
         });
         assert_eq!(left(&slots), []);
-        for slip in slips {
-            slots.settle(slip.unwrap(), 404);
+        for (slip, is_trap) in slips.into_iter().zip([false, true]) {
+            slots.settle(slip.unwrap(), 404, is_trap);
         }
         let agent = "Chrome/152.0.0.0 x".to_owned();
         let cut = format!("/{}", "a".repeat(MAX_TARGET_BYTES - 1));
@@ -247,9 +251,9 @@ mod tests {
                     addresses[0],
                     u64::MAX,
                     404,
-                    true
+                    [true, false]
                 ),
-                (agent, cut, addresses[1], u64::MAX, 404, false),
+                (agent, cut, addresses[1], u64::MAX, 404, [false, true]),
             ]
         );
         assert_eq!(left(&slots), []);

@@ -10,7 +10,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use axum::http::{HeaderMap, Request, Version, header::USER_AGENT};
+use axum::http::{HeaderMap, Request, Uri, Version, header::USER_AGENT};
 use robot_detection_fleets::{Flags, Fleets, Sketch};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -20,7 +20,7 @@ use crate::store::Store;
 
 use super::{
     keeper::Keeper,
-    request::{fingerprint, observation},
+    request::{fingerprint, observation, seen},
     slots::{SLOTS, Slip, Slots},
 };
 
@@ -84,10 +84,12 @@ impl Suspicion {
     }
 
     /// Records how a request was answered, if a person sent it, so that it is judged.
+    ///
+    /// `is_trap` says that it was for a [trap](crate::traps).
     #[inline]
-    pub(crate) fn answered(&self, slip: Slip, is_person: bool, status: u16) {
+    pub(crate) fn answered(&self, slip: Slip, is_person: bool, status: u16, is_trap: bool) {
         if is_person {
-            self.inner.slots.settle(slip, status);
+            self.inner.slots.settle(slip, status, is_trap);
         } else {
             self.inner.slots.release(slip);
         }
@@ -101,9 +103,10 @@ impl Suspicion {
         )
     }
 
-    /// Returns what is flagged of whoever has sent these headers.
+    /// Returns what is flagged of whoever has sent a request.
     pub(crate) fn of_person(
         &self,
+        uri: &Uri,
         headers: &HeaderMap,
         version: Version,
         client: IpAddr,
@@ -112,13 +115,20 @@ impl Suspicion {
         if flags.are_none() {
             return Flagged::default();
         }
-        let fleet = headers
-            .get(USER_AGENT)
-            .and_then(|agent| flags.fleet(agent.as_bytes(), fingerprint(headers, version)));
+        let seen = seen(uri, headers, version, client);
         Flagged {
-            is_in_fleet: fleet.is_some(),
+            is_in_fleet: seen.is_some_and(|seen| flags.fleet_of(&seen).is_some()),
             is_odd: flags.conduct(client).is_some(),
         }
+    }
+
+    /// Returns `true` if a fleet has User-Agent and fingerprint of these headers.
+    pub(crate) fn has_fleet_of(&self, headers: &HeaderMap, version: Version) -> bool {
+        let flags = self.inner.flags.load();
+        headers.get(USER_AGENT).is_some_and(|agent| {
+            let fleet = flags.fleet(agent.as_bytes(), fingerprint(headers, version));
+            fleet.is_some()
+        })
     }
 
     /// Judges what has come until now.

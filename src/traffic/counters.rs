@@ -277,8 +277,10 @@ impl SiteCounters {
         duration: Duration,
         ticket: Option<Ticket>,
     ) {
-        let noteworthy = outcome.filter(|outcome| !outcome.is_person_passing());
-        let Some(outcome) = noteworthy else {
+        // Suspects that pass, and who presses the button of a copy, are counted for what they are.
+        let is_plain =
+            |outcome: &Outcome| outcome.is_person_passing() && outcome.cause() == NOT_A_ROBOT;
+        let Some(outcome) = outcome.filter(|outcome| !is_plain(outcome)) else {
             if let Some(ticket) = ticket {
                 self.answered(ticket, status);
             }

@@ -92,7 +92,7 @@ impl Notes {
     /// Notes a request whose visit is described.
     #[cold]
     pub(super) fn note(&self, site: &str, outcome: &Outcome, visit: &Visit, status: u16) {
-        let reason = noteworthy(outcome, visit);
+        let reason = outcome.noteworthy(visit.breach.is_some());
         let is_person = matches!(outcome.kind(), Some(Kind::Person | Kind::Shared));
         if reason.is_none() && is_person {
             return;
@@ -158,7 +158,8 @@ impl Notes {
         let proof = visit.proof.as_ref().map_or("", ClaimProof::evidence);
         Evidence {
             at_ms: visit.at_ms,
-            event: noteworthy(outcome, visit)
+            event: outcome
+                .noteworthy(visit.breach.is_some())
                 .map_or(Action::Pass.as_str(), event)
                 .to_owned(),
             site: site.to_owned(),
@@ -184,6 +185,7 @@ impl Notes {
             // It names the address.
             proof: if is_whole { proof } else { "" }.to_owned(),
             broken: visit.breach.as_ref().map(broken),
+            suspect: outcome.reasons().to_string(),
         }
     }
 
@@ -215,22 +217,12 @@ impl Notes {
     }
 }
 
-fn noteworthy(outcome: &Outcome, visit: &Visit) -> Option<Noteworthy> {
-    if outcome.is_trap() {
-        return Some(Noteworthy::Trap);
-    }
-    Noteworthy::of(
-        outcome.decision(),
-        outcome.verdict(),
-        visit.breach.is_some(),
-    )
-}
-
 /// Returns what a request is kept as.
 fn event(reason: Noteworthy) -> &'static str {
     match reason {
         Noteworthy::Violation => "violation",
         Noteworthy::Trap => "trap",
+        Noteworthy::Suspect => "suspect",
         Noteworthy::Action(action) => action.as_str(),
         _ => "impostor",
     }

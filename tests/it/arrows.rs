@@ -157,6 +157,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "site_robot",
                     "heaven",
                     "summary",
+                    "suspect",
                     "suspicion",
                     "traffic",
                 ],

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::{
     http::{Reply, TestServer},
     postgres,
-    program::{FIREFOX, GOOGLEBOT, Server, eventually, request, run, succeed},
+    program::{CHROME, FIREFOX, GOOGLEBOT, Server, eventually, request, run, succeed},
 };
 
 const GPTBOT: &str = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)";
@@ -186,6 +186,57 @@ fn a_dry_run_keeps_what_would_be_done_and_people_are_told_of_by_patterns() {
             "shared would-refuse /orders/* null"
         ]
     );
+}
+
+#[test]
+fn suspects_are_kept_with_their_reasons_whatever_they_got() {
+    let house = House::new("suspects.action = \"report\"");
+    let place = house.path().join("robot-detection.toml");
+    let rule = "[[rule]]\nname = \"shut\"\npath = \"/shut/*\"\nsuspect = true\naction = \"refuse\"\npeople = true\n";
+    let text = std::fs::read_to_string(&place).unwrap();
+    std::fs::write(&place, text + rule).unwrap();
+    let token = house.token();
+    let server = house.serve();
+    let impossible = CHROME.replace("Safari/537.36", "Safari/537.3");
+    assert_eq!(ask(&server, "/orders/4711", CHROME, "203.0.113.2"), 200);
+    assert_eq!(
+        ask(&server, "/orders/4712", &impossible, "203.0.113.3"),
+        200
+    );
+    assert_eq!(ask(&server, "/shut/a", &impossible, "203.0.113.3"), 403);
+    assert_eq!(ask(&server, "/refused/a", GPTBOT, "203.0.113.5"), 403);
+    eventually("all are kept", || kept(&server, &token, "").len() == 3);
+    let names = [
+        "event", "kind", "decision", "cause", "path", "address", "suspect",
+    ];
+    let reasons = "[\"version-impossible\"]";
+    let expected = [
+        format!("suspect person pass suspect /orders/* 203.0.113.0/24 {reasons}"),
+        format!("refuse person refuse rule \"shut\" /shut/* 203.0.113.0/24 {reasons}"),
+    ];
+    for filter in ["?suspect=any", "?suspect=version-impossible"] {
+        assert_eq!(fields(&kept(&server, &token, filter), &names), expected);
+    }
+    assert_eq!(kept(&server, &token, "?event=suspect").len(), 1);
+    let report = succeed(house.path(), &["suspects", "report", "--json"]);
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let figures = &report["figures"];
+    assert_eq!(
+        (&figures["people"], &figures["suspects"]),
+        (&3.into(), &1.into()),
+        "{figures}"
+    );
+    assert!(kept(&server, &token, "?suspect=header-order").is_empty());
+    let wrong = api(server.addr, &token, "?suspect=header");
+    assert_eq!(wrong.status, 422);
+    assert!(
+        wrong.text().contains("use one of any, "),
+        "{}",
+        wrong.text()
+    );
+    let csv = api(server.addr, &token, "?suspect=any&format=csv").text();
+    assert!(csv.lines().next().unwrap().contains(",suspect,"), "{csv}");
+    assert_eq!(csv.matches(",version-impossible,").count(), 2, "{csv}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::support::{
     raw::RawServer,
 };
 
+mod fronts;
 mod person_word;
 
 /// What Firefox sends when it opens a page over plain HTTP, but for Host and Connection.

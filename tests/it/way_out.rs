@@ -14,12 +14,13 @@ use robot_detection::{
 };
 use serde_json::Value;
 use tempfile::TempDir;
+use url::form_urlencoded;
 
 use crate::support::{
     browser::Browser,
     program::{
-        Answer, CHROME, DEADLINE, FIREFOX, GOOGLEBOT, Server, eventually, exchange, exchange_on,
-        request, succeed,
+        Answer, CHROME, DEADLINE, FIREFOX, GOOGLEBOT, Server, admin_json, eventually, exchange,
+        exchange_on, request, succeed,
     },
     raw::RawServer,
 };
@@ -32,6 +33,10 @@ const LIAR: [(&str, &str); 2] = [("User-Agent", CHROME), ("Accept", "*/*")];
 /// A version that no browser writes so.
 const IMPOSSIBLE: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) \
      Chrome/150.0.0.0 Safari/537.3";
+
+/// What a fleet calls itself: no browser to the letter, so that nothing but its number gives it away.
+const FLEET: &str =
+    "Mozilla/5.0 (X11; Linux) AppleWebKit/537.36 Chrome/120.0.0.0 Safari/537.36 Example/1";
 
 const HEAVEN: &str = "[heaven]\nsource = 'database'\n[suspects]\naction = 'heaven'\n";
 
@@ -78,6 +83,25 @@ impl House {
 
     fn ask(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
         request(self.server.addr, "GET", path, headers)
+    }
+
+    /// Asks as somebody does whose address a trusted proxy tells.
+    fn ask_from(&self, address: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.ask(path, &[&[("X-Forwarded-For", address)], headers].concat())
+    }
+
+    /// Gets a copy, presses its button, and asks again; returns the answer to that.
+    fn click(&self, address: &str, headers: &[(&str, &str)]) -> Answer {
+        let copy = self.ask_from(address, "/articles/7", headers);
+        assert!(copy.is_copy(), "{address}: {}", copy.text());
+        let line = |(name, value): &(&str, &str)| format!("{name}: {value}\r\n");
+        let lines: String = headers.iter().map(line).collect();
+        let from = format!("X-Forwarded-For: {address}\r\n{lines}");
+        let freed = self.press(&filled(&copy.text()), &from);
+        assert_eq!(freed.status, 303, "{address}: {}", freed.text());
+        let cookie = cookie(&freed);
+        let headers = [headers, &[("Cookie", &cookie)]].concat();
+        self.ask_from(address, "/articles/7", &headers)
     }
 
     fn press(&self, form: &str, headers: &str) -> Answer {
@@ -180,6 +204,13 @@ async fn a_suspect_gets_a_copy_in_place_and_leaves_it_with_one_click() {
     assert!(!with(CHROME));
     assert!(with(IMPOSSIBLE), "it is one browser's");
 
+    let token = succeed(house.directory.path(), &["admin", "token", "test"]);
+    // Whoever asks for evidence has all written that came before.
+    admin_json(house.server.addr, token.trim(), ("GET", "evidence"), "");
+    let report = succeed(house.directory.path(), &["suspects", "report", "--json"]);
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["figures"]["let_out"], 1, "{report:#}");
+
     let lines = house.lines(|lines| lines.iter().any(|line| line["cause"] == "way-out"));
     let of = |cause: &str| lines.iter().filter(|line| line["cause"] == cause).count();
     assert!(of("suspects") >= 2);
@@ -230,6 +261,45 @@ async fn nobody_gets_a_copy_but_who_opens_a_page_that_everybody_may_see() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_presses_the_button_for_each_address_frees_no_fleet() {
+    let settings = format!("trusted_proxies = ['127.0.0.1']\n{HEAVEN}[traffic]\nfleets = true\n");
+    let house = House::new(&settings).await;
+    let address = |number: u32| format!("2001:db8:{number:x}::1");
+    for person in 0..30 {
+        let from = format!("198.51.100.{person}");
+        let asset = [("User-Agent", FIREFOX), ("Referer", "https://a.example/")];
+        house.ask_from(&from, &format!("/page/{}", person % 5), &asset[..1]);
+        for number in 0..5 {
+            house.ask_from(&from, &format!("/{number}.css"), &asset);
+        }
+    }
+    let program = [("User-Agent", FLEET)];
+    for number in 0..100 {
+        let path = format!("/archive/of/{number}");
+        let answer = house.ask_from(&address(number), &path, &program);
+        assert!(!answer.is_copy(), "one request tells nothing");
+    }
+    let token = succeed(house.directory.path(), &["admin", "token", "test"]);
+    let told = admin_json(house.server.addr, token.trim(), ("GET", "suspects"), "");
+    let told: Value = serde_json::from_str(&told.text()).unwrap();
+    assert_eq!(told["fleets"][0]["user_agent"], FLEET, "{told:#}");
+
+    // Each from a network of its own, so that the pace of networks holds none of them up.
+    let freed = |number| !house.click(&address(number), &program).is_copy();
+    let freed: Vec<_> = (0..100).filter(|number| freed(*number)).collect();
+    assert!(
+        (1..20).contains(&freed.len()) && freed.iter().all(|number| *number < 20),
+        "{freed:?}"
+    );
+
+    let person = house.click("192.0.2.7", &[("User-Agent", IMPOSSIBLE)]);
+    assert!(
+        !person.is_copy(),
+        "who is taken for a program gets out as ever"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn explain_says_what_comes_of_a_copy() {
     let house = House::new(HEAVEN).await;
     let explained = |path: &str| {
@@ -251,6 +321,51 @@ async fn explain_says_what_comes_of_a_copy() {
         "{none}"
     );
     assert!(none.contains("decision  pass"), "{none}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_console_judges_headers_that_are_pasted_as_the_layer_does() {
+    let house = House::new(HEAVEN).await;
+    let token = succeed(house.directory.path(), &["admin", "token", "test"]);
+    let answer = |path: &str, headers: &str| {
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("path", path)
+            .append_pair("headers", headers)
+            .finish();
+        let asked = format!("identify?user_agent=&{query}");
+        admin_json(house.server.addr, token.trim(), ("GET", &asked), "")
+    };
+    let identified = |path: &str, headers: &str| -> Value {
+        serde_json::from_str(&answer(path, headers).text()).unwrap()
+    };
+    let impossible = format!("User-Agent: {IMPOSSIBLE}\r\nAccept: text/html");
+    let copy = identified("/articles/7", &impossible);
+    assert_eq!(copy["decision"], "serve", "{copy:#}");
+    assert!(
+        copy["suspect"]
+            .as_array()
+            .unwrap()
+            .contains(&"version-impossible".into())
+    );
+    let steps = copy["steps"].to_string();
+    assert!(steps.contains("the visitor is suspect"), "{steps}");
+    assert!(
+        steps.contains("The answer is the copy that heaven has"),
+        "{steps}"
+    );
+    let none = identified("/articles/9", &impossible);
+    assert_eq!(none["decision"], "pass", "{none:#}");
+    let person = format!(
+        "GET / HTTP/1.1\nUser-Agent: {FIREFOX}\nAccept: */*\nReferer: /\nAccept-Language: de"
+    );
+    let person = identified("/articles/7", &person);
+    assert_eq!(
+        (&person["decision"], &person["suspect"]),
+        (&"pass".into(), &Value::Array(Vec::new()))
+    );
+    let wrong = answer("/", "User-Agent");
+    assert_eq!(wrong.status, 422);
+    assert!(wrong.text().contains("is no header"), "{}", wrong.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

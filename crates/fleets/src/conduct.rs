@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::{
-    observation::{Observation, PathKind},
+    observation::{Closed, Observation, PathKind},
     reason::{Reason, Reasons},
     table::Table,
 };
@@ -47,6 +47,7 @@ pub(crate) struct Walk {
     pub(crate) pages: u32,
     pub(crate) missing: u32,
     closed: u32,
+    traps: u32,
     /// Bits of the paths' hashes, of which the number of paths is estimated: 250 at most.
     paths: u64,
     /// Slots in which a request came, and in which one was told to wait.
@@ -153,7 +154,8 @@ impl Walk {
         self.pages += 1;
         self.paths |= 1 << (target & 63);
         self.missing += u32::from(matches!(seen.status, 403 | 404 | 410));
-        self.closed += u32::from(seen.is_closed);
+        self.closed += u32::from(seen.closed.is_some());
+        self.traps += u32::from(seen.closed == Some(Closed::Trap));
     }
 
     /// Returns what speaks against as many people at once.
@@ -177,6 +179,8 @@ impl Walk {
                 Reason::Closed,
                 self.closed >= CLOSED * people && is_half(self.closed),
             )
+            // Too little alone: somebody may be curious.
+            .with(Reason::Trap, self.traps >= people)
             .with(Reason::RetryAfter, self.told.count_ones() >= RETRY_AFTER)
     }
 

@@ -4,7 +4,12 @@ use std::{fmt, hash::BuildHasher as _, net::IpAddr, sync::Arc};
 
 use foldhash::quality::FixedState;
 
-use crate::{conduct::Place, observation::MAX_USER_AGENT_BYTES, reason::Reasons};
+use crate::{
+    conduct::Place,
+    observation::{MAX_USER_AGENT_BYTES, Observation},
+    reason::Reasons,
+    released::Released,
+};
 
 /// Everybody who is flagged.
 #[derive(Clone, Debug)]
@@ -14,6 +19,7 @@ pub struct Flags {
     pub(crate) fleets: Vec<Fleet>,
     /// By place.
     pub(crate) conduct: Vec<Conduct>,
+    pub(crate) released: Released,
 }
 
 /// Fleet of robots under one User-Agent and fingerprint.
@@ -90,6 +96,20 @@ impl Flags {
         self.fleets.get(at.ok()?)
     }
 
+    /// Returns the fleet that a request is of.
+    ///
+    /// It is of none where it does what that fleet does not, or its sender has
+    /// since the fleet was flagged: that is a person with the same browser.
+    #[must_use]
+    pub fn fleet_of(&self, seen: &Observation<'_>) -> Option<&Fleet> {
+        let fleet = self.fleet(seen.user_agent, seen.fingerprint)?;
+        let is_another = fleet.reasons.contradicts(seen)
+            || self
+                .released
+                .has(sender_key(&self.hasher, fleet.key, seen.address));
+        (!is_another).then_some(fleet)
+    }
+
     /// Returns what an address is flagged for, itself or its network.
     #[must_use]
     pub fn conduct(&self, address: IpAddr) -> Option<&Conduct> {
@@ -150,6 +170,11 @@ impl fmt::Display for Place {
         }
         write!(f, "/{}", self.bits)
     }
+}
+
+/// Returns the key of a sender under the key of a User-Agent and a fingerprint.
+pub(crate) fn sender_key(hasher: &FixedState, agent: u64, address: IpAddr) -> u64 {
+    hasher.hash_one((agent, Place::sender(address)))
 }
 
 /// Returns the key of a User-Agent and a fingerprint.

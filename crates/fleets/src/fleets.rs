@@ -12,10 +12,11 @@ use crate::{
     agents::{Agent, Hashes, Lately, Past, Window},
     conduct::{Place, Walk, Walks},
     counts::{Counts, share},
-    flags::{Conduct, Figures, Flags, Fleet, agent_key},
+    flags::{Conduct, Figures, Flags, Fleet, agent_key, sender_key},
     judge::{self, Others},
     observation::{Observation, PathKind},
     reason::Reasons,
+    released::Released,
     seen::Seen,
     sketch::Sketch,
 };
@@ -61,6 +62,8 @@ pub struct Fleets {
     /// What other instances have told of the window.
     others: BTreeMap<Box<str>, Sketch>,
     standing: HashMap<u64, Standing>,
+    /// Who of those is none.
+    released: Released,
     conduct: BTreeMap<Place, Noted>,
 }
 
@@ -106,6 +109,7 @@ impl Fleets {
             past: Past::default(),
             others: BTreeMap::new(),
             standing: HashMap::new(),
+            released: Released::default(),
             conduct: BTreeMap::new(),
         }
     }
@@ -123,6 +127,11 @@ impl Fleets {
             target: self.hasher.hash_one(seen.target()),
         };
         let is_page = kind == PathKind::Page;
+        let standing = self.standing.get(&hashes.agent);
+        if standing.is_some_and(|fleet| fleet.reasons.contradicts(seen)) {
+            let sender = sender_key(&self.hasher, hashes.agent, seen.address);
+            self.released.add(sender);
+        }
         let is_unseen = is_page && self.seen.note(hashes.target, seen.at_s);
         self.window.count(is_page);
         if let Some(agent) = self.window.come(hashes.agent) {
@@ -214,6 +223,7 @@ impl Fleets {
         Flags {
             hasher: self.hasher.clone(),
             fleets,
+            released: self.released.clone(),
             conduct: self
                 .conduct
                 .iter()
@@ -264,11 +274,18 @@ impl Fleets {
         let nothing = Counts::default();
         self.standing
             .retain(|key, standing| standing.end(windows.get(key).unwrap_or(&nothing), others));
+        if self.standing.is_empty() {
+            self.released = Released::default();
+        }
     }
 
     #[cfg(test)]
     fn bytes(&self) -> usize {
-        self.window.bytes() + self.walks.bytes() + self.seen.bytes() + self.past.bytes()
+        self.window.bytes()
+            + self.walks.bytes()
+            + self.seen.bytes()
+            + self.past.bytes()
+            + self.released.bytes()
     }
 }
 

@@ -40,6 +40,7 @@ mod fleets;
 mod judge;
 mod observation;
 mod reason;
+mod released;
 mod seen;
 mod sketch;
 mod table;
@@ -47,6 +48,6 @@ mod version;
 
 pub use flags::{Conduct, Figures, Flags, Fleet};
 pub use fleets::Fleets;
-pub use observation::{MAX_TARGET_BYTES, MAX_USER_AGENT_BYTES, Observation, PathKind};
+pub use observation::{Closed, MAX_TARGET_BYTES, MAX_USER_AGENT_BYTES, Observation, PathKind};
 pub use reason::{Reason, Reasons};
 pub use sketch::{InvalidSketch, Sketch};

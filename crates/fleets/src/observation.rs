@@ -32,8 +32,17 @@ pub struct Observation<'a> {
     pub has_referrer: bool,
     /// Whether it asks for what it has in a cache.
     pub is_conditional: bool,
-    /// Whether robots.txt closes the path to robots that it does not name.
-    pub is_closed: bool,
+    /// How robots.txt closes the path to robots that it does not name, if it does.
+    pub closed: Option<Closed>,
+}
+
+/// Path that robots.txt closes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Closed {
+    /// One that people may be shown.
+    Path,
+    /// A trap, which no person is shown.
+    Trap,
 }
 
 impl Default for Observation<'_> {
@@ -47,7 +56,7 @@ impl Default for Observation<'_> {
             status: 0,
             has_referrer: false,
             is_conditional: false,
-            is_closed: false,
+            closed: None,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::observation::{Observation, PathKind};
+
 /// Reason to take somebody for a robot.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
@@ -30,12 +32,14 @@ pub enum Reason {
     NoPauses,
     /// An address or network: most of what it asks for is closed by robots.txt.
     Closed,
+    /// An address or network: it was in a trap.
+    Trap,
     /// An address or network: it goes on while it is told to wait.
     RetryAfter,
 }
 
 /// A reason, its code, its weight, and the sentence for an administrator.
-const TABLE: [(Reason, &str, u32, &str); 13] = [
+const TABLE: [(Reason, &str, u32, &str); 14] = [
     (
         Reason::Share,
         "fleet-share",
@@ -109,6 +113,12 @@ const TABLE: [(Reason, &str, u32, &str); 13] = [
         "asks for what robots.txt closes",
     ),
     (
+        Reason::Trap,
+        "conduct-trap",
+        2,
+        "asks for a trap, which no person is shown",
+    ),
+    (
         Reason::RetryAfter,
         "conduct-retry-after",
         3,
@@ -171,6 +181,16 @@ impl Reasons {
     #[must_use]
     pub fn weight(self) -> u32 {
         self.iter().map(Reason::weight).sum()
+    }
+
+    /// Returns `true` if a request is for an asset, as those of a fleet with these reasons are not.
+    ///
+    /// Of one that is flagged for coming from nowhere an asset with a referrer is another's: others
+    /// under its User-Agent may have hidden that it loads none.
+    pub(crate) fn contradicts(self, seen: &Observation<'_>) -> bool {
+        PathKind::of(seen.target) == PathKind::Asset
+            && (self.contains(Reason::NoAssets)
+                || seen.has_referrer && self.contains(Reason::NoReferrers))
     }
 
     pub(crate) fn with(self, reason: Reason, holds: bool) -> Self {

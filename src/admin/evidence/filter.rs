@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use crate::admin::{page::encode, problem::Problem};
-use crate::store::{Evidence, EvidenceQuery};
+use crate::store::{ANY_REASON, Evidence, EvidenceQuery};
+use crate::suspect::Reason;
 use crate::traffic::{decision_words, verdict_words};
 
 /// Longest name of a site or a robot that is looked for.
@@ -20,6 +21,9 @@ pub(in crate::admin) struct EvidenceFilter {
     pub(super) decision: String,
     #[serde(default)]
     pub(super) verdict: String,
+    /// Code of a reason, or the word for any.
+    #[serde(default)]
+    pub(super) suspect: String,
 }
 
 impl EvidenceFilter {
@@ -31,6 +35,7 @@ impl EvidenceFilter {
     pub(super) fn checked(mut self) -> Result<Self, Problem> {
         known("decision", &self.decision, &decision_words())?;
         known("verdict", &self.verdict, &verdict_words())?;
+        known("suspect", &self.suspect, &reason_words())?;
         for name in [&mut self.site, &mut self.robot] {
             *name = name.trim().chars().take(MAX_NAME_CHARS).collect();
         }
@@ -43,6 +48,11 @@ impl EvidenceFilter {
             && is(&self.robot, &decided.robot)
             && is(&self.decision, &decided.decision)
             && is(&self.verdict, &decided.verdict)
+            && match &*self.suspect {
+                "" => true,
+                ANY_REASON => !decided.suspect.is_empty(),
+                code => decided.suspect.split(',').any(|found| found == code),
+            }
     }
 
     pub(super) fn query(&self) -> EvidenceQuery {
@@ -51,6 +61,7 @@ impl EvidenceFilter {
             robot: self.robot.clone(),
             decision: self.decision.clone(),
             verdict: self.verdict.clone(),
+            suspect: self.suspect.clone(),
             ..EvidenceQuery::default()
         }
     }
@@ -67,6 +78,7 @@ impl EvidenceFilter {
             ("robot", &self.robot),
             ("decision", &self.decision),
             ("verdict", &self.verdict),
+            ("suspect", &self.suspect),
         ];
         let parts = parts.iter().filter(|(_, value)| !value.is_empty());
         let parts: Vec<_> = parts
@@ -74,6 +86,12 @@ impl EvidenceFilter {
             .collect();
         format!("?{}", parts.join("&"))
     }
+}
+
+/// Returns the word for any reason that makes a suspect, and the code of each.
+pub(super) fn reason_words() -> Vec<&'static str> {
+    let codes = Reason::ALL.iter().map(|reason| reason.code());
+    [ANY_REASON].into_iter().chain(codes).collect()
 }
 
 /// Refuses a word that is none of those that are known.

@@ -20,7 +20,8 @@ use crate::traffic::Moment;
 
 /// Parameters of the address.
 pub(in crate::admin) const PARAMETERS: &[&str] = &[
-    "since", "until", "site", "robot", "decision", "verdict", "event", "limit", "cursor", "format",
+    "since", "until", "site", "robot", "decision", "verdict", "event", "suspect", "limit",
+    "cursor", "format",
 ];
 
 /// Requests of one answer, by default and at most.
@@ -29,7 +30,7 @@ const MAX_LIMIT: u64 = 1_000;
 
 const MINUTE_MS: i64 = 60_000;
 
-const COLUMNS: [&str; 24] = [
+const COLUMNS: [&str; 25] = [
     "at",
     "event",
     "site",
@@ -52,6 +53,7 @@ const COLUMNS: [&str; 24] = [
     "robots_txt_group",
     "crawl_delay_seconds",
     "gap_seconds",
+    "suspect",
     "id",
     "explain",
 ];
@@ -216,6 +218,7 @@ fn cells(id: i64, row: &EvidenceView) -> [String; COLUMNS.len()] {
         group,
         delay,
         gap,
+        row.suspect.join(" "),
         id.to_string(),
         row.explain.clone(),
     ]

@@ -3,7 +3,10 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 
-use super::{filter::EvidenceFilter, row::EvidenceView};
+use super::{
+    filter::{EvidenceFilter, reason_words},
+    row::EvidenceView,
+};
 use crate::admin::{
     DEFAULT_SITE,
     fields::Params,
@@ -73,6 +76,14 @@ impl LivePage {
             .collect()
     }
 
+    /// Returns the same of reasons that make a suspect.
+    fn reasons(&self) -> Vec<(&'static str, bool)> {
+        let words = reason_words().into_iter();
+        words
+            .map(|word| (word, word == self.filter.suspect))
+            .collect()
+    }
+
     /// Returns the same of verdicts.
     fn verdicts(&self) -> Vec<(&'static str, bool)> {
         let words = verdict_words().into_iter();
@@ -137,6 +148,7 @@ mod tests {
             referrer: text.clone(),
             proof: text.clone(),
             site: text.clone(),
+            suspect: text.clone(),
             broken: Some(BrokenRule::Rule {
                 line: 1,
                 rule: text.clone(),

@@ -28,6 +28,8 @@ pub(super) struct EvidenceView {
     /// Evidence of an impostor.
     pub(super) proof: Option<String>,
     pub(super) robots_txt: Option<BrokenView>,
+    /// Codes of the reasons why the visitor was suspect.
+    pub(super) suspect: Vec<String>,
     /// Address of the page that explains the decision, from the top of the router.
     pub(super) explain: String,
 }
@@ -69,6 +71,12 @@ impl EvidenceView {
             referrer: some(&evidence.referrer),
             proof: some(&evidence.proof),
             robots_txt: evidence.broken.as_ref().map(BrokenView::new),
+            suspect: evidence
+                .suspect
+                .split(',')
+                .filter(|code| !code.is_empty())
+                .map(str::to_owned)
+                .collect(),
             explain: explain(evidence),
         }
     }

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::{
-    decision_view::DecisionView, problem::Problem, sites::SelectedSite, state::AdminState,
+    decision_view::{DecisionView, Suspicion},
+    problem::Problem,
+    sites::SelectedSite,
+    state::AdminState,
 };
 use super::violations::seconds;
 use crate::detect::{Claim, Detector, Listed};
@@ -91,12 +94,17 @@ pub(super) fn check(
         host: host.map(str::to_owned),
         url: target.clone(),
         verdict: file.map(|file| VerdictView::new(&who.rules(file, robot), &target)),
-        decided: match &who {
-            RobotName::Claim(claim) => {
-                DecisionView::new(of, &request, &target, Some(claim.into()), robot.as_bytes())
-            }
-            RobotName::Name => DecisionView::new(of, &request, &target, None, robot.as_bytes()),
-        },
+        decided: DecisionView::new(
+            of,
+            &request,
+            &target,
+            match &who {
+                RobotName::Claim(claim) => Some(claim.into()),
+                RobotName::Name => None,
+            },
+            robot.as_bytes(),
+            &Suspicion::default(),
+        ),
     })
 }
 

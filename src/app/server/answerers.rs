@@ -4,6 +4,7 @@ use axum::http::{Method, Request, header};
 
 use crate::assembly::{OPERATION_PATHS, Signing, licensing};
 use crate::config::{ConfigErrors, Loaded};
+use crate::layer::opens_page;
 use crate::licensing::Licensing;
 use crate::listen::ClientAddr;
 use crate::policy::{self, SharedRobotsFiles};
@@ -188,14 +189,17 @@ impl SiteAnswers {
         page.to_str().ok().map(str::to_owned)
     }
 
-    /// Returns `true` if heaven has a copy of a page that everybody may see.
-    pub(crate) fn have_copy(&self, target: &str) -> bool {
+    /// Returns why a suspect gets no copy of the page that he asks for, if he gets none.
+    pub(crate) fn no_copy<B>(&self, asked: &Request<B>) -> Option<&'static str> {
         let heaven = self.answerers.heaven.as_ref();
         let copies = heaven.and_then(Heaven::copies);
-        let target = target.parse();
-        copies
-            .zip(target.ok())
-            .is_some_and(|(copies, target)| copies.have(&target))
+        if !opens_page(asked) {
+            Some("no page is opened by hand")
+        } else if !copies.is_some_and(|copies| copies.have(asked.uri())) {
+            Some("heaven has none of a page that everybody may see")
+        } else {
+            None
+        }
     }
 
     /// Returns which part of this program answers a request that passes, and for

@@ -14,6 +14,7 @@ use axum::{
     body::to_bytes,
     http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header},
 };
+use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::assembly::{IDENTIFICATION_HEADER, VERDICT_HEADER};
@@ -188,7 +189,12 @@ impl CheckService {
             };
             let taken = read_report(&body).and_then(|all| shared.take(&all));
             Ok(match taken {
-                Ok(number) => said(StatusCode::OK, format!("{number} taken\n")),
+                Ok(taken) => {
+                    let mut response = said(StatusCode::OK, format!("{taken}\n"));
+                    let json = HeaderValue::from_static("application/json");
+                    response.headers_mut().insert(header::CONTENT_TYPE, json);
+                    response
+                }
                 Err(wrong) => said(StatusCode::BAD_REQUEST, wrong),
             })
         }))
@@ -196,12 +202,12 @@ impl CheckService {
 }
 
 impl Shared {
-    /// Marks the visitors of a report; returns how many.
+    /// Marks the visitors of a report; returns how many of them are people, and how long that holds.
     ///
     /// # Errors
     ///
     /// Fails with those that are about no site on which a mark counts; then nobody is marked.
-    fn take(&self, all: &[Reported]) -> Result<usize, String> {
+    fn take(&self, all: &[Reported]) -> Result<Value, String> {
         let sites = self.serving.sites();
         let (mut known, mut wrong) = (Vec::new(), WrongReport::default());
         for (reported, number) in all.iter().zip(1..) {
@@ -224,7 +230,13 @@ impl Shared {
             let visitor = marks.visitor(reported.address, reported.user_agent.as_bytes());
             marks.set(visitor, mark, PERSON_WORD_LASTS);
         }
-        Ok(all.len())
+        let said = |word: YesNo| all.iter().filter(|one| one.person == word).count();
+        Ok(json!({
+            "taken": all.len(),
+            "yes": said(YesNo::Yes),
+            "no": said(YesNo::No),
+            "for_seconds": PERSON_WORD_LASTS.as_secs(),
+        }))
     }
 
     fn misdescribed(&self, dialect: Dialect, reason: &Misdescribed) -> Response<ServerBody> {

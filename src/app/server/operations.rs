@@ -4,6 +4,8 @@
 //! none, on the site's own to direct requests from this machine that ask for it
 //! by a name of its own.
 
+use std::sync::Arc;
+
 use axum::{
     Json, Router,
     extract::State,
@@ -16,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admin::rfc3339;
 use crate::observe::Observer;
+use crate::suspect::{Coherence, FrontHeaders};
 
 use super::{RobotDetection, Site, exposition::exposition, listener_metrics::ListenerMetrics};
 
@@ -24,6 +27,7 @@ struct Operations {
     robots: RobotDetection,
     observer: Observer,
     listeners: ListenerMetrics,
+    coherence: Arc<Coherence>,
     stop: CancellationToken,
 }
 
@@ -38,6 +42,9 @@ struct Readiness {
     /// What somebody should look at who keeps the sites.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+    /// What suspects are not judged by.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    suspects: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -51,6 +58,7 @@ pub(super) fn router(
     robots: RobotDetection,
     observer: Observer,
     listeners: ListenerMetrics,
+    coherence: Arc<Coherence>,
     stop: CancellationToken,
 ) -> Router {
     Router::new()
@@ -61,6 +69,7 @@ pub(super) fn router(
             robots,
             observer,
             listeners,
+            coherence,
             stop,
         })
 }
@@ -88,6 +97,7 @@ async fn ready(State(state): State<Operations>) -> impl IntoResponse {
         database: if away.is_some() { "away" } else { "ok" },
         away,
         warnings: warnings(&state.robots),
+        suspects: not_judged(&state.coherence),
     };
     (status, Json(body))
 }
@@ -102,6 +112,19 @@ fn warnings(robots: &RobotDetection) -> Vec<String> {
     };
     let sites = sites.iter().filter_map(warning);
     sites.chain(robots.problems_of_origins()).collect()
+}
+
+/// Returns a sentence for each proxy in front that takes headers of browsers off.
+fn not_judged(coherence: &Coherence) -> Vec<String> {
+    let fronts = coherence.fronts().into_iter();
+    let sentence = |front: FrontHeaders| {
+        let headers = front.taken_off.join(", ");
+        format!(
+            "the proxy at {} never brings {headers}: nobody is suspect for want of that; have it pass on what browsers send",
+            front.front
+        )
+    };
+    fronts.map(sentence).collect()
 }
 
 async fn metrics(State(state): State<Operations>) -> impl IntoResponse {

@@ -17,7 +17,7 @@ impl People for KnownPeople {
         let Some((suspicion, client)) = self.suspicion.as_ref().zip(request.client) else {
             return Reasons::default();
         };
-        let found = suspicion.of_person(request.headers, request.version, client);
+        let found = suspicion.of_person(request.uri, request.headers, request.version, client);
         let fleet = found.is_in_fleet.then_some(Reason::Fleet);
         let conduct = found.is_odd.then_some(Reason::Conduct);
         fleet.into_iter().chain(conduct).collect()

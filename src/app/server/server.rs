@@ -322,6 +322,7 @@ impl Server {
 
     /// Does what is to be done before the first visitor; returns pages of the demonstration site.
     async fn prepare(&mut self, robots: &RobotDetection) -> Option<MadePages> {
+        self.limit_clients();
         // To a rule about a list that was not read he would be nobody.
         let wanted = std::mem::take(&mut self.wanted);
         robots.keep_origins(&self.origins, wanted).await;
@@ -344,17 +345,17 @@ impl Server {
     /// and what is under way ends within the drain timeout. The sites are those
     /// of the settings until [`reload`](super::reload) exchanges them.
     pub async fn run(mut self, robots: &RobotDetection, stop: CancellationToken) {
-        self.limit_clients();
         let pages = Box::pin(self.prepare(robots)).await;
+        let (tasks, coherence) = (TaskTracker::new(), Arc::default());
         let mut operations = Some(operations::router(
             robots.clone(),
             self.observer.clone(),
             ListenerMetrics::of(&self.listeners),
+            Arc::clone(&coherence),
             stop.clone(),
         ));
         let mut admin = admin_router(&self.settings, robots, &stop);
         robots.watch_alerts(self.alerts, &self.listeners);
-        let tasks = TaskTracker::new();
         let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
         tasks.spawn(drain(
             stop,
@@ -374,7 +375,7 @@ impl Server {
             observer: self.observer,
             traffic: robots.traffic().clone(),
             bans: robots.keep_bans(self.bans, self.trusted_proxies),
-            coherence: Arc::default(),
+            coherence,
             way_out: robots.keep_way_out(),
             visitors: KnownVisitors::new(robots).await,
             // Connections are served on the threads of `Workers`, each with a runtime of its own.

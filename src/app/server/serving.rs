@@ -28,7 +28,7 @@ use crate::observe::SiteObserver;
 use crate::policy::{ByAction, Enforcer};
 use crate::proxy::ServerState;
 use crate::store::Store;
-use crate::suspect::{Marks, Transport};
+use crate::suspect::{Coherence, Marks, Transport};
 
 use super::{
     Detection, Site, SiteAnswers,
@@ -311,7 +311,10 @@ impl Serving {
         let new = Arc::new(new);
         self.table.store(Arc::clone(&new));
         let sites = new.all.iter().map(|served| served.site.clone());
-        let shown = new.all.iter().map(|served| served.shown());
+        let shown = new.all.iter().map(|served| {
+            let coherence = &self.services.coherence;
+            served.shown(coherence)
+        });
         keeper.list(sites.collect(), shown.collect());
         new.warn_of_idle();
         self.retire(&old, &new);
@@ -397,7 +400,7 @@ impl Served {
     }
 
     /// Returns the site as the pages show it.
-    fn shown(&self) -> AdminSite {
+    fn shown(&self, coherence: &Arc<Coherence>) -> AdminSite {
         let About {
             name,
             hosts,
@@ -409,12 +412,14 @@ impl Served {
         let upstream = self.upstream();
         let stats = Arc::clone(self.site.stats());
         let front = Arc::clone(self.site.stats());
-        let (pages, answers) = (self.answers.clone(), self.answers.clone());
+        let [pages, copies, answers] = [(); 3].map(|()| self.answers.clone());
         AdminSite::new(name, hosts, path, self.site.policy().clone())
             .enforcer(self.site.enforcer().clone())
             .heaven(heaven)
             .robots_txt(robots_txt)
             .traps(self.answers.trap_link())
+            .suspects(self.marks.as_ref().map(|_| Arc::clone(coherence)))
+            .no_copy(move |asked| copies.no_copy(asked))
             .upstreams(move || servers(upstream.as_deref()))
             .counts(move || counts(&stats))
             .front(move || front.front().map(|front| front.to_string()))

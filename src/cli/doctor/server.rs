@@ -38,7 +38,7 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
         return Vec::new();
     };
     let mut checks = Vec::new();
-    let mut warnings = BTreeSet::new();
+    let (mut warnings, mut not_judged) = (BTreeSet::new(), BTreeSet::new());
     for (name, addr, bound) in server.try_listeners().await {
         let result = match bound {
             // Only the service manager can pass the socket, and only to `serve`.
@@ -50,7 +50,8 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
             Err(_) if is_served(addr) => Ok(format!("{addr} is served already")),
             Err(error) => match readiness(addr).await {
                 Some(told) => {
-                    warnings.extend(warnings_of(&told));
+                    warnings.extend(texts(&told, "warnings"));
+                    not_judged.extend(texts(&told, "suspects"));
                     Ok(format!("robot-detection serves on {addr} already"))
                 }
                 None => Err(error.to_string()),
@@ -60,6 +61,8 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     }
     let warnings = warnings.into_iter();
     checks.extend(warnings.map(|warning| Check::warning("visitors", warning)));
+    let not_judged = not_judged.into_iter();
+    checks.extend(not_judged.map(|text| Check::warning("suspects", text)));
     checks
 }
 
@@ -118,8 +121,9 @@ async fn readiness(addr: &ListenAddr) -> Option<Value> {
     told.get("ready").is_some().then_some(told)
 }
 
-fn warnings_of(told: &Value) -> impl Iterator<Item = String> {
-    let warnings = told.get("warnings").and_then(Value::as_array);
-    let warnings = warnings.into_iter().flatten().filter_map(Value::as_str);
-    warnings.map(str::to_owned)
+/// Returns the texts of one member of the report.
+fn texts(told: &Value, name: &str) -> impl Iterator<Item = String> {
+    let texts = told.get(name).and_then(Value::as_array);
+    let texts = texts.into_iter().flatten().filter_map(Value::as_str);
+    texts.map(str::to_owned)
 }

@@ -11,7 +11,6 @@ use crate::app::{self, ClaimProver, SiteAnswers, SiteIndex};
 use crate::cli::{Cli, args::ExplainArgs, context, output};
 use crate::config::{Loaded, SuspectAction};
 use crate::detect::{Claim, SharedDetector};
-use crate::layer;
 use crate::live_rules::LiveRuleSet;
 use crate::policy::{
     Enforcer, Policy, Request, RobotsFiles, Sender, SharedPolicy, SharedRobotsFiles, Visitor,
@@ -130,7 +129,7 @@ impl Explainer {
         );
         let explained = explained
             .own_page(|to| site.answers.own_page(&request.target, to))
-            .copy(no_copy(site, request, &headers));
+            .copy(whole(request, &headers).and_then(|asked| site.answers.no_copy(&asked)));
         // A robot that may fetch nothing may still fetch this (RFC 9309 §2.2.2).
         let answers = explained.passes() || request.path() == "/robots.txt";
         let answered_by =
@@ -221,22 +220,6 @@ impl Explainer {
         let site = site.context("the site is not one of the index")?;
         let made = Box::pin(SiteContext::new(settings, name, self));
         site.get_or_try_init(|| made).await
-    }
-}
-
-/// Returns why a suspect gets no copy of the page, if it gets none.
-fn no_copy(
-    site: &SiteContext,
-    request: &ExplainedRequest,
-    headers: &HeaderMap,
-) -> Option<&'static str> {
-    let opens_page = whole(request, headers).is_some_and(|asked| layer::opens_page(&asked));
-    if !opens_page {
-        Some("no page is opened by hand")
-    } else if !site.answers.have_copy(&request.target) {
-        Some("heaven has none of a page that everybody may see")
-    } else {
-        None
     }
 }
 

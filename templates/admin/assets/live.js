@@ -55,7 +55,7 @@
       head,
       cell("Who", element("bdi", row.robot || row.kind, "breakable"), below(element("bdi", row.user_agent))),
       cell("Asked for", element("bdi", `${row.method} ${row.path}`, "breakable"), below(element("bdi", row.host), ` (${row.site})`)),
-      cell("Verdict", row.verdict),
+      cell("Verdict", row.verdict, row.suspect.length ? below("suspect: ", element("bdi", row.suspect.join(", "))) : undefined),
       cell("Decision", `${row.decision} ${row.status ?? ""}`, below(element("bdi", row.cause))),
       address,
       action,

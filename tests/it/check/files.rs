@@ -49,6 +49,42 @@ fn each_proxy_has_a_file_of_this_configuration() {
 }
 
 #[test]
+fn paths_of_traps_are_sent_to_this_program() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = format!("{CONFIG}[database]\nurl = 'sqlite://traps.db'\n[traps]\nactive = true\n");
+    std::fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
+    let early = run(directory.path(), &["traps"]);
+    assert_eq!(early.status.code(), Some(1));
+    let without = run(directory.path(), &["proxy-config", "nginx"]);
+    assert!(without.status.success());
+    for output in [early, without] {
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            error.contains("start robot-detection serve once"),
+            "{error}"
+        );
+    }
+    // It makes the database, as a server does.
+    succeed(directory.path(), &["admin", "token", "test"]);
+    let told = succeed(directory.path(), &["traps", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let paths = told[0]["paths"].as_array().unwrap();
+    assert_eq!(paths.len(), 3);
+    for (proxy, own) in [
+        ("nginx", "location = PATH {"),
+        ("caddy", "PATH"),
+        ("haproxy", "-m str PATH"),
+        ("envoy", "path: \"PATH\""),
+    ] {
+        let file = succeed(directory.path(), &["proxy-config", proxy]);
+        for path in paths {
+            let line = own.replace("PATH", path.as_str().unwrap());
+            assert!(file.contains(&line), "{proxy}: {line}\n{file}");
+        }
+    }
+}
+
+#[test]
 fn a_file_says_in_a_line_what_becomes_of_visitors_while_nobody_decides() {
     for proxy in ["nginx", "caddy", "haproxy", "envoy"] {
         let (_, closed, _) = printed(CONFIG, &[proxy]);

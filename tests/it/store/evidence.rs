@@ -70,6 +70,7 @@ async fn what_is_added_is_found_by_what_it_is(database: TestDatabase) {
             delay_ms: 10_000,
             gap_ms: 1_500,
         }),
+        suspect: "accept-missing,header-order".to_owned(),
         ..evidence("slow", "bingbot", 3)
     };
     let noted = [
@@ -136,6 +137,27 @@ async fn what_is_added_is_found_by_what_it_is(database: TestDatabase) {
         ),
         (
             EvidenceQuery {
+                suspect: "any".to_owned(),
+                ..all.clone()
+            },
+            vec![3],
+        ),
+        (
+            EvidenceQuery {
+                suspect: "header-order".to_owned(),
+                ..all.clone()
+            },
+            vec![3],
+        ),
+        (
+            EvidenceQuery {
+                suspect: "header".to_owned(),
+                ..all.clone()
+            },
+            vec![],
+        ),
+        (
+            EvidenceQuery {
                 limit: 2,
                 ..all.clone()
             },
@@ -182,6 +204,21 @@ async fn who_is_noisy_pushes_out_nobody_else(database: TestDatabase) {
     assert_eq!((found[0], &found[499..]), (4_009, &[3_510, 2, 1][..]));
     store.prune_evidence(2).await.unwrap();
     assert_eq!(times(&store, &all).await.len(), 501);
+    let person = |user_agent: &str, at_ms| Evidence {
+        robot: String::new(),
+        user_agent: user_agent.to_owned(),
+        ..evidence("suspect", "", at_ms)
+    };
+    let mut noted = vec![person("quiet", 5_000)];
+    noted.extend((5_001..5_801).map(|at_ms| person("noisy", at_ms)));
+    add(&store, 2, &noted).await;
+    store.prune_evidence(2).await.unwrap();
+    let people = EvidenceQuery {
+        event: "suspect".to_owned(),
+        ..all
+    };
+    let found = times(&store, &people).await;
+    assert_eq!((found.len(), found[500]), (501, 5_000));
 }
 
 async fn violations_are_put_together_by_rule(database: TestDatabase) {

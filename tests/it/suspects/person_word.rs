@@ -127,7 +127,10 @@ async fn a_report_says_the_same_and_nothing_of_it_counts_where_a_line_is_wrong()
     }
     assert_eq!(statuses(), [403, 200]);
     let answer = report(&house, &right);
-    assert_eq!((answer.status, answer.text().as_str()), (200, "2 taken\n"));
+    let told: Value = serde_json::from_str(&answer.text()).unwrap();
+    let expected = serde_json::json!({ "taken": 2, "yes": 1, "no": 1, "for_seconds": 600 });
+    assert_eq!((answer.status, told), (200, expected));
+    assert_eq!(answer.header("content-type"), "application/json");
     assert_eq!(statuses(), [200, 403]);
     let asked = "GET /check/report HTTP/1.1\r\nHost: check\r\nConnection: close\r\n";
     let token = "X-Robot-Detection-Token: 0123456789abcdef\r\n";

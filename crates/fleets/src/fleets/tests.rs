@@ -3,7 +3,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use proptest::prelude::*;
 
 use super::*;
-use crate::Reason;
+use crate::{Closed, Reason};
 
 const CHROME: &[u8] = b"Mozilla/5.0 (X11) Chrome/152.0.0.0 Safari/537.36";
 
@@ -36,6 +36,8 @@ fn people(fleets: &mut Fleets, minute: i64) {
     }
 }
 
+const TRAP: &str = "/notes/amber-field/coast-1.html";
+
 /// Requests of one address or network in the first window, after which it is judged.
 fn conduct(requests: impl Iterator<Item = (IpAddr, i64, String, u16, bool)>) -> Vec<String> {
     let mut fleets = Fleets::new(5);
@@ -47,7 +49,11 @@ fn conduct(requests: impl Iterator<Item = (IpAddr, i64, String, u16, bool)>) -> 
             address,
             target: target.as_bytes(),
             status,
-            is_closed,
+            closed: match (is_closed, &*target) {
+                (_, TRAP) => Some(Closed::Trap),
+                (true, _) => Some(Closed::Path),
+                _ => None,
+            },
             ..Observation::default()
         });
     }
@@ -120,6 +126,17 @@ fn what_robots_txt_closes_weighs_only_with_something_else() {
     assert_eq!(
         conduct((0..40).map(|n| closed(n, 404))),
         ["2001:db8:1::/64 conduct-not-found conduct-closed"]
+    );
+}
+
+#[test]
+fn a_trap_weighs_only_with_something_else() {
+    let alone = (0..9).map(|number| (address(1), number, TRAP.to_owned(), 200, false));
+    assert_eq!(conduct(alone.clone()), [""; 0]);
+    let closed = (0..40).map(|number| (address(1), number, format!("/a/{number}"), 200, true));
+    assert_eq!(
+        conduct(closed.chain(alone)),
+        ["2001:db8:1::/64 conduct-closed conduct-trap"]
     );
 }
 
@@ -313,12 +330,12 @@ proptest! {
     #[test]
     fn anything_is_taken_in(
         seen in prop::collection::vec(
-            (any::<i64>(), "\\PC{0,20}", prop::collection::vec(any::<u8>(), 0..200), any::<u128>(), any::<u16>(), any::<[bool; 3]>()),
+            (any::<i64>(), "\\PC{0,20}", prop::collection::vec(any::<u8>(), 0..200), any::<u128>(), any::<u16>(), any::<[bool; 4]>()),
             0..60,
         ),
     ) {
         let mut fleets = Fleets::new(5);
-        for (at_s, user_agent, target, address, status, [referrer, conditional, closed]) in &seen {
+        for (at_s, user_agent, target, address, status, [referrer, conditional, closed, trap]) in &seen {
             let at_s = at_s >> (at_s & 63);
             fleets.observe(&Observation {
                 at_s,
@@ -329,7 +346,7 @@ proptest! {
                 status: *status,
                 has_referrer: *referrer,
                 is_conditional: *conditional,
-                is_closed: *closed,
+                closed: closed.then_some(if *trap { Closed::Trap } else { Closed::Path }),
             });
             let flags = fleets.judge(at_s);
             prop_assert!(flags.fleets().is_empty());

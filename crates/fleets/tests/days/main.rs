@@ -197,6 +197,18 @@ fn a_fleet_under_a_common_version_is_found_by_its_fingerprint_alone() {
 }
 
 #[test]
+fn people_whose_rare_user_agent_a_fleet_has_are_left_alone() {
+    for (seed, rare) in [(81, 2), (81, 13), (82, 6), (84, 11)] {
+        let shared = Swarm {
+            user_agents: vec![BROWSERS[rare].0.to_owned()],
+            fingerprint: rare as u64 % 3,
+            ..Swarm::default()
+        };
+        is_found(&with(seed, SITE, &shared), 2_000);
+    }
+}
+
+#[test]
 fn twenty_user_agents_are_twenty_fleets_and_a_thousand_are_none() {
     let agents = |number| (0..number).map(|n| IMPERSONATOR.replace("149", &n.to_string()));
     let twenty = Swarm {

@@ -317,7 +317,19 @@ impl Day {
                 ever.extend(names);
             }
             let user_agent = self.user_agents[usize::from(event.user_agent)].as_bytes();
-            let is_flagged = flags.fleet(user_agent, event.fingerprint).is_some();
+            let target = event.target.text();
+            let seen = Observation {
+                at_s,
+                user_agent,
+                fingerprint: event.fingerprint,
+                address: event.address,
+                target: target.as_bytes(),
+                status: event.status,
+                has_referrer: event.has_referrer,
+                is_conditional: event.is_conditional,
+                ..Observation::default()
+            };
+            let is_flagged = flags.fleet_of(&seen).is_some();
             if event.is_robot {
                 robots += 1;
                 if is_flagged && before.is_none() {
@@ -331,17 +343,7 @@ impl Day {
                 people += 1;
                 wrong += u32::from(is_flagged);
             }
-            fleets.observe(&Observation {
-                at_s,
-                user_agent,
-                fingerprint: event.fingerprint,
-                address: event.address,
-                target: event.target.text().as_bytes(),
-                status: event.status,
-                has_referrer: event.has_referrer,
-                is_conditional: event.is_conditional,
-                is_closed: false,
-            });
+            fleets.observe(&seen);
         }
         Outcome {
             robots_before: before,

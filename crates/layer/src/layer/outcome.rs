@@ -7,7 +7,7 @@ use crate::policy::Action;
 use crate::registry::{Purpose, Robot};
 use crate::suspect::Reasons;
 
-use super::Visit;
+use super::{Noteworthy, Visit};
 
 /// Outcome of one request: who asked, what was decided, and what decided it.
 ///
@@ -245,6 +245,19 @@ impl Outcome {
     #[must_use]
     pub fn reasons(&self) -> Reasons {
         self.reasons
+    }
+
+    /// Returns why its visit is noteworthy, if it is; `is_violation` says that it broke a rule of
+    /// robots.txt.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn noteworthy(&self, is_violation: bool) -> Option<Noteworthy> {
+        if self.is_trap {
+            return Some(Noteworthy::Trap);
+        }
+        let is_suspect = !self.reasons.is_empty();
+        let of_all = Noteworthy::of(self.decision, self.verdict, is_violation);
+        of_all.or_else(|| is_suspect.then_some(Noteworthy::Suspect))
     }
 
     /// Returns `true` if a person passes, be it a suspect: no other outcome stands for it.

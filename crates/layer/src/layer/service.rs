@@ -28,7 +28,7 @@ use super::{
     suspicion::{Sender, Suspicion},
     traps::Trapped,
     verdicts::{Client, Pending},
-    visit::{Noteworthy, Visit},
+    visit::Visit,
 };
 
 /// Cause of what is done with a suspect whom no rule is about.
@@ -387,13 +387,7 @@ impl Shared {
         proof: Option<ClaimProof>,
         breach: Option<&policy::CountedBreach>,
     ) -> Outcome {
-        let (action, verdict) = (outcome.decision(), outcome.verdict());
-        let reason = if outcome.is_trap() {
-            Some(Noteworthy::Trap)
-        } else {
-            Noteworthy::of(action, verdict, breach.is_some())
-        };
-        if !self.visits.wants(reason) {
+        if !self.visits.wants(outcome.noteworthy(breach.is_some())) {
             return outcome;
         }
         let mut visit = Visit::of(request, address, self.clock.now_ms());

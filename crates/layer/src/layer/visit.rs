@@ -73,6 +73,8 @@ pub enum Noteworthy {
     Impostor,
     /// It is in a trap, which breaks no rule that it is held to.
     Trap,
+    /// It comes from a suspect, and passed.
+    Suspect,
     /// It did not simply pass.
     Action(Action),
 }
@@ -84,7 +86,7 @@ impl VisitSwitch {
     /// Sets whether visits are described that did not simply pass, or that are worth a proof.
     ///
     /// These are redirects, pages in place, refusals and waits, done or noted, impostors,
-    /// claims to be proven still, and violations of robots.txt.
+    /// claims to be proven still, violations of robots.txt, and suspects.
     pub fn describe_noteworthy(&self, describe: bool) {
         self.set(Self::NOTEWORTHY, describe);
     }
@@ -155,7 +157,8 @@ impl Noteworthy {
             Self::Violation => 1 << 2,
             Self::Impostor => 1 << 3,
             Self::Trap => 1 << 4,
-            Self::Action(action) => 1 << (5 + action as u32),
+            Self::Suspect => 1 << 5,
+            Self::Action(action) => 1 << (6 + action as u32),
         }
     }
 }

@@ -112,10 +112,12 @@ impl RequestExplanation<'_> {
     /// Adds what was found of the browser that the visitor names, behind what it says it is.
     #[must_use]
     pub fn suspicion(mut self, findings: &Findings) -> Self {
-        let Some(browser) = &findings.browser else {
-            return self;
-        };
         let reasons = findings.reasons;
+        let named = match &findings.browser {
+            Some(browser) => format!("The User-Agent is that of {browser}. What else came"),
+            None if reasons.is_empty() => return self,
+            None => "What is known of the User-Agent".to_owned(),
+        };
         let mark = if !reasons.are_suspect() {
             "nobody is suspect by that"
         } else if self.reasons.is_empty() {
@@ -124,7 +126,7 @@ impl RequestExplanation<'_> {
             "the visitor is suspect"
         };
         let text = format!(
-            "The User-Agent is that of {browser}. What else came weighs {} of {SUSPECT_WEIGHT}: {mark}.",
+            "{named} weighs {} of {SUSPECT_WEIGHT}: {mark}.",
             reasons.weight()
         );
         let step = |name, text| Step { name, text };

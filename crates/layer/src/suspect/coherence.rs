@@ -12,7 +12,7 @@ use crate::agent_key::AgentKey;
 
 use super::{
     Reason, Reasons,
-    fronts::Fronts,
+    fronts::{FrontHeaders, Fronts, OVER_HTTPS},
     seen::{Field, Seen},
     senders::Senders,
     table::Table,
@@ -168,14 +168,23 @@ impl Coherence {
             return None;
         }
         let front = transport.front;
+        let came = seen.fields() | (OVER_HTTPS * u32::from(transport.is_https));
         let judged = Judged {
-            expected: front.map_or(u32::MAX, |front| self.fronts.bring(front, seen.fields())),
+            expected: front.map_or(u32::MAX, |front| self.fronts.bring(front, came)),
             browser,
             seen,
             transport,
             version: request.version(),
         };
         Some(judged.reasons())
+    }
+
+    /// Returns the proxies before this program by which something that browsers send never comes.
+    ///
+    /// Told of is who has brought 500 requests of browsers.
+    #[must_use]
+    pub fn fronts(&self) -> Vec<FrontHeaders> {
+        self.fronts.taking_off()
     }
 
     /// Judges as [`judge`](Self::judge) does whom it has not seen before, and tells what was seen.

@@ -2,16 +2,52 @@
 
 use std::{
     net::IpAddr,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use crate::agent_key::halves;
+
+use super::seen::Field;
 
 /// Proxies that are told apart; of further ones nothing is missed.
 const MAX_FRONTS: usize = 64;
 
 /// Places at which one is looked for.
 const PLACES: usize = 8;
+
+/// Requests of browsers from which on it is said of a proxy what it never brings: hundreds of people
+/// have come by then, and no header is one that none of them sends.
+const ENOUGH: u32 = 500;
+
+/// Headers that count as missing only where a proxy is known to bring them, and whether browsers send
+/// them over HTTPS alone.
+const MISSED: [(Field, &str, bool); 9] = [
+    (Field::Accept, "Accept", false),
+    (Field::Language, "Accept-Language", false),
+    (Field::Encoding, "Accept-Encoding", false),
+    (Field::Upgrade, "Upgrade-Insecure-Requests", false),
+    (Field::Referer, "Referer", false),
+    (Field::Hints, "Sec-CH-UA", true),
+    (Field::FetchSite, "Sec-Fetch-Site", true),
+    (Field::FetchMode, "Sec-Fetch-Mode", true),
+    (Field::FetchDest, "Sec-Fetch-Dest", true),
+];
+
+/// Bit beside those of headers, of a proxy that has brought a request over HTTPS.
+pub(super) const OVER_HTTPS: u32 = 1 << 31;
+
+/// Proxy that is trusted to tell of its visitors, and what never comes by it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct FrontHeaders {
+    /// Its address.
+    pub front: IpAddr,
+    /// Headers that browsers send and that it has never brought, so that nobody is judged by them.
+    pub taken_off: Vec<&'static str>,
+}
 
 /// Headers that each proxy has ever brought.
 #[derive(Debug)]
@@ -22,6 +58,9 @@ struct Front {
     /// 0: the place is free.
     key: AtomicU64,
     fields: AtomicU32,
+    /// Requests, up to [`ENOUGH`].
+    requests: AtomicU32,
+    address: OnceLock<IpAddr>,
 }
 
 impl Default for Fronts {
@@ -48,11 +87,14 @@ impl Fronts {
             let is_ours = taken == key
                 || taken == 0
                     && match place.key.compare_exchange(0, key, Relaxed, Relaxed) {
-                        Ok(_) => true,
+                        Ok(_) => place.address.set(front).is_ok(),
                         Err(other) => other == key,
                     };
             if !is_ours {
                 continue;
+            }
+            if place.requests.load(Relaxed) < ENOUGH {
+                place.requests.fetch_add(1, Relaxed);
             }
             let known = place.fields.load(Relaxed);
             // Nearly every request brings nothing new, and then nothing is written.
@@ -62,6 +104,29 @@ impl Fronts {
             return known | came;
         }
         came
+    }
+
+    /// Returns each proxy that has brought enough, and by which something never came.
+    pub(super) fn taking_off(&self) -> Vec<FrontHeaders> {
+        let fronts = self.learnt().map(|(front, came)| {
+            let is_taken_off = |field: Field, is_https: bool| {
+                came & field.bit() == 0 && (!is_https || came & OVER_HTTPS != 0)
+            };
+            let missed = MISSED.iter().copied();
+            let taken_off = missed.filter(|(field, _, is_https)| is_taken_off(*field, *is_https));
+            FrontHeaders {
+                front,
+                taken_off: taken_off.map(|(_, name, _)| name).collect(),
+            }
+        });
+        fronts.filter(|front| !front.taken_off.is_empty()).collect()
+    }
+
+    /// Returns each proxy that has brought enough, and all that ever came by it.
+    fn learnt(&self) -> impl Iterator<Item = (IpAddr, u32)> {
+        let enough = |front: &&Front| front.requests.load(Relaxed) >= ENOUGH;
+        let fronts = self.0.iter().filter(enough);
+        fronts.filter_map(|front| Some((*front.address.get()?, front.fields.load(Relaxed))))
     }
 
     fn places(&self, key: u64) -> impl Iterator<Item = &Front> {
@@ -94,6 +159,19 @@ mod tests {
         assert_eq!(fronts.bring(first, 0), 0b11);
         assert_eq!((fronts.known(first), fronts.known(second)), (0b11, 0));
         assert_eq!(fronts.bring(second, 0), 0, "each for itself");
+    }
+
+    #[test]
+    fn what_a_front_never_brings_is_told_once_it_has_brought_enough() {
+        let fronts = Fronts::default();
+        let [often, seldom] = [[192, 0, 2, 1], [192, 0, 2, 2]].map(IpAddr::from);
+        fronts.bring(seldom, 0b01);
+        for _ in 1..ENOUGH {
+            fronts.bring(often, 0b01);
+        }
+        assert_eq!(fronts.learnt().count(), 0);
+        fronts.bring(often, 0b10);
+        assert_eq!(fronts.learnt().collect::<Vec<_>>(), [(often, 0b11)]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod table;
 mod user_agent;
 
 pub use coherence::{Coherence, Findings, Transport};
+pub use fronts::FrontHeaders;
 pub use marks::{Mark, Marked, MarkedVisitor, Marks};
 pub use reason::{Reason, SUSPECT_WEIGHT};
 pub use reasons::Reasons;

@@ -70,8 +70,9 @@ pub use descriptions::{
 };
 pub use error::{StoreError, StoreErrorKind};
 pub use evidence::{
-    AddressNetwork, BrokenRule, EVIDENCE_EVENTS, Evidence, EvidenceBatch, EvidenceQuery,
-    Forgetting, ForgottenRows, KeptAddresses, KeptViolation, StoredEvidence, ViolationDay,
+    ANY_REASON, AddressNetwork, BrokenRule, EVIDENCE_EVENTS, Evidence, EvidenceBatch,
+    EvidenceQuery, Forgetting, ForgottenRows, KeptAddresses, KeptViolation, StoredEvidence,
+    ViolationDay,
 };
 pub use frontier::{
     ClaimedUrl, DescriptionChange, DuplicateDescription, FoundUrl, KnownUrl, OpenUrls, PageRecord,

@@ -4,7 +4,7 @@ use std::{fs, io, path::Path, process::ExitCode};
 
 use anyhow::Context as _;
 use indicatif::ProgressBar;
-use robot_detection_fleets::{Fleets, Observation};
+use robot_detection_fleets::{Closed, Fleets, Observation};
 
 use crate::access_log::{Asked, Lines, LoggedRequest, ServedLines};
 use crate::cli::output;
@@ -174,7 +174,7 @@ impl Reader<'_> {
             target: request.target.as_bytes(),
             status,
             has_referrer: asked.has_referrer,
-            is_closed: self.robots_txt.as_ref().is_some_and(is_closed),
+            closed: (self.robots_txt.as_ref().is_some_and(is_closed)).then_some(Closed::Path),
             ..Observation::default()
         };
         self.counts.judged += 1;

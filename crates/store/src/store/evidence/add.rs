@@ -5,8 +5,8 @@ use super::{
     BrokenRule, Evidence, sql,
 };
 
-/// Rows of one event that are kept, and of one robot among them: who is noisy pushes out
-/// nobody else.
+/// Rows of one event that are kept, and of one robot or, of people, one User-Agent among them: who
+/// is noisy pushes out nobody else.
 const MAX_OF_EVENT: i64 = 3_000;
 const MAX_OF_ROBOT: i64 = 500;
 
@@ -44,7 +44,8 @@ impl Store {
 
     /// Removes evidence of before a time, and the oldest of what there is too much of.
     ///
-    /// Kept are 3,000 requests of each event, 500 of one robot among them.
+    /// Kept are 3,000 requests of each event, 500 of one robot, or of one User-Agent of people, among
+    /// them.
     ///
     /// # Errors
     ///
@@ -101,5 +102,6 @@ fn values_of(noted: &Evidence) -> [Value<'_>; sql::COLUMNS] {
         group.into(),
         delay_ms.into(),
         gap_ms.into(),
+        (&noted.suspect).into(),
     ]
 }

@@ -3,8 +3,9 @@
 /// Words for what a request is kept as.
 ///
 /// A violation of robots.txt is one whatever was done; an impostor whatever was done, if he
-/// broke no rule; a trap that was asked for where no rule that is held against the visitor closes it.
-pub const EVIDENCE_EVENTS: [&str; 7] = [
+/// broke no rule; a trap that was asked for where no rule that is held against the visitor closes it;
+/// a suspect whose request passed.
+pub const EVIDENCE_EVENTS: [&str; 8] = [
     "redirect",
     "serve",
     "refuse",
@@ -12,7 +13,11 @@ pub const EVIDENCE_EVENTS: [&str; 7] = [
     "impostor",
     "violation",
     "trap",
+    "suspect",
 ];
+
+/// Word for any reason that makes a suspect.
+pub const ANY_REASON: &str = "any";
 
 /// Request of which more is kept than its place in a sum.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -51,6 +56,9 @@ pub struct Evidence {
     pub proof: String,
     /// What was broken of robots.txt.
     pub broken: Option<BrokenRule>,
+    /// Codes of the reasons why the visitor was suspect, with commas between them; empty where it
+    /// was not.
+    pub suspect: String,
 }
 
 /// Rule of robots.txt that a request broke, as it stood at that moment.

@@ -9,6 +9,6 @@ pub(super) mod sql;
 
 pub use add::EvidenceBatch;
 pub use addresses::{AddressNetwork, KeptAddresses};
-pub use entry::{BrokenRule, EVIDENCE_EVENTS, Evidence};
+pub use entry::{ANY_REASON, BrokenRule, EVIDENCE_EVENTS, Evidence};
 pub use forget::{Forgetting, ForgottenRows};
 pub use read::{EvidenceQuery, KeptViolation, StoredEvidence, ViolationDay};

@@ -22,6 +22,8 @@ pub struct EvidenceQuery {
     pub verdict: String,
     /// One of [`EVIDENCE_EVENTS`](super::EVIDENCE_EVENTS).
     pub event: String,
+    /// Code of a reason why the visitor was suspect, or [`ANY_REASON`](super::ANY_REASON).
+    pub suspect: String,
     /// Id of the last one that was read before.
     pub before: Option<i64>,
     /// Most that are wanted.
@@ -93,6 +95,7 @@ columns! {
         agents: String,
         delay_ms: i64,
         gap_ms: i64,
+        suspect: String,
     }
 }
 
@@ -119,6 +122,7 @@ impl Default for EvidenceQuery {
             decision: String::new(),
             verdict: String::new(),
             event: String::new(),
+            suspect: String::new(),
             before: None,
             limit: 100,
         }
@@ -140,6 +144,7 @@ impl Store {
             (&query.decision).into(),
             (&query.verdict).into(),
             (&query.event).into(),
+            (&query.suspect).into(),
             query.before.unwrap_or(i64::MAX).into(),
             query.limit.into(),
         ];
@@ -230,6 +235,7 @@ impl From<Row> for Evidence {
                 }),
                 _ => None,
             },
+            suspect: row.suspect,
         }
     }
 }

@@ -13,7 +13,7 @@ pub(super) const RULE: &str = "rule";
 pub(super) const DELAY: &str = "delay";
 
 /// Columns that are written.
-pub(super) const COLUMNS: usize = 23;
+pub(super) const COLUMNS: usize = 24;
 
 pub(super) const ADD_WHAT: &str = "keep evidence";
 
@@ -21,7 +21,7 @@ macro_rules! evidence_columns {
     () => {
         "at_ms, event, site, kind, robot, verdict, decision, cause, status, method, host, path, \
          address, user_agent, referrer, proof, broken, line, rule, group_line, agents, delay_ms, \
-         gap_ms"
+         gap_ms, suspect"
     };
 }
 
@@ -35,8 +35,8 @@ statements! {
         "DELETE FROM evidence WHERE at_ms < $1";
     PRUNE_OF_ROBOT = "remove what there is too much of a robot",
         "DELETE FROM evidence WHERE evidence_id IN (SELECT evidence_id FROM \
-         (SELECT evidence_id, ROW_NUMBER() OVER (PARTITION BY event, robot \
-         ORDER BY evidence_id DESC) AS place FROM evidence) AS placed WHERE place > $1)";
+         (SELECT evidence_id, ROW_NUMBER() OVER (PARTITION BY event, robot, \
+         CASE WHEN robot = '' THEN user_agent ELSE '' END ORDER BY evidence_id DESC) AS place FROM evidence) AS placed WHERE place > $1)";
     PRUNE_OF_EVENT = "remove what there is too much of an event",
         "DELETE FROM evidence WHERE evidence_id IN (SELECT evidence_id FROM \
          (SELECT evidence_id, ROW_NUMBER() OVER (PARTITION BY event \
@@ -48,8 +48,9 @@ statements! {
              WHERE at_ms >= $1 AND at_ms < $2 AND ($3 = '' OR site = $3) \
              AND ($4 = '' OR robot = $4) AND ($5 = '' OR decision = $5) \
              AND ($6 = '' OR verdict = $6) AND ($7 = '' OR event = $7 \
-             OR ($7 = 'impostor' AND verdict = 'spoofed')) AND evidence_id < $8 \
-             ORDER BY evidence_id DESC LIMIT $9"
+             OR ($7 = 'impostor' AND verdict = 'spoofed')) AND ($8 = '' \
+             OR ($8 = 'any' AND suspect <> '') OR ',' || suspect || ',' LIKE '%,' || $8 || ',%') \
+             AND evidence_id < $9 ORDER BY evidence_id DESC LIMIT $10"
         );
     VIOLATIONS = "read the violations of robots.txt",
         concat!(

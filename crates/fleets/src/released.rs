@@ -1,0 +1,82 @@
+//! Who has the User-Agent of a fleet and does what it does not.
+
+use std::sync::Arc;
+
+/// Bits, in words: 64 KiB.
+const WORDS: usize = 1 << 13;
+
+/// Senders at most, so that one in sixteen bits is set: of others one in sixteen is let go then.
+const MOST: u32 = 1 << 15;
+
+/// Senders who have loaded assets under the User-Agent and fingerprint of a fleet that loads none.
+///
+/// Clones share the bits until one of them changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Released {
+    /// Empty as long as there is nobody.
+    words: Arc<Vec<u64>>,
+    senders: u32,
+}
+
+impl Released {
+    /// Adds one by the hash of fleet and sender; where there are too many all others go.
+    pub(crate) fn add(&mut self, hash: u64) {
+        if self.has(hash) {
+            return;
+        }
+        let words = Arc::make_mut(&mut self.words);
+        if words.is_empty() || self.senders >= MOST {
+            words.clear();
+            words.resize(WORDS, 0);
+            self.senders = 0;
+        }
+        let (at, bit) = place(hash);
+        if let Some(word) = words.get_mut(at) {
+            *word |= bit;
+            self.senders += 1;
+        }
+    }
+
+    pub(crate) fn has(&self, hash: u64) -> bool {
+        let (at, bit) = place(hash);
+        self.words.get(at).is_some_and(|word| word & bit != 0)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        8 * self.words.capacity()
+    }
+}
+
+fn place(hash: u64) -> (usize, u64) {
+    let at = usize::try_from(hash >> 6).unwrap_or_default() % WORDS;
+    (at, 1 << (hash & 63))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::BuildHasher as _;
+
+    use foldhash::quality::FixedState;
+
+    use super::*;
+
+    #[test]
+    fn who_is_added_is_there_and_few_others_are() {
+        let (mut released, hasher) = (Released::default(), FixedState::with_seed(1));
+        assert!(!released.has(7));
+        let before = released.clone();
+        for number in 0..100_000_u32 {
+            released.add(hasher.hash_one(number));
+            assert!(released.has(hasher.hash_one(number)));
+        }
+        let others =
+            (1_000_000..1_100_000_u32).filter(|number| released.has(hasher.hash_one(number)));
+        let others = others.count();
+        assert!(others < 100_000 / 15, "{others}");
+        assert!(
+            !before.has(hasher.hash_one(0_u32)),
+            "a set that was handed out stays"
+        );
+    }
+}
