@@ -59,9 +59,14 @@ impl IdentificationHeaders {
 pub(super) struct Claimed<'d, 'h> {
     pub(super) claim: Option<Claim<'d>>,
     /// The header by which it does, or the first one.
-    pub(super) user_agent: &'h [u8],
-    /// Number of that header.
-    pub(super) agent: AgentKey,
+    pub(super) agent: Agent<'h>,
+}
+
+/// User-Agent, and its number.
+#[derive(Clone, Copy)]
+pub(super) struct Agent<'h> {
+    pub(super) text: &'h [u8],
+    pub(super) key: AgentKey,
 }
 
 impl<'d, 'h> Claimed<'d, 'h> {
@@ -102,12 +107,11 @@ impl<'d, 'h> Claimed<'d, 'h> {
         shared.or(first).unwrap_or_else(|| Self::by(detector, b""))
     }
 
-    fn by(detector: &'d Detector, user_agent: &'h [u8]) -> Self {
-        let agent = AgentKey::of(user_agent);
+    fn by(detector: &'d Detector, text: &'h [u8]) -> Self {
+        let key = AgentKey::of(text);
         Self {
-            claim: detector.claim_by(user_agent, agent),
-            user_agent,
-            agent,
+            claim: detector.claim_by(text, key),
+            agent: Agent { text, key },
         }
     }
 }

@@ -178,11 +178,8 @@ impl Shared {
         let detector = self.detector.load();
         let answers = self.answers.in_force(&self.policy);
         let policy = &*answers.policy;
-        let Claimed {
-            claim,
-            user_agent,
-            agent,
-        } = Claimed::of(&detector, request.headers());
+        let Claimed { claim, agent } = Claimed::of(&detector, request.headers());
+        let agent_key = agent.key;
         let mut claim = claim.or_else(|| policy.judges_people().then_some(Claim::Person));
         let own = self.own(request);
         let finding = match &mut claim {
@@ -194,7 +191,6 @@ impl Shared {
         let verdict = reported.unwrap_or_default();
         let is_person = own.is_none() && claim.as_ref().is_none_or(|it| *it == Claim::Person);
         let sender = Sender {
-            user_agent,
             agent,
             is_person,
             is_judged: claim.is_some(),
@@ -207,7 +203,7 @@ impl Shared {
         let visitor = claim.as_ref().map(|claim| Visitor::new(claim, verdict));
         let asked = parts_for(policy, request);
         let headers = request.headers();
-        let asker = visitor.map(|visitor| client.asker(visitor, user_agent, headers, reasons));
+        let asker = visitor.map(|visitor| client.asker(visitor, agent.text, headers, reasons));
         let mut judged = self.judged(policy, request, &asked, asker, aim);
         let mut outcome = own.filter(|_| self.reports_outcome).map(Outcome::own);
         if let (Some(claim), None) = (&claim, own) {
@@ -223,13 +219,7 @@ impl Shared {
             }
         }
         let disposition = &judged.disposition;
-        let mut additions = if disposition.goes_on() {
-            let judgement = &judged.judgement;
-            let given = if own.is_none() { judgement.rule } else { None };
-            additions(policy, judgement, given, &asked, visitor)
-        } else {
-            Additions::default()
-        };
+        let mut additions = additions(policy, &judged, own.is_none(), &asked, visitor);
         if let Some(answered) = answer(self, &answers, request, disposition, visitor) {
             return Ok((answered, outcome));
         }
@@ -237,8 +227,7 @@ impl Shared {
         additions.is_in_place = ready(&answers, request, disposition, !reasons.is_empty());
         additions.cookie = cookie;
         additions.watch = judged.watch;
-        let sender = client.network.filter(|_| is_person);
-        additions.word = self.awaited_word(agent, sender);
+        additions.word = self.awaited_word(agent_key, client.network.filter(|_| is_person));
         if own.is_none() {
             self.count(claim.as_ref(), disposition.action());
         }
@@ -448,14 +437,20 @@ impl From<Client> for Addresses {
     }
 }
 
-/// Returns what the response gets if the request passes, by the rule that decided, too.
+/// Returns what the response gets if the request passes, by the rule that decided, too, unless it is
+/// our own.
 fn additions(
     policy: &Policy,
-    judgement: &Judgement<'_>,
-    decided_by: Option<&Rule>,
+    judged: &Judged<'_>,
+    is_visit: bool,
     asked: &policy::Request<'_>,
     visitor: Option<Visitor<'_>>,
 ) -> Additions {
+    if !judged.disposition.goes_on() {
+        return Additions::default();
+    }
+    let judgement = &judged.judgement;
+    let decided_by = judgement.rule.filter(|_| is_visit);
     let tags = policy.tags(asked, visitor);
     let varies = judgement.decision.depends_on_user_agent() || tags.depends_on_user_agent;
     let is_carried_out = judgement.decision.goes_on() && !policy.is_dry_run();

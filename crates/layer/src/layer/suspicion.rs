@@ -2,13 +2,12 @@
 
 use http::{HeaderValue, Request};
 
-use crate::agent_key::AgentKey;
 use crate::policy::{Decision, Policy, Visitor};
 use crate::suspect::Reasons;
 
 use super::{
     disposition::Disposition,
-    header::parts_for,
+    header::{Agent, parts_for},
     in_place::{NoCopies, opens_page},
     layer::Shared,
     people::{PersonRequest, Release},
@@ -25,8 +24,7 @@ pub(super) struct Suspicion {
 /// Who has sent a request, as far as that is known.
 #[derive(Clone, Copy)]
 pub(super) struct Sender<'h> {
-    pub(super) user_agent: &'h [u8],
-    pub(super) agent: AgentKey,
+    pub(super) agent: Agent<'h>,
     /// Whether it names no robot, and is none of our own.
     pub(super) is_person: bool,
     /// Whether the policy is about it.
@@ -48,9 +46,9 @@ impl Shared {
             return (Addresses::default(), Suspicion::default());
         }
         let client = client(request);
-        self.note_reader(request, sender.user_agent, client.network);
+        self.note_reader(request, sender.agent.text, client.network);
         let suspicion = if sender.is_person && looks {
-            self.suspicion(policy, request, sender, client)
+            self.suspicion(policy, request, sender.agent, client)
         } else {
             Suspicion::default()
         };
@@ -63,22 +61,19 @@ impl Shared {
         &self,
         policy: &Policy,
         request: &Request<B>,
-        sender: Sender<'_>,
+        agent: Agent<'_>,
         client: Addresses,
     ) -> Suspicion {
-        let Sender {
-            user_agent, agent, ..
-        } = sender;
         let coherence = self.coherence.as_ref();
         let mut reasons = coherence.map_or(Reasons::default(), |coherence| {
-            coherence.judge_by(request, user_agent, agent, client.transport)
+            coherence.judge_by(request, agent.text, agent.key, client.transport)
         });
         let asked = PersonRequest::of(request, client.address);
         let people = self.people.0.as_ref();
         if let Some(people) = people {
             reasons = reasons.union(people.reasons(&asked));
         }
-        reasons = self.with_marks(reasons, agent, client.network);
+        reasons = self.with_marks(reasons, agent.key, client.network);
         if !reasons.are_suspect() {
             return Suspicion::default();
         }
