@@ -41,6 +41,7 @@ macro_rules! files {
             "20261126150000_suspects",
             "20261126160000_way_out_keys",
             "20261126180000_traffic_packed",
+            "20261126190000_marks_of_texts",
         }
     };
     ($engine:literal: $($name:literal,)*) => {
