@@ -114,7 +114,7 @@ trees! {
     }
     styles_stand_on_words {
         "a<b> b </b>c <em><strong>d</strong></em>" => "a *b* c *_d_*".replace('a', "p(a") + ")";
-        "<code>a <i>b</i></code>" => "p(`a `_`b`_)";
+        "<code>a <i>b</i></code>" => "p(`a` _`b`_)";
         "<b>a</b><b>b</b>" => "p(*ab*)";
         "a<br>b<br>" => "p(a\\b)";
         "<b><p>a</p></b>b" => "p(*a*) p(b)";

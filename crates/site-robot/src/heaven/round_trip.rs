@@ -242,8 +242,6 @@ fn markdown(tree: &[Piece]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
-
     #[test]
     fn markdown_is_read_as_the_tree(tree in tests::pieces()) {
         let text = markdown(&tree);
