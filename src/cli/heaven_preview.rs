@@ -15,7 +15,7 @@ use crate::{
     heaven::{self, CatalogueBuilder, HeavenSettings},
 };
 
-use super::{WrongUsage, output};
+use super::{output, usage::WrongUsage};
 
 /// Arguments of `heaven preview`.
 #[derive(Args, Clone, Debug)]
