@@ -25,6 +25,8 @@ struct Writer<'c> {
     open: Style,
     /// Whether a letter may not follow, as a mark would then not end.
     needs_sign: bool,
+    /// Where the last mark that begins a style ends, and the mark.
+    begun: Option<(usize, &'static str)>,
 }
 
 impl<'c> Writer<'c> {
@@ -44,6 +46,7 @@ impl<'c> Writer<'c> {
             },
             open: Style::default(),
             needs_sign: false,
+            begun: None,
         }
     }
 
@@ -51,7 +54,7 @@ impl<'c> Writer<'c> {
         for (at, run) in line.runs.iter().enumerate() {
             let is_last = at + 1 == line.runs.len();
             match run {
-                Run::Text(text, style) if style.is_code => {
+                Run::Text(text, style) if style.is_code && !is_like_definition(text, style) => {
                     self.turn(style, Some('`'));
                     self.code(text);
                 }
@@ -114,22 +117,37 @@ impl<'c> Writer<'c> {
     }
 
     /// Begins a style: before a sign, and with `_` always, no letter may stand before the mark.
-    fn begin(&mut self, mark: &str, next: Option<char>) {
+    fn begin(&mut self, mark: &'static str, next: Option<char>) {
         let is_plain = mark != "_" && next.is_some_and(char::is_alphanumeric);
-        if !is_plain
-            && let Some(last) = self.out.chars().next_back()
-            && is_word(last)
-        {
-            self.out.pop();
-            // One that escapes nothing so far would escape what is written now.
-            let plain = self.out.trim_end_matches('\\').len();
-            if (self.out.len() - plain) % 2 == 1 {
-                self.out.push('\\');
-            }
-            let _ = write!(self.out, "&#{};", u32::from(last));
+        if !is_plain {
+            self.end_in_sign();
         }
         self.out.push_str(mark);
+        self.begun = Some((self.out.len(), mark));
         self.needs_sign = false;
+    }
+
+    /// Writes the last letter as a reference, so that the text so far ends with a sign.
+    fn end_in_sign(&mut self) {
+        let Some(last) = self.out.chars().next_back().filter(|last| is_word(*last)) else {
+            return;
+        };
+        self.out.pop();
+        if let Some((end, mark)) = self.begun
+            && end == self.out.len()
+        {
+            // A mark that a sign follows now needs one before it as well.
+            self.begun = None;
+            self.out.truncate(end - mark.len());
+            self.end_in_sign();
+            self.out.push_str(mark);
+        }
+        // One that escapes nothing so far would escape what is written now.
+        let plain = self.out.trim_end_matches('\\').len();
+        if (self.out.len() - plain) % 2 == 1 {
+            self.out.push('\\');
+        }
+        let _ = write!(self.out, "&#{};", u32::from(last));
     }
 
     fn end(&mut self, mark: &str) {
@@ -209,7 +227,7 @@ impl<'c> Writer<'c> {
                 '`' => true,
                 '*' => !is_blank_both,
                 '_' => !is_word_both && !is_blank_both,
-                '[' => in_link,
+                '[' => in_link || is_start && before.is_none_or(|c| c == '\n'),
                 ']' => in_link || at_end || matches!(next, Some('(' | '[' | ':')),
                 '!' => at_end || next == Some('['),
                 '<' => at_end || next.is_some_and(|c| c.is_ascii_alphabetic() || "/!?".contains(c)),
@@ -230,6 +248,11 @@ impl<'c> Writer<'c> {
             before = Some(c);
         }
     }
+}
+
+/// Returns `true` for code that would make a definition of a link of the link around it.
+pub(super) fn is_like_definition(text: &str, style: &Style) -> bool {
+    style.link.is_some() && text.contains("]:")
 }
 
 /// Returns where a text that begins a line would make a list, a heading and the like of it.

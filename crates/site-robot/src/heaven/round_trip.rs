@@ -8,6 +8,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use super::{
     Catalogue, HeavenSettings,
     markdown::Target,
+    markdown_line::is_like_definition,
     markdown_text::{Site, pieces},
 };
 use crate::matter::{Definition, Line, Piece, Run, Style, tests};
@@ -57,7 +58,14 @@ fn line_of(line: &Line, end: &str) -> String {
     let mut words = Words::default();
     for run in &line.runs {
         match run {
-            Run::Text(text, style) => words.push(text, &style_of(style)),
+            Run::Text(text, style) => {
+                let is_code = style.is_code && !is_like_definition(text, style);
+                let style = Style {
+                    is_code,
+                    ..style.clone()
+                };
+                words.push(text, &style_of(&style));
+            }
             Run::Image(source, alt, style) => {
                 let style = Style {
                     is_code: false,
