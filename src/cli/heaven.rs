@@ -1,4 +1,4 @@
-//! `heaven`: undoes the last publication.
+//! `heaven`: undoes the last publication, shows what is made of a page.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,12 @@ use serde_json::json;
 
 use crate::app::{SiteRobotChanges, SiteRobotRuns, SiteRobotSettings};
 
-use super::{Cli, output, site_robot::CommandContext};
+use super::{
+    Cli,
+    heaven_preview::{self, PreviewArgs},
+    output,
+    site_robot::CommandContext,
+};
 
 /// Commands of `heaven`.
 #[derive(Clone, Debug, Subcommand)]
@@ -22,6 +27,16 @@ Exit code: 0 done, 1 there is nothing to put back
 Example: robot-detection heaven undo --site shop"
     )]
     Undo(UndoArgs),
+    /// Shows what heaven makes of a page that is in a file
+    #[command(
+        after_help = "The page goes through the generation filter that ships, and is told as heaven tells it. Nothing is
+fetched or stored; links lead where the page's own do.
+
+Exit code: 0 done, 1 the filter takes no such page, or the file cannot be read
+
+Example: robot-detection heaven preview page.html --url https://www.example.com/docs/page.html"
+    )]
+    Preview(PreviewArgs),
 }
 
 /// Arguments of `heaven undo`.
@@ -39,8 +54,11 @@ pub(super) struct UndoArgs {
 }
 
 pub(super) async fn run(cli: &Cli, command: &HeavenCommand) -> anyhow::Result<ExitCode> {
+    let args = match command {
+        HeavenCommand::Preview(args) => return heaven_preview::run(args),
+        HeavenCommand::Undo(args) => args,
+    };
     let context = CommandContext::new(cli).await?;
-    let HeavenCommand::Undo(args) = command;
     // Not `?`: the database is closed in any case.
     let code = undo(&context, args).await;
     context.store.close().await;

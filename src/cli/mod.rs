@@ -22,6 +22,7 @@ mod doctor;
 mod explain;
 mod file;
 mod heaven;
+mod heaven_preview;
 mod identify;
 mod init;
 mod input;

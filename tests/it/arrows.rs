@@ -55,11 +55,12 @@ const ROOMS: &[(&str, &[Room])] = &[
     (
         "crates/site-robot",
         &[
-            ("document", &[]),
+            ("matter", &[]),
+            ("document", &["matter"]),
             ("spelling", &[]),
             ("filter", &["document", "spelling"]),
             ("site_robot", &["filter", "document", "spelling"]),
-            ("heaven", &[]),
+            ("heaven", &["matter"]),
         ],
     ),
     (

@@ -10,5 +10,6 @@
 pub mod document;
 pub mod filter;
 pub mod heaven;
+pub mod matter;
 pub mod site_robot;
 pub mod spelling;

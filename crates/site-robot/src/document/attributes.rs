@@ -7,7 +7,7 @@ const MAX_NAME_BYTES: usize = 32;
 const MAX_VALUE_BYTES: usize = 64 * 1024;
 
 /// Attributes that count.
-const NAMES: [&[u8]; 16] = [
+const NAMES: [&[u8]; 20] = [
     b"href",
     b"src",
     b"content",
@@ -24,6 +24,10 @@ const NAMES: [&[u8]; 16] = [
     b"class",
     b"aria-hidden",
     b"data-nosnippet",
+    b"alt",
+    b"start",
+    b"colspan",
+    b"rowspan",
 ];
 
 /// Attribute that counts, by its place among the names.
@@ -45,6 +49,10 @@ pub(super) enum Attribute {
     Class,
     AriaHidden,
     NoSnippet,
+    Alt,
+    Start,
+    ColSpan,
+    RowSpan,
 }
 
 /// Attributes of one tag; of one that stands twice, the first counts.

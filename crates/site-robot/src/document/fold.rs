@@ -28,6 +28,28 @@ impl Folded {
         }
     }
 
+    /// Adds text as it is.
+    pub(super) fn push_verbatim(&mut self, text: &[u8]) {
+        self.bytes.extend_from_slice(text);
+    }
+
+    /// Begins another line of text that is kept as it is.
+    pub(super) fn break_line(&mut self) {
+        if !self.bytes.is_empty() && !self.bytes.ends_with(b"\n") {
+            self.bytes.push(b'\n');
+        }
+    }
+
+    /// Returns where the next word will begin.
+    pub(super) fn position(&self) -> usize {
+        self.bytes.len() + usize::from(self.is_spaced && !self.bytes.is_empty())
+    }
+
+    /// Returns where the text ends.
+    pub(super) fn end(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Sets what follows off from what went before.
     pub(super) fn space(&mut self) {
         self.is_spaced = true;

@@ -1,37 +1,38 @@
-//! The main matter of a page: its text without what stands around it.
+//! The main matter of a page: what it says without what stands around it.
 
-use super::page::{Block, BlockKind, Page, PagePart, add_line, length};
+use url::Url;
 
-/// Bytes of a cell beyond which a row is no row of a table of data.
-const MAX_CELL_BYTES: usize = 300;
-/// Columns of a table of data, at most.
-const MAX_COLUMNS: u32 = 50;
+use super::{
+    build::{Builder, is_loose},
+    page::{Block, BlockKind, Page, PagePart},
+};
+use crate::matter::{Matter, is_sentence};
+
 /// Articles hold at least this share of what could be the matter, if they are it.
 const ARTICLES_SHARE: usize = 4;
 
+/// Part of a page that is told.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PageMatter {
+    /// All of it.
+    All,
+    /// Its main matter: what stands in `<main>`. Where there is none it is the articles, if
+    /// they are more than teasers, else all but navigation, headers and footers. Of a page
+    /// that has nothing else, it is all.
+    Main,
+}
+
 impl Page {
+    /// Returns what the page says, as a tree; its links lead where the page's own do.
+    #[must_use]
+    pub fn matter(&self, part: PageMatter, own: &Url) -> Matter {
+        self.build(part, Some(own))
+    }
+
     /// Returns the text of the main matter: a block a line, a table's row a line with tabs.
-    ///
-    /// That is what stands in `<main>`. Where there is none it is the articles,
-    /// if they are more than teasers, else all but navigation, headers and
-    /// footers. Of a page that has nothing else, it is all text.
     #[must_use]
     pub fn main_text(&self) -> String {
-        let blocks: Vec<&Block> = self.main_blocks().collect();
-        let are_one_row = |a: &&Block, b: &&Block| {
-            let rows = a.cell.zip(b.cell);
-            rows.is_some_and(|(a, b)| a.row == b.row)
-        };
-        let mut text = String::with_capacity(length(blocks.iter().copied()));
-        for row in blocks.chunk_by(are_one_row) {
-            match line_of_row(row) {
-                Some(line) => add_line(&mut text, &line),
-                None => row
-                    .iter()
-                    .for_each(|block| add_line(&mut text, &block.text)),
-            }
-        }
-        text
+        self.build(PageMatter::Main, None).told('\t', None).text
     }
 
     /// Returns level and text of each heading of the main matter down to a level.
@@ -40,15 +41,40 @@ impl Page {
             .filter_map(move |block| block.heading(max_level))
     }
 
-    fn main_blocks(&self) -> impl Iterator<Item = &Block> {
-        let is_matter = self.matter();
+    /// Returns the first paragraph of the main matter that is a sentence, else the first.
+    ///
+    /// Cells, items of lists, captions and code are no paragraphs.
+    #[must_use]
+    pub fn first_sentence(&self) -> Option<&str> {
+        let paragraphs = self.main_blocks().filter(|block| {
+            let is_text = block.kind == BlockKind::Text && !block.text.trim().is_empty();
+            is_text && is_loose(&self.containers, block.container)
+        });
+        let mut paragraphs = paragraphs.map(|block| block.text.as_str());
+        let first = paragraphs.next()?;
+        if is_sentence(first) {
+            return Some(first);
+        }
+        Some(paragraphs.find(|text| is_sentence(text)).unwrap_or(first))
+    }
+
+    fn build(&self, part: PageMatter, own: Option<&Url>) -> Matter {
+        let builder = Builder::new(self, own);
+        match part {
+            PageMatter::All => builder.build(self.blocks.iter()),
+            PageMatter::Main => builder.build(self.main_blocks()),
+        }
+    }
+
+    pub(super) fn main_blocks(&self) -> impl Iterator<Item = &Block> {
+        let is_matter = self.places();
         self.blocks
             .iter()
             .filter(move |block| is_matter(block.place))
     }
 
     /// Returns which places hold the main matter.
-    fn matter(&self) -> fn(PagePart) -> bool {
+    fn places(&self) -> fn(PagePart) -> bool {
         let bytes = |wanted: PagePart| {
             let blocks = self.blocks.iter().filter(|block| block.place == wanted);
             blocks.map(|block| block.text.len()).sum::<usize>()
@@ -75,30 +101,6 @@ impl Block {
             _ => None,
         }
     }
-}
-
-/// Returns the cells of a row with tabs between them; none where pages are laid out by it.
-fn line_of_row(row: &[&Block]) -> Option<String> {
-    if row.len() < 2 {
-        return None;
-    }
-    let mut line = String::new();
-    let mut column = 0;
-    for (at, block) in row.iter().enumerate() {
-        let cell = block.cell?;
-        let is_next = at == 0 || cell.column > column;
-        // A table with long cells, or with headings in them, lays a page out.
-        let is_short = block.kind == BlockKind::Text && block.text.len() <= MAX_CELL_BYTES;
-        if !is_next || !is_short || cell.column > MAX_COLUMNS {
-            return None;
-        }
-        for _ in column..cell.column {
-            line.push('\t');
-        }
-        line.push_str(&block.text);
-        column = cell.column;
-    }
-    Some(line)
 }
 
 #[cfg(test)]
@@ -160,7 +162,7 @@ mod tests {
     #[test]
     fn rows_of_data_are_lines() {
         let table = "<table><tr><th>Tide<th>Height<tr><td>High<td>4 m<tr><td><td>1 m</table><p>End";
-        assert_eq!(main_text(table), "Tide\tHeight\nHigh\t4 m\n1 m\nEnd");
+        assert_eq!(main_text(table), "Tide\tHeight\nHigh\t4 m\n\t1 m\nEnd");
         let gap = "<table><tr><td>a<td><td>c<tr><td><td>b<td>c</table>";
         assert_eq!(main_text(gap), "a\t\tc\n\tb\tc");
         assert_eq!(Page::read(gap).text(), "a\nc\nb\nc");
@@ -171,6 +173,6 @@ mod tests {
         let layout = "<table><tr><td>Menu<td><h1>Head</h1><p>One<p>Two</table>";
         assert_eq!(main_text(layout), "Menu\nHead\nOne\nTwo");
         let nested = "<table><tr><td>a<td>b<table><tr><td>c<td>d</table>e</table>";
-        assert_eq!(main_text(nested), "a\tb\nc\nd\ne");
+        assert_eq!(main_text(nested), "a\nb\nc\td\ne");
     }
 }

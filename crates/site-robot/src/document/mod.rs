@@ -23,6 +23,7 @@
 
 mod address;
 mod attributes;
+mod build;
 mod charset;
 mod elements;
 mod feed;
@@ -35,16 +36,20 @@ mod prescan;
 mod reader;
 mod session;
 mod sitemap;
+mod structure;
 mod tags;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trees;
 mod xml;
 
 pub use address::{MAX_URL_BYTES, normalise, resolve};
 pub use charset::{DecodedText, decode};
 pub use feed::{Feed, FeedEntry};
 pub use fold::{shorten, shorten_bytes};
-pub use page::{Block, BlockKind, Cell, Link, LinkKind, Meta, Page, PagePart};
+pub use main_text::PageMatter;
+pub use page::{Block, BlockKind, Link, LinkKind, Meta, Page, PagePart};
 pub use plain::urls_in_text;
 pub use session::{has_session, without_session};
 pub use sitemap::{Sitemap, SitemapEntry};

@@ -3,6 +3,7 @@
 use super::{
     elements::{Element, is_island},
     page::PagePart,
+    structure::Inline,
 };
 
 /// Elements inside of each other that are told apart, at most; browsers stop at 512.
@@ -24,6 +25,7 @@ pub(super) struct OpenElements {
     article: Option<usize>,
     section: Option<usize>,
     heading: Option<(usize, u8)>,
+    pre: Option<usize>,
 }
 
 /// Traits of an element, from its start tag.
@@ -35,6 +37,10 @@ pub(super) struct Traits {
     pub(super) is_section: bool,
     /// Part of the page that it is.
     pub(super) part: Option<Part>,
+    /// Style of the text in it.
+    pub(super) style: Inline,
+    /// Container that its blocks stand in.
+    pub(super) container: u32,
 }
 
 /// Part of a page, as its element or its role says.
@@ -55,9 +61,36 @@ struct OpenElement {
     /// Whether it is one of SVG or `MathML`.
     is_foreign: bool,
     is_island: bool,
+    style: Inline,
+    container: u32,
 }
 
 impl OpenElements {
+    /// Returns how many elements are open.
+    pub(super) fn depth(&self) -> usize {
+        self.stack.len()
+    }
+
+    /// Returns the style of text here.
+    pub(super) fn style(&self) -> Inline {
+        self.stack.last().map(|open| open.style).unwrap_or_default()
+    }
+
+    /// Returns the container that blocks here stand in.
+    pub(super) fn container(&self) -> u32 {
+        self.stack.last().map_or(0, |open| open.container)
+    }
+
+    /// Returns `true` if lines and blanks count here.
+    pub(super) fn is_pre(&self) -> bool {
+        self.pre.is_some()
+    }
+
+    /// Returns `true` if lines and blanks still count when elements from one on end.
+    pub(super) fn is_pre_after(&self, depth: usize) -> bool {
+        self.pre.is_some_and(|at| at < depth)
+    }
+
     /// Returns `true` if a tag here is none of HTML.
     pub(super) fn is_foreign(&self) -> bool {
         let last = self.stack.last();
@@ -78,15 +111,6 @@ impl OpenElements {
     pub(super) fn heading_ended_by(&self, element: Element) -> Option<usize> {
         let belongs_behind = matches!(element, Element::Paragraph | Element::List | Element::Table);
         self.heading.map(|(at, _)| at).filter(|_| belongs_behind)
-    }
-
-    /// Returns `true` if a cell of a table is open.
-    pub(super) fn is_in_cell(&self) -> bool {
-        let open = self.stack.iter().rev();
-        let mut walls = open.filter(|open| open.element.is_wall());
-        walls
-            .next()
-            .is_some_and(|open| open.element == Element::Cell)
     }
 
     /// Returns the level of the heading that is open.
@@ -195,6 +219,8 @@ impl OpenElements {
             element,
             is_foreign,
             is_island: is_foreign && is_island(name),
+            style: traits.style,
+            container: traits.container,
         });
         // The outermost counts: it ends last, and what is in it before.
         let set = |mark: &mut Option<usize>, is: bool| {
@@ -205,6 +231,7 @@ impl OpenElements {
         let is_unseen = matches!(element, Element::Unseen | Element::Svg | Element::Template);
         set(&mut self.hidden, traits.is_hidden || is_unseen);
         set(&mut self.template, element == Element::Template);
+        set(&mut self.pre, matches!(name, b"pre" | b"listing"));
         let is_around = match traits.part {
             Some(Part::Around) => true,
             Some(Part::Edge) => self.section.is_none(),
@@ -241,6 +268,7 @@ impl OpenElements {
             &mut self.main,
             &mut self.article,
             &mut self.section,
+            &mut self.pre,
         ] {
             mark.take_if(|at| *at >= depth);
         }

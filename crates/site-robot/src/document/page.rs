@@ -2,7 +2,11 @@
 
 use url::Url;
 
-use super::{fold::shorten, reader};
+use super::{
+    fold::shorten,
+    reader,
+    structure::{Container, Span},
+};
 
 /// HTML page, read once.
 ///
@@ -30,6 +34,8 @@ pub struct Page {
     pub blocks: Vec<Block>,
     /// Whether it shows a field for a password.
     pub asks_password: bool,
+    /// What blocks stand in.
+    pub(super) containers: Vec<Container>,
 }
 
 /// META tag.
@@ -72,28 +78,22 @@ pub enum LinkKind {
     Refresh,
 }
 
-/// Piece of text with white space folded, a verbatim part of what a reader sees.
+/// Piece of text, a verbatim part of what a reader sees; of code alone, lines and blanks count.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Block {
-    /// The text, never empty.
+    /// The text; empty where there is nothing but pictures.
     pub text: String,
     /// Kind.
     pub kind: BlockKind,
     /// In which part of the page it stands.
     pub place: PagePart,
-    /// Cell of a table that it stands in.
-    pub cell: Option<Cell>,
-}
-
-/// Cell of a table.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Cell {
-    /// Number of its row among those of all tables of the page.
-    pub row: u32,
-    /// Number of its column, from 0.
-    pub column: u32,
+    /// Number of what it stands in, from 1.
+    pub(super) container: u32,
+    /// Styles, pictures and ends of lines in it.
+    pub(super) spans: Vec<Span>,
+    /// Language of code.
+    pub(super) language: String,
 }
 
 /// Kind of a block.
@@ -101,6 +101,8 @@ pub struct Cell {
 pub enum BlockKind {
     /// `<h1>` to `<h6>`, by its level.
     Heading(u8),
+    /// Text whose lines and blanks count: `<pre>` and the like.
+    Code,
     /// Other text: a paragraph, a cell, an item of a list.
     Text,
 }
@@ -191,7 +193,7 @@ impl Page {
         ];
         for fits in places {
             let blocks = self.blocks.iter().filter(|block| fits(block.place));
-            let blocks = blocks.filter(|block| wanted(block));
+            let blocks = blocks.filter(|block| wanted(block) && !block.text.is_empty());
             let mut chars = 0;
             // A character more than wanted, so that it is known whether the last word ends there.
             let text = join(blocks.take_while(|block| {
@@ -217,11 +219,14 @@ fn join<'a>(blocks: impl Iterator<Item = &'a Block>) -> String {
 }
 
 /// Returns how long the text of blocks is, a line each.
-pub(super) fn length<'a>(blocks: impl Iterator<Item = &'a Block>) -> usize {
+fn length<'a>(blocks: impl Iterator<Item = &'a Block>) -> usize {
     blocks.map(|block| block.text.len() + 1).sum()
 }
 
-pub(super) fn add_line(text: &mut String, line: &str) {
+fn add_line(text: &mut String, line: &str) {
+    if line.is_empty() {
+        return;
+    }
     if !text.is_empty() {
         text.push('\n');
     }

@@ -5,17 +5,20 @@ use std::convert::Infallible;
 use html5gum::{Emitter, Error, State, Tokenizer};
 
 use super::{
-    attributes::{Attribute, Attributes, Name, is_html_space},
+    attributes::{Attribute, Attributes, Name},
     elements::{Element, Raw},
     fold::Folded,
-    open::{OpenElements, Part, Traits},
-    page::{Block, BlockKind, Cell, Page},
+    open::{OpenElements, Traits},
+    page::{Block, BlockKind, Page},
+    structure::{Mark, Structure, style},
     tags::take_in,
 };
 
 const MAX_BLOCKS: usize = 50_000;
 /// Bytes beyond which a heading that nobody closes is text.
 const MAX_HEADING_BYTES: usize = 1_000;
+
+mod traits;
 
 /// Reads a page; in XHTML any element may end as it begins.
 pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
@@ -32,8 +35,7 @@ pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
         raw: None,
         text: Folded::default(),
         title: Folded::default(),
-        rows: 0,
-        cells: 0,
+        structure: Structure::default(),
     };
     // Reading from memory does not fail, and no tokens are emitted.
     let Ok(()) = Tokenizer::new_with_emitter(html.as_bytes(), reader).finish();
@@ -54,9 +56,7 @@ struct Reader<'a> {
     raw: Option<Raw>,
     text: Folded,
     title: Folded,
-    /// Rows of tables so far, and the cells of the last.
-    rows: u32,
-    cells: u32,
+    structure: Structure,
 }
 
 impl Reader<'_> {
@@ -75,7 +75,9 @@ impl Reader<'_> {
             self.close_to(depth);
         }
         if !self.open.is_in_template() {
+            let links = self.page.links.len();
             take_in(self.page, name.as_bytes(), &self.attributes);
+            self.structure.has_new_link = self.page.links.len() > links;
             self.page.asks_password |= self.asks_password(name.as_bytes());
         }
         let is_foreign = self.open.is_foreign();
@@ -92,7 +94,8 @@ impl Reader<'_> {
                 self.begin_raw(raw);
                 return Some(raw.state());
             }
-            Element::LineBreak if !self.open.is_hidden() => self.text.space(),
+            Element::LineBreak if !self.open.is_hidden() => self.break_line(),
+            Element::Void if name.as_bytes() == b"img" => self.image(),
             Element::Rule if !self.open.is_hidden() => self.end_block(),
             Element::Void | Element::Rule | Element::LineBreak => {}
             _ if is_page(name.as_bytes()) => {}
@@ -114,39 +117,89 @@ impl Reader<'_> {
         let is_shown = !traits.is_hidden && !self.open.is_hidden();
         if is_shown && (element.is_block() || is_part) {
             // A block within a heading parts its words, and does not end it.
-            if self.open.heading().is_some() && !is_part {
+            if self.open.is_pre() && !is_part {
+                self.text.break_line();
+            } else if self.open.heading().is_some() && !is_part {
                 self.text.space();
             } else {
                 self.end_block();
             }
         }
-        match element {
-            Element::Row | Element::Table => {
-                self.rows = self.rows.saturating_add(1);
-                self.cells = 0;
-            }
-            Element::Cell => self.cells = self.cells.saturating_add(1),
-            _ => {}
-        }
+        let depth = self.open.depth();
+        self.structure.note_language(depth, name, &self.attributes);
+        self.structure.is_first_of_pre = matches!(name, b"pre" | b"listing");
+        let around = self.open.container();
+        let container = self.structure.container(name, &self.attributes, around);
+        let style = style(name, self.open.style(), self.new_link());
+        let traits = Traits {
+            style,
+            container,
+            ..traits
+        };
         self.open.push(element, name, traits);
+    }
+
+    /// Returns the number of the link that the tag is; 0 where it is none.
+    fn new_link(&self) -> usize {
+        if self.structure.has_new_link {
+            self.page.links.len()
+        } else {
+            0
+        }
+    }
+
+    /// Adds text of which lines and blanks count.
+    fn push_code(&mut self, text: &[u8]) {
+        let is_first = std::mem::take(&mut self.structure.is_first_of_pre);
+        let text = match text.strip_prefix(b"\n") {
+            Some(rest) if is_first => rest,
+            _ => text,
+        };
+        self.text.push_verbatim(text);
+    }
+
+    fn break_line(&mut self) {
+        if self.open.is_pre() {
+            self.text.push_verbatim(b"\n");
+        } else {
+            self.structure.note(self.text.end(), Mark::Break);
+            self.text.space();
+        }
+    }
+
+    /// Notes a picture that is shown, and not there for decoration alone.
+    fn image(&mut self) {
+        if self.open.is_hidden() || self.open.is_pre() || self.is_hidden(b"img") {
+            return;
+        }
+        let alt = self.attributes.value(Attribute::Alt);
+        let Some(alt) = alt.filter(|alt| !alt.is_empty()) else {
+            return;
+        };
+        let source = self.attributes.value(Attribute::Src).unwrap_or_default();
+        let at = self.text.position();
+        self.structure.begin_text(at, self.open.style());
+        self.structure.note(at, Mark::Image { source, alt });
     }
 
     fn end(&mut self) {
         let name = self.tag;
         let name = name.as_bytes();
-        if let Some(raw) = self.raw.take() {
-            return self.end_raw(raw);
+        if let Some(raw) = self.raw {
+            self.end_raw(raw);
+            self.raw = None;
+            return;
         }
         let element = Element::named(name);
         match self.open.ended_by_end(element, name) {
             Some(depth) => self.close_to(depth),
             None => match element {
-                Element::LineBreak => self.text.space(),
+                Element::LineBreak if !self.open.is_hidden() => self.break_line(),
                 // An empty paragraph, to browsers.
                 Element::Paragraph if self.open.heading().is_none() && !self.open.is_hidden() => {
                     self.end_block();
                 }
-                Element::Void | Element::Rule | Element::Raw(_) => {}
+                Element::Void | Element::LineBreak | Element::Rule | Element::Raw(_) => {}
                 _ => self.open.end_beyond(),
             },
         }
@@ -171,87 +224,52 @@ impl Reader<'_> {
         if self.open.has_part_from(depth) {
             self.end_block();
         } else if self.open.has_block_from(depth) {
-            if self.open.heading_after(depth).is_some() {
+            if self.open.is_pre_after(depth) {
+                self.text.break_line();
+            } else if self.open.heading_after(depth).is_some() {
                 self.text.space();
             } else {
                 self.end_block();
             }
         }
+        if !self.open.is_pre_after(depth) {
+            self.structure.truncate(depth);
+        }
         self.open.truncate(depth);
     }
 
     fn end_block(&mut self) {
-        let text = self.text.take();
-        if text.is_empty() || self.page.blocks.len() >= MAX_BLOCKS {
+        let mut text = self.text.take();
+        let is_code = self.open.is_pre() || matches!(self.raw, Some(Raw::Shown(_)));
+        if is_code {
+            text.truncate(text.trim_end_matches(['\n', '\r']).len());
+        }
+        let is_nothing = if is_code {
+            text.trim().is_empty()
+        } else {
+            text.is_empty() && !self.structure.has_image()
+        };
+        let spans = self.structure.take_spans();
+        if is_nothing || self.page.blocks.len() >= MAX_BLOCKS {
             return;
         }
         let kind = match self.open.heading() {
+            _ if is_code => BlockKind::Code,
             Some(level) if text.len() <= MAX_HEADING_BYTES => BlockKind::Heading(level),
             _ => BlockKind::Text,
         };
-        let cell = Cell {
-            row: self.rows,
-            column: self.cells.saturating_sub(1),
+        let language = match kind {
+            BlockKind::Code => self.structure.take_language(),
+            BlockKind::Heading(_) | BlockKind::Text => String::new(),
         };
         self.page.blocks.push(Block {
             text,
             kind,
             place: self.open.place(),
-            cell: self.open.is_in_cell().then_some(cell),
+            container: self.open.container(),
+            spans,
+            language,
         });
-    }
-
-    fn traits(&self, name: &[u8]) -> Traits {
-        let role = self.attributes.lower(Attribute::Role);
-        let role = role.as_deref().unwrap_or_default();
-        Traits {
-            is_hidden: self.attributes.has(Attribute::Hidden)
-                || self.is_kept_from_robots()
-                || (name == b"dialog" && !self.attributes.has(Attribute::Open))
-                || self
-                    .attributes
-                    .lower(Attribute::Style)
-                    .is_some_and(|style| hides(&style)),
-            is_section: matches!(name, b"section" | b"article" | b"main"),
-            part: part_of(name, role).or_else(|| self.part_of_class(name)),
-        }
-    }
-}
-
-impl Reader<'_> {
-    /// Returns `true` for a field for a password that is shown: many pages hide one for later.
-    fn asks_password(&self, name: &[u8]) -> bool {
-        name == b"input"
-            && !self.open.is_hidden()
-            && !self.traits(name).is_hidden
-            && self.attributes.lower(Attribute::Type).as_deref() == Some("password")
-    }
-
-    /// Returns `true` for text that is not for assistive technology or snippets.
-    ///
-    /// Google reads `data-nosnippet` on `span`, `div` and `section` only; whoever writes it
-    /// on another element wants the same, and what was published cannot be taken back.
-    fn is_kept_from_robots(&self) -> bool {
-        let is_silent = || {
-            let hidden = self.attributes.lower(Attribute::AriaHidden);
-            hidden.is_some_and(|hidden| hidden == "true")
-        };
-        self.attributes.has(Attribute::NoSnippet) || is_silent()
-    }
-
-    /// Returns the part of a page that an element is, by the usual names of classes.
-    fn part_of_class(&self, name: &[u8]) -> Option<Part> {
-        if !matches!(name, b"div" | b"ul" | b"ol" | b"p" | b"table") {
-            return None;
-        }
-        let classes = self.attributes.lower(Attribute::Class)?;
-        classes.split(is_html_space).find_map(|class| match class {
-            "breadcrumb" | "breadcrumbs" | "navbar" | "navheader" | "navfooter" => {
-                Some(Part::Around)
-            }
-            "footer" => Some(Part::Edge),
-            _ => None,
-        })
     }
 }
 
@@ -299,7 +317,13 @@ impl Emitter for Reader<'_> {
             Some(Raw::Title) => self.title.push(text),
             Some(Raw::Dropped(_)) => {}
             _ if self.open.is_hidden() => {}
-            _ => self.text.push(text),
+            Some(Raw::Shown(_)) => self.text.push_verbatim(text),
+            _ if self.open.is_pre() => self.push_code(text),
+            _ => {
+                let (at, style) = (self.text.position(), self.open.style());
+                self.structure.begin_text(at, style);
+                self.text.push(text);
+            }
         }
     }
 
@@ -314,10 +338,12 @@ impl Emitter for Reader<'_> {
     }
 
     fn emit_eof(&mut self) {
-        if let Some(raw) = self.raw.take() {
+        if let Some(raw) = self.raw {
             self.end_raw(raw);
+            self.raw = None;
         }
         self.end_block();
+        self.page.containers = std::mem::take(&mut self.structure.containers);
     }
 
     fn current_is_appropriate_end_tag_token(&mut self) -> bool {
@@ -353,35 +379,7 @@ impl Emitter for Reader<'_> {
     fn emit_current_doctype(&mut self) {}
 }
 
-/// Returns the part of a page that an element is, by its name and its role.
-fn part_of(name: &[u8], role: &str) -> Option<Part> {
-    match (name, role) {
-        (b"nav" | b"aside", _)
-        | (_, "navigation" | "banner" | "contentinfo" | "complementary" | "search") => {
-            Some(Part::Around)
-        }
-        (b"main", _) | (_, "main") => Some(Part::Main),
-        (b"article", _) | (_, "article") => Some(Part::Article),
-        (b"header" | b"footer", "") => Some(Part::Edge),
-        _ => None,
-    }
-}
-
 /// Returns `true` if an element is the page itself: it has no end that counts.
 fn is_page(name: &[u8]) -> bool {
     matches!(name, b"html" | b"head" | b"body" | b"frameset")
-}
-
-/// Returns `true` if a style, in lower case, takes its element out of sight.
-fn hides(style: &str) -> bool {
-    style.split(';').any(|rule| {
-        let Some((name, value)) = rule.split_once(':') else {
-            return false;
-        };
-        let value = value.trim().trim_end_matches("!important").trim_end();
-        matches!(
-            (name.trim(), value),
-            ("display", "none") | ("visibility", "hidden" | "collapse")
-        )
-    })
 }

@@ -6,14 +6,15 @@ use super::{
     layout::Layout,
     text::{clean, cut, one_line, shorten},
 };
+use crate::matter::Matter;
 use robot_detection_store::description::{ResourceDescription, name};
 
 /// Bytes of a summary: what search engines show of one, and more.
 const MAX_SUMMARY_BYTES: usize = 400;
 /// Bytes of a title, an author and the like.
 const MAX_FIELD_BYTES: usize = 1_000;
-/// Bytes of the text in which a description is looked for.
-const MAX_BEGINNING_BYTES: usize = 2_000;
+/// Characters of the text in which a description is looked for.
+const MAX_BEGINNING_CHARS: usize = 2_000;
 /// Headings in a table of contents.
 const MAX_HEADINGS: usize = 1_000;
 
@@ -38,20 +39,13 @@ pub(super) struct Content<'d> {
     pub(super) date: Option<Date>,
     /// Directives of the original page, as they were written.
     pub(super) robots: String,
-    pub(super) blocks: Vec<Block>,
+    pub(super) matter: Matter,
+    /// Headings that stand in the text.
+    pub(super) headings: Vec<Heading>,
     /// Headings that are not in the text.
     pub(super) other_headings: Vec<Heading>,
     /// Whether a snippet may be shown.
     pub(super) may_be_quoted: bool,
-}
-
-/// Piece of the text.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Block {
-    Heading(Heading),
-    Paragraph(String),
-    /// Rows of cells, each with as many.
-    Table(Vec<Vec<String>>),
 }
 
 /// Heading of the original page.
@@ -74,10 +68,7 @@ impl<'d> Content<'d> {
         let title = field(name::TITLE);
         // `noarchive` forbids a copy, and the words of a page are one.
         let layout = if directives.archive() {
-            let is_plain = description
-                .value(name::CONTENT_TYPE)
-                .is_some_and(|kind| kind.trim_start().starts_with("text/plain"));
-            Layout::new(text(description), !is_plain, &title, headings(description))
+            layout(description, &title)
         } else {
             Layout::default()
         };
@@ -106,49 +97,47 @@ impl<'d> Content<'d> {
             language: description.value(name::LANGUAGE).and_then(language),
             date: Date::of(description),
             robots: field(name::ROBOTS),
-            blocks: layout.blocks,
+            matter: layout.matter,
+            headings: layout.headings,
             other_headings: layout.others,
             may_be_quoted: directives.snippet(),
         }
     }
 
-    /// Returns the description; without one the start of the text, or else the heading.
+    /// Returns the description; without one a sentence of the text, or else the heading.
     pub(super) fn summary(&self) -> String {
-        let said = [self.description.as_str()].into_iter();
-        let mut said = said.chain(self.paragraphs()).chain([self.heading.as_str()]);
-        let first = said.find(|text| !text.is_empty()).unwrap_or_default();
-        shorten(first, MAX_SUMMARY_BYTES)
+        let said = if self.description.is_empty() {
+            self.matter.first_sentence()
+        } else {
+            Some(self.description.clone())
+        };
+        let said = said.map_or_else(|| self.heading.clone(), |said| one_line(&said));
+        shorten(&said, MAX_SUMMARY_BYTES)
     }
 
     /// Returns the description, unless the text begins with the same words.
     pub(super) fn lead(&self) -> Option<&str> {
         let start = self.description.trim_end_matches(['…', '.', ' ']);
-        let mut beginning = String::new();
-        for text in self.paragraphs() {
-            if beginning.len() > MAX_BEGINNING_BYTES {
-                break;
-            }
-            beginning.push(' ');
-            beginning.push_str(text);
+        if start.is_empty() {
+            return None;
         }
-        let repeats = beginning.contains(start);
-        (!start.is_empty() && !repeats).then_some(self.description.as_str())
+        let beginning = self.matter.told(' ', Some(MAX_BEGINNING_CHARS)).text;
+        let repeats = one_line(&beginning).contains(start);
+        (!repeats).then_some(self.description.as_str())
     }
+}
 
-    fn paragraphs(&self) -> impl Iterator<Item = &str> {
-        self.blocks.iter().filter_map(|block| match block {
-            Block::Paragraph(text) => Some(text.as_str()),
-            Block::Heading(_) | Block::Table(_) => None,
-        })
+/// Returns the text as its marks tell it; of one without marks, as its lines do.
+fn layout(description: &ResourceDescription, title: &str) -> Layout {
+    let marks = description.value(name::MARKS).unwrap_or_default();
+    let text_of_marks = description.value(name::FULL_TEXT).unwrap_or_default();
+    if let Some(matter) = Matter::read(text_of_marks, marks) {
+        return Layout::of_matter(matter, title);
     }
-
-    /// Returns the headings that stand in the text.
-    pub(super) fn headings(&self) -> impl Iterator<Item = &Heading> {
-        self.blocks.iter().filter_map(|block| match block {
-            Block::Heading(heading) => Some(heading),
-            Block::Paragraph(_) | Block::Table(_) => None,
-        })
-    }
+    let is_plain = description
+        .value(name::CONTENT_TYPE)
+        .is_some_and(|kind| kind.trim_start().starts_with("text/plain"));
+    Layout::new(text(description), !is_plain, title, headings(description))
 }
 
 /// Returns a language tag, if it has the form of one (RFC 5646 §2.1).
@@ -193,6 +182,7 @@ fn headings(description: &ResourceDescription) -> Vec<Heading> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matter::{Piece, TableCell};
 
     fn description(attributes: &[(&str, &str)]) -> ResourceDescription {
         let mut description = ResourceDescription::new("https://www.example.com/a");
@@ -204,11 +194,16 @@ mod tests {
 
     fn told(attributes: &[(&str, &str)]) -> Vec<String> {
         let description = description(attributes);
-        let blocks = Content::new(&description).blocks;
-        let told = blocks.into_iter().map(|block| match block {
-            Block::Heading(heading) => format!("h{} {}", heading.level, heading.text),
-            Block::Paragraph(text) => text,
-            Block::Table(rows) => format!("{rows:?}"),
+        let pieces = Content::new(&description).matter.pieces;
+        let told = pieces.into_iter().map(|piece| match piece {
+            Piece::Heading(level, line) => format!("h{level} {}", line.text()),
+            Piece::Paragraph(line) => line.text(),
+            Piece::Table { rows, .. } => {
+                let cells = |row: &Vec<TableCell>| row.iter().map(|it| it.line.text()).collect();
+                let rows: Vec<Vec<_>> = rows.iter().map(cells).collect();
+                format!("{rows:?}")
+            }
+            other => format!("{other:?}"),
         });
         told.collect()
     }
@@ -244,7 +239,11 @@ mod tests {
             .map(|other| &*other.text)
             .collect();
         assert_eq!(others, ["Sales"]);
-        let numbers: Vec<_> = content.headings().map(|heading| heading.number).collect();
+        let numbers: Vec<_> = content
+            .headings
+            .iter()
+            .map(|heading| heading.number)
+            .collect();
         assert_eq!(numbers, [1, 2]);
     }
 
@@ -289,7 +288,7 @@ mod tests {
             ("table-of-contents", "secret"),
         ]);
         let content = Content::new(&description);
-        assert!(content.blocks.is_empty() && content.other_headings.is_empty());
+        assert!(content.matter.pieces.is_empty() && content.other_headings.is_empty());
         assert_eq!(content.summary(), "d");
     }
 

@@ -16,7 +16,7 @@ pub(super) enum Export {
 ///
 /// Links may name pages that were never let out, an address a server behind the
 /// house's wall.
-const KEPT_BACK: [&str; 3] = [name::LINKS, name::IP, name::ETAG];
+const KEPT_BACK: [&str; 4] = [name::LINKS, name::IP, name::ETAG, name::MARKS];
 
 impl Export {
     pub(super) const ALL: [Self; 2] = [Self::Soif, Self::JsonLines];

@@ -79,7 +79,7 @@ impl JsonLd {
         set("breadcrumb", breadcrumb(content, crumbs, settings));
         if settings.is_members_only(content.url) {
             set("isAccessibleForFree", json!(false));
-            if !content.blocks.is_empty() {
+            if !content.matter.pieces.is_empty() {
                 set("hasPart", closed_part());
             }
         }

@@ -1,9 +1,10 @@
 //! From lines of text to headings, paragraphs and tables.
 
 use super::{
-    content::{Block, Heading},
+    content::Heading,
     text::{clean, one_line},
 };
+use crate::matter::{Line, Matter, Piece, TableCell};
 
 /// Cells of a row, at most.
 const MAX_CELLS: usize = 64;
@@ -16,44 +17,55 @@ const BETWEEN: &str = ":|–—-·•»«/>~";
 pub(super) struct Layout {
     /// First heading of the page, where it is that of the whole.
     pub(super) heading: Option<String>,
-    pub(super) blocks: Vec<Block>,
+    pub(super) matter: Matter,
+    /// Headings of the text, in order.
+    pub(super) headings: Vec<Heading>,
     /// Headings that are not in the text.
     pub(super) others: Vec<Heading>,
 }
 
 impl Layout {
     /// Lays out a text by its headings, whose levels count from 1.
-    ///
-    /// Neither the title nor what stands over the text is repeated at its top.
     pub(super) fn new(text: &str, has_tables: bool, title: &str, headings: Vec<Heading>) -> Self {
-        let (mut blocks, mut others) = split(text, has_tables, headings);
-        let (top, heading) = take_heading(&mut blocks, title).unzip();
+        let (pieces, others) = split(text, has_tables, headings);
+        Self::of(pieces, others, title)
+    }
+
+    /// Lays out a tree.
+    pub(super) fn of_matter(matter: Matter, title: &str) -> Self {
+        Self::of(matter.pieces, Vec::new(), title)
+    }
+
+    /// Neither the title nor what stands over the text is repeated at its top.
+    fn of(mut pieces: Vec<Piece>, mut others: Vec<Heading>, title: &str) -> Self {
+        let (top, heading) = take_heading(&mut pieces, title).unzip();
         let is_news = |text: &str| text != title && heading.as_deref() != Some(text);
         // Further down the same words are the text's own: a command's name, and then its call.
         let mut above = top.unwrap_or(0);
         let mut is_top = true;
-        blocks.retain(|block| {
-            let is_news = match block {
-                Block::Heading(heading) => is_news(&heading.text),
-                Block::Paragraph(text) => is_news(text),
-                Block::Table(_) => true,
+        pieces.retain(|piece| {
+            let is_news = match piece {
+                Piece::Heading(_, line) | Piece::Paragraph(line) => is_news(&line.text()),
+                _ => true,
             };
             is_top = above > 0 || (is_top && !is_news);
             above = above.saturating_sub(1);
             is_news || !is_top
         });
         others.retain(|heading| is_news(&heading.text));
-        set_levels(&mut blocks, &mut others);
+        let mut matter = Matter { pieces };
+        let headings = set_levels(&mut matter, &mut others);
         Self {
             heading,
-            blocks,
+            matter,
+            headings,
             others,
         }
     }
 }
 
 /// Splits a text into headings, known from the table of contents, rows and paragraphs.
-fn split(text: &str, has_tables: bool, headings: Vec<Heading>) -> (Vec<Block>, Vec<Heading>) {
+fn split(text: &str, has_tables: bool, headings: Vec<Heading>) -> (Vec<Piece>, Vec<Heading>) {
     let mut blocks = Vec::new();
     let (mut waiting, mut missing) = (0, Vec::new());
     for line in clean(text).lines() {
@@ -75,9 +87,10 @@ fn split(text: &str, has_tables: bool, headings: Vec<Heading>) -> (Vec<Block>, V
             Some((skipped, heading)) => {
                 missing.extend(left.iter().take(skipped).cloned());
                 waiting += skipped + 1;
-                blocks.push(Block::Heading(heading.clone()));
+                let line = Line::plain(heading.text.as_str());
+                blocks.push(Piece::Heading(heading.level, line));
             }
-            None => blocks.push(Block::Paragraph(line)),
+            None => blocks.push(Piece::Paragraph(Line::plain(line))),
         }
     }
     missing.extend(headings.into_iter().skip(waiting));
@@ -91,17 +104,23 @@ fn row(line: &str) -> Option<Vec<String>> {
     (count > 1 && cells.len() <= MAX_CELLS).then_some(cells)
 }
 
-/// Adds a row to the table that the blocks end with, or begins one.
-fn add_row(blocks: &mut Vec<Block>, mut row: Vec<String>) {
-    let Some(Block::Table(rows)) = blocks.last_mut() else {
-        blocks.push(Block::Table(vec![row]));
+/// Adds a row to the table that the pieces end with, or begins one.
+fn add_row(pieces: &mut Vec<Piece>, row: Vec<String>) {
+    let cell = |text: String| TableCell {
+        is_header: false,
+        line: Line::plain(text),
+    };
+    let mut row: Vec<_> = row.into_iter().map(cell).collect();
+    let Some(Piece::Table { rows, .. }) = pieces.last_mut() else {
+        let (caption, rows) = (Line::default(), vec![row]);
+        pieces.push(Piece::Table { caption, rows });
         return;
     };
     let width = rows.first().map_or(0, Vec::len).max(row.len());
-    row.resize(width, String::new());
+    row.resize(width, TableCell::default());
     if rows.first().is_some_and(|first| first.len() < width) {
         for earlier in rows.iter_mut() {
-            earlier.resize(width, String::new());
+            earlier.resize(width, TableCell::default());
         }
     }
     rows.push(row);
@@ -111,21 +130,20 @@ fn add_row(blocks: &mut Vec<Block>, mut row: Vec<String>) {
 ///
 /// That is the first, if the title says it too, or if the text begins with it
 /// and no other is of its rank at the top.
-fn take_heading(blocks: &mut Vec<Block>, title: &str) -> Option<(usize, String)> {
-    let headings = blocks.iter().enumerate();
-    let mut headings = headings.filter_map(|(at, block)| match block {
-        Block::Heading(heading) => Some((at, heading)),
-        Block::Paragraph(_) | Block::Table(_) => None,
+fn take_heading(pieces: &mut Vec<Piece>, title: &str) -> Option<(usize, String)> {
+    let headings = pieces.iter().enumerate();
+    let mut headings = headings.filter_map(|(at, piece)| match piece {
+        Piece::Heading(level, line) => Some((at, *level, line)),
+        _ => None,
     });
-    let (at, first) = headings.next()?;
-    let is_only = at == 0 && first.level == 1 && headings.all(|(_, heading)| heading.level > 1);
-    if !is_only && !says(title, &first.text) {
+    let (at, level, first) = headings.next()?;
+    let text = first.text();
+    let is_only = at == 0 && level == 1 && headings.all(|(_, level, _)| level > 1);
+    if text.is_empty() || !is_only && !says(title, &text) {
         return None;
     }
-    match blocks.remove(at) {
-        Block::Heading(heading) => Some((at, heading.text)),
-        Block::Paragraph(_) | Block::Table(_) => None,
-    }
+    pieces.remove(at);
+    Some((at, text))
 }
 
 /// Returns `true` if a title is a heading, or has it before or behind such as `|` and the site's
@@ -138,26 +156,26 @@ fn says(title: &str, heading: &str) -> bool {
         || before.is_some_and(|rest| is_mark(rest.chars().next_back()))
 }
 
-/// Numbers the headings, and sets their levels: from 2, each at most one below the last.
-fn set_levels(blocks: &mut [Block], others: &mut [Heading]) {
-    let headings = blocks.iter_mut().filter_map(|block| match block {
-        Block::Heading(heading) => Some(heading),
-        Block::Paragraph(_) | Block::Table(_) => None,
-    });
-    let mut headings: Vec<_> = headings.collect();
-    let levels = headings.iter().map(|heading| heading.level);
-    let levels = levels.chain(others.iter().map(|heading| heading.level));
-    let top = levels.min().unwrap_or(1);
+/// Sets the levels of headings: from 2, each at most one below the last; returns and numbers them.
+fn set_levels(matter: &mut Matter, others: &mut [Heading]) -> Vec<Heading> {
+    let mut top = others.iter().map(|heading| heading.level).min();
+    matter.for_each_heading(&mut |level, _| top = Some(top.map_or(*level, |top| top.min(*level))));
+    let top = top.unwrap_or(1);
     let below = |level: u8| (level.saturating_sub(top) + 2).min(6);
-    let mut last = 1;
-    for (number, heading) in (1..).zip(&mut headings) {
-        heading.number = number;
-        heading.level = below(heading.level).min(last + 1);
-        last = heading.level;
-    }
+    let (mut last, mut headings) = (1, Vec::new());
+    matter.for_each_heading(&mut |level, line| {
+        *level = below(*level).min(last + 1);
+        last = *level;
+        headings.push(Heading {
+            level: *level,
+            text: line.text(),
+            number: headings.len() + 1,
+        });
+    });
     for heading in others {
         heading.level = below(heading.level);
     }
+    headings
 }
 
 #[cfg(test)]
@@ -175,14 +193,17 @@ mod tests {
     fn told(text: &str, title: &str, headings: &[(u8, &str)]) -> String {
         let headings = headings.iter().map(|(level, text)| heading(*level, text));
         let layout = Layout::new(text, true, title, headings.collect());
-        let blocks = layout.blocks.into_iter().map(|block| match block {
-            Block::Heading(heading) => format!("{}{}", heading.level, heading.text),
-            Block::Paragraph(text) => text,
-            Block::Table(rows) => rows
-                .iter()
-                .map(|row| row.join(","))
-                .collect::<Vec<_>>()
-                .join(";"),
+        let blocks = layout.matter.pieces.into_iter().map(|piece| match piece {
+            Piece::Heading(level, line) => format!("{level}{}", line.text()),
+            Piece::Table { rows, .. } => {
+                let cells = |row: &Vec<TableCell>| {
+                    let cells: Vec<_> = row.iter().map(|cell| cell.line.text()).collect();
+                    cells.join(",")
+                };
+                rows.iter().map(cells).collect::<Vec<_>>().join(";")
+            }
+            Piece::Paragraph(line) => line.text(),
+            other => format!("{other:?}"),
         });
         let over = format!("[{}]", layout.heading.unwrap_or_default());
         let told: Vec<_> = std::iter::once(over).chain(blocks).collect();

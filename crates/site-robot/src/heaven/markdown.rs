@@ -4,11 +4,13 @@ use std::fmt::Write as _;
 
 use super::{
     Catalogue, HeavenSettings,
-    content::{Block, Content},
+    content::Content,
     feed_item::FeedItem,
+    markdown_text::{Site, heading, pieces},
     text::shorten,
     view::View,
 };
+use crate::matter::Line;
 use robot_detection_store::description::ResourceDescription;
 
 /// Pages that llms.txt lists.
@@ -18,57 +20,36 @@ const MAX_NOTE_BYTES: usize = 160;
 
 /// Returns a page in Markdown (`CommonMark`): the same words in the same order.
 #[must_use]
-pub fn markdown(description: &ResourceDescription) -> String {
-    of_content(&Content::new(description))
+pub fn markdown(
+    description: &ResourceDescription,
+    catalogue: &Catalogue,
+    settings: &HeavenSettings,
+) -> String {
+    of_content(&Content::new(description), catalogue, settings)
 }
 
-pub(super) fn of_content(content: &Content<'_>) -> String {
-    let length = content.blocks.iter().map(|block| match block {
-        Block::Heading(heading) => heading.text.len(),
-        Block::Paragraph(text) => text.len(),
-        Block::Table(rows) => rows.iter().flatten().map(|cell| cell.len() + 3).sum(),
-    });
-    // Marks and blanks are few.
-    let mut out = String::with_capacity(length.map(|length| length + 8).sum::<usize>() + 256);
-    let _ = writeln!(out, "# {}", EscapedText(&content.heading));
+pub(super) fn of_content(
+    content: &Content<'_>,
+    catalogue: &Catalogue,
+    settings: &HeavenSettings,
+) -> String {
+    let site = Site {
+        catalogue,
+        settings,
+    };
+    let said = |text: &str| heading(&Line::plain(text), site);
+    let mut out = format!("# {}\n", said(&content.heading));
     // Writing into a string never fails.
     if let Some(lead) = content.lead() {
-        let _ = write!(out, "\n> {}\n", EscapedText(lead));
+        let _ = write!(out, "\n> {}\n", said(lead));
     }
-    for block in &content.blocks {
-        let _ = match block {
-            Block::Heading(heading) => {
-                let marks = "#".repeat(usize::from(heading.level));
-                write!(out, "\n{marks} {}\n", EscapedText(&heading.text))
-            }
-            Block::Paragraph(text) => write!(out, "\n{}\n", EscapedText(text)),
-            Block::Table(rows) => {
-                table(rows, &mut out);
-                Ok(())
-            }
-        };
+    let text = pieces(&content.matter.pieces, site);
+    if !text.is_empty() {
+        let _ = write!(out, "\n{text}\n");
     }
-    let _ = write!(
-        out,
-        "\n[{}]({})\n",
-        EscapedText(content.url),
-        Target(content.url)
-    );
+    let url = Target(content.url);
+    let _ = write!(out, "\n[{}]({url})\n", said(content.url));
     out
-}
-
-/// Writes a table as GitHub's Markdown has it: the first row is its head.
-fn table(rows: &[Vec<String>], out: &mut String) {
-    for (at, row) in rows.iter().enumerate() {
-        out.push_str(if at == 0 { "\n|" } else { "|" });
-        for cell in row {
-            let _ = write!(out, " {} |", EscapedText(cell));
-        }
-        out.push('\n');
-        if at == 0 {
-            let _ = writeln!(out, "|{}", " --- |".repeat(row.len()));
-        }
-    }
 }
 
 /// Returns llms.txt: where to begin (llmstxt.org).
@@ -155,7 +136,7 @@ impl std::fmt::Display for EscapedText<'_> {
 }
 
 /// Target of a link (`CommonMark` §6.3).
-struct Target<'t>(&'t str);
+pub(super) struct Target<'t>(pub(super) &'t str);
 
 impl std::fmt::Display for Target<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -187,19 +168,24 @@ mod tests {
         description
     }
 
+    fn told(description: &ResourceDescription) -> String {
+        let settings = HeavenSettings::new("https://a.example").unwrap();
+        markdown(description, &Catalogue::default(), &settings)
+    }
+
     #[test]
     fn a_page_is_told_in_markdown() {
-        let told = markdown(&description("A page", "First.\nOne\nSecond."));
+        let told = told(&description("A page", "First.\nOne\nSecond."));
         assert_eq!(
             told,
             "# A page\n\nFirst.\n\n## One\n\nSecond.\n\n\
-             [https://a.example/a\\_(b)?c\\&d](https://a.example/a_%28b%29?c&amp;d)\n"
+             [https://a.example/a\\_(b)?c&d](https://a.example/a_%28b%29?c&amp;d)\n"
         );
     }
 
     #[test]
     fn a_table_is_one_of_markdown() {
-        let told = markdown(&description("T", "a|\tb\n1\t2\nEnd."));
+        let told = told(&description("T", "a|\tb\n1\t2\nEnd."));
         assert!(
             told.contains("\n| a\\| | b |\n| --- | --- |\n| 1 | 2 |\n\nEnd.\n"),
             "{told}"

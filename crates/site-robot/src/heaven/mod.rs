@@ -36,11 +36,15 @@ mod feed;
 mod feed_item;
 mod files;
 mod frame;
+mod html;
 mod index;
 mod json_ld;
 mod layout;
 mod library;
+mod links;
 mod markdown;
+mod markdown_line;
+mod markdown_text;
 mod page;
 mod path;
 mod publish;
@@ -61,5 +65,7 @@ pub use served::{ServedHeaven, wants_markdown};
 pub use settings::HeavenSettings;
 pub use text::xml;
 
+#[cfg(test)]
+mod round_trip;
 #[cfg(test)]
 mod tests;

@@ -4,10 +4,11 @@ use askama::Template;
 
 use super::{
     Catalogue, HeavenSettings,
-    content::{Block, Content},
+    content::Content,
     crumbs::{Crumb, crumbs},
     date::Date,
     frame::{Frame, PageLink},
+    html::Html,
     json_ld::JsonLd,
 };
 use robot_detection_store::description::ResourceDescription;
@@ -26,6 +27,7 @@ struct Page<'d> {
     crumbs: Vec<Crumb>,
     has_contents: bool,
     json_ld: JsonLd,
+    text: Option<Html>,
     content: &'d Content<'d>,
 }
 
@@ -65,9 +67,11 @@ pub(super) fn of_content(
         markdown,
         before: before.map(|entry| PageLink::new(entry, settings)),
         behind: behind.map(|entry| PageLink::new(entry, settings)),
-        has_contents: content.headings().count() > 1 || !content.other_headings.is_empty(),
+        has_contents: content.headings.len() > 1 || !content.other_headings.is_empty(),
         json_ld: JsonLd::page(content, &crumbs, settings),
         crumbs,
+        text: (!content.matter.pieces.is_empty())
+            .then(|| Html::new(&content.matter.pieces, catalogue, settings)),
         frame,
         content,
     };

@@ -252,7 +252,12 @@ impl FilteredUrl {
             }
         }
         if !directives.archive() {
-            for text in [name::PARTIAL_TEXT, name::FULL_TEXT, name::TABLE_OF_CONTENTS] {
+            for text in [
+                name::PARTIAL_TEXT,
+                name::FULL_TEXT,
+                name::MARKS,
+                name::TABLE_OF_CONTENTS,
+            ] {
                 description.remove(text);
             }
         }

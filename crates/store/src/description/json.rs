@@ -15,7 +15,12 @@ use super::{Attribute, ResourceDescription, name};
 const URL: &str = "url";
 
 /// Attributes that the database keeps apart: long texts, which lists have no use for.
-pub(crate) const TEXTS: [&str; 3] = [name::PARTIAL_TEXT, name::FULL_TEXT, name::TABLE_OF_CONTENTS];
+pub(crate) const TEXTS: [&str; 4] = [
+    name::PARTIAL_TEXT,
+    name::FULL_TEXT,
+    name::TABLE_OF_CONTENTS,
+    name::MARKS,
+];
 
 /// Writes an object: `url`, then each attribute as a string, in order.
 ///

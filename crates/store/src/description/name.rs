@@ -28,6 +28,8 @@ pub const PARTIAL_TEXT: &str = "partial-text";
 pub const FULL_TEXT: &str = "full-text";
 /// Headings: a line each, with two spaces before it for each level below the first.
 pub const TABLE_OF_CONTENTS: &str = "table-of-contents";
+/// What stands in the full text: lists, tables, links; only with that text they mean anything.
+pub const MARKS: &str = "full-text-marks";
 /// Class, with `:` between the parts of its path.
 pub const CLASSIFICATION: &str = "classification";
 /// Links followed from a starting point.

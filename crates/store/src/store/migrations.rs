@@ -42,6 +42,7 @@ macro_rules! files {
             "20261126160000_way_out_keys",
             "20261126180000_traffic_packed",
             "20261126190000_evidence_suspect",
+            "20261126200000_marks_of_texts",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

@@ -1,6 +1,6 @@
 //! `extract-full-text` and `extract-html-text`.
 
-use crate::document::{Page, shorten_bytes};
+use crate::document::{PageMatter, shorten_bytes};
 use crate::filter::{Parameters, Resource, Step, StepOutcome, Work};
 use robot_detection_store::description::{ResourceDescription, name};
 
@@ -12,7 +12,7 @@ pub(super) fn full(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, St
     let to = parameters.optional("dst").unwrap_or(name::FULL_TEXT);
     Ok(Box::new(Full {
         max_chars: parameters.size("truncate")?,
-        part: Part::of(parameters)?,
+        part: part(parameters)?,
         to: to.to_owned(),
     }))
 }
@@ -23,58 +23,56 @@ pub(super) fn partial(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>,
     Ok(Box::new(Partial {
         max_bytes: parameters.size("truncate")?,
         skips_headings: parameters.boolean("skip-headings")?,
+        wants_sentence: parameters.boolean("sentence")?,
         media_type: MediaType::of(making),
     }))
 }
 
-/// Part of a page that is extracted (`part`, ours): `all`, the default, or `main`.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Part {
-    /// All text, as in Sun's.
-    All,
-    /// The main matter, without what stands around it.
-    Main,
-}
-
 struct Full {
     max_chars: Option<usize>,
-    part: Part,
+    part: PageMatter,
     to: String,
 }
 
 struct Partial {
     max_bytes: Option<usize>,
     skips_headings: bool,
+    /// The first paragraph that is a sentence (`sentence`, ours), none of lists and tables.
+    wants_sentence: bool,
     media_type: MediaType,
 }
 
 impl Step for Full {
     fn run(&self, work: &mut Work<'_>) -> StepOutcome {
-        if let Some(description) = work.description.as_deref_mut()
-            && let Some(text) = self.text(work.resource)
-        {
-            let max = self.max_chars.unwrap_or(usize::MAX);
-            let text = first_chars(&text, max).trim_end();
-            set(description, &self.to, text);
+        if let Some(description) = work.description.as_deref_mut() {
+            let resource = &*work.resource;
+            if let Some(page) = resource.page() {
+                // Of all text, as in Sun's, each cell is a line of its own.
+                let between_cells = match self.part {
+                    PageMatter::All => '\n',
+                    PageMatter::Main => '\t',
+                };
+                let matter = page.matter(self.part, resource.url());
+                let told = matter.told(between_cells, self.max_chars);
+                set(description, &self.to, &told.text);
+                if self.to == name::FULL_TEXT {
+                    set(description, name::MARKS, &told.marks);
+                }
+            } else if let Some(text) = whole_text(resource) {
+                let max = self.max_chars.unwrap_or(usize::MAX);
+                set(description, &self.to, first_chars(&text, max).trim_end());
+            }
         }
         StepOutcome::Continue
     }
 }
 
-impl Full {
-    fn text(&self, resource: &Resource) -> Option<String> {
-        let page = resource.page().filter(|_| self.part == Part::Main);
-        page.map(Page::main_text).or_else(|| whole_text(resource))
-    }
-}
-
-impl Part {
-    pub(super) fn of(parameters: &Parameters) -> Result<Self, String> {
-        match parameters.optional("part") {
-            None | Some("all") => Ok(Self::All),
-            Some("main") => Ok(Self::Main),
-            Some(other) => Err(format!("part={other:?} is neither all nor main")),
-        }
+/// Returns the part of a page that is extracted (`part`, ours): `all`, the default, or `main`.
+pub(super) fn part(parameters: &Parameters) -> Result<PageMatter, String> {
+    match parameters.optional("part") {
+        None | Some("all") => Ok(PageMatter::All),
+        Some("main") => Ok(PageMatter::Main),
+        Some(other) => Err(format!("part={other:?} is neither all nor main")),
     }
 }
 
@@ -97,6 +95,9 @@ impl Partial {
         let Some(page) = resource.page() else {
             return whole_text(resource);
         };
+        if self.wants_sentence {
+            return page.first_sentence().map(str::to_owned);
+        }
         // As many characters as bytes are enough.
         let max = self.max_bytes.unwrap_or(usize::MAX - 1);
         Some(if self.skips_headings {

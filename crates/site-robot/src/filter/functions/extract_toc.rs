@@ -1,10 +1,10 @@
 //! `extract-html-toc`.
 
-use crate::document::shorten_bytes;
+use crate::document::{PageMatter, shorten_bytes};
 use crate::filter::{Step, StepOutcome, Work};
 use robot_detection_store::description::name;
 
-use super::{FunctionContext, extract_text::Part};
+use super::{FunctionContext, extract_text::part};
 
 /// Lowest level of headings.
 const LOWEST: u64 = 6;
@@ -18,21 +18,21 @@ pub(super) fn make(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, St
     Ok(Box::new(Toc {
         max_level: u8::try_from(level).unwrap_or(6),
         max_bytes: making.parameters.size("truncate")?,
-        part: Part::of(&making.parameters)?,
+        part: part(&making.parameters)?,
     }))
 }
 
 struct Toc {
     max_level: u8,
     max_bytes: Option<usize>,
-    part: Part,
+    part: PageMatter,
 }
 
 impl Step for Toc {
     fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let contents = work.resource.page().map(|page| match self.part {
-            Part::All => self.contents(page.headings(self.max_level)),
-            Part::Main => self.contents(page.main_headings(self.max_level)),
+            PageMatter::All => self.contents(page.headings(self.max_level)),
+            PageMatter::Main => self.contents(page.main_headings(self.max_level)),
         });
         let contents = contents.filter(|it| !it.is_empty());
         if let Some((description, contents)) = work.description.as_deref_mut().zip(contents) {

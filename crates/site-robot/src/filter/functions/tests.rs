@@ -200,7 +200,7 @@ fn shipped_filters_describe_a_page_once() {
     for (name, value) in [
         ("title", "T"),
         ("author", "Anna"),
-        ("description", "First words.\nMore."),
+        ("description", "First words."),
         ("full-text", "A\nFirst words.\nB\nMore."),
         ("table-of-contents", "A\n  B"),
         ("language", "en"),

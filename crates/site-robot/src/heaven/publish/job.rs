@@ -198,7 +198,7 @@ impl WrittenPages {
             let html = page::of_content(&content, catalogue, settings);
             files.write(path.as_str(), html.as_bytes())?;
             if settings.has_markdown() {
-                let text = markdown::of_content(&content);
+                let text = markdown::of_content(&content, catalogue, settings);
                 files.write(&path.markdown(), text.as_bytes())?;
             }
             if told.contains(description.url()) {

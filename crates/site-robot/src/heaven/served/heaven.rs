@@ -237,7 +237,8 @@ impl ServedHeaven {
         };
         let has_both = settings.has_markdown() && !is_markdown;
         let mut reply = if is_markdown || has_both && asked.wants_markdown() {
-            let mut reply = Reply::new(reply::MARKDOWN, markdown(&description));
+            let mut reply =
+                Reply::new(reply::MARKDOWN, markdown(&description, catalogue, settings));
             reply.canonical = Some(description.url().to_owned());
             reply
         } else {

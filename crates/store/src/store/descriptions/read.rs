@@ -41,7 +41,7 @@ impl Store {
     }
 
     /// Returns descriptions by URL without the texts that they hold: partial and full text,
-    /// and the table of contents.
+    /// the table of contents, and the marks over the text.
     ///
     /// Of all descriptions of a large site, these are most of what is stored. `after` is the
     /// last URL of the piece before, empty at first.

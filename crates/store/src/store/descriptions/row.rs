@@ -64,6 +64,7 @@ columns! {
         partial_text: Option<String>,
         full_text: Option<String>,
         contents: Option<String>,
+        marks: Option<String>,
     }
 }
 
@@ -72,7 +73,7 @@ impl ReadRow {
         self,
         place: &DatabaseLocation,
     ) -> Result<StoredDescription, StoreError> {
-        let texts = [self.partial_text, self.full_text, self.contents];
+        let texts = [self.partial_text, self.full_text, self.contents, self.marks];
         match attributes_from_json(self.url.clone(), &self.attributes, texts) {
             Ok(description) => Ok(StoredDescription {
                 description,
@@ -120,8 +121,8 @@ impl<'d> WriteRow<'d> {
     }
 
     /// Returns the values in the order of the statement that saves.
-    pub(super) fn values(&self) -> [Value<'_>; 10] {
-        let [partial_text, full_text, contents] = self.texts;
+    pub(super) fn values(&self) -> [Value<'_>; 11] {
+        let [partial_text, full_text, contents, marks] = self.texts;
         [
             self.url.into(),
             (&self.fingerprint).into(),
@@ -133,6 +134,7 @@ impl<'d> WriteRow<'d> {
             Value::Text(partial_text),
             Value::Text(full_text),
             Value::Text(contents),
+            Value::Text(marks),
         ]
     }
 }

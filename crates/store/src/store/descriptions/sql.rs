@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Columns of a description that are written for each.
-const COLUMNS: usize = 10;
+const COLUMNS: usize = 11;
 
 /// Write descriptions: `$1` site, `$2` run, `$3` now.
 pub(super) static SAVE: LazyLock<ByRows> =
@@ -26,7 +26,7 @@ pub(super) static DELETE: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[50, 
 
 macro_rules! description_columns {
     () => {
-        "url, first_seen_ms, modified_ms, attributes, partial_text, full_text, contents"
+        "url, first_seen_ms, modified_ms, attributes, partial_text, full_text, contents, marks"
     };
 }
 
@@ -60,7 +60,7 @@ pub(super) fn read(order: DescriptionOrder, with_key: bool) -> Statement {
 /// Returns the statement that reads descriptions by URL without their texts.
 pub(super) fn read_without_texts() -> Statement {
     let columns = "url, first_seen_ms, modified_ms, attributes, CAST(NULL AS TEXT) AS partial_text, \
-                   CAST(NULL AS TEXT) AS full_text, CAST(NULL AS TEXT) AS contents";
+                   CAST(NULL AS TEXT) AS full_text, CAST(NULL AS TEXT) AS contents, CAST(NULL AS TEXT) AS marks";
     let what = "read the resource descriptions without their texts";
     ordered(what, columns, DescriptionOrder::Url, false)
 }
@@ -93,7 +93,7 @@ fn delete(urls: usize) -> Statement {
 fn save(rows: usize) -> Statement {
     let mut sql = "INSERT INTO resource_descriptions (site, run_id, first_seen_ms, modified_ms, \
          url, fingerprint, title, title_key, depth_key, md5, attributes, partial_text, full_text, \
-         contents) VALUES "
+         contents, marks) VALUES "
         .to_owned();
     for row in 0..rows {
         let comma = if row == 0 { "" } else { ", " };
@@ -125,7 +125,13 @@ pub(in crate::store) static SAVED_OVER: LazyLock<String> = LazyLock::new(|| {
     let as_near = " AND resource_descriptions.depth_key = excluded.depth_key";
     let mut sql = " ON CONFLICT (site, url) DO UPDATE SET ".to_owned();
     sql.push_str(&kept("modified_ms", ""));
-    for column in ["attributes", "partial_text", "full_text", "contents"] {
+    for column in [
+        "attributes",
+        "partial_text",
+        "full_text",
+        "contents",
+        "marks",
+    ] {
         sql.push_str(&kept(column, as_near));
     }
     sql.push_str(

@@ -15,7 +15,7 @@ pub(super) static STAGE: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], stage));
 
 /// Columns of a description that are kept when another one takes its place.
-const KEPT: [&str; 15] = [
+const KEPT: [&str; 16] = [
     "fingerprint",
     "title",
     "title_key",
@@ -31,6 +31,7 @@ const KEPT: [&str; 15] = [
     "partial_text",
     "full_text",
     "contents",
+    "marks",
 ];
 
 macro_rules! is_staged {
@@ -264,7 +265,7 @@ pub(super) static UNDO_RESTORE: LazyLock<Statement> = LazyLock::new(|| {
 /// they stand.
 pub(super) static PUBLISH_SAVED: LazyLock<Statement> = LazyLock::new(|| {
     let columns = "site, url, run_id, fingerprint, title, title_key, depth_key, md5, attributes, \
-         partial_text, full_text, contents";
+         partial_text, full_text, contents, marks";
     let sql = format!(
         "INSERT INTO resource_descriptions ({columns}, first_seen_ms, modified_ms) \
          SELECT {columns}, seen_ms, seen_ms FROM staged_descriptions \
@@ -289,8 +290,8 @@ fn keep(what: &'static str, turn: u8, newer: &str, which: &str) -> Statement {
 
 fn stage(rows: usize) -> Statement {
     let columns = "url, fingerprint, title, title_key, depth_key, md5, attributes, partial_text, \
-         full_text, contents";
-    let made = parameters_of_columns(10);
+         full_text, contents, marks";
+    let made = parameters_of_columns(11);
     let values = values_of_rows(rows);
     let mut over = String::new();
     for column in columns.split(", ").skip(1) {

@@ -1,0 +1,110 @@
+//! What the attributes of a tag say of the text in it.
+
+use super::{
+    super::{
+        attributes::{Attribute, is_html_space},
+        open::{Part, Traits},
+    },
+    Reader,
+};
+
+impl Reader<'_> {
+    pub(super) fn traits(&self, name: &[u8]) -> Traits {
+        let role = self.attributes.lower(Attribute::Role);
+        let role = role.as_deref().unwrap_or_default();
+        Traits {
+            is_hidden: self.is_hidden(name),
+            is_section: matches!(name, b"section" | b"article" | b"main"),
+            part: part_of(name, role).or_else(|| self.part_of_class(name)),
+            ..Traits::default()
+        }
+    }
+
+    pub(super) fn is_hidden(&self, name: &[u8]) -> bool {
+        let style = || self.attributes.lower(Attribute::Style);
+        self.attributes.has(Attribute::Hidden)
+            || self.is_kept_from_robots()
+            || (name == b"dialog" && !self.attributes.has(Attribute::Open))
+            || style().is_some_and(|style| hides(&style))
+            || self.is_mark_of_heading(name)
+    }
+}
+
+impl Reader<'_> {
+    /// Returns `true` for a field for a password that is shown: many pages hide one for later.
+    pub(super) fn asks_password(&self, name: &[u8]) -> bool {
+        name == b"input"
+            && !self.open.is_hidden()
+            && !self.traits(name).is_hidden
+            && self.attributes.lower(Attribute::Type).as_deref() == Some("password")
+    }
+
+    /// Returns `true` for text that is not for assistive technology or snippets.
+    ///
+    /// Google reads `data-nosnippet` on `span`, `div` and `section` only; whoever writes it
+    /// on another element wants the same, and what was published cannot be taken back.
+    fn is_kept_from_robots(&self) -> bool {
+        let is_silent = || {
+            let hidden = self.attributes.lower(Attribute::AriaHidden);
+            hidden.is_some_and(|hidden| hidden == "true")
+        };
+        self.attributes.has(Attribute::NoSnippet) || is_silent()
+    }
+
+    /// Returns `true` for the signs behind headings that lead to themselves, or to an editor.
+    fn is_mark_of_heading(&self, name: &[u8]) -> bool {
+        if !matches!(name, b"a" | b"span") {
+            return false;
+        }
+        let classes = self.attributes.lower(Attribute::Class).unwrap_or_default();
+        classes.split(is_html_space).any(|class| {
+            matches!(
+                class,
+                "headerlink" | "permalink" | "header-anchor" | "mw-editsection" | "editsection"
+            )
+        })
+    }
+
+    /// Returns the part of a page that an element is, by the usual names of classes.
+    fn part_of_class(&self, name: &[u8]) -> Option<Part> {
+        if !matches!(name, b"div" | b"ul" | b"ol" | b"p" | b"table") {
+            return None;
+        }
+        let classes = self.attributes.lower(Attribute::Class)?;
+        classes.split(is_html_space).find_map(|class| match class {
+            "breadcrumb" | "breadcrumbs" | "navbar" | "navheader" | "navfooter" => {
+                Some(Part::Around)
+            }
+            "footer" => Some(Part::Edge),
+            _ => None,
+        })
+    }
+}
+
+/// Returns the part of a page that an element is, by its name and its role.
+fn part_of(name: &[u8], role: &str) -> Option<Part> {
+    match (name, role) {
+        (b"nav" | b"aside", _)
+        | (_, "navigation" | "banner" | "contentinfo" | "complementary" | "search") => {
+            Some(Part::Around)
+        }
+        (b"main", _) | (_, "main") => Some(Part::Main),
+        (b"article", _) | (_, "article") => Some(Part::Article),
+        (b"header" | b"footer", "") => Some(Part::Edge),
+        _ => None,
+    }
+}
+
+/// Returns `true` if a style, in lower case, takes its element out of sight.
+fn hides(style: &str) -> bool {
+    style.split(';').any(|rule| {
+        let Some((name, value)) = rule.split_once(':') else {
+            return false;
+        };
+        let value = value.trim().trim_end_matches("!important").trim_end();
+        matches!(
+            (name.trim(), value),
+            ("display", "none") | ("visibility", "hidden" | "collapse")
+        )
+    })
+}

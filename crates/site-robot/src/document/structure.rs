@@ -1,0 +1,258 @@
+//! What stands in what, and in which style: noted as a page is read.
+
+use super::attributes::{Attribute, Attributes, is_html_space};
+
+/// Things that hold others of a page, at most; what more there are is as if it were not.
+const MAX_CONTAINERS: usize = 200_000;
+/// Things inside of each other; deeper ones are as if they were not.
+const MAX_DEPTH: u8 = 24;
+/// Columns of a table.
+const MAX_COLUMNS: usize = 64;
+/// Parts of a block in styles of their own.
+const MAX_SPANS: usize = 20_000;
+
+/// Thing that holds blocks.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Container {
+    pub(super) parent: u32,
+    pub(super) depth: u8,
+    pub(super) kind: Kind,
+}
+
+/// Kind of a container.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    /// With the number of its first item where it is in order.
+    List(Option<u32>),
+    Item,
+    Definitions,
+    Term,
+    Meaning,
+    Table,
+    Caption,
+    Row,
+    /// By its column.
+    Cell {
+        column: u32,
+        is_header: bool,
+    },
+    Quote,
+    Figure,
+}
+
+/// Style of inline text.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Inline {
+    pub(super) is_strong: bool,
+    pub(super) is_emphasis: bool,
+    pub(super) is_code: bool,
+    /// Number of the page's link, from 1; 0 outside of links.
+    pub(super) link: u32,
+}
+
+/// Mark within a block's text.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Span {
+    /// Byte of the text.
+    pub(super) at: usize,
+    pub(super) mark: Mark,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Mark {
+    /// From here on, text has a style.
+    Style(Inline),
+    Image {
+        source: String,
+        alt: String,
+    },
+    Break,
+}
+
+/// Notes on the structure of the page that is read.
+#[derive(Debug, Default)]
+pub(super) struct Structure {
+    pub(super) containers: Vec<Container>,
+    spans: Vec<Span>,
+    style: Inline,
+    /// Column that comes next, and rows for which cells above take each.
+    column: usize,
+    taken: Vec<u32>,
+    /// Language of code, and the depth of the element that names it.
+    language: Option<(usize, String)>,
+    /// Whether `<pre>` has just begun: a line's end right behind it does not count.
+    pub(super) is_first_of_pre: bool,
+    /// Whether the tag is a link that was kept.
+    pub(super) has_new_link: bool,
+}
+
+impl Structure {
+    /// Returns the container that an element is, else the one that it stands in.
+    ///
+    /// Numbers count from 1; 0 is the page.
+    pub(super) fn container(&mut self, name: &[u8], tag: &Attributes, parent: u32) -> u32 {
+        let kind = match name {
+            b"ul" | b"menu" | b"dir" => Kind::List(None),
+            b"ol" => Kind::List(Some(number(tag, Attribute::Start, 1))),
+            b"li" => Kind::Item,
+            b"dl" => Kind::Definitions,
+            b"dt" => Kind::Term,
+            b"dd" => Kind::Meaning,
+            b"blockquote" => Kind::Quote,
+            b"figure" => Kind::Figure,
+            b"caption" | b"figcaption" => Kind::Caption,
+            b"table" => {
+                self.taken.clear();
+                self.column = 0;
+                Kind::Table
+            }
+            b"tr" => {
+                self.begin_row();
+                Kind::Row
+            }
+            b"td" | b"th" => Kind::Cell {
+                column: self.begin_cell(tag),
+                is_header: name == b"th",
+            },
+            _ => return parent,
+        };
+        let depth = self.get(parent).map_or(1, |parent| parent.depth + 1);
+        if depth > MAX_DEPTH || self.containers.len() >= MAX_CONTAINERS {
+            return parent;
+        }
+        self.containers.push(Container {
+            parent,
+            depth,
+            kind,
+        });
+        u32::try_from(self.containers.len()).unwrap_or(parent)
+    }
+
+    fn get(&self, number: u32) -> Option<&Container> {
+        self.containers.get(number.checked_sub(1)? as usize)
+    }
+
+    fn begin_row(&mut self) {
+        for rows in self.taken.iter_mut().skip(self.column) {
+            *rows = rows.saturating_sub(1);
+        }
+        self.column = 0;
+    }
+
+    /// Returns the column of a cell, behind those that cells above take.
+    fn begin_cell(&mut self, tag: &Attributes) -> u32 {
+        while let Some(rows @ 1..) = self.taken.get_mut(self.column) {
+            *rows -= 1;
+            self.column += 1;
+        }
+        let column = self.column;
+        let wide = (number(tag, Attribute::ColSpan, 1) as usize).clamp(1, MAX_COLUMNS);
+        let high = number(tag, Attribute::RowSpan, 1).clamp(1, 1_000) - 1;
+        self.column = column.saturating_add(wide);
+        if high > 0 && self.column <= MAX_COLUMNS && self.taken.len() < self.column {
+            self.taken.resize(self.column, 0);
+        }
+        let below = self.taken.iter_mut().take(self.column).skip(column);
+        below.for_each(|rows| *rows = high);
+        u32::try_from(column).unwrap_or(u32::MAX)
+    }
+
+    /// Notes that text in a style comes next, at a byte of the block's text.
+    pub(super) fn begin_text(&mut self, at: usize, style: Inline) {
+        if self.style != style {
+            self.style = style;
+            self.note(at, Mark::Style(style));
+        }
+    }
+
+    /// Notes a picture, or the end of a line.
+    pub(super) fn note(&mut self, at: usize, mark: Mark) {
+        if self.spans.len() < MAX_SPANS {
+            self.spans.push(Span { at, mark });
+        }
+    }
+
+    pub(super) fn has_image(&self) -> bool {
+        let mut marks = self.spans.iter();
+        marks.any(|span| matches!(span.mark, Mark::Image { .. }))
+    }
+
+    /// Returns the marks of the block that ends.
+    pub(super) fn take_spans(&mut self) -> Vec<Span> {
+        self.style = Inline::default();
+        std::mem::take(&mut self.spans)
+    }
+
+    /// Notes the language of code that an element's classes name.
+    pub(super) fn note_language(&mut self, depth: usize, name: &[u8], tag: &Attributes) {
+        if !matches!(name, b"pre" | b"code" | b"div") {
+            return;
+        }
+        if let Some(classes) = tag.lower(Attribute::Class)
+            && let Some(language) = language(&classes, name == b"div")
+        {
+            self.language = Some((depth, language.to_owned()));
+        }
+    }
+
+    /// Returns the language of the code that ends.
+    pub(super) fn take_language(&mut self) -> String {
+        // What stands around may name it for several.
+        self.language
+            .as_ref()
+            .map_or_else(String::new, |it| it.1.clone())
+    }
+
+    /// Forgets what elements from one on named.
+    pub(super) fn truncate(&mut self, depth: usize) {
+        self.language.take_if(|(at, _)| *at >= depth);
+    }
+}
+
+/// Returns the style in an element.
+pub(super) fn style(name: &[u8], around: Inline, links: usize) -> Inline {
+    let mut style = around;
+    match name {
+        b"b" | b"strong" => style.is_strong = true,
+        b"i" | b"em" | b"cite" | b"dfn" | b"var" => style.is_emphasis = true,
+        b"code" | b"tt" | b"kbd" | b"samp" => style.is_code = true,
+        b"a" => style.link = u32::try_from(links).unwrap_or(0),
+        _ => {}
+    }
+    style
+}
+
+fn number(tag: &Attributes, attribute: Attribute, default: u32) -> u32 {
+    let value = tag.value(attribute);
+    value
+        .and_then(|value| value.parse().ok())
+        .unwrap_or(default)
+}
+
+/// Returns the language that classes name, as highlighters and generators of sites write them.
+fn language(classes: &str, is_around: bool) -> Option<&str> {
+    const PREFIXES: [&str; 4] = ["language-", "lang-", "highlight-source-", "source-"];
+    let is_language = |word: &&str| {
+        !word.is_empty()
+            && word.len() <= 32
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+#._-".contains(&byte))
+    };
+    let words = || classes.split(is_html_space);
+    let mut prefixed = words().filter_map(|word| {
+        let around = word.strip_prefix("highlight-").filter(|_| is_around);
+        let mut named = PREFIXES
+            .iter()
+            .filter_map(|prefix| word.strip_prefix(prefix));
+        named.next().or(around)
+    });
+    let behind = |mark: &str| words().skip_while(|word| *word != mark).nth(1);
+    let found = prefixed.next();
+    let found = found
+        .or_else(|| behind("brush:"))
+        .or_else(|| behind("sourcecode"));
+    found
+        .map(|word| word.trim_end_matches(';'))
+        .filter(is_language)
+}

@@ -1,0 +1,185 @@
+//! The text of a page as Markdown (`CommonMark`, and the tables of GitHub's).
+
+use std::{borrow::Cow, fmt::Write as _};
+
+use super::{Catalogue, HeavenSettings, links::target, markdown_line::line};
+use crate::matter::{Definition, Line, Piece, TableCell};
+
+/// What links of a text are looked up in.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'c> {
+    pub(super) catalogue: &'c Catalogue,
+    pub(super) settings: &'c HeavenSettings,
+}
+
+impl Site<'_> {
+    /// Returns the whole URL that a link leads to.
+    pub(super) fn target(self, url: &str) -> Option<String> {
+        let target = target(url, self.catalogue, self.settings)?;
+        Some(if target.starts_with('/') {
+            format!("{}{target}", self.settings.site())
+        } else {
+            target.into_owned()
+        })
+    }
+}
+
+/// Returns pieces in Markdown, an empty line between two; a tree is not deep.
+pub(super) fn pieces(pieces: &[Piece], site: Site<'_>) -> String {
+    let mut out = String::new();
+    // Two lists behind each other would be one if they had the same mark.
+    let mut is_other = false;
+    let mut before = None;
+    let mut flat = Vec::new();
+    without_figures(pieces, &mut flat);
+    for piece in flat {
+        let piece = piece.as_ref();
+        let mark = match piece {
+            Piece::List { start, .. } => Some(start.is_some()),
+            Piece::Definitions(_) => Some(false),
+            _ => None,
+        };
+        is_other = mark.is_some() && mark == before && !is_other;
+        before = mark;
+        if !out.is_empty() {
+            out.push_str("\n\n");
+        }
+        out.push_str(&one(piece, is_other, site));
+    }
+    out
+}
+
+/// Adds pieces; what a figure shows stands for itself, and its caption below it.
+fn without_figures<'p>(pieces: &'p [Piece], flat: &mut Vec<Cow<'p, Piece>>) {
+    for piece in pieces {
+        if let Piece::Figure(shown, caption) = piece {
+            without_figures(shown, flat);
+            flat.push(Cow::Owned(Piece::Paragraph(caption.clone())));
+        } else {
+            flat.push(Cow::Borrowed(piece));
+        }
+    }
+}
+
+fn one(piece: &Piece, is_other: bool, site: Site<'_>) -> String {
+    match piece {
+        Piece::Heading(level, text) => {
+            let marks = "#".repeat(usize::from(*level));
+            format!("{marks} {}", heading(text, site))
+        }
+        Piece::Paragraph(text) => line(text, false, site),
+        Piece::Code { language, text } => code(language, text),
+        Piece::Quote(quoted) => prefixed(&pieces(quoted, site), "> ", "> "),
+        Piece::List { start, items } => list(*start, items, is_other, site),
+        Piece::Definitions(all) => definitions(all, is_other, site),
+        Piece::Table { caption, rows } => {
+            let mut out = String::new();
+            if !caption.is_empty() {
+                out = line(caption, false, site);
+                out.push_str("\n\n");
+            }
+            table(rows, &mut out, site);
+            out
+        }
+        // Taken apart before.
+        Piece::Figure(..) => String::new(),
+    }
+}
+
+/// Returns a heading's text, which is one line and does not end like a heading's mark.
+pub(super) fn heading(text: &Line, site: Site<'_>) -> String {
+    let mut text = line(text, true, site);
+    if text.ends_with('#') && !text.ends_with("\\#") {
+        text.pop();
+        text.push_str("\\#");
+    }
+    text
+}
+
+fn code(language: &str, text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let is_word = |c: &char| c.is_ascii_alphanumeric() || "+#._-".contains(*c);
+    let language: String = language.chars().filter(is_word).collect();
+    format!("{fence}{language}\n{text}\n{fence}")
+}
+
+/// Sets a prefix before the first line, and another before the rest.
+fn prefixed(text: &str, first: &str, rest: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for (at, line) in text.split('\n').enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        let prefix = if at == 0 { first } else { rest };
+        out.push_str(if line.is_empty() {
+            prefix.trim_end()
+        } else {
+            prefix
+        });
+        out.push_str(line);
+    }
+    out
+}
+
+fn list(start: Option<u32>, items: &[Vec<Piece>], is_other: bool, site: Site<'_>) -> String {
+    let is_tight = items.iter().all(|item| is_tight(item));
+    let mut out = String::new();
+    for (number, item) in (u64::from(start.unwrap_or(0))..).zip(items) {
+        let mark = match (start, is_other) {
+            // Nine digits are the most that a number may have.
+            (Some(_), false) => format!("{}. ", number % 1_000_000_000),
+            (Some(_), true) => format!("{}) ", number % 1_000_000_000),
+            (None, false) => "- ".to_owned(),
+            (None, true) => "* ".to_owned(),
+        };
+        if !out.is_empty() {
+            out.push_str(if is_tight { "\n" } else { "\n\n" });
+        }
+        let mut text = pieces(item, site);
+        if is_tight && item.len() > 1 {
+            text = text.replacen("\n\n", "\n", 1);
+        }
+        out.push_str(&prefixed(&text, &mark, &" ".repeat(mark.len())));
+    }
+    out
+}
+
+/// Returns `true` if an item is a line, or a line and a list that may follow it at once.
+fn is_tight(item: &[Piece]) -> bool {
+    match item {
+        [Piece::Paragraph(_)] => true,
+        [Piece::Paragraph(_), Piece::List { start, items }] => {
+            matches!(start, None | Some(1)) && items.iter().all(|item| is_tight(item))
+        }
+        _ => false,
+    }
+}
+
+/// Markdown has no terms: each is an item, and what it means stands in that.
+fn definitions(all: &[Definition], is_other: bool, site: Site<'_>) -> String {
+    let mut items: Vec<Vec<Piece>> = Vec::new();
+    let mut was_term = false;
+    for one in all {
+        match items.last_mut() {
+            Some(last) if was_term || !one.is_term => last.extend(one.pieces.iter().cloned()),
+            _ => items.push(one.pieces.clone()),
+        }
+        was_term = one.is_term;
+    }
+    list(None, &items, is_other, site)
+}
+
+/// Writes a table: the first row is its head.
+fn table(rows: &[Vec<TableCell>], out: &mut String, site: Site<'_>) {
+    for (at, row) in rows.iter().enumerate() {
+        out.push_str(if at == 0 { "|" } else { "\n|" });
+        for cell in row {
+            let text = super::markdown_line::cell(&cell.line, site);
+            let _ = write!(out, " {text} |");
+        }
+        if at == 0 {
+            let _ = write!(out, "\n|{}", " --- |".repeat(row.len()));
+        }
+    }
+}

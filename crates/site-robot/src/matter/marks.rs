@@ -1,0 +1,244 @@
+//! From a tree to its text, and marks over that text.
+
+use std::fmt::Write as _;
+
+use super::tree::{Line, Matter, Piece, Run, Style};
+
+/// Version that marks begin with.
+pub(super) const VERSION: &str = "1";
+
+/// Bytes of marks that are kept: a page with more is told by its text alone.
+pub(super) const MAX_MARK_BYTES: usize = 2 * 1024 * 1024;
+
+/// Text of a tree, and what makes the tree of it again.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Told {
+    /// A piece a line, a table's row a line, and code in its own lines.
+    pub text: String,
+    /// Marks; empty where there would be too many.
+    pub marks: String,
+}
+
+impl Matter {
+    /// Returns the text, at most so many characters of it, and the marks over it.
+    ///
+    /// Marks are a letter each, before it a number: `2h` begins a heading of the second
+    /// level, `12t` takes twelve bytes of text. They begin with a version, and length and
+    /// checksum of the text that they belong to.
+    #[must_use]
+    pub fn told(&self, between_cells: char, max_chars: Option<usize>) -> Told {
+        let mut writer = Writer::new(between_cells, usize::MAX);
+        writer.pieces(&self.pieces);
+        let end = max_chars.and_then(|max| writer.text.char_indices().nth(max));
+        let end = end.map_or(writer.text.len(), |(end, _)| end);
+        if end < writer.text.len() {
+            let length = writer.text.get(..end).unwrap_or_default().trim_end().len();
+            // What was cut off has no marks either.
+            let mut cut = Writer::new(between_cells, length);
+            cut.pieces(&self.pieces);
+            cut.text.truncate(length);
+            writer = cut;
+        }
+        let text = writer.text;
+        if text.is_empty() || writer.marks.len() > MAX_MARK_BYTES {
+            let marks = String::new();
+            return Told { text, marks };
+        }
+        let marks = format!("{}{}", head(&text), writer.marks);
+        Told { text, marks }
+    }
+}
+
+/// Returns what marks over a text begin with.
+pub(super) fn head(text: &str) -> String {
+    // FNV-1a: nobody gains by a text that only seems to be the one of the marks.
+    let sum = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{VERSION} {} {sum:x} ", text.len())
+}
+
+struct Writer {
+    text: String,
+    marks: String,
+    /// Bytes of text behind which nothing is marked.
+    limit: usize,
+    between_cells: char,
+    style: Style,
+}
+
+impl Writer {
+    fn new(between_cells: char, limit: usize) -> Self {
+        Self {
+            text: String::new(),
+            marks: String::new(),
+            limit,
+            between_cells,
+            style: Style::default(),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.text.len() >= self.limit
+    }
+
+    fn pieces(&mut self, pieces: &[Piece]) {
+        for piece in pieces {
+            if self.is_full() {
+                return;
+            }
+            self.piece(piece);
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece) {
+        match piece {
+            Piece::Heading(level, line) => self.leaf(&format!("{level}h"), line),
+            Piece::Paragraph(line) => self.leaf("p", line),
+            Piece::Code { language, text } => {
+                let _ = write!(self.marks, "{}c{language}", language.len());
+                self.separate('\n');
+                self.take(text);
+                self.end();
+            }
+            Piece::Quote(pieces) => self.all("q", pieces),
+            Piece::List { start, items } => {
+                match start {
+                    Some(start) => drop(write!(self.marks, "{start}o")),
+                    None => self.marks.push('u'),
+                }
+                for item in items {
+                    if !self.is_full() {
+                        self.all("i", item);
+                    }
+                }
+                self.end();
+            }
+            Piece::Definitions(all) => {
+                self.marks.push('d');
+                for one in all {
+                    if !self.is_full() {
+                        self.all(if one.is_term { "T" } else { "D" }, &one.pieces);
+                    }
+                }
+                self.end();
+            }
+            Piece::Table { caption, rows } => {
+                self.marks.push('b');
+                self.caption(caption);
+                for row in rows {
+                    self.row(row);
+                }
+                self.end();
+            }
+            Piece::Figure(pieces, caption) => {
+                self.marks.push('f');
+                self.pieces(pieces);
+                self.caption(caption);
+                self.end();
+            }
+        }
+    }
+
+    fn all(&mut self, mark: &str, pieces: &[Piece]) {
+        self.marks.push_str(mark);
+        self.pieces(pieces);
+        self.end();
+    }
+
+    fn caption(&mut self, line: &Line) {
+        if !line.is_empty() && !self.is_full() {
+            self.leaf("k", line);
+        }
+    }
+
+    fn row(&mut self, row: &[super::TableCell]) {
+        if self.is_full() {
+            return;
+        }
+        self.marks.push('r');
+        self.separate('\n');
+        for (at, cell) in row.iter().enumerate() {
+            if at > 0 {
+                self.text.push(self.between_cells);
+                self.marks.push('s');
+            }
+            self.marks.push(if cell.is_header { 'H' } else { 'C' });
+            self.line(&cell.line);
+            self.end();
+        }
+        self.end();
+    }
+
+    fn leaf(&mut self, mark: &str, line: &Line) {
+        self.marks.push_str(mark);
+        if line.runs.iter().any(|run| !matches!(run, Run::Image(..))) {
+            self.separate('\n');
+        }
+        self.line(line);
+        self.end();
+    }
+
+    fn line(&mut self, line: &Line) {
+        for run in &line.runs {
+            if self.is_full() {
+                break;
+            }
+            match run {
+                Run::Text(text, style) => {
+                    self.turn(style);
+                    self.take(text);
+                }
+                Run::Image(url, alt, style) => {
+                    self.turn(style);
+                    let _ = write!(self.marks, "{}g{url}{}v{alt}", url.len(), alt.len());
+                }
+                Run::Break => {
+                    self.text.push(' ');
+                    self.marks.push('n');
+                }
+            }
+        }
+        self.turn(&Style::default());
+    }
+
+    /// Marks what differs between the style so far and the next.
+    fn turn(&mut self, style: &Style) {
+        let before = std::mem::replace(&mut self.style, style.clone());
+        for (mark, was, is) in [
+            ('S', before.is_strong, style.is_strong),
+            ('E', before.is_emphasis, style.is_emphasis),
+            ('M', before.is_code, style.is_code),
+        ] {
+            if was != is {
+                self.marks.push(mark);
+            }
+        }
+        if before.link != style.link {
+            match &style.link {
+                Some(link) => {
+                    let mark = if link.is_nofollow { 'A' } else { 'a' };
+                    let _ = write!(self.marks, "{}{mark}{}", link.url.len(), link.url);
+                }
+                None => self.marks.push('x'),
+            }
+        }
+    }
+
+    fn take(&mut self, text: &str) {
+        let room = self.limit.saturating_sub(self.text.len());
+        let _ = write!(self.marks, "{}t", text.len().min(room));
+        self.text.push_str(text);
+    }
+
+    fn separate(&mut self, between: char) {
+        if !self.text.is_empty() {
+            self.text.push(between);
+            self.marks.push('s');
+        }
+    }
+
+    fn end(&mut self) {
+        self.marks.push('/');
+    }
+}

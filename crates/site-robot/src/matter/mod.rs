@@ -1,0 +1,31 @@
+//! The matter of a page as a tree: headings, paragraphs, lists, tables, code, links.
+//!
+//! [`Matter`] holds what a page says, and nothing of its mark-up. It is kept as its text
+//! and [marks](Matter::told) over that text: whoever changes the text has a text without
+//! marks, never one with wrong ones.
+//!
+//! # Example
+//!
+//! ```
+//! use robot_detection_site_robot::matter::{Line, Matter, Piece};
+//!
+//! let items = ["Salt", "Pepper"].map(|text| vec![Piece::Paragraph(Line::plain(text))]);
+//! let list = Piece::List { start: None, items: items.to_vec() };
+//! let matter = Matter { pieces: vec![list] };
+//! let told = matter.told('\t', None);
+//! assert_eq!(told.text, "Salt\nPepper");
+//! assert_eq!(Matter::read(&told.text, &told.marks), Some(matter));
+//! ```
+
+mod marks;
+mod read;
+mod tree;
+
+pub use marks::Told;
+pub use tree::{Definition, Line, Link, Matter, Piece, Run, Style, TableCell, is_sentence};
+
+/// Pieces inside of each other that are told apart, at most.
+pub const MAX_DEPTH: usize = 12;
+
+#[cfg(test)]
+pub(crate) mod tests;

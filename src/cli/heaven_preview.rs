@@ -1,0 +1,99 @@
+//! `heaven preview`: what heaven makes of a page.
+
+use std::{fs, path::PathBuf, process::ExitCode};
+
+use anyhow::Context as _;
+use clap::Args;
+use url::Url;
+
+use crate::{
+    description::ResourceDescription,
+    filter::{
+        FilterRun, Filters, Functions, NoCommands, NoFiles, ReceivedResource, Resource,
+        StageOutcome, Surroundings,
+    },
+    heaven::{self, CatalogueBuilder, HeavenSettings},
+};
+
+use super::{output, usage::WrongUsage};
+
+/// Arguments of `heaven preview`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct PreviewArgs {
+    /// File with the page
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// URL that the page has
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "https://www.example.com/page"
+    )]
+    url: String,
+    /// Its media type, with the character set if the page does not name it
+    #[arg(long = "type", value_name = "TYPE", default_value = "text/html")]
+    media_type: String,
+    /// Prints HTML in place of Markdown
+    #[arg(long)]
+    html: bool,
+}
+
+pub(super) fn run(args: &PreviewArgs) -> anyhow::Result<ExitCode> {
+    let url: Url = args.url.parse().map_err(|error| {
+        let url = output::clean(&args.url);
+        WrongUsage(format!("--url: {url:?} is no URL: {error}"))
+    })?;
+    let body = fs::read(&args.file);
+    let body = body.with_context(|| format!("cannot read {}", args.file.display()))?;
+    let site = url.origin().ascii_serialization();
+    let settings = HeavenSettings::new(&site)?;
+    let description = match described(url, args, body)? {
+        Ok(description) => description,
+        Err(reason) => {
+            output::note(&format!("error: {}", output::clean(&reason)));
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let mut pages = CatalogueBuilder::default();
+    pages.add(&description);
+    let catalogue = pages.build(&settings);
+    if catalogue.is_empty() {
+        output::note("note: heaven does not show this page, which forbids that by noindex");
+    }
+    let told = if args.html {
+        heaven::page(&description, &catalogue, &settings)
+    } else {
+        heaven::markdown(&description, &catalogue, &settings)
+    };
+    output::line(told.trim_end())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the description that the filter makes, or why it makes none.
+fn described(
+    url: Url,
+    args: &PreviewArgs,
+    body: Vec<u8>,
+) -> anyhow::Result<Result<ResourceDescription, String>> {
+    let filters = Filters::shipped(&Functions::new(), &NoFiles)?;
+    let filter = filters.filter(Filters::GENERATION);
+    let filter = filter.context("the generation filter is not there")?;
+    let run = FilterRun::new();
+    let around = Surroundings {
+        run: &run,
+        commands: &NoCommands,
+        now_ms: 0,
+    };
+    let mut description = ResourceDescription::new(url.as_str());
+    let mut resource = Resource::new(url, 0);
+    resource.receive(ReceivedResource {
+        status: 200,
+        content_type: Some(args.media_type.clone()),
+        body: body.into(),
+        ..ReceivedResource::default()
+    });
+    let denied = |outcome: &StageOutcome| outcome.denial().map(ToString::to_string);
+    let denial = denied(&filter.data(&mut resource, &around))
+        .or_else(|| denied(&filter.generate(&mut resource, &mut description, &around)));
+    Ok(denial.map_or(Ok(description), Err))
+}
