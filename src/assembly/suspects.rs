@@ -9,7 +9,7 @@ use crate::policy::{Action, RateKey, Rule, RuleBuilder};
 const LABEL: &str = "suspects";
 
 /// Returns `true` if suspects are looked for among people: that costs each of their requests a
-/// tenth more, so that somebody has to want it.
+/// sixtieth more, so that somebody has to want it.
 pub(crate) fn finds_suspects(loaded: &Loaded) -> bool {
     let settings = loaded.settings();
     let rules = settings.tables.rules.iter();
