@@ -6,14 +6,12 @@ use anyhow::Context as _;
 use clap::Args;
 use url::Url;
 
-use crate::{
-    description::ResourceDescription,
-    filter::{
-        FilterRun, Filters, Functions, NoCommands, NoFiles, ReceivedResource, Resource,
-        StageOutcome, Surroundings,
-    },
-    heaven::{self, CatalogueBuilder, HeavenSettings},
+use crate::description::ResourceDescription;
+use crate::filter::{
+    FilterRun, Filters, Functions, NoCommands, NoFiles, ReceivedResource, Resource, StageOutcome,
+    Surroundings,
 };
+use crate::heaven::{self, CatalogueBuilder, HeavenSettings};
 
 use super::{output, usage::WrongUsage};
 

@@ -32,12 +32,13 @@ const ROOMS: &[(&str, &[Room])] = &[
         &[
             ("clock", &[]),
             ("registry", &[]),
-            ("detect", &["registry"]),
-            ("suspect", &["clock"]),
+            ("keys", &[]),
+            ("detect", &["keys", "registry"]),
+            ("suspect", &["clock", "keys"]),
             ("policy", &["registry", "detect", "suspect"]),
             (
                 "layer",
-                &["clock", "registry", "detect", "suspect", "policy"],
+                &["clock", "keys", "registry", "detect", "suspect", "policy"],
             ),
         ],
     ),

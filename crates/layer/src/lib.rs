@@ -8,11 +8,10 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod agent_key;
 pub mod clock;
 pub mod detect;
+mod keys;
 pub mod layer;
 pub mod policy;
 pub mod registry;
-mod seen_keys;
 pub mod suspect;

@@ -86,8 +86,8 @@ async fn links_of_a_site_s_pages_outlive_the_table_that_held_them(database: Test
     for (position, url) in ["/", "/a", "/b"].into_iter().enumerate() {
         raw.execute(&format!(
             "INSERT INTO site_robot_urls (site, url, run_id, state, host, depth, position, \
-             relink, attempts, described, found_on, etag) \
-             VALUES ('', '{url}', 1, 3, 'site.example', 0, {position}, 0, 1, 1, '/', 'etag{url}')"
+             relink, attempts, described, found_on) \
+             VALUES ('', '{url}', 1, 3, 'site.example', 0, {position}, 0, 1, 1, '/of{url}')"
         ))
         .await;
     }
@@ -101,10 +101,10 @@ async fn links_of_a_site_s_pages_outlive_the_table_that_held_them(database: Test
     let mut raw = database.raw().await;
     for (url, links) in [("/", "/a"), ("/a", "none"), ("/b", "/")] {
         let known = format!(
-            "SELECT etag || ' ' || coalesce(links, 'none') FROM site_robot_urls \
+            "SELECT found_on || ' ' || coalesce(links, 'none') FROM site_robot_urls \
              WHERE url = '{url}'"
         );
-        assert_eq!(raw.text(&known).await, format!("etag{url} {links}"));
+        assert_eq!(raw.text(&known).await, format!("/of{url} {links}"));
     }
 }
 

@@ -9,9 +9,8 @@ use super::{
     unlisted::{self, MARKS, Marks},
     visitors::{AnyRobot, MostSpecific},
 };
-use crate::agent_key::AgentKey;
+use crate::keys::{AgentKey, SeenKeys};
 use crate::registry::{Pattern, Purpose, Robot, Source};
-use crate::seen_keys::SeenKeys;
 
 /// What one detector takes.
 pub(super) const LIMITS: Limits = Limits {

@@ -7,8 +7,8 @@ use http::{
     header::{HOST, USER_AGENT, VARY},
 };
 
-use crate::agent_key::AgentKey;
 use crate::detect::{Claim, Detector, Verdict};
+use crate::keys::AgentKey;
 use crate::policy::{self, Policy};
 
 use super::{own_robot::OwnRobot, signature::signed_claim};

@@ -4,7 +4,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use http::{HeaderMap, HeaderName};
 
-use crate::agent_key::AgentKey;
+use crate::keys::AgentKey;
 use crate::suspect::{Mark, MarkedVisitor, Marks, Reasons};
 
 use super::layer::Shared;

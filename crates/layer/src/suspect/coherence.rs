@@ -8,7 +8,7 @@ use std::{
 use http::{HeaderMap, HeaderValue, Method, Request, Version, header::USER_AGENT};
 use memchr::memmem::Finder;
 
-use crate::agent_key::AgentKey;
+use crate::keys::AgentKey;
 
 use super::{
     Reason, Reasons,

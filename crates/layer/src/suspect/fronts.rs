@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use crate::agent_key::halves;
+use crate::keys::halves;
 
 use super::seen::Field;
 

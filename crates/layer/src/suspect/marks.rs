@@ -13,8 +13,8 @@ use std::{
     time::Duration,
 };
 
-use crate::agent_key::{AgentKey, halves};
 use crate::clock::Clock;
+use crate::keys::{AgentKey, halves};
 
 use super::{Reason, Reasons};
 

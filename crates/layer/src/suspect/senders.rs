@@ -2,8 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::agent_key::{AgentKey, halves};
-use crate::seen_keys::SeenKeys;
+use crate::keys::{AgentKey, SeenKeys, halves};
 
 /// Senders that are remembered: 128 KiB.
 const PLACES: usize = 16_384;
