@@ -20,7 +20,10 @@ pub(crate) struct AgentKey(u64);
 impl AgentKey {
     /// Returns the number of a text; sixteen bytes cost a multiplication.
     pub(crate) fn of(text: &[u8]) -> Self {
-        let [first, second, third] = *SECRETS;
+        Self::keyed(*SECRETS, text)
+    }
+
+    fn keyed([first, second, third]: [u64; 3], text: &[u8]) -> Self {
         let mixed = |state: u64, block: [u8; BLOCK_BYTES]| {
             let (low, high) = halves(u128::from_le_bytes(block));
             folded(state ^ low ^ first, high ^ second)
@@ -97,6 +100,19 @@ mod tests {
             }
         }
         assert_ne!(AgentKey::of(b"a").number(), AgentKey::of(b"a\0").number());
+    }
+
+    #[test]
+    fn another_process_has_other_numbers() {
+        let text = b"Chrome/156";
+        let [first, second, third] = *SECRETS;
+        for secrets in [
+            [!first, second, third],
+            [first, !second, third],
+            [first, second, !third],
+        ] {
+            assert_ne!(AgentKey::keyed(secrets, text), AgentKey::of(text));
+        }
     }
 
     #[test]

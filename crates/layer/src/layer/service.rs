@@ -584,8 +584,8 @@ mod tests {
         request.body("the body").unwrap()
     }
 
-    /// Returns `true` if a request is passed on.
-    fn passes((reply, _): Decided<()>) -> bool {
+    /// Returns `true` if a request is passed on, body and all.
+    fn passes((reply, _): Decided<()>, asked: &Request<&'static str>) -> bool {
         match reply {
             Reply::Now(response) => {
                 assert_eq!(response.status(), 302);
@@ -595,7 +595,11 @@ mod tests {
                 assert_eq!(head.status(), 302);
                 false
             }
-            Reply::Passes(_) => true,
+            Reply::Passes(_) => {
+                assert_eq!(asked.headers().len(), 1);
+                assert_eq!(*asked.body(), "the body");
+                true
+            }
         }
     }
 
@@ -615,12 +619,12 @@ mod tests {
             let settled = settling.as_mut().poll(context);
             assert_eq!(settled, Poll::Ready(verdict));
             let reply = service.decide_settled(&mut asked, |_| by(client), verdict.into());
-            assert_eq!(passes(reply), is_passed);
+            assert_eq!(passes(reply, &asked), is_passed);
         }
         let mut late = request("/members-only-stuff/a");
         let known = Verdict::Pending.into();
         let reply = service.decide_settled(&mut late, |_| by(CLIENT), known);
-        assert!(!passes(reply), "the time is over");
+        assert!(!passes(reply, &late), "the time is over");
     }
 
     /// Answers with the scheme of the claim, by either entrance.
@@ -642,7 +646,7 @@ mod tests {
         let told = |target: &str, scheme| {
             let (mut asked, address) = (request(target), CLIENT);
             let reply = service.decide::<_, ()>(&mut asked, |_| by_scheme(address, scheme));
-            assert!(passes(reply.unwrap()));
+            assert!(passes(reply.unwrap(), &asked));
             schemes.0.lock().unwrap().pop().unwrap()
         };
         let (relative, absolute) = ("/a", "http://a.example/a");
@@ -670,7 +674,7 @@ mod tests {
         ] {
             let mut asked = request(path);
             let reply = service(settles).decide(&mut asked, |_| by(CLIENT));
-            assert_eq!(passes(reply.unwrap()), is_passed, "{path}");
+            assert_eq!(passes(reply.unwrap(), &asked), is_passed, "{path}");
         }
     }
 }

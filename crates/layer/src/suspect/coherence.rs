@@ -14,7 +14,7 @@ use super::{
     Reason, Reasons,
     fronts::{FrontHeaders, Fronts, OVER_HTTPS},
     seen::{Field, Seen},
-    senders::Senders,
+    senders::{Senders, sender_key},
     table::Table,
     user_agent::{Browser, number},
 };
@@ -132,7 +132,7 @@ impl Coherence {
         let shape = || self.shape(request.headers(), transport);
         let key = transport
             .sender
-            .map(|sender| Senders::key(sender, agent, shape));
+            .map(|sender| sender_key(sender, agent, shape));
         if key.is_some_and(|key| self.senders.has(key)) {
             return Reasons::default();
         }

@@ -6,7 +6,7 @@ use super::{
     build::{Builder, is_loose},
     page::{Block, BlockKind, Page, PagePart},
 };
-use crate::matter::{Matter, is_sentence};
+use crate::matter::{Matter, first_sentence};
 
 /// Articles hold at least this share of what could be the matter, if they are it.
 const ARTICLES_SHARE: usize = 4;
@@ -50,12 +50,7 @@ impl Page {
             let is_text = block.kind == BlockKind::Text && !block.text.trim().is_empty();
             is_text && is_loose(&self.containers, block.container)
         });
-        let mut paragraphs = paragraphs.map(|block| block.text.as_str());
-        let first = paragraphs.next()?;
-        if is_sentence(first) {
-            return Some(first);
-        }
-        Some(paragraphs.find(|text| is_sentence(text)).unwrap_or(first))
+        first_sentence(paragraphs.map(|block| block.text.as_str()))
     }
 
     fn build(&self, part: PageMatter, own: Option<&Url>) -> Matter {

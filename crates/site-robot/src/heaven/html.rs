@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use askama::filters::HtmlSafe;
 
-use super::{Catalogue, HeavenSettings, links::target, text::xml};
+use super::{Catalogue, HeavenSettings, links::Site, text::xml};
 use crate::matter::{Line, Piece, Run, Style, TableCell};
 
 /// Text of a page in HTML, in which all words and URLs are escaped.
@@ -18,8 +18,10 @@ impl Html {
         let mut writer = Writer {
             out: String::new(),
             headings: 0,
-            catalogue,
-            settings,
+            site: Site {
+                catalogue,
+                settings,
+            },
         };
         writer.pieces(pieces);
         Self { html: writer.out }
@@ -39,8 +41,7 @@ struct Writer<'c> {
     out: String,
     /// Headings so far: contents lead to them by their number.
     headings: usize,
-    catalogue: &'c Catalogue,
-    settings: &'c HeavenSettings,
+    site: Site<'c>,
 }
 
 impl Writer<'_> {
@@ -157,7 +158,7 @@ impl Writer<'_> {
                     self.styled(style, |out| out.push_str(&text));
                 }
                 Run::Image(url, alt, style) => {
-                    let source = target(url, self.catalogue, self.settings);
+                    let source = self.site.target(url);
                     let source = source.filter(|source| source.starts_with("http"));
                     let alt = xml(alt);
                     self.styled(style, |out| match &source {
@@ -181,7 +182,7 @@ impl Writer<'_> {
 
     fn styled(&mut self, style: &Style, write: impl FnOnce(&mut String)) {
         let link = style.link.as_ref().and_then(|link| {
-            let target = target(&link.url, self.catalogue, self.settings)?;
+            let target = self.site.target(&link.url)?;
             Some((target, link.is_nofollow))
         });
         if let Some((target, is_nofollow)) = &link {

@@ -6,7 +6,8 @@ use super::{
     Catalogue, HeavenSettings,
     content::Content,
     feed_item::FeedItem,
-    markdown_text::{Site, heading, pieces},
+    links::Site,
+    markdown_text::{heading, pieces},
     text::shorten,
     view::View,
 };

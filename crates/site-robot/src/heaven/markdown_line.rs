@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use super::{markdown::Target, markdown_text::Site};
+use super::{links::Site, markdown::Target};
 use crate::matter::{Line, Link, Run, Style};
 
 /// Returns a line; in a heading its parts are not broken.
@@ -84,7 +84,7 @@ impl<'c> Writer<'c> {
             link: style
                 .link
                 .clone()
-                .filter(|link| self.site.target(&link.url).is_some()),
+                .filter(|link| self.site.whole_target(&link.url).is_some()),
             is_code: false,
             ..style.clone()
         };
@@ -157,13 +157,17 @@ impl<'c> Writer<'c> {
     }
 
     fn end_link(&mut self, link: &Arc<Link>) {
-        let target = self.site.target(&link.url).unwrap_or_default();
+        let target = self.site.whole_target(&link.url).unwrap_or_default();
         let _ = write!(self.out, "]({})", Target(&target));
         self.needs_sign = false;
     }
 
     fn image(&mut self, url: &str, alt: &str) {
-        match self.site.target(url).filter(|url| url.starts_with("http")) {
+        match self
+            .site
+            .whole_target(url)
+            .filter(|url| url.starts_with("http"))
+        {
             Some(url) => {
                 self.out.push_str("![");
                 self.escape(alt, true, true);

@@ -2,27 +2,8 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use super::{Catalogue, HeavenSettings, links::target, markdown_line::line};
+use super::{links::Site, markdown_line::line};
 use crate::matter::{Definition, Line, Piece, TableCell};
-
-/// What links of a text are looked up in.
-#[derive(Clone, Copy)]
-pub(super) struct Site<'c> {
-    pub(super) catalogue: &'c Catalogue,
-    pub(super) settings: &'c HeavenSettings,
-}
-
-impl Site<'_> {
-    /// Returns the whole URL that a link leads to.
-    pub(super) fn target(self, url: &str) -> Option<String> {
-        let target = target(url, self.catalogue, self.settings)?;
-        Some(if target.starts_with('/') {
-            format!("{}{target}", self.settings.site())
-        } else {
-            target.into_owned()
-        })
-    }
-}
 
 /// Returns pieces in Markdown, an empty line between two; a tree is not deep.
 pub(super) fn pieces(pieces: &[Piece], site: Site<'_>) -> String {

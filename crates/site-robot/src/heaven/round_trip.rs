@@ -6,10 +6,8 @@ use proptest::prelude::*;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{
-    Catalogue, HeavenSettings,
-    markdown::Target,
-    markdown_line::is_like_definition,
-    markdown_text::{Site, pieces},
+    Catalogue, HeavenSettings, links::Site, markdown::Target, markdown_line::is_like_definition,
+    markdown_text::pieces,
 };
 use crate::matter::{Definition, Line, Piece, Run, Style, tests};
 

@@ -22,7 +22,8 @@ mod read;
 mod tree;
 
 pub use marks::Told;
-pub use tree::{Definition, Line, Link, Matter, Piece, Run, Style, TableCell, is_sentence};
+pub(crate) use tree::first_sentence;
+pub use tree::{Definition, Line, Link, Matter, Piece, Run, Style, TableCell};
 
 /// Pieces inside of each other that are told apart, at most.
 pub const MAX_DEPTH: usize = 12;
