@@ -12,6 +12,7 @@ use super::{
     database::Pools,
     error::{DatabaseLocation, Engine},
     migrations,
+    statement::{SLOW_AFTER, SLOW_LOGGED},
 };
 
 /// How long a statement waits for a connection, new or free.
@@ -114,14 +115,15 @@ pub(super) fn kind_of_code(code: &str) -> StoreErrorKind {
 
 fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
     // The cause may quote the URL, and with it the password.
-    PgConnectOptions::from_str(url).map_err(|_| {
+    let options = PgConnectOptions::from_str(url).map_err(|_| {
         StoreError::new(
             StoreErrorKind::BadUrl,
             "the database URL that begins with postgres: cannot be read; \
              write postgres://user:password@host:5432/database, with %-escapes for \
              special characters",
         )
-    })
+    })?;
+    Ok(options.log_slow_statements(SLOW_LOGGED, SLOW_AFTER))
 }
 
 async fn connect_with(

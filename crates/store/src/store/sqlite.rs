@@ -21,6 +21,7 @@ use super::{
     migrations,
     sqlite_file::{CHECK_TIME, Fault, beside, create_private, fault_of},
     sqlite_writer::{QUEUE_TIMEOUT, SqliteWriter},
+    statement::{SLOW_AFTER, SLOW_LOGGED},
 };
 
 /// Longest that a statement waits for another process that writes.
@@ -82,6 +83,7 @@ pub(super) async fn open(
         // With a write-ahead log a power failure may cost the last transactions, never the file.
         .synchronous(SqliteSynchronous::Normal)
         .statement_cache_capacity(STATEMENTS)
+        .log_slow_statements(SLOW_LOGGED, SLOW_AFTER)
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
         // Statements that touch many rows would each make a file, and remove it.
         .pragma("temp_store", "memory");

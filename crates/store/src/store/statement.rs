@@ -5,9 +5,15 @@ use std::{
     collections::HashMap,
     fmt::Write as _,
     sync::{Arc, LazyLock, Mutex, PoisonError},
+    time::Duration,
 };
 
+use log::LevelFilter;
 use sqlx::{Arguments, AssertSqlSafe, Encode, Type};
+
+/// Level at which a slow statement is logged: its whole text is, which may be a megabyte.
+pub(super) const SLOW_LOGGED: LevelFilter = LevelFilter::Debug;
+pub(super) const SLOW_AFTER: Duration = Duration::from_secs(1);
 
 /// SQL with `$1` parameters, and what it does, as errors say it after "cannot".
 #[derive(Clone, Debug)]
