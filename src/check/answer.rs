@@ -3,11 +3,24 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 
-use crate::layer::Outcome;
+use crate::layer::{Outcome, ReadyHead};
 use crate::policy::Action;
 use crate::traffic::decision_word;
 
-use super::{CAUSE, DECISION, Dialect, LOCATION, PAGE, STATUS, TEXT};
+use super::{ANSWER, CAUSE, DECISION, Dialect};
+
+/// Name and value of something that nginx reads of its answer.
+type Field<'f> = (&'f str, &'f [u8]);
+
+/// Headers of an answer that let nobody pass, which nginx makes anew.
+const FOLDED: [HeaderName; 6] = [
+    header::LOCATION,
+    header::CACHE_CONTROL,
+    header::RETRY_AFTER,
+    header::WWW_AUTHENTICATE,
+    header::LINK,
+    HeaderName::from_static("accept-signature"),
+];
 
 /// What our own proxy would do with a request.
 #[derive(Debug)]
@@ -26,45 +39,69 @@ pub(crate) fn answer<B: Default>(
     answered: Answered<B>,
     outcome: Option<&Outcome>,
 ) -> Response<B> {
-    let mut response = match (answered, dialect) {
-        // The file in Lua tells an answer from a failure by what is added, and takes that off.
-        (Answered::Passed(response), _) | (Answered::Told(response, _), Dialect::Haproxy) => {
-            response
-        }
-        (Answered::InPlace(page, mut response), Dialect::Nginx) => {
-            *response.status_mut() = StatusCode::UNAUTHORIZED;
-            response.headers_mut().insert(PAGE, page);
-            response
-        }
-        (Answered::InPlace(page, mut response), _) => {
+    let person = Outcome::default();
+    let outcome = outcome.unwrap_or(&person);
+    let (decision, cause) = (decision_word(outcome), outcome.cause().as_bytes());
+    if dialect == Dialect::Nginx {
+        let told = [("decision", decision.as_bytes()), ("cause", cause)];
+        return to_nginx(answered, &told);
+    }
+    let mut response = match answered {
+        Answered::Passed(response) => response,
+        Answered::InPlace(page, mut response) => {
             *response.status_mut() = StatusCode::FOUND;
-            let headers = response.headers_mut();
-            headers.insert(header::LOCATION, page);
+            response.headers_mut().insert(header::LOCATION, page);
             if dialect != Dialect::Haproxy {
                 return response;
             }
             response
         }
-        (Answered::Told(response, text), Dialect::Nginx) => of_headers(response, &text),
+        // The file in Lua tells an answer from a failure by what is added, and takes that off.
+        Answered::Told(response, _) if dialect == Dialect::Haproxy => response,
         // The visitor gets it as it is: nothing in it is for the proxy.
-        (Answered::Told(response, _), _) => return response,
+        Answered::Told(response, _) => return response,
     };
     let headers = response.headers_mut();
-    // Proxies take over one line of each name.
-    join(headers, &header::LINK);
-    join(headers, &header::WWW_AUTHENTICATE);
-    let outcome = outcome.cloned().unwrap_or_default();
-    headers.insert(DECISION, HeaderValue::from_static(decision_word(&outcome)));
-    if let Some(cause) = line(outcome.cause().as_bytes()) {
-        headers.insert(CAUSE, cause);
-    }
+    join_lists(headers);
+    headers.insert(DECISION, HeaderValue::from_static(decision));
+    let cause: Vec<u8> = one_line(cause).collect();
+    headers.extend(HeaderValue::from_bytes(&cause).map(|cause| (CAUSE, cause)));
     response
+}
+
+/// Says it to nginx, which drops body and status of an answer that lets nobody pass.
+fn to_nginx<B: Default>(answered: Answered<B>, told: &[Field<'_>]) -> Response<B> {
+    match answered {
+        Answered::Passed(mut response) => {
+            join_lists(response.headers_mut());
+            with_fields(response, StatusCode::OK, told)
+        }
+        Answered::InPlace(page, mut response) => {
+            let status = StatusCode::UNAUTHORIZED;
+            *response.status_mut() = status;
+            with_fields(
+                response,
+                status,
+                &[told, &[("page", page.as_bytes())]].concat(),
+            )
+        }
+        Answered::Told(response, text) => of_headers(response, &text, told),
+    }
+}
+
+/// Returns what [`answer`] says of a person whom nothing was decided about, made once.
+pub(crate) fn plain_pass(dialect: Dialect) -> ReadyHead {
+    let response = answer(dialect, Answered::Passed(Response::new(())), None);
+    let (head, ()) = response.into_parts();
+    let headers = head.headers.iter();
+    let headers = headers.map(|(name, value)| (name.clone(), value.clone()));
+    ReadyHead::new(head.status, headers.collect())
 }
 
 /// Says that a request cannot be decided about, with the answer that its visitor is to get.
 pub(crate) fn unanswerable<B: Default>(dialect: Dialect, mut response: Response<B>) -> Response<B> {
     match dialect {
-        Dialect::Nginx => of_headers(response, b""),
+        Dialect::Nginx => of_headers(response, b"", &[]),
         Dialect::Haproxy => {
             let refuse = HeaderValue::from_static(Action::Refuse.as_str());
             response.headers_mut().insert(DECISION, refuse);
@@ -74,48 +111,67 @@ pub(crate) fn unanswerable<B: Default>(dialect: Dialect, mut response: Response<
     }
 }
 
-/// Turns an answer into headers: nginx drops the rest of an answer that lets nobody pass.
-fn of_headers<B: Default>(mut response: Response<B>, text: &[u8]) -> Response<B> {
-    let status = HeaderValue::from(response.status().as_u16());
+/// Turns an answer into one header.
+fn of_headers<B: Default>(
+    mut response: Response<B>,
+    text: &[u8],
+    told: &[Field<'_>],
+) -> Response<B> {
+    let status = response.status();
     *response.status_mut() = StatusCode::FORBIDDEN;
     *response.body_mut() = B::default();
     let headers = response.headers_mut();
-    headers.insert(STATUS, status);
-    rename(headers, header::LOCATION, LOCATION);
     headers.remove(header::CONTENT_TYPE);
-    if let Some(text) = line(text).filter(|text| !text.is_empty()) {
-        headers.insert(TEXT, text);
+    join_lists(headers);
+    let folded = FOLDED.map(|name| (headers.remove(&name), name));
+    let folded = folded.iter().filter_map(|(value, name)| {
+        let value = value.as_ref()?;
+        Some((name.as_str(), value.as_bytes()))
+    });
+    let fields: Vec<_> = folded.chain([("text", text)]).collect();
+    with_fields(response, status, &[told, &fields].concat())
+}
+
+/// Adds a status and fields as nginx's file reads them, with a tab before each of them.
+fn with_fields<B>(
+    mut response: Response<B>,
+    status: StatusCode,
+    fields: &[Field<'_>],
+) -> Response<B> {
+    let mut written = status.as_str().as_bytes().to_vec();
+    for (name, value) in fields {
+        written.extend_from_slice(&[b"\t", name.as_bytes(), b"="].concat());
+        written.extend(one_line(value));
     }
+    let answer = HeaderValue::from_bytes(&written).map(|written| (ANSWER, written));
+    response.headers_mut().extend(answer);
     response
 }
 
-fn rename(headers: &mut HeaderMap, from: HeaderName, to: HeaderName) {
-    if let Some(value) = headers.remove(from) {
-        headers.insert(to, value);
+/// Writes the lines of lists as one, which says the same (RFC 9110 §5.3): proxies take over one
+/// line of each name.
+fn join_lists(headers: &mut HeaderMap) {
+    for name in [header::LINK, header::WWW_AUTHENTICATE] {
+        let lines: Vec<&[u8]> = headers
+            .get_all(&name)
+            .iter()
+            .map(HeaderValue::as_bytes)
+            .collect();
+        if lines.len() > 1
+            && let Ok(value) = HeaderValue::from_bytes(&lines.join(&b", "[..]))
+        {
+            headers.insert(name, value);
+        }
     }
 }
 
-/// Writes the lines of a list as one, which says the same (RFC 9110 §5.3).
-fn join(headers: &mut HeaderMap, name: &HeaderName) {
-    let lines: Vec<&[u8]> = headers
-        .get_all(name)
-        .iter()
-        .map(HeaderValue::as_bytes)
-        .collect();
-    if lines.len() > 1
-        && let Ok(value) = HeaderValue::from_bytes(&lines.join(&b", "[..]))
-    {
-        headers.insert(name, value);
-    }
-}
-
-/// Returns a text as one line; what no header may hold becomes a blank.
-fn line(text: &[u8]) -> Option<HeaderValue> {
-    let text = text.trim_ascii().iter().map(|&byte| match byte {
+/// Returns a text as one line; what no header may hold becomes a blank, and so does a tab.
+fn one_line(text: &[u8]) -> impl Iterator<Item = u8> {
+    let text = text.trim_ascii().iter();
+    text.map(|&byte| match byte {
         0..b' ' | 0x7f => b' ',
         byte => byte,
-    });
-    HeaderValue::from_bytes(&text.collect::<Vec<u8>>()).ok()
+    })
 }
 
 #[cfg(test)]
@@ -135,9 +191,10 @@ mod tests {
     fn nginx_is_told_by_headers_and_a_status_that_it_knows() {
         let response = answer(Dialect::Nginx, told(), None);
         assert_eq!(response.status(), 403);
-        assert_eq!(response.headers()[STATUS], "402");
-        assert_eq!(response.headers()[TEXT], &b"Pay. Here: \xc3\xbc"[..]);
-        assert_eq!(response.headers()["retry-after"], "5");
+        let expected =
+            b"402\tdecision=pass\tcause=not-a-robot\tretry-after=5\ttext=Pay. Here: \xc3\xbc";
+        assert_eq!(response.headers()[ANSWER], &expected[..]);
+        assert!(!response.headers().contains_key("retry-after"));
         assert_eq!(response.body(), "");
     }
 
@@ -171,8 +228,11 @@ mod tests {
             || Answered::InPlace(HeaderValue::from_static("/heaven/"), Response::new(()));
         let response = answer(Dialect::Nginx, in_place(), None);
         assert_eq!(
-            (response.status().as_u16(), &response.headers()[PAGE]),
-            (401, &HeaderValue::from_static("/heaven/"))
+            (response.status().as_u16(), &response.headers()[ANSWER]),
+            (
+                401,
+                &HeaderValue::from_static("401\tdecision=pass\tcause=not-a-robot\tpage=/heaven/")
+            )
         );
         let response = answer(Dialect::Caddy, in_place(), None);
         assert_eq!(

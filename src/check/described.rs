@@ -9,7 +9,7 @@ use axum::http::{
 use crate::layer::OwnRobot;
 use crate::listen::{ClientAddr, RequestContext};
 
-use super::{CLIENT, Dialect, HOST, METHOD, PAGE, PREFIX, SCHEME, TARGET};
+use super::{CLIENT, Dialect, PAGE, PREFIX, REQUEST, SCHEME};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_METHOD: HeaderName = HeaderName::from_static("x-forwarded-method");
@@ -28,14 +28,16 @@ pub(crate) enum Misdescribed {
     Target,
 }
 
-/// Headers that one dialect describes a request by.
-struct Names {
-    client: HeaderName,
-    scheme: HeaderName,
+/// What a question says of the request that its visitor made.
+struct Described {
+    client: IpAddr,
+    /// `None`: nothing.
+    is_https: Option<bool>,
     /// `None`: that of the question itself.
-    method: Option<HeaderName>,
-    target: Option<HeaderName>,
-    host: Option<HeaderName>,
+    method: Option<Method>,
+    uri: Uri,
+    /// Host that the proxy has routed by, where `Host` is not that.
+    host: Option<HeaderValue>,
 }
 
 /// Makes of a question the request that the visitor made.
@@ -50,42 +52,78 @@ pub(crate) fn describe(
     rest: &str,
     question: &mut Request<RequestContext>,
 ) -> Result<(), Misdescribed> {
-    let names = Names::of(dialect);
     let headers = question.headers();
-    let client = once(headers, &names.client)?.ok_or(missing(&names.client))?;
-    let client = address(client).ok_or(Misdescribed::Header(names.client, "holds no address"))?;
-    let https = once(headers, &names.scheme)?
-        .map(|scheme| [&b"https"[..], b"wss"].contains(&scheme.as_bytes()));
-    let method = match &names.method {
-        Some(name) => {
-            let method = once(headers, name)?.ok_or(missing(name))?;
-            let method = Method::from_bytes(method.as_bytes());
-            Some(method.map_err(|_| Misdescribed::Header(name.clone(), "holds no method"))?)
-        }
-        None => None,
+    let described = match dialect {
+        Dialect::Nginx | Dialect::Caddy | Dialect::Haproxy => Described::in_one(headers)?,
+        Dialect::Traefik => Described::by_traefik(headers)?,
+        Dialect::Envoy => Described::by_envoy(headers, rest)?,
     };
-    let uri = match &names.target {
-        Some(name) => Uri::try_from(once(headers, name)?.ok_or(missing(name))?.as_bytes()),
-        None if rest.starts_with('/') => Uri::try_from(rest),
-        None => Uri::try_from(format!("/{rest}")),
-    };
-    let uri = uri.map_err(|_| Misdescribed::Target)?;
-    let host = match &names.host {
-        Some(name) => once(headers, name)?.cloned(),
-        None => None,
-    };
-    if let Some(method) = method {
+    if let Some(method) = described.method {
         *question.method_mut() = method;
     }
-    *question.uri_mut() = uri;
-    let told = ClientAddr::told(client, https);
+    *question.uri_mut() = described.uri;
+    let told = ClientAddr::told(described.client, described.is_https);
     question.body_mut().set_client(told);
     let headers = question.headers_mut();
     take_description(headers, dialect);
-    if let Some(host) = host.filter(|host| !is_host(headers, host)) {
+    if let Some(host) = described.host {
         headers.insert(header::HOST, host);
     }
     Ok(())
+}
+
+impl Described {
+    fn in_one(headers: &HeaderMap) -> Result<Self, Misdescribed> {
+        let line = once(headers, &REQUEST)?.ok_or(missing(&REQUEST))?;
+        let mut parts = line.as_bytes().splitn(5, |byte| *byte == b' ');
+        let short = || Misdescribed::Header(REQUEST, "has not five parts");
+        let mut next = || parts.next().ok_or_else(short);
+        let client = address(&REQUEST, next()?)?;
+        let is_https = Some(is_https(next()?));
+        let method = Some(method(&REQUEST, next()?)?);
+        let host = other_host(headers, next()?)?;
+        let uri = Uri::try_from(next()?).map_err(|_| Misdescribed::Target)?;
+        Ok(Self {
+            client,
+            is_https,
+            method,
+            uri,
+            host,
+        })
+    }
+
+    fn by_traefik(headers: &HeaderMap) -> Result<Self, Misdescribed> {
+        let sent = |name: &HeaderName| once(headers, name)?.ok_or(missing(name));
+        let host = once(headers, &X_FORWARDED_HOST)?;
+        let uri = Uri::try_from(sent(&X_FORWARDED_URI)?.as_bytes());
+        Ok(Self {
+            client: address(&X_FORWARDED_FOR, sent(&X_FORWARDED_FOR)?.as_bytes())?,
+            is_https: scheme(headers, &X_FORWARDED_PROTO)?,
+            method: Some(method(
+                &X_FORWARDED_METHOD,
+                sent(&X_FORWARDED_METHOD)?.as_bytes(),
+            )?),
+            uri: uri.map_err(|_| Misdescribed::Target)?,
+            host: other_host(headers, host.map_or(b"", HeaderValue::as_bytes))?,
+        })
+    }
+
+    /// It asks with the visitor's method and `Host`, and the visitor's path behind its own.
+    fn by_envoy(headers: &HeaderMap, rest: &str) -> Result<Self, Misdescribed> {
+        let client = once(headers, &CLIENT)?.ok_or(missing(&CLIENT))?;
+        let uri = if rest.starts_with('/') {
+            Uri::try_from(rest)
+        } else {
+            Uri::try_from(format!("/{rest}"))
+        };
+        Ok(Self {
+            client: address(&CLIENT, client.as_bytes())?,
+            is_https: scheme(headers, &SCHEME)?,
+            method: None,
+            uri: uri.map_err(|_| Misdescribed::Target)?,
+            host: None,
+        })
+    }
 }
 
 /// Returns the page that a proxy was told to serve in place of the one that was asked for.
@@ -130,35 +168,6 @@ impl Page {
     }
 }
 
-impl Names {
-    fn of(dialect: Dialect) -> Self {
-        let own = Self {
-            client: CLIENT,
-            scheme: SCHEME,
-            method: Some(METHOD),
-            target: Some(TARGET),
-            host: Some(HOST),
-        };
-        match dialect {
-            Dialect::Nginx | Dialect::Caddy | Dialect::Haproxy => own,
-            Dialect::Traefik => Self {
-                client: X_FORWARDED_FOR,
-                scheme: X_FORWARDED_PROTO,
-                method: Some(X_FORWARDED_METHOD),
-                target: Some(X_FORWARDED_URI),
-                host: Some(X_FORWARDED_HOST),
-            },
-            // It asks with the visitor's method and Host, and the visitor's path behind its own.
-            Dialect::Envoy => Self {
-                method: None,
-                target: None,
-                host: None,
-                ..own
-            },
-        }
-    }
-}
-
 /// Returns the value of a header that may not come twice: one of them would be the visitor's.
 fn once<'h>(
     headers: &'h HeaderMap,
@@ -177,42 +186,65 @@ fn missing(name: &HeaderName) -> Misdescribed {
 }
 
 /// Reads an address, as it is or in brackets; nothing of a list, and no port.
-fn address(value: &HeaderValue) -> Option<IpAddr> {
-    let text = value.to_str().ok()?.trim();
+fn address(name: &HeaderName, value: &[u8]) -> Result<IpAddr, Misdescribed> {
+    let text = value.trim_ascii();
     let bare = text
-        .strip_prefix('[')
-        .and_then(|text| text.strip_suffix(']'));
-    bare.unwrap_or(text).parse().ok()
+        .strip_prefix(b"[")
+        .and_then(|text| text.strip_suffix(b"]"));
+    let text = str::from_utf8(bare.unwrap_or(text)).ok();
+    let address = text.and_then(|text| text.parse().ok());
+    address.ok_or(Misdescribed::Header(name.clone(), "holds no address"))
+}
+
+fn method(name: &HeaderName, value: &[u8]) -> Result<Method, Misdescribed> {
+    let no_method = |_| Misdescribed::Header(name.clone(), "holds no method");
+    Method::from_bytes(value).map_err(no_method)
+}
+
+fn scheme(headers: &HeaderMap, name: &HeaderName) -> Result<Option<bool>, Misdescribed> {
+    Ok(once(headers, name)?.map(|scheme| is_https(scheme.as_bytes())))
+}
+
+fn is_https(scheme: &[u8]) -> bool {
+    [&b"https"[..], b"wss"].contains(&scheme)
 }
 
 /// Takes off what describes the request, so that the rest is what the visitor sent.
 ///
 /// By what it signs, and by nothing else, our own site robot is known: that stays.
 fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
+    if let Some(line) = headers.get_mut(REQUEST) {
+        // The name stays: a map with the names of the next question is not built anew for it.
+        *line = HeaderValue::from_static("");
+    }
     let is_ours = |name: &&HeaderName| {
-        let name = name.as_str();
-        name.starts_with(PREFIX) && name != OwnRobot::HEADER.as_str()
-            || dialect == Dialect::Traefik && name.starts_with("x-forwarded-")
+        let text = name.as_str();
+        text.starts_with(PREFIX) && **name != REQUEST && **name != OwnRobot::HEADER
+            || dialect == Dialect::Traefik && text.starts_with("x-forwarded-")
     };
     while let Some(name) = headers.keys().find(is_ours).cloned() {
         headers.remove(name);
     }
 }
 
-/// Returns `true` if `Host` names the host that the proxy has routed by, whatever its port.
+/// Returns the host that the proxy has routed by, if `Host` does not name it, whatever its port.
 ///
-/// The port stays then, as signatures cover it (RFC 9421 §2.2.3).
-fn is_host(headers: &HeaderMap, routed_by: &HeaderValue) -> bool {
-    let (Some(host), Ok(name)) = (headers.get(header::HOST), routed_by.to_str()) else {
-        return false;
-    };
-    let (Ok(host), name) = (host.to_str(), name.trim_end_matches('.')) else {
-        return false;
-    };
+/// The port stays then, as signatures cover it (RFC 9421 §2.2.3). Nothing and `-` are no host.
+fn other_host(headers: &HeaderMap, routed_by: &[u8]) -> Result<Option<HeaderValue>, Misdescribed> {
+    let host = headers.get(header::HOST).map(HeaderValue::as_bytes);
+    if matches!(routed_by, b"" | b"-") || host.is_some_and(|host| is_host(host, routed_by)) {
+        return Ok(None);
+    }
+    let host = HeaderValue::from_bytes(routed_by).map_err(|_| Misdescribed::Target)?;
+    Ok(Some(host))
+}
+
+fn is_host(host: &[u8], name: &[u8]) -> bool {
+    let name = name.strip_suffix(b".").unwrap_or(name);
     let rest = match host.split_at_checked(name.len()) {
         Some((start, rest)) if start.eq_ignore_ascii_case(name) => rest,
         _ => return false,
     };
-    let port = rest.strip_prefix('.').unwrap_or(rest);
-    port.is_empty() || port.starts_with(':')
+    let port = rest.strip_prefix(b".").unwrap_or(rest);
+    matches!(port.first(), None | Some(b':'))
 }

@@ -4,7 +4,7 @@
 //! what becomes of it. Everything here is a plain function from headers to headers; who decides
 //! stands elsewhere, and is the same that decides for this program's own proxy.
 //!
-//! Nothing of the description is believed but what the proxy's file sets itself: one header for
+//! Nothing of the description is believed but what the proxy's file sets itself: one header with
 //! the address, of one address. A header that comes twice is an error, as one of the two is the
 //! visitor's.
 
@@ -15,7 +15,7 @@ mod proxy_file;
 mod report;
 mod token;
 
-pub(crate) use answer::{Answered, answer, unanswerable};
+pub(crate) use answer::{Answered, answer, plain_pass, unanswerable};
 pub(crate) use described::{Misdescribed, Page, describe, take_page};
 pub(crate) use dialect::{Asked, Dialect};
 pub(crate) use proxy_file::{
@@ -26,21 +26,22 @@ pub(crate) use token::CheckToken;
 
 use axum::http::HeaderName;
 
-/// Headers by which a proxy describes a request.
+/// Header by which nginx, Caddy and HAProxy describe a request: address, scheme, method, host and
+/// target, with a blank between them.
+///
+/// One line, as each header costs the proxy and this program more than what stands in it.
+const REQUEST: HeaderName = HeaderName::from_static("x-robot-detection-request");
+/// Headers by which Envoy does, whose question has the visitor's own method and target.
 const CLIENT: HeaderName = HeaderName::from_static("x-robot-detection-client");
-const METHOD: HeaderName = HeaderName::from_static("x-robot-detection-method");
-const TARGET: HeaderName = HeaderName::from_static("x-robot-detection-target");
 const SCHEME: HeaderName = HeaderName::from_static("x-robot-detection-scheme");
-const HOST: HeaderName = HeaderName::from_static("x-robot-detection-host");
-/// The page that it was told to serve in place of the one that was asked for.
+/// The page that a proxy was told to serve in place of the one that was asked for.
 const PAGE: HeaderName = HeaderName::from_static("x-robot-detection-page");
 
 /// Headers by which it is told what was decided.
 const DECISION: HeaderName = HeaderName::from_static("x-robot-detection-decision");
 const CAUSE: HeaderName = HeaderName::from_static("x-robot-detection-cause");
-const STATUS: HeaderName = HeaderName::from_static("x-robot-detection-status");
-const LOCATION: HeaderName = HeaderName::from_static("x-robot-detection-location");
-const TEXT: HeaderName = HeaderName::from_static("x-robot-detection-text");
+/// What nginx makes its answer of; one line, as it copies each header of every question's answer.
+const ANSWER: HeaderName = HeaderName::from_static("x-robot-detection-answer");
 
 /// What every header of this program's begins with; a visitor's are no description.
 const PREFIX: &str = "x-robot-detection";

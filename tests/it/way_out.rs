@@ -399,8 +399,7 @@ async fn nginx_serves_copies_and_proxies_that_only_redirect_let_suspects_pass() 
     let question = |asks: &str, more: &str| {
         let stream = UnixStream::connect(house.directory.path().join("check.sock")).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
-        let described = "X-Robot-Detection-Client: 192.0.2.7\r\nX-Robot-Detection-Method: GET\r\n\
-                         X-Robot-Detection-Target: /articles/7\r\nX-Robot-Detection-Scheme: http\r\n";
+        let described = "X-Robot-Detection-Request: 192.0.2.7 http GET - /articles/7\r\n";
         let head = format!(
             "GET {asks} HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\
              User-Agent: {IMPOSSIBLE}\r\nAccept: text/html\r\n{described}{more}\r\n"
@@ -408,8 +407,9 @@ async fn nginx_serves_copies_and_proxies_that_only_redirect_let_suspects_pass() 
         exchange_on(stream, head.as_bytes())
     };
     let asked = question("/check/nginx", "");
-    let page = asked.header("x-robot-detection-page");
-    assert_eq!((asked.status, &*page), (401, "/robot-heaven/?suspect"));
+    let answer = asked.header("x-robot-detection-answer");
+    let page = answer.rsplit_once("\tpage=").unwrap().1;
+    assert_eq!((asked.status, page), (401, "/robot-heaven/?suspect"));
     let copy = question(
         "/check/page",
         &format!("X-Robot-Detection-Page: {page}\r\n"),

@@ -20,10 +20,12 @@ use tracing::warn;
 use crate::assembly::{IDENTIFICATION_HEADER, VERDICT_HEADER};
 use crate::check::{
     Answered, Asked, CheckToken, Dialect, MAX_REPORT_BYTES, Misdescribed, Page, Reported,
-    WrongReport, YesNo, answer, describe, read_report, take_page, unanswerable,
+    WrongReport, YesNo, answer, describe, plain_pass, read_report, take_page, unanswerable,
 };
 use crate::clock::Clock;
-use crate::layer::{self, Decided, NoCopies, PERSON_WORD_LASTS, Pending, Reply, ServedInPlace};
+use crate::layer::{
+    self, Decided, NoCopies, PERSON_WORD_LASTS, Pending, ReadyHead, Reply, ServedInPlace,
+};
 use crate::listen::{HttpService, RequestContext, ServiceResponse};
 use crate::observe::{Observation, SiteObserver};
 use crate::suspect::Mark;
@@ -31,10 +33,10 @@ use crate::suspect::Mark;
 use super::{
     process_services::ProcessServices,
     server_body::ServerBody,
-    server_service::NO_SITE,
+    server_service::{LayerHead, NO_SITE},
     serving::{Served, Serving, settled},
     site_router::guarded,
-    table::{Found, host},
+    table::Found,
 };
 
 /// Time for which a wrong question is not logged again.
@@ -55,6 +57,8 @@ struct Shared {
     services: Arc<ProcessServices>,
     /// Of what is for no site.
     nowhere: SiteObserver,
+    /// Answers that nearly all questions get: nginx's, and that of the others.
+    plain_passes: [Arc<ReadyHead>; 2],
     token: Option<CheckToken>,
     /// Whether requests are counted here.
     counts: bool,
@@ -82,6 +86,8 @@ impl CheckService {
                 nowhere: services.observer.site(&services.traffic, NO_SITE),
                 serving,
                 services,
+                plain_passes: [Dialect::Nginx, Dialect::Caddy]
+                    .map(|dialect| Arc::new(plain_pass(dialect))),
                 token,
                 counts,
                 clock: Clock::system(),
@@ -95,7 +101,7 @@ impl CheckService {
         dialect: Dialect,
         rest: &str,
         question: &mut Request<RequestContext>,
-    ) -> ServiceResponse<ServerBody, Infallible, Later> {
+    ) -> ServiceResponse<ServerBody, LayerHead, Later> {
         let shared = &*self.shared;
         if let Err(reason) = describe(dialect, rest, question) {
             return ServiceResponse::Now(shared.misdescribed(dialect, &reason));
@@ -105,7 +111,7 @@ impl CheckService {
             return ServiceResponse::Now(Response::default());
         }
         let sites = shared.serving.sites();
-        let found = sites.places.find(host(question), question.uri().path());
+        let found = sites.places.find_for(question);
         if dialect != Dialect::Nginx {
             // The others can only redirect, and no suspect is sent away from the page he asked for.
             question.extensions_mut().insert(NoCopies);
@@ -122,6 +128,10 @@ impl CheckService {
         let status = match found {
             Found::Site(served) => {
                 return match served.decide(question) {
+                    Ok(decided) if is_plain_pass(&decided) => {
+                        asked.observation.told(None, asked.counts);
+                        ServiceResponse::Ready(LayerHead(Arc::clone(shared.plain_pass(dialect))))
+                    }
                     Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
                     Err(pending) => ServiceResponse::Later(Box::pin(settle(
                         Arc::clone(served),
@@ -143,7 +153,7 @@ impl CheckService {
     fn page(
         &self,
         question: &mut Request<RequestContext>,
-    ) -> ServiceResponse<ServerBody, Infallible, Later> {
+    ) -> ServiceResponse<ServerBody, LayerHead, Later> {
         let shared = &*self.shared;
         let page = match take_page(question.headers()) {
             Ok(page) => page,
@@ -155,7 +165,7 @@ impl CheckService {
             return ServiceResponse::Now(shared.misdescribed(Dialect::Caddy, &reason));
         }
         let sites = shared.serving.sites();
-        let Found::Site(served) = sites.places.find(host(question), question.uri().path()) else {
+        let Found::Site(served) = sites.places.find_for(question) else {
             return ServiceResponse::Now(refused(Dialect::Caddy, StatusCode::MISDIRECTED_REQUEST));
         };
         layer::ask_for(question, &page.path, page.is_for_suspect);
@@ -173,7 +183,7 @@ impl CheckService {
     fn report(
         &self,
         question: &mut Request<RequestContext>,
-    ) -> ServiceResponse<ServerBody, Infallible, Later> {
+    ) -> ServiceResponse<ServerBody, LayerHead, Later> {
         if question.method() != Method::POST {
             let mut refusal = status(StatusCode::METHOD_NOT_ALLOWED);
             // A 405 has to name them (RFC 9110 §15.5.6).
@@ -216,7 +226,7 @@ impl Shared {
                     Some(marks) => known.push((marks, reported)),
                     None => wrong.add(
                         number,
-                        "nobody looks for suspects there: set suspects.action",
+                        "nobody looks for suspects there: suspects.action is off",
                     ),
                 },
                 Found::NoPath | Found::NoHost => wrong.add(number, "host names no site"),
@@ -237,6 +247,15 @@ impl Shared {
             "no": said(YesNo::No),
             "for_seconds": PERSON_WORD_LASTS.as_secs(),
         }))
+    }
+
+    fn plain_pass(&self, dialect: Dialect) -> &Arc<ReadyHead> {
+        let [nginx, others] = &self.plain_passes;
+        if dialect == Dialect::Nginx {
+            nginx
+        } else {
+            others
+        }
     }
 
     fn misdescribed(&self, dialect: Dialect, reason: &Misdescribed) -> Response<ServerBody> {
@@ -262,7 +281,7 @@ impl Shared {
 
 impl HttpService for CheckService {
     type ResponseBody = ServerBody;
-    type ReadyHead = Infallible;
+    type ReadyHead = LayerHead;
     type Future = Later;
 
     const TAKES_BODILESS: bool = true;
@@ -270,7 +289,7 @@ impl HttpService for CheckService {
     fn respond(
         &self,
         question: &mut Request<RequestContext>,
-    ) -> ServiceResponse<ServerBody, Infallible, Later> {
+    ) -> ServiceResponse<ServerBody, LayerHead, Later> {
         let token = self.shared.token.as_ref();
         if token.is_some_and(|token| !token.is_in(question.headers())) {
             self.shared
@@ -311,6 +330,11 @@ impl Question {
         self.observation.told(outcome, self.counts);
         response
     }
+}
+
+/// Returns `true` of a person's request that passes, where nothing more is to be said.
+fn is_plain_pass((reply, outcome): &Decided<ServerBody>) -> bool {
+    outcome.is_none() && matches!(reply, Reply::Passes(additions) if additions.are_none())
 }
 
 /// Waits for the verdict on a request's claim, and decides with what is known then.

@@ -23,7 +23,7 @@ use super::{
     server_body::ServerBody,
     serving::{Served, Serving, settled},
     site_router::SiteFuture,
-    table::{Found, host},
+    table::Found,
 };
 
 /// Cause of what is done with whoever says that he is a person.
@@ -75,12 +75,7 @@ impl ServerService {
         let later =
             |answering| ServiceResponse::Later(ServerFuture::new(answering, ends_connection));
         let sites = self.shared.serving.sites();
-        let places = &sites.places;
-        // Most servers have one site: neither the host's name nor the path is looked at then.
-        let found = match places.only() {
-            Some(site) => Found::Site(site),
-            None => places.find(host(request), request.uri().path()),
-        };
+        let found = sites.places.find_for(request);
         let observer = match found {
             Found::Site(served) => served.observer(),
             Found::NoPath | Found::NoHost => &self.shared.nowhere,
@@ -170,7 +165,7 @@ impl HttpService for ServerService {
 
 /// Head that the layer has made, for a listener that knows nothing of layers.
 #[derive(Debug)]
-pub(super) struct LayerHead(Arc<layer::ReadyHead>);
+pub(super) struct LayerHead(pub(super) Arc<layer::ReadyHead>);
 
 impl ReadyHead for LayerHead {
     fn status(&self) -> StatusCode {

@@ -83,8 +83,17 @@ impl<T> Table<T> {
         }
     }
 
+    /// Finds the site of a request.
+    pub(super) fn find_for<B>(&self, request: &Request<B>) -> Found<'_, T> {
+        // Most servers have one site: neither the host's name nor the path is looked at then.
+        match self.only() {
+            Some(site) => Found::Site(site),
+            None => self.find(host(request), request.uri().path()),
+        }
+    }
+
     /// Returns the site of all requests, if it is one.
-    pub(super) fn only(&self) -> Option<&T> {
+    fn only(&self) -> Option<&T> {
         let has_hosts = !self.exact.is_empty() || !self.patterns.is_empty();
         self.other.as_ref().filter(|_| !has_hosts)
     }
@@ -185,7 +194,7 @@ impl SitePath {
 }
 
 /// Returns the host that a request names; an absolute target counts before `Host` (RFC 9112 §3.2.2).
-pub(super) fn host<B>(request: &Request<B>) -> Option<&str> {
+fn host<B>(request: &Request<B>) -> Option<&str> {
     match request.uri().authority() {
         Some(authority) => Some(authority.host()),
         None => request.headers().get(header::HOST)?.to_str().ok(),

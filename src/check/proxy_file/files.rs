@@ -18,18 +18,17 @@ pub(crate) enum ProxyFile {
 }
 
 /// Headers of a visitor that could be taken for what this program or a proxy says.
-const FORGED: [&str; 18] = [
+const FORGED: [&str; 17] = [
     "X-Robot-Detection",
     "X-Robot-Detection-Verdict",
+    "X-Robot-Detection-Request",
     "X-Robot-Detection-Client",
-    "X-Robot-Detection-Method",
-    "X-Robot-Detection-Target",
     "X-Robot-Detection-Scheme",
-    "X-Robot-Detection-Host",
     "X-Robot-Detection-Page",
     "X-Robot-Detection-Token",
     "X-Robot-Detection-Decision",
     "X-Robot-Detection-Cause",
+    "X-Robot-Detection-Answer",
     "X-Original-URL",
     "X-Original-URI",
     "X-Original-Host",
@@ -50,6 +49,19 @@ struct Nginx<'f> {
 impl Nginx<'_> {
     /// nginx's `return` takes no variable for the status.
     const REDIRECTS: [u16; 5] = [301, 302, 303, 307, 308];
+    /// Variables of the file, and the fields that they are read from.
+    const FIELDS: [(&'static str, &'static str); 10] = [
+        ("decision", "decision"),
+        ("cause", "cause"),
+        ("location", "location"),
+        ("text", "text"),
+        ("page", "page"),
+        ("cache", "cache-control"),
+        ("retry", "retry-after"),
+        ("authenticate", "www-authenticate"),
+        ("sign", "accept-signature"),
+        ("link", "link"),
+    ];
     const REFUSALS: [u16; 12] = [400, 401, 402, 404, 406, 410, 418, 421, 429, 451, 503, 508];
 }
 
@@ -68,11 +80,11 @@ struct Traefik<'f> {
 }
 
 impl Traefik<'_> {
-    const FORGED: [&'static str; 18] = FORGED;
+    const FORGED: [&'static str; 17] = FORGED;
 }
 
 impl Caddy<'_> {
-    const FORGED: [&'static str; 18] = FORGED;
+    const FORGED: [&'static str; 17] = FORGED;
 }
 
 #[derive(Template)]

@@ -121,17 +121,17 @@ fn each_file_asks_at_its_own_path_and_gives_one_address() {
         (
             ProxyFile::Nginx,
             "/check/nginx",
-            "X-Robot-Detection-Client $remote_addr",
+            "X-Robot-Detection-Request \"$remote_addr ",
         ),
         (
             ProxyFile::Caddy,
             "/check/caddy",
-            "X-Robot-Detection-Client {remote_host}",
+            "X-Robot-Detection-Request \"{remote_host} ",
         ),
         (
             ProxyFile::HaproxyLua,
             "/check/haproxy",
-            "\"x-robot-detection-client\"] = { txn.f:src() }",
+            "local request = { txn.f:src(),",
         ),
         (
             ProxyFile::Envoy,

@@ -1,10 +1,12 @@
-use super::house::{House, question};
+use super::house::{House, field, question, told_status};
 use crate::support::{
     program::{Answer, CHROME, FIREFOX, GOOGLEBOT},
     raw::header,
 };
 
 const GPTBOT: &str = "Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)";
+/// Headers of which nginx makes its answer, among those that are looked at.
+const FOLDED: [&str; 2] = ["cache-control", "retry-after"];
 const DIALECTS: [&str; 5] = ["nginx", "caddy", "traefik", "haproxy", "envoy"];
 
 /// Status, where it leads and what it says, as a visitor gets it.
@@ -19,9 +21,9 @@ fn told(answer: &Answer) -> (u16, String, String) {
 /// The same from the headers that nginx makes its answer of.
 fn told_to_nginx(answer: &Answer) -> (u16, String, String) {
     (
-        answer.header("x-robot-detection-status").parse().unwrap(),
-        answer.header("x-robot-detection-location"),
-        answer.header("x-robot-detection-text"),
+        told_status(answer),
+        field(answer, "location"),
+        field(answer, "text"),
     )
 }
 
@@ -60,10 +62,13 @@ async fn every_dialect_decides_as_our_own_proxy_does() {
                 }
                 for name in ["x-robots-tag", "vary", "cache-control", "retry-after"] {
                     let is_site_s = has_passed && path.starts_with("/robot");
-                    assert!(
-                        is_site_s || asked.header(name) == own.header(name),
-                        "{name}: {what}"
-                    );
+                    let is_folded = asked.status == 403 && FOLDED.contains(&name);
+                    let told = if dialect == "nginx" && is_folded {
+                        field(&asked, name)
+                    } else {
+                        asked.header(name)
+                    };
+                    assert!(is_site_s || told == own.header(name), "{name}: {what}");
                 }
             }
             assert_eq!(
@@ -90,8 +95,15 @@ async fn whoever_passes_takes_along_what_the_site_is_told_of_robots() {
                     "{dialect} {name}"
                 );
             }
-            assert_eq!(asked.header("x-robot-detection-decision"), "pass");
-            assert!(!asked.header("x-robot-detection-cause").is_empty());
+            let told = |name: &str| {
+                if dialect == "nginx" {
+                    field(&asked, name)
+                } else {
+                    asked.header(&format!("x-robot-detection-{name}"))
+                }
+            };
+            assert_eq!(told("decision"), "pass");
+            assert!(!told("cause").is_empty());
         }
     }
 }
@@ -112,7 +124,7 @@ async fn a_page_in_place_is_nginx_s_to_fetch_and_a_redirect_of_the_others() {
             continue;
         }
         assert_eq!(asked.status, 401);
-        let page = asked.header("x-robot-detection-page");
+        let page = field(&asked, "page");
         let more = [("User-Agent", GOOGLEBOT), ("X-Robot-Detection-Page", &page)];
         let fetched = house.ask(&question("page", "GET", "/pages/1", &more));
         assert_eq!(told(&fetched), told(&own));
@@ -129,7 +141,7 @@ async fn whoever_comes_too_fast_is_told_when_to_come_again() {
     assert_eq!(house.check("caddy", "GET", "/slow/1", GPTBOT).status, 200);
     let asked = house.check("nginx", "GET", "/slow/1", GPTBOT);
     assert_eq!((asked.status, told_to_nginx(&asked).0), (403, 429));
-    let wait: u64 = asked.header("retry-after").parse().unwrap();
+    let wait: u64 = field(&asked, "retry-after").parse().unwrap();
     assert!((1..=3_600).contains(&wait), "{wait}");
     // The pace is one for both ways in.
     assert_eq!(house.own("GET", "/slow/1", GPTBOT).status, 429);
@@ -150,7 +162,7 @@ async fn each_address_that_is_described_has_a_count_of_its_own() {
         assert_eq!([asked(address).status, asked(address).status], [200; 2]);
         let third = asked(address);
         assert_eq!((third.status, told_to_nginx(&third).0), (403, 429));
-        let wait: u64 = third.header("retry-after").parse().unwrap();
+        let wait: u64 = field(&third, "retry-after").parse().unwrap();
         assert!((1..=43_200).contains(&wait), "{wait}");
     }
 }
@@ -177,8 +189,8 @@ async fn each_request_is_decided_about_by_its_own_site() {
     // What the request line says counts before Host, for us as for nginx.
     assert_eq!(ask("example.org", "http://shop.example.org/cart/1"), 403);
     let routed = |header: &str, host: &str| {
-        let more = [("User-Agent", GPTBOT), ("X-Robot-Detection-Host", host)];
-        let text = question("nginx", "GET", "/cart/1", &more);
+        let text = question("nginx", "GET", "/cart/1", &[("User-Agent", GPTBOT)]);
+        let text = text.replacen("GET - /cart", &format!("GET {host} /cart"), 1);
         house
             .ask(&text.replacen("Host: example.org", &format!("Host: {header}"), 1))
             .status
@@ -219,7 +231,12 @@ async fn headers_of_rules_are_told_to_every_proxy() {
         );
         let refused = house.check(dialect, "GET", "/news/1", GPTBOT);
         assert_eq!(refused.header("content-usage"), "train-ai=n", "{dialect}");
-        assert_eq!(refused.header("www-authenticate"), "License", "{dialect}");
+        let license = if dialect == "nginx" {
+            field(&refused, "www-authenticate")
+        } else {
+            refused.header("www-authenticate")
+        };
+        assert_eq!(license, "License", "{dialect}");
         let person = house.check(dialect, "GET", "/news/1", FIREFOX);
         assert_eq!(person.header("content-usage"), "", "{dialect}");
     }

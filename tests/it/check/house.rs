@@ -104,6 +104,21 @@ impl House {
     }
 }
 
+/// Returns a field of the header that nginx makes its answer of, as its file reads it.
+pub(super) fn field(answer: &Answer, name: &str) -> String {
+    let header = answer.header("x-robot-detection-answer");
+    let start = format!("{name}=");
+    let mut fields = header.split('\t');
+    let field = fields.find_map(|field| field.strip_prefix(&start));
+    field.unwrap_or_default().to_owned()
+}
+
+/// Returns the status that nginx is told to answer with.
+pub(super) fn told_status(answer: &Answer) -> u16 {
+    let header = answer.header("x-robot-detection-answer");
+    header.split('\t').next().unwrap().parse().unwrap()
+}
+
 /// Writes what a proxy asks about a request, with the visitor's own headers.
 pub(super) fn question(
     dialect: &str,
@@ -125,10 +140,7 @@ pub(super) fn question(
         ),
         _ => (
             format!("GET /check/{dialect}"),
-            format!(
-                "X-Robot-Detection-Client: 192.0.2.7\r\nX-Robot-Detection-Method: {method}\r\n\
-                 X-Robot-Detection-Target: {path}\r\nX-Robot-Detection-Scheme: http\r\n"
-            ),
+            format!("X-Robot-Detection-Request: 192.0.2.7 http {method} - {path}\r\n"),
         ),
     };
     let headers = headers

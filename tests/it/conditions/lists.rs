@@ -216,13 +216,11 @@ async fn another_proxy_is_told_the_same() {
     house.write("closed.txt", "192.0.2.0/24");
     let server = house.serve();
     let ask = |address: &str| {
+        let described = format!("{address} http GET - /");
         let headers = [
             ("X-Robot-Detection-Token", "0123456789abcdef0123"),
             ("User-Agent", GOOGLEBOT),
-            ("X-Robot-Detection-Client", address),
-            ("X-Robot-Detection-Method", "GET"),
-            ("X-Robot-Detection-Target", "/"),
-            ("X-Robot-Detection-Scheme", "http"),
+            ("X-Robot-Detection-Request", &described),
         ];
         request(server.check.unwrap(), "GET", "/check/nginx", &headers).status
     };

@@ -89,6 +89,16 @@ impl<F, B> ResponseFuture<F, B> {
 }
 
 impl Additions {
+    /// Returns `true` if there is nothing to add; what the application may tell is no addition.
+    #[must_use]
+    pub fn are_none(&self) -> bool {
+        !self.varies
+            && self.headers.is_empty()
+            && !self.is_in_place
+            && self.watch.is_none()
+            && self.cookie.is_none()
+    }
+
     /// Adds them to the response.
     pub fn add_to<B>(&mut self, response: &mut Response<B>) {
         // First, as a rule may give a header of that name.
