@@ -103,11 +103,31 @@ fn name(segment: &[u8]) -> Option<&str> {
     if segment.len() > MAX_SEGMENT_BYTES {
         return None;
     }
+    // Most names are short words, in which nothing can tell; each request has some.
+    if segment.len() <= MAX_RUN
+        && segment
+            .iter()
+            .all(|byte| matches!(byte, b'a'..=b'z' | b'.'))
+    {
+        return std::str::from_utf8(segment).ok();
+    }
     let text = std::str::from_utf8(segment).ok()?;
     let mut shape = Shape::default();
     // Everything but letters and digits may divide keys, values and the parts of an address.
     let is_named = text.chars().all(|char| shape.push(char));
     (is_named && !shape.is_telling()).then_some(text)
+}
+
+/// Character that a name may have.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+enum Kind {
+    #[default]
+    Divider,
+    Digit,
+    Upper,
+    Lower,
+    /// Letter of a script without upper case, or one that is neither.
+    Uncased,
 }
 
 /// What tells a word from an id.
@@ -124,33 +144,47 @@ struct Shape {
     longest: usize,
     changes: usize,
     rises: usize,
-    previous: Option<char>,
+    previous: Kind,
+}
+
+impl Kind {
+    /// Returns `None` for a character that no name has.
+    fn of(char: char) -> Option<Self> {
+        match char {
+            '-' | '_' | '.' | '~' => Some(Self::Divider),
+            '0'..='9' => Some(Self::Digit),
+            'A'..='Z' => Some(Self::Upper),
+            'a'..='z' => Some(Self::Lower),
+            _ if char.is_ascii() || !char.is_alphabetic() || is_hidden(char) => None,
+            _ if char.is_uppercase() => Some(Self::Upper),
+            _ if char.is_lowercase() => Some(Self::Lower),
+            _ => Some(Self::Uncased),
+        }
+    }
 }
 
 impl Shape {
     /// Adds a character; returns `false` for one that no name has.
     fn push(&mut self, char: char) -> bool {
-        self.chars += 1;
-        let is_letter = char.is_alphabetic() && !is_hidden(char);
-        if is_letter || char.is_ascii_digit() {
-            self.run += 1;
-            self.longest = self.longest.max(self.run);
-        } else if matches!(char, '-' | '_' | '.' | '~') {
-            self.run = 0;
-        } else {
+        let Some(kind) = Kind::of(char) else {
             return false;
-        }
-        self.digits += usize::from(char.is_ascii_digit());
-        self.upper += usize::from(char.is_uppercase());
-        self.lower += usize::from(is_letter && !char.is_uppercase());
+        };
+        self.chars += 1;
+        self.run = if kind == Kind::Divider {
+            0
+        } else {
+            self.run + 1
+        };
+        self.longest = self.longest.max(self.run);
+        self.digits += usize::from(kind == Kind::Digit);
+        self.upper += usize::from(kind == Kind::Upper);
+        self.lower += usize::from(matches!(kind, Kind::Lower | Kind::Uncased));
         self.hexadecimal += usize::from(char.is_ascii_hexdigit() || char == '-');
-        if let Some(previous) = self.previous {
-            let is_digit = [previous, char].map(|char| char.is_ascii_digit());
-            let is_either = previous.is_alphanumeric() && char.is_alphanumeric();
-            self.changes += usize::from(is_either && is_digit[0] != is_digit[1]);
-            self.rises += usize::from(previous.is_lowercase() && char.is_uppercase());
-        }
-        self.previous = Some(char);
+        let both = [self.previous, kind];
+        let is_digit = both.map(|kind| kind == Kind::Digit);
+        self.changes += usize::from(!both.contains(&Kind::Divider) && is_digit[0] != is_digit[1]);
+        self.rises += usize::from(both == [Kind::Lower, Kind::Upper]);
+        self.previous = kind;
         true
     }
 
