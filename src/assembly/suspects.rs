@@ -8,20 +8,9 @@ use crate::policy::{Action, RateKey, Rule, RuleBuilder};
 /// What reasons, logs and bans call the rule.
 const LABEL: &str = "suspects";
 
-/// Returns `true` if suspects are looked for among people: that costs each of their requests a
-/// sixtieth more, so that somebody has to want it.
+/// Returns `true` if suspects are looked for among people.
 pub(crate) fn finds_suspects(loaded: &Loaded) -> bool {
-    let settings = loaded.settings();
-    let rules = settings.tables.rules.iter();
-    settings.suspects.action.map_or_else(
-        || {
-            let mut asks = rules.map(|rule| (&rule.when.suspect, &rule.when.reasons));
-            // A trap is a reason like others, and nobody else would count it.
-            settings.traps.active
-                || asks.any(|(suspect, reasons)| suspect.is_some() || reasons.is_some())
-        },
-        |action| action != SuspectAction::Off,
-    )
+    loaded.settings().suspects.action != SuspectAction::Off
 }
 
 /// Returns the rule about suspects that are left when no other has decided, if there is to be one.
@@ -35,13 +24,13 @@ pub(super) fn suspects_rule(loaded: &Loaded) -> Option<RuleBuilder> {
         ..
     } = loaded.settings().suspects;
     let mut rule = Rule::builder(match action {
-        None | Some(SuspectAction::Off | SuspectAction::Report) => return None,
-        Some(SuspectAction::Heaven) => Action::Serve,
-        Some(SuspectAction::Slow) => Action::Slow,
-        Some(SuspectAction::Refuse) => Action::Refuse,
+        SuspectAction::Off | SuspectAction::Report => return None,
+        SuspectAction::Heaven => Action::Serve,
+        SuspectAction::Slow => Action::Slow,
+        SuspectAction::Refuse => Action::Refuse,
     });
     let key = SuspectsSection::KEY;
-    let is_slow = action == Some(SuspectAction::Slow);
+    let is_slow = action == SuspectAction::Slow;
     // Of another action the policy refuses what is set all the same, and says why.
     if is_slow || loaded.is_set(&key.requests) {
         rule = rule.requests(requests);

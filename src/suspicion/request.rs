@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use axum::http::{
-    HeaderMap, HeaderValue, Method, Request, Uri, Version,
+    HeaderMap, Method, Request, Uri, Version,
     header::{ACCEPT_ENCODING, ACCEPT_LANGUAGE, REFERER, USER_AGENT},
 };
 use robot_detection_fleets::Observation;
@@ -32,34 +32,63 @@ pub(super) fn seen<'r>(
     let target = uri
         .path_and_query()
         .map_or(uri.path(), |both| both.as_str());
+    let said = Said::of(headers);
     Some(Observation {
-        user_agent: headers.get(USER_AGENT)?.as_bytes(),
-        fingerprint: fingerprint(headers, version),
+        user_agent: said.user_agent?,
+        fingerprint: said.fingerprint(version),
         address: client,
         target: target.as_bytes(),
-        has_referrer: headers.contains_key(REFERER),
+        has_referrer: said.has_referrer,
         ..Observation::default()
     })
 }
 
-/// Returns a number of what a browser says alike with each request: its encodings, whether it names
-/// languages, and its version of HTTP.
-///
-/// A browser asks for videos without an encoding and has a second number then.
-pub(super) fn fingerprint(headers: &HeaderMap, version: Version) -> u64 {
-    let encodings = headers
-        .get(ACCEPT_ENCODING)
-        .map_or(b"".as_slice(), HeaderValue::as_bytes);
-    let (words, rest) = encodings.as_chunks::<8>();
-    let words = words.iter().map(|word| u64::from_le_bytes(*word));
-    let rest = rest
-        .iter()
-        .fold(0, |rest, byte| rest << 8 | u64::from(*byte));
-    let more = u64::from(headers.contains_key(ACCEPT_LANGUAGE)) << 1
-        | u64::from(version == Version::HTTP_2);
-    words.chain([rest, more]).fold(1, |number, word| {
-        (number ^ word).wrapping_mul(SPREAD).rotate_left(29)
-    })
+/// Returns User-Agent and fingerprint of a client; `None` where it names no User-Agent.
+pub(super) fn told(headers: &HeaderMap, version: Version) -> Option<(&[u8], u64)> {
+    let said = Said::of(headers);
+    Some((said.user_agent?, said.fingerprint(version)))
+}
+
+/// What headers say of a client.
+#[derive(Default)]
+struct Said<'h> {
+    user_agent: Option<&'h [u8]>,
+    encodings: Option<&'h [u8]>,
+    has_languages: bool,
+    has_referrer: bool,
+}
+
+impl<'h> Said<'h> {
+    /// Reads them in one go: a request has few headers, and to look for one by its name costs more.
+    fn of(headers: &'h HeaderMap) -> Self {
+        let mut said = Self::default();
+        for (name, value) in headers {
+            match *name {
+                USER_AGENT => said.user_agent = said.user_agent.or(Some(value.as_bytes())),
+                ACCEPT_ENCODING => said.encodings = said.encodings.or(Some(value.as_bytes())),
+                ACCEPT_LANGUAGE => said.has_languages = true,
+                REFERER => said.has_referrer = true,
+                _ => {}
+            }
+        }
+        said
+    }
+
+    /// Returns a number of what a browser says alike with each request: its encodings, whether it
+    /// names languages, and its version of HTTP.
+    ///
+    /// A browser asks for videos without an encoding and has a second number then.
+    fn fingerprint(&self, version: Version) -> u64 {
+        let (words, rest) = self.encodings.unwrap_or_default().as_chunks::<8>();
+        let words = words.iter().map(|word| u64::from_le_bytes(*word));
+        let rest = rest
+            .iter()
+            .fold(0, |rest, byte| rest << 8 | u64::from(*byte));
+        let more = u64::from(self.has_languages) << 1 | u64::from(version == Version::HTTP_2);
+        words.chain([rest, more]).fold(1, |number, word| {
+            (number ^ word).wrapping_mul(SPREAD).rotate_left(29)
+        })
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use axum::http::{HeaderMap, Request, Uri, Version, header::USER_AGENT};
+use axum::http::{HeaderMap, Request, Uri, Version};
 use robot_detection_fleets::{Flags, Fleets, Sketch};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -20,7 +20,7 @@ use crate::store::Store;
 
 use super::{
     keeper::Keeper,
-    request::{fingerprint, observation, seen},
+    request::{observation, seen, told},
     slots::{SLOTS, Slip, Slots},
 };
 
@@ -125,10 +125,7 @@ impl Suspicion {
     /// Returns `true` if a fleet has User-Agent and fingerprint of these headers.
     pub(crate) fn has_fleet_of(&self, headers: &HeaderMap, version: Version) -> bool {
         let flags = self.inner.flags.load();
-        headers.get(USER_AGENT).is_some_and(|agent| {
-            let fleet = flags.fleet(agent.as_bytes(), fingerprint(headers, version));
-            fleet.is_some()
-        })
+        told(headers, version).is_some_and(|(agent, number)| flags.fleet(agent, number).is_some())
     }
 
     /// Judges what has come until now.

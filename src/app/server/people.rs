@@ -23,6 +23,10 @@ impl People for KnownPeople {
         fleet.into_iter().chain(conduct).collect()
     }
 
+    fn has_reasons(&self) -> bool {
+        self.suspicion.is_some()
+    }
+
     fn release(&self, request: &PersonRequest<'_>, reasons: Reasons) -> Option<Release> {
         let presser = Presser::of(request.uri, request.headers, request.client?);
         // Asked of each of its requests, as the share of presses among them is what counts.

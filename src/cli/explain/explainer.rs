@@ -8,8 +8,9 @@ use http::HeaderMap;
 use tokio::sync::OnceCell;
 
 use crate::app::{self, ClaimProver, SiteAnswers, SiteIndex};
+use crate::assembly::finds_suspects;
 use crate::cli::{Cli, args::ExplainArgs, context, output};
-use crate::config::{Loaded, SuspectAction};
+use crate::config::Loaded;
 use crate::detect::{Claim, SharedDetector};
 use crate::live_rules::LiveRuleSet;
 use crate::policy::{
@@ -261,7 +262,7 @@ impl SiteContext {
             policy: Guard::into_inner(policy.load()),
             enforcer: Enforcer::new(files, app::enforcement(loaded)?),
             answers,
-            finds_suspects: loaded.settings().suspects.action != Some(SuspectAction::Off),
+            finds_suspects: finds_suspects(loaded),
         })
     }
 }

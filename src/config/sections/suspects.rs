@@ -10,9 +10,8 @@ section! {
     /// What is done with suspects that no rule before lets pass: report (they are marked, in
     /// logs, metrics and for rules with suspect = true), heaven (who opens a page gets robot heaven's
     /// copy of it in its place, with a button for people; where there is none he passes), slow (to
-    /// requests in per_seconds, by address), refuse (403), or off (nobody is looked at); without it,
-    /// they are marked where a rule asks for suspects or reasons
-    action: Option<SuspectAction>;
+    /// requests in per_seconds, by address), refuse (403), or off (nobody is looked at)
+    action: SuspectAction = "report";
     /// Requests of a suspect's address that are let through per_seconds, where action is slow
     requests: u32 = "30", 1..=1_000_000;
     /// Seconds of that period

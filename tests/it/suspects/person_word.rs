@@ -149,7 +149,8 @@ async fn a_report_says_the_same_and_nothing_of_it_counts_where_a_line_is_wrong()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_report_is_about_sites_that_look_for_suspects() {
-    let house = House::of(speaking().await, CHECK);
+    let off = format!("[suspects]\naction = \"off\"\n{CHECK}");
+    let house = House::of(speaking().await, &off);
     let answer = report(&house, "192.0.2.7 no x");
     assert_eq!(answer.status, 400);
     assert!(

@@ -18,6 +18,7 @@ use super::{
     own_pages::{Copies, OwnPages, OwnPath},
     own_robot::OwnRobot,
     people::PeopleSource,
+    person_word::PersonHeader,
     verdicts::VerdictSource,
 };
 
@@ -49,8 +50,7 @@ pub(super) struct Shared {
     pub(super) coherence: Option<Arc<Coherence>>,
     pub(super) people: PeopleSource,
     pub(super) marks: Option<Marks>,
-    /// Header by which the application says who is a person.
-    pub(super) person_header: Option<Arc<HeaderName>>,
+    pub(super) person_header: Option<Arc<PersonHeader>>,
     pub(super) traps: Option<Traps>,
     pub(super) answers: Arc<PreparedAnswers>,
     pub(super) stats: Arc<Stats>,
@@ -332,7 +332,7 @@ impl RobotDetectionLayer {
     /// Whom it suspects is one of the [suspects](Self::suspects). It must not wait for anything.
     #[must_use]
     pub fn people(self, people: Arc<dyn People>) -> Self {
-        self.with(|shared| shared.people = PeopleSource(Some(people)))
+        self.with(|shared| shared.people = PeopleSource::new(people))
     }
 
     /// Sets of which pages heaven has copies; by default of none.
@@ -349,7 +349,12 @@ impl RobotDetectionLayer {
     /// It counts where [suspects](Self::suspects) are looked for.
     #[must_use]
     pub fn marks(self, marks: Marks) -> Self {
-        self.with(|shared| shared.marks = Some(marks))
+        self.with(|shared| {
+            if let Some(header) = &mut shared.person_header {
+                *header = Arc::new(PersonHeader::new(header.name.clone(), Some(&marks)));
+            }
+            shared.marks = Some(marks);
+        })
     }
 
     /// Names a response header by which the application says who is a person; by default none.
@@ -380,7 +385,10 @@ impl RobotDetectionLayer {
     /// ```
     #[must_use]
     pub fn person_header(self, name: HeaderName) -> Self {
-        self.with(|shared| shared.person_header = Some(Arc::new(name)))
+        self.with(|shared| {
+            let header = PersonHeader::new(name, shared.marks.as_ref());
+            shared.person_header = Some(Arc::new(header));
+        })
     }
 
     /// Sets paths that no person is shown; by default there are none.

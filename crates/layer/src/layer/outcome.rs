@@ -157,7 +157,7 @@ impl Outcome {
     /// requests.
     #[must_use]
     pub fn is_own(&self) -> bool {
-        self.visitor == Requester::Own
+        matches!(self.visitor, Requester::Own)
     }
 
     /// Returns the robot's id, `unlisted` where no registry lists it, `None` for people.
@@ -264,7 +264,7 @@ impl Outcome {
     #[doc(hidden)]
     #[must_use]
     pub fn is_person_passing(&self) -> bool {
-        self.visitor == Requester::Person && self.decision == Action::Pass && !self.is_trap
+        matches!(self.visitor, Requester::Person) && self.decision == Action::Pass && !self.is_trap
     }
 
     /// Returns the request as it came, where somebody

@@ -27,6 +27,11 @@ pub trait People: Send + Sync {
     /// Returns why a sender is suspect beyond what the request itself tells.
     fn reasons(&self, request: &PersonRequest<'_>) -> Reasons;
 
+    /// Returns `false` if it never has a reason, so that it is asked for none.
+    fn has_reasons(&self) -> bool {
+        true
+    }
+
     /// Returns what is left of the reasons if the sender has said that he is a person; `None`: he has
     /// not.
     fn release(&self, request: &PersonRequest<'_>, reasons: Reasons) -> Option<Release>;
@@ -43,7 +48,24 @@ pub struct Release {
 
 /// Who is asked; by default nobody is.
 #[derive(Clone, Default)]
-pub(super) struct PeopleSource(pub(super) Option<Arc<dyn People>>);
+pub(super) struct PeopleSource {
+    pub(super) people: Option<Arc<dyn People>>,
+    has_reasons: bool,
+}
+
+impl PeopleSource {
+    pub(super) fn new(people: Arc<dyn People>) -> Self {
+        Self {
+            has_reasons: people.has_reasons(),
+            people: Some(people),
+        }
+    }
+
+    /// Returns whoever may know a reason.
+    pub(super) fn telling(&self) -> Option<&dyn People> {
+        self.people.as_deref().filter(|_| self.has_reasons)
+    }
+}
 
 impl<'r> PersonRequest<'r> {
     pub(super) fn of<B>(request: &'r Request<B>, client: Option<IpAddr>) -> Self {
@@ -60,7 +82,7 @@ impl<'r> PersonRequest<'r> {
 impl fmt::Debug for PeopleSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("PeopleSource")
-            .field(&self.0.is_some())
+            .field(&self.people.is_some())
             .finish()
     }
 }

@@ -5,19 +5,38 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use http::{HeaderMap, HeaderName};
 
 use crate::keys::AgentKey;
-use crate::suspect::{Mark, MarkedVisitor, Marks, Reasons};
+use crate::suspect::{Mark, Marks, Reasons};
 
 use super::layer::Shared;
 
 /// Time for which it holds.
 pub const PERSON_WORD_LASTS: Duration = Duration::from_mins(10);
 
+/// Header by which the application says who is a person.
+#[derive(Debug)]
+pub(super) struct PersonHeader {
+    pub(super) name: HeaderName,
+    /// `None`: nobody wants to know, and the header is only taken off.
+    marks: Option<Marks>,
+}
+
 /// Word that a response may bring, and of whom.
 #[derive(Debug)]
 pub(super) struct PersonWord {
-    pub(super) header: Arc<HeaderName>,
-    /// `None`: nobody wants to know, and the header is only taken off.
-    pub(super) of: Option<(Marks, MarkedVisitor)>,
+    // One count of references, as each request that passes pays for it.
+    header: Arc<PersonHeader>,
+    agent: AgentKey,
+    /// `None`: nobody knows who asks.
+    sender: Option<IpAddr>,
+}
+
+impl PersonHeader {
+    pub(super) fn new(name: HeaderName, marks: Option<&Marks>) -> Self {
+        Self {
+            name,
+            marks: marks.cloned(),
+        }
+    }
 }
 
 impl PersonWord {
@@ -25,22 +44,23 @@ impl PersonWord {
     #[inline]
     pub(super) fn take(&self, headers: &mut HeaderMap) {
         // The few names of a response are gone through in less time than one is hashed.
-        if headers.keys().any(|name| *name == *self.header) {
+        if headers.keys().any(|name| *name == self.header.name) {
             self.keep(headers);
         }
     }
 
     #[cold]
     fn keep(&self, headers: &mut HeaderMap) {
-        let word = headers.remove(&*self.header);
+        let word = headers.remove(&self.header.name);
         let mark = word.and_then(|word| match word.as_bytes().trim_ascii() {
             b"yes" => Some(Mark::Person),
             b"no" => Some(Mark::NoPerson),
             // What says neither says nothing.
             _ => None,
         });
-        if let (Some(mark), Some((marks, visitor))) = (mark, &self.of) {
-            marks.set(*visitor, mark, PERSON_WORD_LASTS);
+        if let (Some(mark), Some(marks), Some(sender)) = (mark, &self.header.marks, self.sender) {
+            let visitor = marks.visitor_by(sender, self.agent);
+            marks.set(visitor, mark, PERSON_WORD_LASTS);
         }
     }
 }
@@ -79,11 +99,11 @@ impl Shared {
         // To look through each response costs a hundredth of a request.
         self.coherence.as_ref()?;
         let header = Arc::clone(self.person_header.as_ref()?);
-        let of = self.marks.as_ref().zip(sender).map(|(marks, sender)| {
-            let visitor = marks.visitor_by(sender, agent);
-            (marks.clone(), visitor)
-        });
-        Some(PersonWord { header, of })
+        Some(PersonWord {
+            header,
+            agent,
+            sender,
+        })
     }
 }
 

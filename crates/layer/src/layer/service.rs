@@ -219,11 +219,13 @@ impl Shared {
             }
         }
         let disposition = &judged.disposition;
-        let mut additions = additions(policy, &judged, own.is_none(), &asked, visitor);
+        let goes_on = disposition.goes_on();
+        let additions = goes_on.then(|| additions(policy, &judged, own.is_none(), &asked, visitor));
         if let Some(answered) = answer(self, &answers, request, disposition, visitor) {
             return Ok((answered, outcome));
         }
         identify(request, visitor, reported, self);
+        let mut additions = additions.unwrap_or_default();
         additions.is_in_place = ready(&answers, request, disposition, !reasons.is_empty());
         additions.cookie = cookie;
         additions.watch = judged.watch;
@@ -437,7 +439,7 @@ impl From<Client> for Addresses {
     }
 }
 
-/// Returns what the response gets if the request passes, by the rule that decided, too, unless it is
+/// Returns what the response of a request that goes on gets, by the rule that decided, too, unless it is
 /// our own.
 fn additions(
     policy: &Policy,
@@ -446,9 +448,6 @@ fn additions(
     asked: &policy::Request<'_>,
     visitor: Option<Visitor<'_>>,
 ) -> Additions {
-    if !judged.disposition.goes_on() {
-        return Additions::default();
-    }
     let judgement = &judged.judgement;
     let decided_by = judgement.rule.filter(|_| is_visit);
     let tags = policy.tags(asked, visitor);
@@ -492,7 +491,7 @@ fn identify<B>(
 ) {
     // A layer around this one may have put its own there.
     request.extensions_mut().remove::<Identification>();
-    let word = shared.person_header.as_deref();
+    let word = shared.person_header.as_ref().map(|header| &header.name);
     if let Some(headers) = &shared.identification {
         headers.remove_forged(request.headers_mut(), word);
     } else {

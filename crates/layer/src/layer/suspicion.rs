@@ -41,7 +41,8 @@ impl Shared {
         sender: Sender<'_>,
         client: impl Fn(&Request<B>) -> Addresses,
     ) -> (Addresses, Suspicion) {
-        let looks = self.coherence.is_some() || self.people.0.is_some() || self.traps.is_some();
+        let looks =
+            self.coherence.is_some() || self.people.people.is_some() || self.traps.is_some();
         if !sender.is_judged && !looks {
             return (Addresses::default(), Suspicion::default());
         }
@@ -68,10 +69,9 @@ impl Shared {
         let mut reasons = coherence.map_or(Reasons::default(), |coherence| {
             coherence.judge_by(request, agent.text, agent.key, client.transport)
         });
-        let asked = PersonRequest::of(request, client.address);
-        let people = self.people.0.as_ref();
-        if let Some(people) = people {
-            reasons = reasons.union(people.reasons(&asked));
+        let asked = || PersonRequest::of(request, client.address);
+        if let Some(people) = self.people.telling() {
+            reasons = reasons.union(people.reasons(&asked()));
         }
         reasons = self.with_marks(reasons, agent.key, client.network);
         if !reasons.are_suspect() {
@@ -81,7 +81,8 @@ impl Shared {
         if policy.lets_pass(&parts_for(policy, request), visitor) {
             return Suspicion::default();
         }
-        match people.and_then(|people| people.release(&asked, reasons)) {
+        let people = self.people.people.as_ref();
+        match people.and_then(|people| people.release(&asked(), reasons)) {
             Some(Release { left, cookie }) => Suspicion {
                 reasons: left.if_suspect(),
                 cookie: cookie.map(Box::new),
