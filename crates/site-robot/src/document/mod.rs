@@ -22,6 +22,7 @@
 //! ```
 
 mod address;
+mod around;
 mod attributes;
 mod build;
 mod charset;

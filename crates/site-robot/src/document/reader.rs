@@ -5,10 +5,11 @@ use std::convert::Infallible;
 use html5gum::{Emitter, Error, State, Tokenizer};
 
 use super::{
+    around::Around,
     attributes::{Attribute, Attributes, Name},
     elements::{Element, Raw},
     fold::Folded,
-    open::{OpenElements, Traits},
+    open::{OpenElements, Part, Traits},
     page::{Block, BlockKind, Page},
     structure::{Mark, Structure, style},
     tags::take_in,
@@ -19,6 +20,8 @@ const MAX_BLOCKS: usize = 50_000;
 const MAX_HEADING_BYTES: usize = 1_000;
 
 mod traits;
+
+use traits::{is_page, may_stand_around};
 
 /// Reads a page; in XHTML any element may end as it begins.
 pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
@@ -36,6 +39,7 @@ pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
         text: Folded::default(),
         title: Folded::default(),
         structure: Structure::default(),
+        around: Around::default(),
     };
     // Reading from memory does not fail, and no tokens are emitted.
     let Ok(()) = Tokenizer::new_with_emitter(html.as_bytes(), reader).finish();
@@ -57,6 +61,7 @@ struct Reader<'a> {
     text: Folded,
     title: Folded,
     structure: Structure,
+    around: Around,
 }
 
 impl Reader<'_> {
@@ -78,6 +83,10 @@ impl Reader<'_> {
             let links = self.page.links.len();
             take_in(self.page, name.as_bytes(), &self.attributes);
             self.structure.has_new_link = self.page.links.len() > links;
+            if let (b"a", Some(link)) = (name.as_bytes(), self.page.links.get(links)) {
+                self.around
+                    .link(&link.url, self.attributes.has(Attribute::HrefLang));
+            }
             self.page.asks_password |= self.asks_password(name.as_bytes());
         }
         let is_foreign = self.open.is_foreign();
@@ -113,7 +122,8 @@ impl Reader<'_> {
 
     fn open_element(&mut self, element: Element, name: &[u8]) {
         let traits = self.traits(name);
-        let is_part = traits.part.is_some();
+        let is_named = traits.part == Some(Part::IfLinked);
+        let is_part = traits.part.is_some() && !is_named;
         let is_shown = !traits.is_hidden && !self.open.is_hidden();
         if is_shown && (element.is_block() || is_part) {
             // A block within a heading parts its words, and does not end it.
@@ -126,6 +136,10 @@ impl Reader<'_> {
             }
         }
         let depth = self.open.depth();
+        if is_shown && may_stand_around(name) {
+            self.around
+                .begin(depth, self.page.blocks.len(), name, is_named);
+        }
         self.structure.note_language(depth, name, &self.attributes);
         self.structure.is_first_of_pre = matches!(name, b"pre" | b"listing");
         let around = self.open.container();
@@ -235,6 +249,7 @@ impl Reader<'_> {
         if !self.open.is_pre_after(depth) {
             self.structure.truncate(depth);
         }
+        self.around.end(depth, &mut self.page.blocks);
         self.open.truncate(depth);
     }
 
@@ -262,14 +277,16 @@ impl Reader<'_> {
             BlockKind::Code => self.structure.take_language(),
             BlockKind::Heading(_) | BlockKind::Text => String::new(),
         };
-        self.page.blocks.push(Block {
+        let block = Block {
             text,
             kind,
             place: self.open.place(),
             container: self.open.container(),
             spans,
             language,
-        });
+        };
+        self.around.block(&block);
+        self.page.blocks.push(block);
     }
 }
 
@@ -343,6 +360,7 @@ impl Emitter for Reader<'_> {
             self.raw = None;
         }
         self.end_block();
+        self.around.finish(&mut self.page.blocks);
         self.page.containers = std::mem::take(&mut self.structure.containers);
     }
 
@@ -377,9 +395,4 @@ impl Emitter for Reader<'_> {
     fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
     fn set_force_quirks(&mut self) {}
     fn emit_current_doctype(&mut self) {}
-}
-
-/// Returns `true` if an element is the page itself: it has no end that counts.
-fn is_page(name: &[u8]) -> bool {
-    matches!(name, b"html" | b"head" | b"body" | b"frameset")
 }

@@ -2,6 +2,7 @@
 
 use super::{
     super::{
+        around::{Named, named},
         attributes::{Attribute, is_html_space},
         open::{Part, Traits},
     },
@@ -15,7 +16,7 @@ impl Reader<'_> {
         Traits {
             is_hidden: self.is_hidden(name),
             is_section: matches!(name, b"section" | b"article" | b"main"),
-            part: part_of(name, role).or_else(|| self.part_of_class(name)),
+            part: part_of(name, role).or_else(|| self.part_of_name(name)),
             ..Traits::default()
         }
     }
@@ -65,20 +66,45 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns the part of a page that an element is, by the usual names of classes.
-    fn part_of_class(&self, name: &[u8]) -> Option<Part> {
-        if !matches!(name, b"div" | b"ul" | b"ol" | b"p" | b"table") {
+    /// Returns the part of a page that an element is, by its class or its id.
+    fn part_of_name(&self, name: &[u8]) -> Option<Part> {
+        if !may_stand_around(name) {
             return None;
         }
-        let classes = self.attributes.lower(Attribute::Class)?;
-        classes.split(is_html_space).find_map(|class| match class {
-            "breadcrumb" | "breadcrumbs" | "navbar" | "navheader" | "navfooter" => {
-                Some(Part::Around)
-            }
-            "footer" => Some(Part::Edge),
-            _ => None,
+        let values =
+            [Attribute::Class, Attribute::Id].map(|it| self.attributes.text(it).and_then(named));
+        // What one of the two says for sure counts.
+        let sure = values.iter().flatten().find(|it| **it != Named::IfLinked);
+        let found = sure.or(values.iter().flatten().next())?;
+        Some(match found {
+            Named::Around => Part::Around,
+            Named::Edge => Part::Edge,
+            Named::IfLinked => Part::IfLinked,
         })
     }
+}
+
+/// Returns `true` if an element is the page itself: it has no end that counts.
+pub(super) fn is_page(name: &[u8]) -> bool {
+    matches!(name, b"html" | b"head" | b"body" | b"frameset")
+}
+
+/// Returns `true` for an element that may prove to stand around the matter.
+pub(super) fn may_stand_around(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"div"
+            | b"ul"
+            | b"ol"
+            | b"dl"
+            | b"p"
+            | b"table"
+            | b"td"
+            | b"section"
+            | b"header"
+            | b"footer"
+            | b"form"
+    )
 }
 
 /// Returns the part of a page that an element is, by its name and its role.
