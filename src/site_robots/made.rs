@@ -174,6 +174,7 @@ fn builder(
         .fingerprint(&settings.fingerprint)
         .commands(Arc::<Programs>::clone(programs))
         .obey_robots_txt(conf.enable_robots_txt)
+        .tracking_parameters(&settings.tracking_parameters)
         .ip(conf.enable_ip)
         .unite_hosts(conf.smart_host_heuristics)
         .max_connections(conf.max_connections)

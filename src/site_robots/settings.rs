@@ -36,6 +36,7 @@ pub struct SiteRobotSettings {
     pub(super) schedule: Option<Schedule>,
     pub(super) directory: Option<PathBuf>,
     pub(super) heaven: HeavenSettings,
+    pub(super) tracking_parameters: Vec<String>,
     pub(super) converters: Vec<(String, CommandLine)>,
     /// Key that requests are signed with.
     pub(super) signing: Option<Signing>,
@@ -237,6 +238,7 @@ impl SiteRobotSettings {
             heaven,
             converters: settings.site_robot.converters.clone(),
             signing: Signing::of(loaded)?,
+            tracking_parameters: settings.site_robot.tracking_parameters.clone(),
             accept: changes.accept,
             never_below: never_below(&settings),
             only_below: settings.site_robot.only_below,

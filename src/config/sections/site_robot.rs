@@ -26,6 +26,10 @@ section! {
     only_below: Vec<String>;
     /// Paths that it keeps away from, beside those of heaven and of the admin page
     never_below: Vec<String>;
+    /// Parameters that say nothing of a page, without which its URL is known; one with * at its end
+    /// stands for all that begin so, and usual for those of analytics and advertisements: utm_*,
+    /// gclid, fbclid, msclkid and their like
+    tracking_parameters: Vec<String> = "usual";
     /// When it runs, as a cron expression in UTC: minute, hour, day, month, day of the week, such
     /// as 30 3 * * *; onCompletion=loop keeps to it, and pauses for an hour without it; empty: only
     /// when asked

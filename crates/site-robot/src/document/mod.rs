@@ -41,6 +41,7 @@ mod structure;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod tracking;
 #[cfg(test)]
 mod trees;
 mod xml;
@@ -54,3 +55,4 @@ pub use page::{Block, BlockKind, Link, LinkKind, Meta, Page, PagePart};
 pub use plain::urls_in_text;
 pub use session::{has_session, without_session};
 pub use sitemap::{Sitemap, SitemapEntry};
+pub use tracking::TrackingParameters;

@@ -60,6 +60,8 @@ pub struct Link {
     pub kind: LinkKind,
     /// Whether its `rel` holds `nofollow`.
     pub is_nofollow: bool,
+    /// Language of what it leads to, as `hreflang` says, in lower case.
+    pub language: Option<String>,
     /// Media type that its `type` names, in lower case.
     pub media_type: Option<String>,
 }

@@ -12,6 +12,9 @@ const PIECE: u32 = 20;
 /// Descriptions without their texts in memory at once.
 const LIGHT_PIECE: u32 = 500;
 
+/// URLs that stand for others in memory at once.
+const ALIAS_PIECE: u32 = 5_000;
+
 /// Milliseconds before a description in which its page is "changed just now".
 ///
 /// Servers that make pages as they are asked for say so each time.
@@ -72,7 +75,17 @@ impl Library {
             });
             piece = next?;
         }
-        Ok(builder.build(settings))
+        let mut after = String::new();
+        loop {
+            let aliases = self.store.aliases(&self.site, &after, ALIAS_PIECE).await?;
+            for (url, alias_of) in &aliases {
+                builder.add_alias(url, alias_of);
+            }
+            match aliases.into_iter().next_back() {
+                Some((last, _)) => after = last,
+                None => return Ok(builder.build(settings)),
+            }
+        }
     }
 
     /// Returns descriptions without their texts, the first behind a URL; none behind none.

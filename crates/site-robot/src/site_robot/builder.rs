@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use url::Url;
 
-use crate::document::normalise;
+use crate::document::{TrackingParameters, normalise};
 use crate::filter::{Commands, Filter, Filters, Functions, NoCommands, NoFiles, RunNames};
 use robot_detection_layer::clock::Clock;
 use robot_detection_robots_txt::Dialect;
@@ -93,6 +93,7 @@ impl SiteRobotBuilder {
             uses_sitemaps: true,
             tells_ip: true,
             aliases: Vec::new(),
+            tracking: TrackingParameters::default(),
             unites_hosts: false,
             on_end: None,
             site,
@@ -137,6 +138,17 @@ impl SiteRobotBuilder {
     /// Scheme, host and port of both count, and nothing else of their URLs.
     pub fn alias(mut self, from: &Url, to: &Url) -> Self {
         self.settings.aliases.push((from.clone(), to.clone()));
+        self
+    }
+
+    /// Sets the parameters that URLs are known without, the usual ones by default.
+    ///
+    /// See [`TrackingParameters::new`].
+    pub fn tracking_parameters<S: AsRef<str>>(
+        mut self,
+        names: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.settings.tracking = TrackingParameters::new(names);
         self
     }
 

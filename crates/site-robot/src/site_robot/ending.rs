@@ -5,8 +5,8 @@ use std::{fmt, future::Future, pin::Pin, time::Duration};
 use url::Url;
 
 use robot_detection_store::store::{
-    DuplicateDescription, Loss, LostDescription, RunState, StagedChange, StagedSelection,
-    StoreError, StoredRun,
+    AliasDescription, DuplicateDescription, Loss, LostDescription, RunState, StagedChange,
+    StagedSelection, StoreError, StoredRun,
 };
 
 use crate::filter::url_rank;
@@ -110,6 +110,7 @@ impl<'r> RunEnd<'r> {
             return self.summary(ended).await;
         }
         withdraw_duplicates(self.settings, self.run).await?;
+        withdraw_aliases(self.settings, self.run).await?;
         let shown = store.description_count(site).await?;
         let tally = self.tally(terms.accept, now_ms).await?;
         // To go through a large heaven takes a while.
@@ -314,7 +315,7 @@ async fn withdraw_duplicates(settings: &Settings, run: &StoredRun) -> Result<(),
     loop {
         let described = settings.store.duplicates(run, DUPLICATES_PIECE);
         let described = described.await?;
-        let worse: Vec<&DuplicateDescription> = described
+        let worse: Vec<AliasDescription> = described
             .chunk_by(|one, other| one.md5 == other.md5)
             .flat_map(worse)
             .collect();
@@ -326,9 +327,34 @@ async fn withdraw_duplicates(settings: &Settings, run: &StoredRun) -> Result<(),
     }
 }
 
+/// Withdraws what names a canonical URL that is described too.
+///
+/// Only when a run ends is it known whether the canonical URL has a page: where it has none, the
+/// page that names it stays.
+async fn withdraw_aliases(settings: &Settings, run: &StoredRun) -> Result<(), SiteRobotError> {
+    let reason = "its canonical URL is described";
+    let outcome = format!("not described: {}", Rejection::new(Step::Data, reason));
+    loop {
+        let aliases = settings.store.not_canonical(run, DUPLICATES_PIECE).await?;
+        if aliases.is_empty() {
+            return Ok(());
+        }
+        let withdrawn = settings.store.withdraw_duplicates(run, &aliases, &outcome);
+        withdrawn.await?;
+    }
+}
+
 /// Returns all but the best of those with one content.
-fn worse(same: &[DuplicateDescription]) -> impl Iterator<Item = &DuplicateDescription> {
-    let best = same.iter().map(|it| url_rank(&it.url)).min();
-    same.iter()
-        .filter(move |it| Some(url_rank(&it.url)) != best)
+fn worse(same: &[DuplicateDescription]) -> impl Iterator<Item = AliasDescription> {
+    let best = same.iter().min_by(|one, other| {
+        url_rank(one.preference, &one.url).cmp(&url_rank(other.preference, &other.url))
+    });
+    let worse = same.iter().filter(move |it| best != Some(*it));
+    worse.filter_map(move |it| {
+        Some(AliasDescription {
+            url: it.url.clone(),
+            alias_of: best?.url.clone(),
+            is_published: it.is_published,
+        })
+    })
 }

@@ -16,6 +16,7 @@ use super::{
     Rejection, Step,
     links::{self, AcceptedLink, unique},
     outcome::time,
+    preference::{canonical, preference},
     repeats::look,
     source::PageResponse,
     visit::{PageVisitor, SITEMAP, metadata},
@@ -94,7 +95,7 @@ impl FilteredUrl {
 
     /// Evaluates a page that was fetched.
     pub(super) fn page(
-        self,
+        mut self,
         visitor: &PageVisitor,
         answer: &PageResponse,
         hash: String,
@@ -109,6 +110,8 @@ impl FilteredUrl {
             judged.record.keep_version(answer, hash);
             return judged;
         }
+        let (alias_of, preference) = self.standing(visitor);
+        self.resource.set_preference(preference);
         let meta = self.meta(visitor, answer);
         let now = time(visitor.settings().clock.now_ms());
         let user_agent = &visitor.settings().user_agent;
@@ -134,6 +137,13 @@ impl FilteredUrl {
             look(&visitor.looks, &self.url, title, texts)
         });
         judged.record.status = Some(answer.status);
+        judged.record.preference = Some(preference);
+        if matches!(judged.record.description, DescriptionChange::Save(_)) {
+            let link = alias_of.clone().filter(|_| directives.follow());
+            let link = link.map(|url| AcceptedLink { url, steps: 0 });
+            judged.taken.extend(link);
+            judged.record.alias_of = alias_of;
+        }
         // Of what a header restricts, or a date ends, a 304 would not tell the end.
         let is_lasting = directives.unavailable_after().is_none()
             && (directives.index() || meta_of_header(visitor, answer).index());
@@ -217,7 +227,9 @@ impl FilteredUrl {
         let mut resource = self.resource.clone();
         filter.recall_metadata(&mut resource, &around);
         if let Some(denial) = filter.data(&mut resource, &around).denial() {
-            return self.denied(Step::Data, denial);
+            let mut judged = self.denied(Step::Data, denial);
+            judged.record.alias_of = resource.better().map(str::to_owned);
+            return judged;
         }
         let mut description = ResourceDescription::new(self.url.as_str());
         let passage = filter.generate(&mut resource, &mut description, &around);
@@ -231,6 +243,23 @@ impl FilteredUrl {
         let mut record = PageRecord::new(self.claimed.clone(), "described");
         record.description = DescriptionChange::Save(description);
         PageResult::new(record)
+    }
+
+    /// Returns the URL that the page says it is, if that is another one, and its rank.
+    fn standing(&self, visitor: &PageVisitor) -> (Option<String>, u8) {
+        let page = self.resource.page_as_seen();
+        let header = self
+            .resource
+            .received()
+            .and_then(|it| it.canonical.as_deref());
+        let canonical = canonical(page, header, &self.url);
+        // What a sitemap lists is as near as the sitemap itself.
+        let is_listed = self.claimed.depth == 0 && !self.claimed.found_on.is_empty();
+        let preference = preference(page, canonical.as_ref(), &self.url, is_listed);
+        let other = canonical.filter(|url| *url != self.url);
+        let settings = visitor.settings();
+        let url = other.and_then(|url| links::to_visit(settings, &self.url, url.as_str()));
+        (url.filter(|url| *url != self.claimed.url), preference)
     }
 
     /// Adds what is known beside the filter, and removes what may not be shown.

@@ -76,6 +76,9 @@ pub(super) fn to_canonical_form(settings: &Settings, mut url: Url) -> Url {
     if settings.unites_hosts {
         unite_hosts(&mut url);
     }
+    if let Some(clean) = settings.tracking.without(&url) {
+        url = clean;
+    }
     if has_session(&url) {
         return without_session(&url);
     }

@@ -47,6 +47,7 @@ mod new_location;
 mod orders;
 mod outcome;
 mod pending;
+mod preference;
 mod process;
 mod progress;
 mod readers;

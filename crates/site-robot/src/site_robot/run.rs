@@ -61,13 +61,14 @@ async fn recall(visitor: &PageVisitor, run: &StoredRun) -> Result<(), StoreError
     let mut after = String::new();
     loop {
         let piece = store.described_md5(site, run.run_id, &after, PIECE).await?;
-        for (url, md5) in &piece {
+        for (url, md5, preference) in &piece {
             if let Some(md5) = md5 {
-                visitor.generation_run.is_best_with(md5, url);
+                let run = &visitor.generation_run;
+                run.better_with(md5, url, *preference);
             }
         }
         match piece.into_iter().next_back() {
-            Some((url, _)) => after = url,
+            Some((url, ..)) => after = url,
             None => return Ok(()),
         }
     }

@@ -41,6 +41,8 @@ pub(super) struct Settings {
     pub(super) tells_ip: bool,
     /// Sites that stand for another one, and that one.
     pub(super) aliases: Vec<(url::Url, url::Url)>,
+    /// Parameters that URLs are known without.
+    pub(super) tracking: crate::document::TrackingParameters,
     /// Whether `www1.` and `www2.` are `www.`.
     pub(super) unites_hosts: bool,
     pub(super) on_end: Option<Arc<super::OnEnd>>,

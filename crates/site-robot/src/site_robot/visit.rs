@@ -188,8 +188,8 @@ impl PageVisitor {
     /// Registers a content with the generation filter that it does not see in this run.
     async fn remember_content(&self, url: &str) -> Result<(), SiteRobotError> {
         let Settings { store, site, .. } = self.settings();
-        if let Some(md5) = store.md5(site, url).await? {
-            self.generation_run.is_best_with(&md5, url);
+        if let Some((md5, preference)) = store.md5(site, url).await? {
+            self.generation_run.better_with(&md5, url, preference);
         }
         Ok(())
     }
@@ -206,6 +206,7 @@ impl PageVisitor {
         let rejection = Rejection::new(Step::Answer, reason);
         let mut visited = FinishedVisit::rejected(judging.claimed, &rejection);
         visited.record.loss = Some(Loss::Moved);
+        visited.record.alias_of.clone_from(&target);
         let taken: Vec<AcceptedLink> = target
             .into_iter()
             .map(|url| AcceptedLink { url, steps: 0 })
