@@ -7,7 +7,7 @@ const MAX_NAME_BYTES: usize = 32;
 const MAX_VALUE_BYTES: usize = 64 * 1024;
 
 /// Attributes that count.
-const NAMES: [&[u8]; 22] = [
+const NAMES: [&[u8]; 24] = [
     b"href",
     b"src",
     b"content",
@@ -30,6 +30,8 @@ const NAMES: [&[u8]; 22] = [
     b"rowspan",
     b"id",
     b"hreflang",
+    b"itemprop",
+    b"datetime",
 ];
 
 /// Attribute that counts, by its place among the names.
@@ -57,6 +59,8 @@ pub(super) enum Attribute {
     RowSpan,
     Id,
     HrefLang,
+    ItemProp,
+    DateTime,
 }
 
 /// Attributes of one tag; of one that stands twice, the first counts.

@@ -26,6 +26,7 @@ mod around;
 mod attributes;
 mod build;
 mod charset;
+mod dates;
 mod elements;
 mod feed;
 mod fold;
@@ -48,6 +49,7 @@ mod xml;
 
 pub use address::{MAX_URL_BYTES, normalise, resolve};
 pub use charset::{DecodedText, decode};
+pub use dates::Moment;
 pub use feed::{Feed, FeedEntry};
 pub use fold::{shorten, shorten_bytes};
 pub use main_text::PageMatter;

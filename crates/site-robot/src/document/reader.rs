@@ -7,6 +7,7 @@ use html5gum::{Emitter, Error, State, Tokenizer};
 use super::{
     around::Around,
     attributes::{Attribute, Attributes, Name},
+    dates::Dates,
     elements::{Element, Raw},
     fold::Folded,
     open::{OpenElements, Part, Traits},
@@ -40,6 +41,8 @@ pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
         title: Folded::default(),
         structure: Structure::default(),
         around: Around::default(),
+        dates: Dates::default(),
+        is_json: false,
     };
     // Reading from memory does not fail, and no tokens are emitted.
     let Ok(()) = Tokenizer::new_with_emitter(html.as_bytes(), reader).finish();
@@ -62,6 +65,9 @@ struct Reader<'a> {
     title: Folded,
     structure: Structure,
     around: Around,
+    dates: Dates,
+    /// Whether the raw text is structured data.
+    is_json: bool,
 }
 
 impl Reader<'_> {
@@ -80,6 +86,7 @@ impl Reader<'_> {
             self.close_to(depth);
         }
         if !self.open.is_in_template() {
+            self.dates.tag(name.as_bytes(), &self.attributes);
             let links = self.page.links.len();
             take_in(self.page, name.as_bytes(), &self.attributes);
             self.structure.has_new_link = self.page.links.len() > links;
@@ -118,6 +125,7 @@ impl Reader<'_> {
             self.end_block();
         }
         self.raw = Some(raw);
+        self.is_json = !self.open.is_in_template() && self.is_structured_data();
     }
 
     fn open_element(&mut self, element: Element, name: &[u8]) {
@@ -181,21 +189,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes a picture that is shown, and not there for decoration alone.
-    fn image(&mut self) {
-        if self.open.is_hidden() || self.open.is_pre() || self.is_hidden(b"img") {
-            return;
-        }
-        let alt = self.attributes.value(Attribute::Alt);
-        let Some(alt) = alt.filter(|alt| !alt.is_empty()) else {
-            return;
-        };
-        let source = self.attributes.value(Attribute::Src).unwrap_or_default();
-        let at = self.text.position();
-        self.structure.begin_text(at, self.open.style());
-        self.structure.note(at, Mark::Image { source, alt });
-    }
-
     fn end(&mut self) {
         let name = self.tag;
         let name = name.as_bytes();
@@ -229,6 +222,7 @@ impl Reader<'_> {
                 }
             }
             Raw::Shown(_) if !self.open.is_hidden() => self.end_block(),
+            Raw::Dropped(_) if self.is_json => self.dates.end_json(),
             Raw::Shown(_) | Raw::Dropped(_) => {}
         }
     }
@@ -332,6 +326,7 @@ impl Emitter for Reader<'_> {
     fn emit_string(&mut self, text: &[u8]) {
         match self.raw {
             Some(Raw::Title) => self.title.push(text),
+            Some(Raw::Dropped(_)) if self.is_json => self.dates.push_json(text),
             Some(Raw::Dropped(_)) => {}
             _ if self.open.is_hidden() => {}
             Some(Raw::Shown(_)) => self.text.push_verbatim(text),
@@ -361,6 +356,7 @@ impl Emitter for Reader<'_> {
         }
         self.end_block();
         self.around.finish(&mut self.page.blocks);
+        [self.page.published, self.page.modified] = self.dates.take();
         self.page.containers = std::mem::take(&mut self.structure.containers);
     }
 

@@ -316,6 +316,12 @@ impl Resource {
                 some(received.last_modified.as_ref()).or_else(|| self.meta(name))
             }
             SourceName::Language => self.language(),
+            SourceName::Modified => {
+                some(self.page()?.modified.as_ref()).or_else(|| self.meta(name))
+            }
+            SourceName::Published => {
+                some(self.page()?.published.as_ref()).or_else(|| self.meta(name))
+            }
             SourceName::Robots => self.robots(),
             SourceName::Title => some(self.page()?.title.as_ref()),
             _ => self.meta(name),

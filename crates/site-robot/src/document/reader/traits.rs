@@ -5,6 +5,7 @@ use super::{
         around::{Named, named},
         attributes::{Attribute, is_html_space},
         open::{Part, Traits},
+        structure::Mark,
     },
     Reader,
 };
@@ -32,12 +33,33 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
+    /// Notes a picture that is shown, and not there for decoration alone.
+    pub(super) fn image(&mut self) {
+        if self.open.is_hidden() || self.open.is_pre() || self.is_hidden(b"img") {
+            return;
+        }
+        let alt = self.attributes.value(Attribute::Alt);
+        let Some(alt) = alt.filter(|alt| !alt.is_empty()) else {
+            return;
+        };
+        let source = self.attributes.value(Attribute::Src).unwrap_or_default();
+        let at = self.text.position();
+        self.structure.begin_text(at, self.open.style());
+        self.structure.note(at, Mark::Image { source, alt });
+    }
+
     /// Returns `true` for a field for a password that is shown: many pages hide one for later.
     pub(super) fn asks_password(&self, name: &[u8]) -> bool {
         name == b"input"
             && !self.open.is_hidden()
             && !self.traits(name).is_hidden
             && self.attributes.lower(Attribute::Type).as_deref() == Some("password")
+    }
+
+    /// Returns `true` for a script that describes the page (JSON-LD).
+    pub(super) fn is_structured_data(&self) -> bool {
+        let media_type = self.attributes.text(Attribute::Type);
+        media_type.is_some_and(|it| it.trim().eq_ignore_ascii_case("application/ld+json"))
     }
 
     /// Returns `true` for text that is not for assistive technology or snippets.

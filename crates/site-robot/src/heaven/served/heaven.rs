@@ -247,7 +247,7 @@ impl ServedHeaven {
             Reply::new(reply::HTML, page(&description, catalogue, settings))
         };
         reply.varies = has_both;
-        reply.date = Date::of(&description);
+        reply.date = Date::of_server(&description);
         Ok(Some(reply.response(asked)))
     }
 
