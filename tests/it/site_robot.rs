@@ -330,8 +330,8 @@ async fn every_url_of_a_page_leads_to_it() {
         "/lost?a=1",
         "/nothing",
     ];
-    let salt = "/robot-heaven/shop/salt.html";
-    let guide = "/robot-heaven/en/guide.html";
+    let salt = "/robot-heaven/shop/salt.htm";
+    let guide = "/robot-heaven/en/guide.htm";
     let told = page_of(&store, &site, &asked).await;
     assert_eq!(told[..3], [salt; 3]);
     assert!(told[3].starts_with("/robot-heaven/shop/pepper"), "{told:?}");

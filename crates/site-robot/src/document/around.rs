@@ -104,10 +104,10 @@ pub(super) fn named(value: &str) -> Option<Named> {
     let mut found = None;
     for name in value.split(is_html_space) {
         let is = |one: &&str| one.eq_ignore_ascii_case(name);
-        if AROUND.iter().any(|one| is(one)) {
+        if AROUND.iter().any(is) {
             return Some(Named::Around);
         }
-        if EDGES.iter().any(|one| is(one)) {
+        if EDGES.iter().any(is) {
             return Some(Named::Edge);
         }
         if found.is_none() && has_linked_word(name) {

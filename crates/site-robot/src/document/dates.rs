@@ -136,7 +136,8 @@ fn number(text: &str) -> Option<u32> {
 /// Dates of the page that is read, as written: of structured data, of META tags, of its text.
 #[derive(Debug, Default)]
 pub(super) struct Dates {
-    json: Vec<u8>,
+    /// Structured data that is read.
+    json: Option<Vec<u8>>,
     of_json: [Option<String>; 2],
     of_tags: [Option<String>; 2],
     of_times: [Option<String>; 2],
@@ -190,16 +191,24 @@ impl Dates {
         }
     }
 
-    /// Adds a part of structured data.
-    pub(super) fn push_json(&mut self, part: &[u8]) {
-        let room = MAX_JSON_BYTES.saturating_sub(self.json.len());
-        self.json.extend(part.iter().take(room));
+    /// Begins structured data.
+    pub(super) fn begin_json(&mut self) {
+        self.json = Some(Vec::new());
     }
 
-    /// Ends structured data.
+    /// Adds a part of structured data, if some is read.
+    pub(super) fn push_json(&mut self, part: &[u8]) {
+        if let Some(json) = &mut self.json {
+            let room = MAX_JSON_BYTES.saturating_sub(json.len());
+            json.extend(part.iter().take(room));
+        }
+    }
+
+    /// Ends structured data, if some is read.
     pub(super) fn end_json(&mut self) {
-        let json = std::mem::take(&mut self.json);
-        if let Ok(value) = serde_json::from_slice::<Value>(&json) {
+        let json = self.json.take();
+        let value = json.and_then(|json| serde_json::from_slice::<Value>(&json).ok());
+        if let Some(value) = value {
             self.json(&value, 0);
         }
     }
@@ -208,7 +217,9 @@ impl Dates {
     fn json(&mut self, value: &Value, depth: u32) {
         match value {
             Value::Array(all) if depth < MAX_JSON_DEPTH => {
-                all.iter().for_each(|one| self.json(one, depth + 1));
+                for one in all {
+                    self.json(one, depth + 1);
+                }
             }
             Value::Object(thing) => {
                 let told = ["datePublished", "dateModified"].map(|name| thing.get(name)?.as_str());

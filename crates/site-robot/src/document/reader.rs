@@ -42,7 +42,6 @@ pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
         structure: Structure::default(),
         around: Around::default(),
         dates: Dates::default(),
-        is_json: false,
     };
     // Reading from memory does not fail, and no tokens are emitted.
     let Ok(()) = Tokenizer::new_with_emitter(html.as_bytes(), reader).finish();
@@ -66,8 +65,6 @@ struct Reader<'a> {
     structure: Structure,
     around: Around,
     dates: Dates,
-    /// Whether the raw text is structured data.
-    is_json: bool,
 }
 
 impl Reader<'_> {
@@ -125,7 +122,9 @@ impl Reader<'_> {
             self.end_block();
         }
         self.raw = Some(raw);
-        self.is_json = !self.open.is_in_template() && self.is_structured_data();
+        if !self.open.is_in_template() && self.is_structured_data() {
+            self.dates.begin_json();
+        }
     }
 
     fn open_element(&mut self, element: Element, name: &[u8]) {
@@ -222,8 +221,8 @@ impl Reader<'_> {
                 }
             }
             Raw::Shown(_) if !self.open.is_hidden() => self.end_block(),
-            Raw::Dropped(_) if self.is_json => self.dates.end_json(),
-            Raw::Shown(_) | Raw::Dropped(_) => {}
+            Raw::Dropped(_) => self.dates.end_json(),
+            Raw::Shown(_) => {}
         }
     }
 
@@ -326,8 +325,7 @@ impl Emitter for Reader<'_> {
     fn emit_string(&mut self, text: &[u8]) {
         match self.raw {
             Some(Raw::Title) => self.title.push(text),
-            Some(Raw::Dropped(_)) if self.is_json => self.dates.push_json(text),
-            Some(Raw::Dropped(_)) => {}
+            Some(Raw::Dropped(_)) => self.dates.push_json(text),
             _ if self.open.is_hidden() => {}
             Some(Raw::Shown(_)) => self.text.push_verbatim(text),
             _ if self.open.is_pre() => self.push_code(text),
