@@ -378,7 +378,10 @@ async fn thousands_of_descriptions_are_withdrawn_in_pieces(database: TestDatabas
     let ended = publish(&store, &run, 2).await;
     assert_eq!(ended.counts.withdrawn, 2_498);
     let left = store.described_md5(SITE, run.run_id, "", 9).await.unwrap();
-    assert_eq!(left, [(url("1000"), None), (url("2499"), None)]);
+    assert_eq!(
+        left,
+        [(url("1000"), None, u8::MAX), (url("2499"), None, u8::MAX)]
+    );
 }
 
 async fn a_site_is_forgotten_whole(database: TestDatabase) {
