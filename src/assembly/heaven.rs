@@ -46,7 +46,8 @@ fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
     // What is wrong with robot.conf is told where the robot is made.
     let has_password =
         || robot_conf(loaded, settings).is_ok_and(|(conf, ..)| conf.password.is_some());
-    settings.site_robot.login.is_some() || has_password()
+    let own = &settings.site_robot;
+    own.login.is_some() || !own.login_form.is_empty() || has_password()
 }
 
 #[cfg(test)]

@@ -181,6 +181,12 @@ fn builder(
         .engine_concurrent(conf.engine_concurrent)
         .max_working(conf.max_working)
         .server_delay(conf.server_delay.unwrap_or_default());
+    if conf.has_own("loglevel") {
+        builder = builder.log_level(conf.loglevel);
+    }
+    for (host, obeys) in &settings.robots_of_hosts {
+        builder = builder.obey_robots_txt_of(host, *obeys);
+    }
     if let Some(token) = product_token(&conf.user_agent) {
         builder = builder.user_agent(token);
     }
@@ -239,6 +245,7 @@ fn source(
             ..SourceLimits::default()
         },
         sites: sites.into_iter().map(|(_, access)| access).collect(),
+        login: settings.form_login.clone(),
         signer: signer.map(|signer| {
             RequestSigner::new(move |method, url, headers| signer.sign(method, url, headers))
         }),

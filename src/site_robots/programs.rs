@@ -47,6 +47,8 @@ pub struct Programs {
     tmpdir: Option<PathBuf>,
     timeout: Duration,
     max_output_bytes: u64,
+    /// Whether each start is logged (`loglevel` 4).
+    tells: bool,
     converters: Vec<(String, CommandLine)>,
 }
 
@@ -63,6 +65,7 @@ impl Programs {
             tmpdir: conf.tmpdir.clone(),
             timeout: conf.convert_timeout,
             max_output_bytes: conf.max_file_bytes,
+            tells: conf.has_own("loglevel") && conf.loglevel >= 4,
             converters,
         }
     }
@@ -100,6 +103,10 @@ impl Commands for Programs {
 
     fn run(&self, line: &CommandLine, input: &[u8]) -> Result<Vec<u8>, String> {
         let program = &line.program;
+        if self.tells {
+            let bytes = input.len();
+            tracing::info!(bytes, "the site robot starts {program:?}");
+        }
         let mut child = self.start(line)?;
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         if let Some(mut stdin) = child.stdin.take() {

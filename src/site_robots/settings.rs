@@ -10,11 +10,14 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::admin::DEFAULT_SITE;
-use crate::assembly::{Signing, heaven_settings, read_text, robot_conf};
+use crate::assembly::{Signing, form_login, heaven_settings, read_text, robot_conf};
 use crate::config::{ConfigErrors, Loaded, Schedule, Settings, SiteRobotSection, StartingPoint};
 use crate::filter::{CommandLine, Filter, Filters, Functions};
 use crate::heaven::HeavenSettings;
-use crate::site_robot::{ConfigFiles, RobotConf, source::Credentials};
+use crate::site_robot::{
+    ConfigFiles, RobotConf,
+    source::{Credentials, FormLogin},
+};
 use crate::store::StoredRun;
 
 use super::{own_hosts::OwnHosts, public_url::PublicUrl, when::is_due};
@@ -31,8 +34,11 @@ pub struct SiteRobotSettings {
     pub(super) generation: Arc<Filter>,
     pub(super) fingerprint: String,
     pub(super) login: Option<Credentials>,
+    pub(super) form_login: Option<FormLogin>,
     /// Server that is asked in place of those hosts, or of all where there are none.
     pub(super) upstream: Option<(Url, Vec<String>)>,
+    /// Hosts whose robots.txt is obeyed, or is not, whatever robot.conf says.
+    pub(super) robots_of_hosts: Vec<(String, bool)>,
     pub(super) schedule: Option<Schedule>,
     pub(super) directory: Option<PathBuf>,
     pub(super) heaven: HeavenSettings,
@@ -166,6 +172,9 @@ impl SiteRobotSettings {
     /// Returns how it logs in, in words without the secret; `None` where it does not.
     #[must_use]
     pub fn login_kind(&self) -> Option<&'static str> {
+        if self.form_login.is_some() {
+            return Some("by a form");
+        }
         match &self.login {
             Some(Credentials::Bearer(_)) => Some("by a bearer token"),
             Some(Credentials::Cookie(_)) => Some("by a cookie"),
@@ -216,18 +225,22 @@ impl SiteRobotSettings {
         let heaven = heaven(loaded, &settings, &first.url)?;
         let (filters, filter_text) = filters(loaded, &settings)?;
         let filter = |name: &str| filter(loaded, &filters, name);
+        let (form_login, login_warnings) = form_login(loaded, &settings)?;
+        warnings.extend(login_warnings);
         Ok(Some(Self {
             site: site.to_owned(),
             enumeration: filter(&conf.enumeration_filter)?,
             generation: filter(&conf.generation_filter)?,
             fingerprint: format!("{conf_text}\n{filter_text}\n{}", Filters::SHIPPED),
             login: settings.site_robot.login.clone(),
+            form_login,
             upstream: match &public {
                 // The warning would be wrong: the robot begins at an address that it can ask.
                 Some(public) => public.upstream(upstream(&settings, &mut Vec::new())),
                 None => upstream(&settings, &mut warnings),
             },
             own_hosts: OwnHosts::of(&settings, &starts),
+            robots_of_hosts: settings.site_robot.robots_txt_of.obeyed(),
             public,
             schedule: settings.site_robot.schedule.clone(),
             directory: changes

@@ -62,6 +62,7 @@ mod site_robot_cli;
 mod site_robot_files;
 mod site_robot_handover;
 mod site_robot_held;
+mod site_robot_logins;
 mod site_robot_polite;
 mod site_robot_traps;
 mod sites;

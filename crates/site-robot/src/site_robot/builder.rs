@@ -92,6 +92,8 @@ impl SiteRobotBuilder {
             max_queries: 10_000,
             uses_sitemaps: true,
             tells_ip: true,
+            log_level: None,
+            robots_of_hosts: Vec::new(),
             aliases: Vec::new(),
             unites_hosts: false,
             on_end: None,
@@ -188,6 +190,21 @@ impl SiteRobotBuilder {
     /// Sets whether robots.txt is fetched and obeyed; default true (`enable-robots-txt`).
     pub fn obey_robots_txt(mut self, obey: bool) -> Self {
         self.settings.obeys.robots_txt = obey;
+        self
+    }
+
+    /// Sets whether one host's robots.txt is obeyed, whatever [`Self::obey_robots_txt`] says.
+    pub fn obey_robots_txt_of(mut self, host: &str, obey: bool) -> Self {
+        self.settings.robots_of_hosts.push((host.to_owned(), obey));
+        self
+    }
+
+    /// Sets what of a run is logged at level `info`: 1 descriptions, 2 visits, 3 what filters and
+    /// rules keep out, 5 progress, each with what stands before (`loglevel`).
+    ///
+    /// By default the end of a run is; at 0 nothing but errors.
+    pub fn log_level(mut self, level: u8) -> Self {
+        self.settings.log_level = Some(level);
         self
     }
 

@@ -11,7 +11,7 @@ use super::{
     links::{AcceptedLink, found},
     settings::Settings,
     source::PageResponse,
-    visit::PageVisitor,
+    visit::{PageVisitor, SITEMAP},
 };
 
 /// Bytes of a page that is read where its server was asked: to wake another thread for it,
@@ -89,7 +89,12 @@ impl PageVisitor {
 /// Returns the result of a page, with the URLs that were found on it.
 fn visited(judged: PageResult) -> FinishedVisit {
     let mut record = judged.record;
-    let found = found(&record.claimed, &judged.taken);
+    let mut found = found(&record.claimed, &judged.taken);
+    if judged.are_sitemaps {
+        found
+            .iter_mut()
+            .for_each(|sitemap| SITEMAP.clone_into(&mut sitemap.found_on));
+    }
     record.links = Some(judged.taken.iter().map(AcceptedLink::line).collect());
     record.found = found;
     let is_rejected = !matches!(record.description, DescriptionChange::Save(_));

@@ -41,6 +41,8 @@ pub(super) struct FilteredUrl {
 pub(super) struct PageResult {
     pub(super) record: PageRecord,
     pub(super) taken: Vec<AcceptedLink>,
+    /// Whether those are sitemaps, which an index names as robots.txt would.
+    pub(super) are_sitemaps: bool,
     /// Whether it is a sitemap or a feed, which nobody wants described.
     pub(super) is_list: bool,
     /// Fingerprint of its appearance, if others may look the same.
@@ -75,6 +77,10 @@ impl FilteredUrl {
         if self.claimed.found_on == SITEMAP {
             return Ok(());
         }
+        self.filtered()
+    }
+
+    fn filtered(&mut self) -> Result<(), Rejection> {
         let visitor = Arc::clone(&self.visitor);
         let settings = visitor.settings();
         let is_again = self.claimed.attempts > 0;
@@ -94,20 +100,32 @@ impl FilteredUrl {
 
     /// Evaluates a page that was fetched.
     pub(super) fn page(
-        self,
+        mut self,
         visitor: &PageVisitor,
         answer: &PageResponse,
         hash: String,
     ) -> PageResult {
-        if let Some(taken) = self.list(visitor, answer) {
+        if let Some((taken, are_sitemaps)) = self.list(visitor, answer) {
             let mut judged = PageResult::rejected(
                 self.claimed,
                 &Rejection::new(Step::Answer, "a sitemap or feed: its entries are found"),
             );
             (judged.taken, judged.is_list) = (taken, true);
+            judged.are_sitemaps = are_sitemaps;
             judged.record.loss = Some(Loss::List);
-            judged.record.keep_version(answer, hash);
+            // Of an index that is kept it would not be known that what it names are sitemaps.
+            if !are_sitemaps {
+                judged.record.keep_version(answer, hash);
+            }
             return judged;
+        }
+        // What is called a sitemap may lie anywhere on its host and passes the filters; a page that
+        // is called so does not.
+        if self.claimed.found_on == SITEMAP
+            && let Err(rejection) =
+                links::check(visitor.settings(), &self.url).and_then(|()| self.filtered())
+        {
+            return PageResult::rejected(self.claimed, &rejection);
         }
         let meta = self.meta(visitor, answer);
         let now = time(visitor.settings().clock.now_ms());
@@ -289,7 +307,13 @@ impl FilteredUrl {
     }
 
     /// Returns the entries of a sitemap or feed that is a starting point, or was announced.
-    fn list(&self, visitor: &PageVisitor, answer: &PageResponse) -> Option<Vec<AcceptedLink>> {
+    ///
+    /// They come with whether they are sitemaps themselves.
+    fn list(
+        &self,
+        visitor: &PageVisitor,
+        answer: &PageResponse,
+    ) -> Option<(Vec<AcceptedLink>, bool)> {
         let is_announced = self.claimed.found_on.is_empty() || self.claimed.found_on == SITEMAP;
         let media_type = answer.media_type().unwrap_or_default();
         if !is_announced && self.claimed.depth > 0 || media_type == "text/html" {
@@ -304,21 +328,26 @@ impl FilteredUrl {
         // Text with URLs in it is a list only where robots.txt calls it a sitemap.
         let is_text = media_type == "text/plain" && self.claimed.found_on != SITEMAP;
         let text = String::from_utf8_lossy(bytes);
-        let urls: Vec<String> = match Sitemap::read(&text) {
-            Some(sitemap) if !is_text => sitemap.entries.into_iter().map(|it| it.url).collect(),
-            _ => Feed::read(&text)?
-                .entries
-                .into_iter()
-                .map(|it| it.url)
-                .collect(),
+        let (urls, are_sitemaps): (Vec<String>, _) = match Sitemap::read(&text) {
+            Some(sitemap) if !is_text => {
+                let urls = sitemap.entries.into_iter().map(|it| it.url);
+                (urls.collect(), sitemap.is_index)
+            }
+            _ => {
+                let entries = Feed::read(&text)?.entries;
+                (entries.into_iter().map(|it| it.url).collect(), false)
+            }
         };
         let settings = visitor.settings();
-        let urls = urls
-            .iter()
-            .filter_map(|url| links::to_visit(settings, &self.url, url));
-        Some(unique(
-            urls.map(|url| AcceptedLink { url, steps: 0 }).collect(),
-        ))
+        let urls = urls.iter().filter_map(|url| {
+            if are_sitemaps {
+                links::to_sitemap(settings, &self.url, url)
+            } else {
+                links::to_visit(settings, &self.url, url)
+            }
+        });
+        let taken = urls.map(|url| AcceptedLink { url, steps: 0 }).collect();
+        Some((unique(taken), are_sitemaps))
     }
 
     fn denied(&self, step: Step, denial: &Denial) -> PageResult {
@@ -336,6 +365,7 @@ impl PageResult {
         Self {
             record,
             taken: Vec::new(),
+            are_sitemaps: false,
             is_list: false,
             look: None,
         }

@@ -21,6 +21,7 @@ pub(super) async fn run(
 ) -> Result<Summary, SiteRobotError> {
     let settings = &shared.settings;
     let began_ms = settings.clock.now_ms();
+    settings.source.begin_run().await;
     let fingerprint = super::settings::fingerprint(settings);
     let begun = settings
         .store
@@ -146,7 +147,7 @@ impl RunLoop {
         };
         summary.is_resumed = self.is_resumed;
         summary.elapsed = Duration::from_millis(elapsed_ms);
-        if summary.state == RunState::Finished {
+        if summary.state == RunState::Finished && settings.log_level != Some(0) {
             let site = &summary.site;
             tracing::info!(
                 site,

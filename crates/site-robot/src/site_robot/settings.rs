@@ -39,6 +39,10 @@ pub(super) struct Settings {
     pub(super) max_queries: u32,
     pub(super) uses_sitemaps: bool,
     pub(super) tells_ip: bool,
+    /// What of a run is logged, as `loglevel` says; nothing: its end.
+    pub(super) log_level: Option<u8>,
+    /// Hosts whose robots.txt counts whatever the others' do.
+    pub(super) robots_of_hosts: Vec<(String, bool)>,
     /// Sites that stand for another one, and that one.
     pub(super) aliases: Vec<(url::Url, url::Url)>,
     /// Whether `www1.` and `www2.` are `www.`.
@@ -69,6 +73,21 @@ pub(super) struct Limits {
     pub(super) server_delay: Duration,
     pub(super) retries: u32,
     pub(super) retry_delay: Duration,
+}
+
+impl Settings {
+    /// Returns `true` if what is logged from this `loglevel` on is to be seen.
+    pub(super) fn tells(&self, level: u8) -> bool {
+        self.log_level.is_some_and(|own| own >= level)
+    }
+
+    /// Returns `true` if the robots.txt of a URL's host is obeyed.
+    pub(super) fn obeys_robots_of(&self, url: &url::Url) -> bool {
+        let host = url.host_str().unwrap_or_default();
+        let mut own = self.robots_of_hosts.iter();
+        let own = own.find(|(name, _)| name.eq_ignore_ascii_case(host));
+        own.map_or(self.obeys.robots_txt, |(_, obeys)| *obeys)
+    }
 }
 
 impl std::fmt::Debug for Settings {

@@ -113,6 +113,13 @@ impl PageVisitor {
                 }
             }
         }
+        if let Some(to) = rules.as_ref().and_then(|it| it.main_url(&claimed.url))
+            && let Some(target) = links::to_visit(self.settings(), &url, &to)
+        {
+            let reason = format!("robots.txt has a Host line, moved to {target}");
+            let rejection = Rejection::new(Step::RobotsTxt, reason);
+            return Ok(Visit::ended(moved(claimed, Some(target), &rejection)));
+        }
         let ip = rules.and_then(|rules| rules.ip);
         let mut judging = FilteredUrl::new(self, url, claimed, ip);
         if let Err(rejection) = judging.metadata() {
@@ -204,14 +211,7 @@ impl PageVisitor {
             shown.escape_debug()
         );
         let rejection = Rejection::new(Step::Answer, reason);
-        let mut visited = FinishedVisit::rejected(judging.claimed, &rejection);
-        visited.record.loss = Some(Loss::Moved);
-        let taken: Vec<AcceptedLink> = target
-            .into_iter()
-            .map(|url| AcceptedLink { url, steps: 0 })
-            .collect();
-        visited.record.found = found(&visited.record.claimed, &taken);
-        visited.record.links = Some(taken.iter().map(AcceptedLink::line).collect());
+        let mut visited = moved(judging.claimed, target, &rejection);
         visited.record.status = Some(answer.status);
         visited.counts.fetched = 1;
         visited
@@ -348,6 +348,19 @@ impl PageVisitor {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
+}
+
+/// A page that is at another URL, which is visited if it may be.
+fn moved(claimed: ClaimedUrl, target: Option<String>, rejection: &Rejection) -> FinishedVisit {
+    let mut visited = FinishedVisit::rejected(claimed, rejection);
+    visited.record.loss = Some(Loss::Moved);
+    let taken: Vec<AcceptedLink> = target
+        .into_iter()
+        .map(|url| AcceptedLink { url, steps: 0 })
+        .collect();
+    visited.record.found = found(&visited.record.claimed, &taken);
+    visited.record.links = Some(taken.iter().map(AcceptedLink::line).collect());
+    visited
 }
 
 /// A page that is not there, or that is not let out; one that asks for a login stays.
