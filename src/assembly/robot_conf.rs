@@ -9,10 +9,17 @@ use crate::site_robot::{RobotConf, RobotConfFile};
 /// Size of a file at most.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Keys of a port for commands that nobody has to log in to, which is not built.
-const PORT: [&str; 2] = ["command-port", "remote-access"];
+/// Keys that have no effect, each with what to do.
+const UNUSED: [(&str, &str); 3] = [
+    ("command-port", API),
+    (
+        "max-memory-per-url",
+        "resources are read in memory, each up to max-filesize-kb",
+    ),
+    ("remote-access", API),
+];
 
-/// What commands a run in its place.
+/// What commands a run, in place of a port that nobody has to log in to.
 const API: &str = "use the API: the admin page's JSON takes commands from who has a token, and \
                    admin.listen says from where";
 
@@ -96,8 +103,8 @@ pub(crate) fn unused_keys(conf: &RobotConf) -> impl Iterator<Item = (&'static st
     // `remote-access=false` asks for just what this program does.
     let is_off = |value: Option<&str>| matches!(value, None | Some("false"));
     let set = conf.rows().into_iter().filter(|row| !row.is_default);
-    let unused = set.filter(move |row| PORT.contains(&row.key) && !is_off(row.value.as_deref()));
-    unused.map(|row| (row.key, API))
+    let set = set.filter(move |row| !is_off(row.value.as_deref()));
+    set.filter_map(|row| UNUSED.iter().find(|(key, _)| *key == row.key).copied())
 }
 
 /// Returns `true` if a proxy is found by a script.

@@ -7,6 +7,7 @@ mod order;
 mod orders;
 mod own_hosts;
 mod parity;
+mod pdf;
 mod programs;
 mod public_url;
 mod run;

@@ -1,6 +1,7 @@
 //! Programs that convert and summarize, held to limits of time, output and memory.
 
 use std::{
+    ffi::OsString,
     io::{Read as _, Write as _},
     os::unix::process::CommandExt as _,
     path::PathBuf,
@@ -15,8 +16,13 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::filter::{CommandLine, Commands};
 use crate::site_robot::RobotConf;
 
+use super::pdf;
+
 /// Memory that a program may have, in KiB.
 const MAX_MEMORY_KIB: &str = "1048576";
+
+/// Variables of our environment that programs get: where others are, and how text is written.
+const HANDED_ON: [&str; 5] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ"];
 
 /// What is run before a program: `PATH` and the limit of memory are set by the shell.
 ///
@@ -70,6 +76,12 @@ impl Programs {
         }
     }
 
+    fn pdftotext(&self) -> Option<CommandLine> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let own = self.bindir.iter().cloned();
+        pdf::command(own.chain(std::env::split_paths(&path)))
+    }
+
     fn start(&self, line: &CommandLine) -> Result<Child, String> {
         let mut command = Command::new("/bin/sh");
         // The program is an argument and not a part of the script, so that the shell reads nothing
@@ -78,6 +90,9 @@ impl Programs {
         command.arg(self.bindir.as_deref().unwrap_or("".as_ref()));
         command.args([MAX_MEMORY_KIB, &line.program]);
         command.args(&line.arguments);
+        // What our own environment holds, such as passwords, is nothing to a program that reads
+        // what strangers wrote.
+        command.env_clear().envs(handed_on());
         if let Some(tmpdir) = &self.tmpdir {
             command.env("TMPDIR", tmpdir);
         }
@@ -94,11 +109,21 @@ impl Programs {
     }
 }
 
+/// Returns what programs get of our environment.
+fn handed_on() -> impl Iterator<Item = (&'static str, OsString)> {
+    let own = HANDED_ON.iter();
+    own.filter_map(|name| Some((*name, std::env::var_os(name)?)))
+}
+
 impl Commands for Programs {
     fn converter(&self, media_type: &str) -> Option<CommandLine> {
         let mut converters = self.converters.iter();
-        let (_, command) = converters.find(|(of, _)| of.eq_ignore_ascii_case(media_type))?;
-        Some(command.clone())
+        let found = converters.find(|(of, _)| of.eq_ignore_ascii_case(media_type));
+        match found {
+            Some((_, command)) => Some(command.clone()),
+            None if media_type.eq_ignore_ascii_case(pdf::MEDIA_TYPE) => self.pdftotext(),
+            None => None,
+        }
     }
 
     fn run(&self, line: &CommandLine, input: &[u8]) -> Result<Vec<u8>, String> {
@@ -120,6 +145,7 @@ impl Commands for Programs {
         // Neither reading nor waiting has a time limit; the channel has.
         thread::spawn(move || tell.send(end(child, stdout, max)));
         match told.recv_timeout(self.timeout) {
+            Ok(Ok(output)) if pdf::is_command(line) => Ok(pdf::page(&output)),
             Ok(Ok(output)) => Ok(output),
             Ok(Err(reason)) => {
                 kill(group);

@@ -27,6 +27,8 @@ use super::{own_hosts::OwnHosts, public_url::PublicUrl, when::is_due};
 pub struct SiteRobotSettings {
     pub(super) site: String,
     pub(super) starts: Vec<Start>,
+    /// Pages that are asked for again; none: all are visited.
+    pub(super) only: Vec<Url>,
     pub(super) only_below: Vec<String>,
     pub(super) never_below: Vec<String>,
     pub(super) conf: RobotConf,
@@ -74,6 +76,9 @@ pub(super) struct Start {
 pub struct SiteRobotChanges {
     /// Starting points in place of the configured ones.
     pub urls: Vec<String>,
+    /// Pages that are asked for again, in place of a visit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
     /// Links that are followed; the inner `None` is any number.
     pub depth: Option<Option<u32>>,
     /// Pause between two visits of a host.
@@ -253,6 +258,7 @@ impl SiteRobotSettings {
             accept: changes.accept,
             never_below: never_below(&settings),
             only_below: settings.site_robot.only_below,
+            only: only(loaded, changes)?,
             starts,
             conf,
             warnings,
@@ -278,6 +284,15 @@ impl SiteRobotChanges {
             settings.site_robot.only_below.clone_from(&self.only_below);
         }
     }
+}
+
+/// Reads the pages that are asked for again.
+fn only(loaded: &Loaded, changes: &SiteRobotChanges) -> Result<Vec<Url>, ConfigErrors> {
+    let points = changes.only.iter().map(|url| StartingPoint::parse(url));
+    let points: Result<Vec<_>, _> = points.collect();
+    let points =
+        points.map_err(|reason| loaded.wrong(&SiteRobotSection::KEY.starting_points, reason))?;
+    Ok(points.iter().map(|point| point.url().clone()).collect())
 }
 
 /// Links that are followed: as the command says, else as is set, else by robot.conf.

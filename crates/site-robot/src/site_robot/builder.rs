@@ -68,6 +68,7 @@ impl SiteRobotBuilder {
             commands: Arc::new(NoCommands),
             names: Arc::new(RunNames::default()),
             starts: Vec::new(),
+            only: Vec::new(),
             scope,
             fingerprint: String::new(),
             dialect: Dialect::default(),
@@ -91,6 +92,7 @@ impl SiteRobotBuilder {
             traps: TrapLimits::default(),
             max_queries: 10_000,
             uses_sitemaps: true,
+            probes: false,
             tells_ip: true,
             log_level: None,
             robots_of_hosts: Vec::new(),
@@ -241,6 +243,15 @@ impl SiteRobotBuilder {
     /// Sets whether sitemaps that robots.txt names are starting points; default true.
     pub fn sitemaps(mut self, use_them: bool) -> Self {
         self.settings.uses_sitemaps = use_them;
+        self
+    }
+
+    /// Sets whether servers are asked for descriptions of their own; default false
+    /// (`enable-rdm-probe`).
+    ///
+    /// Of one that has `/rd.soif`, or robot heaven's, these are taken, and no page is visited.
+    pub fn probe(mut self, probe: bool) -> Self {
+        self.settings.probes = probe;
         self
     }
 

@@ -13,6 +13,7 @@ use crate::filter::url_rank;
 
 use super::{
     Rejection, SiteRobotError, Step, Summary,
+    judge::WITHOUT_WORDS,
     losses::{ContentTrust, Fate, LossContext, fate, fate_of_moved, reason},
     scope::host_key,
     settings::Settings,
@@ -161,6 +162,12 @@ impl<'r> RunEnd<'r> {
         let Settings { store, site, .. } = self.settings;
         let mut summary = Summary::of(run);
         summary.failed_starts = self.failed_starts().await?;
+        let beginning = format!("not described: {}: {WITHOUT_WORDS}", Step::Generate);
+        let without = store.urls_by_outcome(site, summary.run_id, &beginning);
+        summary.without_words = without.await?;
+        for (_, outcome) in &mut summary.without_words {
+            *outcome = outcome.split_off(beginning.len().min(outcome.len()));
+        }
         summary.missing = store.description_states(site).await?.missing;
         summary.shown = store.description_count(site).await?;
         Ok(summary)
@@ -188,7 +195,10 @@ impl<'r> RunEnd<'r> {
             };
             after.clone_from(&last.url);
             let mut changes = Vec::new();
-            for lost in &piece {
+            let is_asked = |lost: &&LostDescription| {
+                self.settings.only.is_empty() || lost.run_id == Some(self.run.run_id)
+            };
+            for lost in piece.iter().filter(is_asked) {
                 let beside = self.beside(lost, &hosts, &tally, is_accepted);
                 let fate = self.fate(lost, &beside, &mut tally).await?;
                 tally.count(&lost.url, reason(lost, &beside), &fate);

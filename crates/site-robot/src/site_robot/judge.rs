@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc};
 use md5::{Digest as _, Md5};
 use url::Url;
 
-use crate::document::{Feed, Sitemap, resolve};
+use crate::document::{Feed, Page, Sitemap, resolve};
 use crate::filter::{Denial, ReceivedResource, Resource};
 use robot_detection_robots_txt::meta::{RobotsDirectives, RobotsMeta};
 use robot_detection_store::description::{ResourceDescription, name};
@@ -23,6 +23,12 @@ use super::{
 
 /// Bytes of a sitemap after decompression.
 const MAX_SITEMAP_BYTES: u64 = 50 * 1024 * 1024;
+
+/// How the reason begins of a page that has no words to describe it by.
+pub(super) const WITHOUT_WORDS: &str = "it has no words: ";
+
+/// Why a page has none, where no program failed.
+const MADE_LATER: &str = "scripts may make them, which are not run";
 
 /// URL on its way through the filters.
 #[derive(Debug)]
@@ -235,7 +241,18 @@ impl FilteredUrl {
         let mut resource = self.resource.clone();
         filter.recall_metadata(&mut resource, &around);
         if let Some(denial) = filter.data(&mut resource, &around).denial() {
-            return self.denied(Step::Data, denial);
+            // A filter that lets pages pass only denies what could not be made one.
+            return match resource.troubles().first() {
+                Some(trouble) => self.without_words(trouble),
+                None => self.denied(Step::Data, denial),
+            };
+        }
+        if resource.page().is_some_and(|page| !has_words(page)) {
+            let why = resource
+                .troubles()
+                .first()
+                .map_or(MADE_LATER, String::as_str);
+            return self.without_words(why);
         }
         let mut description = ResourceDescription::new(self.url.as_str());
         let passage = filter.generate(&mut resource, &mut description, &around);
@@ -350,6 +367,11 @@ impl FilteredUrl {
         Some((unique(taken), are_sitemaps))
     }
 
+    fn without_words(&self, why: &str) -> PageResult {
+        let rejection = Rejection::new(Step::Generate, format!("{WITHOUT_WORDS}{why}"));
+        PageResult::rejected(self.claimed.clone(), &rejection)
+    }
+
     fn denied(&self, step: Step, denial: &Denial) -> PageResult {
         let rejection = Rejection::new(step, denial.to_string());
         let mut judged = PageResult::rejected(self.claimed.clone(), &rejection);
@@ -437,4 +459,16 @@ impl KeepVersion for PageRecord {
         self.last_modified = conditions.last_modified;
         self.content_hash = Some(hash);
     }
+}
+
+/// Returns `true` if a page says anything, in its text or about itself.
+fn has_words(page: &Page) -> bool {
+    page.blocks
+        .iter()
+        .any(|block| !block.text.trim().is_empty())
+        || page
+            .metas
+            .iter()
+            .any(|tag| tag.name.eq_ignore_ascii_case("description"))
+        || !page.links.is_empty()
 }

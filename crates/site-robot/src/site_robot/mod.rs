@@ -47,6 +47,7 @@ mod new_location;
 mod orders;
 mod outcome;
 mod pending;
+mod probe;
 mod process;
 mod progress;
 mod readers;

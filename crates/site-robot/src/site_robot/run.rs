@@ -40,6 +40,7 @@ pub(super) async fn run(
         generation_run: FilterRun::restore(counted),
         rules: super::robots::AllRules::default(),
         known_links: super::known_links::KnownLinks::default(),
+        described: super::probe::ServerDescriptions::default(),
         readers: Readers::new(settings.limits.readers),
         looks: std::hash::RandomState::new(),
         withdrawn: withdrawn.into_iter().collect(),
@@ -54,6 +55,36 @@ pub(super) async fn run(
     course.leave().await;
     let has_finished = ended?;
     course.end(has_finished, terms).await
+}
+
+fn starting_urls(settings: &Settings) -> Vec<FoundUrl> {
+    let starts = settings.starts.iter();
+    let found = starts.map(|start| FoundUrl {
+        url: start.url.as_str().to_owned(),
+        host: host_key(&start.url),
+        depth: 0,
+        max_depth: start.max_depth,
+        found_on: String::new(),
+    });
+    found.collect()
+}
+
+/// Returns the pages that are asked for again, as near as they are known to be.
+async fn single_urls(settings: &Settings) -> Result<Vec<FoundUrl>, StoreError> {
+    let mut urls = Vec::new();
+    for url in &settings.only {
+        let known = settings.store.known_url(&settings.site, url.as_str());
+        // One that nobody has met is as near as what a starting point links to.
+        let depth = known.await?.map_or(1, |known| known.depth);
+        urls.push(FoundUrl {
+            url: url.as_str().to_owned(),
+            host: host_key(url),
+            depth,
+            max_depth: Some(depth),
+            found_on: String::new(),
+        });
+    }
+    Ok(urls)
 }
 
 /// Restores the contents that the generation filter has seen before the run was cut off.
@@ -77,17 +108,11 @@ async fn recall(visitor: &PageVisitor, run: &StoredRun) -> Result<(), StoreError
 impl RunLoop {
     pub(super) async fn enter_starts(&mut self) -> Result<(), SiteRobotError> {
         let settings = self.visitor.settings();
-        let starts: Vec<FoundUrl> = settings
-            .starts
-            .iter()
-            .map(|start| FoundUrl {
-                url: start.url.as_str().to_owned(),
-                host: host_key(&start.url),
-                depth: 0,
-                max_depth: start.max_depth,
-                found_on: String::new(),
-            })
-            .collect();
+        let starts = if settings.only.is_empty() {
+            starting_urls(settings)
+        } else {
+            single_urls(settings).await?
+        };
         self.position += 1;
         let (site, run_id) = (&settings.site, self.run.run_id);
         let entered = settings

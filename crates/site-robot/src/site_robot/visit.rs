@@ -18,6 +18,7 @@ use super::{
     known_links::KnownLinks,
     links::{self, AcceptedLink, found, to_canonical_form},
     outcome::{AnswerMeaning, meaning, meaning_of_error, retry_ms},
+    probe::ServerDescriptions,
     readers::Readers,
     robots::{AllRules, HostRules, Permission},
     settings::Settings,
@@ -36,6 +37,7 @@ pub(super) struct PageVisitor {
     pub(super) generation_run: FilterRun,
     pub(super) rules: AllRules,
     pub(super) known_links: KnownLinks,
+    pub(super) described: ServerDescriptions,
     pub(super) readers: Readers,
     pub(super) looks: std::hash::RandomState,
     /// URLs that are kept out of heaven for good.
@@ -65,7 +67,7 @@ impl PageVisitor {
         &self.shared.settings
     }
 
-    /// Reads the rules of a host; returns them and its sitemaps, to be visited.
+    /// Reads the rules of a host; returns them and what it lists itself, to be visited.
     pub(super) async fn learn(
         &self,
         host: &str,
@@ -80,6 +82,9 @@ impl PageVisitor {
         if settings.uses_sitemaps {
             let links = rules.sitemaps.iter();
             sitemaps.extend(links.filter_map(|link| self.sitemap(&url, link)));
+        }
+        if settings.probes {
+            sitemaps.extend(self.probe(&url, &rules).await);
         }
         let known = Arc::clone(&rules);
         self.all_rules().insert(host.to_owned(), known);
@@ -112,6 +117,9 @@ impl PageVisitor {
                     return self.keep(claimed, reason, None).await.map(Visit::ended);
                 }
             }
+        }
+        if let Some(described) = self.described_by_server(&claimed) {
+            return Ok(Visit::ended(described));
         }
         if let Some(to) = rules.as_ref().and_then(|it| it.main_url(&claimed.url))
             && let Some(target) = links::to_visit(self.settings(), &url, &to)
