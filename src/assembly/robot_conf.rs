@@ -10,14 +10,7 @@ use crate::site_robot::{RobotConf, RobotConfFile};
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Keys that have no effect, each with what to do.
-const UNUSED: [(&str, &str); 3] = [
-    ("command-port", API),
-    (
-        "max-memory-per-url",
-        "resources are read in memory, each up to max-filesize-kb",
-    ),
-    ("remote-access", API),
-];
+const UNUSED: [(&str, &str); 2] = [("command-port", API), ("remote-access", API)];
 
 /// What commands a run, in place of a port that nobody has to log in to.
 const API: &str = "use the API: the admin page's JSON takes commands from who has a token, and \

@@ -198,6 +198,9 @@ fn builder(
         .engine_concurrent(conf.engine_concurrent)
         .max_working(conf.max_working)
         .server_delay(conf.server_delay.unwrap_or_default());
+    if conf.has_own("max-memory-per-url") {
+        builder = builder.max_memory(conf.max_memory_per_url_bytes, conf.tmpdir.clone());
+    }
     if conf.has_own("loglevel") {
         builder = builder.log_level(conf.loglevel);
     }

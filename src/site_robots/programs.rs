@@ -82,7 +82,7 @@ impl Programs {
         pdf::command(own.chain(std::env::split_paths(&path)))
     }
 
-    fn start(&self, line: &CommandLine) -> Result<Child, String> {
+    fn start(&self, line: &CommandLine, input: ProgramInput) -> Result<Child, String> {
         let mut command = Command::new("/bin/sh");
         // The program is an argument and not a part of the script, so that the shell reads nothing
         // of it.
@@ -92,7 +92,9 @@ impl Programs {
         command.args(&line.arguments);
         // What our own environment holds, such as passwords, is nothing to a program that reads
         // what strangers wrote.
-        command.env_clear().envs(handed_on());
+        if input == ProgramInput::Document {
+            command.env_clear().envs(handed_on());
+        }
         if let Some(tmpdir) = &self.tmpdir {
             command.env("TMPDIR", tmpdir);
         }
@@ -107,6 +109,14 @@ impl Programs {
         let started = command.spawn();
         started.map_err(|error| format!("{:?} cannot be started: {error}", line.program))
     }
+}
+
+/// What a program is given to read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum ProgramInput {
+    /// What somebody else wrote.
+    Document,
+    Nothing,
 }
 
 /// Returns what programs get of our environment.
@@ -127,12 +137,28 @@ impl Commands for Programs {
     }
 
     fn run(&self, line: &CommandLine, input: &[u8]) -> Result<Vec<u8>, String> {
+        self.run_on(line, input, ProgramInput::Document)
+    }
+}
+
+impl Programs {
+    /// Runs a hook, which has our environment and no input.
+    pub(super) fn run_hook(&self, line: &CommandLine) -> Result<(), String> {
+        self.run_on(line, b"", ProgramInput::Nothing).map(drop)
+    }
+
+    fn run_on(
+        &self,
+        line: &CommandLine,
+        input: &[u8],
+        kind: ProgramInput,
+    ) -> Result<Vec<u8>, String> {
         let program = &line.program;
         if self.tells {
             let bytes = input.len();
             tracing::info!(bytes, "the site robot starts {program:?}");
         }
-        let mut child = self.start(line)?;
+        let mut child = self.start(line, kind)?;
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         if let Some(mut stdin) = child.stdin.take() {
             let input = input.to_vec();

@@ -84,14 +84,9 @@ fn robot(text: &str) -> FileReport {
     let set = rows.iter().filter(|row| !row.is_default).count();
     let seeds = file.conf().seeds.iter();
     let unused = unused_keys(file.conf()).map(|(key, reason)| {
-        let line = file.line_of(key).unwrap_or(1);
-        let text = format!("{key} is not used: {reason}");
         // Who asks for a port that takes commands without a login must not think that there is one.
-        if matches!(key, "command-port" | "remote-access") {
-            Note::error(line, text)
-        } else {
-            Note::warning(line, text)
-        }
+        let line = file.line_of(key).unwrap_or(1);
+        Note::error(line, format!("{key} is not used: {reason}"))
     });
     let notes: Vec<_> = file.notes().iter().cloned().chain(unused).collect();
     let summary = format!("{}, {set} set", count(rows.len(), "key"));

@@ -1,6 +1,6 @@
 //! The builder of a site robot.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use url::Url;
 
@@ -12,6 +12,7 @@ use robot_detection_store::store::Store;
 
 use super::{
     SiteRobot, SiteRobotError, Summary, TrapLimits,
+    aside::MemoryLimit,
     links::unite_hosts,
     scope::Scope,
     settings::{Limits, ObeyedRules, Settings, Start},
@@ -89,6 +90,7 @@ impl SiteRobotBuilder {
                 retries: 2,
                 retry_delay: Duration::from_secs(2),
             },
+            memory: None,
             traps: TrapLimits::default(),
             max_queries: 10_000,
             uses_sitemaps: true,
@@ -286,6 +288,18 @@ impl SiteRobotBuilder {
     /// Sets how many pages are worked on at once; default 10, 1 to 100 (`engine-concurrent`).
     pub fn engine_concurrent(mut self, count: usize) -> Self {
         self.settings.limits.readers = count.clamp(1, 100);
+        self
+    }
+
+    /// Sets the bytes of a page that wait in memory until it is read; by default all
+    /// (`max-memory-per-url`).
+    ///
+    /// A larger one waits on disk, in this directory or that of the system (`tmpdir`).
+    pub fn max_memory(mut self, max_bytes: u64, directory: Option<PathBuf>) -> Self {
+        self.settings.memory = Some(MemoryLimit {
+            max_bytes,
+            directory,
+        });
         self
     }
 

@@ -6,6 +6,7 @@ use robot_detection_store::store::{DescriptionChange, RunCounts};
 
 use super::{
     SiteRobotError,
+    aside::WaitingBody,
     finished_visit::FinishedVisit,
     judge::{FilteredUrl, PageResult},
     links::{AcceptedLink, found},
@@ -65,17 +66,14 @@ impl PageVisitor {
         came: FetchedPage,
     ) -> Result<FinishedVisit, SiteRobotError> {
         let bytes = came.answer.body.len() as u64;
-        let visitor = Arc::clone(self);
         let judged = if came.is_read_at_once(self) && bytes <= SMALL_BYTES {
             // The next page is requested meanwhile.
             tokio::task::yield_now().await;
-            Ok(came.judged(&visitor))
-        } else if came.is_read_at_once(self) {
-            self.readers.read(move || came.judged(&visitor)).await
+            came.judged(self)
         } else {
-            self.readers.convert(move || came.judged(&visitor)).await
+            self.wait_and_read(came).await?
         };
-        let mut visited = match judged? {
+        let mut visited = match judged {
             Ok(visited) => visited,
             Err(known) => self.unmodified(known.judging, &known.answer).await?,
         };
@@ -83,6 +81,30 @@ impl PageVisitor {
         visited.counts.bytes = bytes;
         (visited.was_asked, visited.holds_host) = (true, false);
         Ok(visited)
+    }
+}
+
+impl PageVisitor {
+    /// Reads a page when it is its turn.
+    async fn wait_and_read(
+        self: &Arc<Self>,
+        mut came: FetchedPage,
+    ) -> Result<Result<FinishedVisit, Box<FetchedPage>>, SiteRobotError> {
+        let (visitor, is_at_once) = (Arc::clone(self), came.is_read_at_once(self));
+        let body = std::mem::take(&mut came.answer.body);
+        let waiting = WaitingBody::new(body, self.settings().memory.as_ref()).await;
+        let read = move || {
+            came.answer.body = waiting.take()?;
+            Ok(came.judged(&visitor))
+        };
+        let read: Result<_, std::io::Error> = if is_at_once {
+            self.readers.read(read).await?
+        } else {
+            self.readers.convert(read).await?
+        };
+        read.map_err(|error| SiteRobotError::Worker {
+            reason: format!("it could not be read from disk again: {error}"),
+        })
     }
 }
 

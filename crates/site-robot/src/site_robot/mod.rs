@@ -28,6 +28,7 @@
 //! # }
 //! ```
 
+mod aside;
 mod builder;
 mod chains;
 mod claiming;

@@ -11,6 +11,7 @@ use robot_detection_store::store::Store;
 
 use super::{
     SiteRobotError, TrapLimits,
+    aside::MemoryLimit,
     links::{check, to_canonical_form},
     scope::Scope,
     source::PageSource,
@@ -44,6 +45,8 @@ pub(super) struct Settings {
     pub(super) dialect: Dialect,
     pub(super) obeys: ObeyedRules,
     pub(super) limits: Limits,
+    /// Bytes of a page that wait in memory, if that is limited.
+    pub(super) memory: Option<MemoryLimit>,
     pub(super) traps: TrapLimits,
     /// Queries of one path that are visited.
     pub(super) max_queries: u32,
