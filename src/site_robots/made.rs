@@ -19,11 +19,7 @@ use crate::site_robot::{
 };
 use crate::store::Store;
 
-use super::{
-    Programs,
-    settings::{SiteRobotSettings, is_of},
-    when::next_round_ms,
-};
+use super::{Programs, settings::SiteRobotSettings, starts::is_of, when::next_round_ms};
 
 /// What `email` is without being set.
 const NO_EMAIL: &str = "user@domain";

@@ -13,6 +13,7 @@ mod public_url;
 mod run;
 mod schedule;
 mod settings;
+mod starts;
 mod when;
 
 pub use handover::{Handed, Handover};

@@ -53,7 +53,13 @@ async fn a_page_is_asked_for_again_and_all_others_stay() {
     change(&site);
     site.asked();
     succeed(directory, &["site-robot", "refresh", &site.url("/a")]);
-    assert_eq!(site.paths(), ["/a", "/robots.txt"]);
+    let asked = site.paths();
+    assert!(
+        asked
+            .iter()
+            .all(|path| path == "/a" || path == "/robots.txt"),
+        "{asked:?}"
+    );
     assert_eq!(
         titles(directory),
         ["First anew", "Second", "Start", "Third"]

@@ -13,8 +13,8 @@ use crate::filter::url_rank;
 
 use super::{
     Rejection, SiteRobotError, Step, Summary,
-    judge::WITHOUT_WORDS,
     losses::{ContentTrust, Fate, LossContext, fate, fate_of_moved, reason},
+    page_result::WITHOUT_WORDS,
     scope::host_key,
     settings::Settings,
     starts::{doubt_of_starts, max_depth},
@@ -238,7 +238,9 @@ impl<'r> RunEnd<'r> {
         let max = max_depth(self.settings);
         LossContext {
             run_id: self.run.run_id,
-            host_answers: host.is_ok_and(|host| hosts.contains(&host)),
+            // Who asks for single pages takes an answer for one as what it says.
+            host_answers: !self.settings.only.is_empty()
+                || host.is_ok_and(|host| hosts.contains(&host)),
             is_too_deep: max.is_some_and(|max| lost.depth.is_some_and(|depth| depth > max)),
             trust: if is_accepted {
                 ContentTrust::Accepted

@@ -5,30 +5,21 @@ use std::{net::IpAddr, sync::Arc};
 use md5::{Digest as _, Md5};
 use url::Url;
 
-use crate::document::{Feed, Page, Sitemap, resolve};
+use crate::document::resolve;
 use crate::filter::{Denial, ReceivedResource, Resource};
 use robot_detection_robots_txt::meta::{RobotsDirectives, RobotsMeta};
 use robot_detection_store::description::{ResourceDescription, name};
-use robot_detection_store::fetch::{gunzip, is_gzip};
 use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageRecord, WITHDRAWN};
 
 use super::{
     Rejection, Step,
     links::{self, AcceptedLink, unique},
     outcome::time,
+    page_result::{MADE_LATER, PageResult, has_words},
     repeats::look,
     source::PageResponse,
     visit::{PageVisitor, SITEMAP, metadata},
 };
-
-/// Bytes of a sitemap after decompression.
-const MAX_SITEMAP_BYTES: u64 = 50 * 1024 * 1024;
-
-/// How the reason begins of a page that has no words to describe it by.
-pub(super) const WITHOUT_WORDS: &str = "it has no words: ";
-
-/// Why a page has none, where no program failed.
-const MADE_LATER: &str = "scripts may make them, which are not run";
 
 /// URL on its way through the filters.
 #[derive(Debug)]
@@ -40,19 +31,6 @@ pub(super) struct FilteredUrl {
     /// Denial of each filter.
     enumeration: Option<Denial>,
     generation: Option<Denial>,
-}
-
-/// Result of a page.
-#[derive(Debug)]
-pub(super) struct PageResult {
-    pub(super) record: PageRecord,
-    pub(super) taken: Vec<AcceptedLink>,
-    /// Whether those are sitemaps, which an index names as robots.txt would.
-    pub(super) are_sitemaps: bool,
-    /// Whether it is a sitemap or a feed, which nobody wants described.
-    pub(super) is_list: bool,
-    /// Fingerprint of its appearance, if others may look the same.
-    pub(super) look: Option<u64>,
 }
 
 impl FilteredUrl {
@@ -159,7 +137,9 @@ impl FilteredUrl {
         });
         judged.record.status = Some(answer.status);
         // Of what a header restricts, or a date ends, a 304 would not tell the end.
-        let is_lasting = directives.unavailable_after().is_none()
+        // One without words is read again, since a program for it may be there by then.
+        let is_lasting = !judged.is_wordless()
+            && directives.unavailable_after().is_none()
             && (directives.index() || meta_of_header(visitor, answer).index());
         if is_lasting {
             judged.record.keep_version(answer, hash);
@@ -243,7 +223,7 @@ impl FilteredUrl {
         if let Some(denial) = filter.data(&mut resource, &around).denial() {
             // A filter that lets pages pass only denies what could not be made one.
             return match resource.troubles().first() {
-                Some(trouble) => self.without_words(trouble),
+                Some(trouble) => PageResult::without_words(self.claimed.clone(), trouble),
                 None => self.denied(Step::Data, denial),
             };
         }
@@ -252,7 +232,7 @@ impl FilteredUrl {
                 .troubles()
                 .first()
                 .map_or(MADE_LATER, String::as_str);
-            return self.without_words(why);
+            return PageResult::without_words(self.claimed.clone(), why);
         }
         let mut description = ResourceDescription::new(self.url.as_str());
         let passage = filter.generate(&mut resource, &mut description, &around);
@@ -323,55 +303,6 @@ impl FilteredUrl {
         unique(links::take(settings, &visitor.known_links, &base, &links))
     }
 
-    /// Returns the entries of a sitemap or feed that is a starting point, or was announced.
-    ///
-    /// They come with whether they are sitemaps themselves.
-    fn list(
-        &self,
-        visitor: &PageVisitor,
-        answer: &PageResponse,
-    ) -> Option<(Vec<AcceptedLink>, bool)> {
-        let is_announced = self.claimed.found_on.is_empty() || self.claimed.found_on == SITEMAP;
-        let media_type = answer.media_type().unwrap_or_default();
-        if !is_announced && self.claimed.depth > 0 || media_type == "text/html" {
-            return None;
-        }
-        // The protocol allows 50 MB before compression (sitemaps.org); more may be an attempt to
-        // fill memory.
-        let unzipped = is_gzip(&answer.body)
-            .then(|| gunzip(&answer.body, MAX_SITEMAP_BYTES).ok())
-            .flatten();
-        let bytes = unzipped.as_deref().unwrap_or(&answer.body);
-        // Text with URLs in it is a list only where robots.txt calls it a sitemap.
-        let is_text = media_type == "text/plain" && self.claimed.found_on != SITEMAP;
-        let text = String::from_utf8_lossy(bytes);
-        let (urls, are_sitemaps): (Vec<String>, _) = match Sitemap::read(&text) {
-            Some(sitemap) if !is_text => {
-                let urls = sitemap.entries.into_iter().map(|it| it.url);
-                (urls.collect(), sitemap.is_index)
-            }
-            _ => {
-                let entries = Feed::read(&text)?.entries;
-                (entries.into_iter().map(|it| it.url).collect(), false)
-            }
-        };
-        let settings = visitor.settings();
-        let urls = urls.iter().filter_map(|url| {
-            if are_sitemaps {
-                links::to_sitemap(settings, &self.url, url)
-            } else {
-                links::to_visit(settings, &self.url, url)
-            }
-        });
-        let taken = urls.map(|url| AcceptedLink { url, steps: 0 }).collect();
-        Some((unique(taken), are_sitemaps))
-    }
-
-    fn without_words(&self, why: &str) -> PageResult {
-        let rejection = Rejection::new(Step::Generate, format!("{WITHOUT_WORDS}{why}"));
-        PageResult::rejected(self.claimed.clone(), &rejection)
-    }
-
     fn denied(&self, step: Step, denial: &Denial) -> PageResult {
         let rejection = Rejection::new(step, denial.to_string());
         let mut judged = PageResult::rejected(self.claimed.clone(), &rejection);
@@ -379,26 +310,6 @@ impl FilteredUrl {
             judged.record.loss = Some(Loss::Duplicate);
         }
         judged
-    }
-}
-
-impl PageResult {
-    fn new(record: PageRecord) -> Self {
-        Self {
-            record,
-            taken: Vec::new(),
-            are_sitemaps: false,
-            is_list: false,
-            look: None,
-        }
-    }
-
-    /// A page without a description; the one that it has is withdrawn when the run is published.
-    pub(super) fn rejected(claimed: ClaimedUrl, rejection: &Rejection) -> Self {
-        let mut record = PageRecord::new(claimed, format!("not described: {rejection}"));
-        record.description = DescriptionChange::Withdraw;
-        record.loss = Some(rejection.step.loss());
-        Self::new(record)
     }
 }
 
@@ -459,16 +370,4 @@ impl KeepVersion for PageRecord {
         self.last_modified = conditions.last_modified;
         self.content_hash = Some(hash);
     }
-}
-
-/// Returns `true` if a page says anything, in its text or about itself.
-fn has_words(page: &Page) -> bool {
-    page.blocks
-        .iter()
-        .any(|block| !block.text.trim().is_empty())
-        || page
-            .metas
-            .iter()
-            .any(|tag| tag.name.eq_ignore_ascii_case("description"))
-        || !page.links.is_empty()
 }

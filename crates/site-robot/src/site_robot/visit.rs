@@ -13,11 +13,12 @@ use robot_detection_store::store::{
 use super::{
     Rejection, SiteRobotError, Step,
     fetched_page::FetchedPage,
-    finished_visit::FinishedVisit,
-    judge::{self, FilteredUrl, PageResult},
+    finished_visit::{FinishedVisit, gone, moved},
+    judge::{self, FilteredUrl},
     known_links::KnownLinks,
     links::{self, AcceptedLink, found, to_canonical_form},
     outcome::{AnswerMeaning, meaning, meaning_of_error, retry_ms},
+    page_result::PageResult,
     probe::ServerDescriptions,
     readers::Readers,
     robots::{AllRules, HostRules, Permission},
@@ -356,37 +357,6 @@ impl PageVisitor {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-}
-
-/// A page that is at another URL, which is visited if it may be.
-fn moved(claimed: ClaimedUrl, target: Option<String>, rejection: &Rejection) -> FinishedVisit {
-    let mut visited = FinishedVisit::rejected(claimed, rejection);
-    visited.record.loss = Some(Loss::Moved);
-    let taken: Vec<AcceptedLink> = target
-        .into_iter()
-        .map(|url| AcceptedLink { url, steps: 0 })
-        .collect();
-    visited.record.found = found(&visited.record.claimed, &taken);
-    visited.record.links = Some(taken.iter().map(AcceptedLink::line).collect());
-    visited
-}
-
-/// A page that is not there, or that is not let out; one that asks for a login stays.
-fn gone(
-    claimed: ClaimedUrl,
-    reason: String,
-    loss: Loss,
-    answer: Option<&PageResponse>,
-) -> FinishedVisit {
-    let mut visited = FinishedVisit::rejected(claimed, &Rejection::new(Step::Answer, reason));
-    let record = &mut visited.record;
-    record.loss = Some(loss);
-    record.status = answer.map(|answer| answer.status);
-    if matches!(loss, Loss::Locked | Loss::Missing) {
-        (record.description, record.links) = (DescriptionChange::Keep, None);
-    }
-    visited.counts.fetched = u64::from(answer.is_some());
-    visited
 }
 
 /// Runs the stage before a page is fetched; a page that comes again is not counted again.
