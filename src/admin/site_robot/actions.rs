@@ -144,6 +144,7 @@ pub(in crate::admin) async fn clear_json(
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(in crate::admin) struct ChangedPages {
     #[serde(default)]
     site: String,
