@@ -45,7 +45,10 @@ fn site() -> TestServer {
         ),
         "/salt.pdf" => Reply::typed("application/pdf", pdf.clone()),
         "/torn.pdf" => Reply::typed("application/pdf", "%PDF-1.4 and no more"),
-        "/empty" => Reply::typed("text/html", "<title>App</title><div id=app></div>"),
+        "/empty" => Reply::typed(
+            "text/html",
+            "<title>App</title><div id=app></div><script src=/app.js></script>",
+        ),
         _ => Reply::status(404),
     })
 }

@@ -15,7 +15,7 @@ use super::{
     Rejection, Step,
     links::{self, AcceptedLink, unique},
     outcome::time,
-    page_result::{MADE_LATER, PageResult, has_words},
+    page_result::{MADE_LATER, PageResult, lacks_words},
     repeats::look,
     source::PageResponse,
     visit::{PageVisitor, SITEMAP, metadata},
@@ -227,7 +227,10 @@ impl FilteredUrl {
                 None => self.denied(Step::Data, denial),
             };
         }
-        if resource.page().is_some_and(|page| !has_words(page)) {
+        if resource
+            .page()
+            .is_some_and(|page| lacks_words(page, &self.resource))
+        {
             let why = resource
                 .troubles()
                 .first()

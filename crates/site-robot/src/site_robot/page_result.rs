@@ -1,6 +1,7 @@
 //! What comes of a page.
 
 use crate::document::Page;
+use crate::filter::Resource;
 use robot_detection_store::store::{ClaimedUrl, DescriptionChange, PageRecord};
 
 use super::{Rejection, Step, links::AcceptedLink};
@@ -54,14 +55,31 @@ impl PageResult {
     }
 }
 
-/// Returns `true` if a page says anything, in its text or about itself.
-pub(super) fn has_words(page: &Page) -> bool {
-    page.blocks
+/// Returns `true` if a page has no words where there should be some: it was made of a document, or
+/// scripts are to write it.
+pub(super) fn lacks_words(page: &Page, resource: &Resource) -> bool {
+    let says_something = page
+        .blocks
         .iter()
         .any(|block| !block.text.trim().is_empty())
         || page
             .metas
             .iter()
             .any(|tag| tag.name.eq_ignore_ascii_case("description"))
-        || !page.links.is_empty()
+        || !page.links.is_empty();
+    !says_something && (is_document(resource) || has_script(resource.body()))
+}
+
+fn is_document(resource: &Resource) -> bool {
+    let media_type = resource.media_type();
+    !matches!(
+        media_type.as_deref(),
+        None | Some("text/html" | "application/xhtml+xml")
+    )
+}
+
+fn has_script(html: &[u8]) -> bool {
+    const TAG: &[u8] = b"<script";
+    html.windows(TAG.len())
+        .any(|bytes| bytes.eq_ignore_ascii_case(TAG))
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
 use url::Url;
 
 use crate::document::resolve;
-use robot_detection_robots_txt::{Access, ForRobot, HostUse, MAX_FILE_BYTES, RobotsTxt, beginning};
+use robot_detection_robots_txt::{Access, ForRobot, MAX_FILE_BYTES, RobotsTxt, beginning};
 use robot_detection_store::store::RobotsTxtCopy;
 
 use super::{
@@ -25,7 +25,6 @@ const MAX_SITEMAPS: usize = 100;
 #[derive(Debug)]
 pub(super) struct HostRules {
     rules: ForRobot,
-    file: RobotsTxt,
     /// Why nothing may be visited for now.
     unreachable: Option<String>,
     pub(super) sitemaps: Vec<String>,
@@ -91,12 +90,6 @@ impl HostRules {
         Permission::Refused(Rejection::new(Step::RobotsTxt, reason))
     }
 
-    /// Returns the URL by which its `Host` line wants a page to be asked for, if that is another.
-    pub(super) fn main_url(&self, url: &str) -> Option<String> {
-        let main = self.file.effective_url(url);
-        (main != url).then(|| main.into_owned())
-    }
-
     /// Returns the pause that it asks for between two visits.
     pub(super) fn delay(&self) -> Option<Duration> {
         let rate = self.rules.request_rate().filter(|rate| rate.requests > 0);
@@ -111,16 +104,11 @@ impl HostRules {
         body: &[u8],
         ip: Option<IpAddr>,
     ) -> Self {
-        let mut dialect = settings.dialect;
-        if dialect.host == HostUse::Unknown {
-            dialect.host = HostUse::RewriteByLast;
-        }
-        let file = RobotsTxt::parse_from(url, access.file(beginning(body)), dialect);
+        let file = RobotsTxt::parse_from(url, access.file(beginning(body)), settings.dialect);
         let sitemaps = file.sitemaps().take(MAX_SITEMAPS).map(Cow::into_owned);
         Self {
             sitemaps: sitemaps.collect(),
             rules: file.for_robot(&settings.user_agent),
-            file,
             unreachable: None,
             ip,
         }

@@ -122,13 +122,6 @@ impl PageVisitor {
         if let Some(described) = self.described_by_server(&claimed) {
             return Ok(Visit::ended(described));
         }
-        if let Some(to) = rules.as_ref().and_then(|it| it.main_url(&claimed.url))
-            && let Some(target) = links::to_visit(self.settings(), &url, &to)
-        {
-            let reason = format!("robots.txt has a Host line, moved to {target}");
-            let rejection = Rejection::new(Step::RobotsTxt, reason);
-            return Ok(Visit::ended(moved(claimed, Some(target), &rejection)));
-        }
         let ip = rules.and_then(|rules| rules.ip);
         let mut judging = FilteredUrl::new(self, url, claimed, ip);
         if let Err(rejection) = judging.metadata() {
