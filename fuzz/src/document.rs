@@ -2,7 +2,8 @@
 
 use robot_detection::{
     document::{
-        BlockKind, Feed, Page, PageMatter, Sitemap, decode, resolve, urls_in_text, without_session,
+        BlockKind, Feed, Moment, Page, PageMatter, Sitemap, TrackingParameters, decode, resolve,
+        urls_in_text, without_session,
     },
     fetch::gunzip,
     matter::Matter,
@@ -26,8 +27,14 @@ pub fn run(bytes: &[u8]) {
             assert_eq!(resolve(&base, url.as_str()).as_ref(), Some(&url));
             let clean = without_session(&url);
             assert_eq!(without_session(&clean), clean);
+            let tracking = TrackingParameters::default();
+            let clean = tracking.without(&url).unwrap_or(url);
+            assert_eq!(tracking.without(&clean), None);
         }
     }
     let _ = (Sitemap::read(&decoded.text), Feed::read(&decoded.text));
+    let mut dates = [&page.published, &page.modified].into_iter().flatten();
+    assert!(dates.all(|date| Moment::read(date).is_some()));
+    let _ = Moment::read(&decoded.text);
     let _ = gunzip(bytes, 10_000);
 }

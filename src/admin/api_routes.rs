@@ -69,6 +69,10 @@ const ACCEPTED: &[Field] = &[
     Field::required("source", "string"),
     Field::new("document", "string"),
 ];
+const CHANGED: &[Field] = &[
+    Field::required("urls", "array"),
+    Field::new("site", "string"),
+];
 const LISTS: &[Field] = &[Field::new("url", "string")];
 const TOKEN: &[Field] = &[
     Field::required("name", "string"),
@@ -326,6 +330,15 @@ fn site_robot_routes(api: Api) -> Api {
     .add(
         post("/site-robot/accept", "Publishes results that are held back"),
         site_robot::accept_json,
+    )
+    .add(
+        Operation::post(
+            "/site-robot/changed",
+            "Asks for pages again that have changed",
+        )
+        .body(CHANGED)
+        .answers(StatusCode::ACCEPTED),
+        site_robot::changed_json,
     )
     .add(
         post("/site-robot/clear", "Forgets all that it described").answers(StatusCode::OK),

@@ -6,6 +6,7 @@ use std::{
 };
 
 use tokio::sync::Notify;
+use url::Url;
 
 use super::{HeavenUse, heaven_state::RunTimes};
 use crate::site_robot::SiteRobot;
@@ -49,6 +50,7 @@ pub struct RobotRuns {
 struct Inner {
     sites: Mutex<Sites>,
     is_wanted: Notify,
+    is_changed: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -63,7 +65,16 @@ struct Sites {
     failures: BTreeMap<String, String>,
     heavens: BTreeMap<String, HeavenUse>,
     times: BTreeMap<String, RunTimes>,
+    /// Pages that have changed, by site, and are asked for again.
+    changed: BTreeMap<String, BTreeSet<Url>>,
+    /// When the hour began in which pages are counted, and how many it has brought.
+    told: (i64, usize),
 }
+
+/// Pages of which programs may tell in an hour that they have changed, for all sites.
+const CHANGES_AN_HOUR: usize = 1_000;
+
+const HOUR_MS: i64 = 60 * 60 * 1_000;
 
 impl RobotRuns {
     /// Offers runs of these sites and of no others.
@@ -79,7 +90,10 @@ impl RobotRuns {
             failures,
             heavens: _,
             times,
+            changed,
+            told: _,
         } = &mut *known;
+        changed.retain(|site, _| offered.contains(site));
         wanted.retain(|site| offered.contains(site));
         accepted.retain(|site| offered.contains(site));
         taken.retain(|site, _| offered.contains(site));
@@ -188,6 +202,42 @@ impl RobotRuns {
         drop(known);
         self.inner.is_wanted.notify_one();
         true
+    }
+
+    /// Has pages asked for again that have changed; returns `false` where the hour has brought too
+    /// many already, and then takes none.
+    pub(super) fn tell_changed(&self, site: &str, urls: &[Url], now_ms: i64) -> bool {
+        let mut known = self.sites();
+        if now_ms.saturating_sub(known.told.0) >= HOUR_MS {
+            known.told = (now_ms, 0);
+        }
+        let count = known.told.1.saturating_add(urls.len());
+        if count > CHANGES_AN_HOUR {
+            return false;
+        }
+        known.told.1 = count;
+        drop(known);
+        self.keep_changed(site, urls.to_vec());
+        self.inner.is_changed.notify_one();
+        true
+    }
+
+    /// Keeps pages to be asked for again at the next look.
+    pub(crate) fn keep_changed(&self, site: &str, urls: Vec<Url>) {
+        let mut known = self.sites();
+        let changed = known.changed.entry(site.to_owned()).or_default();
+        changed.extend(urls);
+    }
+
+    /// Waits until pages have changed.
+    pub(crate) async fn changed(&self) {
+        self.inner.is_changed.notified().await;
+    }
+
+    /// Takes the pages of a site that have changed.
+    pub(crate) fn takes_changed(&self, site: &str) -> Vec<Url> {
+        let urls = self.sites().changed.remove(site);
+        urls.into_iter().flatten().collect()
     }
 
     /// Returns the sites whose runs are offered.

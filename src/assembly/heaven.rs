@@ -23,6 +23,7 @@ pub(crate) fn heaven_settings(
     let (policy, logs_in) = (policy(loaded)?, logs_in(loaded, settings));
     let needs_login = move |path: &str| logs_in || policy.is_filtered(path);
     let heaven = heaven.markdown_files(settings.heaven.markdown_files);
+    let heaven = heaven.tracking_parameters(&settings.site_robot.tracking_parameters);
     Ok(heaven.path(&settings.heaven.path).needs_login(needs_login))
 }
 
@@ -46,7 +47,8 @@ fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
     // What is wrong with robot.conf is told where the robot is made.
     let has_password =
         || robot_conf(loaded, settings).is_ok_and(|(conf, ..)| conf.password.is_some());
-    settings.site_robot.login.is_some() || has_password()
+    let own = &settings.site_robot;
+    own.login.is_some() || !own.login_form.is_empty() || has_password()
 }
 
 #[cfg(test)]

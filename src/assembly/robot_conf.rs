@@ -9,33 +9,12 @@ use crate::site_robot::{RobotConf, RobotConfFile};
 /// Size of a file at most.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Keys that say something which this program is told elsewhere, or does not do.
-const ELSEWHERE: [(&str, &str); 6] = [
-    (
-        "command-port",
-        "runs are commanded by the admin page, its API and the command line",
-    ),
-    (
-        "enable-rdm-probe",
-        "servers are not asked for descriptions of their own; import them with site-robot import",
-    ),
-    (
-        "loglevel",
-        "log.level says how much is logged, for all of the program",
-    ),
-    (
-        "max-memory-per-url",
-        "resources are read in memory, each up to max-filesize-kb",
-    ),
-    (
-        "remote-access",
-        "admin.listen says from where the admin page and its API are reached",
-    ),
-    (
-        "robot-state-dir",
-        "the state is in the database of database.url",
-    ),
-];
+/// Keys that have no effect, each with what to do.
+const UNUSED: [(&str, &str); 2] = [("command-port", API), ("remote-access", API)];
+
+/// What commands a run, in place of a port that nobody has to log in to.
+const API: &str = "use the API: the admin page's JSON takes commands from who has a token, and \
+                   admin.listen says from where";
 
 /// Why a script that finds a proxy is of no use.
 const SCRIPT: &str = "auto-proxy: a proxy.pac cannot be read; name the proxy itself, such as \
@@ -107,16 +86,18 @@ pub(crate) fn read(path: &str) -> Result<String, String> {
 }
 
 fn warnings(conf: &RobotConf) -> Vec<String> {
-    let rows = conf.rows();
-    let set = rows.iter().filter(|row| !row.is_default);
-    let warning = |key: &str, value: Option<&str>| {
-        let (_, reason) = ELSEWHERE.iter().find(|(name, _)| *name == key)?;
-        // `enable-rdm-probe=false` asks for just what this program does.
-        let is_off = matches!(value, None | Some("false"));
-        (!is_off).then(|| format!("{key} of robot.conf is not used: {reason}"))
-    };
-    set.filter_map(|row| warning(row.key, row.value.as_deref()))
-        .collect()
+    let unused = unused_keys(conf);
+    let warning = |(key, reason)| format!("{key} of robot.conf is not used: {reason}");
+    unused.map(warning).collect()
+}
+
+/// Returns the keys that are set and have no effect, each with what to do.
+pub(crate) fn unused_keys(conf: &RobotConf) -> impl Iterator<Item = (&'static str, &'static str)> {
+    // `remote-access=false` asks for just what this program does.
+    let is_off = |value: Option<&str>| matches!(value, None | Some("false"));
+    let set = conf.rows().into_iter().filter(|row| !row.is_default);
+    let set = set.filter(move |row| !is_off(row.value.as_deref()));
+    set.filter_map(|row| UNUSED.iter().find(|(key, _)| *key == row.key).copied())
 }
 
 /// Returns `true` if a proxy is found by a script.

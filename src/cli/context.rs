@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use crate::app::{self, ClaimProver};
+use crate::assembly::robot_conf;
 use crate::clock::Clock;
 use crate::config::{DatabaseSection, Loaded, Loader, Settings};
 use crate::detect::Detector;
@@ -35,11 +36,32 @@ pub(super) fn loader(cli: &Cli) -> anyhow::Result<Loader> {
             return Err(WrongUsage(text).into());
         }
     };
-    Ok(loader.process_environment().flag(
+    let loader = loader.process_environment().flag(
         &DatabaseSection::KEY.url,
         "--database",
         cli.database.clone(),
-    ))
+    );
+    let state = state_of_robot(&loader);
+    Ok(loader.flag(&DatabaseSection::KEY.url, "robot-state-dir", state))
+}
+
+/// Returns the database that `robot-state-dir` of robot.conf names, where no setting does.
+fn state_of_robot(loader: &Loader) -> Option<String> {
+    // What is wrong is told where it is loaded to be used.
+    let loaded = loader.clone().load().ok()?;
+    if loaded.is_set(&DatabaseSection::KEY.url) {
+        return None;
+    }
+    let (conf, ..) = robot_conf(&loaded, loaded.settings()).ok()?;
+    let place = conf.robot_state_dir?;
+    Some(if place.contains("://") {
+        place
+    } else {
+        format!(
+            "sqlite://{}/robot-detection.db",
+            place.trim_end_matches('/')
+        )
+    })
 }
 
 /// Loads the settings of a command that has no flags of its own for them.

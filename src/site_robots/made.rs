@@ -11,7 +11,7 @@ use crate::heaven::{HeavenError, HeavenSettings, Library, PublishReport, publish
 use crate::layer::OwnRobot;
 use crate::own_robot;
 use crate::site_robot::{
-    OnCompletion, SiteRobot, SiteRobotBuilder,
+    OnCompletion, SiteRobot, SiteRobotBuilder, SiteRobotError,
     source::{
         Credentials, HttpSettings, HttpSource, PageRequest, PageResponse, RequestSigner,
         SiteAccess, SourceError, SourceLimits,
@@ -19,11 +19,7 @@ use crate::site_robot::{
 };
 use crate::store::Store;
 
-use super::{
-    Programs,
-    settings::{SiteRobotSettings, is_of},
-    when::next_round_ms,
-};
+use super::{Programs, settings::SiteRobotSettings, starts::is_of, when::next_round_ms};
 
 /// What `email` is without being set.
 const NO_EMAIL: &str = "user@domain";
@@ -32,7 +28,7 @@ const NO_EMAIL: &str = "user@domain";
 ///
 /// A run that came to its end publishes heaven, where a directory is set for it, and
 /// starts `cmd-hook`, where something was described.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SiteRobotRuns {
     pub(super) robot: SiteRobot,
     pub(super) source: HttpSource,
@@ -83,9 +79,13 @@ impl SiteRobotRuns {
         let programs = Arc::new(Programs::new(conf, settings.converters.clone()));
         let builder = builder(settings, store, source.clone(), &programs);
         let library = Library::new(store.clone(), settings.site.clone());
+        let mut robot = builder.clock(clock.clone()).build()?;
+        if !settings.only.is_empty() {
+            robot = robot.for_pages(settings.only.clone())?;
+        }
         let hook = conf.cmd_hook.as_deref().and_then(command);
         Ok(Self {
-            robot: builder.clock(clock.clone()).build()?,
+            robot,
             source,
             store: store.clone(),
             clock,
@@ -101,6 +101,18 @@ impl SiteRobotRuns {
             is_at_home: (settings.starts.iter()).all(|start| settings.own_hosts.has(&start.url)),
             publish_every: conf.index_after,
             accept: settings.accept,
+        })
+    }
+
+    /// Returns what asks for single pages again, and is the same otherwise.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the first page that is outside of what the robot visits.
+    pub(crate) fn for_pages(&self, urls: Vec<Url>) -> Result<Self, SiteRobotError> {
+        Ok(Self {
+            robot: self.robot.for_pages(urls)?,
+            ..self.clone()
         })
     }
 
@@ -174,13 +186,24 @@ fn builder(
         .fingerprint(&settings.fingerprint)
         .commands(Arc::<Programs>::clone(programs))
         .obey_robots_txt(conf.enable_robots_txt)
+        .tracking_parameters(&settings.tracking_parameters)
         .ip(conf.enable_ip)
+        .probe(conf.enable_rdm_probe)
         .unite_hosts(conf.smart_host_heuristics)
         .max_connections(conf.max_connections)
         .site_max_connections(conf.site_max_connections)
         .engine_concurrent(conf.engine_concurrent)
         .max_working(conf.max_working)
         .server_delay(conf.server_delay.unwrap_or_default());
+    if conf.has_own("max-memory-per-url") {
+        builder = builder.max_memory(conf.max_memory_per_url_bytes, conf.tmpdir.clone());
+    }
+    if conf.has_own("loglevel") {
+        builder = builder.log_level(conf.loglevel);
+    }
+    for (host, obeys) in &settings.robots_of_hosts {
+        builder = builder.obey_robots_txt_of(host, *obeys);
+    }
     if let Some(token) = product_token(&conf.user_agent) {
         builder = builder.user_agent(token);
     }
@@ -239,6 +262,7 @@ fn source(
             ..SourceLimits::default()
         },
         sites: sites.into_iter().map(|(_, access)| access).collect(),
+        login: settings.form_login.clone(),
         signer: signer.map(|signer| {
             RequestSigner::new(move |method, url, headers| signer.sign(method, url, headers))
         }),

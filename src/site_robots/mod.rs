@@ -7,11 +7,13 @@ mod order;
 mod orders;
 mod own_hosts;
 mod parity;
+mod pdf;
 mod programs;
 mod public_url;
 mod run;
 mod schedule;
 mod settings;
+mod starts;
 mod when;
 
 pub use handover::{Handed, Handover};

@@ -10,7 +10,7 @@ use crate::layer::OwnRobot;
 use crate::listen::ListenAddr;
 use crate::site_robot::source::RequestSigner;
 
-use super::settings::Start;
+use super::starts::Start;
 
 /// Ports that stand for the same site, HTTP without and with TLS.
 const USUAL_PORTS: [u16; 2] = [80, 443];

@@ -1,6 +1,7 @@
 //! Programs that convert and summarize, held to limits of time, output and memory.
 
 use std::{
+    ffi::OsString,
     io::{Read as _, Write as _},
     os::unix::process::CommandExt as _,
     path::PathBuf,
@@ -15,8 +16,13 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::filter::{CommandLine, Commands};
 use crate::site_robot::RobotConf;
 
+use super::pdf;
+
 /// Memory that a program may have, in KiB.
 const MAX_MEMORY_KIB: &str = "1048576";
+
+/// Variables of our environment that programs get: where others are, and how text is written.
+const HANDED_ON: [&str; 5] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ"];
 
 /// What is run before a program: `PATH` and the limit of memory are set by the shell.
 ///
@@ -47,6 +53,8 @@ pub struct Programs {
     tmpdir: Option<PathBuf>,
     timeout: Duration,
     max_output_bytes: u64,
+    /// Whether each start is logged (`loglevel` 4).
+    tells: bool,
     converters: Vec<(String, CommandLine)>,
 }
 
@@ -63,11 +71,18 @@ impl Programs {
             tmpdir: conf.tmpdir.clone(),
             timeout: conf.convert_timeout,
             max_output_bytes: conf.max_file_bytes,
+            tells: conf.has_own("loglevel") && conf.loglevel >= 4,
             converters,
         }
     }
 
-    fn start(&self, line: &CommandLine) -> Result<Child, String> {
+    fn pdftotext(&self) -> Option<CommandLine> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let own = self.bindir.iter().cloned();
+        pdf::command(own.chain(std::env::split_paths(&path)))
+    }
+
+    fn start(&self, line: &CommandLine, input: ProgramInput) -> Result<Child, String> {
         let mut command = Command::new("/bin/sh");
         // The program is an argument and not a part of the script, so that the shell reads nothing
         // of it.
@@ -75,6 +90,11 @@ impl Programs {
         command.arg(self.bindir.as_deref().unwrap_or("".as_ref()));
         command.args([MAX_MEMORY_KIB, &line.program]);
         command.args(&line.arguments);
+        // What our own environment holds, such as passwords, is nothing to a program that reads
+        // what strangers wrote.
+        if input == ProgramInput::Document {
+            command.env_clear().envs(handed_on());
+        }
         if let Some(tmpdir) = &self.tmpdir {
             command.env("TMPDIR", tmpdir);
         }
@@ -91,16 +111,54 @@ impl Programs {
     }
 }
 
+/// What a program is given to read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum ProgramInput {
+    /// What somebody else wrote.
+    Document,
+    Nothing,
+}
+
+/// Returns what programs get of our environment.
+fn handed_on() -> impl Iterator<Item = (&'static str, OsString)> {
+    let own = HANDED_ON.iter();
+    own.filter_map(|name| Some((*name, std::env::var_os(name)?)))
+}
+
 impl Commands for Programs {
     fn converter(&self, media_type: &str) -> Option<CommandLine> {
         let mut converters = self.converters.iter();
-        let (_, command) = converters.find(|(of, _)| of.eq_ignore_ascii_case(media_type))?;
-        Some(command.clone())
+        let found = converters.find(|(of, _)| of.eq_ignore_ascii_case(media_type));
+        match found {
+            Some((_, command)) => Some(command.clone()),
+            None if media_type.eq_ignore_ascii_case(pdf::MEDIA_TYPE) => self.pdftotext(),
+            None => None,
+        }
     }
 
     fn run(&self, line: &CommandLine, input: &[u8]) -> Result<Vec<u8>, String> {
+        self.run_on(line, input, ProgramInput::Document)
+    }
+}
+
+impl Programs {
+    /// Runs a hook, which has our environment and no input.
+    pub(super) fn run_hook(&self, line: &CommandLine) -> Result<(), String> {
+        self.run_on(line, b"", ProgramInput::Nothing).map(drop)
+    }
+
+    fn run_on(
+        &self,
+        line: &CommandLine,
+        input: &[u8],
+        kind: ProgramInput,
+    ) -> Result<Vec<u8>, String> {
         let program = &line.program;
-        let mut child = self.start(line)?;
+        if self.tells {
+            let bytes = input.len();
+            tracing::info!(bytes, "the site robot starts {program:?}");
+        }
+        let mut child = self.start(line, kind)?;
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         if let Some(mut stdin) = child.stdin.take() {
             let input = input.to_vec();
@@ -113,6 +171,7 @@ impl Commands for Programs {
         // Neither reading nor waiting has a time limit; the channel has.
         thread::spawn(move || tell.send(end(child, stdout, max)));
         match told.recv_timeout(self.timeout) {
+            Ok(Ok(output)) if pdf::is_command(line) => Ok(pdf::page(&output)),
             Ok(Ok(output)) => Ok(output),
             Ok(Err(reason)) => {
                 kill(group);

@@ -6,7 +6,7 @@ use crate::assembly::site_url;
 use crate::config::{Settings, SiteUrl};
 use crate::site_robot::move_to_site;
 
-use super::settings::{Start, is_of};
+use super::starts::{Start, is_of};
 
 /// Site as visitors know it, and the addresses of its upstream.
 #[derive(Clone, Debug)]

@@ -5,7 +5,6 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::filter::Commands as _;
 use crate::heaven::PublishReport;
 use crate::site_robot::{MayPublish, PublishTerms, Summary};
 use crate::store::{Lease, LeaseError, Publication, RunState};
@@ -227,8 +226,8 @@ impl SiteRobotRuns {
             return None;
         }
         let programs = Arc::clone(&self.programs);
-        // `run` blocks until the program ends, which may take as long as `convert-timeout`.
-        let ended = tokio::task::spawn_blocking(move || programs.run(&hook, b"")).await;
+        // It blocks until the program ends, which may take as long as `convert-timeout`.
+        let ended = tokio::task::spawn_blocking(move || programs.run_hook(&hook)).await;
         let failure = match ended {
             Ok(Ok(_)) => return None,
             Ok(Err(reason)) => reason,

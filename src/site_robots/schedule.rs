@@ -97,6 +97,7 @@ impl Schedules {
             tokio::select! {
                 () = stop.cancelled() => break,
                 Some(()) = rings.recv() => self.look(),
+                () = self.inner.pages.changed() => self.refresh_changed(),
                 site = self.inner.pages.wanted(), if !self.inner.robots.load().is_empty() => {
                     self.begin(&site);
                 }
@@ -112,6 +113,8 @@ impl Schedules {
     }
 
     fn look(&self) {
+        // What was told of during a run is still to be asked for.
+        self.refresh_changed();
         // A robot that still runs since an earlier ring has the lease: its task here ends at once.
         for runs in self.inner.robots.load().iter() {
             let (schedules, runs) = (self.clone(), Arc::clone(runs));
@@ -123,6 +126,37 @@ impl Schedules {
                         "the site robot of {site} did not run to its end: {error:#}"
                     );
                     schedules.inner.pages.failed(site, format!("{error:#}"));
+                }
+            });
+        }
+    }
+
+    /// Asks for the pages again that are said to have changed.
+    fn refresh_changed(&self) {
+        for runs in self.inner.robots.load().iter() {
+            let site = runs.robot.site();
+            let urls = self.inner.pages.takes_changed(site);
+            if urls.is_empty() {
+                continue;
+            }
+            let (schedules, runs) = (self.clone(), Arc::clone(runs));
+            self.inner.tasks.spawn(async move {
+                let (pages, site) = (&schedules.inner.pages, runs.robot.site());
+                let ran = match runs.for_pages(urls.clone()) {
+                    Ok(of_pages) => schedules.run(&of_pages, false).await,
+                    Err(error) => Err(error.into()),
+                };
+                match ran {
+                    Ok(_) => {}
+                    // The run under way may have seen them before they changed.
+                    Err(error) if is_running(&error) => pages.keep_changed(site, urls),
+                    Err(error) => {
+                        warn!(
+                            site,
+                            "changed pages of {site} were not asked for: {error:#}"
+                        );
+                        pages.failed(site, format!("{error:#}"));
+                    }
                 }
             });
         }

@@ -10,20 +10,30 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::admin::DEFAULT_SITE;
-use crate::assembly::{Signing, heaven_settings, read_text, robot_conf};
-use crate::config::{ConfigErrors, Loaded, Schedule, Settings, SiteRobotSection, StartingPoint};
+use crate::assembly::{Signing, form_login, heaven_settings, read_text, robot_conf};
+use crate::config::{ConfigErrors, Loaded, Schedule, Settings, SiteRobotSection};
 use crate::filter::{CommandLine, Filter, Filters, Functions};
 use crate::heaven::HeavenSettings;
-use crate::site_robot::{ConfigFiles, RobotConf, source::Credentials};
+use crate::site_robot::{
+    ConfigFiles, RobotConf,
+    source::{Credentials, FormLogin},
+};
 use crate::store::StoredRun;
 
-use super::{own_hosts::OwnHosts, public_url::PublicUrl, when::is_due};
+use super::{
+    own_hosts::OwnHosts,
+    public_url::PublicUrl,
+    starts::{Start, only, starts},
+    when::is_due,
+};
 
 /// Settings of the site robot of one site, judged.
 #[derive(Clone, Debug)]
 pub struct SiteRobotSettings {
     pub(super) site: String,
     pub(super) starts: Vec<Start>,
+    /// Pages that are asked for again; none: all are visited.
+    pub(super) only: Vec<Url>,
     pub(super) only_below: Vec<String>,
     pub(super) never_below: Vec<String>,
     pub(super) conf: RobotConf,
@@ -31,11 +41,15 @@ pub struct SiteRobotSettings {
     pub(super) generation: Arc<Filter>,
     pub(super) fingerprint: String,
     pub(super) login: Option<Credentials>,
+    pub(super) form_login: Option<FormLogin>,
     /// Server that is asked in place of those hosts, or of all where there are none.
     pub(super) upstream: Option<(Url, Vec<String>)>,
+    /// Hosts whose robots.txt is obeyed, or is not, whatever robot.conf says.
+    pub(super) robots_of_hosts: Vec<(String, bool)>,
     pub(super) schedule: Option<Schedule>,
     pub(super) directory: Option<PathBuf>,
     pub(super) heaven: HeavenSettings,
+    pub(super) tracking_parameters: Vec<String>,
     pub(super) converters: Vec<(String, CommandLine)>,
     /// Key that requests are signed with.
     pub(super) signing: Option<Signing>,
@@ -48,16 +62,6 @@ pub struct SiteRobotSettings {
     warnings: Vec<String>,
 }
 
-/// Starting point.
-#[derive(Clone, Debug)]
-pub(super) struct Start {
-    pub(super) url: Url,
-    /// Links that are followed from it; none: any number.
-    pub(super) depth: Option<u32>,
-    /// Whether the configuration names it: then it is of this site.
-    pub(super) is_configured: bool,
-}
-
 /// What a command changes in the settings of one run.
 ///
 /// A run that is handed over to a server takes it along, but for what names files: see
@@ -68,6 +72,9 @@ pub(super) struct Start {
 pub struct SiteRobotChanges {
     /// Starting points in place of the configured ones.
     pub urls: Vec<String>,
+    /// Pages that are asked for again, in place of a visit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
     /// Links that are followed; the inner `None` is any number.
     pub depth: Option<Option<u32>>,
     /// Pause between two visits of a host.
@@ -166,6 +173,9 @@ impl SiteRobotSettings {
     /// Returns how it logs in, in words without the secret; `None` where it does not.
     #[must_use]
     pub fn login_kind(&self) -> Option<&'static str> {
+        if self.form_login.is_some() {
+            return Some("by a form");
+        }
         match &self.login {
             Some(Credentials::Bearer(_)) => Some("by a bearer token"),
             Some(Credentials::Cookie(_)) => Some("by a cookie"),
@@ -216,18 +226,22 @@ impl SiteRobotSettings {
         let heaven = heaven(loaded, &settings, &first.url)?;
         let (filters, filter_text) = filters(loaded, &settings)?;
         let filter = |name: &str| filter(loaded, &filters, name);
+        let (form_login, login_warnings) = form_login(loaded, &settings)?;
+        warnings.extend(login_warnings);
         Ok(Some(Self {
             site: site.to_owned(),
             enumeration: filter(&conf.enumeration_filter)?,
             generation: filter(&conf.generation_filter)?,
             fingerprint: format!("{conf_text}\n{filter_text}\n{}", Filters::SHIPPED),
             login: settings.site_robot.login.clone(),
+            form_login,
             upstream: match &public {
                 // The warning would be wrong: the robot begins at an address that it can ask.
                 Some(public) => public.upstream(upstream(&settings, &mut Vec::new())),
                 None => upstream(&settings, &mut warnings),
             },
             own_hosts: OwnHosts::of(&settings, &starts),
+            robots_of_hosts: settings.site_robot.robots_txt_of.obeyed(),
             public,
             schedule: settings.site_robot.schedule.clone(),
             directory: changes
@@ -237,9 +251,11 @@ impl SiteRobotSettings {
             heaven,
             converters: settings.site_robot.converters.clone(),
             signing: Signing::of(loaded)?,
+            tracking_parameters: settings.site_robot.tracking_parameters.clone(),
             accept: changes.accept,
             never_below: never_below(&settings),
             only_below: settings.site_robot.only_below,
+            only: only(loaded, changes)?,
             starts,
             conf,
             warnings,
@@ -265,73 +281,6 @@ impl SiteRobotChanges {
             settings.site_robot.only_below.clone_from(&self.only_below);
         }
     }
-}
-
-/// Links that are followed: as the command says, else as is set, else by robot.conf.
-fn depth(
-    loaded: &Loaded,
-    settings: &Settings,
-    conf: &RobotConf,
-    changes: &SiteRobotChanges,
-) -> Option<u32> {
-    let configured = if loaded.is_set(&SiteRobotSection::KEY.depth) {
-        settings.site_robot.depth.links()
-    } else {
-        conf.depth
-    };
-    changes.depth.unwrap_or(configured)
-}
-
-fn starts(
-    loaded: &Loaded,
-    settings: &Settings,
-    conf: &RobotConf,
-    changes: &SiteRobotChanges,
-) -> Result<Vec<Start>, ConfigErrors> {
-    let depth = depth(loaded, settings, conf, changes);
-    let is_configured = changes.urls.is_empty();
-    let points = if is_configured {
-        settings.site_robot.starting_points.clone()
-    } else {
-        let points = changes.urls.iter().map(|url| StartingPoint::parse(url));
-        let points = points.collect::<Result<_, _>>();
-        points.map_err(|reason| loaded.wrong(&SiteRobotSection::KEY.starting_points, reason))?
-    };
-    let mut starts = Vec::new();
-    for point in points {
-        let url = point.url().clone();
-        starts.push(Start {
-            is_configured: is_configured
-                || is_of(&url, &settings.server.hosts)
-                || is_at(&url, &settings.site_robot.starting_points),
-            depth,
-            url,
-        });
-    }
-    if is_configured {
-        starts.extend(conf.seeds.iter().map(|seed| Start {
-            url: seed.url.clone(),
-            depth: match seed.depth {
-                // robot.conf writes any number as -1.
-                Some(own) => u32::try_from(own).ok(),
-                None => depth,
-            },
-            is_configured: true,
-        }));
-    }
-    Ok(starts)
-}
-
-/// Returns `true` if a URL is on one of these hosts.
-pub(super) fn is_of(url: &Url, hosts: &[String]) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
-}
-
-/// Returns `true` if a URL is on the site of one of these.
-fn is_at(url: &Url, points: &[StartingPoint]) -> bool {
-    let mut points = points.iter();
-    points.any(|point| point.url().origin() == url.origin())
 }
 
 fn heaven(

@@ -61,7 +61,7 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("spelling", &[]),
             ("filter", &["document", "spelling"]),
             ("site_robot", &["filter", "document", "spelling"]),
-            ("heaven", &["matter"]),
+            ("heaven", &["document", "matter"]),
         ],
     ),
     (

@@ -95,6 +95,11 @@ fn is_moment(text: &str) -> bool {
     Regex::new(form).unwrap().is_match(text)
 }
 
+/// A day, of which no more is known: W3C datetime takes it too.
+fn is_day_or_moment(text: &str) -> bool {
+    is_moment(text) || is_moment(&format!("{text}T00:00:00Z"))
+}
+
 /// Checks a sitemap as the schema of sitemaps.org has it; returns its URLs.
 fn check_sitemap(xml: &str, site: &str) -> Vec<String> {
     assert!(xml.len() <= MAX_SITEMAP.0);
@@ -113,7 +118,10 @@ fn check_sitemap(xml: &str, site: &str) -> Vec<String> {
         let parsed = url::Url::parse(&location).unwrap();
         assert_eq!(parsed.as_str(), location, "it is written in full");
         let dates = url.all("lastmod");
-        assert!(dates.iter().all(|date| is_moment(&date.text)), "{dates:?}");
+        assert!(
+            dates.iter().all(|date| is_day_or_moment(&date.text)),
+            "{dates:?}"
+        );
         location
     });
     let urls: Vec<_> = urls.collect();
@@ -188,8 +196,10 @@ fn check_json_ld(data: &Value, canonical: &str) {
             "{author}"
         );
     }
-    if let Some(date) = data["dateModified"].as_str() {
-        assert!(is_moment(date));
+    for name in ["datePublished", "dateModified"] {
+        if let Some(date) = data[name].as_str() {
+            assert!(is_day_or_moment(date), "{date}");
+        }
     }
     assert_eq!(data["isPartOf"]["@type"], "WebSite");
     if required.contains(&"breadcrumb") {
@@ -273,6 +283,16 @@ fn the_heaven_of_the_demonstration_has_every_form_that_it_must_have() {
     let entries = check_feed(&get(&feed), &feed);
     assert_eq!(entries.len(), 9);
     assert!(entries.iter().all(|entry| pages.contains(entry)));
+    let feed = get(&feed);
+    assert!(feed.contains("<published>2025-02-12T00:00:00Z</published>"));
+    assert!(feed.contains("<updated>2026-02-02T09:30:00Z</updated>"));
+    let cat = get(&format!("{heaven}members-only-stuff/cat.html"));
+    for part in [
+        "\"datePublished\":\"2025-02-12\"",
+        "\"dateModified\":\"2026-02-02T09:30:00Z\"",
+    ] {
+        assert!(cat.contains(part), "{part} in {cat}");
+    }
 
     let llms = get(&format!("{heaven}llms.txt"));
     assert!(llms.starts_with("# Harbour Library\n\n> "), "{llms}");

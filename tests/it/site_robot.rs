@@ -10,6 +10,7 @@ use std::{collections::BTreeMap, time::Duration};
 use robot_detection::{
     clock::Clock,
     description::name,
+    heaven::{HeavenSettings, Library, ServedHeaven},
     site_robot::{
         RobotState, SiteRobot, SiteRobotBuilder, SiteRobotError, Summary,
         source::{HttpSettings, HttpSource},
@@ -272,6 +273,80 @@ async fn of_twins_the_shortest_url_is_described_whichever_comes_first() {
     run(robot(&store, &site)).await;
     run(robot(&store, &site)).await;
     assert_eq!(paths(&store, &site).await, "/ /twin/under/its/longer/name");
+}
+
+/// Returns which path of heaven a robot is sent to that asks for one of the site.
+async fn page_of(store: &Store, site: &Site, asked: &[&str]) -> Vec<String> {
+    let settings = HeavenSettings::new(&site.origin).unwrap();
+    let heaven = ServedHeaven::new(Library::new(store.clone(), "docs"), settings);
+    heaven.reload().await.unwrap();
+    let link = |path: &&str| heaven.link(path).unwrap_or_else(|| "-".to_owned());
+    asked.iter().map(link).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_url_of_a_page_leads_to_it() {
+    let canonical = "<link rel=canonical href=/shop/salt>";
+    // A link to the English file stands in for what is not translated.
+    let guide = Page::html("Guide", &["/en/guide"]).in_head("<html lang=en>");
+    let by_price = Page::html("Salt by price", &[]).in_head(canonical);
+    let login = "<title>Log in</title><p>Who are you?<input type=password>";
+    // What it names as canonical is not there.
+    let lost = Page::html("Lost", &[]).header("link", "</lost>; rel=canonical");
+    let pepper = "/shop/pepper?utm_source=start&size=2";
+    let links = [
+        "/shop/salt?sort=price",
+        pepper,
+        "/old",
+        "/da/guide",
+        "/members",
+        "/lost?a=1",
+    ];
+    let site = Site::open(&[
+        ("/", Page::html("Start", &links)),
+        ("/shop/salt", Page::html("Salt", &[]).in_head(canonical)),
+        ("/shop/salt?sort=price", by_price),
+        ("/shop/pepper?size=2", Page::html("Pepper", &[])),
+        ("/old", Page::moved("/older")),
+        ("/older", Page::moved("/shop/pepper?size=2&gclid=1")),
+        ("/da/guide", guide.clone()),
+        ("/en/guide", guide),
+        ("/members", Page::moved("/login")),
+        ("/login", Page::new(login)),
+        ("/lost?a=1", lost),
+    ])
+    .await;
+    let store = store().await;
+    run(robot(&store, &site)).await;
+    let asked = [
+        "/shop/salt",
+        "/shop/salt?sort=price",
+        "/shop/salt?utm_campaign=x",
+        "/shop/pepper?size=2&fbclid=1",
+        "/old",
+        "/da/guide",
+        "/en/guide",
+        "/members",
+        "/lost?a=1",
+        "/nothing",
+    ];
+    let salt = "/robot-heaven/shop/salt.htm";
+    let guide = "/robot-heaven/en/guide.htm";
+    let told = page_of(&store, &site, &asked).await;
+    assert_eq!(told[..3], [salt; 3]);
+    assert!(told[3].starts_with("/robot-heaven/shop/pepper"), "{told:?}");
+    assert_eq!(told[4], told[3]);
+    assert_eq!(told[5..7], [guide; 2]);
+    assert_eq!(told[7], "-");
+    assert!(told[8].starts_with("/robot-heaven/lost"), "{told:?}");
+    assert_eq!(told[9], "-");
+
+    // The canonical URL goes, and what named it is a page of its own.
+    site.put("/shop/salt", Page::status(410));
+    run(robot(&store, &site)).await;
+    run(robot(&store, &site)).await;
+    let told = page_of(&store, &site, &["/shop/salt?sort=price"]).await;
+    assert_ne!(told[0], "-");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -141,7 +141,7 @@ async fn a_page_that_is_sent_again_with_the_same_words_keeps_its_date() {
     let directory = tempfile::tempdir().unwrap();
     // A server that knows no conditions: each answer is 200, and seems new.
     let answer = |page: Page, minute: u32| {
-        let date = format!("Sun, 22 Nov 2026 12:{minute:02}:05 GMT");
+        let date = format!("Sun, 22 Nov 2020 12:{minute:02}:05 GMT");
         page.header("last-modified", &date)
             .header("date", &date)
             .header("x-request-id", &minute.to_string())

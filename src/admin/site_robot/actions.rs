@@ -10,10 +10,11 @@ use axum::{
 use serde::Deserialize;
 use serde_json::json;
 use tracing::info;
+use url::Url;
 
 use super::{robot_site::RobotSite, status::StatusView};
 use crate::admin::{
-    fields::{CsrfProof, Fields},
+    fields::{CsrfProof, Fields, JsonBody},
     page::{Page, encode, html},
     problem::Problem,
     state::AdminState,
@@ -140,6 +141,48 @@ pub(in crate::admin) async fn clear_json(
 ) -> Result<Response, Problem> {
     let cleared = forget(&state, &of.name).await?;
     Ok(Json(json!({ "site": of.name, "descriptions": cleared })).into_response())
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::admin) struct ChangedPages {
+    #[serde(default)]
+    site: String,
+    urls: Vec<String>,
+}
+
+/// Has pages asked for again that have changed; 422 for one that the robot does not visit, 429 for
+/// more than 1,000 an hour.
+pub(in crate::admin) async fn changed_json(
+    State(state): State<AdminState>,
+    JsonBody(body): JsonBody<ChangedPages>,
+) -> Result<Response, Problem> {
+    let of = RobotSite::find(&state, &body.site).await?;
+    let admin = state.admin();
+    let robot = admin.robot_runs.robot(&of.name).ok_or_else(|| {
+        let message = "This process has no robot for the site; tell the one that has it, or run \
+                       robot-detection site-robot refresh there.";
+        Problem::conflict("no_robot", message)
+    })?;
+    let urls = body.urls.iter().map(|url| Url::parse(url.trim()));
+    let urls: Result<Vec<_>, _> = urls.collect();
+    let urls = urls.map_err(|error| Problem::invalid(format!("urls: {error}")))?;
+    robot
+        .for_pages(urls.clone())
+        .map_err(|error| Problem::invalid(error.to_string()))?;
+    if !admin
+        .robot_runs
+        .tell_changed(&of.name, &urls, admin.clock.now_ms())
+    {
+        let message = "More than 1,000 pages were told of within an hour; a whole run takes them.";
+        return Err(Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too_many",
+            message,
+        ));
+    }
+    let told = json!({ "site": of.name, "pages": urls.len() });
+    Ok((StatusCode::ACCEPTED, Json(told)).into_response())
 }
 
 /// Requests a run, or a state of the open one; returns `true` if there is one to change.

@@ -9,8 +9,8 @@ mod robot_site;
 mod status;
 
 pub(super) use actions::{
-    accept, accept_json, clear, clear_json, confirm, pause, pause_json, resume, resume_json, run,
-    run_json, stop, stop_json,
+    accept, accept_json, changed_json, clear, clear_json, confirm, pause, pause_json, resume,
+    resume_json, run, run_json, stop, stop_json,
 };
 pub(super) use descriptions::{list, list_json, one, one_json};
 pub(super) use explain::{explain, explain_json};

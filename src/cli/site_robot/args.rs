@@ -23,6 +23,16 @@ Exit code: 0 finished, 1 held back, stopped or failed, 2 wrong usage
 Example: robot-detection site-robot run http://127.0.0.1:3000/docs/ --depth 5 --publish heaven"
     )]
     Run(Box<VisitArgs>),
+    /// Asks for single pages again, as soon as they have changed; all others stay as they are
+    #[command(
+        after_help = "URLs lie within site_robot.starting_points; links are not followed. A server that runs on the
+same database does it, as with `run`.
+
+Exit code: 0 finished, 1 held back, stopped or failed, 2 wrong usage
+
+Example: robot-detection site-robot refresh https://www.example.com/members-only-stuff/a"
+    )]
+    Refresh(RefreshPagesArgs),
     /// Tells what the last run of each site does or did
     Status(StatusArgs),
     /// Has a run begin no more visits until it is resumed, in whatever process it goes on
@@ -110,6 +120,20 @@ pub(in crate::cli) struct VisitArgs {
     /// Gives up a run that was cut off, and begins another one
     #[arg(long)]
     pub(super) fresh: bool,
+    /// Prints the summary as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Arguments of `site-robot refresh`.
+#[derive(Args, Clone, Debug)]
+pub(in crate::cli) struct RefreshPagesArgs {
+    /// Pages
+    #[arg(value_name = "URL", required = true)]
+    pub(super) urls: Vec<String>,
+    /// Name of the site
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(super) site: String,
     /// Prints the summary as JSON
     #[arg(long)]
     pub(super) json: bool,

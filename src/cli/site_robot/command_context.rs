@@ -1,6 +1,7 @@
 //! Configuration and database of the commands.
 
 use crate::app::{SiteRobotChanges, SiteRobotRuns, SiteRobotSettings};
+use crate::assembly::robot_conf;
 use crate::cli::{Cli, context, output, usage::WrongUsage};
 use crate::clock::Clock;
 use crate::config::{Loaded, wants_colours};
@@ -17,9 +18,16 @@ pub(in crate::cli) struct CommandContext {
 impl CommandContext {
     pub(in crate::cli) async fn new(cli: &Cli) -> anyhow::Result<Self> {
         let loaded = context::load(cli)?;
-        // A run prints its result, and its log lines would repeat it.
-        start_log("error", LogFormat::Text, wants_colours())?;
         let settings = loaded.settings();
+        let conf = robot_conf(&loaded, settings).map(|(conf, ..)| conf);
+        let is_told = conf.is_ok_and(|conf| conf.has_own("loglevel") && conf.loglevel > 0);
+        // A run prints its result, and its log lines would repeat it; who sets `loglevel` wants them.
+        let level = if is_told {
+            "error,robot_detection_site_robot=info,robot_detection::site_robots=info"
+        } else {
+            "error"
+        };
+        start_log(level, LogFormat::Text, wants_colours())?;
         context::check_database(settings)?;
         let store = Store::connect(&settings.database.url).await?;
         Ok(Self { loaded, store })

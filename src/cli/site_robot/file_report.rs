@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::assembly::unused_keys;
 use crate::filter::{
     ClassificationRules, FilterConf, FilterRules, FilterText, Filters, Functions, MimeTypes, Note,
     Site, has_error,
@@ -82,11 +83,17 @@ fn robot(text: &str) -> FileReport {
     let rows = file.conf().rows();
     let set = rows.iter().filter(|row| !row.is_default).count();
     let seeds = file.conf().seeds.iter();
+    let unused = unused_keys(file.conf()).map(|(key, reason)| {
+        // Who asks for a port that takes commands without a login must not think that there is one.
+        let line = file.line_of(key).unwrap_or(1);
+        Note::error(line, format!("{key} is not used: {reason}"))
+    });
+    let notes: Vec<_> = file.notes().iter().cloned().chain(unused).collect();
     let summary = format!("{}, {set} set", count(rows.len(), "key"));
     FileReport {
         rows,
         starting_points: seeds.map(|it| (it.url.to_string(), it.depth)).collect(),
-        ..FileReport::new(FileKind::Robot, summary, file.notes())
+        ..FileReport::new(FileKind::Robot, summary, &notes)
     }
 }
 

@@ -6,7 +6,6 @@ use crate::app::{Handed, Handover, Ran, SiteRobotChanges};
 use crate::cli::output;
 
 use super::{
-    args::VisitArgs,
     command_context::CommandContext,
     visit::{bar, draw},
 };
@@ -26,14 +25,14 @@ pub(super) enum HandoverResult {
 /// Hands a run over, and shows it; Ctrl-C stops the run, and a second one the waiting.
 pub(super) async fn run(
     context: &CommandContext,
-    args: &VisitArgs,
+    (site, is_json): (&str, bool),
     changes: &SiteRobotChanges,
 ) -> anyhow::Result<HandoverResult> {
-    let placed = Handover::place(&context.loaded, &context.store, &args.site, changes);
+    let placed = Handover::place(&context.loaded, &context.store, site, changes);
     let Some(mut handover) = placed.await? else {
         return Ok(HandoverResult::NotTaken);
     };
-    let bar = bar(args.json);
+    let bar = bar(is_json);
     let mut polls = tokio::time::interval(POLL_INTERVAL);
     // One future for all polls: a new one each time would miss a signal in between.
     let interrupted = tokio::signal::ctrl_c();

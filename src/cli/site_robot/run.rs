@@ -27,6 +27,7 @@ async fn with_database(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Result<
     let context = CommandContext::new(cli).await?;
     let code = match command {
         SiteRobotCommand::Run(args) => visit::run(&context, args).await,
+        SiteRobotCommand::Refresh(args) => visit::refresh(&context, args).await,
         SiteRobotCommand::Status(args) => control::status(&context, args).await,
         SiteRobotCommand::Pause(args) => control::request(&context, args, RunCommand::Pause).await,
         SiteRobotCommand::Resume(args) => control::request(&context, args, RunCommand::Run).await,

@@ -12,7 +12,7 @@ use crate::site_robot::{OnCompletion, Progress, Summary};
 use crate::store::{RunCounts, RunState};
 
 use super::{
-    args::VisitArgs,
+    args::{RefreshPagesArgs, VisitArgs},
     command_context::CommandContext,
     handover::{self, HandoverResult},
 };
@@ -49,13 +49,8 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
             .await?;
     }
     loop {
-        let ran = match handover::run(context, args, &changes).await? {
-            HandoverResult::Ran(ran) => Some(*ran),
-            HandoverResult::Interrupted => None,
-            HandoverResult::NotTaken => run_with_bar(&runs, args.json).await?,
-        };
-        let Some(ran) = ran else {
-            output::note("ended at once; the same command resumes the run");
+        let how = (args.site.as_str(), args.json);
+        let Some(ran) = run_anywhere(context, how, &changes, &runs).await? else {
             return Ok(ExitCode::from(INTERRUPTED));
         };
         print(&ran, &heaven, args.json)?;
@@ -76,6 +71,46 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
             return Ok(ExitCode::SUCCESS);
         }
     }
+}
+
+/// Asks for single pages again.
+pub(super) async fn refresh(
+    context: &CommandContext,
+    args: &RefreshPagesArgs,
+) -> anyhow::Result<ExitCode> {
+    let mut changes = SiteRobotChanges::default();
+    changes.only.clone_from(&args.urls);
+    let runs = context.runs(&args.site, &changes).await?;
+    let how = (args.site.as_str(), args.json);
+    let Some(ran) = run_anywhere(context, how, &changes, &runs).await? else {
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    let heaven = heaven_use(&context.loaded, &args.site, None);
+    print(&ran, &heaven, args.json)?;
+    let is_done = ran.summary.state == RunState::Finished && ran.hook_failure.is_none();
+    Ok(if is_done {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Has a server run the robot, or does it here; nothing where it was interrupted at once.
+async fn run_anywhere(
+    context: &CommandContext,
+    (site, is_json): (&str, bool),
+    changes: &SiteRobotChanges,
+    runs: &SiteRobotRuns,
+) -> anyhow::Result<Option<Ran>> {
+    let ran = match handover::run(context, (site, is_json), changes).await? {
+        HandoverResult::Ran(ran) => Some(*ran),
+        HandoverResult::Interrupted => None,
+        HandoverResult::NotTaken => run_with_bar(runs, is_json).await?,
+    };
+    if ran.is_none() {
+        output::note("ended at once; the same command resumes the run");
+    }
+    Ok(ran)
 }
 
 /// Waits for the next round; returns `false` if Ctrl-C ends the wait.
@@ -166,6 +201,15 @@ fn print(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std::io::Result<()> {
              in force: site-robot run --accept"
         ));
     }
+    let without = &ran.summary.without_words;
+    if let Some((url, why)) = without.first() {
+        let (url, why) = (output::clean(url), output::clean(why));
+        output::note(&format!(
+            "warning: {} pages have no words and are not described, the first is {url}: {why}; \
+             --json lists them",
+            without.len(),
+        ));
+    }
     if ran.summary.missing > 0 {
         output::note(&format!(
             "warning: {} of {} pages of heaven did not answer; they stay until they are seen to be \
@@ -231,6 +275,10 @@ fn object(ran: &Ran, heaven: &HeavenUse) -> Value {
         "run": summary.run_id,
         "state": summary.state.as_str(),
         "resumed": summary.is_resumed,
+        "without_words": summary.without_words.iter().map(|(url, why)| json!({
+            "url": url,
+            "reason": why,
+        })).collect::<Vec<_>>(),
         "elapsed_ms": u64::try_from(summary.elapsed.as_millis()).unwrap_or(u64::MAX),
         "heaven": ran.published.as_ref().map(|published| json!({
             "pages": published.pages,

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::alerts::Secret;
 use crate::config::{
     Schedule,
     section::section,
-    types::{Depth, RobotLines, SiteUrl, StartingPoint},
+    types::{Depth, FormFields, HostRobots, RobotLines, SiteUrl, StartingPoint},
 };
 use crate::filter::CommandLine;
 use crate::site_robot::source::Credentials;
@@ -26,6 +27,10 @@ section! {
     only_below: Vec<String>;
     /// Paths that it keeps away from, beside those of heaven and of the admin page
     never_below: Vec<String>;
+    /// Parameters that say nothing of a page, without which its URL is known; one with * at its end
+    /// stands for all that begin so, and usual for those of analytics and advertisements: utm_*,
+    /// gclid, fbclid, msclkid and their like
+    tracking_parameters: Vec<String> = "usual";
     /// When it runs, as a cron expression in UTC: minute, hour, day, month, day of the week, such
     /// as 30 3 * * *; onCompletion=loop keeps to it, and pauses for an hour without it; empty: only
     /// when asked
@@ -36,10 +41,29 @@ section! {
     /// How it logs in at its starting points: bearer TOKEN, cookie NAME=VALUE or basic
     /// NAME:PASSWORD; empty: as robot.conf says
     login: Option<Credentials>;
+    /// URL of the page with the form by which it logs in, https or this machine, such as
+    /// https://www.example.com/login; the form goes to that site only; empty: no form
+    login_form: String;
+    /// Fields of that form that it fills in beside the password, NAME=VALUE, such as
+    /// user=site-robot; hidden fields are sent as they came
+    login_fields: FormFields;
+    /// Field of that form for the password
+    login_password_field: String = "password";
+    /// File with the password and nothing else, which only the program's user may read
+    login_password_file: Option<PathBuf>;
+    /// Password, for the environment (ROBOT_DETECTION_SITE_ROBOT_LOGIN_PASSWORD); in a file it is
+    /// better by login_password_file
+    login_password: Option<Secret>;
+    /// Hidden field of that form without whose value nothing is sent (CSRF), such as csrf_token;
+    /// empty: none
+    login_token_field: String;
     /// robot.conf with all its other settings; empty: none
     robot_conf: String;
     /// Lines of robot.conf that count before those of the file, such as server-delay=2
     robot: RobotLines;
+    /// Hosts whose robots.txt is obeyed always or never, HOST=always, HOST=never or HOST=inherit;
+    /// inherit, as for all others, is enable-robots-txt of robot.conf
+    robots_txt_of: HostRobots;
     /// filter.conf with its filters; empty: those that come with the program
     filter_conf: String;
     /// Programs that make HTML of documents, from standard input to standard output: TYPE=PROGRAM

@@ -7,7 +7,7 @@ mod texts;
 mod words;
 
 pub use addresses::{Asn, Networks, ProxyNetworks, Resolver, SiteUrl, StartingPoint, UnixMode};
-pub use robot::{Depth, RobotLines};
+pub use robot::{Depth, FormFields, HostRobots, RobotLines};
 pub use schedule::Schedule;
 pub use texts::{DatabaseUrl, Lines, LogFilter, OwnPath, RegistryUrl, Verbatim};
 pub use words::{HeavenSource, Mode, RobotsTxtSource, SuspectAction, Visitors};

@@ -1,5 +1,7 @@
 //! What only the site robot is told.
 
+use std::fmt;
+
 use crate::config::{
     Kind, Value,
     setting::{Item, Setting},
@@ -70,6 +72,95 @@ impl Setting for RobotLines {
     }
 }
 
+/// Fields of a form with what is filled in, as `NAME=VALUE`.
+#[derive(Clone, Default)]
+pub struct FormFields(Vec<(String, String)>);
+
+impl FormFields {
+    /// Returns names and values, in order.
+    #[must_use]
+    pub fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
+}
+
+/// What is filled in may be a secret, and is not shown.
+impl Setting for FormFields {
+    const KIND: Kind = Kind::List;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let pair = |line: &String| {
+            let (name, value) = line.split_once('=')?;
+            let name = name.trim();
+            (!name.is_empty()).then(|| (name.to_owned(), value.trim().to_owned()))
+        };
+        let pairs: Option<Vec<_>> = value.items()?.iter().map(pair).collect();
+        let example = "write a field as NAME=VALUE, such as user=site-robot";
+        pairs.map(Self).ok_or_else(|| example.to_owned())
+    }
+
+    fn shown(value: &Value) -> String {
+        let name = |line: &String| {
+            line.split_once('=')
+                .map_or("***".to_owned(), |(name, _)| format!("{name}=***"))
+        };
+        let names = value.items().unwrap_or_default().iter().map(name);
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+impl fmt::Debug for FormFields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.0.iter().map(|(name, _)| name))
+            .finish()
+    }
+}
+
+/// Whether the robots.txt of single hosts is obeyed.
+#[derive(Clone, Debug, Default)]
+pub struct HostRobots(Vec<(String, Option<bool>)>);
+
+impl HostRobots {
+    /// Returns the hosts for which it is said, and what.
+    #[must_use]
+    pub fn obeyed(&self) -> Vec<(String, bool)> {
+        let said = self.0.iter();
+        said.filter_map(|(host, obeys)| Some((host.clone(), (*obeys)?)))
+            .collect()
+    }
+}
+
+impl Setting for HostRobots {
+    const KIND: Kind = Kind::List;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let one = |line: &String| {
+            let (host, word) = line.split_once('=')?;
+            let obeys = match word.trim() {
+                "inherit" => None,
+                "always" => Some(true),
+                "never" => Some(false),
+                _ => return None,
+            };
+            let host = host.trim();
+            (!host.is_empty()).then(|| (host.to_ascii_lowercase(), obeys))
+        };
+        let hosts: Option<Vec<_>> = value.items()?.iter().map(one).collect();
+        let example =
+            "write HOST=inherit, HOST=always or HOST=never, such as www.example.com=always";
+        hosts.map(Self).ok_or_else(|| example.to_owned())
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
 /// Media type of documents, and the program that makes HTML of them.
 impl Item for (String, CommandLine) {
     fn read_item(line: &str) -> Result<Self, String> {
@@ -136,6 +227,21 @@ mod tests {
         assert_eq!(kind("bearer t0ken").unwrap().unwrap(), "Bearer(..)");
         assert_eq!(kind("Cookie a=b; c=d").unwrap().unwrap(), "Cookie(..)");
         assert_eq!(kind("basic me:a:b").unwrap().unwrap(), "Basic { .. }");
+    }
+
+    #[test]
+    fn fields_are_read_and_only_their_names_are_shown() {
+        let value = Value::List(vec!["user=a=b".to_owned(), "pin= 17".to_owned()]);
+        let fields = FormFields::read(&value).unwrap();
+        let pairs = [("user", "a=b"), ("pin", "17")].map(|(n, v)| (n.to_owned(), v.to_owned()));
+        assert_eq!(fields.pairs(), pairs);
+        assert_eq!(FormFields::shown(&value), "user=***, pin=***");
+        assert_eq!(format!("{fields:?}"), "[\"user\", \"pin\"]");
+        let error = FormFields::read(&Value::List(vec!["geheim".to_owned()])).unwrap_err();
+        assert!(
+            error.contains("NAME=VALUE") && !error.contains("geheim"),
+            "{error}"
+        );
     }
 
     #[test]

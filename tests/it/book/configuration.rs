@@ -24,13 +24,14 @@ fn is_for_us(block: &Block) -> bool {
     }
 }
 
-/// Makes the files of a certificate, as a configuration names them.
+/// Makes the files of a certificate and of a password, as a configuration names them.
 fn certificates() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let made = rcgen::generate_simple_self_signed(["example.com".to_owned()]).unwrap();
     let files = [
         ("fullchain.pem", made.cert.pem()),
         ("privkey.pem", made.signing_key.serialize_pem()),
+        ("site-robot.password", "open sesame".to_owned()),
     ];
     for (name, pem) in files {
         fs::write(directory.path().join(name), pem).unwrap();
@@ -51,6 +52,7 @@ fn judge(name: &str, text: &str) -> Result<(), ConfigErrors> {
 fn configurations_are_such_as_the_program_takes() {
     let certificates = certificates();
     let certificates = format!("{}/", certificates.path().display());
+    let password = format!("{certificates}site-robot");
     let mut wrong = Vec::new();
     let mut judged = 0;
     for page in pages() {
@@ -59,6 +61,7 @@ fn configurations_are_such_as_the_program_takes() {
                 judged += 1;
                 let name = format!("{}:{}", page.name(), block.line);
                 let text = block.text.replace("/etc/ssl/example.com/", &certificates);
+                let text = text.replace("/etc/robot-detection/site-robot", &password);
                 wrong.extend(judge(&name, &text).err().map(|error| error.to_string()));
             }
         }

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use robot_detection::{
     description::ResourceDescription,
     store::{
-        ClaimedUrl, DescriptionChange, FoundUrl, Loss, LostDescription, PageRecord, RobotsTxtCopy,
-        RunCommand, RunCounts, RunKey, RunState, StagedChange, StagedSelection, Store,
-        StoreErrorKind, StoredRun,
+        AliasDescription, ClaimedUrl, DescriptionChange, FoundUrl, Loss, LostDescription,
+        PageRecord, RobotsTxtCopy, RunCommand, RunCounts, RunKey, RunState, StagedChange,
+        StagedSelection, Store, StoreErrorKind, StoredRun,
     },
 };
 use tokio::task::JoinSet;
@@ -378,7 +378,10 @@ async fn thousands_of_descriptions_are_withdrawn_in_pieces(database: TestDatabas
     let ended = publish(&store, &run, 2).await;
     assert_eq!(ended.counts.withdrawn, 2_498);
     let left = store.described_md5(SITE, run.run_id, "", 9).await.unwrap();
-    assert_eq!(left, [(url("1000"), None), (url("2499"), None)]);
+    assert_eq!(
+        left,
+        [(url("1000"), None, u8::MAX), (url("2499"), None, u8::MAX)]
+    );
 }
 
 async fn a_site_is_forgotten_whole(database: TestDatabase) {
@@ -479,7 +482,15 @@ async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
     let is_published: Vec<_> = twice.iter().map(|it| it.is_published).collect();
     assert_eq!(is_published, [false, false, true]);
     assert_eq!(store.duplicates(&second, 2).await.unwrap(), twice[..2]);
-    let worse: Vec<_> = twice.iter().filter(|it| it.url != url("new")).collect();
+    let worse: Vec<_> = twice
+        .iter()
+        .filter(|it| it.url != url("new"))
+        .map(|it| AliasDescription {
+            url: it.url.clone(),
+            alias_of: url("new"),
+            is_published: it.is_published,
+        })
+        .collect();
     store
         .withdraw_duplicates(&second, &worse, "a duplicate")
         .await
@@ -494,6 +505,10 @@ async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
     );
     let counts = publish(&store, &second, 11).await.counts;
     assert_eq!((counts.added, counts.rejected), (1, 1));
+    let aliases = store.aliases(SITE, "", 9).await.unwrap();
+    assert_eq!(aliases, ["newer", "old"].map(|it| (url(it), url("new"))));
+    let behind = store.aliases(SITE, &url("newer"), 9).await.unwrap();
+    assert_eq!(behind, aliases[1..]);
     for path in ["newer", "old"] {
         let known = store.known_url(SITE, &url(path)).await.unwrap().unwrap();
         assert_eq!(known.outcome.as_deref(), Some("a duplicate"));

@@ -8,12 +8,15 @@ from collections import Counter
 from pathlib import Path
 
 import trafilatura
+from lxml import etree
 from lxml import html as lxml_html
 from markdown_it import MarkdownIt
 
 from pages import pages
 
 SAMPLE = 60
+# Of a page of which both others keep no more than this share of words, they keep nothing: a list of links.
+GIVEN_UP = 0.25
 TOOLS = ["heaven", "trafilatura", "readability"]
 
 
@@ -50,7 +53,7 @@ def own_text(item):
 
 
 def heaven(binary, file):
-    run = [binary, "heaven", "preview", str(file)]
+    run = [binary, "heaven", "preview", "--type", "text/html; charset=utf-8", str(file)]
     told = subprocess.run(run, capture_output=True, text=True).stdout
     # The last line leads to the original.
     told = told.rstrip().rpartition("\n\n")[0]
@@ -62,7 +65,7 @@ def told_by(tool, binary, file):
         return heaven(binary, file)
     if tool == "readability":
         return Path(f"{file}.readability").read_text()
-    text = file.read_text(errors="replace")
+    text = file.read_text()
     return trafilatura.extract(text, output_format="html", include_formatting=True, include_links=True) or ""
 
 
@@ -92,28 +95,98 @@ def of_known(binary, files):
         print(f"{tool:12}" + " ".join(f"{figure:7.3f}" for figure in figures))
 
 
+def rows_of(table):
+    """Returns the cells that say something, row by row, without white space."""
+    rows = [["".join(cell.split()) for cell in row] for row in table]
+    return [[cell for cell in row if cell] for row in rows if any(row)]
+
+
+def items_of(items):
+    """Returns the items that say something, without white space."""
+    return [text for text in ("".join(item.split()) for item in items) if text]
+
+
+def is_navigation(element):
+    """Tells whether a table or list leads elsewhere in place of saying something."""
+    around = [element, *element.iterancestors()]
+    names = " ".join(f"{one.get('class', '')} {one.get('id', '')}" for one in around)
+    linked = sum(len(link.text_content()) for link in element.iter("a"))
+    return bool(re.search(r"\bnav|navbar|menu", names)) or linked * 2 >= len(element.text_content())
+
+
+class Source(Seen):
+    """What can be compared of a page itself, with its title and its tables of data."""
+
+    def __init__(self, text):
+        super().__init__(text)
+        tree = lxml_html.fromstring(text)
+        for unseen in list(tree.iter("script", "style", etree.Comment)):
+            unseen.drop_tree()
+        self.words = words(tree.text_content())
+        self.title = words(" ".join(title.text_content() for title in tree.iter("title")))
+        self.data, self.own_lists = [], []
+        for table in tree.iter("table"):
+            rows = rows_of(self.rows(table))
+            # Rows of one cell lay out.
+            is_data = max(map(len, rows), default=0) > 1 and next(table.iterdescendants("table"), None) is None
+            if is_data and not is_navigation(table):
+                self.data.append(rows)
+        for found in tree.iter("ul", "ol"):
+            items = items_of([own_text(item) for item in found.findall("li")])
+            if items and not is_navigation(found):
+                self.own_lists.append(items)
+
+    @staticmethod
+    def rows(table):
+        return [[cell.text_content() for cell in row.iter("td", "th")] for row in table.iter("tr")]
+
+
 def of_manual(binary, name, files):
-    """What two of three have is taken for the page's; what one alone has, for foreign."""
+    """What two of three have is taken for the page's; what one alone has, for foreign, unless it is the title."""
     told = {tool: [Seen(told_by(tool, binary, file)) for file in files] for tool in TOOLS}
-    sources = [Seen(re.sub(r"<\?xml.*?\?>", "", file.read_text(errors="replace"))) for file in files]
-    print(f"\n{name}: {len(files)} pages\n{'':12} found   alone   code  lists  tables")
+    sources = [Source(file.read_text()) for file in files]
+    given_up = sum(is_given_up(told, source, at) for at, source in enumerate(sources))
+    print(f"\n{name}: {len(files)} pages, {given_up} of them lists of links that neither of the others reads")
+    print(f"{'':12} found   alone   code  lists  tables")
     for tool in TOOLS:
         others = [told[other] for other in TOOLS if other != tool]
         agreed = found = alone = own = 0
-        for seen, one, other in zip(told[tool], *others):
+        for at, (seen, one, other) in enumerate(zip(told[tool], *others)):
+            if is_given_up(told, sources[at], at):
+                continue
             common = one.words & other.words
             agreed, found = agreed + common.total(), found + (common & seen.words).total()
-            alone += (seen.words - (one.words | other.words)).total()
+            alone += (seen.words - (one.words | other.words) - sources[at].title).total()
             own += seen.words.total()
-        shares = []
-        for part in ("codes", "lists", "tables"):
-            kept = sum(len(getattr(seen, part)) for seen in told[tool])
-            if part == "codes":
-                pairs = zip(told[tool], sources)
-                kept = sum(sum(code in seen.codes for code in source.codes) for seen, source in pairs)
-            shares.append(share(kept, sum(len(getattr(source, part)) for source in sources)))
+        pairs = list(zip(told[tool], sources))
+        codes = sum(sum(code in seen.codes for code in source.codes) for seen, source in pairs)
+        lists = tables = 0
+        for seen, source in pairs:
+            own_lists = [items_of(items) for items in seen.lists]
+            lists += sum(items in own_lists for items in source.own_lists)
+            kept = [rows_of(table) for table in seen.tables]
+            tables += sum(rows in kept for rows in source.data)
+        shares = [
+            share(codes, sum(len(source.codes) for source in sources)),
+            share(lists, sum(len(source.own_lists) for source in sources)),
+            share(tables, sum(len(source.data) for source in sources)),
+        ]
         figures = [share(found, agreed), share(alone, own), *shares]
         print(f"{tool:12}" + " ".join(f"{figure:7.3f}" for figure in figures))
+
+
+def is_given_up(told, source, at):
+    kept = told["trafilatura"][at].words | told["readability"][at].words
+    return kept.total() < GIVEN_UP * source.words.total()
+
+
+def decoded(file, to):
+    """Writes a page as UTF-8: not each of the three finds out what it was."""
+    raw = file.read_bytes()
+    named = re.search(rb"(?:charset|encoding)=[\"']?([\w-]+)", raw[:2000])
+    text = raw.decode(named.group(1).decode() if named else "utf-8", errors="replace")
+    to.write_text(re.sub(r"<\?xml.*?\?>|<meta[^>]*charset=[^>]*>", "", text, flags=re.I))
+    return to
 
 
 def main():
@@ -134,7 +207,10 @@ def main():
         found = [file for file in sorted(folder.rglob("*.html*")) if file.is_file() and not file.is_symlink()]
         # Apache's have one file for each language and one that lists them.
         found = [file for file in found if file.suffix in (".html", ".en") and file.stat().st_size > 1000]
-        manuals[folder.name] = random.Random(23).sample(found, min(SAMPLE, len(found)))
+        sample = random.Random(23).sample(found, min(SAMPLE, len(found)))
+        pages_of = args.work / "samples" / folder.name
+        pages_of.mkdir(parents=True)
+        manuals[folder.name] = [decoded(file, pages_of / f"{at}.html") for at, file in enumerate(sample)]
     listed = args.work / "list"
     listed.write_text("\n".join(map(str, [file for file, _ in known] + sum(manuals.values(), []))))
     subprocess.run(["node", "readability.mjs", listed], cwd=args.work, check=True)

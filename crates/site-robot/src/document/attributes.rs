@@ -7,7 +7,7 @@ const MAX_NAME_BYTES: usize = 32;
 const MAX_VALUE_BYTES: usize = 64 * 1024;
 
 /// Attributes that count.
-const NAMES: [&[u8]; 20] = [
+const NAMES: [&[u8]; 24] = [
     b"href",
     b"src",
     b"content",
@@ -28,6 +28,10 @@ const NAMES: [&[u8]; 20] = [
     b"start",
     b"colspan",
     b"rowspan",
+    b"id",
+    b"hreflang",
+    b"itemprop",
+    b"datetime",
 ];
 
 /// Attribute that counts, by its place among the names.
@@ -53,6 +57,10 @@ pub(super) enum Attribute {
     Start,
     ColSpan,
     RowSpan,
+    Id,
+    HrefLang,
+    ItemProp,
+    DateTime,
 }
 
 /// Attributes of one tag; of one that stands twice, the first counts.
@@ -128,6 +136,11 @@ impl Attributes {
     pub(super) fn value(&self, attribute: Attribute) -> Option<String> {
         let value = String::from_utf8_lossy(self.bytes(attribute)?);
         Some(value.trim_matches(is_html_space).to_owned())
+    }
+
+    /// Returns a value as it stands there, if it is UTF-8.
+    pub(super) fn text(&self, attribute: Attribute) -> Option<&str> {
+        str::from_utf8(self.bytes(attribute)?).ok()
     }
 
     /// Returns a value in lower case.

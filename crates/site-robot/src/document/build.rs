@@ -11,8 +11,10 @@ use super::{
 };
 use crate::matter::{Definition, Line, Link, MAX_DEPTH, Matter, Piece, Run, Style, TableCell};
 
-/// Bytes of a cell beyond which a table without header cells lays out a page.
+/// Bytes of a cell beyond which a low table without header cells lays out a page.
 const MAX_CELL_BYTES: usize = 300;
+/// Rows of a table that lays out a page: its head, its columns, its foot.
+const MAX_LAYOUT_ROWS: usize = 3;
 /// Columns of a table of data, at most.
 const MAX_COLUMNS: usize = 64;
 /// Bytes of the address of a letter.
@@ -179,7 +181,8 @@ impl<'p> Builder<'p> {
 
     /// Makes a table of data; none of one that lays out a page.
     ///
-    /// Such a one has headings, tables or code in it, long cells and no header, or one column.
+    /// Such a one has tables or lines of code in it, or one column; or it has few rows, and
+    /// headings or long cells without a header.
     fn table(&mut self, group: &[Placed<'p>], depth: usize) -> Option<Piece> {
         let kinds = || {
             group
@@ -187,7 +190,7 @@ impl<'p> Builder<'p> {
                 .flat_map(|placed| placed.path.iter().skip(depth + 1))
         };
         let kinds = || kinds().filter_map(|number| kind_of(&self.page.containers, *number));
-        let has_header = kinds().any(|kind| {
+        let is_header = |kind| {
             matches!(
                 kind,
                 Kind::Cell {
@@ -195,11 +198,16 @@ impl<'p> Builder<'p> {
                     ..
                 }
             )
-        });
+        };
+        let has_header = kinds().any(is_header);
+        let is_low = groups(group, depth + 1).count() <= MAX_LAYOUT_ROWS;
         let is_layout = kinds().any(|kind| kind == Kind::Table)
             || group.iter().any(|placed| match placed.block.kind {
-                BlockKind::Heading(_) | BlockKind::Code => true,
-                BlockKind::Text => !has_header && placed.block.text.len() > MAX_CELL_BYTES,
+                BlockKind::Code => placed.block.text.contains('\n'),
+                BlockKind::Heading(_) => is_low,
+                BlockKind::Text => {
+                    is_low && !has_header && placed.block.text.len() > MAX_CELL_BYTES
+                }
             });
         if is_layout {
             return None;
@@ -269,7 +277,11 @@ impl<'p> Builder<'p> {
 
     fn line(&mut self, block: &Block) -> Line {
         let mut runs: Vec<Run> = Vec::new();
-        let (mut from, mut style) = (0, Style::default());
+        let mut from = 0;
+        let mut style = Style {
+            is_code: block.kind == BlockKind::Code,
+            ..Style::default()
+        };
         for span in &block.spans {
             let to = span.at.max(from);
             push_text(&mut runs, block.text.get(from..to), &style);

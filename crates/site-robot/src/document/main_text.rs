@@ -155,6 +155,67 @@ mod tests {
     }
 
     #[test]
+    fn what_is_named_like_navigation_is_around_if_it_consists_of_links() {
+        let text = "<p>Salt is what the sea leaves when the sun has taken the water away.";
+        let links = "<h4>Sea</h4><a href=/a>Tides of the sea</a> <a href=/b>Winds of the sea</a>";
+        let told = "Salt is what the sea leaves when the sun has taken the water away.";
+        for around in [
+            "class=t-navbar",
+            "id=mainMenu",
+            "class='x related-posts'",
+            "id=contentSub",
+        ] {
+            let html = format!("<div {around}>{links}</div>{text}");
+            assert_eq!(main_text(&html), told, "{around}");
+            // What says something is no navigation, whatever it is called.
+            let html = format!("<div {around}>{text}</p><a href=/a>Tides</a></div>");
+            assert_eq!(main_text(&html), format!("{told}\nTides"), "{around}");
+        }
+        let plain = format!("<div class=results>{links}</div>{text}");
+        assert!(main_text(&plain).contains("Tides"));
+    }
+
+    #[test]
+    fn links_before_the_title_and_to_translations_are_around() {
+        let text = "<p>Salt is what the sea leaves when the sun has taken the water away.";
+        let before =
+            "<table><tr><td>[<a href=/o>Overview</a>][<a href=/t>Types</a>]<td>Unit</table>";
+        let html = format!("{before}<h1>Salt</h1>{text}");
+        assert!(main_text(&html).starts_with("Salt\nSalt is"));
+        let html =
+            format!("<p>A preface that says what is to come.<a href=/t>T</a><h1>Salt</h1>{text}");
+        assert!(main_text(&html).starts_with("A preface"));
+        let languages =
+            "<p>Also in: <a href=/de hreflang=de>de</a> | <a href=/fr hreflang=fr>fr</a>";
+        assert!(main_text(&format!("{text}{languages}")).ends_with("away."));
+    }
+
+    #[test]
+    fn contents_of_the_page_itself_are_around() {
+        let text = "<p>Salt is what the sea leaves when the sun has taken the water away.";
+        let contents =
+            "<ul><li><a href=#a>One</a><li><a href=#b>Two</a><li><a href=#c>Three</a></ul>";
+        assert!(!main_text(&format!("{contents}{text}")).contains("Two"));
+        let elsewhere = contents.replace('#', "/");
+        assert!(main_text(&format!("{elsewhere}{text}")).contains("Two"));
+    }
+
+    #[test]
+    fn a_list_of_links_is_the_matter_where_nothing_else_is() {
+        let html =
+            "<h1>Index</h1><p>21 pages<div class=menu><a href=/a>Salt</a><a href=/b>Sea</a></div>";
+        assert_eq!(main_text(html), "Index\n21 pages\nSaltSea");
+        let html = "<nav><a href=/c>Home</a></nav><h1>Index</h1>";
+        assert_eq!(main_text(html), "Index");
+    }
+
+    #[test]
+    fn elements_without_end_are_read_in_time() {
+        let html = "<div class=menu><a href=#a>x</a>".repeat(20_000);
+        assert!(main_text(&html).starts_with('x'));
+    }
+
+    #[test]
     fn rows_of_data_are_lines() {
         let table = "<table><tr><th>Tide<th>Height<tr><td>High<td>4 m<tr><td><td>1 m</table><p>End";
         assert_eq!(main_text(table), "Tide\tHeight\nHigh\t4 m\n\t1 m\nEnd");

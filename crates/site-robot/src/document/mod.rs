@@ -22,9 +22,11 @@
 //! ```
 
 mod address;
+mod around;
 mod attributes;
 mod build;
 mod charset;
+mod dates;
 mod elements;
 mod feed;
 mod fold;
@@ -40,12 +42,14 @@ mod structure;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod tracking;
 #[cfg(test)]
 mod trees;
 mod xml;
 
 pub use address::{MAX_URL_BYTES, normalise, resolve};
 pub use charset::{DecodedText, decode};
+pub use dates::Moment;
 pub use feed::{Feed, FeedEntry};
 pub use fold::{shorten, shorten_bytes};
 pub use main_text::PageMatter;
@@ -53,3 +57,4 @@ pub use page::{Block, BlockKind, Link, LinkKind, Meta, Page, PagePart};
 pub use plain::urls_in_text;
 pub use session::{has_session, without_session};
 pub use sitemap::{Sitemap, SitemapEntry};
+pub use tracking::TrackingParameters;

@@ -52,6 +52,8 @@ pub(super) enum Part {
     Around,
     /// Header or footer, of the page unless of a section.
     Edge,
+    /// Navigation if it consists of links.
+    IfLinked,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -235,7 +237,7 @@ impl OpenElements {
         let is_around = match traits.part {
             Some(Part::Around) => true,
             Some(Part::Edge) => self.section.is_none(),
-            Some(Part::Main | Part::Article) | None => false,
+            Some(Part::Main | Part::Article | Part::IfLinked) | None => false,
         };
         let is_main = traits.part == Some(Part::Main);
         let is_article = traits.part == Some(Part::Article);

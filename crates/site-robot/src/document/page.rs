@@ -28,6 +28,10 @@ pub struct Page {
     pub language: Option<String>,
     /// `href` of `<link rel=canonical>`.
     pub canonical: Option<String>,
+    /// When it was published, as it says itself and as written; see [`Moment`](super::Moment).
+    pub published: Option<String>,
+    /// When it was changed, likewise.
+    pub modified: Option<String>,
     /// Links as written, in order.
     pub links: Vec<Link>,
     /// Headings and paragraphs that a reader sees, in order.
@@ -60,6 +64,8 @@ pub struct Link {
     pub kind: LinkKind,
     /// Whether its `rel` holds `nofollow`.
     pub is_nofollow: bool,
+    /// Language of what it leads to, as `hreflang` says, in lower case.
+    pub language: Option<String>,
     /// Media type that its `type` names, in lower case.
     pub media_type: Option<String>,
 }

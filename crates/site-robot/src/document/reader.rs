@@ -5,10 +5,12 @@ use std::convert::Infallible;
 use html5gum::{Emitter, Error, State, Tokenizer};
 
 use super::{
+    around::Around,
     attributes::{Attribute, Attributes, Name},
+    dates::Dates,
     elements::{Element, Raw},
     fold::Folded,
-    open::{OpenElements, Traits},
+    open::{OpenElements, Part, Traits},
     page::{Block, BlockKind, Page},
     structure::{Mark, Structure, style},
     tags::take_in,
@@ -19,6 +21,8 @@ const MAX_BLOCKS: usize = 50_000;
 const MAX_HEADING_BYTES: usize = 1_000;
 
 mod traits;
+
+use traits::{is_page, may_stand_around};
 
 /// Reads a page; in XHTML any element may end as it begins.
 pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
@@ -36,6 +40,8 @@ pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
         text: Folded::default(),
         title: Folded::default(),
         structure: Structure::default(),
+        around: Around::default(),
+        dates: Dates::default(),
     };
     // Reading from memory does not fail, and no tokens are emitted.
     let Ok(()) = Tokenizer::new_with_emitter(html.as_bytes(), reader).finish();
@@ -57,6 +63,8 @@ struct Reader<'a> {
     text: Folded,
     title: Folded,
     structure: Structure,
+    around: Around,
+    dates: Dates,
 }
 
 impl Reader<'_> {
@@ -75,9 +83,14 @@ impl Reader<'_> {
             self.close_to(depth);
         }
         if !self.open.is_in_template() {
+            self.dates.tag(name.as_bytes(), &self.attributes);
             let links = self.page.links.len();
             take_in(self.page, name.as_bytes(), &self.attributes);
             self.structure.has_new_link = self.page.links.len() > links;
+            if let (b"a", Some(link)) = (name.as_bytes(), self.page.links.get(links)) {
+                self.around
+                    .link(&link.url, self.attributes.has(Attribute::HrefLang));
+            }
             self.page.asks_password |= self.asks_password(name.as_bytes());
         }
         let is_foreign = self.open.is_foreign();
@@ -109,11 +122,15 @@ impl Reader<'_> {
             self.end_block();
         }
         self.raw = Some(raw);
+        if !self.open.is_in_template() && self.is_structured_data() {
+            self.dates.begin_json();
+        }
     }
 
     fn open_element(&mut self, element: Element, name: &[u8]) {
         let traits = self.traits(name);
-        let is_part = traits.part.is_some();
+        let is_named = traits.part == Some(Part::IfLinked);
+        let is_part = traits.part.is_some() && !is_named;
         let is_shown = !traits.is_hidden && !self.open.is_hidden();
         if is_shown && (element.is_block() || is_part) {
             // A block within a heading parts its words, and does not end it.
@@ -126,6 +143,10 @@ impl Reader<'_> {
             }
         }
         let depth = self.open.depth();
+        if is_shown && may_stand_around(name) {
+            self.around
+                .begin(depth, self.page.blocks.len(), name, is_named);
+        }
         self.structure.note_language(depth, name, &self.attributes);
         self.structure.is_first_of_pre = matches!(name, b"pre" | b"listing");
         let around = self.open.container();
@@ -167,21 +188,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes a picture that is shown, and not there for decoration alone.
-    fn image(&mut self) {
-        if self.open.is_hidden() || self.open.is_pre() || self.is_hidden(b"img") {
-            return;
-        }
-        let alt = self.attributes.value(Attribute::Alt);
-        let Some(alt) = alt.filter(|alt| !alt.is_empty()) else {
-            return;
-        };
-        let source = self.attributes.value(Attribute::Src).unwrap_or_default();
-        let at = self.text.position();
-        self.structure.begin_text(at, self.open.style());
-        self.structure.note(at, Mark::Image { source, alt });
-    }
-
     fn end(&mut self) {
         let name = self.tag;
         let name = name.as_bytes();
@@ -215,7 +221,8 @@ impl Reader<'_> {
                 }
             }
             Raw::Shown(_) if !self.open.is_hidden() => self.end_block(),
-            Raw::Shown(_) | Raw::Dropped(_) => {}
+            Raw::Dropped(_) => self.dates.end_json(),
+            Raw::Shown(_) => {}
         }
     }
 
@@ -235,6 +242,7 @@ impl Reader<'_> {
         if !self.open.is_pre_after(depth) {
             self.structure.truncate(depth);
         }
+        self.around.end(depth, &mut self.page.blocks);
         self.open.truncate(depth);
     }
 
@@ -262,14 +270,16 @@ impl Reader<'_> {
             BlockKind::Code => self.structure.take_language(),
             BlockKind::Heading(_) | BlockKind::Text => String::new(),
         };
-        self.page.blocks.push(Block {
+        let block = Block {
             text,
             kind,
             place: self.open.place(),
             container: self.open.container(),
             spans,
             language,
-        });
+        };
+        self.around.block(&block);
+        self.page.blocks.push(block);
     }
 }
 
@@ -315,7 +325,7 @@ impl Emitter for Reader<'_> {
     fn emit_string(&mut self, text: &[u8]) {
         match self.raw {
             Some(Raw::Title) => self.title.push(text),
-            Some(Raw::Dropped(_)) => {}
+            Some(Raw::Dropped(_)) => self.dates.push_json(text),
             _ if self.open.is_hidden() => {}
             Some(Raw::Shown(_)) => self.text.push_verbatim(text),
             _ if self.open.is_pre() => self.push_code(text),
@@ -343,6 +353,8 @@ impl Emitter for Reader<'_> {
             self.raw = None;
         }
         self.end_block();
+        self.around.finish(&mut self.page.blocks);
+        [self.page.published, self.page.modified] = self.dates.take();
         self.page.containers = std::mem::take(&mut self.structure.containers);
     }
 
@@ -377,9 +389,4 @@ impl Emitter for Reader<'_> {
     fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
     fn set_force_quirks(&mut self) {}
     fn emit_current_doctype(&mut self) {}
-}
-
-/// Returns `true` if an element is the page itself: it has no end that counts.
-fn is_page(name: &[u8]) -> bool {
-    matches!(name, b"html" | b"head" | b"body" | b"frameset")
 }

@@ -104,6 +104,9 @@ impl Structure {
             b"table" => {
                 self.taken.clear();
                 self.column = 0;
+                if lays_out(tag) {
+                    return parent;
+                }
                 Kind::Table
             }
             b"tr" => {
@@ -220,6 +223,12 @@ pub(super) fn style(name: &[u8], around: Inline, links: usize) -> Inline {
         _ => {}
     }
     style
+}
+
+/// Returns `true` for a table that says of itself that it lays out the page.
+fn lays_out(tag: &Attributes) -> bool {
+    let role = tag.lower(Attribute::Role);
+    role.is_some_and(|role| matches!(role.as_str(), "presentation" | "none"))
 }
 
 fn number(tag: &Attributes, attribute: Attribute, default: u32) -> u32 {

@@ -80,12 +80,14 @@ impl Tag<'_> {
             return;
         }
         let is_nofollow = self.relations().iter().any(|word| word == "nofollow");
-        let media_type = self.attributes.lower(Attribute::Type);
+        let told = |from| self.attributes.lower(from).filter(|it| !it.is_empty());
+        let (language, media_type) = (told(Attribute::HrefLang), told(Attribute::Type));
         self.page.links.push(Link {
             url,
             kind,
             is_nofollow,
-            media_type: media_type.filter(|it| !it.is_empty()),
+            language,
+            media_type,
         });
     }
 

@@ -103,6 +103,11 @@ trees! {
         "<table><tr><td>a<td><ul><li>b<li>c</ul></table>" => "t[](a|b\\c)";
         "<table><tr><td>a<td><h2>b</h2></table>" => "p(a) h2(b)";
         "<table><tr><td>a<tr><td>b</table>" => "p(a) p(b)";
+        "<table role=presentation><tr><td>a<td>b</table>" => "p(a) p(b)";
+        "<table><tr><td>a<td><pre>b c</pre></table>" => "t[](a|`b c`)";
+        "<table><tr><td>a<td><pre>b\nc</pre></table>" => "p(a) `b\nc`";
+        "<table><tr><td><h3>a</h3><tr><td>b<td>c<tr><td>d<td>e<tr><td>f<td>g</table>"
+            => "t[](a| / b|c / d|e / f|g)";
     }
     code_keeps_its_lines {
         "<pre><code class='language-rust'>fn a() {\n    b\n}\n</code></pre>x" => "rust`fn a() {\n    b\n}` p(x)";

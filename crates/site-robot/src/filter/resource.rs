@@ -50,6 +50,8 @@ pub struct Resource {
     received: Option<Arc<ReceivedResource>>,
     content: Option<Arc<Content>>,
     troubles: Vec<String>,
+    preference: u8,
+    better: Option<String>,
 }
 
 /// Names that are sources of every resource of a run.
@@ -82,6 +84,8 @@ impl Resource {
             received: None,
             content: None,
             troubles: Vec::new(),
+            preference: 0,
+            better: None,
         }
     }
 
@@ -104,6 +108,26 @@ impl Resource {
         let content = Content::new(content_type, received.body.clone()).of_domain(domain);
         self.content = Some(Arc::new(content));
         self.received = Some(Arc::new(received));
+    }
+
+    /// Sets its rank among resources with the same content, 0 by default; the lowest is the best.
+    pub fn set_preference(&mut self, preference: u8) {
+        self.preference = preference;
+    }
+
+    pub(super) fn preference(&self) -> u8 {
+        self.preference
+    }
+
+    /// Notes the URL that has the same content and is better.
+    pub(super) fn set_better(&mut self, url: String) {
+        self.better = Some(url);
+    }
+
+    /// Returns the URL that has the same content and is better, where a filter found one.
+    #[must_use]
+    pub fn better(&self) -> Option<&str> {
+        self.better.as_deref()
     }
 
     /// Assigns a value to a source.
@@ -292,6 +316,12 @@ impl Resource {
                 some(received.last_modified.as_ref()).or_else(|| self.meta(name))
             }
             SourceName::Language => self.language(),
+            SourceName::Modified => {
+                some(self.page()?.modified.as_ref()).or_else(|| self.meta(name))
+            }
+            SourceName::Published => {
+                some(self.page()?.published.as_ref()).or_else(|| self.meta(name))
+            }
             SourceName::Robots => self.robots(),
             SourceName::Title => some(self.page()?.title.as_ref()),
             _ => self.meta(name),

@@ -24,8 +24,9 @@ pub struct FilterRunState {
     pub objects: u64,
     /// Hosts counted by `filter-by-max src=hosts`, in order.
     pub hosts: Vec<String>,
-    /// Checksums seen by `filter-by-md5`, in order, each with the URL that stands for it.
-    pub checksums: Vec<(String, String)>,
+    /// Checksums seen by `filter-by-md5`, in order, each with the URL that stands for it and its
+    /// preference.
+    pub checksums: Vec<(String, String, u8)>,
 }
 
 #[derive(Debug, Default)]
@@ -33,7 +34,7 @@ struct Memory {
     objects: u64,
     hosts: HashSet<Box<str>>,
     /// By number: there may be one for each page of a large site.
-    checksums: HashMap<u128, Box<str>>,
+    checksums: HashMap<u128, (u8, Box<str>)>,
 }
 
 impl FilterRun {
@@ -48,7 +49,8 @@ impl FilterRun {
     pub fn restore(state: FilterRunState) -> Self {
         let hosts = state.hosts.into_iter().map(String::into_boxed_str);
         let checksums = state.checksums.into_iter();
-        let checksums = checksums.map(|(md5, url)| (number(&md5), url.into_boxed_str()));
+        let checksums = checksums
+            .map(|(md5, url, preference)| (number(&md5), (preference, url.into_boxed_str())));
         let memory = Memory {
             objects: state.objects,
             hosts: hosts.collect(),
@@ -66,7 +68,7 @@ impl FilterRun {
         let mut hosts: Vec<_> = memory.hosts.iter().map(ToString::to_string).collect();
         let checksums = memory.checksums.iter();
         let mut checksums: Vec<_> = checksums
-            .map(|(md5, url)| (format!("{md5:032x}"), url.to_string()))
+            .map(|(md5, (preference, url))| (format!("{md5:032x}"), url.to_string(), *preference))
             .collect();
         hosts.sort_unstable();
         checksums.sort_unstable();
@@ -77,20 +79,20 @@ impl FilterRun {
         }
     }
 
-    /// Notes that a resource has a checksum; returns whether no better URL has it too.
+    /// Notes that a resource has a checksum; returns the better URL that has it too.
     ///
-    /// Of several the shortest is the best, whichever comes first, so that each
-    /// run ends alike; see [`url_rank`]. The same URL may come again, after a
+    /// Of several that with the lowest preference is the best, then the shortest, whichever comes
+    /// first, so that each run ends alike; see [`url_rank`]. The same URL may come again, after a
     /// crash or with its next version. Call it too for resources that did not
     /// change since the last run.
-    pub fn is_best_with(&self, md5: &str, url: &str) -> bool {
+    pub fn better_with(&self, md5: &str, url: &str, preference: u8) -> Option<String> {
         let mut memory = self.memory();
         let best = memory.checksums.entry(number(md5));
-        let best = best.or_insert_with(|| url.into());
-        if url_rank(url) < url_rank(best) {
-            *best = url.into();
+        let best = best.or_insert_with(|| (preference, url.into()));
+        if url_rank(preference, url) < url_rank(best.0, &best.1) {
+            *best = (preference, url.into());
         }
-        **best == *url
+        (*best.1 != *url).then(|| best.1.to_string())
     }
 
     /// Counts a resource unless there are `max` already.
@@ -123,11 +125,11 @@ impl FilterRun {
 
 /// Returns what orders URLs of the same content: the first stands for them.
 ///
-/// The shorter comes first, so that `/` stands for `/index.html`; those of one
-/// length are in the order of their letters.
+/// What a visit prefers comes first, then the shorter, so that `/` stands for `/index.html`;
+/// those of one length are in the order of their letters.
 #[must_use]
-pub fn url_rank(url: &str) -> (usize, &str) {
-    (url.len(), url)
+pub fn url_rank(preference: u8, url: &str) -> (u8, usize, &str) {
+    (preference, url.len(), url)
 }
 
 /// Returns the number that a checksum is; one for any other text, too.
@@ -161,24 +163,28 @@ mod tests {
     fn a_run_goes_on_where_its_state_was_saved() {
         let run = FilterRun::new();
         assert!(run.count_object(2) && run.count_host("a:80", 1));
-        assert!(run.is_best_with("0f", "http://a/"));
+        assert!(run.better_with("0f", "http://a/", 0).is_none());
         let saved = serde_json::to_string(&run.state()).unwrap();
         let again = FilterRun::restore(serde_json::from_str(&saved).unwrap());
         assert_eq!(again.state(), run.state());
         assert!(again.count_object(2) && !again.count_object(2));
         assert!(again.count_host("a:80", 1) && !again.count_host("b:80", 1));
-        assert!(again.is_best_with("0f", "http://a/"));
-        assert!(!again.is_best_with("0f", "http://a/b"));
+        assert!(again.better_with("0f", "http://a/", 0).is_none());
+        assert!(again.better_with("0f", "http://a/b", 0).is_some());
     }
 
     #[test]
     fn of_the_same_content_the_shortest_url_stands_for_it() {
         let run = FilterRun::new();
-        assert!(run.is_best_with("0f", "http://a/index.html"));
-        assert!(run.is_best_with("0f", "http://a/"));
-        assert!(!run.is_best_with("0f", "http://a/index.html"));
-        assert!(run.is_best_with("10", "http://a/y"));
-        assert!(run.is_best_with("10", "http://a/x"));
-        assert!(!run.is_best_with("10", "http://a/z"));
+        assert!(run.better_with("0f", "http://a/index.html", 0).is_none());
+        assert!(run.better_with("0f", "http://a/", 0).is_none());
+        assert!(run.better_with("0f", "http://a/index.html", 0).is_some());
+        assert!(run.better_with("10", "http://a/y", 0).is_none());
+        assert!(run.better_with("10", "http://a/x", 0).is_none());
+        assert!(run.better_with("10", "http://a/z", 0).is_some());
+        assert!(run.better_with("20", "http://a/", 1).is_none());
+        assert!(run.better_with("20", "http://a/long", 0).is_none());
+        let better = run.better_with("20", "http://a/", 1);
+        assert_eq!(better.as_deref(), Some("http://a/long"));
     }
 }

@@ -34,6 +34,8 @@ pub(super) enum SourceName {
     Expires,
     Language,
     LastModified,
+    Modified,
+    Published,
     Robots,
     Status,
     Title,
@@ -43,7 +45,7 @@ pub(super) enum SourceName {
 }
 
 /// Names and what is known by them; what stands first is known before retrieval.
-const KNOWN: [(&str, SourceName); 22] = [
+const KNOWN: [(&str, SourceName); 24] = [
     ("csid", SourceName::Csid),
     ("depth", SourceName::Depth),
     ("enumeration-filter", SourceName::EnumerationFilter),
@@ -62,6 +64,8 @@ const KNOWN: [(&str, SourceName); 22] = [
     ("expires", SourceName::Expires),
     ("language", SourceName::Language),
     ("last-modified", SourceName::LastModified),
+    ("modified", SourceName::Modified),
+    ("published", SourceName::Published),
     ("robots", SourceName::Robots),
     ("status", SourceName::Status),
     ("title", SourceName::Title),

@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     hash::{DefaultHasher, Hash as _, Hasher as _},
     ops::Range,
     sync::{Arc, OnceLock},
@@ -14,6 +14,9 @@ use robot_detection_store::description::ResourceDescription;
 /// Links on a page of an index.
 pub(super) const PAGE_LINKS: usize = 100;
 
+/// Steps from a URL over others to its page: redirects lead over several.
+const MAX_STEPS: u32 = 10;
+
 /// All pages of a heaven, without their texts: a few hundred bytes a page.
 ///
 /// Pages link to its entries, and indexes, sitemaps and feeds list them.
@@ -23,6 +26,8 @@ pub struct Catalogue {
     entries: Vec<Entry>,
     /// Digest of each page's path, and the number of its entry.
     paths: Vec<(u64, u32)>,
+    /// URLs of the site that lead to a page under another one, and the number of its entry.
+    aliases: Vec<(Box<str>, u32)>,
     orders: [OnceLock<Vec<u32>>; View::ALL.len()],
     sitemaps: Vec<Range<usize>>,
 }
@@ -32,6 +37,7 @@ pub struct Catalogue {
 pub struct CatalogueBuilder {
     entries: Vec<Entry>,
     words: HashSet<Arc<str>>,
+    aliases: BTreeMap<Box<str>, Box<str>>,
 }
 
 /// One page of an index.
@@ -52,6 +58,11 @@ impl CatalogueBuilder {
             .extend(Entry::new(description, &mut self.words));
     }
 
+    /// Adds a URL that stands for another one, or for one that stands for that.
+    pub fn add_alias(&mut self, url: &str, alias_of: &str) {
+        self.aliases.insert(url.into(), alias_of.into());
+    }
+
     /// Returns the catalogue.
     #[must_use]
     pub fn build(mut self, settings: &HeavenSettings) -> Catalogue {
@@ -65,12 +76,15 @@ impl CatalogueBuilder {
             .map(|(at, entry)| (digest(settings.page(&entry.url).as_str()), at))
             .collect();
         paths.sort_unstable();
-        Catalogue {
+        let mut catalogue = Catalogue {
             sitemaps: sitemap::parts(&self.entries, settings),
             paths,
             entries: self.entries,
+            aliases: Vec::new(),
             orders: Default::default(),
-        }
+        };
+        catalogue.aliases = pages_of(self.aliases, &catalogue);
+        catalogue
     }
 }
 
@@ -91,6 +105,22 @@ impl Catalogue {
     #[must_use]
     pub fn contains(&self, url: &str) -> bool {
         self.find(url).is_some()
+    }
+
+    /// Returns the URL of the page that a URL leads to: its own, or that of what it stands for.
+    pub(super) fn page_of(&self, url: &str, settings: &HeavenSettings) -> Option<&str> {
+        let find = |url: &str| {
+            let alias = || {
+                let at = self
+                    .aliases
+                    .binary_search_by(|(alias, _)| (**alias).cmp(url));
+                let (_, at) = self.aliases.get(at.ok()?)?;
+                self.entries.get(*at as usize)
+            };
+            self.find(url).or_else(alias)
+        };
+        let entry = find(url).or_else(|| find(&settings.known_as(url)?))?;
+        Some(&entry.url)
     }
 
     pub(super) fn entries(&self) -> &[Entry] {
@@ -215,10 +245,28 @@ impl Default for Catalogue {
         Self {
             entries: Vec::new(),
             paths: Vec::new(),
+            aliases: Vec::new(),
             orders: Default::default(),
             sitemaps: std::iter::once(0..0).collect(),
         }
     }
+}
+
+/// Returns which of URLs that stand for others lead to a page, in order, and to which.
+fn pages_of(aliases: BTreeMap<Box<str>, Box<str>>, catalogue: &Catalogue) -> Vec<(Box<str>, u32)> {
+    let page = |url: &str| {
+        let mut url = aliases.get(url)?;
+        for _ in 0..MAX_STEPS {
+            if let Some(at) = catalogue.position(url) {
+                return u32::try_from(at).ok();
+            }
+            url = aliases.get(url)?;
+        }
+        None
+    };
+    let pages: Vec<_> = aliases.keys().map(|url| page(url)).collect();
+    let pages = aliases.into_keys().zip(pages);
+    pages.filter_map(|(url, page)| Some((url, page?))).collect()
 }
 
 /// The same in every process, so that nothing depends on chance.
@@ -321,6 +369,41 @@ mod tests {
         let (before, behind) = catalogue.neighbours("https://a.example/b");
         assert_eq!(&*before.unwrap().url, "https://a.example/a/");
         assert_eq!(&*behind.unwrap().url, "https://a.example/c?d");
+    }
+
+    #[test]
+    fn a_url_that_stands_for_another_leads_to_its_page() {
+        let settings = HeavenSettings::new("https://a.example").unwrap();
+        let mut builder = CatalogueBuilder::default();
+        let url = |path: &str| format!("https://a.example{path}");
+        for path in ["/page", "/other?b=1"] {
+            builder.add(&ResourceDescription::new(url(path)));
+        }
+        for (alias, of) in [
+            ("/old", "/older"),
+            ("/older", "/page"),
+            ("/other?b=1", "/page"),
+            ("/gone", "/nowhere"),
+            ("/ring", "/round"),
+            ("/round", "/ring"),
+        ] {
+            builder.add_alias(&url(alias), &url(of));
+        }
+        let catalogue = builder.build(&settings);
+        for (asked, page) in [
+            ("/page", Some("/page")),
+            ("/old", Some("/page")),
+            ("/old?utm_source=x", Some("/page")),
+            ("/page;jsessionid=1?gclid=7", Some("/page")),
+            ("/other?utm_a=1&b=1", Some("/other?b=1")),
+            ("/other?b=2", None),
+            ("/gone", None),
+            ("/ring", None),
+        ] {
+            let found = catalogue.page_of(&url(asked), &settings);
+            assert_eq!(found.map(str::to_owned), page.map(url), "{asked}");
+        }
+        assert!(!catalogue.contains(&url("/old")));
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub(super) struct Content<'d> {
     /// Language tag.
     pub(super) language: Option<&'d str>,
     pub(super) date: Option<Date>,
+    pub(super) published: Option<Date>,
+    pub(super) modified: Option<Date>,
     /// Directives of the original page, as they were written.
     pub(super) robots: String,
     pub(super) matter: Matter,
@@ -96,6 +98,8 @@ impl<'d> Content<'d> {
                 .collect(),
             language: description.value(name::LANGUAGE).and_then(language),
             date: Date::of(description),
+            published: Date::published(description),
+            modified: Date::modified(description),
             robots: field(name::ROBOTS),
             matter: layout.matter,
             headings: layout.headings,

@@ -4,35 +4,62 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
+use crate::document::Moment;
 use robot_detection_store::description::{ResourceDescription, name};
 
 /// Point of time, in whole seconds; those before 1970 are none.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Date {
     seconds: u64,
+    is_day: bool,
 }
 
 impl Date {
     /// 1970-01-01, for what must have a date and has none.
-    pub(super) const EPOCH: Self = Self { seconds: 0 };
+    pub(super) const EPOCH: Self = Self {
+        seconds: 0,
+        is_day: false,
+    };
 
-    /// Returns when a page was changed: as its server says, else when it was described.
+    /// Returns when a page was changed, or published, as far as it or its server says.
     pub(super) fn of(description: &ResourceDescription) -> Option<Self> {
-        let dates = [name::LAST_MODIFIED, name::RD_LAST_MODIFIED];
-        dates
-            .iter()
-            .find_map(|name| Self::parse(description.value(name)?))
+        Self::modified(description).or_else(|| Self::published(description))
+    }
+
+    /// Returns when a page was changed as its server says, which moves with each change of it.
+    pub(super) fn of_server(description: &ResourceDescription) -> Option<Self> {
+        Self::parse(description.value(name::LAST_MODIFIED)?)
+    }
+
+    /// Returns when a page was changed: as it says itself, else as its server does.
+    pub(super) fn modified(description: &ResourceDescription) -> Option<Self> {
+        let own = description.value(name::MODIFIED).and_then(Self::parse);
+        own.or_else(|| Self::of_server(description))
+    }
+
+    /// Returns when a page was published, as it says itself.
+    pub(super) fn published(description: &ResourceDescription) -> Option<Self> {
+        Self::parse(description.value(name::PUBLISHED)?)
     }
 
     fn parse(text: &str) -> Option<Self> {
+        if let Some(Moment { seconds, is_day }) = Moment::read(text) {
+            return Some(Self { seconds, is_day });
+        }
         let at = httpdate::parse_http_date(text.trim()).ok()?;
         let seconds = at.duration_since(UNIX_EPOCH).ok()?.as_secs();
-        Some(Self { seconds })
+        let is_day = false;
+        Some(Self { seconds, is_day })
     }
 
     /// Returns RFC 3339 in UTC: `2026-03-01T12:30:00Z`.
     pub(super) fn iso(self) -> String {
         self.moment().format(&Rfc3339).unwrap_or_default()
+    }
+
+    /// Returns the day where no more is known, else RFC 3339.
+    pub(super) fn known(self) -> String {
+        if self.is_day { self.day() } else { self.iso() }
     }
 
     /// Returns `2026-03-01`.
@@ -67,20 +94,26 @@ impl Date {
 mod tests {
     use super::*;
 
-    fn of(modified: &str, described: &str) -> Option<String> {
-        let mut description = ResourceDescription::new("https://www.example.com/");
-        description.set(name::LAST_MODIFIED, modified);
-        description.set(name::RD_LAST_MODIFIED, described);
-        Date::of(&description).map(Date::iso)
-    }
-
     #[test]
-    fn the_server_knows_best_when_a_page_was_changed() {
-        let modified = "Sun, 01 Mar 2026 12:30:05 GMT";
-        let described = "Mon, 02 Mar 2026 00:00:00 GMT";
-        assert_eq!(of(modified, described).unwrap(), "2026-03-01T12:30:05Z");
-        assert_eq!(of("yesterday", described).unwrap(), "2026-03-02T00:00:00Z");
-        assert_eq!(of("", "0"), None);
+    fn the_page_knows_best_when_it_was_changed_and_the_visit_nothing() {
+        let header = "Sun, 01 Mar 2026 12:30:05 GMT";
+        let date = |told: &[(&str, &str)]| {
+            let mut description = ResourceDescription::new("https://www.example.com/");
+            description.set(name::RD_LAST_MODIFIED, "Mon, 02 Mar 2026 00:00:00 GMT");
+            for (name, value) in told {
+                description.set(name, *value);
+            }
+            Date::of(&description).map(Date::known)
+        };
+        assert_eq!(
+            date(&[("last-modified", header)]).unwrap(),
+            "2026-03-01T12:30:05Z"
+        );
+        let both = [("last-modified", header), ("modified", "2026-02-01")];
+        assert_eq!(date(&both).unwrap(), "2026-02-01");
+        assert_eq!(date(&[("published", "2026-01-01")]).unwrap(), "2026-01-01");
+        assert_eq!(date(&[("last-modified", "yesterday")]), None);
+        assert_eq!(date(&[]), None);
     }
 
     #[test]

@@ -53,6 +53,9 @@ fn entry(page: &FeedItem, date: Date, settings: &HeavenSettings, feed: &mut Stri
         date.iso(),
         xml(&settings.listed(&page.url)),
     );
+    if let Some(published) = page.published {
+        let _ = writeln!(feed, "<published>{}</published>", published.iso());
+    }
     if !page.author.is_empty() {
         let _ = writeln!(feed, "<author><name>{}</name></author>", xml(&page.author));
     }

@@ -13,6 +13,7 @@ pub(super) struct FeedItem {
     pub(super) author: String,
     pub(super) class: String,
     pub(super) date: Option<Date>,
+    pub(super) published: Option<Date>,
 }
 
 impl FeedItem {
@@ -35,6 +36,7 @@ impl FeedItem {
             summary: summary.unwrap_or_default(),
             class: content.classes.join(":"),
             date: content.date,
+            published: content.published,
             title: content.title,
             author: content.author,
         }

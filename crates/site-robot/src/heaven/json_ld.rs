@@ -65,10 +65,12 @@ impl JsonLd {
         set("description", json!(content.summary()));
         set("keywords", json!(content.keywords));
         set("inLanguage", json!(content.language));
-        set(
-            "dateModified",
-            json!(content.date.map(super::date::Date::iso)),
-        );
+        for (name, date) in [
+            ("datePublished", content.published),
+            ("dateModified", content.modified),
+        ] {
+            set(name, json!(date.map(super::date::Date::known)));
+        }
         if is_article {
             set(
                 "author",

@@ -1,6 +1,6 @@
 //! The descriptions that a heaven is made of.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use super::{Catalogue, CatalogueBuilder, HeavenError, HeavenSettings};
 use robot_detection_store::description::{ResourceDescription, name};
@@ -11,6 +11,9 @@ const PIECE: u32 = 20;
 
 /// Descriptions without their texts in memory at once.
 const LIGHT_PIECE: u32 = 500;
+
+/// URLs that stand for others in memory at once.
+const ALIAS_PIECE: u32 = 5_000;
 
 /// Milliseconds before a description in which its page is "changed just now".
 ///
@@ -72,7 +75,17 @@ impl Library {
             });
             piece = next?;
         }
-        Ok(builder.build(settings))
+        let mut after = String::new();
+        loop {
+            let aliases = self.store.aliases(&self.site, &after, ALIAS_PIECE).await?;
+            for (url, alias_of) in &aliases {
+                builder.add_alias(url, alias_of);
+            }
+            match aliases.into_iter().next_back() {
+                Some((last, _)) => after = last,
+                None => return Ok(builder.build(settings)),
+            }
+        }
     }
 
     /// Returns descriptions without their texts, the first behind a URL; none behind none.
@@ -134,14 +147,12 @@ impl DescriptionReader {
     }
 }
 
-/// Returns a description with dates that move only when it says something new.
+/// Returns a description without a date that only says when it was made.
 ///
 /// A server's date counts where it is older than what we know: when the
-/// description last changed.
+/// description last changed. When that was is no date of the page.
 fn dated(stored: StoredDescription) -> ResourceDescription {
     let mut description = stored.description;
-    let changed_ms = u64::try_from(stored.modified_ms).unwrap_or_default();
-    let changed = UNIX_EPOCH + Duration::from_millis(changed_ms);
     let told = description
         .value(name::LAST_MODIFIED)
         .and_then(|date| httpdate::parse_http_date(date).ok())
@@ -149,7 +160,7 @@ fn dated(stored: StoredDescription) -> ResourceDescription {
         .and_then(|date| i64::try_from(date.as_millis()).ok());
     let is_older = told.is_some_and(|told| told < stored.modified_ms - JUST_NOW_MS);
     if !is_older {
-        description.set(name::LAST_MODIFIED, httpdate::fmt_http_date(changed));
+        description.remove(name::LAST_MODIFIED);
     }
     description
 }
@@ -184,11 +195,16 @@ mod tests {
         }
     }
 
-    async fn date(told: Option<&str>, known: &Library, now_ms: i64) -> String {
+    async fn date(told: Option<&str>, known: &Library, now_ms: i64) -> Option<String> {
         date_of("", told, known, now_ms).await
     }
 
-    async fn date_of(title: &str, told: Option<&str>, known: &Library, now_ms: i64) -> String {
+    async fn date_of(
+        title: &str,
+        told: Option<&str>,
+        known: &Library,
+        now_ms: i64,
+    ) -> Option<String> {
         let mut description = ResourceDescription::new(format!("{SITE}/0"));
         if !title.is_empty() {
             description.set(name::TITLE, title);
@@ -206,28 +222,26 @@ mod tests {
             .await
             .unwrap()
             .unwrap();
-        description.value(name::LAST_MODIFIED).unwrap().to_owned()
+        description.value(name::LAST_MODIFIED).map(str::to_owned)
     }
 
     #[tokio::test]
-    async fn a_date_moves_only_when_the_description_does() {
+    async fn when_a_page_was_visited_is_no_date_of_it() {
         // 2001-09-09T01:46:40Z
         let library = library(1).await;
-        let first = "Sun, 09 Sep 2001 01:46:40 GMT";
-        assert_eq!(date(None, &library, 1_000_000_100_000).await, first);
+        assert_eq!(date(None, &library, 1_000_000_100_000).await, None);
         let now = "Mon, 10 Sep 2001 00:00:00 GMT";
-        assert_eq!(date(Some(now), &library, 1_000_080_000_000).await, first);
-        let just_now = "Sun, 09 Sep 2001 01:46:30 GMT";
-        assert_eq!(
-            date(Some(just_now), &library, 1_000_080_000_000).await,
-            first
+        assert_eq!(date(Some(now), &library, 1_000_080_000_000).await, None);
+        let just_now = date(
+            Some("Sun, 09 Sep 2001 01:46:30 GMT"),
+            &library,
+            1_000_080_000_000,
         );
-        let old = "Sat, 08 Sep 2001 01:46:40 GMT";
-        assert_eq!(date(Some(old), &library, 1_000_080_000_000).await, first);
+        assert_eq!(just_now.await, None);
+        let old = Some("Sat, 08 Sep 2001 01:46:40 GMT");
+        assert_eq!(date(old, &library, 1_000_080_000_000).await, None);
         // Something new, from a server that knows for how long it has been so.
-        let new = date_of("New", Some(old), &library, 1_000_080_000_000);
-        assert_eq!(new.await, old);
-        let touched = date_of("New", Some(first), &library, 1_000_080_000_000);
-        assert_eq!(touched.await, old);
+        let new = date_of("New", old, &library, 1_000_080_000_000);
+        assert_eq!(new.await.as_deref(), old);
     }
 }

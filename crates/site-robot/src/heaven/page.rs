@@ -19,6 +19,7 @@ struct Page<'d> {
     frame: Frame<'d>,
     summary: String,
     locale: Option<String>,
+    published: Option<PageDate>,
     date: Option<PageDate>,
     class: String,
     markdown: Option<String>,
@@ -62,7 +63,8 @@ pub(super) fn of_content(
     let page = Page {
         summary: content.summary(),
         locale: content.language.and_then(locale),
-        date: content.date.map(PageDate::from),
+        published: content.published.map(PageDate::from),
+        date: content.modified.map(PageDate::from),
         class: content.classes.join(" › "),
         markdown,
         before: before.map(|entry| PageLink::new(entry, settings)),
@@ -96,7 +98,7 @@ fn locale(language: &str) -> Option<String> {
 impl From<Date> for PageDate {
     fn from(date: Date) -> Self {
         Self {
-            iso: date.iso(),
+            iso: date.known(),
             day: date.day(),
         }
     }

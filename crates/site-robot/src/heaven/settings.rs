@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use super::{HeavenError, HeavenPath};
+use crate::document::{TrackingParameters, without_session};
 
 /// Question about a URL's path.
 type PathPredicate = Arc<dyn Fn(&str) -> bool + Send + Sync>;
@@ -30,6 +31,7 @@ pub struct HeavenSettings {
     is_in_place: bool,
     has_markdown: bool,
     has_markdown_files: bool,
+    tracking: TrackingParameters,
     needs_login: PathPredicate,
 }
 
@@ -56,6 +58,7 @@ impl HeavenSettings {
             is_in_place: false,
             has_markdown: true,
             has_markdown_files: false,
+            tracking: TrackingParameters::default(),
             needs_login: Arc::new(|_| false),
         })
     }
@@ -119,6 +122,18 @@ impl HeavenSettings {
         self
     }
 
+    /// Sets the parameters that URLs are known without, the usual ones by default.
+    ///
+    /// See [`TrackingParameters::new`].
+    #[must_use]
+    pub fn tracking_parameters<S: AsRef<str>>(
+        mut self,
+        names: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.tracking = TrackingParameters::new(names);
+        self
+    }
+
     /// Sets which paths of the site open only to those who have logged in; none by default.
     ///
     /// It is asked with the path of a URL, as it is written there. Pages of such
@@ -175,6 +190,17 @@ impl HeavenSettings {
         let path = url.strip_prefix(self.site());
         let path = path.and_then(|rest| rest.split(['?', '#']).next());
         path.is_some_and(|path| self.is_for_members(path))
+    }
+
+    /// Returns a URL as the site robot knows it, where that is another one.
+    pub(super) fn known_as(&self, url: &str) -> Option<String> {
+        // Most URLs have neither a query nor parameters in their path.
+        if !url.contains(['?', ';', '(']) {
+            return None;
+        }
+        let url = url::Url::parse(url).ok()?;
+        let clean = without_session(self.tracking.without(&url).as_ref().unwrap_or(&url));
+        (clean != url).then(|| clean.into())
     }
 
     /// Returns where the page of a URL stands.

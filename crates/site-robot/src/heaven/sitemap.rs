@@ -82,7 +82,7 @@ pub(super) fn write_urls(
         };
         write!(out, "<url><loc>{url}</loc>")?;
         if let Some(date) = entry.date {
-            write!(out, "<lastmod>{}</lastmod>", date.iso())?;
+            write!(out, "<lastmod>{}</lastmod>", date.known())?;
         }
         writeln!(out, "</url>")?;
     }

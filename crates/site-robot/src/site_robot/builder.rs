@@ -1,10 +1,10 @@
 //! The builder of a site robot.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use url::Url;
 
-use crate::document::normalise;
+use crate::document::{TrackingParameters, normalise};
 use crate::filter::{Commands, Filter, Filters, Functions, NoCommands, NoFiles, RunNames};
 use robot_detection_layer::clock::Clock;
 use robot_detection_robots_txt::Dialect;
@@ -12,6 +12,7 @@ use robot_detection_store::store::Store;
 
 use super::{
     SiteRobot, SiteRobotError, Summary, TrapLimits,
+    aside::MemoryLimit,
     links::unite_hosts,
     scope::Scope,
     settings::{Limits, ObeyedRules, Settings, Start},
@@ -68,6 +69,7 @@ impl SiteRobotBuilder {
             commands: Arc::new(NoCommands),
             names: Arc::new(RunNames::default()),
             starts: Vec::new(),
+            only: Vec::new(),
             scope,
             fingerprint: String::new(),
             dialect: Dialect::default(),
@@ -88,11 +90,16 @@ impl SiteRobotBuilder {
                 retries: 2,
                 retry_delay: Duration::from_secs(2),
             },
+            memory: None,
             traps: TrapLimits::default(),
             max_queries: 10_000,
             uses_sitemaps: true,
+            probes: false,
             tells_ip: true,
+            log_level: None,
+            robots_of_hosts: Vec::new(),
             aliases: Vec::new(),
+            tracking: TrackingParameters::default(),
             unites_hosts: false,
             on_end: None,
             site,
@@ -137,6 +144,17 @@ impl SiteRobotBuilder {
     /// Scheme, host and port of both count, and nothing else of their URLs.
     pub fn alias(mut self, from: &Url, to: &Url) -> Self {
         self.settings.aliases.push((from.clone(), to.clone()));
+        self
+    }
+
+    /// Sets the parameters that URLs are known without, the usual ones by default.
+    ///
+    /// See [`TrackingParameters::new`].
+    pub fn tracking_parameters<S: AsRef<str>>(
+        mut self,
+        names: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.settings.tracking = TrackingParameters::new(names);
         self
     }
 
@@ -191,6 +209,21 @@ impl SiteRobotBuilder {
         self
     }
 
+    /// Sets whether one host's robots.txt is obeyed, whatever [`Self::obey_robots_txt`] says.
+    pub fn obey_robots_txt_of(mut self, host: &str, obey: bool) -> Self {
+        self.settings.robots_of_hosts.push((host.to_owned(), obey));
+        self
+    }
+
+    /// Sets what of a run is logged at level `info`: 1 descriptions, 2 visits, 3 what filters and
+    /// rules keep out, 5 progress, each with what stands before (`loglevel`).
+    ///
+    /// By default the end of a run is; at 0 nothing but errors.
+    pub fn log_level(mut self, level: u8) -> Self {
+        self.settings.log_level = Some(level);
+        self
+    }
+
     /// Sets whether `X-Robots-Tag` is obeyed; default true.
     pub fn obey_header(mut self, obey: bool) -> Self {
         self.settings.obeys.header = obey;
@@ -227,6 +260,15 @@ impl SiteRobotBuilder {
         self
     }
 
+    /// Sets whether servers are asked for descriptions of their own; default false
+    /// (`enable-rdm-probe`).
+    ///
+    /// Of one that has `/rd.soif`, or robot heaven's, these are taken, and no page is visited.
+    pub fn probe(mut self, probe: bool) -> Self {
+        self.settings.probes = probe;
+        self
+    }
+
     /// Sets whether descriptions tell the server's address; default true (`enable-ip`).
     pub fn ip(mut self, tell: bool) -> Self {
         self.settings.tells_ip = tell;
@@ -258,6 +300,18 @@ impl SiteRobotBuilder {
     /// Sets how many pages are worked on at once; default 10, 1 to 100 (`engine-concurrent`).
     pub fn engine_concurrent(mut self, count: usize) -> Self {
         self.settings.limits.readers = count.clamp(1, 100);
+        self
+    }
+
+    /// Sets the bytes of a page that wait in memory until it is read; by default all
+    /// (`max-memory-per-url`).
+    ///
+    /// A larger one waits on disk, in this directory or that of the system (`tmpdir`).
+    pub fn max_memory(mut self, max_bytes: u64, directory: Option<PathBuf>) -> Self {
+        self.settings.memory = Some(MemoryLimit {
+            max_bytes,
+            directory,
+        });
         self
     }
 

@@ -5,8 +5,8 @@ use std::{fmt, future::Future, pin::Pin, time::Duration};
 use url::Url;
 
 use robot_detection_store::store::{
-    DuplicateDescription, Loss, LostDescription, RunState, StagedChange, StagedSelection,
-    StoreError, StoredRun,
+    AliasDescription, DuplicateDescription, Loss, LostDescription, RunState, StagedChange,
+    StagedSelection, StoreError, StoredRun,
 };
 
 use crate::filter::url_rank;
@@ -14,6 +14,7 @@ use crate::filter::url_rank;
 use super::{
     Rejection, SiteRobotError, Step, Summary,
     losses::{ContentTrust, Fate, LossContext, fate, fate_of_moved, reason},
+    page_result::WITHOUT_WORDS,
     scope::host_key,
     settings::Settings,
     starts::{doubt_of_starts, max_depth},
@@ -110,6 +111,7 @@ impl<'r> RunEnd<'r> {
             return self.summary(ended).await;
         }
         withdraw_duplicates(self.settings, self.run).await?;
+        withdraw_aliases(self.settings, self.run).await?;
         let shown = store.description_count(site).await?;
         let tally = self.tally(terms.accept, now_ms).await?;
         // To go through a large heaven takes a while.
@@ -161,6 +163,12 @@ impl<'r> RunEnd<'r> {
         let Settings { store, site, .. } = self.settings;
         let mut summary = Summary::of(run);
         summary.failed_starts = self.failed_starts().await?;
+        let beginning = format!("not described: {}: {WITHOUT_WORDS}", Step::Generate);
+        let without = store.urls_by_outcome(site, summary.run_id, &beginning);
+        summary.without_words = without.await?;
+        for (_, outcome) in &mut summary.without_words {
+            *outcome = outcome.split_off(beginning.len().min(outcome.len()));
+        }
         summary.missing = store.description_states(site).await?.missing;
         summary.shown = store.description_count(site).await?;
         Ok(summary)
@@ -188,7 +196,10 @@ impl<'r> RunEnd<'r> {
             };
             after.clone_from(&last.url);
             let mut changes = Vec::new();
-            for lost in &piece {
+            let is_asked = |lost: &&LostDescription| {
+                self.settings.only.is_empty() || lost.run_id == Some(self.run.run_id)
+            };
+            for lost in piece.iter().filter(is_asked) {
                 let beside = self.beside(lost, &hosts, &tally, is_accepted);
                 let fate = self.fate(lost, &beside, &mut tally).await?;
                 tally.count(&lost.url, reason(lost, &beside), &fate);
@@ -228,7 +239,9 @@ impl<'r> RunEnd<'r> {
         let max = max_depth(self.settings);
         LossContext {
             run_id: self.run.run_id,
-            host_answers: host.is_ok_and(|host| hosts.contains(&host)),
+            // Who asks for single pages takes an answer for one as what it says.
+            host_answers: !self.settings.only.is_empty()
+                || host.is_ok_and(|host| hosts.contains(&host)),
             is_too_deep: max.is_some_and(|max| lost.depth.is_some_and(|depth| depth > max)),
             trust: if is_accepted {
                 ContentTrust::Accepted
@@ -314,7 +327,7 @@ async fn withdraw_duplicates(settings: &Settings, run: &StoredRun) -> Result<(),
     loop {
         let described = settings.store.duplicates(run, DUPLICATES_PIECE);
         let described = described.await?;
-        let worse: Vec<&DuplicateDescription> = described
+        let worse: Vec<AliasDescription> = described
             .chunk_by(|one, other| one.md5 == other.md5)
             .flat_map(worse)
             .collect();
@@ -326,9 +339,34 @@ async fn withdraw_duplicates(settings: &Settings, run: &StoredRun) -> Result<(),
     }
 }
 
+/// Withdraws what names a canonical URL that is described too.
+///
+/// Only when a run ends is it known whether the canonical URL has a page: where it has none, the
+/// page that names it stays.
+async fn withdraw_aliases(settings: &Settings, run: &StoredRun) -> Result<(), SiteRobotError> {
+    let reason = "its canonical URL is described";
+    let outcome = format!("not described: {}", Rejection::new(Step::Data, reason));
+    loop {
+        let aliases = settings.store.not_canonical(run, DUPLICATES_PIECE).await?;
+        if aliases.is_empty() {
+            return Ok(());
+        }
+        let withdrawn = settings.store.withdraw_duplicates(run, &aliases, &outcome);
+        withdrawn.await?;
+    }
+}
+
 /// Returns all but the best of those with one content.
-fn worse(same: &[DuplicateDescription]) -> impl Iterator<Item = &DuplicateDescription> {
-    let best = same.iter().map(|it| url_rank(&it.url)).min();
-    same.iter()
-        .filter(move |it| Some(url_rank(&it.url)) != best)
+fn worse(same: &[DuplicateDescription]) -> impl Iterator<Item = AliasDescription> {
+    let best = same.iter().min_by(|one, other| {
+        url_rank(one.preference, &one.url).cmp(&url_rank(other.preference, &other.url))
+    });
+    let worse = same.iter().filter(move |it| best != Some(*it));
+    worse.filter_map(move |it| {
+        Some(AliasDescription {
+            url: it.url.clone(),
+            alias_of: best?.url.clone(),
+            is_published: it.is_published,
+        })
+    })
 }

@@ -19,6 +19,14 @@ pub enum SiteRobotError {
         /// Reason.
         reason: String,
     },
+    /// A page is outside of what the robot visits.
+    #[error("{url} is not asked for again: {reason}: see to site_robot.starting_points")]
+    NotVisited {
+        /// The page.
+        url: String,
+        /// Reason.
+        reason: String,
+    },
     /// There is none.
     #[error("no starting point: name a URL at which the site robot begins")]
     NoStartingPoint,

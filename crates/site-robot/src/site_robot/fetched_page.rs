@@ -6,12 +6,14 @@ use robot_detection_store::store::{DescriptionChange, RunCounts};
 
 use super::{
     SiteRobotError,
+    aside::WaitingBody,
     finished_visit::FinishedVisit,
-    judge::{FilteredUrl, PageResult},
+    judge::FilteredUrl,
     links::{AcceptedLink, found},
+    page_result::PageResult,
     settings::Settings,
     source::PageResponse,
-    visit::PageVisitor,
+    visit::{PageVisitor, SITEMAP},
 };
 
 /// Bytes of a page that is read where its server was asked: to wake another thread for it,
@@ -65,17 +67,14 @@ impl PageVisitor {
         came: FetchedPage,
     ) -> Result<FinishedVisit, SiteRobotError> {
         let bytes = came.answer.body.len() as u64;
-        let visitor = Arc::clone(self);
         let judged = if came.is_read_at_once(self) && bytes <= SMALL_BYTES {
             // The next page is requested meanwhile.
             tokio::task::yield_now().await;
-            Ok(came.judged(&visitor))
-        } else if came.is_read_at_once(self) {
-            self.readers.read(move || came.judged(&visitor)).await
+            came.judged(self)
         } else {
-            self.readers.convert(move || came.judged(&visitor)).await
+            self.wait_and_read(came).await?
         };
-        let mut visited = match judged? {
+        let mut visited = match judged {
             Ok(visited) => visited,
             Err(known) => self.unmodified(known.judging, &known.answer).await?,
         };
@@ -86,10 +85,39 @@ impl PageVisitor {
     }
 }
 
+impl PageVisitor {
+    /// Reads a page when it is its turn.
+    async fn wait_and_read(
+        self: &Arc<Self>,
+        mut came: FetchedPage,
+    ) -> Result<Result<FinishedVisit, Box<FetchedPage>>, SiteRobotError> {
+        let (visitor, is_at_once) = (Arc::clone(self), came.is_read_at_once(self));
+        let body = std::mem::take(&mut came.answer.body);
+        let waiting = WaitingBody::new(body, self.settings().memory.as_ref()).await;
+        let read = move || {
+            came.answer.body = waiting.take()?;
+            Ok(came.judged(&visitor))
+        };
+        let read: Result<_, std::io::Error> = if is_at_once {
+            self.readers.read(read).await?
+        } else {
+            self.readers.convert(read).await?
+        };
+        read.map_err(|error| SiteRobotError::Worker {
+            reason: format!("it could not be read from disk again: {error}"),
+        })
+    }
+}
+
 /// Returns the result of a page, with the URLs that were found on it.
 fn visited(judged: PageResult) -> FinishedVisit {
     let mut record = judged.record;
-    let found = found(&record.claimed, &judged.taken);
+    let mut found = found(&record.claimed, &judged.taken);
+    if judged.are_sitemaps {
+        found
+            .iter_mut()
+            .for_each(|sitemap| SITEMAP.clone_into(&mut sitemap.found_on));
+    }
     record.links = Some(judged.taken.iter().map(AcceptedLink::line).collect());
     record.found = found;
     let is_rejected = !matches!(record.description, DescriptionChange::Save(_));

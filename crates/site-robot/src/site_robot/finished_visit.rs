@@ -1,8 +1,13 @@
 //! Visits that have ended.
 
-use robot_detection_store::store::{ClaimedUrl, PageRecord, RunCounts};
+use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageRecord, RunCounts};
 
-use super::{Rejection, judge::PageResult};
+use super::{
+    Rejection, Step,
+    links::{AcceptedLink, found},
+    page_result::PageResult,
+    source::PageResponse,
+};
 
 /// Result of a visit that has ended.
 #[derive(Debug)]
@@ -44,4 +49,40 @@ impl FinishedVisit {
         };
         Self::new(record, counts)
     }
+}
+
+/// A page that is at another URL, which is visited if it may be.
+pub(super) fn moved(
+    claimed: ClaimedUrl,
+    target: Option<String>,
+    rejection: &Rejection,
+) -> FinishedVisit {
+    let mut visited = FinishedVisit::rejected(claimed, rejection);
+    visited.record.loss = Some(Loss::Moved);
+    visited.record.alias_of.clone_from(&target);
+    let taken: Vec<AcceptedLink> = target
+        .into_iter()
+        .map(|url| AcceptedLink { url, steps: 0 })
+        .collect();
+    visited.record.found = found(&visited.record.claimed, &taken);
+    visited.record.links = Some(taken.iter().map(AcceptedLink::line).collect());
+    visited
+}
+
+/// A page that is not there, or that is not let out; one that asks for a login stays.
+pub(super) fn gone(
+    claimed: ClaimedUrl,
+    reason: String,
+    loss: Loss,
+    answer: Option<&PageResponse>,
+) -> FinishedVisit {
+    let mut visited = FinishedVisit::rejected(claimed, &Rejection::new(Step::Answer, reason));
+    let record = &mut visited.record;
+    record.loss = Some(loss);
+    record.status = answer.map(|answer| answer.status);
+    if matches!(loss, Loss::Locked | Loss::Missing) {
+        (record.description, record.links) = (DescriptionChange::Keep, None);
+    }
+    visited.counts.fetched = u64::from(answer.is_some());
+    visited
 }

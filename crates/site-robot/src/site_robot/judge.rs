@@ -5,24 +5,22 @@ use std::{net::IpAddr, sync::Arc};
 use md5::{Digest as _, Md5};
 use url::Url;
 
-use crate::document::{Feed, Sitemap, resolve};
+use crate::document::resolve;
 use crate::filter::{Denial, ReceivedResource, Resource};
 use robot_detection_robots_txt::meta::{RobotsDirectives, RobotsMeta};
 use robot_detection_store::description::{ResourceDescription, name};
-use robot_detection_store::fetch::{gunzip, is_gzip};
 use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageRecord, WITHDRAWN};
 
 use super::{
     Rejection, Step,
     links::{self, AcceptedLink, unique},
     outcome::time,
+    page_result::{MADE_LATER, PageResult, lacks_words},
+    preference::{canonical, preference},
     repeats::look,
     source::PageResponse,
     visit::{PageVisitor, SITEMAP, metadata},
 };
-
-/// Bytes of a sitemap after decompression.
-const MAX_SITEMAP_BYTES: u64 = 50 * 1024 * 1024;
 
 /// URL on its way through the filters.
 #[derive(Debug)]
@@ -34,17 +32,6 @@ pub(super) struct FilteredUrl {
     /// Denial of each filter.
     enumeration: Option<Denial>,
     generation: Option<Denial>,
-}
-
-/// Result of a page.
-#[derive(Debug)]
-pub(super) struct PageResult {
-    pub(super) record: PageRecord,
-    pub(super) taken: Vec<AcceptedLink>,
-    /// Whether it is a sitemap or a feed, which nobody wants described.
-    pub(super) is_list: bool,
-    /// Fingerprint of its appearance, if others may look the same.
-    pub(super) look: Option<u64>,
 }
 
 impl FilteredUrl {
@@ -75,6 +62,10 @@ impl FilteredUrl {
         if self.claimed.found_on == SITEMAP {
             return Ok(());
         }
+        self.filtered()
+    }
+
+    fn filtered(&mut self) -> Result<(), Rejection> {
         let visitor = Arc::clone(&self.visitor);
         let settings = visitor.settings();
         let is_again = self.claimed.attempts > 0;
@@ -94,21 +85,35 @@ impl FilteredUrl {
 
     /// Evaluates a page that was fetched.
     pub(super) fn page(
-        self,
+        mut self,
         visitor: &PageVisitor,
         answer: &PageResponse,
         hash: String,
     ) -> PageResult {
-        if let Some(taken) = self.list(visitor, answer) {
+        if let Some((taken, are_sitemaps)) = self.list(visitor, answer) {
             let mut judged = PageResult::rejected(
                 self.claimed,
                 &Rejection::new(Step::Answer, "a sitemap or feed: its entries are found"),
             );
             (judged.taken, judged.is_list) = (taken, true);
+            judged.are_sitemaps = are_sitemaps;
             judged.record.loss = Some(Loss::List);
-            judged.record.keep_version(answer, hash);
+            // Of an index that is kept it would not be known that what it names are sitemaps.
+            if !are_sitemaps {
+                judged.record.keep_version(answer, hash);
+            }
             return judged;
         }
+        // What is called a sitemap may lie anywhere on its host and passes the filters; a page that
+        // is called so does not.
+        if self.claimed.found_on == SITEMAP
+            && let Err(rejection) =
+                links::check(visitor.settings(), &self.url).and_then(|()| self.filtered())
+        {
+            return PageResult::rejected(self.claimed, &rejection);
+        }
+        let (alias_of, preference) = self.standing(visitor);
+        self.resource.set_preference(preference);
         let meta = self.meta(visitor, answer);
         let now = time(visitor.settings().clock.now_ms());
         let user_agent = &visitor.settings().user_agent;
@@ -134,8 +139,17 @@ impl FilteredUrl {
             look(&visitor.looks, &self.url, title, texts)
         });
         judged.record.status = Some(answer.status);
+        judged.record.preference = Some(preference);
+        if matches!(judged.record.description, DescriptionChange::Save(_)) {
+            let link = alias_of.clone().filter(|_| directives.follow());
+            let link = link.map(|url| AcceptedLink { url, steps: 0 });
+            judged.taken.extend(link);
+            judged.record.alias_of = alias_of;
+        }
         // Of what a header restricts, or a date ends, a 304 would not tell the end.
-        let is_lasting = directives.unavailable_after().is_none()
+        // One without words is read again, since a program for it may be there by then.
+        let is_lasting = !judged.is_wordless()
+            && directives.unavailable_after().is_none()
             && (directives.index() || meta_of_header(visitor, answer).index());
         if is_lasting {
             judged.record.keep_version(answer, hash);
@@ -217,7 +231,23 @@ impl FilteredUrl {
         let mut resource = self.resource.clone();
         filter.recall_metadata(&mut resource, &around);
         if let Some(denial) = filter.data(&mut resource, &around).denial() {
-            return self.denied(Step::Data, denial);
+            // A filter that lets pages pass only denies what could not be made one.
+            if let Some(trouble) = resource.troubles().first() {
+                return PageResult::without_words(self.claimed.clone(), trouble);
+            }
+            let mut judged = self.denied(Step::Data, denial);
+            judged.record.alias_of = resource.better().map(str::to_owned);
+            return judged;
+        }
+        if resource
+            .page()
+            .is_some_and(|page| lacks_words(page, &self.resource))
+        {
+            let why = resource
+                .troubles()
+                .first()
+                .map_or(MADE_LATER, String::as_str);
+            return PageResult::without_words(self.claimed.clone(), why);
         }
         let mut description = ResourceDescription::new(self.url.as_str());
         let passage = filter.generate(&mut resource, &mut description, &around);
@@ -231,6 +261,23 @@ impl FilteredUrl {
         let mut record = PageRecord::new(self.claimed.clone(), "described");
         record.description = DescriptionChange::Save(description);
         PageResult::new(record)
+    }
+
+    /// Returns the URL that the page says it is, if that is another one, and its rank.
+    fn standing(&self, visitor: &PageVisitor) -> (Option<String>, u8) {
+        let page = self.resource.page_as_seen();
+        let header = self
+            .resource
+            .received()
+            .and_then(|it| it.canonical.as_deref());
+        let canonical = canonical(page, header, &self.url);
+        // What a sitemap lists is as near as the sitemap itself.
+        let is_listed = self.claimed.depth == 0 && !self.claimed.found_on.is_empty();
+        let preference = preference(page, canonical.as_ref(), &self.url, is_listed);
+        let other = canonical.filter(|url| *url != self.url);
+        let settings = visitor.settings();
+        let url = other.and_then(|url| links::to_visit(settings, &self.url, url.as_str()));
+        (url.filter(|url| *url != self.claimed.url), preference)
     }
 
     /// Adds what is known beside the filter, and removes what may not be shown.
@@ -288,39 +335,6 @@ impl FilteredUrl {
         unique(links::take(settings, &visitor.known_links, &base, &links))
     }
 
-    /// Returns the entries of a sitemap or feed that is a starting point, or was announced.
-    fn list(&self, visitor: &PageVisitor, answer: &PageResponse) -> Option<Vec<AcceptedLink>> {
-        let is_announced = self.claimed.found_on.is_empty() || self.claimed.found_on == SITEMAP;
-        let media_type = answer.media_type().unwrap_or_default();
-        if !is_announced && self.claimed.depth > 0 || media_type == "text/html" {
-            return None;
-        }
-        // The protocol allows 50 MB before compression (sitemaps.org); more may be an attempt to
-        // fill memory.
-        let unzipped = is_gzip(&answer.body)
-            .then(|| gunzip(&answer.body, MAX_SITEMAP_BYTES).ok())
-            .flatten();
-        let bytes = unzipped.as_deref().unwrap_or(&answer.body);
-        // Text with URLs in it is a list only where robots.txt calls it a sitemap.
-        let is_text = media_type == "text/plain" && self.claimed.found_on != SITEMAP;
-        let text = String::from_utf8_lossy(bytes);
-        let urls: Vec<String> = match Sitemap::read(&text) {
-            Some(sitemap) if !is_text => sitemap.entries.into_iter().map(|it| it.url).collect(),
-            _ => Feed::read(&text)?
-                .entries
-                .into_iter()
-                .map(|it| it.url)
-                .collect(),
-        };
-        let settings = visitor.settings();
-        let urls = urls
-            .iter()
-            .filter_map(|url| links::to_visit(settings, &self.url, url));
-        Some(unique(
-            urls.map(|url| AcceptedLink { url, steps: 0 }).collect(),
-        ))
-    }
-
     fn denied(&self, step: Step, denial: &Denial) -> PageResult {
         let rejection = Rejection::new(step, denial.to_string());
         let mut judged = PageResult::rejected(self.claimed.clone(), &rejection);
@@ -328,25 +342,6 @@ impl FilteredUrl {
             judged.record.loss = Some(Loss::Duplicate);
         }
         judged
-    }
-}
-
-impl PageResult {
-    fn new(record: PageRecord) -> Self {
-        Self {
-            record,
-            taken: Vec::new(),
-            is_list: false,
-            look: None,
-        }
-    }
-
-    /// A page without a description; the one that it has is withdrawn when the run is published.
-    pub(super) fn rejected(claimed: ClaimedUrl, rejection: &Rejection) -> Self {
-        let mut record = PageRecord::new(claimed, format!("not described: {rejection}"));
-        record.description = DescriptionChange::Withdraw;
-        record.loss = Some(rejection.step.loss());
-        Self::new(record)
     }
 }
 

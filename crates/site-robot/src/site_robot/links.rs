@@ -67,6 +67,13 @@ pub(super) fn to_visit(settings: &Settings, base: &Url, link: &str) -> Option<St
     Some(url.into())
 }
 
+/// Returns the URL of a sitemap that another one names; it may lie anywhere on hosts in scope.
+pub(super) fn to_sitemap(settings: &Settings, base: &Url, link: &str) -> Option<String> {
+    let url = to_canonical_form(settings, resolve(base, link)?);
+    settings.scope.check_host(&url).ok()?;
+    (url.as_str().len() <= MAX_URL_BYTES).then(|| url.into())
+}
+
 /// Returns a URL without its session's number, and on the host that stands for its like.
 pub(super) fn to_canonical_form(settings: &Settings, mut url: Url) -> Url {
     let is_alias = |alias: &&(Url, Url)| is_same_site(&url, &alias.0);
@@ -75,6 +82,9 @@ pub(super) fn to_canonical_form(settings: &Settings, mut url: Url) -> Url {
     }
     if settings.unites_hosts {
         unite_hosts(&mut url);
+    }
+    if let Some(clean) = settings.tracking.without(&url) {
+        url = clean;
     }
     if has_session(&url) {
         return without_session(&url);

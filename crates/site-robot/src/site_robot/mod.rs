@@ -28,6 +28,7 @@
 //! # }
 //! ```
 
+mod aside;
 mod builder;
 mod chains;
 mod claiming;
@@ -42,11 +43,15 @@ mod hosts;
 mod judge;
 mod known_links;
 mod links;
+mod lists;
 mod losses;
 mod new_location;
 mod orders;
 mod outcome;
+mod page_result;
 mod pending;
+mod preference;
+mod probe;
 mod process;
 mod progress;
 mod readers;

@@ -53,6 +53,11 @@ impl RunLoop {
                 store.release_urls(site, run_id, &other).await?;
             }
         }
+        if settings.tells(5) {
+            let progress = self.visitor.shared.progress.borrow();
+            let (fetched, waiting) = (progress.counts.fetched, progress.waiting);
+            tracing::info!(fetched, waiting, "the site robot is visiting {site}");
+        }
         let open = store.open_run(site).await?;
         (self.may_have_more, self.is_look_due) = (true, true);
         match open.filter(|open| open.run_id == self.run.run_id) {

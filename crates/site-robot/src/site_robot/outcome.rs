@@ -99,6 +99,7 @@ pub(super) fn meaning_of_error(error: &SourceError) -> AnswerMeaning {
     match error {
         // Our own limit leaves it out.
         SourceError::TooLarge { .. } => gone(reason, Loss::Excluded),
+        SourceError::Login { .. } | SourceError::Locked { .. } => gone(reason, Loss::Locked),
         _ => gone(reason, Loss::Missing),
     }
 }

@@ -85,6 +85,9 @@ pub struct Summary {
     pub failed_starts: Vec<(String, String)>,
     /// Why its results are held back, where they are.
     pub held: Option<String>,
+    /// Pages without words, the first 1,000, which are not described, each with the reason.
+    #[serde(default)]
+    pub without_words: Vec<(String, String)>,
     /// Pages of heaven that do not answer, and stay.
     pub missing: u64,
     /// Pages of heaven.
@@ -102,6 +105,7 @@ impl Summary {
             elapsed: Duration::ZERO,
             failed_starts: Vec::new(),
             held: run.held,
+            without_words: Vec::new(),
             missing: 0,
             shown: 0,
         }

@@ -29,6 +29,9 @@ impl RunLoop {
         }
         self.has_rechecked = true;
         let settings = self.visitor.settings();
+        if !settings.only.is_empty() {
+            return Ok(false);
+        }
         let (store, site, run_id) = (&settings.store, &settings.site, self.run.run_id);
         if doubt_of_starts(settings, run_id).await?.is_some() {
             return Ok(false);

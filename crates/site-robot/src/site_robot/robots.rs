@@ -196,7 +196,7 @@ fn failed(settings: &Settings, error: &SourceError) -> RobotsTxtAnswer {
 
 fn robots_txt_url(settings: &Settings, url: &Url) -> Option<Url> {
     let is_http = matches!(url.scheme(), "http" | "https");
-    if !settings.obeys.robots_txt || !is_http {
+    if !settings.obeys_robots_of(url) || !is_http {
         return None;
     }
     let mut file = url.clone();

@@ -21,6 +21,7 @@ pub(super) async fn run(
 ) -> Result<Summary, SiteRobotError> {
     let settings = &shared.settings;
     let began_ms = settings.clock.now_ms();
+    settings.source.begin_run().await;
     let fingerprint = super::settings::fingerprint(settings);
     let begun = settings
         .store
@@ -39,6 +40,7 @@ pub(super) async fn run(
         generation_run: FilterRun::restore(counted),
         rules: super::robots::AllRules::default(),
         known_links: super::known_links::KnownLinks::default(),
+        described: super::probe::ServerDescriptions::default(),
         readers: Readers::new(settings.limits.readers),
         looks: std::hash::RandomState::new(),
         withdrawn: withdrawn.into_iter().collect(),
@@ -55,19 +57,50 @@ pub(super) async fn run(
     course.end(has_finished, terms).await
 }
 
+fn starting_urls(settings: &Settings) -> Vec<FoundUrl> {
+    let starts = settings.starts.iter();
+    let found = starts.map(|start| FoundUrl {
+        url: start.url.as_str().to_owned(),
+        host: host_key(&start.url),
+        depth: 0,
+        max_depth: start.max_depth,
+        found_on: String::new(),
+    });
+    found.collect()
+}
+
+/// Returns the pages that are asked for again, as near as they are known to be.
+async fn single_urls(settings: &Settings) -> Result<Vec<FoundUrl>, StoreError> {
+    let mut urls = Vec::new();
+    for url in &settings.only {
+        let known = settings.store.known_url(&settings.site, url.as_str());
+        // One that nobody has met is as near as what a starting point links to.
+        let depth = known.await?.map_or(1, |known| known.depth);
+        urls.push(FoundUrl {
+            url: url.as_str().to_owned(),
+            host: host_key(url),
+            depth,
+            max_depth: Some(depth),
+            found_on: String::new(),
+        });
+    }
+    Ok(urls)
+}
+
 /// Restores the contents that the generation filter has seen before the run was cut off.
 async fn recall(visitor: &PageVisitor, run: &StoredRun) -> Result<(), StoreError> {
     let Settings { store, site, .. } = visitor.settings();
     let mut after = String::new();
     loop {
         let piece = store.described_md5(site, run.run_id, &after, PIECE).await?;
-        for (url, md5) in &piece {
+        for (url, md5, preference) in &piece {
             if let Some(md5) = md5 {
-                visitor.generation_run.is_best_with(md5, url);
+                let run = &visitor.generation_run;
+                run.better_with(md5, url, *preference);
             }
         }
         match piece.into_iter().next_back() {
-            Some((url, _)) => after = url,
+            Some((url, ..)) => after = url,
             None => return Ok(()),
         }
     }
@@ -76,17 +109,11 @@ async fn recall(visitor: &PageVisitor, run: &StoredRun) -> Result<(), StoreError
 impl RunLoop {
     pub(super) async fn enter_starts(&mut self) -> Result<(), SiteRobotError> {
         let settings = self.visitor.settings();
-        let starts: Vec<FoundUrl> = settings
-            .starts
-            .iter()
-            .map(|start| FoundUrl {
-                url: start.url.as_str().to_owned(),
-                host: host_key(&start.url),
-                depth: 0,
-                max_depth: start.max_depth,
-                found_on: String::new(),
-            })
-            .collect();
+        let starts = if settings.only.is_empty() {
+            starting_urls(settings)
+        } else {
+            single_urls(settings).await?
+        };
         self.position += 1;
         let (site, run_id) = (&settings.site, self.run.run_id);
         let entered = settings
@@ -146,7 +173,7 @@ impl RunLoop {
         };
         summary.is_resumed = self.is_resumed;
         summary.elapsed = Duration::from_millis(elapsed_ms);
-        if summary.state == RunState::Finished {
+        if summary.state == RunState::Finished && settings.log_level != Some(0) {
             let site = &summary.site;
             tracing::info!(
                 site,

@@ -9,7 +9,7 @@ use tokio::{
 use url::Url;
 
 use robot_detection_store::store::{
-    ClaimedUrl, FoundUrl, PageRecord, RecordSummary, RunCommand, StoredRun,
+    ClaimedUrl, DescriptionChange, FoundUrl, PageRecord, RecordSummary, RunCommand, StoredRun,
 };
 
 use super::{
@@ -261,18 +261,30 @@ impl RunLoop {
         }
         self.keep_new_links(&mut record, is_list);
         self.is_look_due |= record.found.iter().any(|it| !self.hosts.knows(&it.host));
-        tracing::debug!(
-            url = record.claimed.url,
-            status = record.status,
-            "{}",
-            record.outcome
-        );
+        self.tell_visit(&record);
         self.tell(|progress| {
             progress.count_host(&host, &counts);
             progress.last_url.clone_from(&record.claimed.url);
             progress.last_outcome.clone_from(&record.outcome);
         });
         self.pending.push(record, &counts, now_ms);
+    }
+
+    fn tell_visit(&self, record: &PageRecord) {
+        let PageRecord {
+            claimed, outcome, ..
+        } = record;
+        let (url, status) = (&claimed.url, record.status);
+        let level = match record.description {
+            DescriptionChange::Save(_) => 1,
+            _ if status.is_some() => 2,
+            _ => 3,
+        };
+        if self.visitor.settings().tells(level) {
+            tracing::info!(url, status, "{outcome}");
+        } else {
+            tracing::debug!(url, status, "{outcome}");
+        }
     }
 
     /// Removes links that were found already, and endless ones.

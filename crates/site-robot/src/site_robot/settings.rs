@@ -2,12 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
+use crate::document::normalise;
 use crate::filter::{Commands, Filter, RunNames};
 use robot_detection_layer::clock::Clock;
 use robot_detection_robots_txt::Dialect;
+use robot_detection_store::fetch::shown_url;
 use robot_detection_store::store::Store;
 
-use super::{TrapLimits, scope::Scope, source::PageSource};
+use super::{
+    SiteRobotError, TrapLimits,
+    aside::MemoryLimit,
+    links::{check, to_canonical_form},
+    scope::Scope,
+    source::PageSource,
+};
 
 /// Starting point.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -17,6 +25,7 @@ pub(super) struct Start {
 }
 
 /// Settings of a robot; see the builder for what they mean.
+#[derive(Clone)]
 pub(super) struct Settings {
     pub(super) site: String,
     pub(super) instance: String,
@@ -29,18 +38,30 @@ pub(super) struct Settings {
     pub(super) commands: Arc<dyn Commands>,
     pub(super) names: Arc<RunNames>,
     pub(super) starts: Vec<Start>,
+    /// Pages that are asked for again, and nothing else; none: all are visited.
+    pub(super) only: Vec<url::Url>,
     pub(super) scope: Scope,
     pub(super) fingerprint: String,
     pub(super) dialect: Dialect,
     pub(super) obeys: ObeyedRules,
     pub(super) limits: Limits,
+    /// Bytes of a page that wait in memory, if that is limited.
+    pub(super) memory: Option<MemoryLimit>,
     pub(super) traps: TrapLimits,
     /// Queries of one path that are visited.
     pub(super) max_queries: u32,
     pub(super) uses_sitemaps: bool,
+    /// Whether servers are asked for descriptions of their own.
+    pub(super) probes: bool,
     pub(super) tells_ip: bool,
+    /// What of a run is logged, as `loglevel` says; nothing: its end.
+    pub(super) log_level: Option<u8>,
+    /// Hosts whose robots.txt counts whatever the others' do.
+    pub(super) robots_of_hosts: Vec<(String, bool)>,
     /// Sites that stand for another one, and that one.
     pub(super) aliases: Vec<(url::Url, url::Url)>,
+    /// Parameters that URLs are known without.
+    pub(super) tracking: crate::document::TrackingParameters,
     /// Whether `www1.` and `www2.` are `www.`.
     pub(super) unites_hosts: bool,
     pub(super) on_end: Option<Arc<super::OnEnd>>,
@@ -69,6 +90,36 @@ pub(super) struct Limits {
     pub(super) server_delay: Duration,
     pub(super) retries: u32,
     pub(super) retry_delay: Duration,
+}
+
+impl Settings {
+    /// Asks for single pages again; fails with the first that is not to be visited.
+    pub(super) fn take_pages(&mut self, urls: Vec<url::Url>) -> Result<(), SiteRobotError> {
+        for url in urls {
+            let wrong = |reason: String| SiteRobotError::NotVisited {
+                url: shown_url(url.as_str()),
+                reason,
+            };
+            let page = normalise(url.clone()).map(|url| to_canonical_form(self, url));
+            let page = page.ok_or_else(|| wrong("it is no URL to fetch".to_owned()))?;
+            check(self, &page).map_err(|rejection| wrong(rejection.to_string()))?;
+            self.only.push(page);
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if what is logged from this `loglevel` on is to be seen.
+    pub(super) fn tells(&self, level: u8) -> bool {
+        self.log_level.is_some_and(|own| own >= level)
+    }
+
+    /// Returns `true` if the robots.txt of a URL's host is obeyed.
+    pub(super) fn obeys_robots_of(&self, url: &url::Url) -> bool {
+        let host = url.host_str().unwrap_or_default();
+        let mut own = self.robots_of_hosts.iter();
+        let own = own.find(|(name, _)| name.eq_ignore_ascii_case(host));
+        own.map_or(self.obeys.robots_txt, |(_, obeys)| *obeys)
+    }
 }
 
 impl std::fmt::Debug for Settings {

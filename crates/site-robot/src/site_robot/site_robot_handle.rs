@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use tokio::sync::watch;
+use url::Url;
 
 use robot_detection_store::store::{RunCommand, Store};
 
@@ -91,6 +92,19 @@ impl SiteRobot {
             on_end(&summary);
         }
         Ok(summary)
+    }
+
+    /// Returns a robot with the same settings that asks for single pages again.
+    ///
+    /// It follows no link, and what is known of all other pages stays.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the first page that is outside of what the robot visits.
+    pub fn for_pages(&self, urls: Vec<Url>) -> Result<Self, SiteRobotError> {
+        let mut settings = self.shared.settings.clone();
+        settings.take_pages(urls)?;
+        Ok(Self::new(settings))
     }
 
     /// Publishes the results of the last run, if they are held back; sends no request to the site.

@@ -47,8 +47,15 @@ async fn doubt_of(
     match known.loss {
         Some(Loss::Login) => return Ok(Some(login(start, "asks for a password"))),
         Some(Loss::Locked) => {
-            let status = known.status.unwrap_or(401);
-            return Ok(Some(login(start, &format!("answers {status}"))));
+            let outcome = known.outcome.unwrap_or_default();
+            return Ok(Some(match known.status {
+                Some(status) => login(start, &format!("answers {status}")),
+                // Nobody answered: the form login says itself what it lacks.
+                None => format!(
+                    "the starting point {start} was not visited: {}",
+                    said(&outcome)
+                ),
+            }));
         }
         Some(Loss::Moved) => {}
         _ => return Ok(None),
@@ -114,6 +121,12 @@ pub(super) fn max_depth(settings: &Settings) -> Option<u32> {
 fn absolute(base: &str, location: &str) -> String {
     let joined = Url::parse(base).and_then(|base| base.join(location));
     joined.map_or_else(|_| location.to_owned(), String::from)
+}
+
+/// Returns why a page was not described, without the words around it.
+fn said(outcome: &str) -> &str {
+    let reason = outcome.strip_prefix("not described: answer: ");
+    reason.unwrap_or(outcome)
 }
 
 fn login(start: &str, how: &str) -> String {

@@ -13,11 +13,13 @@ use robot_detection_store::store::{
 use super::{
     Rejection, SiteRobotError, Step,
     fetched_page::FetchedPage,
-    finished_visit::FinishedVisit,
-    judge::{self, FilteredUrl, PageResult},
+    finished_visit::{FinishedVisit, gone, moved},
+    judge::{self, FilteredUrl},
     known_links::KnownLinks,
     links::{self, AcceptedLink, found, to_canonical_form},
     outcome::{AnswerMeaning, meaning, meaning_of_error, retry_ms},
+    page_result::PageResult,
+    probe::ServerDescriptions,
     readers::Readers,
     robots::{AllRules, HostRules, Permission},
     settings::Settings,
@@ -36,6 +38,7 @@ pub(super) struct PageVisitor {
     pub(super) generation_run: FilterRun,
     pub(super) rules: AllRules,
     pub(super) known_links: KnownLinks,
+    pub(super) described: ServerDescriptions,
     pub(super) readers: Readers,
     pub(super) looks: std::hash::RandomState,
     /// URLs that are kept out of heaven for good.
@@ -65,7 +68,7 @@ impl PageVisitor {
         &self.shared.settings
     }
 
-    /// Reads the rules of a host; returns them and its sitemaps, to be visited.
+    /// Reads the rules of a host; returns them and what it lists itself, to be visited.
     pub(super) async fn learn(
         &self,
         host: &str,
@@ -80,6 +83,9 @@ impl PageVisitor {
         if settings.uses_sitemaps {
             let links = rules.sitemaps.iter();
             sitemaps.extend(links.filter_map(|link| self.sitemap(&url, link)));
+        }
+        if settings.probes {
+            sitemaps.extend(self.probe(&url, &rules).await);
         }
         let known = Arc::clone(&rules);
         self.all_rules().insert(host.to_owned(), known);
@@ -112,6 +118,9 @@ impl PageVisitor {
                     return self.keep(claimed, reason, None).await.map(Visit::ended);
                 }
             }
+        }
+        if let Some(described) = self.described_by_server(&claimed) {
+            return Ok(Visit::ended(described));
         }
         let ip = rules.and_then(|rules| rules.ip);
         let mut judging = FilteredUrl::new(self, url, claimed, ip);
@@ -188,8 +197,8 @@ impl PageVisitor {
     /// Registers a content with the generation filter that it does not see in this run.
     async fn remember_content(&self, url: &str) -> Result<(), SiteRobotError> {
         let Settings { store, site, .. } = self.settings();
-        if let Some(md5) = store.md5(site, url).await? {
-            self.generation_run.is_best_with(&md5, url);
+        if let Some((md5, preference)) = store.md5(site, url).await? {
+            self.generation_run.better_with(&md5, url, preference);
         }
         Ok(())
     }
@@ -204,14 +213,7 @@ impl PageVisitor {
             shown.escape_debug()
         );
         let rejection = Rejection::new(Step::Answer, reason);
-        let mut visited = FinishedVisit::rejected(judging.claimed, &rejection);
-        visited.record.loss = Some(Loss::Moved);
-        let taken: Vec<AcceptedLink> = target
-            .into_iter()
-            .map(|url| AcceptedLink { url, steps: 0 })
-            .collect();
-        visited.record.found = found(&visited.record.claimed, &taken);
-        visited.record.links = Some(taken.iter().map(AcceptedLink::line).collect());
+        let mut visited = moved(judging.claimed, target, &rejection);
         visited.record.status = Some(answer.status);
         visited.counts.fetched = 1;
         visited
@@ -348,24 +350,6 @@ impl PageVisitor {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-}
-
-/// A page that is not there, or that is not let out; one that asks for a login stays.
-fn gone(
-    claimed: ClaimedUrl,
-    reason: String,
-    loss: Loss,
-    answer: Option<&PageResponse>,
-) -> FinishedVisit {
-    let mut visited = FinishedVisit::rejected(claimed, &Rejection::new(Step::Answer, reason));
-    let record = &mut visited.record;
-    record.loss = Some(loss);
-    record.status = answer.map(|answer| answer.status);
-    if matches!(loss, Loss::Locked | Loss::Missing) {
-        (record.description, record.links) = (DescriptionChange::Keep, None);
-    }
-    visited.counts.fetched = u64::from(answer.is_some());
-    visited
 }
 
 /// Runs the stage before a page is fetched; a page that comes again is not counted again.

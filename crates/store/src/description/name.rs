@@ -18,6 +18,10 @@ pub const CONTENT_LENGTH: &str = "content-length";
 pub const CONTENT_CHARSET: &str = "content-charset";
 /// When the resource was changed, as the server says (an HTTP date).
 pub const LAST_MODIFIED: &str = "last-modified";
+/// When the resource was published, as it says itself (RFC 3339, or a day).
+pub const PUBLISHED: &str = "published";
+/// When the resource was changed, as it says itself (RFC 3339, or a day).
+pub const MODIFIED: &str = "modified";
 /// When the resource ends, as the server says (an HTTP date).
 pub const EXPIRES: &str = "expires";
 /// MD5 of the bytes, in hexadecimal.

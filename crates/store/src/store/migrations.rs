@@ -43,6 +43,7 @@ macro_rules! files {
             "20261126180000_traffic_packed",
             "20261126190000_evidence_suspect",
             "20261126200000_marks_of_texts",
+            "20261127100000_aliases",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

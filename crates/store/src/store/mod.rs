@@ -75,8 +75,9 @@ pub use evidence::{
     ViolationDay,
 };
 pub use frontier::{
-    ClaimedUrl, DescriptionChange, DuplicateDescription, FoundUrl, KnownUrl, OpenUrls, PageRecord,
-    RecordSummary, RobotsTxtCopy, RunCommand, RunCounts, RunKey, RunState, StoredRun,
+    AliasDescription, ClaimedUrl, DescriptionChange, DuplicateDescription, FoundUrl, KnownUrl,
+    OpenUrls, PageRecord, RecordSummary, RobotsTxtCopy, RunCommand, RunCounts, RunKey, RunState,
+    StoredRun,
 };
 pub use leases::{Lease, LeaseError, LeaseHolder};
 pub use live_rules::{LiveRuleChange, StoredLiveRule, StoredLiveRules, StoredPause};

@@ -2,8 +2,10 @@
 
 use super::{
     super::{
+        around::{Named, named},
         attributes::{Attribute, is_html_space},
         open::{Part, Traits},
+        structure::Mark,
     },
     Reader,
 };
@@ -15,7 +17,7 @@ impl Reader<'_> {
         Traits {
             is_hidden: self.is_hidden(name),
             is_section: matches!(name, b"section" | b"article" | b"main"),
-            part: part_of(name, role).or_else(|| self.part_of_class(name)),
+            part: part_of(name, role).or_else(|| self.part_of_name(name)),
             ..Traits::default()
         }
     }
@@ -31,12 +33,33 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
+    /// Notes a picture that is shown, and not there for decoration alone.
+    pub(super) fn image(&mut self) {
+        if self.open.is_hidden() || self.open.is_pre() || self.is_hidden(b"img") {
+            return;
+        }
+        let alt = self.attributes.value(Attribute::Alt);
+        let Some(alt) = alt.filter(|alt| !alt.is_empty()) else {
+            return;
+        };
+        let source = self.attributes.value(Attribute::Src).unwrap_or_default();
+        let at = self.text.position();
+        self.structure.begin_text(at, self.open.style());
+        self.structure.note(at, Mark::Image { source, alt });
+    }
+
     /// Returns `true` for a field for a password that is shown: many pages hide one for later.
     pub(super) fn asks_password(&self, name: &[u8]) -> bool {
         name == b"input"
             && !self.open.is_hidden()
             && !self.traits(name).is_hidden
             && self.attributes.lower(Attribute::Type).as_deref() == Some("password")
+    }
+
+    /// Returns `true` for a script that describes the page (JSON-LD).
+    pub(super) fn is_structured_data(&self) -> bool {
+        let media_type = self.attributes.text(Attribute::Type);
+        media_type.is_some_and(|it| it.trim().eq_ignore_ascii_case("application/ld+json"))
     }
 
     /// Returns `true` for text that is not for assistive technology or snippets.
@@ -65,20 +88,45 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns the part of a page that an element is, by the usual names of classes.
-    fn part_of_class(&self, name: &[u8]) -> Option<Part> {
-        if !matches!(name, b"div" | b"ul" | b"ol" | b"p" | b"table") {
+    /// Returns the part of a page that an element is, by its class or its id.
+    fn part_of_name(&self, name: &[u8]) -> Option<Part> {
+        if !may_stand_around(name) {
             return None;
         }
-        let classes = self.attributes.lower(Attribute::Class)?;
-        classes.split(is_html_space).find_map(|class| match class {
-            "breadcrumb" | "breadcrumbs" | "navbar" | "navheader" | "navfooter" => {
-                Some(Part::Around)
-            }
-            "footer" => Some(Part::Edge),
-            _ => None,
+        let values =
+            [Attribute::Class, Attribute::Id].map(|it| self.attributes.text(it).and_then(named));
+        // What one of the two says for sure counts.
+        let sure = values.iter().flatten().find(|it| **it != Named::IfLinked);
+        let found = sure.or(values.iter().flatten().next())?;
+        Some(match found {
+            Named::Around => Part::Around,
+            Named::Edge => Part::Edge,
+            Named::IfLinked => Part::IfLinked,
         })
     }
+}
+
+/// Returns `true` if an element is the page itself: it has no end that counts.
+pub(super) fn is_page(name: &[u8]) -> bool {
+    matches!(name, b"html" | b"head" | b"body" | b"frameset")
+}
+
+/// Returns `true` for an element that may prove to stand around the matter.
+pub(super) fn may_stand_around(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"div"
+            | b"ul"
+            | b"ol"
+            | b"dl"
+            | b"p"
+            | b"table"
+            | b"td"
+            | b"section"
+            | b"header"
+            | b"footer"
+            | b"form"
+    )
 }
 
 /// Returns the part of a page that an element is, by its name and its role.

@@ -1,6 +1,5 @@
 //! `copy-attribute` and `rename-attribute`.
 
-use crate::document::shorten;
 use crate::filter::{Step, StepOutcome, Work};
 
 use super::{
@@ -49,7 +48,7 @@ impl Step for Copy {
             return StepOutcome::Continue;
         };
         let value = match self.max_chars {
-            Some(max) if self.is_clean => shorten(value, max),
+            Some(max) if self.is_clean => whole_words(value, max),
             Some(max) => first_chars(value, max),
             None => value,
         };
@@ -69,6 +68,19 @@ impl Step for Rename {
             }
         }
         StepOutcome::Continue
+    }
+}
+
+/// Returns the words from the beginning that are whole within so many characters.
+///
+/// Of a first word that is longer, and of a script without spaces, the beginning is kept.
+fn whole_words(text: &str, max: usize) -> &str {
+    let head = first_chars(text, max);
+    let rest = text.get(head.len()..).unwrap_or_default();
+    let is_whole = rest.is_empty() || rest.starts_with(char::is_whitespace);
+    match head.trim_start().rsplit_once(char::is_whitespace) {
+        Some((words, _)) if !is_whole => words.trim_end(),
+        _ => head.trim_end(),
     }
 }
 

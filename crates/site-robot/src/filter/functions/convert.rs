@@ -56,6 +56,13 @@ impl Convert {
             return;
         }
         let Some(command) = work.commands.converter(media_type) else {
+            let trouble = format!(
+                "nothing makes text of {media_type}: install pdftotext (poppler-utils), or name a \
+                 program in site_robot.converters"
+            );
+            if media_type == "application/pdf" {
+                work.resource.note_trouble(trouble);
+            }
             return;
         };
         let mut trouble = None;

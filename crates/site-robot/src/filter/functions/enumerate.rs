@@ -1,19 +1,46 @@
 //! `enumerate-urls` and `enumerate-urls-from-text`.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use crate::document::{Page, urls_in_text};
-use crate::filter::{FoundLink, Resource, Step, StepOutcome, Work};
+use crate::filter::{FoundLink, MimeTypes, Resource, Step, StepOutcome, Work};
 
 use super::FunctionContext;
 
 /// Links that a resource may spawn where `max` does not say it.
 const DEFAULT_MAX: usize = 1024;
 
+/// Types of links where the filter has no file of types.
+const TYPES: &str = "text/html html htm shtml xhtml
+application/pdf pdf
+application/msword doc docx odt rtf
+application/vnd.ms-excel xls xlsx ods csv
+application/vnd.ms-powerpoint ppt pptx odp
+application/zip zip gz tgz bz2 xz 7z tar rar jar iso
+application/octet-stream exe msi deb rpm dmg apk bin
+application/xml xml rss atom rdf
+application/json json
+text/plain txt text log
+text/css css
+text/javascript js mjs
+image/png png
+image/jpeg jpg jpeg
+image/gif gif
+image/svg+xml svg
+image/webp webp avif ico bmp tif tiff
+audio/mpeg mp3 ogg wav flac m4a
+video/mp4 mp4 webm avi mov mkv";
+
 /// Collects the links of a page.
 pub(super) fn urls(making: &mut FunctionContext<'_>) -> Result<Box<dyn Step>, String> {
     let (max, media_type) = limits(making)?;
-    Ok(Box::new(Urls { max, media_type }))
+    let types = making.state.types.as_ref().map(Arc::clone);
+    let types = types.unwrap_or_else(|| Arc::new(MimeTypes::parse(TYPES)));
+    Ok(Box::new(Urls {
+        max,
+        media_type,
+        types,
+    }))
 }
 
 /// Collects what stands after `URL:` in text.
@@ -44,11 +71,22 @@ impl MediaType {
         };
         resource.media_type().as_ref() == Some(wanted)
     }
+
+    /// Returns `true` unless the name of what a link leads to tells of another type.
+    ///
+    /// A name without an extension, or with one that is not known, may be anything.
+    fn may_be_of(&self, link: &str, types: &MimeTypes) -> bool {
+        let Some(wanted) = &self.0 else {
+            return true;
+        };
+        types.of_name(link).is_none_or(|known| known == wanted)
+    }
 }
 
 struct Urls {
     max: usize,
     media_type: MediaType,
+    types: Arc<MimeTypes>,
 }
 
 struct UrlsFromText {
@@ -61,7 +99,9 @@ impl Step for Urls {
         let resource = &*work.resource;
         let page = resource.page().filter(|_| self.media_type.fits(resource));
         if let Some((links, page)) = work.links.as_deref_mut().zip(page) {
-            let found = page.links.iter().map(|link| FoundLink {
+            let wanted = page.links.iter();
+            let wanted = wanted.filter(|link| self.media_type.may_be_of(&link.url, &self.types));
+            let found = wanted.map(|link| FoundLink {
                 url: link.url.clone(),
                 kind: Some(link.kind),
                 is_nofollow: link.is_nofollow,

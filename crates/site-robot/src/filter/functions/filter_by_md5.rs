@@ -17,14 +17,18 @@ struct BestCopy(Source);
 impl Step for BestCopy {
     fn run(&self, work: &mut Work<'_>) -> StepOutcome {
         let resource = &*work.resource;
+        let url = resource.url().as_str();
         let assigned = resource.source(&self.0);
         let of_body = || Some(resource.content()?.md5().into());
         let Some(md5) = assigned.or_else(of_body) else {
             return StepOutcome::Continue;
         };
-        if work.run.is_best_with(&md5, resource.url().as_str()) {
+        let better = work.run.better_with(&md5, url, resource.preference());
+        let Some(better) = better else {
             return StepOutcome::Continue;
-        }
-        StepOutcome::Deny(format!("md5 {md5:?} was seen in another resource"))
+        };
+        let reason = format!("md5 {md5:?} was seen in another resource");
+        work.resource.set_better(better);
+        StepOutcome::Deny(reason)
     }
 }

@@ -60,7 +60,14 @@ impl Site {
 
 fn two() -> Vec<ResourceDescription> {
     vec![
-        description("/a", &[(name::TITLE, "A"), (name::FULL_TEXT, "Text of a.")]),
+        description(
+            "/a",
+            &[
+                (name::TITLE, "A"),
+                (name::FULL_TEXT, "Text of a."),
+                (name::MODIFIED, "2026-03-01"),
+            ],
+        ),
         description(
             "/b/",
             &[(name::TITLE, "B"), (name::FULL_TEXT, "Text of b.")],

@@ -140,8 +140,9 @@ impl ServedHeaven {
     pub fn link(&self, path_and_query: &str) -> Option<String> {
         let shared = &*self.shared;
         let url = format!("{}{path_and_query}", shared.settings.site());
-        let is_known = shared.catalogue.load().contains(&url);
-        is_known.then(|| shared.settings.link(&url))
+        let catalogue = shared.catalogue.load();
+        let page = catalogue.page_of(&url, &shared.settings)?;
+        Some(shared.settings.link(page))
     }
 
     /// Answers a request for a path below heaven, such as `a/b.html`; the empty one is the start page.
@@ -177,10 +178,11 @@ impl ServedHeaven {
         let asked = PageRequest::new(method, headers);
         let catalogue = self.catalogue();
         let url = format!("{}{path_and_query}", self.shared.settings.site());
-        if !asked.is_read_only() || !catalogue.contains(&url) {
+        if !asked.is_read_only() {
             return None;
         }
-        match self.page(&url, &catalogue, &asked, false).await {
+        let page = catalogue.page_of(&url, &self.shared.settings)?;
+        match self.page(page, &catalogue, &asked, false).await {
             Ok(response) => response,
             Err(error) => Some(unavailable(&error)),
         }
@@ -245,7 +247,7 @@ impl ServedHeaven {
             Reply::new(reply::HTML, page(&description, catalogue, settings))
         };
         reply.varies = has_both;
-        reply.date = Date::of(&description);
+        reply.date = Date::of_server(&description);
         Ok(Some(reply.response(asked)))
     }
 

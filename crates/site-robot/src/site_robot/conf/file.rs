@@ -74,6 +74,15 @@ impl RobotConfFile {
         &self.notes
     }
 
+    /// Returns the line that sets a key, the last where there are several.
+    #[must_use]
+    pub fn line_of(&self, key: &str) -> Option<usize> {
+        self.lines.iter().rev().find_map(|line| match line {
+            Line::Pair { line, key: own, .. } if own.eq_ignore_ascii_case(key) => Some(*line),
+            _ => None,
+        })
+    }
+
     fn settle(&mut self) {
         let pairs = self.lines.iter().filter_map(|line| match line {
             Line::Pair { line, key, value } => Some((*line, key.as_str(), value.as_str())),

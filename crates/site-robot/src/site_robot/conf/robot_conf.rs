@@ -140,6 +140,12 @@ impl RobotConf {
         }
     }
 
+    /// Returns `true` if a key is set, to whatever value.
+    #[must_use]
+    pub fn has_own(&self, key: &str) -> bool {
+        self.values.own(key).is_some()
+    }
+
     /// Returns each key with its value, in the order of the reference.
     #[must_use]
     pub fn rows(&self) -> Vec<RobotConfRow> {

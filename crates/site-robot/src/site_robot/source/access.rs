@@ -112,6 +112,10 @@ impl SiteAccess {
         Ok(self)
     }
 
+    pub(super) fn origin(&self) -> Origin {
+        self.origin.clone()
+    }
+
     pub(super) fn is_for(&self, url: &Url) -> bool {
         // A redirect to another host, or to another port, must not take the login along.
         url.origin() == self.origin

@@ -75,13 +75,19 @@ pub enum SourceError {
         /// Value that was found.
         url: String,
     },
-    /// The login gave no cookie.
-    #[error("the login at {url} answered {status} and no cookie: check the fields of the form")]
+    /// The login by a form failed; nothing behind it is asked for in this run.
+    #[error("the login failed: {reason}")]
     Login {
-        /// URL of the login.
+        /// What failed, and what to do about it.
+        reason: String,
+    },
+    /// The page asks for a login of who is logged in.
+    #[error(
+        "{url} asks for a login of who is logged in: see to the rights of the site robot's user"
+    )]
+    Locked {
+        /// The URL.
         url: String,
-        /// Status code.
-        status: u16,
     },
 }
 
@@ -108,7 +114,8 @@ impl SourceError {
             | Self::Directory { .. }
             | Self::BadSetting { .. }
             | Self::BadSite { .. }
-            | Self::Login { .. } => false,
+            | Self::Login { .. }
+            | Self::Locked { .. } => false,
         }
     }
 }

@@ -1,28 +1,24 @@
 //! Pages over HTTP.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::{fmt, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{
     HeaderMap, Method,
-    header::{self, HeaderName, HeaderValue},
+    header::{self, HeaderValue},
 };
 use url::Url;
 
 use robot_detection_store::fetch::{DirectClient, DirectSettings, UnzipError, gunzip, shown_url};
 
-use super::{PageRequest, PageResponse, SiteAccess, SourceError, SourceLimits};
+use super::{
+    FormLogin, PageRequest, PageResponse, SiteAccess, SourceError, SourceLimits, login::FilledForm,
+    session::LoginSession,
+};
 
 /// Value of `Accept`: pages, feeds and texts first.
 const ACCEPT: &str =
     "text/html, application/xhtml+xml, application/xml;q=0.9, text/plain;q=0.8, */*;q=0.5";
-
-/// Cookies of one login that are kept, at most, in bytes.
-const MAX_COOKIE_BYTES: usize = 16 * 1024;
 
 type Sign = dyn Fn(&Method, &Url, &mut HeaderMap) + Send + Sync;
 
@@ -41,6 +37,8 @@ pub struct HttpSettings {
     pub limits: SourceLimits,
     /// Sites that are reached in a way of their own.
     pub sites: Vec<SiteAccess>,
+    /// Login by a form, for the pages of those sites; none by default.
+    pub login: Option<FormLogin>,
     /// Signer of requests; none by default.
     pub signer: Option<RequestSigner>,
     /// What signs requests for those who stand before a site; an upstream that is asked itself
@@ -65,8 +63,7 @@ pub struct HttpSource {
     sites: Arc<[SiteAccess]>,
     signer: Option<RequestSigner>,
     pass: Option<RequestSigner>,
-    /// Cookies of logins, by origin.
-    cookies: Arc<RwLock<BTreeMap<String, HeaderValue>>>,
+    session: Option<Arc<LoginSession>>,
 }
 
 impl RequestSigner {
@@ -117,25 +114,47 @@ impl HttpSource {
             client,
             headers,
             max_body_bytes: limits.max_body_bytes,
+            session: settings.login.map(|login| {
+                let sites = settings.sites.iter().map(SiteAccess::origin);
+                Arc::new(LoginSession::new(login, sites))
+            }),
             sites: settings.sites.into(),
             signer: settings.signer,
             pass: settings.pass,
-            cookies: Arc::default(),
         })
     }
 
-    /// Fetches a page.
+    /// Fetches a page, as who is logged in where there is a login.
     ///
     /// # Errors
     ///
-    /// Fails when no whole answer comes within the limits.
+    /// Fails when no whole answer comes within the limits, and when the login fails.
     pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
+        match &self.session {
+            Some(session) if session.covers(request.url) => session.ask(self, request).await,
+            _ => self.exchange(request, None).await,
+        }
+    }
+
+    /// Begins a run: a login that failed before is tried once more.
+    pub(super) async fn begin_run(&self) {
+        if let Some(session) = &self.session {
+            session.begin_run().await;
+        }
+    }
+
+    /// Sends a request, with a cookie.
+    pub(super) async fn exchange(
+        &self,
+        request: &PageRequest<'_>,
+        cookie: Option<HeaderValue>,
+    ) -> Result<PageResponse, SourceError> {
         let method = if request.is_head {
             Method::HEAD
         } else {
             Method::GET
         };
-        let (address, mut headers) = self.prepare(&method, request.url);
+        let (address, mut headers) = self.prepare(&method, request.url, cookie);
         headers.extend(request.conditions.headers());
         if let Some(referrer) = request
             .referrer
@@ -166,27 +185,23 @@ impl HttpSource {
         Ok(answer)
     }
 
-    /// Logs in by a form, once: the cookies it gives are sent to its site from then on.
-    ///
-    /// # Errors
-    ///
-    /// Fails when no answer comes, or one of an error or without a cookie.
-    pub async fn log_in(&self, url: &Url, fields: &[(String, String)]) -> Result<(), SourceError> {
-        let (address, mut headers) = self.prepare(&Method::POST, url);
-        self.sign(&Method::POST, url, &mut headers);
-        let answer = self.client.post_form(&address, headers, fields).await?;
-        let refused = || SourceError::Login {
-            url: shown_url(url.as_str()),
-            status: answer.status,
-        };
-        if answer.status >= 400 {
-            return Err(refused());
-        }
-        let cookie = cookie_of(&answer.headers).ok_or_else(refused)?;
-        // What a lock guards here is whole at any moment.
-        let mut cookies = self.cookies.write().unwrap_or_else(PoisonError::into_inner);
-        cookies.insert(origin(url), cookie);
-        Ok(())
+    /// Sends a form to an address, with the headers of [`Self::prepare`].
+    pub(super) async fn post_form(
+        &self,
+        form: &FilledForm,
+        address: &Url,
+        mut headers: HeaderMap,
+    ) -> Result<PageResponse, SourceError> {
+        self.sign(&Method::POST, &form.url, &mut headers);
+        let answer = self
+            .client
+            .post_form(address, headers, &form.fields)
+            .await?;
+        Ok(PageResponse::new(
+            answer.status,
+            answer.headers,
+            answer.body,
+        ))
     }
 
     fn sign(&self, method: &Method, url: &Url, headers: &mut HeaderMap) {
@@ -196,16 +211,20 @@ impl HttpSource {
     }
 
     /// Returns where a request goes, and what it says to that site.
-    fn prepare(&self, method: &Method, url: &Url) -> (Url, HeaderMap) {
+    pub(super) fn prepare(
+        &self,
+        method: &Method,
+        url: &Url,
+        cookie: Option<HeaderValue>,
+    ) -> (Url, HeaderMap) {
         let mut headers = self.headers.clone();
         let mut address = None;
         if let Some(site) = self.sites.iter().find(|site| site.is_for(url)) {
             address = site.address(url, &mut headers);
             headers.extend(site.headers.clone());
         }
-        let cookies = self.cookies.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(cookie) = cookies.get(&origin(url)) {
-            headers.insert(header::COOKIE, cookie.clone());
+        if let Some(cookie) = cookie {
+            headers.insert(header::COOKIE, cookie);
         }
         if let (Some(pass), None) = (&self.pass, &address) {
             pass.sign(method, url, &mut headers);
@@ -245,37 +264,6 @@ pub(super) fn basic(username: &str, password: &str) -> String {
     format!("Basic {}", STANDARD.encode(pair))
 }
 
-fn origin(url: &Url) -> String {
-    url.origin().ascii_serialization()
-}
-
 fn value(text: &str, setting: &'static str) -> Result<HeaderValue, SourceError> {
     HeaderValue::from_str(text).map_err(|_| SourceError::BadSetting { setting })
-}
-
-/// Returns the `Cookie` that sends back what `Set-Cookie` headers gave.
-fn cookie_of(headers: &HeaderMap) -> Option<HeaderValue> {
-    let mut cookies = BTreeMap::new();
-    for line in headers.get_all(HeaderName::from_static("set-cookie")) {
-        let line = line.to_str().unwrap_or_default();
-        // Its attributes are left out: it goes back to the same origin, for as long as this source
-        // lives.
-        let pair = line.split(';').next().unwrap_or_default();
-        if let Some((name, value)) = pair.split_once('=') {
-            cookies.insert(name.trim().to_owned(), value.trim().to_owned());
-        }
-    }
-    let pairs = cookies
-        .into_iter()
-        .filter(|(name, value)| !name.is_empty() && !value.is_empty());
-    let pairs: Vec<_> = pairs
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    let cookie = pairs.join("; ");
-    if cookie.is_empty() || cookie.len() > MAX_COOKIE_BYTES {
-        return None;
-    }
-    let mut cookie = HeaderValue::from_str(&cookie).ok()?;
-    cookie.set_sensitive(true);
-    Some(cookie)
 }

@@ -48,6 +48,13 @@ impl PageSource {
             Self::Files(source) => source.ask(request).await,
         }
     }
+
+    /// Begins a run: what kept the last one from logging in is tried once more.
+    pub(in crate::site_robot) async fn begin_run(&self) {
+        if let Self::Http(source) = self {
+            source.begin_run().await;
+        }
+    }
 }
 
 impl From<HttpSource> for PageSource {

@@ -14,6 +14,25 @@ pub struct DuplicateDescription {
     pub url: String,
     /// `true` if a description of it is in force.
     pub is_published: bool,
+    /// Rank that its visit gave it, lower first.
+    pub preference: u8,
+}
+
+/// Resource that is described by another URL too, which is to stand for it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct AliasDescription {
+    /// URL of the resource.
+    pub url: String,
+    /// URL that stands for it.
+    pub alias_of: String,
+    /// `true` if a description of it is in force.
+    pub is_published: bool,
+}
+
+/// Returns a rank as it is kept; what was visited before there were any comes last.
+pub(super) fn rank(preference: Option<i64>) -> u8 {
+    let rank = preference.and_then(|preference| u8::try_from(preference).ok());
+    rank.unwrap_or(u8::MAX)
 }
 
 impl Store {
@@ -33,14 +52,55 @@ impl Store {
             run.run_id.into(),
             i64::from(limit).into(),
         ];
-        let rows: Vec<(String, String, i64)> =
+        let rows: Vec<(String, String, i64, Option<i64>)> =
             self.database.rows(&sql::DESCRIBED_TWICE, &values).await?;
-        let row = |(md5, url, is_published)| DuplicateDescription {
+        let row = |(md5, url, is_published, preference)| DuplicateDescription {
             md5,
             url,
             is_published: is_published != 0,
+            preference: rank(preference),
         };
         Ok(rows.into_iter().map(row).collect())
+    }
+
+    /// Returns resources that a run has described, and their canonical URLs too.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn not_canonical(
+        &self,
+        run: &StoredRun,
+        limit: u32,
+    ) -> Result<Vec<AliasDescription>, StoreError> {
+        let values = [
+            (&run.site).into(),
+            run.run_id.into(),
+            i64::from(limit).into(),
+        ];
+        let rows: Vec<(String, String, i64)> =
+            self.database.rows(&sql::NOT_CANONICAL, &values).await?;
+        let row = |(url, alias_of, is_published)| AliasDescription {
+            url,
+            alias_of,
+            is_published: is_published != 0,
+        };
+        Ok(rows.into_iter().map(row).collect())
+    }
+
+    /// Returns URLs of a site that stand for others, and these, behind a URL.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn aliases(
+        &self,
+        site: &str,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        let values = [site.into(), after.into(), i64::from(limit).into()];
+        self.database.rows(&sql::ALIASES, &values).await
     }
 
     /// Discards descriptions of duplicates; those that the run added count as rejected.
@@ -53,7 +113,7 @@ impl Store {
     pub async fn withdraw_duplicates(
         &self,
         run: &StoredRun,
-        duplicates: &[&DuplicateDescription],
+        duplicates: &[AliasDescription],
         outcome: &str,
     ) -> Result<(), StoreError> {
         let site = run.site.as_str();
@@ -61,7 +121,12 @@ impl Store {
         let mut added = 0_i64;
         for duplicate in duplicates {
             unstage(&mut transaction, site, &duplicate.url).await?;
-            let values = [site.into(), (&duplicate.url).into(), outcome.into()];
+            let values = [
+                site.into(),
+                (&duplicate.url).into(),
+                outcome.into(),
+                (&duplicate.alias_of).into(),
+            ];
             let changed = transaction.execute(&sql::NOT_DESCRIBED, &values).await?;
             if changed > 0 && !duplicate.is_published {
                 added += 1;

@@ -2,7 +2,9 @@
 
 use super::{
     super::{Store, StoreError, descriptions::clear},
-    RunCounts, RunState, StoredRun, sql,
+    RunCounts, RunState, StoredRun,
+    duplicates::rank,
+    sql,
 };
 
 impl Store {
@@ -83,7 +85,7 @@ impl Store {
         Ok(cleared)
     }
 
-    /// Returns URLs that a run has described or kept, with the MD5 of each, behind a URL.
+    /// Returns URLs that a run has described or kept, each with its MD5 and rank, behind a URL.
     ///
     /// # Errors
     ///
@@ -94,21 +96,25 @@ impl Store {
         run_id: i64,
         after: &str,
         limit: u32,
-    ) -> Result<Vec<(String, Option<String>)>, StoreError> {
+    ) -> Result<Vec<(String, Option<String>, u8)>, StoreError> {
         let limit = i64::from(limit);
         let values = [site.into(), after.into(), run_id.into(), limit.into()];
-        self.database.rows(&sql::DESCRIBED_MD5, &values).await
+        let rows: Vec<(String, Option<String>, Option<i64>)> =
+            self.database.rows(&sql::DESCRIBED_MD5, &values).await?;
+        let ranked = |(url, md5, preference)| (url, md5, rank(preference));
+        Ok(rows.into_iter().map(ranked).collect())
     }
 
-    /// Returns the MD5 in the description of a URL.
+    /// Returns the MD5 in the description of a URL, and its rank among those with the same.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn md5(&self, site: &str, url: &str) -> Result<Option<String>, StoreError> {
+    pub async fn md5(&self, site: &str, url: &str) -> Result<Option<(String, u8)>, StoreError> {
         let values = [site.into(), url.into()];
-        let row: Option<(Option<String>,)> = self.database.first(&sql::MD5, &values).await?;
-        Ok(row.and_then(|(md5,)| md5))
+        let row: Option<(Option<String>, Option<i64>)> =
+            self.database.first(&sql::MD5, &values).await?;
+        Ok(row.and_then(|(md5, preference)| Some((md5?, rank(preference)))))
     }
 
     async fn count_withdrawn(&self, run_id: i64, withdrawn: u64) -> Result<(), StoreError> {

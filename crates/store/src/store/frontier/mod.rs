@@ -14,7 +14,7 @@ pub(super) mod sql;
 mod url;
 
 pub use claim::OpenUrls;
-pub use duplicates::DuplicateDescription;
+pub use duplicates::{AliasDescription, DuplicateDescription};
 pub use record::{DescriptionChange, PageRecord, RecordSummary, RunKey};
 pub use robots_txt::RobotsTxtCopy;
 pub use runs::{RunCommand, RunCounts, RunState, StoredRun};

@@ -43,6 +43,10 @@ pub struct PageRecord {
     pub loss: Option<Loss>,
     /// Whether it asks for a password; `None` where it was not read.
     pub asks_password: Option<bool>,
+    /// URL of the page that it is another URL of.
+    pub alias_of: Option<String>,
+    /// Rank among URLs with the same content, lower first; nothing leaves what is known.
+    pub preference: Option<u8>,
     /// Links to follow at another visit that brings none; nothing leaves those that are known.
     pub links: Option<Vec<String>>,
     /// URLs found on it.
@@ -199,7 +203,7 @@ impl<'p> VisitRow<'p> {
     }
 
     /// Returns the values in the order of the statement that records.
-    fn values(&self, now_ms: i64) -> [Value<'_>; 17] {
+    fn values(&self, now_ms: i64) -> [Value<'_>; 19] {
         let Self { page, links } = self;
         let claimed = &page.claimed;
         // 3 is done, 2 waits for its time: see the states in `sql.rs`.
@@ -225,6 +229,8 @@ impl<'p> VisitRow<'p> {
             links.into(),
             Value::Text(page.loss.map(Loss::as_str)),
             page.asks_password.map(i64::from).into(),
+            (&page.alias_of).into(),
+            page.preference.map(i64::from).into(),
         ]
     }
 }
@@ -244,6 +250,8 @@ impl PageRecord {
             description: DescriptionChange::Keep,
             loss: None,
             asks_password: None,
+            alias_of: None,
+            preference: None,
             links: None,
             found: Vec::new(),
         }

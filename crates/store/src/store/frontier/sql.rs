@@ -136,7 +136,8 @@ statements! {
          relink = CASE WHEN depth < $3 THEN 1 ELSE 0 END, \
          state = CASE WHEN depth < $3 THEN 0 ELSE 3 END WHERE site = $1 AND url = $2";
     DESCRIBED_MD5 = "read what resources are described by",
-        "SELECT seen.url, COALESCE(staged.md5, known.md5) FROM site_robot_urls AS seen \
+        "SELECT seen.url, COALESCE(staged.md5, known.md5), seen.preference \
+         FROM site_robot_urls AS seen \
          LEFT JOIN staged_descriptions AS staged ON staged.site = seen.site \
          AND staged.url = seen.url AND staged.change = 'save' \
          LEFT JOIN resource_descriptions AS known ON known.site = seen.site \
@@ -147,13 +148,33 @@ statements! {
     MD5 = "read what a resource is described by",
         "SELECT COALESCE((SELECT md5 FROM staged_descriptions WHERE site = $1 AND url = $2 \
          AND change = 'save'), (SELECT md5 FROM resource_descriptions WHERE site = $1 \
-         AND url = $2 AND hidden_ms IS NULL))";
+         AND url = $2 AND hidden_ms IS NULL)), \
+         (SELECT preference FROM site_robot_urls WHERE site = $1 AND url = $2)";
 
     DESCRIBED_TWICE = "look for resources that are described twice",
-        concat!(described_now!(), "SELECT md5, url, is_published FROM described WHERE md5 IN \
+        concat!(described_now!(), "SELECT md5, url, is_published, (SELECT preference \
+         FROM site_robot_urls AS seen WHERE seen.site = $1 AND seen.url = described.url) \
+         FROM described WHERE md5 IN \
          (SELECT md5 FROM described GROUP BY md5 HAVING COUNT(*) > 1) ORDER BY md5, url LIMIT $3 + 0");
+    // Two that name each other, and one whose page says that another stands for it, stay.
+    NOT_CANONICAL = "look for resources that are described by their canonical URL too",
+        "SELECT seen.url, seen.alias_of, \
+         CAST(CASE WHEN known.url IS NULL THEN 0 ELSE 1 END AS BIGINT) FROM site_robot_urls AS seen \
+         JOIN site_robot_urls AS page ON page.site = seen.site AND page.url = seen.alias_of \
+         LEFT JOIN resource_descriptions AS known ON known.site = seen.site \
+         AND known.url = seen.url AND known.hidden_ms IS NULL \
+         WHERE seen.site = $1 AND seen.run_id = $2 AND seen.described = 1 AND seen.loss IS NULL \
+         AND page.run_id = $2 AND page.described = 1 AND page.loss IS NULL \
+         AND page.alias_of IS NULL ORDER BY seen.url LIMIT $3 + 0";
+    // Behind a form for a password is not the page that was asked for.
+    ALIASES = "read which URLs stand for others",
+        "SELECT seen.url, seen.alias_of FROM site_robot_urls AS seen \
+         WHERE seen.site = $1 AND seen.url > $2 AND seen.described = 0 \
+         AND seen.alias_of IS NOT NULL AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS page \
+         WHERE page.site = $1 AND page.url = seen.alias_of AND page.asks_password = 1) \
+         ORDER BY seen.url LIMIT $3 + 0";
     NOT_DESCRIBED = "record that a page is not described",
-        "UPDATE site_robot_urls SET described = 0, loss = 'duplicate', outcome = $3 \
+        "UPDATE site_robot_urls SET described = 0, loss = 'duplicate', outcome = $3, alias_of = $4 \
          WHERE site = $1 AND url = $2 AND described = 1";
     UNCOUNT_ADDED = "count descriptions that did not stay",
         "UPDATE site_robot_runs SET added = added - $2, rejected = rejected + $2 \
@@ -161,7 +182,7 @@ statements! {
     // Without validators and hash the next visit reads the page anew, as if it had changed.
     DOUBT_DUPLICATES = "look at duplicates again",
         "UPDATE site_robot_urls SET etag = NULL, last_modified = NULL, content_hash = NULL \
-         WHERE site = $1 AND described = 0 AND outcome LIKE '%filter-by-md5%'";
+         WHERE site = $1 AND described = 0 AND loss = 'duplicate'";
     // URLs with a description stay known: their loss is judged by what the last visit found.
     FORGET_URLS = "forget URLs that are no longer found",
         "DELETE FROM site_robot_urls WHERE site = $1 AND run_id < $2 AND NOT EXISTS (SELECT 1 \
@@ -262,10 +283,10 @@ fn enter(rows: usize) -> Statement {
 /// is not described stays on record when the page is as it was; so do links of which
 /// nothing new is known.
 fn record(rows: usize) -> Statement {
-    const COLUMNS: usize = 17;
+    const COLUMNS: usize = 19;
     let mut sql = "INSERT INTO site_robot_urls (site, run_id, settings, position, relink, url, \
          host, depth, found_on, state, attempts, described, due_ms, fetched_ms, status, outcome, \
-         etag, last_modified, content_hash, links, loss, asks_password) VALUES "
+         etag, last_modified, content_hash, links, loss, asks_password, alias_of, preference) VALUES "
         .to_owned();
     for row in 0..rows {
         let comma = if row == 0 { "" } else { ", " };
@@ -287,7 +308,10 @@ fn record(rows: usize) -> Statement {
          THEN site_robot_urls.loss ELSE excluded.loss END, \
          asks_password = COALESCE(excluded.asks_password, site_robot_urls.asks_password), etag = excluded.etag, \
          last_modified = excluded.last_modified, content_hash = excluded.content_hash, \
-         settings = excluded.settings, links = COALESCE(excluded.links, site_robot_urls.links)",
+         settings = excluded.settings, links = COALESCE(excluded.links, site_robot_urls.links), \
+         alias_of = CASE WHEN excluded.outcome = 'unmodified' OR excluded.outcome LIKE 'failed%' \
+         THEN site_robot_urls.alias_of ELSE excluded.alias_of END, \
+         preference = COALESCE(excluded.preference, site_robot_urls.preference)",
     );
     Statement::assembled("record visits", sql)
 }

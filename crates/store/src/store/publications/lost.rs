@@ -131,6 +131,22 @@ impl Store {
         Ok(rows.into_iter().map(alike).collect())
     }
 
+    /// Returns the URLs of a run whose outcome begins so, with that, at most 1,000.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn urls_by_outcome(
+        &self,
+        site: &str,
+        run_id: i64,
+        beginning: &str,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        let pattern = format!("{beginning}%");
+        let values = [site.into(), run_id.into(), pattern.as_str().into()];
+        self.database.rows(&sql::WITHOUT_WORDS, &values).await
+    }
+
     /// Discards what a run staged of pages that a login, or one page for many, stands in place
     /// of: they stay as they are, and are asked for as wholes by the next run.
     ///

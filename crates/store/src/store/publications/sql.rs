@@ -198,6 +198,9 @@ statements! {
          AND seen.content_hash IS NOT NULL AND known.hidden_ms IS NULL \
          GROUP BY seen.content_hash HAVING COUNT(DISTINCT known.fingerprint) >= $3 \
          ORDER BY COUNT(*) DESC, seen.content_hash LIMIT 100";
+    WITHOUT_WORDS = "look for pages without words",
+        "SELECT url, outcome FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
+         AND outcome LIKE $3 ORDER BY url LIMIT 1000";
     DISCARD_LOGINS = "give up what asks for a password",
         "DELETE FROM staged_descriptions WHERE site = $1 AND change = 'save' AND url IN \
          (SELECT url FROM site_robot_urls WHERE site = $1 AND run_id = $2 AND loss = 'login')";

@@ -1,0 +1,332 @@
+//! When a page was published and changed, as it says itself.
+
+use serde_json::Value;
+use time::{Date, Month, PrimitiveDateTime, Time, UtcOffset};
+
+use super::attributes::{Attribute, Attributes, is_html_space};
+
+/// Bytes of structured data that are looked at.
+const MAX_JSON_BYTES: usize = 256 * 1024;
+/// Things of structured data that are looked at, one in the other.
+const MAX_JSON_DEPTH: u32 = 4;
+
+/// META tags that say when a page was published, and when it was changed.
+const PUBLISHED: [&str; 8] = [
+    "article:published_time",
+    "datepublished",
+    "dc.date.issued",
+    "dcterms.created",
+    "dcterms.issued",
+    "parsely-pub-date",
+    "pubdate",
+    "publishdate",
+];
+const MODIFIED: [&str; 5] = [
+    "article:modified_time",
+    "datemodified",
+    "dcterms.modified",
+    "last-modified",
+    "og:updated_time",
+];
+
+/// Words of `class` and `itemprop` by which `<time>` says the same.
+const TIMES: [(&str, Which); 9] = [
+    ("datepublished", Which::Published),
+    ("dt-published", Which::Published),
+    ("entry-date", Which::Published),
+    ("pubdate", Which::Published),
+    ("published", Which::Published),
+    ("datemodified", Which::Modified),
+    ("dt-updated", Which::Modified),
+    ("modified", Which::Modified),
+    ("updated", Which::Modified),
+];
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Which {
+    Published,
+    Modified,
+}
+
+/// Point of time as a page tells it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Moment {
+    /// Seconds from 1970 on; of a day, those of its begin.
+    pub seconds: u64,
+    /// Whether it is a day, of which no more is known.
+    pub is_day: bool,
+}
+
+impl Moment {
+    /// Reads a day, or a time with its zone (RFC 3339, and what is usual of ISO 8601 beside it).
+    ///
+    /// Of a time without a zone the day counts. None before 1970, as of what is no date.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection_site_robot::document::Moment;
+    ///
+    /// let moment = Moment::read("2026-03-01T12:30:05+01:00").unwrap();
+    /// assert_eq!(moment.seconds % 86_400, 11 * 3_600 + 30 * 60 + 5);
+    /// assert!(Moment::read("2026-03-01").unwrap().is_day);
+    /// ```
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (date, rest) = text.split_at_checked(10)?;
+        let date = day(date)?;
+        let moment = |seconds: i64, is_day| {
+            let seconds = u64::try_from(seconds).ok()?;
+            Some(Self { seconds, is_day })
+        };
+        let of_day = || moment(date.midnight().assume_utc().unix_timestamp(), true);
+        if rest.is_empty() {
+            return of_day();
+        }
+        let rest = rest.strip_prefix(['T', 't', ' '])?.trim_start();
+        let end = rest.find(['Z', 'z', '+', '-', ' ']).unwrap_or(rest.len());
+        let (clock, zone) = rest.split_at_checked(end)?;
+        let at = PrimitiveDateTime::new(date, time_of_day(clock)?);
+        match offset(zone.trim()) {
+            Some(offset) => moment(at.assume_offset(offset).unix_timestamp(), false),
+            None => of_day(),
+        }
+    }
+}
+
+/// Reads `2026-03-01`.
+fn day(text: &str) -> Option<Date> {
+    let mut parts = text.split('-').map(number);
+    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+    let month = Month::try_from(u8::try_from(month).ok()?).ok()?;
+    Date::from_calendar_date(i32::try_from(year).ok()?, month, u8::try_from(day).ok()?).ok()
+}
+
+/// Reads `12:30`, `12:30:05` or `12:30:05.7`.
+fn time_of_day(text: &str) -> Option<Time> {
+    let whole = text.split('.').next().unwrap_or_default();
+    let mut parts = whole
+        .split(':')
+        .map(|part| u8::try_from(number(part)?).ok());
+    let (hour, minute) = (parts.next()??, parts.next()??);
+    let second = parts.next().unwrap_or(Some(0))?;
+    // A leap second is the last of its minute here.
+    Time::from_hms(hour, minute, second.min(59)).ok()
+}
+
+/// Reads `Z`, `+01:00`, `+0100` or `+01`; none where there is none.
+fn offset(text: &str) -> Option<UtcOffset> {
+    if matches!(text, "Z" | "z" | "UTC" | "GMT") {
+        return Some(UtcOffset::UTC);
+    }
+    let sign = if text.starts_with('-') { -1 } else { 1 };
+    let digits = text.strip_prefix(['+', '-'])?.replace(':', "");
+    let (hours, minutes) = digits.split_at_checked(2)?;
+    let minutes = if minutes.is_empty() { "0" } else { minutes };
+    let part = |text| Some(sign * i8::try_from(number(text)?).ok()?);
+    UtcOffset::from_hms(part(hours)?, part(minutes)?, 0).ok()
+}
+
+fn number(text: &str) -> Option<u32> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().ok()).flatten()
+}
+
+/// Dates of the page that is read, as written: of structured data, of META tags, of its text.
+#[derive(Debug, Default)]
+pub(super) struct Dates {
+    /// Structured data that is read.
+    json: Option<Vec<u8>>,
+    of_json: [Option<String>; 2],
+    of_tags: [Option<String>; 2],
+    of_times: [Option<String>; 2],
+    /// What `<time>` says that does not say what it is, and how many do.
+    plain: (Option<String>, u32),
+}
+
+impl Dates {
+    /// Notes a start tag.
+    pub(super) fn tag(&mut self, name: &[u8], tag: &Attributes) {
+        match name {
+            b"meta" => {
+                let names = [Attribute::Property, Attribute::Name, Attribute::ItemProp];
+                let names = names.into_iter().filter_map(|from| tag.lower(from));
+                let content = tag.value(Attribute::Content);
+                for name in names {
+                    let known = [PUBLISHED.as_slice(), MODIFIED.as_slice()];
+                    for (known, date) in known.into_iter().zip(&mut self.of_tags) {
+                        if known.contains(&name.as_str()) {
+                            note(date, content.as_deref());
+                        }
+                    }
+                }
+            }
+            b"time" => self.time(tag),
+            _ => {}
+        }
+    }
+
+    fn time(&mut self, tag: &Attributes) {
+        let Some(told) = tag.value(Attribute::DateTime) else {
+            return;
+        };
+        let words = [Attribute::ItemProp, Attribute::Class].map(|from| tag.lower(from));
+        let words = words
+            .iter()
+            .flatten()
+            .flat_map(|it| it.split(is_html_space));
+        let mut which = words.filter_map(|word| {
+            let found = TIMES.iter().find(|(known, _)| *known == word);
+            found.map(|(_, which)| *which)
+        });
+        let [published, modified] = &mut self.of_times;
+        match which.next() {
+            Some(Which::Published) => note(published, Some(&told)),
+            Some(Which::Modified) => note(modified, Some(&told)),
+            None => {
+                note(&mut self.plain.0, Some(&told));
+                self.plain.1 += 1;
+            }
+        }
+    }
+
+    /// Begins structured data.
+    pub(super) fn begin_json(&mut self) {
+        self.json = Some(Vec::new());
+    }
+
+    /// Adds a part of structured data, if some is read.
+    pub(super) fn push_json(&mut self, part: &[u8]) {
+        if let Some(json) = &mut self.json {
+            let room = MAX_JSON_BYTES.saturating_sub(json.len());
+            json.extend(part.iter().take(room));
+        }
+    }
+
+    /// Ends structured data, if some is read.
+    pub(super) fn end_json(&mut self) {
+        let json = self.json.take();
+        let value = json.and_then(|json| serde_json::from_slice::<Value>(&json).ok());
+        if let Some(value) = value {
+            self.json(&value, 0);
+        }
+    }
+
+    /// Things of others, such as comments and reviews, stand below the page's own, and do not count.
+    fn json(&mut self, value: &Value, depth: u32) {
+        match value {
+            Value::Array(all) if depth < MAX_JSON_DEPTH => {
+                for one in all {
+                    self.json(one, depth + 1);
+                }
+            }
+            Value::Object(thing) => {
+                let told = ["datePublished", "dateModified"].map(|name| thing.get(name)?.as_str());
+                for (date, told) in self.of_json.iter_mut().zip(told) {
+                    note(date, told);
+                }
+                if let Some(graph) = thing.get("@graph").filter(|_| depth < MAX_JSON_DEPTH) {
+                    self.json(graph, depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns when the page was published, and when it was changed.
+    pub(super) fn take(&mut self) -> [Option<String>; 2] {
+        let mut told = std::mem::take(&mut self.of_json);
+        for others in [&mut self.of_tags, &mut self.of_times] {
+            for (date, other) in told.iter_mut().zip(others) {
+                *date = date.take().or(other.take());
+            }
+        }
+        // Several may be those of other pages, or of events.
+        if let ([None, None], (Some(only), 1)) = (&told, &self.plain) {
+            told = [Some(only.clone()), None];
+        }
+        told
+    }
+}
+
+/// Notes the first date of a kind.
+fn note(date: &mut Option<String>, told: Option<&str>) {
+    if date.is_none() {
+        let told = told.filter(|told| Moment::read(told).is_some());
+        *date = told.map(|told| told.trim().to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Page;
+    use super::*;
+
+    fn told(html: &str) -> (Option<String>, Option<String>) {
+        let page = Page::read(html);
+        (page.published, page.modified)
+    }
+
+    fn some(published: &str, modified: &str) -> (Option<String>, Option<String>) {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        (some(published), some(modified))
+    }
+
+    #[test]
+    fn a_page_says_when_it_was_published_and_changed() {
+        let json = "<script type='application/ld+json'>{\"@graph\":[{\"@type\":\"Article\",\
+                    \"datePublished\":\"2026-01-02\",\"comment\":{\"dateModified\":\"2026-09-09\"}}]}</script>";
+        let tags = "<meta property=article:published_time content=2025-01-01>\
+                    <meta property=article:modified_time content='2026-02-03T04:05:06Z'>";
+        let time = "<time datetime=2024-01-01>";
+        assert_eq!(told(json), some("2026-01-02", ""));
+        assert_eq!(
+            told(&format!("{tags}{json}{time}")),
+            some("2026-01-02", "2026-02-03T04:05:06Z")
+        );
+        assert_eq!(
+            told(
+                "<time class='entry-date published' datetime=2026-05-05>5 May</time><time datetime=2020-01-01>"
+            ),
+            some("2026-05-05", "")
+        );
+        assert_eq!(
+            told("<time itemprop=dateModified datetime=2026-05-05>"),
+            some("", "2026-05-05")
+        );
+        assert_eq!(told(time), some("2024-01-01", ""));
+        for nothing in [
+            "<time datetime=2024-01-01></time><time datetime=2024-01-02>",
+            "<time datetime=PT2H>",
+            "<meta property=article:published_time content=yesterday>",
+            "<script type='application/ld+json'>{\"datePublished\":</script>",
+            "<script>{\"datePublished\":\"2026-01-02\"}</script>",
+            "<template><time datetime=2024-01-01></template>",
+        ] {
+            assert_eq!(told(nothing), some("", ""), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn days_and_times_with_their_zone_are_read() {
+        let day = 20_513 * 86_400;
+        for (text, seconds) in [
+            ("2026-03-01", Some((day, true))),
+            ("2026-03-01T12:30:05Z", Some((day + 45_005, false))),
+            ("2026-03-01T12:30:05.123+01:00", Some((day + 41_405, false))),
+            ("2026-03-01 12:30 -0100", Some((day + 48_600, false))),
+            ("2026-03-01T12:30:05", Some((day, true))),
+            ("1970-01-01T00:30:00+01:00", None),
+            ("2026-02-30", None),
+            ("2026-03-01T25:00:00Z", None),
+            ("2026-3-1", None),
+            ("+026-03-01", None),
+            ("1 March 2026", None),
+            ("", None),
+        ] {
+            let moment = Moment::read(text).map(|it| (it.seconds, it.is_day));
+            assert_eq!(moment, seconds, "{text}");
+        }
+    }
+}

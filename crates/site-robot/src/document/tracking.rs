@@ -1,0 +1,113 @@
+//! Parameters that tell where a visitor came from: one page under many URLs.
+
+use url::Url;
+
+/// Parameters of analytics and advertisements that most sites meet.
+const USUAL: [&str; 24] = [
+    "_ga",
+    "_gl",
+    "_hsenc",
+    "_hsmi",
+    "_openstat",
+    "dclid",
+    "fbclid",
+    "gad_source",
+    "gbraid",
+    "gclid",
+    "gclsrc",
+    "igshid",
+    "li_fat_id",
+    "mc_cid",
+    "mc_eid",
+    "mkt_tok",
+    "msclkid",
+    "srsltid",
+    "ttclid",
+    "twclid",
+    "utm_*",
+    "vero_id",
+    "wbraid",
+    "yclid",
+];
+
+/// Names of parameters that say nothing of the page; one with `*` at its end stands for all that
+/// begin so, and `usual` for those of analytics and advertisements that most sites meet.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_site_robot::document::TrackingParameters;
+///
+/// let url = "https://h.example/a?utm_source=x&b=1&gclid=7".parse().unwrap();
+/// let without = TrackingParameters::default().without(&url);
+/// assert_eq!(without.unwrap().as_str(), "https://h.example/a?b=1");
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TrackingParameters {
+    names: Vec<String>,
+}
+
+impl TrackingParameters {
+    /// Creates a list of names; upper and lower case are the same.
+    pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
+        let mut all = Vec::new();
+        for name in names {
+            match name.as_ref().to_ascii_lowercase() {
+                name if name == "usual" => all.extend(USUAL.map(str::to_owned)),
+                name => all.push(name),
+            }
+        }
+        Self { names: all }
+    }
+
+    /// Returns a URL without these parameters; none where it has none of them.
+    #[must_use]
+    pub fn without(&self, url: &Url) -> Option<Url> {
+        let query = url.query()?;
+        let is_kept = |parameter: &&str| !self.has(parameter.split('=').next().unwrap_or_default());
+        let kept: Vec<&str> = query.split('&').filter(is_kept).collect();
+        if kept.len() == query.split('&').count() {
+            return None;
+        }
+        let kept = kept.join("&");
+        let mut clean = url.clone();
+        clean.set_query((!kept.is_empty()).then_some(&kept));
+        Some(clean)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        self.names
+            .iter()
+            .any(|known| match known.strip_suffix('*') {
+                Some(start) => name.starts_with(start),
+                None => *known == name,
+            })
+    }
+}
+
+impl Default for TrackingParameters {
+    fn default() -> Self {
+        Self::new(["usual"])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_named_is_taken_off() {
+        let named = TrackingParameters::new(["usual", "Ref"]);
+        for (url, told) in [
+            ("https://a/p?utm_source=b", Some("https://a/p")),
+            ("https://a/p?x=1&UTM_Medium=b&ref", Some("https://a/p?x=1")),
+            ("https://a/p?&utm_a=1&", Some("https://a/p?&")),
+            ("https://a/p?reference=1&x=utm_a", None),
+            ("https://a/p", None),
+        ] {
+            let clean = named.without(&url.parse().unwrap());
+            assert_eq!(clean.as_ref().map(Url::as_str), told, "{url}");
+        }
+    }
+}

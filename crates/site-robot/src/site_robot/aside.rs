@@ -1,0 +1,94 @@
+//! Large bodies that wait on disk to be read (Sun 7.1 `max-memory-per-url`).
+
+use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use bytes::Bytes;
+use tokio::task::spawn_blocking;
+
+/// How much of a page waits in memory, and where the rest does.
+#[derive(Clone, Debug)]
+pub(super) struct MemoryLimit {
+    pub(super) max_bytes: u64,
+    /// The system's directory for such files where none is set.
+    pub(super) directory: Option<PathBuf>,
+}
+
+/// Body of a page that waits to be read.
+#[derive(Debug)]
+pub(super) enum WaitingBody {
+    Memory(Bytes),
+    /// A file without a name, which ends with this.
+    Disk(File),
+}
+
+impl WaitingBody {
+    /// Puts a body on disk where it is larger than the limit; one that cannot be stays in memory.
+    pub(super) async fn new(body: Bytes, limit: Option<&MemoryLimit>) -> Self {
+        let Some(limit) = limit.filter(|limit| body.len() as u64 > limit.max_bytes) else {
+            return Self::Memory(body);
+        };
+        let (copy, directory) = (body.clone(), limit.directory.clone());
+        let written = spawn_blocking(move || write(&copy, directory.as_deref())).await;
+        match written.map_err(io::Error::other).flatten() {
+            Ok(file) => Self::Disk(file),
+            Err(error) => {
+                tracing::warn!("a page waits in memory, since it cannot on disk: {error}");
+                Self::Memory(body)
+            }
+        }
+    }
+
+    /// Returns it for reading.
+    pub(super) fn take(self) -> io::Result<Bytes> {
+        match self {
+            Self::Memory(body) => Ok(body),
+            Self::Disk(mut file) => {
+                let mut body = Vec::new();
+                file.read_to_end(&mut body)?;
+                Ok(body.into())
+            }
+        }
+    }
+}
+
+fn write(body: &[u8], directory: Option<&Path>) -> io::Result<File> {
+    let mut file = match directory {
+        Some(directory) => tempfile::tempfile_in(directory)?,
+        None => tempfile::tempfile()?,
+    };
+    file.write_all(body)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn wait(body: &'static str, directory: &str) -> WaitingBody {
+        let limit = MemoryLimit {
+            max_bytes: 4,
+            directory: Some(directory.into()),
+        };
+        WaitingBody::new(Bytes::from_static(body.as_bytes()), Some(&limit)).await
+    }
+
+    #[tokio::test]
+    async fn what_is_larger_than_the_limit_waits_on_disk_and_comes_back_as_it_was() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_str().unwrap();
+        let large = wait("larger", path).await;
+        assert!(matches!(large, WaitingBody::Disk(_)));
+        assert_eq!(large.take().unwrap(), "larger");
+        assert!(matches!(wait("four", path).await, WaitingBody::Memory(_)));
+        let none = std::fs::read_dir(path).unwrap().next();
+        assert!(none.is_none(), "no file has a name");
+        let kept = wait("larger", "/nowhere").await;
+        assert!(matches!(&kept, WaitingBody::Memory(_)));
+        assert_eq!(kept.take().unwrap(), "larger");
+    }
+}

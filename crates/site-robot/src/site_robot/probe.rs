@@ -1,0 +1,129 @@
+//! Servers that describe their own pages (Sun 7.1 `enable-rdm-probe`).
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use url::Url;
+
+use robot_detection_store::description::{ResourceDescription, SoifReader};
+use robot_detection_store::store::{
+    ClaimedUrl, DescriptionChange, FoundUrl, Loss, RunCounts, WITHDRAWN,
+};
+
+use super::{
+    Rejection, Step,
+    finished_visit::FinishedVisit,
+    links,
+    robots::{HostRules, Permission},
+    scope::host_key,
+    source::PageRequest,
+    visit::PageVisitor,
+};
+
+/// Where a server may have its descriptions: as a resource description server, or as robot heaven.
+const PLACES: [&str; 2] = ["/rd.soif", "/robot-heaven/rd.soif"];
+
+/// Descriptions of one server that are taken.
+const MAX_DESCRIPTIONS: usize = 50_000;
+
+/// Descriptions that servers have of their pages, by host and URL.
+#[derive(Debug, Default)]
+pub(super) struct ServerDescriptions {
+    by_host: Mutex<HashMap<String, HashMap<String, ResourceDescription>>>,
+}
+
+impl ServerDescriptions {
+    fn hosts(&self) -> MutexGuard<'_, HashMap<String, HashMap<String, ResourceDescription>>> {
+        // What the lock guards is whole at any moment.
+        self.by_host.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PageVisitor {
+    /// Asks a server for its descriptions; returns the URLs that they are of.
+    pub(super) async fn probe(&self, host: &Url, rules: &HostRules) -> Vec<FoundUrl> {
+        for place in PLACES {
+            let Ok(url) = host.join(place) else {
+                continue;
+            };
+            if rules.permission(url.as_str()) != Permission::Allowed {
+                continue;
+            }
+            let answer = self.settings().source.ask(&PageRequest::get(&url)).await;
+            let Some(answer) = answer.ok().filter(|answer| answer.status == 200) else {
+                continue;
+            };
+            let found = self.descriptions_of(host, rules, &answer.body);
+            if !found.is_empty() {
+                let urls = found.keys().map(|url| self.found_at(host, url, place));
+                let urls = urls.collect();
+                self.described.hosts().insert(host_key(host), found);
+                return urls;
+            }
+        }
+        Vec::new()
+    }
+
+    /// Returns the result of a URL whose server describes its pages itself; nothing for others.
+    pub(super) fn described_by_server(&self, claimed: &ClaimedUrl) -> Option<FinishedVisit> {
+        let mut hosts = self.described.hosts();
+        let of_host = hosts.get_mut(&claimed.host)?;
+        let description = of_host.remove(&claimed.url);
+        let mut visited = if self.withdrawn.contains(&claimed.url) {
+            let mut visited = rejected(claimed, WITHDRAWN);
+            visited.record.loss = Some(Loss::Withdrawn);
+            visited
+        } else if let Some(description) = description {
+            let mut visited = rejected(claimed, "");
+            "described by its server".clone_into(&mut visited.record.outcome);
+            visited.record.loss = None;
+            visited.record.description = DescriptionChange::Save(description);
+            visited.counts = RunCounts::default();
+            visited
+        } else {
+            rejected(
+                claimed,
+                "its server describes its pages itself, and not this one",
+            )
+        };
+        // The server has answered, if not for this URL.
+        visited.record.status = Some(200);
+        Some(visited)
+    }
+
+    /// Reads descriptions of pages that a run may visit on that host.
+    fn descriptions_of(
+        &self,
+        host: &Url,
+        rules: &HostRules,
+        soif: &[u8],
+    ) -> HashMap<String, ResourceDescription> {
+        let settings = self.settings();
+        let read = SoifReader::new(soif).take(MAX_DESCRIPTIONS).flatten();
+        let mine = read.filter_map(|description| {
+            let url = Url::parse(description.url()).ok()?;
+            let is_mine = url.origin() == host.origin() && url.as_str() == description.url();
+            let may_be = links::check(settings, &url).is_ok()
+                && rules.permission(url.as_str()) == Permission::Allowed;
+            (is_mine && may_be).then(|| (url.into(), description))
+        });
+        mine.collect()
+    }
+
+    fn found_at(&self, host: &Url, url: &str, place: &str) -> FoundUrl {
+        let starts = &self.settings().starts;
+        FoundUrl {
+            host: host_key(host),
+            depth: 0,
+            max_depth: starts.first().and_then(|start| start.max_depth),
+            found_on: place.to_owned(),
+            url: url.to_owned(),
+        }
+    }
+}
+
+fn rejected(claimed: &ClaimedUrl, reason: &str) -> FinishedVisit {
+    FinishedVisit::rejected(claimed.clone(), &Rejection::new(Step::MetaData, reason))
+}

@@ -1,0 +1,238 @@
+//! The session of a form login: begun with the first page, renewed where it has ended.
+
+use std::{
+    fmt,
+    sync::{PoisonError, RwLock},
+};
+
+use http::{Method, header::HeaderValue};
+use tokio::sync::Mutex;
+use url::{Origin, Url};
+
+use crate::document::decode;
+
+use super::{
+    FormLogin, HttpSource, PageRequest, PageResponse, SourceError,
+    cookies::Cookies,
+    login::{is_private, next_step},
+};
+
+/// Redirects that are followed behind a form.
+const MAX_STEPS: usize = 5;
+
+/// Logins in a row behind which a page still asks for one; then the rest is left as it is.
+// A site may close some pages to its robot, and each of them costs a login. So many in a row are no
+// session that ends, and more would look like somebody who guesses passwords.
+const MAX_FUTILE: u32 = 5;
+
+/// Session of a source, which its clones share; it is in memory only.
+pub(super) struct LoginSession {
+    login: FormLogin,
+    /// Sites whose pages are behind the login; nobody else is sent its cookies.
+    sites: Vec<Origin>,
+    cookies: RwLock<Cookies>,
+    state: Mutex<SessionState>,
+}
+
+// `logins` counts up with each login that succeeded, so that of several pages that find the session
+// ended only the first renews it. `failure` stays until the next run: a password that is wrong is
+// not sent again.
+#[derive(Debug, Default)]
+struct SessionState {
+    logins: u64,
+    futile: u32,
+    failure: Option<String>,
+}
+
+impl LoginSession {
+    pub(super) fn new(login: FormLogin, sites: impl IntoIterator<Item = Origin>) -> Self {
+        Self {
+            sites: sites.into_iter().collect(),
+            login,
+            cookies: RwLock::default(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Forgets how the last login ended; the cookies stay for as long as they are good.
+    pub(super) async fn begin_run(&self) {
+        let mut state = self.state.lock().await;
+        (state.futile, state.failure) = (0, None);
+    }
+
+    /// Returns `true` for pages that may be behind the login; robots.txt is for everybody.
+    pub(super) fn covers(&self, url: &Url) -> bool {
+        self.sites.contains(&url.origin()) && url.path() != "/robots.txt"
+    }
+
+    /// Asks for a page as who is logged in; logs in first, or once more, where that is needed.
+    pub(super) async fn ask(
+        &self,
+        source: &HttpSource,
+        request: &PageRequest<'_>,
+    ) -> Result<PageResponse, SourceError> {
+        let login = self.logged_in(source, 0).await?;
+        let answer = self.page(source, request).await?;
+        if !self.login.is_asked_for(request.url, &answer) {
+            return Ok(answer);
+        }
+        if self.login.is_at(request.url) {
+            return Err(locked(request.url));
+        }
+        self.logged_in(source, login).await?;
+        let answer = self.page(source, request).await?;
+        let is_futile = self.login.is_asked_for(request.url, &answer);
+        let mut state = self.state.lock().await;
+        state.futile = if is_futile { state.futile + 1 } else { 0 };
+        if is_futile {
+            return Err(locked(request.url));
+        }
+        Ok(answer)
+    }
+
+    async fn page(
+        &self,
+        source: &HttpSource,
+        request: &PageRequest<'_>,
+    ) -> Result<PageResponse, SourceError> {
+        let answer = source.exchange(request, self.cookie(request.url)).await?;
+        // What a lock guards here is whole at any moment.
+        let mut cookies = self.cookies.write().unwrap_or_else(PoisonError::into_inner);
+        cookies.keep(request.url, &answer.headers);
+        Ok(answer)
+    }
+
+    fn cookie(&self, url: &Url) -> Option<HeaderValue> {
+        let cookies = self.cookies.read().unwrap_or_else(PoisonError::into_inner);
+        cookies.header(url)
+    }
+
+    /// Logs in, unless somebody has since the login of that number; returns the number of the login.
+    async fn logged_in(&self, source: &HttpSource, since: u64) -> Result<u64, SourceError> {
+        // Who comes meanwhile waits here for the one login.
+        let mut state = self.state.lock().await;
+        if let Some(reason) = &state.failure {
+            return Err(failed(reason));
+        }
+        if state.logins > since || state.futile >= MAX_FUTILE {
+            return Ok(state.logins);
+        }
+        match (LoginSteps::new(&self.login, source)).log_in().await {
+            Ok(cookies) => {
+                // At once, so that no page is asked for as somebody else meanwhile.
+                *self.cookies.write().unwrap_or_else(PoisonError::into_inner) = cookies;
+                state.logins += 1;
+                Ok(state.logins)
+            }
+            Err(reason) => {
+                tracing::warn!("the site robot could not log in: {reason}");
+                let error = failed(&reason);
+                state.failure = Some(reason);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// One login, with the cookies that it gives.
+struct LoginSteps<'s> {
+    login: &'s FormLogin,
+    source: &'s HttpSource,
+    cookies: Cookies,
+}
+
+impl<'s> LoginSteps<'s> {
+    fn new(login: &'s FormLogin, source: &'s HttpSource) -> Self {
+        Self {
+            login,
+            source,
+            cookies: Cookies::default(),
+        }
+    }
+
+    /// Asks for the form, sends it, and looks at what comes of it.
+    async fn log_in(mut self) -> Result<Cookies, String> {
+        let (url, shown) = (self.login.url(), self.login.shown());
+        let page = self.step(url).await?;
+        if let Some(to) = next_step(url, &page) {
+            return Err(format!(
+                "{shown} leads to {to}: name the page that has the form in site_robot.login_form"
+            ));
+        }
+        if page.status >= 300 {
+            return Err(format!(
+                "{shown} answers {}: name the page that has the form in site_robot.login_form",
+                page.status
+            ));
+        }
+        let html = decode(&page.body, page.content_type().as_deref(), None);
+        let filled = self.login.fill(&html.text)?;
+        let cookie = self.cookies.header(&filled.url);
+        let (address, headers) = self.source.prepare(&Method::POST, &filled.url, cookie);
+        if !is_private(&address) {
+            return Err(format!(
+                "the password would go to {} in plain text, and was not sent: make \
+                 site_robot.login_form an https URL",
+                address.origin().ascii_serialization(),
+            ));
+        }
+        let sent = self.source.post_form(&filled, &address, headers).await;
+        let answer = sent.map_err(|error| error.to_string())?;
+        self.cookies.keep(&filled.url, &answer.headers);
+        self.end(filled.url, answer).await
+    }
+
+    /// Follows a login to the page that it ends at, and judges that.
+    async fn end(mut self, mut url: Url, mut answer: PageResponse) -> Result<Cookies, String> {
+        for _ in 0..MAX_STEPS {
+            let Some(next) = next_step(&url, &answer) else {
+                break;
+            };
+            answer = self.step(&next).await?;
+            url = next;
+        }
+        let shown = self.login.shown();
+        if answer.status >= 400 || self.login.is_asked_for(&url, &answer) {
+            return Err(format!(
+                "the login at {shown} was refused, {} answers {}: see to site_robot.login_fields \
+                 and the password",
+                url.path(),
+                answer.status,
+            ));
+        }
+        if self.cookies.is_empty() {
+            return Err(format!(
+                "the login at {shown} gave no cookie: see to site_robot.login_fields"
+            ));
+        }
+        Ok(self.cookies)
+    }
+
+    async fn step(&mut self, url: &Url) -> Result<PageResponse, String> {
+        let request = PageRequest::get(url);
+        let answer = self.source.exchange(&request, self.cookies.header(url));
+        let answer = answer.await.map_err(|error| error.to_string())?;
+        self.cookies.keep(url, &answer.headers);
+        Ok(answer)
+    }
+}
+
+fn locked(url: &Url) -> SourceError {
+    SourceError::Locked {
+        url: robot_detection_store::fetch::shown_url(url.as_str()),
+    }
+}
+
+fn failed(reason: &str) -> SourceError {
+    SourceError::Login {
+        reason: reason.to_owned(),
+    }
+}
+
+impl fmt::Debug for LoginSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoginSession")
+            .field("login", &self.login)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,94 @@
+//! Where a site robot begins, and which pages it asks for again.
+
+use url::Url;
+
+use crate::config::{ConfigErrors, Loaded, Settings, SiteRobotSection, StartingPoint};
+use crate::site_robot::RobotConf;
+
+use super::settings::SiteRobotChanges;
+
+/// Starting point.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    pub(super) url: Url,
+    /// Links that are followed from it; none: any number.
+    pub(super) depth: Option<u32>,
+    /// Whether the configuration names it: then it is of this site.
+    pub(super) is_configured: bool,
+}
+
+/// Reads the pages that are asked for again.
+pub(super) fn only(loaded: &Loaded, changes: &SiteRobotChanges) -> Result<Vec<Url>, ConfigErrors> {
+    let points = changes.only.iter().map(|url| StartingPoint::parse(url));
+    let points: Result<Vec<_>, _> = points.collect();
+    let points =
+        points.map_err(|reason| loaded.wrong(&SiteRobotSection::KEY.starting_points, reason))?;
+    Ok(points.iter().map(|point| point.url().clone()).collect())
+}
+
+/// Links that are followed: as the command says, else as is set, else by robot.conf.
+fn depth(
+    loaded: &Loaded,
+    settings: &Settings,
+    conf: &RobotConf,
+    changes: &SiteRobotChanges,
+) -> Option<u32> {
+    let configured = if loaded.is_set(&SiteRobotSection::KEY.depth) {
+        settings.site_robot.depth.links()
+    } else {
+        conf.depth
+    };
+    changes.depth.unwrap_or(configured)
+}
+
+pub(super) fn starts(
+    loaded: &Loaded,
+    settings: &Settings,
+    conf: &RobotConf,
+    changes: &SiteRobotChanges,
+) -> Result<Vec<Start>, ConfigErrors> {
+    let depth = depth(loaded, settings, conf, changes);
+    let is_configured = changes.urls.is_empty();
+    let points = if is_configured {
+        settings.site_robot.starting_points.clone()
+    } else {
+        let points = changes.urls.iter().map(|url| StartingPoint::parse(url));
+        let points = points.collect::<Result<_, _>>();
+        points.map_err(|reason| loaded.wrong(&SiteRobotSection::KEY.starting_points, reason))?
+    };
+    let mut starts = Vec::new();
+    for point in points {
+        let url = point.url().clone();
+        starts.push(Start {
+            is_configured: is_configured
+                || is_of(&url, &settings.server.hosts)
+                || is_at(&url, &settings.site_robot.starting_points),
+            depth,
+            url,
+        });
+    }
+    if is_configured {
+        starts.extend(conf.seeds.iter().map(|seed| Start {
+            url: seed.url.clone(),
+            depth: match seed.depth {
+                // robot.conf writes any number as -1.
+                Some(own) => u32::try_from(own).ok(),
+                None => depth,
+            },
+            is_configured: true,
+        }));
+    }
+    Ok(starts)
+}
+
+/// Returns `true` if a URL is on one of these hosts.
+pub(super) fn is_of(url: &Url, hosts: &[String]) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+}
+
+/// Returns `true` if a URL is on the site of one of these.
+fn is_at(url: &Url, points: &[StartingPoint]) -> bool {
+    let mut points = points.iter();
+    points.any(|point| point.url().origin() == url.origin())
+}
