@@ -114,9 +114,9 @@ fn visited(judged: PageResult) -> FinishedVisit {
     let mut record = judged.record;
     let mut found = found(&record.claimed, &judged.taken);
     if judged.are_sitemaps {
-        found
-            .iter_mut()
-            .for_each(|sitemap| SITEMAP.clone_into(&mut sitemap.found_on));
+        for sitemap in &mut found {
+            SITEMAP.clone_into(&mut sitemap.found_on);
+        }
     }
     record.links = Some(judged.taken.iter().map(AcceptedLink::line).collect());
     record.found = found;

@@ -26,6 +26,10 @@ pub(super) struct Start {
 
 /// Settings of a robot; see the builder for what they mean.
 #[derive(Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "switches that do not depend on each other"
+)]
 pub(super) struct Settings {
     pub(super) site: String,
     pub(super) instance: String,
