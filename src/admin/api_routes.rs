@@ -297,6 +297,12 @@ fn ban_routes(api: Api) -> Api {
     )
 }
 
+fn changed() -> Operation {
+    let summary = "Asks for pages again that have changed";
+    let operation = Operation::post("/site-robot/changed", summary);
+    operation.body(CHANGED).answers(StatusCode::ACCEPTED)
+}
+
 fn site_robot_routes(api: Api) -> Api {
     let get = |path, summary| Operation::get(path, summary).takes(ROBOT_SITE);
     let post = |path, summary| {
@@ -331,15 +337,7 @@ fn site_robot_routes(api: Api) -> Api {
         post("/site-robot/accept", "Publishes results that are held back"),
         site_robot::accept_json,
     )
-    .add(
-        Operation::post(
-            "/site-robot/changed",
-            "Asks for pages again that have changed",
-        )
-        .body(CHANGED)
-        .answers(StatusCode::ACCEPTED),
-        site_robot::changed_json,
-    )
+    .add(changed(), site_robot::changed_json)
     .add(
         post("/site-robot/clear", "Forgets all that it described").answers(StatusCode::OK),
         site_robot::clear_json,

@@ -306,12 +306,12 @@ impl RobotDetection {
         self.inner
             .tasks
             .spawn(async move { refresher.run(stop).await });
-        let watching = watch_database(
+        let watching = Box::pin(watch_database(
             self.inner.store.clone(),
             self.inner.refresher.clone(),
             self.clock().clone(),
             self.inner.bundled,
-        );
+        ));
         let stop = self.inner.stop.clone();
         self.inner.tasks.spawn(async move {
             stop.run_until_cancelled(watching).await;

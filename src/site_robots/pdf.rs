@@ -44,7 +44,8 @@ pub(super) fn page(written: &[u8]) -> Vec<u8> {
     let text = text.replace('\u{c}', "\n").replace("\r\n", "\n");
     let paragraphs = text.split("\n\n").map(str::trim);
     let paragraphs = paragraphs.filter(|it| !it.is_empty());
-    let paragraphs: String = paragraphs.map(|it| format!("<p>{it}</p>\n")).collect();
+    let paragraphs = paragraphs.flat_map(|it| ["<p>", it, "</p>\n"]);
+    let paragraphs: String = paragraphs.collect();
     format!("{head}<main>\n{paragraphs}</main>\n</body>\n</html>\n").into()
 }
 
@@ -61,7 +62,7 @@ mod tests {
         let page = page(written.as_bytes());
         let page = Page::read(str::from_utf8(&page).unwrap());
         assert_eq!(page.title.as_deref(), Some("Salt & people"));
-        let texts: Vec<_> = page.blocks.iter().map(|it| it.text.to_string()).collect();
+        let texts: Vec<_> = page.blocks.iter().map(|it| it.text.clone()).collect();
         assert_eq!(texts, ["Of salt and stone.", "Second <part>."]);
         assert_eq!(page.metas[0].name, "article:published_time");
     }

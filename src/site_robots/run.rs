@@ -229,7 +229,7 @@ impl SiteRobotRuns {
         // It blocks until the program ends, which may take as long as `convert-timeout`.
         let ended = tokio::task::spawn_blocking(move || programs.run_hook(&hook)).await;
         let failure = match ended {
-            Ok(Ok(_)) => return None,
+            Ok(Ok(())) => return None,
             Ok(Err(reason)) => reason,
             Err(error) => error.to_string(),
         };

@@ -189,7 +189,8 @@ fn described(counts: &RunCounts) -> u64 {
     counts.added + counts.changed + counts.same + counts.unmodified
 }
 
-fn print(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std::io::Result<()> {
+/// Tells what went wrong in a run.
+fn tell_troubles(ran: &Ran) {
     for (url, outcome) in &ran.summary.failed_starts {
         let (url, outcome) = (output::clean(url), output::clean(outcome));
         output::note(&format!("error: nothing came of {url}: {outcome}"));
@@ -217,6 +218,10 @@ fn print(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std::io::Result<()> {
             ran.summary.missing, ran.summary.shown
         ));
     }
+}
+
+fn print(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std::io::Result<()> {
+    tell_troubles(ran);
     if is_json {
         return output::json(&object(ran, heaven));
     }

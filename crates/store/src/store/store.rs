@@ -27,7 +27,8 @@ impl Store {
     /// Fails when the URL is of another kind, when the file or the server
     /// refuses, and when the tables are newer than the program.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
-        let database = Arc::new(Database::open(url).await?);
+        // What opens a database is large, and stands in the futures of all who connect.
+        let database = Arc::new(Box::pin(Database::open(url)).await?);
         Ok(Self { database })
     }
 
