@@ -399,7 +399,7 @@ impl RobotDetectionBuilder {
     /// serves until it is back, and what needs the database fails at once.
     pub async fn build(mut self) -> Result<RobotDetection, BuildError> {
         let (bundled, password) = (self.bundled, self.admin_password.take());
-        let robots = self.open().await?;
+        let robots = Box::pin(self.open()).await?;
         if let Some(password) = password {
             robots.want_password(password).await?;
         }
@@ -434,7 +434,7 @@ impl RobotDetectionBuilder {
     /// Fails when a setting is wrong, or the database cannot be opened or read.
     pub async fn build_idle(self) -> Result<RobotDetection, BuildError> {
         let bundled = self.bundled;
-        let robots = self.open().await?;
+        let robots = Box::pin(self.open()).await?;
         // What comes with a newer program than the server's must not replace the server's rows.
         if robots.store().robot_counts().await?.is_empty() {
             robots.refresher().prepare(bundled).await?;
