@@ -1,6 +1,6 @@
 //! PDF documents are described by their words, where `pdftotext` is installed.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Stdio};
+use std::{fmt::Write as _, fs, os::unix::fs::PermissionsExt as _, path::Path, process::Stdio};
 
 use serde_json::Value;
 
@@ -24,14 +24,16 @@ fn pdf() -> Vec<u8> {
     ];
     let (mut out, mut table) = ("%PDF-1.4\n".to_owned(), String::new());
     for (number, object) in objects.iter().enumerate() {
-        table.push_str(&format!("{:010} 00000 n \n", out.len()));
-        out.push_str(&format!("{} 0 obj\n{object}\nendobj\n", number + 1));
+        writeln!(table, "{:010} 00000 n ", out.len()).unwrap();
+        writeln!(out, "{} 0 obj\n{object}\nendobj", number + 1).unwrap();
     }
     let (start, size) = (out.len(), objects.len() + 1);
-    out.push_str(&format!(
+    writeln!(
+        out,
         "xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R \
-         /Info 6 0 R >>\nstartxref\n{start}\n%%EOF\n"
-    ));
+         /Info 6 0 R >>\nstartxref\n{start}\n%%EOF"
+    )
+    .unwrap();
     out.into_bytes()
 }
 

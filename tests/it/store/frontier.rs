@@ -449,21 +449,26 @@ async fn those_who_are_gone_lose_what_they_took(database: TestDatabase) {
     );
 }
 
+/// Visits pages with these contents.
+async fn visit_contents(store: &Store, run: &StoredRun, contents: &[(&str, &str)]) {
+    let paths: Vec<_> = contents.iter().map(|(path, _)| (*path, 0)).collect();
+    enter(store, run, &paths).await;
+    let mut pages = Vec::new();
+    for claimed in claim(store, run, "me", 9).await {
+        let content = contents.iter().find(|it| url(it.0) == claimed.url);
+        let mut page = described(claimed);
+        if let DescriptionChange::Save(description) = &mut page.description {
+            description.set("md5", content.unwrap().1);
+        }
+        pages.push(page);
+    }
+    record_at(store, run, &pages, run.started_ms).await;
+}
+
 async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
     let store = database.store().await;
     let visit = async |run: &StoredRun, contents: &[(&str, &str)]| {
-        let paths: Vec<_> = contents.iter().map(|(path, _)| (*path, 0)).collect();
-        enter(&store, run, &paths).await;
-        let mut pages = Vec::new();
-        for claimed in claim(&store, run, "me", 9).await {
-            let content = contents.iter().find(|it| url(it.0) == claimed.url);
-            let mut page = described(claimed);
-            if let DescriptionChange::Save(description) = &mut page.description {
-                description.set("md5", content.unwrap().1);
-            }
-            pages.push(page);
-        }
-        record_at(&store, run, &pages, run.started_ms).await;
+        visit_contents(&store, run, contents).await;
     };
     let first = begin(&store).await;
     visit(&first, &[("old", "1"), ("alone", "2")]).await;
