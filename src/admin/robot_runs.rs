@@ -223,19 +223,20 @@ impl RobotRuns {
     }
 
     /// Keeps pages to be asked for again at the next look.
-    pub(crate) fn keep_changed(&self, site: &str, urls: Vec<Url>) {
+    pub fn keep_changed(&self, site: &str, urls: Vec<Url>) {
         let mut known = self.sites();
         let changed = known.changed.entry(site.to_owned()).or_default();
         changed.extend(urls);
     }
 
     /// Waits until pages have changed.
-    pub(crate) async fn changed(&self) {
+    pub async fn changed(&self) {
         self.inner.is_changed.notified().await;
     }
 
     /// Takes the pages of a site that have changed.
-    pub(crate) fn takes_changed(&self, site: &str) -> Vec<Url> {
+    #[must_use]
+    pub fn takes_changed(&self, site: &str) -> Vec<Url> {
         let urls = self.sites().changed.remove(site);
         urls.into_iter().flatten().collect()
     }
