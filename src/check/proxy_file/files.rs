@@ -18,7 +18,7 @@ pub(crate) enum ProxyFile {
 }
 
 /// Headers of a visitor that could be taken for what this program or a proxy says.
-const FORGED: [&str; 17] = [
+pub(super) const FORGED: [&str; 17] = [
     "X-Robot-Detection",
     "X-Robot-Detection-Verdict",
     "X-Robot-Detection-Request",

@@ -1,4 +1,4 @@
-use super::*;
+use super::{files::FORGED, *};
 
 fn front() -> Front {
     let mut site = FrontSite::new(1, &[], "/", &["http://127.0.0.1:3000".to_owned()]).unwrap();
@@ -144,6 +144,23 @@ fn each_file_asks_at_its_own_path_and_gives_one_address() {
         assert!(text.contains(address), "{text}");
         assert!(text.contains("/run/robot-detection/check.sock"), "{text}");
         assert!(!text.contains("oken: "), "{text}");
+    }
+}
+
+#[test]
+fn what_a_visitor_could_forge_is_taken_off_or_set_anew() {
+    let front = front();
+    let nginx = printed(ProxyFile::Nginx, &front);
+    let caddy = printed(ProxyFile::Caddy, &front);
+    for name in FORGED {
+        assert!(
+            nginx.contains(&format!("proxy_set_header {name} ")),
+            "{name}"
+        );
+        assert!(
+            caddy.contains(&format!("request_header -{name}\n")),
+            "{name}"
+        );
     }
 }
 
