@@ -194,8 +194,9 @@ impl HeavenSettings {
 
     /// Returns a URL as the site robot knows it, where that is another one.
     pub(super) fn known_as(&self, url: &str) -> Option<String> {
-        // Most URLs have neither a query nor parameters in their path.
-        if !url.contains(['?', ';', '(']) {
+        // Most URLs have neither a query nor parameters in their path. By bytes, as each redirect of
+        // a robot asks.
+        if !url.bytes().any(|byte| matches!(byte, b'?' | b';' | b'(')) {
             return None;
         }
         let url = url::Url::parse(url).ok()?;
