@@ -19,11 +19,14 @@ pub(super) struct Start {
 
 /// Reads the pages that are asked for again.
 pub(super) fn only(loaded: &Loaded, changes: &SiteRobotChanges) -> Result<Vec<Url>, ConfigErrors> {
-    let points = changes.only.iter().map(|url| StartingPoint::parse(url));
-    let points: Result<Vec<_>, _> = points.collect();
-    let points =
-        points.map_err(|reason| loaded.wrong(&SiteRobotSection::KEY.starting_points, reason))?;
+    let points = points(loaded, &changes.only)?;
     Ok(points.iter().map(|point| point.url().clone()).collect())
+}
+
+fn points(loaded: &Loaded, urls: &[String]) -> Result<Vec<StartingPoint>, ConfigErrors> {
+    let points = urls.iter().map(|url| StartingPoint::parse(url));
+    let points = points.collect::<Result<_, _>>();
+    points.map_err(|reason| loaded.wrong(&SiteRobotSection::KEY.starting_points, reason))
 }
 
 /// Links that are followed: as the command says, else as is set, else by robot.conf.
@@ -52,9 +55,7 @@ pub(super) fn starts(
     let points = if is_configured {
         settings.site_robot.starting_points.clone()
     } else {
-        let points = changes.urls.iter().map(|url| StartingPoint::parse(url));
-        let points = points.collect::<Result<_, _>>();
-        points.map_err(|reason| loaded.wrong(&SiteRobotSection::KEY.starting_points, reason))?
+        points(loaded, &changes.urls)?
     };
     let mut starts = Vec::new();
     for point in points {

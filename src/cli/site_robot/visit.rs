@@ -60,12 +60,7 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
         // A run that was stopped or held back wants somebody to look at it, and no next round.
         let is_finished = ran.summary.state == RunState::Finished;
         if !is_finished || runs.on_completion() != OnCompletion::Loop {
-            let is_done = ran.summary.is_good() && ran.hook_failure.is_none();
-            return Ok(if is_done {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
-            });
+            return Ok(exit_code(&ran, ran.summary.is_good()));
         }
         if !pause(&runs).await? {
             return Ok(ExitCode::SUCCESS);
@@ -87,12 +82,16 @@ pub(super) async fn refresh(
     };
     let heaven = heaven_use(&context.loaded, &args.site, None);
     print(&ran, &heaven, args.json)?;
-    let is_done = ran.summary.state == RunState::Finished && ran.hook_failure.is_none();
-    Ok(if is_done {
+    Ok(exit_code(&ran, ran.summary.state == RunState::Finished))
+}
+
+/// Returns how a command ends whose run was good, or was not.
+fn exit_code(ran: &Ran, is_good: bool) -> ExitCode {
+    if is_good && ran.hook_failure.is_none() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
-    })
+    }
 }
 
 /// Has a server run the robot, or does it here; nothing where it was interrupted at once.

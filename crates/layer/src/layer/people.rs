@@ -49,7 +49,7 @@ pub struct Release {
 /// Who is asked; by default nobody is.
 #[derive(Clone, Default)]
 pub(super) struct PeopleSource {
-    pub(super) people: Option<Arc<dyn People>>,
+    pub(super) source: Option<Arc<dyn People>>,
     has_reasons: bool,
 }
 
@@ -57,13 +57,13 @@ impl PeopleSource {
     pub(super) fn new(people: Arc<dyn People>) -> Self {
         Self {
             has_reasons: people.has_reasons(),
-            people: Some(people),
+            source: Some(people),
         }
     }
 
     /// Returns whoever may know a reason.
     pub(super) fn telling(&self) -> Option<&dyn People> {
-        self.people.as_deref().filter(|_| self.has_reasons)
+        self.source.as_deref().filter(|_| self.has_reasons)
     }
 }
 
@@ -82,7 +82,7 @@ impl<'r> PersonRequest<'r> {
 impl fmt::Debug for PeopleSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("PeopleSource")
-            .field(&self.people.is_some())
+            .field(&self.source.is_some())
             .finish()
     }
 }

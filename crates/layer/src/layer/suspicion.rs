@@ -42,7 +42,7 @@ impl Shared {
         client: impl Fn(&Request<B>) -> Addresses,
     ) -> (Addresses, Suspicion) {
         let looks =
-            self.coherence.is_some() || self.people.people.is_some() || self.traps.is_some();
+            self.coherence.is_some() || self.people.source.is_some() || self.traps.is_some();
         if !sender.is_judged && !looks {
             return (Addresses::default(), Suspicion::default());
         }
@@ -81,7 +81,7 @@ impl Shared {
         if policy.lets_pass(&parts_for(policy, request), visitor) {
             return Suspicion::default();
         }
-        let people = self.people.people.as_ref();
+        let people = self.people.source.as_ref();
         match people.and_then(|people| people.release(&asked(), reasons)) {
             Some(Release { left, cookie }) => Suspicion {
                 reasons: left.if_suspect(),
