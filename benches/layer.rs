@@ -50,7 +50,7 @@ fn layer() -> RobotDetectionLayer {
 
 /// A layer that remembers no User-Agent.
 fn searching_layer() -> RobotDetectionLayer {
-    layer_of(detector().remember_people(false))
+    layer_of(detector().remember_user_agents(false))
 }
 
 fn detector() -> Detector {

@@ -4,12 +4,13 @@ use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use super::{
     Claim, Listed, MAX_USER_AGENT_BYTES, Sign, Unlisted,
+    known_agents::{Hit, Known, KnownAgents},
     matcher::{Builder, Limits, Matcher},
     signed::Signers,
     unlisted::{self, MARKS, Marks},
     visitors::{AnyRobot, MostSpecific},
 };
-use crate::keys::{AgentKey, SeenKeys};
+use crate::keys::AgentKey;
 use crate::registry::{Pattern, Purpose, Robot, Source};
 
 /// What one detector takes.
@@ -17,10 +18,9 @@ pub(super) const LIMITS: Limits = Limits {
     literals_bytes: 4 << 20,
     // Each of these runs on every User-Agent: a list with more of them would slow all requests.
     always: 64,
+    // Some 12,000 names fit.
+    table_bytes: 32 << 20,
 };
-
-/// User-Agents of people that are remembered: 32 KiB.
-const PEOPLE: usize = 4_096;
 
 /// Detector that knows the active robots of a registry.
 ///
@@ -34,7 +34,7 @@ pub struct Detector {
     recognises_unlisted: bool,
     signers: Arc<Signers>,
     /// `None`: each User-Agent is searched.
-    people: Option<Arc<SeenKeys<PEOPLE>>>,
+    known: Option<Arc<KnownAgents>>,
 }
 
 /// Pattern of an active robot that the detector does not match.
@@ -104,7 +104,7 @@ impl Detector {
             rejected,
             matcher: Some(Arc::new(builder.build()?)),
             recognises_unlisted: false,
-            people: Some(Arc::default()),
+            known: Some(Arc::default()),
         })
     }
 
@@ -115,15 +115,15 @@ impl Detector {
     pub fn recognise_unlisted(mut self, recognise: bool) -> Self {
         self.recognises_unlisted = recognise;
         // Others are people then.
-        let remembers = self.people.is_some();
-        self.remember_people(remembers)
+        let remembers = self.known.is_some();
+        self.remember_user_agents(remembers)
     }
 
-    /// Sets whether the layer remembers which User-Agents named nobody, the last 4,096 of them; so by
-    /// default.
+    /// Sets whether the layer remembers which robot a User-Agent named, or that it named nobody, of the
+    /// last 4,096 of them; so by default.
     #[must_use]
-    pub fn remember_people(mut self, remember: bool) -> Self {
-        self.people = remember.then(Arc::default);
+    pub fn remember_user_agents(mut self, remember: bool) -> Self {
+        self.known = remember.then(Arc::default);
         self
     }
 
@@ -154,28 +154,45 @@ impl Detector {
 
     /// Returns the robot that a User-Agent names, or the record that many people share.
     fn find(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
-        let matcher = self.matcher.as_deref()?;
+        self.search(user_agent).0
+    }
+
+    /// Returns the same, and the pattern that names a robot, where nothing else does.
+    fn search(&self, user_agent: &[u8]) -> (Option<Claim<'_>>, Option<Hit>) {
+        let Some(matcher) = self.matcher.as_deref() else {
+            return (None, None);
+        };
         let mut best = MostSpecific::new(self.recognises_unlisted);
         matcher.scan(user_agent, &mut best);
         let Some((owner, range)) = best.hit else {
-            if !self.recognises_unlisted {
-                return None;
-            }
-            return unlisted::find(read(user_agent), &best.marks).map(Claim::Unlisted);
+            let marks = Some(&best.marks).filter(|_| self.recognises_unlisted);
+            let found = marks.and_then(|marks| unlisted::find(read(user_agent), marks));
+            return (found.map(Claim::Unlisted), None);
         };
-        let robot = self.robots.get(owner.robot as usize)?;
-        let listed = Listed {
-            robot,
-            pattern: Some(robot.patterns.get(owner.pattern as usize)?),
-            range,
+        let hit = Hit::new(owner, range);
+        let Some(listed) = self.listed(&hit) else {
+            return (None, None);
         };
         if listed.robot.purpose != Purpose::Shared {
-            return Some(Claim::Listed(listed));
+            return (Some(Claim::Listed(listed)), Some(hit));
         }
         // A mark within the shared name is part of it, and names nobody else.
         let marks = best.marks.outside(&listed.range);
         let named = self.named_unlisted(user_agent, &marks, &listed.range);
-        Some(named.map_or(Claim::Shared(listed), Claim::Unlisted))
+        (
+            Some(named.map_or(Claim::Shared(listed), Claim::Unlisted)),
+            None,
+        )
+    }
+
+    /// Returns the robot of a hit.
+    fn listed(&self, hit: &Hit) -> Option<Listed<'_>> {
+        let robot = self.robots.get(hit.robot as usize)?;
+        Some(Listed {
+            robot,
+            pattern: Some(robot.patterns.get(hit.pattern as usize)?),
+            range: hit.range.clone(),
+        })
     }
 
     /// Returns the unlisted robot that a User-Agent names by a robot's word, outside of what is shared.
@@ -219,22 +236,33 @@ impl Detector {
         self.find(user_agent)
     }
 
-    /// Returns the same for a User-Agent whose number is known, and remembers of whom it is that of nobody.
+    /// Returns the same for a User-Agent whose number is known, and remembers which robot it names, or
+    /// that it names nobody.
     ///
     /// Most requests bring one that came before, and to search it again is a twentieth of all that a
-    /// passing request costs.
+    /// passing request costs, and an eighth of a redirect.
     pub(crate) fn claim_by(&self, user_agent: &[u8], key: AgentKey) -> Option<Claim<'_>> {
-        let Some(people) = &self.people else {
+        let Some(known) = &self.known else {
             return self.claim(user_agent);
         };
-        if people.has(key.number()) {
-            return None;
+        match known.get(key) {
+            Some(Known::Nobody) => return None,
+            Some(Known::Robot(hit)) => return self.listed(&hit).map(Claim::Listed),
+            None if user_agent.trim_ascii().is_empty() => return Some(Claim::Nameless),
+            None => {}
         }
-        let claim = self.claim(user_agent);
-        if claim.is_none() {
-            people.add(key.number());
+        match self.search(user_agent) {
+            (None, _) => {
+                known.set(key, &Known::Nobody);
+                None
+            }
+            (claim, hit) => {
+                if let Some(hit) = hit {
+                    known.set(key, &Known::Robot(hit));
+                }
+                claim
+            }
         }
-        claim
     }
 
     /// Returns `true` if a User-Agent is a robot's: whether [`Detector::identify`] names one.
@@ -322,4 +350,45 @@ pub(super) fn of_best_source(robots: impl IntoIterator<Item = Arc<Robot>>) -> Ve
     }
     active.retain(|robot| best.get(&robot.id) == Some(&robot.source));
     active
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::PatternKind;
+
+    fn robot(id: &str, token: &str, purpose: Purpose) -> Arc<Robot> {
+        let mut robot = Robot::new(id, Source::manual());
+        robot.purpose = purpose;
+        robot.patterns = vec![Pattern::new(PatternKind::Token, token)];
+        Arc::new(robot)
+    }
+
+    #[test]
+    fn a_user_agent_that_comes_again_claims_the_same() {
+        let robots = [
+            robot("examplebot", "ExampleBot", Purpose::Search),
+            robot("examplecdn", "ExampleCDN", Purpose::Shared),
+        ];
+        let detector = Detector::new(robots).unwrap().recognise_unlisted(true);
+        for (user_agent, id) in [
+            (
+                "Mozilla/5.0 (compatible; ExampleBot/2.1)",
+                Some("examplebot"),
+            ),
+            ("ExampleCDN", Some("shared")),
+            ("ExampleCDN otherbot/1.0", Some("unlisted")),
+            ("otherbot/1.0 (+https://example.com/bot)", Some("unlisted")),
+            (" ", Some("nameless")),
+            ("", Some("nameless")),
+            ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0)", None),
+        ] {
+            let user_agent = user_agent.as_bytes();
+            let key = AgentKey::of(user_agent);
+            let first = detector.claim_by(user_agent, key);
+            assert_eq!(first.as_ref().map(Claim::id), id, "{user_agent:?}");
+            assert_eq!(first, detector.claim(user_agent));
+            assert_eq!(first, detector.claim_by(user_agent, key));
+        }
+    }
 }

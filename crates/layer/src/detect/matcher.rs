@@ -190,7 +190,11 @@ mod tests {
         let mut robot = Robot::new("it", Source::manual());
         let pattern = |text| Pattern::new(kind, text);
         robot.patterns = texts.into_iter().map(pattern).collect();
-        let mut builder = Builder::new(Limits::NONE);
+        let limits = Limits {
+            table_bytes: super::super::detector::LIMITS.table_bytes,
+            ..Limits::NONE
+        };
+        let mut builder = Builder::new(limits);
         assert_eq!(builder.add(0, &robot), []);
         builder.build().unwrap()
     }

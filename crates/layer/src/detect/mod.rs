@@ -73,6 +73,7 @@ mod detector;
 mod duplicates;
 #[cfg(feature = "formats")]
 mod export;
+mod known_agents;
 mod literals;
 mod matcher;
 mod regexes;

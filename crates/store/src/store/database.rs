@@ -16,7 +16,7 @@ use super::{
     link::Link,
     postgres,
     sqlite::{self, Opening},
-    sqlite_writer::{SqliteTransaction, SqliteWriter},
+    sqlite_writer::{MAX_STEPS, SqliteTransaction, SqliteWriter},
     statement::{Statement, Step, Value, arguments},
 };
 
@@ -319,6 +319,20 @@ impl Transaction<'_> {
         };
         let result = in_time(open.commit(all)).await;
         result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
+    }
+
+    /// Carries out statements that are made while those before are carried out, and commits.
+    pub(super) async fn commit_as_made<'s>(
+        mut self,
+        mut steps: impl Iterator<Item = Step<'s>>,
+    ) -> Result<(), StoreError> {
+        loop {
+            let part: Vec<_> = steps.by_ref().take(MAX_STEPS).collect();
+            if part.len() < MAX_STEPS {
+                return self.commit_with::<(i64,)>(&part).await.map(drop);
+            }
+            self.rows_of_all::<(i64,)>(&part).await?;
+        }
     }
 
     async fn rows_of_each<T: EngineRow>(&mut self, all: &[Step<'_>]) -> Result<Vec<T>, StoreError> {

@@ -200,7 +200,7 @@ async fn insert(transaction: &mut Transaction<'_>, rows: &[RobotRow]) -> Result<
             .zip(&searched)
             .flat_map(|(row, searched)| row.values(searched))
             .collect();
-        let statement = sql::insert_robots(rows.len());
+        let statement = sql::insert_robots(rows.len(), transaction.engine());
         transaction.execute(&statement, &values).await?;
     }
     Ok(())

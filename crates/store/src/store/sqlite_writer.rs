@@ -29,7 +29,7 @@ pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 const BEGIN: &str = "BEGIN IMMEDIATE; ";
 
 /// Statements that are handed over together; each is parsed and held until all of them are done.
-const MAX_STEPS: usize = 32;
+pub(super) const MAX_STEPS: usize = 32;
 
 /// Statements of a text that stays prepared: longer ones hardly come a second time, and a hundred
 /// of them would stay, of megabytes each.

@@ -150,6 +150,21 @@ impl ByRows {
         })
     }
 
+    /// Returns the steps that write rows, each made when it is asked for: many rows would take as much
+    /// memory again.
+    pub(super) fn steps<'v, T, const COLUMNS: usize>(
+        &'v self,
+        mut rows: impl ExactSizeIterator<Item = T>,
+        values: impl Fn(&T) -> [Value<'v>; COLUMNS],
+    ) -> impl Iterator<Item = Step<'v>> {
+        std::iter::from_fn(move || {
+            let mut statements = self.statements.iter();
+            let (size, statement) = statements.find(|(size, _)| *size <= rows.len())?;
+            let piece = rows.by_ref().take(*size);
+            Some((statement, piece.flat_map(|row| values(&row)).collect()))
+        })
+    }
+
     /// Splits a list into pieces for which there is a statement; the last one may repeat.
     pub(super) fn padded<T: Copy>(&self, list: &[T]) -> impl Iterator<Item = (&Statement, Vec<T>)> {
         let most = self.statements.first().map_or(1, |(size, _)| *size);

@@ -9,11 +9,6 @@ use aho_corasick::{
     nfa::{contiguous, noncontiguous},
 };
 
-/// Most memory of a table with a place for each symbol after each beginning of a literal.
-///
-/// Some 12,000 names fit. The other form takes a twentieth of it, and twice the time.
-const MAX_TABLE_BYTES: usize = 32 << 20;
-
 /// Bytes that are read between two looks at whether the text ends.
 const BLOCK: usize = 8;
 
@@ -31,9 +26,11 @@ enum Form {
 }
 
 impl Literals {
-    /// Builds the automaton of different literals in lower case, ascending.
+    /// Builds the automaton of different literals in lower case, ascending: a table with a place for
+    /// each symbol after each beginning of a literal, where that takes no more than `max_table_bytes`.
     pub(super) fn new<'l>(
         literals: impl Iterator<Item = &'l [u8]> + Clone,
+        max_table_bytes: usize,
     ) -> Result<Self, BuildError> {
         let symbols = Symbols::of(literals.clone());
         // Four bytes a place; the crate rounds the places of a state up to a power of two.
@@ -42,7 +39,7 @@ impl Literals {
         let all = noncontiguous::Builder::new()
             .prefilter(false)
             .build(spelled)?;
-        let form = if table_bytes <= MAX_TABLE_BYTES {
+        let form = if table_bytes <= max_table_bytes {
             Form::Table(dfa::Builder::new().build_from_noncontiguous(&all)?)
         } else {
             Form::Compact(contiguous::Builder::new().build_from_noncontiguous(&all)?)

@@ -26,13 +26,18 @@ pub(in crate::detect) struct Limits {
     pub(in crate::detect) literals_bytes: usize,
     /// Most regular expressions that run on every User-Agent.
     pub(in crate::detect) always: usize,
+    /// Most memory of a table of all literals; where it takes more, a form is built that takes a
+    /// twentieth of it, and twice the time of each search.
+    pub(in crate::detect) table_bytes: usize,
 }
 
 impl Limits {
-    /// No limits: everything is taken.
+    /// Everything is taken, and searched once for each browser: a table for that takes fifty times as
+    /// long to build as it saves.
     pub(in crate::detect) const NONE: Self = Self {
         literals_bytes: usize::MAX,
         always: usize::MAX,
+        table_bytes: 0,
     };
 }
 
@@ -117,8 +122,11 @@ impl Builder {
                 None => always.push(form),
             }
         }
-        let literals = Literals::new(by_literal.keys().map(Vec::as_slice))
-            .map_err(|error| BuildError::TooLarge(error.to_string()))?;
+        let literals = Literals::new(
+            by_literal.keys().map(Vec::as_slice),
+            self.limits.table_bytes,
+        )
+        .map_err(|error| BuildError::TooLarge(error.to_string()))?;
         let mut starts = vec![0];
         let mut forms = Vec::new();
         for of_literal in by_literal.into_values() {

@@ -57,7 +57,7 @@ impl Store {
             return Ok(());
         }
         let steps = steps(batch.counted, batch.paths, batch.writer, batch.live);
-        transaction.commit_with::<(i64,)>(&steps).await.map(|_| ())
+        transaction.commit_as_made(steps).await
     }
 
     /// Removes sums that are kept no longer, and writers that have long been silent.
@@ -104,33 +104,25 @@ pub(super) fn steps<'b>(
     asked: &'b [CountedPaths],
     writer: &'b str,
     live: &'b [LiveMinutes],
-) -> Vec<Step<'b>> {
-    let mut keys = BTreeMap::<i64, &TrafficKey>::new();
-    let mut sums = BTreeMap::<(i64, i64, i64), TrafficCount>::new();
-    for counted in counted {
-        let id = counted.key.id();
-        keys.insert(id, &counted.key);
-        for span in TrafficSpan::ALL {
-            let place = (span.number(), span.start(counted.minute), id);
-            *sums.entry(place).or_default() += counted.count;
+) -> impl Iterator<Item = Step<'b>> {
+    let ids: Vec<i64> = counted.iter().map(|counted| counted.key.id()).collect();
+    let keys = counted.iter().map(|counted| &counted.key);
+    let keys: BTreeMap<i64, &TrafficKey> = ids.iter().copied().zip(keys).collect();
+    let keys = sql::KEYS.steps(keys.into_iter(), key_values);
+    let spans = TrafficSpan::ALL.into_iter();
+    let sums = spans.flat_map(move |span| {
+        let mut sums = BTreeMap::<(i64, i64), TrafficCount>::new();
+        for (counted, id) in counted.iter().zip(&ids) {
+            *sums.entry((span.start(counted.minute), *id)).or_default() += counted.count;
         }
-    }
-    let keys: Vec<_> = keys.into_iter().collect();
-    let sums: Vec<_> = sums.into_iter().collect();
+        let values = move |sum: &_| sum_values(span, sum);
+        sql::ADD.steps(sums.into_iter(), values)
+    });
     let live: BTreeMap<_, _> = live.iter().map(|live| (&live.site, live)).collect();
-    let mut steps = Vec::new();
-    for (statement, rows) in sql::KEYS.pieces(&keys) {
-        steps.push((statement, rows.iter().flat_map(key_values).collect()));
-    }
-    for (statement, rows) in sql::ADD.pieces(&sums) {
-        steps.push((statement, rows.iter().flat_map(sum_values).collect()));
-    }
-    steps.extend(paths::steps(asked));
-    steps.extend(
-        live.into_values()
-            .map(|live| (&sql::LIVE, live_values(writer, live))),
-    );
-    steps
+    let live = live.into_values();
+    keys.chain(sums)
+        .chain(paths::steps(asked))
+        .chain(live.map(move |live| (&sql::LIVE, live_values(writer, live))))
 }
 
 fn key_values<'k>((id, key): &(i64, &'k TrafficKey)) -> [Value<'k>; sql::KEY_COLUMNS] {
@@ -147,10 +139,11 @@ fn key_values<'k>((id, key): &(i64, &'k TrafficKey)) -> [Value<'k>; sql::KEY_COL
 }
 
 fn sum_values<'v>(
-    ((span, began, id), count): &((i64, i64, i64), TrafficCount),
+    span: TrafficSpan,
+    ((began, id), count): &((i64, i64), TrafficCount),
 ) -> [Value<'v>; sql::SUM_COLUMNS] {
     [
-        (*span).into(),
+        span.number().into(),
         (*began).into(),
         (*id).into(),
         count.requests.into(),

@@ -1,7 +1,7 @@
 //! Logs that were written before, or by others, are counted once.
 
 use super::{
-    super::{Store, StoreError, columns::columns, robots::from_sql, statement::Step},
+    super::{Store, StoreError, columns::columns, robots::from_sql},
     CountedMinute, CountedPaths,
     add::steps,
     sql,
@@ -119,9 +119,8 @@ impl Store {
         if transaction.execute(&sql::IMPORT, &values).await? == 0 {
             return Ok(false);
         }
-        let steps: Vec<Step<'_>> = steps(progress.counted, progress.paths, "", &[]);
-        let added: Vec<(i64,)> = transaction.commit_with(&steps).await?;
-        drop(added);
+        let steps = steps(progress.counted, progress.paths, "", &[]);
+        transaction.commit_as_made(steps).await?;
         Ok(true)
     }
 }

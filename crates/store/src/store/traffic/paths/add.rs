@@ -45,14 +45,12 @@ pub(in crate::store) fn forgetting() -> [&'static Statement; 2] {
 }
 
 /// Returns what is done to add paths, in an order that is the same for every instance.
-pub(in super::super) fn steps(counted: &[CountedPaths]) -> Vec<Step<'_>> {
-    let mut rows = BTreeMap::<Place<'_>, PathCount>::new();
+pub(in super::super) fn steps(counted: &[CountedPaths]) -> impl Iterator<Item = Step<'_>> {
     let mut cuts = BTreeMap::<(TrafficSpan, i64, &str), PathCut>::new();
     for counted in counted {
         for (span, _) in KEPT {
             let began = span.start(counted.minute);
-            for (key, count) in &counted.rows {
-                *rows.entry((span, began, key)).or_default() += *count;
+            for (key, _) in &counted.rows {
                 cuts.entry((span, began, &key.site)).or_default();
             }
             for (site, cut) in &counted.cuts {
@@ -66,17 +64,27 @@ pub(in super::super) fn steps(counted: &[CountedPaths]) -> Vec<Step<'_>> {
         let values = cut_values(span, began, site, cut);
         (&sql::ADD_CUT, values)
     });
-    let mut steps: Vec<Step<'_>> = cuts.collect();
-    steps.extend(row_steps(&rows.into_iter().collect::<Vec<_>>()));
-    steps
+    let spans = KEPT.into_iter();
+    cuts.chain(spans.flat_map(move |(span, _)| row_steps(sums(counted, span).into_iter())))
+}
+
+/// Returns the rows of a span.
+fn sums(counted: &[CountedPaths], span: TrafficSpan) -> BTreeMap<Place<'_>, PathCount> {
+    let mut rows = BTreeMap::<Place<'_>, PathCount>::new();
+    for counted in counted {
+        let began = span.start(counted.minute);
+        for (key, count) in &counted.rows {
+            *rows.entry((span, began, key)).or_default() += *count;
+        }
+    }
+    rows
 }
 
 /// Returns what is done to add to rows.
-pub(super) fn row_steps<'k>(rows: &[(Place<'k>, PathCount)]) -> Vec<Step<'k>> {
-    let pieces = sql::ADD.pieces(rows);
-    pieces
-        .map(|(statement, rows)| (statement, rows.iter().flat_map(row_values).collect()))
-        .collect()
+pub(super) fn row_steps<'k>(
+    rows: impl ExactSizeIterator<Item = (Place<'k>, PathCount)>,
+) -> impl Iterator<Item = Step<'k>> {
+    sql::ADD.steps(rows, row_values)
 }
 
 /// Returns the values of a statement that adds to what is left out.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{
-        super::{Store, StoreError, database::Transaction, robots::from_sql},
+        super::{Store, StoreError, database::Transaction, robots::from_sql, statement::Step},
         TrafficSpan,
     },
     PathCount, PathCut, PathKey,
@@ -100,7 +100,7 @@ impl Trimming<'_, '_> {
         let rows = folded
             .iter()
             .map(|(key, count)| ((span, began, key), *count));
-        let mut steps = row_steps(&rows.collect::<Vec<_>>());
+        let mut steps: Vec<Step<'_>> = row_steps(rows).collect();
         steps.push((&sql::ADD_CUT, cut_values(span, began, site, cut)));
         let done: Vec<(i64,)> = self.transaction.rows_of_all(&steps).await?;
         drop(done);

@@ -1,0 +1,146 @@
+//! User-Agents that came before, and whom each of them named.
+
+use std::ops::Range;
+
+use super::matcher::Owner;
+use crate::keys::{AgentKey, KeyedWords};
+
+/// User-Agents that are remembered: 64 KiB.
+const AGENTS: usize = 4_096;
+
+/// Word of a User-Agent that names nobody.
+const NOBODY: u64 = 0;
+
+/// Bits of a word in which the parts of a [`Hit`] stand, the last ones first.
+const START_BITS: u32 = 14;
+const LENGTH_BITS: u32 = 10;
+const PATTERN_BITS: u32 = 16;
+const ROBOT_BITS: u32 = u64::BITS - PATTERN_BITS - LENGTH_BITS - START_BITS;
+
+/// Pattern of a robot, and where it is found.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Hit {
+    pub(super) robot: u32,
+    pub(super) pattern: u32,
+    pub(super) range: Range<usize>,
+}
+
+impl Hit {
+    pub(super) fn new(owner: Owner, range: Range<usize>) -> Self {
+        Self {
+            robot: owner.robot,
+            pattern: owner.pattern,
+            range,
+        }
+    }
+
+    /// Returns it in a word that is not [`NOBODY`], if it fits.
+    fn packed(&self) -> Option<u64> {
+        let parts = [
+            (u64::from(self.robot) + 1, ROBOT_BITS),
+            (u64::from(self.pattern), PATTERN_BITS),
+            (self.range.len().try_into().ok()?, LENGTH_BITS),
+            (self.range.start.try_into().ok()?, START_BITS),
+        ];
+        parts.into_iter().try_fold(0, |word, (part, bits)| {
+            (part >> bits == 0).then_some(word << bits | part)
+        })
+    }
+
+    fn unpacked(mut word: u64) -> Option<Self> {
+        let mut take = |bits: u32| {
+            let part = word & !(u64::MAX << bits);
+            word >>= bits;
+            part
+        };
+        let start: usize = take(START_BITS).try_into().ok()?;
+        let length: usize = take(LENGTH_BITS).try_into().ok()?;
+        Some(Self {
+            pattern: take(PATTERN_BITS).try_into().ok()?,
+            robot: take(ROBOT_BITS).checked_sub(1)?.try_into().ok()?,
+            range: start..start + length,
+        })
+    }
+}
+
+/// What is known of a User-Agent.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Known {
+    Nobody,
+    Robot(Hit),
+}
+
+/// Memory of the last User-Agents, without their texts and without a lock.
+#[derive(Debug, Default)]
+pub(super) struct KnownAgents(KeyedWords<AGENTS>);
+
+impl KnownAgents {
+    /// Returns what a User-Agent named when it came before.
+    #[inline]
+    pub(super) fn get(&self, key: AgentKey) -> Option<Known> {
+        let word = self.0.get(key.number())?;
+        Some(Hit::unpacked(word).map_or(Known::Nobody, Known::Robot))
+    }
+
+    /// Remembers what a User-Agent names, if that fits.
+    pub(super) fn set(&self, key: AgentKey, known: &Known) {
+        let word = match known {
+            Known::Nobody => Some(NOBODY),
+            Known::Robot(hit) => hit.packed(),
+        };
+        if let Some(word) = word {
+            self.0.set(key.number(), word);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn robot(robot: u32, pattern: u32, range: Range<usize>) -> Known {
+        Known::Robot(Hit {
+            robot,
+            pattern,
+            range,
+        })
+    }
+
+    #[test]
+    fn what_a_user_agent_named_comes_back() {
+        let memory = KnownAgents::default();
+        for (number, known) in [
+            Known::Nobody,
+            robot(0, 0, 0..0),
+            robot(2_896, 7, 25..34),
+            robot(
+                (1 << ROBOT_BITS) - 2,
+                (1 << PATTERN_BITS) - 1,
+                16_383..17_406,
+            ),
+        ]
+        .iter()
+        .enumerate()
+        {
+            let key = AgentKey::of(number.to_string().as_bytes());
+            assert_eq!(memory.get(key), None);
+            memory.set(key, known);
+            assert_eq!(memory.get(key).as_ref(), Some(known));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_searched_again() {
+        let memory = KnownAgents::default();
+        let key = AgentKey::of(b"examplebot/1.0");
+        for known in [
+            robot((1 << ROBOT_BITS) - 1, 0, 0..1),
+            robot(0, 1 << PATTERN_BITS, 0..1),
+            robot(0, 0, 0..1 << LENGTH_BITS),
+            robot(0, 0, 1 << START_BITS..(1 << START_BITS) + 1),
+        ] {
+            memory.set(key, &known);
+            assert_eq!(memory.get(key), None, "{known:?}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Words that are known of keys.
+
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// A word of each key that came lately, without a lock: each key has one place of `N`, a power of two,
+/// and whoever comes later to the same place takes it.
+///
+/// Its memory, sixteen bytes a place, is taken with the first key.
+#[derive(Debug, Default)]
+pub(crate) struct KeyedWords<const N: usize>(OnceLock<Box<[Place]>>);
+
+/// Of two threads that write at once each may write a half; so one half is the key mixed with the
+/// word, and another's word gives another key.
+#[derive(Debug, Default)]
+struct Place {
+    mixed: AtomicU64,
+    word: AtomicU64,
+}
+
+impl<const N: usize> KeyedWords<N> {
+    /// Returns the word of a key, if its place is its own still.
+    #[inline]
+    pub(crate) fn get(&self, key: u64) -> Option<u64> {
+        let place = self.0.get()?.get(Self::at(key))?;
+        let word = place.word.load(Relaxed);
+        (place.mixed.load(Relaxed) ^ word == key).then_some(word)
+    }
+
+    /// Remembers the word of a key; 0, which no place tells from none, is not a key.
+    pub(crate) fn set(&self, key: u64, word: u64) {
+        let places = self
+            .0
+            .get_or_init(|| (0..N).map(|_| Place::default()).collect());
+        if let Some(place) = places.get(Self::at(key)) {
+            place.mixed.store(key ^ word, Relaxed);
+            place.word.store(word, Relaxed);
+        }
+    }
+
+    fn at(key: u64) -> usize {
+        // The upper bits: a product mixes them best.
+        usize::try_from(key >> 40).unwrap_or_default() & (N - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn key(number: u64) -> u64 {
+        number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    #[test]
+    fn many_words_are_remembered_and_no_other_key_has_one() {
+        let words = KeyedWords::<16_384>::default();
+        for number in 1..=1_000 {
+            assert_eq!(words.get(key(number)), None);
+            words.set(key(number), number - 1);
+        }
+        let kept = (1..=1_000).filter(|number| words.get(key(*number)) == Some(number - 1));
+        assert!(kept.count() > 900, "they are spread over all places");
+        assert!((1_001..=1_000_000).all(|number| words.get(key(number)).is_none()));
+    }
+
+    #[test]
+    fn a_key_never_has_the_word_of_another_that_is_written_at_once() {
+        // One place: all keys take it from each other.
+        let words = KeyedWords::<1>::default();
+        thread::scope(|scope| {
+            for first in 1..=2_u64 {
+                let words = &words;
+                scope.spawn(move || {
+                    for number in (first..200_000).step_by(2) {
+                        words.set(key(number), number);
+                        let word = words.get(key(number));
+                        assert!(word.is_none_or(|word| word == number), "{word:?}");
+                    }
+                });
+            }
+        });
+    }
+}
