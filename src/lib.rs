@@ -25,6 +25,8 @@ mod assembly;
 #[cfg(feature = "server")]
 mod bans;
 #[cfg(feature = "server")]
+mod canonical;
+#[cfg(feature = "server")]
 mod check;
 #[cfg(feature = "server")]
 #[doc(hidden)]

@@ -23,6 +23,7 @@ pub(crate) fn heaven_settings(
     let (policy, logs_in) = (policy(loaded)?, logs_in(loaded, settings));
     let needs_login = move |path: &str| logs_in || policy.is_filtered(path);
     let heaven = heaven.markdown_files(settings.heaven.markdown_files);
+    let heaven = heaven.content_signal(&settings.robots_txt.content_signal);
     let heaven = heaven.tracking_parameters(&settings.site_robot.tracking_parameters);
     Ok(heaven.path(&settings.heaven.path).needs_login(needs_login))
 }

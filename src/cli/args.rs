@@ -326,6 +326,17 @@ pub(super) struct DoctorArgs {
     /// Leaves out what needs the network: sources, resolvers, the site robot's starting points
     #[arg(long)]
     pub(super) offline: bool,
+    /// Asks the sites for what agents look for, and checks nothing else: robots.txt, sitemap, llms.txt,
+    /// Markdown; of a URL, such as that of a server on another port, if one is given
+    #[arg(
+        long,
+        value_name = "URL",
+        num_args = 0..=1,
+        default_missing_value = "",
+        require_equals = true,
+        conflicts_with = "offline"
+    )]
+    pub(super) agents: Option<String>,
     /// Prints JSON
     #[arg(long)]
     pub(super) json: bool,

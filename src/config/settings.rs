@@ -1,10 +1,10 @@
 //! All settings, each of the type that the room which uses it understands.
 
 use super::{
-    AccessLogSection, AdminSection, CheckSection, DatabaseSection, EnforcementSection,
-    GeneralSection, HeavenSection, Key, LicensingSection, LogSection, OtelSection, PlacesSection,
-    RobotsTxtSection, ServerSection, SiteRobotSection, SuspectsSection, Tables, TrafficSection,
-    TrapsSection, Value, VerifySection, setting::Section,
+    AccessLogSection, AdminSection, CanonicalSection, CheckSection, DatabaseSection,
+    EnforcementSection, GeneralSection, HeavenSection, Key, LicensingSection, LogSection,
+    OtelSection, PlacesSection, RobotsTxtSection, ServerSection, SiteRobotSection, SuspectsSection,
+    Tables, TrafficSection, TrapsSection, Value, VerifySection, setting::Section,
 };
 
 macro_rules! settings {
@@ -57,6 +57,8 @@ settings! {
     server: ServerSection,
     /// `[heaven]`
     heaven: HeavenSection,
+    /// `[canonical]`
+    canonical: CanonicalSection,
     /// `[robots_txt]`: whether robots are held to it.
     enforcement: EnforcementSection,
     /// `[robots_txt]`: what it says.

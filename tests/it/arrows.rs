@@ -96,6 +96,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "verify",
                 ],
             ),
+            ("canonical", &["clock", "document", "site_robot", "store"]),
             ("origins", &["clock", "fetch", "policy", "store", "verify"]),
             (
                 "traffic",

@@ -135,8 +135,10 @@ async fn a_robot_is_sent_to_the_page_of_what_it_asked_for() {
     let headers = [("User-Agent", GOOGLEBOT), ("Accept", "text/markdown")];
     let markdown = request(server.addr, "GET", page, &headers);
     assert!(markdown.text().starts_with("# Logbook, day 7\n"));
-    let canonical = "<http://www.example.com/members-only-stuff/log/7>; rel=\"canonical\"";
-    assert_eq!(markdown.header("link"), canonical);
+    let original = "<http://www.example.com/members-only-stuff/log/7>";
+    let link =
+        format!("{original}; rel=\"canonical\", {original}; rel=\"alternate\"; type=\"text/html\"");
+    assert_eq!(markdown.header("link"), link);
     // Robots are kept away from the original: the page says that one must log in for it.
     assert!(shown.text().contains("\"isAccessibleForFree\":false"));
     assert_eq!(server.get("/robot-heaven/nowhere", GOOGLEBOT).status, 404);

@@ -10,6 +10,7 @@ mod address_ranges;
 mod administrator;
 mod audit;
 mod bans;
+mod canonicals;
 mod changes;
 mod descriptions;
 mod evidence;

@@ -4,10 +4,10 @@ use axum::http::{Method, Request, header};
 
 use crate::assembly::{OPERATION_PATHS, Signing, licensing};
 use crate::config::{ConfigErrors, Loaded};
-use crate::layer::opens_page;
+use crate::layer::{MarkdownPages as _, asks_for_markdown, opens_page};
 use crate::licensing::Licensing;
 use crate::listen::ClientAddr;
-use crate::policy::{self, SharedRobotsFiles};
+use crate::policy::{self, SharedRobotsFiles, Visitor};
 use crate::store::Store;
 use crate::traps::TrapPages;
 use crate::verify::Signer;
@@ -200,6 +200,18 @@ impl SiteAnswers {
         } else {
             None
         }
+    }
+
+    /// Returns `true` if a request that passes is answered with the Markdown of its page.
+    pub(crate) fn gives_markdown<B>(
+        &self,
+        asked: &Request<B>,
+        visitor: Option<Visitor<'_>>,
+    ) -> bool {
+        let heaven = self.answerers.heaven.as_ref();
+        let pages = heaven.and_then(Heaven::at_originals);
+        asks_for_markdown(asked)
+            && pages.is_some_and(|pages| pages.page(asked.uri()).is_some() && pages.is_for(visitor))
     }
 
     /// Returns which part of this program answers a request that passes, and for

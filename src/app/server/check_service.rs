@@ -169,7 +169,7 @@ impl CheckService {
             return ServiceResponse::Now(refused(Dialect::Caddy, StatusCode::MISDIRECTED_REQUEST));
         };
         layer::ask_for(question, &page.path, page.is_for_suspect);
-        let answering = served.answer(question);
+        let answering = served.answer(question, false);
         ServiceResponse::Later(Box::pin(async move {
             let Ok(mut response) = answering.await;
             layer::mark_in_place(response.headers_mut());

@@ -4,15 +4,17 @@ use std::{pin::Pin, sync::Arc};
 
 use axum::{
     body::Body,
-    http::{HeaderMap, HeaderValue, Method, Response, Uri, request::Parts},
+    http::{HeaderMap, HeaderValue, Method, Response, Uri, request::Parts, uri::PathAndQuery},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::warn;
 
 use crate::assembly::{heaven_settings, site_url};
-use crate::config::{ConfigErrors, HeavenSection, HeavenSource, Loaded, Settings};
-use crate::heaven::{HeavenSettings, Library, PublishedPages, ServedHeaven, wants_markdown};
-use crate::layer::ServedInPlace;
+use crate::config::{ConfigErrors, HeavenSection, HeavenSource, Loaded, OpenTo, Settings};
+use crate::detect::Verdict;
+use crate::heaven::{HeavenSettings, Library, PageAccess, PublishedPages, ServedHeaven};
+use crate::layer::{Identification, MarkdownPages, ServedInPlace, mark_in_place, prefers_markdown};
+use crate::policy::Visitor;
 use crate::store::Store;
 
 /// Pages of robot heaven that are made from the site robot's descriptions.
@@ -21,6 +23,9 @@ pub(super) struct MadePages {
     settings: HeavenSettings,
     source: Source,
     are_redirected_to: bool,
+    /// Whether originals that open without a login are answered in Markdown too.
+    are_at_originals: bool,
+    open_to: OpenTo,
     /// Ends with the last clone.
     following: Option<Arc<DropGuard>>,
 }
@@ -42,6 +47,11 @@ pub(super) fn made_pages(
     settings: &Settings,
 ) -> Result<Option<MadePages>, ConfigErrors> {
     let from_database = settings.heaven.source == HeavenSource::Database;
+    let open_to = settings.heaven.open_to;
+    if !from_database && open_to != OpenTo::Everybody {
+        let reason = "the pages are files, which everybody gets; set heaven.source = \"database\"";
+        return Err(loaded.wrong(&HeavenSection::KEY.open_to, reason));
+    }
     if !from_database && settings.heaven.directory.is_empty() {
         return Ok(None);
     }
@@ -57,6 +67,8 @@ pub(super) fn made_pages(
         heaven => heaven?,
     };
     let directory = &settings.heaven.directory;
+    // Whoever signs may be let in where others are not: what is open to all is not known then.
+    let may_be_let_in = settings.site_robot.signing_key.is_some();
     Ok(Some(MadePages {
         source: if from_database {
             Source::Database(None)
@@ -64,7 +76,9 @@ pub(super) fn made_pages(
             Source::Files(PublishedPages::new(directory, heaven.clone()))
         },
         settings: heaven,
+        open_to,
         are_redirected_to: settings.heaven.own_pages,
+        are_at_originals: from_database && settings.heaven.markdown_for_agents && !may_be_let_in,
         following: None,
     }))
 }
@@ -76,6 +90,8 @@ impl MadePages {
             settings,
             source: Source::Database(Some(heaven)),
             are_redirected_to: true,
+            are_at_originals: false,
+            open_to: OpenTo::Everybody,
             following: None,
         }
     }
@@ -126,6 +142,11 @@ impl MadePages {
         self.are_redirected_to
     }
 
+    /// Returns `true` if originals are answered in Markdown too.
+    pub(super) fn are_at_originals(&self) -> bool {
+        self.are_at_originals
+    }
+
     /// Returns where a robot goes that would be sent to heaven's start: to its page, if there is one.
     pub(super) fn location(&self, asked: &Uri, to: &HeaderValue) -> Option<HeaderValue> {
         let to = to.to_str().ok()?;
@@ -147,7 +168,9 @@ impl MadePages {
 
     /// Returns `true` if there is a copy of a page that everybody may see.
     pub(super) fn have(&self, asked: &Uri) -> bool {
-        !self.settings.is_for_members(asked.path()) && self.link(asked).is_some()
+        self.open_to == OpenTo::Everybody
+            && !self.settings.is_for_members(asked.path())
+            && self.link(asked).is_some()
     }
 
     /// Returns the copy of a page that is served from the database.
@@ -170,10 +193,13 @@ impl MadePages {
             return None;
         };
         let (method, headers) = (&asked.method, &asked.headers);
+        let robot = asked.extensions.get::<Identification>();
+        let access = access(self.open_to, robot.map(Identification::verdict));
+        let heaven = heaven.clone().access(access);
         if let Some(served) = asked.extensions.get::<ServedInPlace>() {
             let own = heaven.answer_in_place(method, path(served.uri()), headers);
             if let Some(page) = own.await {
-                return Some(page);
+                return Some(self.told_apart(page));
             }
         }
         // Before there is a page, the one that comes with the program is shown.
@@ -181,7 +207,15 @@ impl MadePages {
         if heaven.catalogue().is_empty() {
             return None;
         }
-        Some(heaven.answer(method, below, headers).await)
+        Some(self.told_apart(heaven.answer(method, below, headers).await))
+    }
+
+    /// Keeps what is not for everybody out of caches.
+    fn told_apart(&self, mut page: Response<Body>) -> Response<Body> {
+        if self.open_to != OpenTo::Everybody {
+            mark_in_place(page.headers_mut());
+        }
+        page
     }
 
     /// Returns the published files of the page made from one, the best first.
@@ -193,7 +227,7 @@ impl MadePages {
         let Some(page) = page else {
             return Vec::new();
         };
-        let markdown = wants_markdown(headers).then(|| format!("/{}", page.markdown()));
+        let markdown = prefers_markdown(headers).then(|| format!("/{}", page.markdown()));
         markdown
             .into_iter()
             .chain([format!("/{}", page.link())])
@@ -203,6 +237,35 @@ impl MadePages {
     /// Returns `true` if published pages have Markdown renditions beside them.
     pub(super) fn negotiates(&self) -> bool {
         matches!(&self.source, Source::Files(pages) if pages.is_published())
+    }
+}
+
+impl MarkdownPages for MadePages {
+    fn has(&self, asked: &Uri) -> bool {
+        matches!(&self.source, Source::Database(Some(heaven)) if heaven.has_open_page(path(asked)))
+    }
+
+    fn page(&self, asked: &Uri) -> Option<PathAndQuery> {
+        let Source::Database(Some(heaven)) = &self.source else {
+            return None;
+        };
+        heaven.markdown_link(path(asked))?.try_into().ok()
+    }
+
+    fn is_for(&self, visitor: Option<Visitor<'_>>) -> bool {
+        let robot = visitor.filter(|visitor| !visitor.claim.kind().is_of_people());
+        access(self.open_to, robot.map(|robot| robot.verdict)) == PageAccess::Full
+    }
+}
+
+/// Returns which part of a page somebody gets, by the verdict on him if he is a robot.
+fn access(open_to: OpenTo, robot: Option<Verdict>) -> PageAccess {
+    match (open_to, robot) {
+        (OpenTo::Everybody, _)
+        | (OpenTo::Robots, Some(_))
+        | (OpenTo::Verified, Some(Verdict::Verified)) => PageAccess::Full,
+        (OpenTo::Robots | OpenTo::Verified, None) => PageAccess::Original,
+        (OpenTo::Verified, Some(_)) => PageAccess::Lead,
     }
 }
 
@@ -243,6 +306,31 @@ mod tests {
         assert!(!made(&of_host).unwrap().unwrap().negotiates());
         let wrong = made(&format!("{files}url = 'ftp://a'")).unwrap_err();
         assert!(wrong.contains("heaven.url"), "{wrong}");
+    }
+
+    #[test]
+    fn who_may_read_is_told_by_verdicts() {
+        let robot = |verdict| Some(verdict);
+        for (open_to, robot, expected) in [
+            (OpenTo::Everybody, None, PageAccess::Full),
+            (OpenTo::Everybody, robot(Verdict::Spoofed), PageAccess::Full),
+            (OpenTo::Robots, None, PageAccess::Original),
+            (
+                OpenTo::Robots,
+                robot(Verdict::Unverifiable),
+                PageAccess::Full,
+            ),
+            (OpenTo::Verified, None, PageAccess::Original),
+            (OpenTo::Verified, robot(Verdict::Verified), PageAccess::Full),
+            (OpenTo::Verified, robot(Verdict::Pending), PageAccess::Lead),
+            (OpenTo::Verified, robot(Verdict::Spoofed), PageAccess::Lead),
+        ] {
+            assert_eq!(access(open_to, robot), expected, "{open_to:?} {robot:?}");
+        }
+        let error = made("heaven.directory = 'a'\nheaven.open_to = 'robots'").unwrap_err();
+        assert!(error.contains("heaven.source = \"database\""), "{error}");
+        let error = made("heaven.open_to = 'people'").unwrap_err();
+        assert!(error.contains("verified"), "{error}");
     }
 
     #[test]

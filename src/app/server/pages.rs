@@ -8,8 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 use tower_http::services::ServeDir;
 
-use crate::heaven::wants_markdown;
-use crate::layer::ServedInPlace;
+use crate::layer::{ServedInPlace, prefers_markdown};
 use crate::store::Store;
 
 use super::{made_pages::MadePages, process_services::ProcessServices};
@@ -104,6 +103,12 @@ impl Heaven {
         self.made.as_ref()
     }
 
+    /// Returns the pages whose Markdown is given at the URLs of their originals.
+    pub(super) fn at_originals(&self) -> Option<MadePages> {
+        let made = self.made.as_ref();
+        made.filter(|made| made.are_at_originals()).cloned()
+    }
+
     /// Returns the copy of a page in HTML; `None`: there is none any more.
     pub(super) async fn copy(&self, method: &Method, asked: &Uri) -> Option<Response<Body>> {
         let made = self.made.as_ref()?;
@@ -155,7 +160,7 @@ impl Heaven {
             (None, Some(_)) => answer(HEAVEN, request.method(), "/"),
             (Some(directory), None) => {
                 let below = below.to_owned();
-                if self.negotiates() && wants_markdown(request.headers()) {
+                if self.negotiates() && prefers_markdown(request.headers()) {
                     return self.answer_either(directory, request, &below).await;
                 }
                 self.answer_from(directory.clone(), request, &below).await

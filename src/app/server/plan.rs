@@ -6,7 +6,7 @@ use axum::http::HeaderName;
 
 use crate::admin::DEFAULT_SITE;
 use crate::assembly::{Signing, enforcement, finds_suspects, licensing, policy, robots_txt};
-use crate::config::{ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable};
+use crate::config::{CanonicalSection, ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable};
 use crate::licensing::Licensing;
 use crate::verify::Signer;
 
@@ -42,6 +42,7 @@ pub(super) struct SitePlan {
     pub(super) hosts: Vec<SiteHost>,
     pub(super) path: SitePath,
     pub(super) heaven: Option<Heaven>,
+    pub(super) canonical: CanonicalSection,
     pub(super) licensing: Licensing,
     /// Its key directory is served.
     pub(super) signer: Option<Signer>,
@@ -116,6 +117,7 @@ impl Plan {
                 hosts: Vec::new(),
                 path: SitePath::default(),
                 heaven: common_heaven,
+                canonical: loaded.settings().canonical.clone(),
                 licensing: common_licensing,
                 signer: Signing::signer_of(loaded)?,
                 target: if has_upstream {
@@ -208,6 +210,7 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
         hosts,
         path,
         heaven,
+        canonical: loaded.settings().canonical.clone(),
         licensing: licensing(loaded)?,
         signer: Signing::signer_of(loaded)?,
         target: Target::Upstream(Upstream::new(loaded, known)?),

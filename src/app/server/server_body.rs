@@ -6,13 +6,14 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use axum::body;
+use axum::{body, http::Response};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::canonical::{LearningBody, Reading};
 use crate::observe::{FromUpstream, ObservedBody};
 use crate::proxy::ProxyBody;
 
@@ -34,6 +35,11 @@ pin_project! {
             #[pin]
             body: ProxyBody,
             used: Option<TaskTrackerToken>,
+        },
+        /// The upstream's, whose beginning is read as it passes by.
+        Read {
+            // In a box, as it is seldom.
+            body: Pin<Box<LearningBody<ServerBody>>>,
         },
         /// A page of ours.
         Page {
@@ -71,6 +77,16 @@ impl ServerBody {
     }
 }
 
+/// Has what the upstream answers read as it passes by.
+pub(super) fn read_by(reading: Reading, response: Response<ServerBody>) -> Response<ServerBody> {
+    if !response.body().is_from_upstream() {
+        return response;
+    }
+    let (head, body) = response.into_parts();
+    let body = Box::pin(reading.read(head.status, &head.headers, body));
+    Response::from_parts(head, ServerBody::from(Source::Read { body }))
+}
+
 impl From<body::Body> for ServerBody {
     fn from(body: body::Body) -> Self {
         Self::from(Source::Page { body })
@@ -79,7 +95,7 @@ impl From<body::Body> for ServerBody {
 
 impl FromUpstream for Source {
     fn is_from_upstream(&self) -> bool {
-        matches!(self, Self::Proxy { .. })
+        matches!(self, Self::Proxy { .. } | Self::Read { .. })
     }
 }
 
@@ -102,6 +118,7 @@ impl Body for Source {
         match self.project() {
             SourceProjection::Small { body } => body.poll_frame(cx).map_err(Into::into),
             SourceProjection::Proxy { body, .. } => body.poll_frame(cx).map_err(Into::into),
+            SourceProjection::Read { body } => body.as_mut().poll_frame(cx),
             SourceProjection::Page { body } => body.poll_frame(cx).map_err(Into::into),
         }
     }
@@ -110,6 +127,7 @@ impl Body for Source {
         match self {
             Self::Small { body } => body.is_end_stream(),
             Self::Proxy { body, .. } => body.is_end_stream(),
+            Self::Read { body } => body.is_end_stream(),
             Self::Page { body } => body.is_end_stream(),
         }
     }
@@ -118,6 +136,7 @@ impl Body for Source {
         match self {
             Self::Small { body } => body.size_hint(),
             Self::Proxy { body, .. } => body.size_hint(),
+            Self::Read { body } => body.size_hint(),
             Self::Page { body } => body.size_hint(),
         }
     }

@@ -91,9 +91,11 @@ impl ServerService {
                 }
                 let observation = observer.begin(request);
                 return match served.decide(request) {
-                    Ok(decided) => answered(decided, observation, ends_connection, || {
-                        served.answer(request)
-                    }),
+                    Ok(decided) => {
+                        answered(decided, observation, ends_connection, |is_learnt_from| {
+                            served.answer(request, is_learnt_from)
+                        })
+                    }
                     Err(verdict) => later(Answering::Waiting {
                         future: Box::pin(settle(
                             Arc::clone(served),
@@ -201,12 +203,12 @@ fn let_out(
 }
 
 /// Returns what a site has decided as the listener wants it, and observes it; `pass` asks who is
-/// behind the layer.
+/// behind the layer, and is told whether the answer may tell a canonical URL.
 fn answered(
     (reply, outcome): Decided<ServerBody>,
     mut observation: Observation,
     ends_connection: bool,
-    pass: impl FnOnce() -> SiteFuture,
+    pass: impl FnOnce(bool) -> SiteFuture,
 ) -> ServiceResponse<ServerBody, LayerHead, ServerFuture> {
     observation.decided(outcome);
     match reply {
@@ -222,7 +224,11 @@ fn answered(
         Reply::Passes(additions) => ServiceResponse::Later(ServerFuture {
             ends_connection,
             answering: Answering::Observed {
-                future: ObserveFuture::new(pass(), observation, additions),
+                future: ObserveFuture::new(
+                    pass(additions.is_learnt_from()),
+                    observation,
+                    additions,
+                ),
             },
         }),
     }
@@ -239,7 +245,9 @@ async fn settle(
     // Our own wait is not to be measured as the upstream's.
     request.body_mut().restart_clock();
     let decided = served.decide_settled(&mut request, finding);
-    let response = answered(decided, observation, false, || served.answer(&mut request));
+    let response = answered(decided, observation, false, |is_learnt_from| {
+        served.answer(&mut request, is_learnt_from)
+    });
     match response.into_response(request.headers_mut(), Option::unwrap_or_default) {
         Ok(response) => Ok(response),
         Err(future) => future.await,

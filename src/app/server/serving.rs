@@ -9,7 +9,7 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, Guard};
-use axum::http::Request;
+use axum::http::{Request, Uri};
 use tokio::time::timeout;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_layer::Layer as _;
@@ -18,10 +18,13 @@ use tracing::warn;
 use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
 use crate::assembly::IDENTIFICATION_HEADER;
 use crate::bans::Bans;
+use crate::canonical::{CanonicalKeeper, Canonicals, Reading};
+use crate::clock::Clock;
+use crate::config::CanonicalSection;
 use crate::detect::Verdict;
 use crate::layer::{
-    ClaimFinding, Client, Decided, Outcome, Pending, RobotDetectionLayer, RobotDetectionService,
-    Stats, Traps,
+    CanonicalRedirects, ClaimFinding, Client, Decided, Outcome, Pending, RobotDetectionLayer,
+    RobotDetectionService, Stats, Traps,
 };
 use crate::listen::RequestContext;
 use crate::observe::SiteObserver;
@@ -92,6 +95,8 @@ pub(super) struct Served {
     bans: Bans,
     /// Where suspects are looked for.
     marks: Option<Marks>,
+    /// Where robots are sent to them.
+    canonicals: Option<Canonicals>,
 }
 
 /// Waits for the verdict on a request's claim, at most as long as is said.
@@ -136,9 +141,20 @@ impl Served {
         &self.router
     }
 
-    /// Answers a request about which was decided before.
-    pub(super) fn answer(&self, request: &mut Request<RequestContext>) -> SiteFuture {
-        self.router.answer(request)
+    /// Answers a request about which was decided before; the answer may tell a canonical URL.
+    pub(super) fn answer(
+        &self,
+        request: &mut Request<RequestContext>,
+        is_learnt_from: bool,
+    ) -> SiteFuture {
+        let is_https = request.body().client().is_https();
+        let canonicals = self.canonicals.as_ref().filter(|_| is_learnt_from);
+        let reading = canonicals.and_then(|known| Reading::of(known, request, is_https));
+        let answering = self.router.answer(request);
+        match reading {
+            Some(reading) => answering.read_by(reading),
+            None => answering,
+        }
     }
 
     /// Notes who is refused, unless nobody knows that the address is one visitor's.
@@ -157,7 +173,12 @@ impl Served {
         self.marks.as_ref()
     }
 
-    fn new(site: Site, plan: SitePlan, services: &Arc<ProcessServices>) -> Self {
+    fn new(
+        site: Site,
+        plan: SitePlan,
+        services: &Arc<ProcessServices>,
+        canonicals: Option<Canonicals>,
+    ) -> Self {
         let own_pages = plan.heaven.as_ref().and_then(Heaven::own_pages);
         let robots_txt = site.served_robots_txt().clone();
         let has_keys = plan.signer.is_some();
@@ -192,6 +213,8 @@ impl Served {
         if let Some(name) = plan.person_header {
             layer = layer.person_header(name);
         }
+        let pages = plan.heaven.as_ref().and_then(Heaven::at_originals);
+        layer = at_originals(layer, pages, plan.canonical, canonicals.clone());
         if let Some(pages) = own_pages {
             layer = layer.own_pages(move |asked, to| pages.location(asked, to));
         }
@@ -202,6 +225,7 @@ impl Served {
             observer: services.observer.site(&services.traffic, &plan.about.name),
             bans: services.bans.clone(),
             marks,
+            canonicals,
             site,
             about: plan.about,
             heaven: plan.heaven,
@@ -301,7 +325,8 @@ impl Serving {
                 }
                 heaven.start(keeper.store(), &plan.about.name, &self.services, &self.stop);
             }
-            let served = Arc::new(Served::new(site, plan, &self.services));
+            let canonicals = self.canonicals(&plan, keeper.store());
+            let served = Arc::new(Served::new(site, plan, &self.services, canonicals));
             new.add(&hosts, &path, served);
         }
         first();
@@ -318,6 +343,19 @@ impl Serving {
         keeper.list(sites.collect(), shown.collect());
         new.warn_of_idle();
         self.retire(&old, &new);
+    }
+
+    /// Begins to keep the canonical URLs of a site, where robots are sent to them.
+    fn canonicals(&self, plan: &SitePlan, store: &Store) -> Option<Canonicals> {
+        if plan.canonical.redirect.is_empty() {
+            return None;
+        }
+        let (name, clock) = (&plan.about.name, Clock::system());
+        let (canonicals, keeper) = CanonicalKeeper::new(name, store.clone(), clock, &self.stop);
+        self.services
+            .tasks
+            .spawn_on(keeper.run(), &self.services.runtime);
+        Some(canonicals)
     }
 
     /// Ends what is under way on sites that are no more, and closes every proxy.
@@ -445,6 +483,27 @@ fn looking_for_suspects(
         Some(copies) => layer.copies(move |asked| copies.have(asked)),
         None => layer,
     }
+}
+
+/// Has a layer answer in Markdown, and send robots to canonical URLs.
+fn at_originals(
+    mut layer: RobotDetectionLayer,
+    pages: Option<MadePages>,
+    canonical: CanonicalSection,
+    canonicals: Option<Canonicals>,
+) -> RobotDetectionLayer {
+    if let Some(pages) = pages {
+        layer = layer.markdown(Arc::new(pages));
+    }
+    if let Some(canonicals) = canonicals {
+        let CanonicalSection {
+            redirect, verdicts, ..
+        } = canonical;
+        let find = move |host: Option<&str>, asked: &Uri| canonicals.find(host, asked);
+        let redirects = CanonicalRedirects::new(redirect, find).verdicts(verdicts);
+        layer = layer.canonical_redirects(redirects);
+    }
+    layer
 }
 
 fn client(request: &Request<RequestContext>) -> Client {

@@ -16,6 +16,7 @@ use pin_project_lite::pin_project;
 use tokio_util::task::{AbortOnDropHandle, task_tracker::TaskTrackerToken};
 use tower::ServiceExt as _;
 
+use crate::canonical::Reading;
 use crate::layer::ServedInPlace;
 use crate::listen::{BodyGuard, RequestContext};
 use crate::proxy::ForwardFuture;
@@ -26,7 +27,7 @@ use super::{
     answerers::{Answerer, Answerers},
     demo, pages,
     process_services::ProcessServices,
-    server_body::ServerBody,
+    server_body::{ServerBody, read_by},
     target::Target,
 };
 
@@ -238,6 +239,17 @@ impl SiteFuture {
         Self::Task {
             // A client that goes away drops this, and what was begun for it ends.
             task: AbortOnDropHandle::new(task),
+        }
+    }
+
+    /// Has the answer read as it passes by.
+    pub(super) fn read_by(self, reading: Reading) -> Self {
+        let future = async move {
+            let Ok(response) = self.await;
+            read_by(reading, response)
+        };
+        Self::Copy {
+            future: Box::pin(future),
         }
     }
 

@@ -3,8 +3,9 @@
 use std::path::{Path, absolute};
 
 use crate::app::SiteRobotSettings;
-use crate::config::{HeavenSource, Settings};
+use crate::config::{HeavenSource, OpenTo, RuleSettings, Settings, SuspectAction};
 use crate::heaven::count_published;
+use crate::policy::Action;
 
 use super::{
     check::Check,
@@ -25,6 +26,7 @@ pub(super) async fn heaven_checks(subject: &Subject<'_>) -> Vec<Check> {
             None => None,
         };
         checks.push(heaven(&site, settings, robot.as_ref(), described));
+        checks.extend(loops(&site, settings));
     }
     checks
 }
@@ -51,6 +53,31 @@ fn heaven(
             Err(text) => Check::new(name, Err(text)),
         },
     }
+}
+
+/// Warns of what would send visitors in circles, or gives suspects nothing.
+fn loops(site: &ServedSite, settings: &Settings) -> Vec<Check> {
+    let (name, open_to) = (site.label("heaven"), settings.heaven.open_to);
+    if !settings.heaven.serve || open_to == OpenTo::Everybody {
+        return Vec::new();
+    }
+    let open_to = open_to.as_str();
+    let mut texts = Vec::new();
+    if settings.suspects.action == SuspectAction::Heaven {
+        texts.push(format!(
+            "suspects.action is heaven, and heaven.open_to {open_to}: a suspect may be a person, so that none gets a copy; \
+             set suspects.action to slow or refuse"
+        ));
+    }
+    let sends = |rule: &RuleSettings| rule.action == Action::Redirect && rule.people == Some(true);
+    for rule in settings.tables.rules.iter().filter(|rule| sends(rule)) {
+        texts.push(format!(
+            "rule {:?} redirects people, and heaven.open_to {open_to} sends them back to the original: let the rule serve or refuse",
+            rule.name
+        ));
+    }
+    let texts = texts.into_iter();
+    texts.map(|text| Check::warning(&name, text)).collect()
 }
 
 fn from_database(name: &str, settings: &Settings, described: Option<u64>) -> Check {

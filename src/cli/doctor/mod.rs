@@ -1,5 +1,6 @@
 //! `doctor`: checks everything that `serve` will need, and advises what to do.
 
+mod agents;
 mod agreement;
 mod certificates;
 mod check;

@@ -17,6 +17,7 @@ use super::{
         context, output, serve,
         usage::WRONG_USAGE,
     },
+    agents::agents,
     certificates::certificates,
     check::Check,
     database::database,
@@ -59,7 +60,10 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
     let configured = configuration(&subject);
     let is_configured = configured.is_ok();
     let mut checks = vec![configured];
-    checks.extend(all(&subject, args.offline).await?);
+    checks.extend(match &args.agents {
+        Some(url) => agents(&subject, url).await,
+        None => all(&subject, args.offline).await?,
+    });
     if let Some(store) = &subject.store {
         store.close().await;
     }

@@ -9,12 +9,16 @@ use tokio::sync::OnceCell;
 
 use crate::app::{self, ClaimProver, SiteAnswers, SiteIndex};
 use crate::assembly::finds_suspects;
+use crate::canonical::{CanonicalKeeper, Canonicals};
 use crate::cli::{Cli, args::ExplainArgs, context, output};
-use crate::config::Loaded;
+use crate::clock::Clock;
+use crate::config::{CanonicalSection, Loaded};
 use crate::detect::{Claim, SharedDetector};
+use crate::layer::CanonicalRedirects;
 use crate::live_rules::LiveRuleSet;
 use crate::policy::{
-    Enforcer, Policy, Request, RobotsFiles, Sender, SharedPolicy, SharedRobotsFiles, Visitor,
+    Enforcer, PassReason, Policy, Request, RobotsFiles, Sender, SharedPolicy, SharedRobotsFiles,
+    Visitor,
 };
 use crate::robots_txt::{Dialect, RobotsTxt};
 use crate::suspect::{Coherence, Findings, Reasons, Transport};
@@ -25,6 +29,9 @@ use super::report::{ExplainedRequest, RequestReport};
 /// Most bytes of a robots.txt that are read.
 // Sixteen times what robots read (RFC 9309 §2.5), so that a file is judged whole.
 const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
+
+/// Who answers where a page is answered in Markdown.
+const MARKDOWN: &str = "this program, with the page's Markdown, which Accept prefers";
 
 /// Explainer of decisions: a detector, and the policy of each site.
 pub(super) struct Explainer {
@@ -50,6 +57,8 @@ struct SiteContext {
     policy: Arc<Policy>,
     enforcer: Enforcer,
     answers: SiteAnswers,
+    /// Where robots are sent to canonical URLs, and those that are known.
+    canonical: Option<(CanonicalSection, Canonicals)>,
     /// Whether suspects are told, whoever looks for them.
     finds_suspects: bool,
 }
@@ -101,11 +110,7 @@ impl Explainer {
         let site = self.site_context(request).await?;
         let detector = self.detector.load();
         let mut claim = request.claim(&detector);
-        let policy_request = Request {
-            method: &request.method,
-            host: request.host.as_deref(),
-            path: request.path(),
-        };
+        let policy_request = request.of_policy();
         let proof = self.prove(claim.as_mut(), request).await;
         let headers = request.all_headers();
         let (sender, findings) = self.sender(site, &policy_request, request, &headers);
@@ -128,13 +133,17 @@ impl Explainer {
             visitor,
             &request.user_agent,
         );
+        let asked = whole(request, &headers);
         let explained = explained
             .own_page(|to| site.answers.own_page(&request.target, to))
-            .copy(whole(request, &headers).and_then(|asked| site.answers.no_copy(&asked)));
+            .copy(asked.as_ref().and_then(|asked| site.answers.no_copy(asked)));
+        let explained = match site.canonical(visitor, request, explained.pass_reason) {
+            Some((text, location)) => explained.canonical(text, location),
+            None => explained,
+        };
         // A robot that may fetch nothing may still fetch this (RFC 9309 §2.2.2).
         let answers = explained.passes() || request.path() == "/robots.txt";
-        let answered_by =
-            answers.then(|| site.answers.who_answers(&policy_request, &request.target));
+        let answered_by = answers.then(|| site.answered_by(request, asked.as_ref(), visitor));
         let evidence = proof.into_iter().flat_map(|proof| proof.evidence);
         let texts = evidence.map(|evidence| format!("{}: {}", evidence.method, evidence.text));
         let report = RequestReport {
@@ -234,6 +243,63 @@ fn whole(request: &ExplainedRequest, headers: &HeaderMap) -> Option<http::Reques
 }
 
 impl SiteContext {
+    /// Returns why a robot that passes is sent to a page's canonical URL, or is not, and where.
+    fn canonical(
+        &self,
+        visitor: Option<Visitor<'_>>,
+        request: &ExplainedRequest,
+        passes: Option<PassReason>,
+    ) -> Option<(String, Option<String>)> {
+        let (section, known) = self.canonical.as_ref()?;
+        let (visitor, passes) = (visitor?, passes?);
+        if visitor.claim.kind().is_of_people() {
+            return None;
+        }
+        // A rule that lets pass where nothing else is done decides nothing.
+        let is_let_pass = self.policy.lets_pass(&request.of_policy(), visitor);
+        let passes = if is_let_pass {
+            PassReason::Rule
+        } else {
+            passes
+        };
+        let redirects = CanonicalRedirects::new(section.redirect.iter().copied(), |_, _| None)
+            .verdicts(section.verdicts.iter().copied());
+        if !redirects.are_for(visitor, passes) {
+            let text = format!(
+                "Not sent to a canonical URL: the purpose is {}, the verdict {}, and it passes as {}; canonical.redirect and \
+                 canonical.verdicts say who is sent.",
+                visitor.claim.purpose(),
+                visitor.verdict,
+                passes.as_str()
+            );
+            return Some((text, None));
+        }
+        let asked = request.target.parse().ok()?;
+        let found = known.find(request.host.as_deref(), &asked);
+        let found = found.and_then(|found| Some(found.to_str().ok()?.to_owned()));
+        let text = match &found {
+            Some(found) => format!("The page's canonical URL is {found}."),
+            None => "No canonical URL of this page is known.".to_owned(),
+        };
+        Some((text, found))
+    }
+
+    /// Returns which part of this program answers a request that passes.
+    fn answered_by(
+        &self,
+        request: &ExplainedRequest,
+        asked: Option<&http::Request<()>>,
+        visitor: Option<Visitor<'_>>,
+    ) -> Option<String> {
+        let gives_markdown =
+            |asked: &http::Request<()>| self.answers.gives_markdown(asked, visitor);
+        if !self.policy.is_dry_run() && asked.is_some_and(gives_markdown) {
+            return Some(MARKDOWN.to_owned());
+        }
+        self.answers
+            .who_answers(&request.of_policy(), &request.target)
+    }
+
     async fn new(loaded: &Loaded, name: &str, explainer: &Explainer) -> anyhow::Result<Self> {
         let detector = &explainer.detector;
         let mut answers = if explainer.robots_txt.is_some() {
@@ -243,9 +309,15 @@ impl SiteContext {
             let served = app::robots_txt_in_force(loaded, detector).await?;
             SiteAnswers::of_settings(loaded, served)?
         };
-        if answers.has_made_pages() {
+        let section = &loaded.settings().canonical;
+        let mut canonical = None;
+        if answers.has_made_pages() || !section.redirect.is_empty() {
             let store = context::store(loaded).await?;
             answers.look(&store, name).await;
+            if !section.redirect.is_empty() {
+                let known = CanonicalKeeper::once(name, store.clone(), Clock::system()).await?;
+                canonical = Some((section.clone(), known));
+            }
             store.close().await;
         }
         let files = match &explainer.robots_txt {
@@ -262,6 +334,7 @@ impl SiteContext {
             policy: Guard::into_inner(policy.load()),
             enforcer: Enforcer::new(files, app::enforcement(loaded)?),
             answers,
+            canonical,
             finds_suspects: finds_suspects(loaded),
         })
     }

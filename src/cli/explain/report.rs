@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::{identify, output};
 use crate::detect::{Claim, Detector, Verdict};
 use crate::layer::signed_claim;
-use crate::policy::{PassReason, RequestExplanation, Rule};
+use crate::policy::{PassReason, Request, RequestExplanation, Rule};
 
 /// Request that is explained.
 #[derive(Clone, Debug)]
@@ -36,6 +36,15 @@ pub(super) struct RequestReport<'t> {
 impl ExplainedRequest {
     pub(super) fn path(&self) -> &str {
         self.target.split('?').next().unwrap_or_default()
+    }
+
+    /// Returns what the policy looks at.
+    pub(super) fn of_policy(&self) -> Request<'_> {
+        Request {
+            method: &self.method,
+            host: self.host.as_deref(),
+            path: self.path(),
+        }
     }
 
     /// Returns what the request claims, as the layer finds it.

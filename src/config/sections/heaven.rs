@@ -2,7 +2,7 @@
 
 use crate::config::{
     section::section,
-    types::{HeavenSource, OwnPath},
+    types::{HeavenSource, OpenTo, OwnPath},
 };
 
 section! {
@@ -22,6 +22,10 @@ section! {
     url: String;
     /// Name of the site on these pages; empty: its host
     name: String;
+    /// Who may read them: everybody; robots (people are sent to the original of a page, once a minute);
+    /// or verified (robots that are not proven get title and lead); the last two need pages from
+    /// the database
+    open_to: OpenTo = "everybody";
     /// Whether a robot that is sent to heaven.path, by redirect_url or by a rule, is redirected to
     /// the page made from the one it asked for, where there is one; pages of a heaven.directory
     /// that is published to are known within seconds
@@ -29,4 +33,8 @@ section! {
     /// Whether heaven that the site robot publishes as files has one in Markdown beside each page;
     /// pages made from the database always have one
     markdown_files: bool = "false";
+    /// Whether whoever prefers text/markdown (Accept), with neither cookie nor password, gets the
+    /// Markdown of a page at its original URL, where the page is made from the database and opens
+    /// without a login; HTML of such pages gets Vary: Accept
+    markdown_for_agents: bool = "true";
 }

@@ -1,5 +1,6 @@
 //! Every key outside of the tables that can stand several times.
 
+mod canonical;
 mod heaven;
 mod licensing;
 mod operation;
@@ -14,6 +15,7 @@ mod verify;
 
 use super::{Key, Kind, key::Reach};
 
+pub use canonical::{CanonicalKeys, CanonicalSection};
 pub use heaven::{HeavenKeys, HeavenSection};
 pub use licensing::{LicensingKeys, LicensingSection};
 pub use operation::{

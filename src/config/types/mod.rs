@@ -10,4 +10,4 @@ pub use addresses::{Asn, Networks, ProxyNetworks, Resolver, SiteUrl, StartingPoi
 pub use robot::{Depth, FormFields, HostRobots, RobotLines};
 pub use schedule::Schedule;
 pub use texts::{DatabaseUrl, Lines, LogFilter, OwnPath, RegistryUrl, Verbatim};
-pub use words::{HeavenSource, Mode, RobotsTxtSource, SuspectAction, Visitors};
+pub use words::{HeavenSource, Mode, OpenTo, RobotsTxtSource, SuspectAction, Visitors};

@@ -66,6 +66,18 @@ enumeration! {
 }
 
 enumeration! {
+    /// Who may read robot heaven.
+    pub enum OpenTo {
+        /// Whoever asks.
+        Everybody = "everybody",
+        /// Robots; people are sent to the originals.
+        Robots = "robots",
+        /// Robots that are proven; others get the lead of a page.
+        Verified = "verified",
+    }
+}
+
+enumeration! {
     /// What /robots.txt is.
     pub enum RobotsTxtSource {
         /// The upstream's own.
@@ -134,6 +146,7 @@ words! {
     Payment: "payment";
     Usage: "use";
     SuspectAction: "action";
+    OpenTo: "group of readers";
 }
 
 /// The same for types whose error tells all words by itself.

@@ -87,6 +87,7 @@ pub(super) fn answer<B, R: Default + 'static>(
         Disposition::Pass | Disposition::Noted(_) | Disposition::Decided(Decision::Pass(_), _) => {
             return None;
         }
+        Disposition::Canonical(to) => return Some(moved(shared, request, visitor, to)),
         Disposition::Decided(Decision::Serve(_), rule) => {
             if answers.page(*rule).is_some() {
                 return None;
@@ -120,7 +121,6 @@ pub(super) fn answer<B, R: Default + 'static>(
         }
     };
     count(shared, visitor, counted);
-    let body = &shared.text_body;
     let mut own = None;
     if let (Disposition::Decided(Decision::Redirect(_), _), Some(head)) = (disposition, head) {
         own = shared
@@ -131,9 +131,9 @@ pub(super) fn answer<B, R: Default + 'static>(
         }
     }
     let mut response = match head {
-        Some(head) => head.response(request, body),
+        Some(head) => head.response(request, &shared.text_body),
         // No policy is without one; whoever is not to pass does not.
-        None => Head::text(StatusCode::FORBIDDEN, String::new()).response(request, body),
+        None => Head::forbidden().response(request, &shared.text_body),
     };
     if let Some(own) = own {
         response.headers_mut().insert(LOCATION, own);
@@ -143,6 +143,18 @@ pub(super) fn answer<B, R: Default + 'static>(
     }
     ask_for_signature(shared, visitor, &mut response);
     Some(Reply::Now(Box::new(response)))
+}
+
+/// Returns the redirect to a page's canonical URL.
+fn moved<B, R: Default + 'static>(
+    shared: &Shared,
+    request: &mut Request<B>,
+    visitor: Option<Visitor<'_>>,
+    to: &HeaderValue,
+) -> Reply<R> {
+    count(shared, visitor, Action::Redirect);
+    let head = Head::canonical(to.clone());
+    Reply::Now(Box::new(head.response(request, &shared.text_body)))
 }
 
 /// Counts what is answered here; the statistics of the site are of robots.
@@ -259,7 +271,7 @@ impl RuleAnswer {
             match PathAndQuery::try_from(page) {
                 Ok(page) => Self::Page(page),
                 // No policy has such a page; the one that was asked for is not to be seen.
-                Err(_) => Self::Answer(Head::text(StatusCode::FORBIDDEN, String::new())),
+                Err(_) => Self::Answer(Head::forbidden()),
             }
         } else {
             Self::Nothing
@@ -273,6 +285,12 @@ impl Head {
         let status = StatusCode::from_u16(redirect.status).ok()?;
         let headers = with(uncached((LOCATION, location)), given);
         Some(Self::new(status, headers, String::new()))
+    }
+
+    /// Returns the redirect to a page's canonical URL, which stays where it is.
+    fn canonical(to: HeaderValue) -> Self {
+        let headers = uncached((LOCATION, to));
+        Self::new(StatusCode::MOVED_PERMANENTLY, headers, String::new())
     }
 
     fn refuse(refuse: &Refuse, given: Option<&ResponseHeaders>) -> Self {
@@ -301,6 +319,10 @@ impl Head {
         let breach = &outcome.breach;
         let text = format!("This robot does not keep to /robots.txt: {breach}.\n");
         Self::text(status, text)
+    }
+
+    fn forbidden() -> Self {
+        Self::text(StatusCode::FORBIDDEN, String::new())
     }
 
     /// Creates the head of an answer in plain text.

@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, time::Duration};
 
-use http::Request;
+use http::{HeaderValue, Request};
 use tracing::warn;
 
 use crate::detect::Verdict;
@@ -12,6 +12,9 @@ use crate::policy::{
 };
 
 use super::{header, layer::Shared, outcome::Cause};
+
+/// Cause of a redirect to a page's canonical URL.
+const CANONICAL: &str = "canonical";
 
 /// Robot that a request comes from.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +33,8 @@ pub(super) enum Disposition<'p> {
     Pass,
     /// What the policy decided, and the rule that did; no rule does to an impostor.
     Decided(Decision<'p>, Option<&'p Rule>),
+    /// The robot is told the page's canonical URL.
+    Canonical(HeaderValue),
     /// It goes on, and it is noted what a rule would do that nobody has confirmed.
     Noted(&'p Rule),
     /// The robot is told to sign anew: its signature was good once, before.
@@ -115,7 +120,7 @@ impl<'p> Disposition<'p> {
         match self {
             Self::Pass | Self::Noted(_) => true,
             Self::Decided(decision, _) => decision.goes_on(),
-            Self::SignAgain | Self::Slow(..) | Self::Violation(_) => false,
+            Self::Canonical(_) | Self::SignAgain | Self::Slow(..) | Self::Violation(_) => false,
         }
     }
 
@@ -124,6 +129,7 @@ impl<'p> Disposition<'p> {
         match self {
             Self::Pass => Action::Pass,
             Self::Decided(decision, _) => decision.action(),
+            Self::Canonical(_) => Action::Redirect,
             Self::Noted(rule) => rule.action(),
             Self::SignAgain => Action::Refuse,
             Self::Slow(..) => Action::Slow,
@@ -142,6 +148,7 @@ impl<'p> Disposition<'p> {
                 Breach::TooSoon { .. } => "crawl-delay",
                 _ => "robots.txt",
             }),
+            Self::Canonical(_) => Cause::Word(CANONICAL),
             Self::Slow(rule, _) | Self::Noted(rule) => Cause::Rule(rule.shared_label()),
             _ => match judgement.rule {
                 Some(rule) => Cause::Rule(rule.shared_label()),

@@ -13,7 +13,8 @@ use crate::clock::Clock;
 use crate::policy::{AnswerTime, ErrorCounter, ResponseHeaders};
 
 use super::{
-    Outcome, header::vary_by_user_agent, in_place::keep_out_of_caches, person_word::PersonWord,
+    Outcome, header::vary_by_user_agent, in_place::keep_out_of_caches, markdown::Form,
+    person_word::PersonWord,
 };
 
 pin_project! {
@@ -56,6 +57,10 @@ pub struct Additions {
     /// Cookie of somebody who has said that he is a person, where it is due for another one.
     // Seldom there, and a box keeps what each request moves small.
     pub(super) cookie: Option<Box<HeaderValue>>,
+    /// Whether it may tell a canonical URL that somebody wants to learn.
+    pub(super) is_learnt_from: bool,
+    /// In which form it is answered.
+    pub(super) form: Form,
     /// What it may tell.
     pub(super) word: Option<PersonWord>,
 }
@@ -89,14 +94,23 @@ impl<F, B> ResponseFuture<F, B> {
 }
 
 impl Additions {
-    /// Returns `true` if there is nothing to add; what the application may tell is no addition.
+    /// Returns `true` if there is nothing to add; what the application may tell is no addition, and
+    /// whether its page has two forms is known with its answer alone.
     #[must_use]
     pub fn are_none(&self) -> bool {
         !self.varies
             && self.headers.is_empty()
             && !self.is_in_place
+            && self.form != Form::Markdown
             && self.watch.is_none()
             && self.cookie.is_none()
+    }
+
+    /// Returns `true` if the response may tell a canonical URL that
+    /// [somebody wants to learn](super::CanonicalRedirects).
+    #[must_use]
+    pub fn is_learnt_from(&self) -> bool {
+        self.is_learnt_from
     }
 
     /// Adds them to the response.
@@ -114,6 +128,7 @@ impl Additions {
         if self.is_in_place {
             keep_out_of_caches(response.headers_mut());
         }
+        self.form.tell(response);
         if let Some(cookie) = self.cookie.take() {
             response.headers_mut().append(SET_COOKIE, *cookie);
         }

@@ -161,14 +161,19 @@ pub(super) fn host<B>(request: &Request<B>) -> Option<&str> {
 
 /// Adds `Vary: User-Agent` unless that is said already.
 pub(super) fn vary_by_user_agent(headers: &mut HeaderMap) {
+    vary_by(headers, "User-Agent");
+}
+
+/// Adds a name to `Vary` unless it is said already.
+pub(super) fn vary_by(headers: &mut HeaderMap, varies_by: &'static str) {
     let is_said = headers
         .get_all(VARY)
         .iter()
         .flat_map(|value| value.as_bytes().split(|&byte| byte == b','))
         .map(<[u8]>::trim_ascii)
-        .any(|name| name == b"*" || name.eq_ignore_ascii_case(b"user-agent"));
+        .any(|name| name == b"*" || name.eq_ignore_ascii_case(varies_by.as_bytes()));
     if !is_said {
-        headers.append(VARY, HeaderValue::from_static("User-Agent"));
+        headers.append(VARY, HeaderValue::from_static(varies_by));
     }
 }
 

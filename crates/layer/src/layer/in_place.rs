@@ -12,9 +12,10 @@ use http::{
 use super::header::vary_by_user_agent;
 
 /// What robots ask about the page that they once got at this URL, which may be another.
-const ABOUT_ANOTHER_PAGE: [HeaderName; 6] = [
+///
+/// Tags of another page are no tags of this one, but those of another form may stand beside its own.
+const ABOUT_ANOTHER_PAGE: [HeaderName; 5] = [
     IF_MATCH,
-    IF_NONE_MATCH,
     IF_MODIFIED_SINCE,
     IF_UNMODIFIED_SINCE,
     IF_RANGE,
@@ -79,6 +80,16 @@ impl ServedInPlace {
 /// Turns a request into one for a page of heaven.
 #[doc(hidden)]
 pub fn ask_for<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
+    request.headers_mut().remove(IF_NONE_MATCH);
+    turn(request, page, is_for_suspect);
+}
+
+/// Turns a request into one for another form of the page that it asks for.
+pub(super) fn ask_for_form<B>(request: &mut Request<B>, page: &PathAndQuery) {
+    turn(request, page, false);
+}
+
+fn turn<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
     let original = request.uri().clone();
     let mut parts = original.clone().into_parts();
     parts.path_and_query = Some(page.clone());

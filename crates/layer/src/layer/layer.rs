@@ -11,10 +11,12 @@ use crate::policy::{Enforcer, SharedPolicy};
 use crate::suspect::{Coherence, Marks};
 
 use super::{
-    LayerBuilder, People, RobotDetectionService, Stats, Traps, Verdicts, VisitSwitch,
+    CanonicalRedirects, LayerBuilder, People, RobotDetectionService, Stats, Traps, Verdicts,
+    VisitSwitch,
     answers::{AcceptSignature, PreparedAnswers},
     body::TextBody,
     header::IdentificationHeaders,
+    markdown::{MarkdownPages, MarkdownSource},
     own_pages::{Copies, OwnPages, OwnPath},
     own_robot::OwnRobot,
     people::PeopleSource,
@@ -45,6 +47,8 @@ pub(super) struct Shared {
     pub(super) visits: VisitSwitch,
     pub(super) own_pages: OwnPages,
     pub(super) copies: Copies,
+    pub(super) markdown: MarkdownSource,
+    pub(super) canonical: Option<CanonicalRedirects>,
     pub(super) own_paths: Vec<OwnPath>,
     pub(super) own_robot: Option<OwnRobot>,
     pub(super) coherence: Option<Arc<Coherence>>,
@@ -75,6 +79,8 @@ impl RobotDetectionLayer {
                 visits: VisitSwitch::default(),
                 own_pages: OwnPages::default(),
                 copies: Copies::default(),
+                markdown: MarkdownSource::default(),
+                canonical: None,
                 own_paths: Vec::new(),
                 own_robot: None,
                 coherence: None,
@@ -342,6 +348,25 @@ impl RobotDetectionLayer {
     #[must_use]
     pub fn copies(self, has: impl Fn(&Uri) -> bool + Send + Sync + 'static) -> Self {
         self.with(|shared| shared.copies = Copies::new(has))
+    }
+
+    /// Sets of which pages there is Markdown; by default of none.
+    ///
+    /// Whoever [prefers it](super::prefers_markdown), sends neither a cookie nor a password and would
+    /// pass, is given it at the URL that he asks for: the application is asked for what
+    /// [`MarkdownPages::page`] says, and finds the original in [`ServedInPlace`](super::ServedInPlace).
+    /// HTML of these pages gets `Vary: Accept`. Nothing of it is done in a dry run.
+    #[must_use]
+    pub fn markdown(self, pages: Arc<dyn MarkdownPages>) -> Self {
+        self.with(|shared| shared.markdown = MarkdownSource::new(pages))
+    }
+
+    /// Sends some robots from a page to its canonical URL (301); by default none.
+    ///
+    /// Rules, robots.txt and what lets a robot pass come first.
+    #[must_use]
+    pub fn canonical_redirects(self, redirects: CanonicalRedirects) -> Self {
+        self.with(|shared| shared.canonical = Some(redirects))
     }
 
     /// Sets what is known of visitors from elsewhere; by default nothing is.

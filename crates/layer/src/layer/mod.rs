@@ -111,6 +111,7 @@
 mod answers;
 mod body;
 mod builder;
+mod canonical;
 mod claim_proof;
 mod disposition;
 #[cfg(feature = "axum")]
@@ -124,6 +125,7 @@ mod in_place;
     reason = "the file of a Tower layer is named for it, beside service and future"
 )]
 mod layer;
+mod markdown;
 mod outcome;
 mod own_pages;
 #[cfg(feature = "verify")]
@@ -144,6 +146,7 @@ mod verdicts;
 mod visit;
 
 pub use builder::{LayerBuilder, LayerError};
+pub use canonical::CanonicalRedirects;
 pub use claim_proof::ClaimProof;
 #[cfg(feature = "axum")]
 pub use extract::NoRobot;
@@ -155,6 +158,9 @@ pub use in_place::ServedInPlace;
 #[doc(hidden)]
 pub use in_place::{NoCopies, ask_for, mark_in_place, opens_page};
 pub use layer::RobotDetectionLayer;
+#[doc(hidden)]
+pub use markdown::asks_for_markdown;
+pub use markdown::{MarkdownPages, prefers_markdown};
 pub use outcome::Outcome;
 #[cfg(feature = "verify")]
 pub use own_robot::OwnRobot;

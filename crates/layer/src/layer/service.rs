@@ -142,6 +142,8 @@ struct Judged<'p> {
     watch: Option<Box<Watch>>,
     /// Where a trap is asked for.
     trapped: Option<Trapped>,
+    /// Whether its answer may tell a canonical URL.
+    is_learnt_from: bool,
 }
 
 impl Judged<'_> {
@@ -227,6 +229,8 @@ impl Shared {
         identify(request, visitor, reported, self);
         let mut additions = additions.unwrap_or_default();
         additions.is_in_place = ready(&answers, request, disposition, !reasons.is_empty());
+        let page = (aim == Aim::Site && !policy.is_dry_run()).then_some(disposition);
+        additions.form = self.markdown.ready(request, page, visitor);
         additions.cookie = cookie;
         additions.watch = judged.watch;
         additions.word = self.awaited_word(agent_key, client.network.filter(|_| is_person));
@@ -264,6 +268,7 @@ impl Shared {
             breach: None,
             watch: None,
             trapped: None,
+            is_learnt_from: false,
         };
         let asker = asker.filter(|_| aim != Aim::Own);
         if let Some(asker) = asker {
@@ -273,6 +278,17 @@ impl Shared {
                 && !self.has_copy(request, &judged.disposition)
             {
                 judged.disposition = Disposition::Pass;
+            }
+            if let (Aim::Site, Disposition::Pass, Some(canonical)) =
+                (aim, &judged.disposition, &self.canonical)
+            {
+                // A rule that lets pass where nothing else is done decides nothing.
+                let may_go = || !policy.lets_pass(asked, asker.visitor);
+                let to = canonical.location(request, asker.visitor, &judgement);
+                let to = to.filter(|_| may_go());
+                judged.is_learnt_from =
+                    to.is_none() && canonical.learn_from(request, asker.visitor, &judgement);
+                judged.disposition = to.map_or(Disposition::Pass, Disposition::Canonical);
             }
             if aim == Aim::Trap {
                 let is_broken = judged.broken().is_some();
@@ -457,6 +473,7 @@ fn additions(
     let given = rule.and_then(Rule::response_headers);
     let tags = tags.rules.into_iter().map(TagRule::response_headers);
     Additions {
+        is_learnt_from: judged.is_learnt_from,
         varies: varies && !policy.is_dry_run(),
         headers: given.into_iter().chain(tags).map(Arc::clone).collect(),
         ..Additions::default()

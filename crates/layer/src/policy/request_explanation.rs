@@ -109,6 +109,20 @@ impl RequestExplanation<'_> {
         self
     }
 
+    /// Adds why the robot is sent to a page's canonical URL, or is not.
+    #[must_use]
+    pub fn canonical(mut self, text: String, location: Option<String>) -> Self {
+        let name = "canonical";
+        self.steps.push(Step { name, text });
+        if location.is_some() {
+            self.action = Action::Redirect;
+            self.status = Some(301);
+            self.pass_reason = None;
+            self.location = location;
+        }
+        self
+    }
+
     /// Adds what was found of the browser that the visitor names, behind what it says it is.
     #[must_use]
     pub fn suspicion(mut self, findings: &Findings) -> Self {

@@ -28,6 +28,8 @@ pub struct Catalogue {
     paths: Vec<(u64, u32)>,
     /// URLs of the site that lead to a page under another one, and the number of its entry.
     aliases: Vec<(Box<str>, u32)>,
+    /// Digest of path and query of each page whose original opens without a login, in order.
+    open: Vec<u64>,
     orders: [OnceLock<Vec<u32>>; View::ALL.len()],
     sitemaps: Vec<Range<usize>>,
 }
@@ -81,8 +83,10 @@ impl CatalogueBuilder {
             paths,
             entries: self.entries,
             aliases: Vec::new(),
+            open: Vec::new(),
             orders: Default::default(),
         };
+        catalogue.open = open_pages(&catalogue.entries, settings);
         catalogue.aliases = pages_of(self.aliases, &catalogue);
         catalogue
     }
@@ -121,6 +125,25 @@ impl Catalogue {
         };
         let entry = find(url).or_else(|| find(&settings.known_as(url)?))?;
         Some(&entry.url)
+    }
+
+    /// Returns `true` if a path and query is that of a page which opens without a login.
+    ///
+    /// Chance may make one of 2^64 others look so.
+    pub(super) fn may_be_open(&self, path_and_query: &str) -> bool {
+        let is_one = |open: &[u64]| open.binary_search(&digest(path_and_query)).is_ok();
+        !self.open.is_empty() && is_one(&self.open)
+    }
+
+    /// Returns the page of a path and query, if it is one of these.
+    pub(super) fn open_page(
+        &self,
+        path_and_query: &str,
+        settings: &HeavenSettings,
+    ) -> Option<HeavenPath> {
+        let url = format!("{}{path_and_query}", settings.site());
+        let is_open = self.contains(&url) && !settings.is_members_only(&url);
+        is_open.then(|| settings.page(&url))
     }
 
     pub(super) fn entries(&self) -> &[Entry] {
@@ -246,6 +269,7 @@ impl Default for Catalogue {
             entries: Vec::new(),
             paths: Vec::new(),
             aliases: Vec::new(),
+            open: Vec::new(),
             orders: Default::default(),
             sitemaps: std::iter::once(0..0).collect(),
         }
@@ -267,6 +291,17 @@ fn pages_of(aliases: BTreeMap<Box<str>, Box<str>>, catalogue: &Catalogue) -> Vec
     let pages: Vec<_> = aliases.keys().map(|url| page(url)).collect();
     let pages = aliases.into_keys().zip(pages);
     pages.filter_map(|(url, page)| Some((url, page?))).collect()
+}
+
+fn open_pages(entries: &[Entry], settings: &HeavenSettings) -> Vec<u64> {
+    let mut open: Vec<_> = entries
+        .iter()
+        .filter(|entry| !settings.is_members_only(&entry.url))
+        .filter_map(|entry| entry.url.strip_prefix(settings.site()))
+        .map(digest)
+        .collect();
+    open.sort_unstable();
+    open
 }
 
 /// The same in every process, so that nothing depends on chance.

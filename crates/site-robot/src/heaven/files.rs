@@ -18,6 +18,42 @@ pub(super) const STYLE_FILE: &str = "heaven.css";
 /// Name of the file for language models.
 pub(super) const LLMS: &str = "llms.txt";
 
+/// Name of the file with the words of the pages that it lists.
+pub(super) const LLMS_FULL: &str = "llms-full.txt";
+
+/// Bytes of that file.
+///
+/// What reads it takes it as a whole, and models read about half a million words at most.
+const MAX_FULL_BYTES: usize = 2 * 1024 * 1024;
+
+/// llms-full.txt as it grows, page by page.
+#[derive(Debug)]
+pub(super) struct LlmsFull {
+    text: String,
+}
+
+impl LlmsFull {
+    pub(super) fn new(settings: &HeavenSettings) -> Self {
+        Self {
+            text: markdown::title(settings),
+        }
+    }
+
+    /// Adds a page in Markdown; returns `false` once there is room for no more.
+    pub(super) fn add(&mut self, page: &str) -> bool {
+        let has_room = self.text.len() + page.len() < MAX_FULL_BYTES;
+        if has_room {
+            self.text.push_str("\n---\n\n");
+            self.text.push_str(page);
+        }
+        has_room
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+}
+
 /// Returns the URLs of the pages that feeds tell of.
 pub(super) fn told(catalogue: &Catalogue) -> HashSet<Box<str>> {
     let newest = catalogue.newest(feed::MAX_ENTRIES).into_iter();
@@ -28,18 +64,20 @@ pub(super) fn told(catalogue: &Catalogue) -> HashSet<Box<str>> {
         .collect()
 }
 
-/// Returns llms.txt, from the briefs of the pages that it lists.
+/// Returns llms.txt, from the briefs of the pages that it lists; `has_full` says whether llms-full.txt is
+/// there.
 pub(super) fn llms(
     briefs: &[FeedItem],
     catalogue: &Catalogue,
     settings: &HeavenSettings,
+    has_full: bool,
 ) -> String {
     let nearest = catalogue.nearest(markdown::MAX_PAGES).into_iter();
     let listed = nearest.filter_map(|entry| {
         let found = briefs.iter().find(|brief| *brief.url == *entry.url);
         found.cloned()
     });
-    markdown::llms(&listed.collect::<Vec<_>>(), catalogue, settings)
+    markdown::llms(&listed.collect::<Vec<_>>(), catalogue, settings, has_full)
 }
 
 /// Returns the paths of the start page, the style sheet and all pages of indexes.

@@ -6,6 +6,7 @@ use super::{
     Catalogue, HeavenSettings,
     content::Content,
     feed_item::FeedItem,
+    files::LLMS_FULL,
     links::Site,
     markdown_text::{heading, pieces},
     text::shorten,
@@ -53,12 +54,23 @@ pub(super) fn of_content(
     out
 }
 
-/// Returns llms.txt: where to begin (llmstxt.org).
-pub(super) fn llms(pages: &[FeedItem], catalogue: &Catalogue, settings: &HeavenSettings) -> String {
+/// Returns what site it is.
+pub(super) fn title(settings: &HeavenSettings) -> String {
     let mut out = format!("# {}\n", EscapedText(settings.site_name()));
     if !settings.about().is_empty() {
         let _ = write!(out, "\n> {}\n", EscapedText(settings.about()));
     }
+    out
+}
+
+/// Returns llms.txt: where to begin (llmstxt.org); `has_full` says whether llms-full.txt is there.
+pub(super) fn llms(
+    pages: &[FeedItem],
+    catalogue: &Catalogue,
+    settings: &HeavenSettings,
+    has_full: bool,
+) -> String {
+    let mut out = title(settings);
     out.push_str("\n## Pages\n\n");
     for page in pages {
         let path = settings.page(&page.url);
@@ -83,10 +95,12 @@ pub(super) fn llms(pages: &[FeedItem], catalogue: &Catalogue, settings: &HeavenS
             );
         }
     }
-    for (title, file, note) in [
+    let full = ("All of these pages", LLMS_FULL, "as one file");
+    let full = has_full.then_some(full).into_iter();
+    for (title, file, note) in full.chain([
         ("Sitemap", "sitemap.xml", "every page and when it changed"),
         ("Resource descriptions", "rd.jsonl", "a line of JSON each"),
-    ] {
+    ]) {
         link(title, &settings.whole(file), note, &mut out);
     }
     out
@@ -229,7 +243,9 @@ mod tests {
             &[FeedItem::new(&description).unwrap()],
             &catalogue,
             &settings,
+            true,
         );
+        assert!(told.contains("](https://a.example/robot-heaven/llms-full.txt): as one file\n"));
         assert!(told.starts_with("# A \\*site\\*\n\n> What it is.\n\n## Pages\n\n- [A \\[page\\]](https://a.example/robot-heaven/"));
         assert!(
             told.contains(".htm.md): Text.\n\n## Optional\n\n- [Pages by title]"),

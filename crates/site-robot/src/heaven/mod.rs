@@ -25,6 +25,7 @@
 //! # Ok::<(), heaven::HeavenError>(())
 //! ```
 
+mod access;
 mod catalogue;
 mod content;
 mod crumbs;
@@ -54,6 +55,7 @@ mod sitemap;
 mod text;
 mod view;
 
+pub use access::PageAccess;
 pub use catalogue::{Catalogue, CatalogueBuilder};
 pub use error::HeavenError;
 pub use library::Library;
@@ -61,7 +63,7 @@ pub use markdown::markdown;
 pub use page::page;
 pub use path::HeavenPath;
 pub use publish::{PublishReport, PublishedPages, count_published, is_published, publish};
-pub use served::{ServedHeaven, wants_markdown};
+pub use served::ServedHeaven;
 pub use settings::HeavenSettings;
 pub use text::xml;
 

@@ -20,9 +20,10 @@ const DIGEST_DIGITS: usize = 20;
 const FRONT_PAGE: &str = "front-page~.html";
 
 /// Names at the top of heaven that are no pages.
-const OURS: [&str; 6] = [
+const OURS: [&str; 7] = [
     "by",
     "heaven.css",
+    "llms-full.txt",
     "llms.txt",
     "feed.atom",
     "rd.soif",

@@ -31,6 +31,7 @@ pub struct HeavenSettings {
     is_in_place: bool,
     has_markdown: bool,
     has_markdown_files: bool,
+    content_signal: String,
     tracking: TrackingParameters,
     needs_login: PathPredicate,
 }
@@ -58,6 +59,7 @@ impl HeavenSettings {
             is_in_place: false,
             has_markdown: true,
             has_markdown_files: false,
+            content_signal: String::new(),
             tracking: TrackingParameters::default(),
             needs_login: Arc::new(|_| false),
         })
@@ -122,6 +124,13 @@ impl HeavenSettings {
         self
     }
 
+    /// Sets what content may be used for, which Markdown tells as `Content-Signal`; nothing by default.
+    #[must_use]
+    pub fn content_signal(mut self, signals: &str) -> Self {
+        self.content_signal = super::text::one_line(signals);
+        self
+    }
+
     /// Sets the parameters that URLs are known without, the usual ones by default.
     ///
     /// See [`TrackingParameters::new`].
@@ -177,6 +186,10 @@ impl HeavenSettings {
 
     pub(super) fn has_markdown(&self) -> bool {
         self.has_markdown
+    }
+
+    pub(super) fn signals(&self) -> &str {
+        &self.content_signal
     }
 
     /// Returns `true` if a path of the site opens only to those who have logged in.

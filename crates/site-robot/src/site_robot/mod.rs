@@ -85,6 +85,8 @@ pub use explain::{ExplainedStep, Explanation};
 #[doc(hidden)]
 pub use links::move_to_site;
 #[doc(hidden)]
+pub use preference::canonical;
+#[doc(hidden)]
 pub use process::{has_ended, holder_name};
 pub use progress::{HostProgress, Progress, RobotState, Summary};
 pub use rejection::{Rejection, Step};

@@ -114,22 +114,40 @@ impl Fetcher {
         conditions: &Conditions,
         progress: &(dyn Fn(u64, Option<u64>) + Send + Sync),
     ) -> Result<FetchResponse, FetchError> {
-        let address = address(url)?;
         let headers = conditions.headers();
         let is_conditional = !headers.is_empty();
-        let response = self
-            .client()?
-            .get(address)
-            .headers(headers)
-            .send()
-            .await
-            .map_err(|error| self.classify(url, error))?;
+        let response = self.get(url, headers).await?;
         match response.status() {
             StatusCode::OK => self.body(url, response, progress).await,
             // A 304 to an unconditional request is a fault of the server, with nothing to keep.
             StatusCode::NOT_MODIFIED if is_conditional => Ok(FetchResponse::NotModified),
             status => Err(refused(url, status, response.headers())),
         }
+    }
+
+    /// Gets a URL in a form that an `Accept` header names.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`fetch`](Self::fetch) does.
+    pub async fn fetch_as(
+        &self,
+        url: &str,
+        accept: &'static str,
+    ) -> Result<FetchResponse, FetchError> {
+        let accept = HeaderValue::from_static(accept);
+        let headers = HeaderMap::from_iter([(header::ACCEPT, accept)]);
+        let response = self.get(url, headers).await?;
+        match response.status() {
+            StatusCode::OK => self.body(url, response, &|_, _| {}).await,
+            status => Err(refused(url, status, response.headers())),
+        }
+    }
+
+    async fn get(&self, url: &str, headers: HeaderMap) -> Result<Response, FetchError> {
+        let request = self.client()?.get(address(url)?).headers(headers);
+        let sent = request.send().await;
+        sent.map_err(|error| self.classify(url, error))
     }
 
     /// Returns the limits that every fetch obeys.

@@ -44,6 +44,7 @@ macro_rules! files {
             "20261126190000_evidence_suspect",
             "20261126200000_marks_of_texts",
             "20261127100000_aliases",
+            "20261128100000_canonicals",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

@@ -24,6 +24,7 @@ mod admin;
 mod alerts;
 mod audit;
 mod bans;
+mod canonicals;
 mod changes;
 mod columns;
 mod database;
@@ -64,6 +65,7 @@ pub use admin::{AdminToken, StoredSession, TokenScope};
 pub use alerts::{AlertAttempt, AlertState};
 pub use audit::{AuditEntry, LastChanges};
 pub use bans::Ban;
+pub use canonicals::{LearntCanonical, MAX_CANONICALS};
 pub use descriptions::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, SaveOutcome,
     StoredDescription,

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    descriptions,
+    canonicals, descriptions,
     error::Engine,
     evidence, frontier, live_rules, pace, publications,
     robots::{RobotQuery, RobotSort},
@@ -464,6 +464,7 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     all.extend(publications::sql::every_statement());
     all.extend(traffic::sql::every_statement(engine));
     all.extend(evidence::sql::every_statement());
+    all.extend(canonicals::every_statement());
     all.extend(way_out::every_statement());
     for words in [0, 1, SEARCH_WORDS] {
         all.push(count_page(words));

@@ -276,7 +276,7 @@ impl Work {
         self.staging.end(list)?;
         let feed = feed::feed(&self.briefs, settings);
         self.staging.write(feed::FILE, feed.as_bytes())?;
-        let llms = files::llms(&self.briefs, catalogue, settings);
+        let llms = files::llms(&self.briefs, catalogue, settings, false);
         self.staging.write(files::LLMS, llms.as_bytes())?;
         let count = catalogue.sitemaps().len();
         for number in (1..=count).chain((count > 1).then_some(0)) {

@@ -16,8 +16,14 @@ use super::{
     request::{PageRequest, file},
 };
 use crate::heaven::{
-    Catalogue, HeavenError, HeavenSettings, Library, date::Date, entry::has_page, export::Export,
-    feed, feed_item::FeedItem, files, index, markdown, page, sitemap,
+    Catalogue, HeavenError, HeavenSettings, Library, PageAccess,
+    access::{lead_of, was_sent},
+    date::Date,
+    entry::has_page,
+    export::Export,
+    feed,
+    feed_item::FeedItem,
+    files, index, markdown, page, sitemap,
 };
 
 /// Time after which changes in the database are seen that nobody announced.
@@ -48,6 +54,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug)]
 pub struct ServedHeaven {
     shared: Arc<Shared>,
+    access: PageAccess,
 }
 
 #[derive(Debug)]
@@ -68,7 +75,17 @@ impl ServedHeaven {
         };
         Self {
             shared: Arc::new(shared),
+            access: PageAccess::Full,
         }
+    }
+
+    /// Sets which part of its pages is answered with; all of it by default.
+    ///
+    /// Of several visitors each is answered by a clone.
+    #[must_use]
+    pub fn access(mut self, access: PageAccess) -> Self {
+        self.access = access;
+        self
     }
 
     /// Reads anew which pages there are.
@@ -145,6 +162,27 @@ impl ServedHeaven {
         Some(shared.settings.link(page))
     }
 
+    /// Returns `true` if a path and query of the site is that of a page which opens without a login.
+    ///
+    /// It takes no lock, asks no database, and allocates nothing.
+    #[must_use]
+    pub fn has_open_page(&self, path_and_query: &str) -> bool {
+        self.shared.catalogue.load().may_be_open(path_and_query)
+    }
+
+    /// Returns the link to the Markdown of such a page, from the top of the site.
+    #[must_use]
+    pub fn markdown_link(&self, path_and_query: &str) -> Option<String> {
+        let Shared {
+            settings,
+            catalogue,
+            ..
+        } = &*self.shared;
+        let page = catalogue.load().open_page(path_and_query, settings)?;
+        let has_one = settings.has_markdown();
+        has_one.then(|| format!("{}{}", settings.base(), page.markdown()))
+    }
+
     /// Answers a request for a path below heaven, such as `a/b.html`; the empty one is the start page.
     pub async fn answer(
         &self,
@@ -182,7 +220,8 @@ impl ServedHeaven {
             return None;
         }
         let page = catalogue.page_of(&url, &self.shared.settings)?;
-        match self.page(page, &catalogue, &asked, false).await {
+        let heaven = self.clone().access(self.access.in_place());
+        match heaven.page(page, &catalogue, &asked, false).await {
             Ok(response) => response,
             Err(error) => Some(unavailable(&error)),
         }
@@ -195,6 +234,12 @@ impl ServedHeaven {
         asked: &PageRequest<'_>,
     ) -> Result<Option<Response<Body>>, HeavenError> {
         let settings = &self.shared.settings;
+        let is_full = |path: &str| {
+            path == files::LLMS_FULL || Export::ALL.iter().any(|export| export.file() == path)
+        };
+        if self.access != PageAccess::Full && is_full(path) {
+            return Ok(Some(short(StatusCode::FORBIDDEN)));
+        }
         if let Some(entry) = catalogue.at(path, settings) {
             return self.page(&entry.url, catalogue, asked, false).await;
         }
@@ -219,6 +264,9 @@ impl ServedHeaven {
         let (kind, text) = match path {
             feed::FILE => (reply::ATOM, self.feed(catalogue).await?),
             files::LLMS => (reply::TEXT, self.llms(catalogue).await?),
+            files::LLMS_FULL if settings.has_markdown() => {
+                (reply::TEXT, self.llms_full(catalogue).await?)
+            }
             _ => return Ok(self.directory(path, catalogue)),
         };
         Ok(Some(Reply::new(kind, text).response(asked)))
@@ -234,14 +282,21 @@ impl ServedHeaven {
     ) -> Result<Option<Response<Body>>, HeavenError> {
         let settings = &self.shared.settings;
         let found = self.shared.library.description(url).await?;
-        let Some(description) = found.filter(has_page) else {
+        let Some(mut description) = found.filter(has_page) else {
             return Ok(None);
         };
+        if self.access == PageAccess::Original && !was_sent(asked.headers()) {
+            return Ok(Some(reply::sent(description.url(), settings.base())));
+        }
+        if self.access != PageAccess::Full {
+            description = lead_of(description);
+        }
         let has_both = settings.has_markdown() && !is_markdown;
         let mut reply = if is_markdown || has_both && asked.wants_markdown() {
             let mut reply =
                 Reply::new(reply::MARKDOWN, markdown(&description, catalogue, settings));
-            reply.canonical = Some(description.url().to_owned());
+            reply.original = Some(description.url().to_owned());
+            settings.signals().clone_into(&mut reply.signals);
             reply
         } else {
             Reply::new(reply::HTML, page(&description, catalogue, settings))
@@ -303,7 +358,24 @@ impl ServedHeaven {
         let nearest = catalogue.nearest(markdown::MAX_PAGES);
         let urls = nearest.iter().map(|entry| &*entry.url);
         let briefs = self.briefs(urls).await?;
-        Ok(files::llms(&briefs, catalogue, &self.shared.settings))
+        let settings = &self.shared.settings;
+        let has_full = settings.has_markdown();
+        Ok(files::llms(&briefs, catalogue, settings, has_full))
+    }
+
+    async fn llms_full(&self, catalogue: &Catalogue) -> Result<String, HeavenError> {
+        let settings = &self.shared.settings;
+        let mut full = files::LlmsFull::new(settings);
+        for entry in catalogue.nearest(markdown::MAX_PAGES) {
+            let found = self.shared.library.description(&entry.url).await?;
+            let Some(description) = found.filter(has_page) else {
+                continue;
+            };
+            if !full.add(&markdown(&description, catalogue, settings)) {
+                break;
+            }
+        }
+        Ok(full.into_text())
     }
 
     async fn briefs(&self, urls: impl Iterator<Item = &str>) -> Result<Vec<FeedItem>, HeavenError> {

@@ -6,7 +6,6 @@ mod reply;
 mod request;
 
 pub use heaven::ServedHeaven;
-pub use request::wants_markdown;
 
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,12 @@
 
 use axum::{
     body::Body,
-    http::{HeaderValue, Response, StatusCode, header},
+    http::{HeaderName, HeaderValue, Response, StatusCode, header},
 };
 use sha2::{Digest, Sha256};
 
 use super::request::PageRequest;
-use crate::heaven::date::Date;
+use crate::heaven::{access::cookie, date::Date};
 
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 pub(super) const CSS: &str = "text/css; charset=utf-8";
@@ -15,6 +15,8 @@ pub(super) const XML: &str = "application/xml; charset=utf-8";
 pub(super) const ATOM: &str = "application/atom+xml; charset=utf-8";
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 pub(super) const MARKDOWN: &str = "text/markdown; charset=utf-8";
+
+const CONTENT_SIGNAL: HeaderName = HeaderName::from_static("content-signal");
 
 /// Something whole that is served.
 #[derive(Debug)]
@@ -24,7 +26,9 @@ pub(super) struct Reply {
     pub(super) text: String,
     pub(super) date: Option<Date>,
     /// URL of the original, where the content cannot name it itself (RFC 6596).
-    pub(super) canonical: Option<String>,
+    pub(super) original: Option<String>,
+    /// What the content may be used for; empty: nothing is said.
+    pub(super) signals: String,
     /// Whether another rendition stands at the same URL.
     pub(super) varies: bool,
 }
@@ -36,7 +40,8 @@ impl Reply {
             content_type,
             text,
             date: None,
-            canonical: None,
+            original: None,
+            signals: String::new(),
             varies: false,
         }
     }
@@ -62,10 +67,17 @@ impl Reply {
             headers.insert(header::LAST_MODIFIED, date);
         }
         // A `>` would end the link's target, and what follows would be read as parameters.
-        if let Some(url) = self.canonical.filter(|url| !url.contains('>'))
-            && let Ok(link) = HeaderValue::try_from(format!("<{url}>; rel=\"canonical\""))
+        if let Some(url) = self.original.filter(|url| !url.contains('>'))
+            && let Ok(link) = HeaderValue::try_from(format!(
+                "<{url}>; rel=\"canonical\", <{url}>; rel=\"alternate\"; type=\"text/html\""
+            ))
         {
             headers.insert(header::LINK, link);
+        }
+        if !self.signals.is_empty()
+            && let Ok(signals) = HeaderValue::try_from(self.signals)
+        {
+            headers.insert(CONTENT_SIGNAL, signals);
         }
         if self.varies {
             headers.insert(header::VARY, HeaderValue::from_static("Accept"));
@@ -103,6 +115,20 @@ pub(super) fn moved(location: &str) -> Response<Body> {
     let mut response = short(StatusCode::MOVED_PERMANENTLY);
     if let Ok(location) = HeaderValue::try_from(location) {
         response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// Sends a visitor to an original, and remembers it below a path, so that nobody is sent in circles.
+pub(super) fn sent(original: &str, path: &str) -> Response<Body> {
+    let mut response = short(StatusCode::FOUND);
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::LOCATION, original),
+        (header::SET_COOKIE, &cookie(path)),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.extend(HeaderValue::try_from(value).map(|value| (name, value)));
     }
     response
 }

@@ -4,18 +4,13 @@ use axum::http::{HeaderMap, HeaderName, Method, header};
 use percent_encoding::percent_decode_str;
 
 use crate::heaven::date::Date;
+use robot_detection_layer::layer::prefers_markdown;
 
 /// Method and headers of a request.
 #[derive(Debug)]
 pub(super) struct PageRequest<'r> {
     method: &'r Method,
     headers: &'r HeaderMap,
-}
-
-/// Returns `true` if a request asks for Markdown by name, and likes it as much as HTML.
-#[must_use]
-pub fn wants_markdown(headers: &HeaderMap) -> bool {
-    PageRequest::new(&Method::GET, headers).wants_markdown()
 }
 
 impl<'r> PageRequest<'r> {
@@ -32,22 +27,13 @@ impl<'r> PageRequest<'r> {
         *self.method == Method::HEAD
     }
 
-    /// Returns `true` if Markdown is asked for by name, and liked as much as HTML (RFC 9110
-    /// §12.5.1).
+    pub(super) fn headers(&self) -> &'r HeaderMap {
+        self.headers
+    }
+
+    /// Returns `true` if Markdown is preferred.
     pub(super) fn wants_markdown(&self) -> bool {
-        let (mut markdown, mut html) = (0_u16, None);
-        for range in self.values(&header::ACCEPT) {
-            let mut parts = range.split(';').map(str::trim);
-            let media = parts.next().unwrap_or_default();
-            let weight = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
-            let weight = weight.map_or(1_000, thousandths);
-            if media.eq_ignore_ascii_case("text/markdown") {
-                markdown = weight;
-            } else if media.eq_ignore_ascii_case("text/html") {
-                html = Some(weight);
-            }
-        }
-        markdown > 0 && html.is_none_or(|html| markdown >= html)
+        prefers_markdown(self.headers)
     }
 
     /// Returns `true` if the client has what it asks for already (RFC 9110 §13.2.2).
@@ -72,18 +58,6 @@ impl<'r> PageRequest<'r> {
     }
 }
 
-/// Returns a weight such as `0.75` in thousandths; what is none counts for nothing.
-fn thousandths(weight: &str) -> u16 {
-    let (whole, fraction) = weight.split_once('.').unwrap_or((weight, ""));
-    // A weight has three decimals at most (RFC 9110 §12.4.2).
-    let is_digits = fraction.len() <= 3 && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    match whole {
-        "1" => 1_000,
-        "0" if is_digits => format!("{fraction:0<3}").parse().unwrap_or_default(),
-        _ => 0,
-    }
-}
-
 /// Returns the file that a path below heaven names; none where no file is called so.
 pub(super) fn file(below: &str) -> Option<String> {
     // It may hold `..` by now, and does no harm: it is compared with paths that we have made, and
@@ -101,28 +75,6 @@ mod tests {
 
     fn headers(name: HeaderName, value: &str) -> HeaderMap {
         HeaderMap::from_iter([(name, value.parse().unwrap())])
-    }
-
-    #[test]
-    fn markdown_is_for_those_who_name_it() {
-        for (accept, wants) in [
-            ("text/markdown", true),
-            ("text/markdown, text/html;q=0.9, */*;q=0.8", true),
-            ("text/html, text/markdown;q=0.9", false),
-            ("Text/Markdown; charset=utf-8; q=0.5, text/html;q=0.5", true),
-            ("text/html,application/xhtml+xml,*/*;q=0.8", false),
-            ("*/*", false),
-            ("text/markdown;q=0", false),
-            ("text/markdown;q=many", false),
-            ("", false),
-        ] {
-            let headers = headers(header::ACCEPT, accept);
-            assert_eq!(
-                PageRequest::new(&Method::GET, &headers).wants_markdown(),
-                wants,
-                "{accept}"
-            );
-        }
     }
 
     #[test]

@@ -140,7 +140,8 @@ fn text_of(value: &HeaderValue) -> Option<String> {
 }
 
 /// Finds the canonical link in a line of `Link` (RFC 8288 §3).
-fn canonical_in(line: &str) -> Option<String> {
+#[must_use]
+pub fn canonical_in(line: &str) -> Option<String> {
     let mut rest = line;
     loop {
         let (_, behind) = rest.split_once('<')?;

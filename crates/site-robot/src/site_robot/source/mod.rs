@@ -42,6 +42,8 @@ mod session;
 
 pub use access::{Credentials, SiteAccess};
 pub use answer::PageResponse;
+#[doc(hidden)]
+pub use answer::canonical_in;
 pub use application::ApplicationSource;
 pub use error::SourceError;
 pub use files::FileSource;

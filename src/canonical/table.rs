@@ -1,0 +1,126 @@
+//! Canonical URLs of one site in memory.
+
+use std::collections::HashMap;
+
+/// URLs on the way to the one that stands for them, at most.
+///
+/// A page that names another one, which names a third, is a slip; more of them are a circle.
+const MAX_STEPS: u32 = 5;
+
+/// Canonical URLs by URL, each host and path without a scheme.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    urls: HashMap<Box<str>, Box<str>>,
+}
+
+impl Table {
+    /// Creates it; what leads in a circle, far, or to another host is left out.
+    pub(super) fn new(named: impl IntoIterator<Item = (String, String)>, max: usize) -> Self {
+        let named = named.into_iter().take(max);
+        let named: HashMap<Box<str>, Box<str>> = named
+            .filter(|(url, canonical)| host_of(url) == host_of(canonical))
+            .map(|(url, canonical)| (url.into(), canonical.into()))
+            .collect();
+        let urls = named.iter();
+        let urls = urls.filter_map(|(url, canonical)| Some((url.clone(), end(canonical, &named)?)));
+        Self {
+            urls: urls.filter(|(url, end)| url != end).collect(),
+        }
+    }
+
+    /// Returns path and query of the URL that stands for one.
+    pub(super) fn find(&self, url: &str) -> Option<&str> {
+        let canonical = self.urls.get(url)?;
+        canonical.find('/').and_then(|at| canonical.get(at..))
+    }
+
+    /// Returns how many URLs lead to another one.
+    pub(super) fn len(&self) -> usize {
+        self.urls.len()
+    }
+}
+
+/// Returns where a URL leads in the end; `None`: in a circle.
+fn end(url: &str, named: &HashMap<Box<str>, Box<str>>) -> Option<Box<str>> {
+    let mut url = url;
+    for _ in 0..MAX_STEPS {
+        match named.get(url) {
+            Some(next) => url = next,
+            None => return Some(url.into()),
+        }
+    }
+    None
+}
+
+fn host_of(url: &str) -> Option<&str> {
+    url.split_once('/').map(|(host, _)| host)
+}
+
+/// Returns a URL as it is known here: its host, of which case and default port do not count, and
+/// what is behind.
+pub(super) fn known_as(host: &str, path_and_query: &str) -> String {
+    let short = host.strip_suffix(":80").or(host.strip_suffix(":443"));
+    let host = short.unwrap_or(host);
+    format!("{}{path_and_query}", host.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(named: &[(&str, &str)]) -> Table {
+        let named = named.iter();
+        let named = named.map(|(url, canonical)| ((*url).to_owned(), (*canonical).to_owned()));
+        Table::new(named, 100)
+    }
+
+    #[test]
+    fn chains_are_shortened_and_circles_left_out() {
+        let table = table(&[
+            ("h/a", "h/b"),
+            ("h/b", "h/c?d"),
+            ("h/x", "h/y"),
+            ("h/y", "h/x"),
+            ("h/self", "h/self"),
+            ("h/other", "elsewhere/other"),
+            ("h/to-circle", "h/x"),
+            ("h/1", "h/2"),
+            ("h/2", "h/3"),
+            ("h/3", "h/4"),
+            ("h/4", "h/5"),
+            ("h/5", "h/6"),
+            ("h/6", "h/7"),
+        ]);
+        for (url, canonical) in [
+            ("h/a", Some("/c?d")),
+            ("h/b", Some("/c?d")),
+            ("h/c?d", None),
+            ("h/x", None),
+            ("h/y", None),
+            ("h/self", None),
+            ("h/other", None),
+            ("h/to-circle", None),
+            ("h/1", None),
+            ("h/3", Some("/7")),
+        ] {
+            assert_eq!(table.find(url), canonical, "{url}");
+        }
+        assert_eq!(table.len(), 7);
+    }
+
+    #[test]
+    fn it_has_an_end() {
+        let named = (0..200).map(|number| (format!("h/{number}"), "h/".to_owned()));
+        assert_eq!(Table::new(named, 100).len(), 100);
+    }
+
+    #[test]
+    fn a_host_is_known_by_its_name() {
+        assert_eq!(
+            known_as("WWW.example.com:443", "/a?b"),
+            "www.example.com/a?b"
+        );
+        assert_eq!(known_as("www.example.com", "/"), "www.example.com/");
+        assert_eq!(known_as("h:8080", "/"), "h:8080/");
+    }
+}

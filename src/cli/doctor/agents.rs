@@ -1,0 +1,202 @@
+//! `doctor --agents`: asks each site for what agents look for.
+
+use std::time::Duration;
+
+use crate::assembly::site_url;
+use crate::config::{Settings, StartingPoint};
+use crate::fetch::{FetchError, FetchLimits, FetchResponse, Fetcher};
+use crate::robots_txt::{Dialect, RobotsTxt};
+use crate::verify::Signer;
+
+use super::{
+    check::Check,
+    run::Subject,
+    sites::{ServedSite, sites},
+};
+
+/// What agents send that read Markdown.
+const ACCEPT: &str = "text/markdown, text/html;q=0.9, */*;q=0.8";
+
+/// Bytes of a file that is looked at: those of a whole sitemap.
+const MAX_BYTES: u64 = 50 * 1024 * 1024;
+
+/// What one site answers.
+struct Asked<'s> {
+    site: &'s ServedSite,
+    settings: &'s Settings,
+    fetcher: Fetcher,
+    /// URL of the site, without a slash at its end.
+    base: String,
+}
+
+/// Asks each site, or the one at a URL.
+pub(super) async fn agents(subject: &Subject<'_>, url: &str) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for site in sites(subject.loaded) {
+        let settings = site.loaded.settings();
+        let base = match url {
+            "" => site_url(settings),
+            url => Some(url.to_owned()),
+        };
+        let limits = FetchLimits {
+            max_body_bytes: MAX_BYTES,
+            timeout: Duration::from_secs(20),
+            ..FetchLimits::default()
+        };
+        let name = site.label("agents");
+        let fetcher = Fetcher::new(limits).map_err(|error| error.to_string());
+        let none = "its URL is not known: set heaven.url or server.hosts, or write --agents=URL";
+        match fetcher.and_then(|fetcher| Ok((fetcher, base.ok_or(none)?))) {
+            Ok((fetcher, base)) => {
+                let base = base.trim_end_matches('/').to_owned();
+                let site = &site;
+                checks.extend(
+                    Asked {
+                        site,
+                        settings,
+                        fetcher,
+                        base,
+                    }
+                    .checks()
+                    .await,
+                );
+            }
+            Err(text) => checks.push(Check::new(name, Err(text))),
+        }
+        if !url.is_empty() {
+            break;
+        }
+    }
+    checks
+}
+
+impl Asked<'_> {
+    async fn checks(&self) -> Vec<Check> {
+        let text = match self.text("/robots.txt").await {
+            Ok(text) => text,
+            Err(error) => {
+                let advice = "say what robots may do: robots_txt.serve = \"settings\"";
+                return vec![self.missing("robots.txt", &format!("{error}; {advice}"))];
+            }
+        };
+        let file = RobotsTxt::parse(text.as_bytes(), Dialect::default());
+        vec![
+            Check::new(self.label("robots.txt"), Ok("is there".to_owned())),
+            self.content_signal(&text),
+            self.sitemap(&file).await,
+            self.llms().await,
+            self.markdown().await,
+            self.keys().await,
+        ]
+    }
+
+    fn content_signal(&self, robots_txt: &str) -> Check {
+        let name = "content-signal";
+        let mut lines = robots_txt.lines().filter_map(|line| line.split_once(':'));
+        match lines.find(|(field, _)| field.trim().eq_ignore_ascii_case(name)) {
+            Some((_, signals)) => {
+                let signals = signals.trim().to_owned();
+                Check::new(self.label("Content-Signal"), Ok(signals))
+            }
+            None => self.missing(
+                "Content-Signal",
+                "robots.txt does not say what content may be used for: set robots_txt.content_signal",
+            ),
+        }
+    }
+
+    async fn sitemap(&self, file: &RobotsTxt) -> Check {
+        let Some(url) = file.sitemaps().next() else {
+            let advice = "robots.txt names none: with robots_txt.serve = \"merge\" it names heaven's, \
+                          or set robots_txt.sitemaps";
+            return self.missing("sitemap", advice);
+        };
+        match self.get(&url).await {
+            Ok(_) => Check::new(self.label("sitemap"), Ok(format!("{url} is there"))),
+            Err(error) => Check::new(
+                self.label("sitemap"),
+                Err(format!("robots.txt names one that is not there: {error}")),
+            ),
+        }
+    }
+
+    async fn llms(&self) -> Check {
+        let name = "llms.txt";
+        if self.text("/llms.txt").await.is_ok() {
+            return Check::new(self.label(name), Ok("is there".to_owned()));
+        }
+        let path = format!("/{}/llms.txt", self.settings.heaven.path.trim_matches('/'));
+        match self.text(&path).await {
+            Ok(_) => {
+                let text = format!(
+                    "{path} is there, /llms.txt is not: have the site send /llms.txt there"
+                );
+                Check::warning(&self.label(name), text)
+            }
+            Err(error) => self.missing(
+                name,
+                &format!("{error}; heaven has one where heaven.source = \"database\""),
+            ),
+        }
+    }
+
+    async fn markdown(&self) -> Check {
+        let starts = &self.settings.site_robot.starting_points;
+        let start = starts.iter().map(StartingPoint::url).find(|url| {
+            // Of another host nothing is said here.
+            url.as_str().starts_with(&self.base)
+        });
+        let url = start.map_or_else(|| format!("{}/", self.base), ToString::to_string);
+        let name = self.label("Markdown");
+        let advice = match self.fetcher.fetch_as(&url, ACCEPT).await {
+            Ok(FetchResponse::Body {
+                content_type: Some(content_type),
+                ..
+            }) if content_type.starts_with("text/markdown") => {
+                return Check::new(name, Ok(format!("{url} is answered with {content_type}")));
+            }
+            Ok(_) => "is answered with HTML".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let heaven = &self.settings.heaven;
+        let next = if !heaven.markdown_for_agents {
+            "heaven.markdown_for_agents is off"
+        } else if self.settings.site_robot.signing_key.is_some() {
+            "the site robot signs its requests and may be let in, so that what all may read is not known"
+        } else {
+            "it is Markdown where heaven.source = \"database\" and the site robot has described the page without a login"
+        };
+        Check::warning(&name, format!("{url}: {advice}; {next}"))
+    }
+
+    async fn keys(&self) -> Check {
+        let name = self.label("Web Bot Auth");
+        if self.settings.site_robot.signing_key.is_none() {
+            let none = "no key directory: the site robot signs nothing (site_robot.signing_key)";
+            return Check::new(name, Ok(none.to_owned()));
+        }
+        let found = self.text(Signer::DIRECTORY_PATH).await;
+        let found = found.map(|_| format!("{} is there", Signer::DIRECTORY_PATH));
+        Check::new(name, found.map_err(|error| error.to_string()))
+    }
+
+    fn label(&self, what: &str) -> String {
+        self.site.label(what)
+    }
+
+    fn missing(&self, what: &str, text: &str) -> Check {
+        Check::warning(&self.label(what), text.to_owned())
+    }
+
+    async fn text(&self, path: &str) -> Result<String, FetchError> {
+        let bytes = self.get(&format!("{}{path}", self.base)).await?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    async fn get(&self, url: &str) -> Result<Vec<u8>, FetchError> {
+        match self.fetcher.fetch_as(url, "*/*").await? {
+            FetchResponse::Body { bytes, .. } => Ok(bytes),
+            FetchResponse::NotModified => Ok(Vec::new()),
+        }
+    }
+}

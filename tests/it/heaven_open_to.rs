@@ -1,0 +1,197 @@
+//! Who may read robot heaven: everybody, robots, or robots that are proven.
+
+use std::fs;
+
+use robot_detection::{
+    description::{ResourceDescription, name},
+    registry::{Pattern, PatternKind, Robot, Source},
+    store::Store,
+};
+
+use crate::support::{
+    http::{Reply, TestServer},
+    program::{Answer, FIREFOX, Server, eventually, request, run},
+};
+
+const SITE: &str = "http://www.example.com";
+const HOME: &str = "192.0.2.7";
+const ELSEWHERE: &str = "198.51.100.7";
+const RANGES: &str =
+    r#"{"creationTime":"2026-11-20T10:00:00","prefixes":[{"ipv4Prefix":"192.0.2.0/24"}]}"#;
+const WORDS: &str = "Words that members read.";
+const PAGE: &str = "/robot-heaven/members/a.htm";
+
+struct Site {
+    directory: tempfile::TempDir,
+    server: Server,
+    _upstream: TestServer,
+}
+
+impl Site {
+    async fn new(open_to: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let upstream = TestServer::with(|seen| match &*seen.path {
+            "/ranges.json" => Reply::typed("application/json", RANGES),
+            // The site sends whoever has not logged in to heaven: a circle, were nobody to mind it.
+            "/members/a" => Reply::redirect(PAGE),
+            _ => Reply::text(seen.header("x-robot-detection-verdict").unwrap_or("none")),
+        });
+        let url = format!("sqlite://{}/robots.db", directory.path().display());
+        let store = Store::connect(&url).await.unwrap();
+        let mut robot = Robot::new("listbot", Source::manual());
+        robot.patterns = vec![Pattern::new(PatternKind::Token, "listbot")];
+        robot.ranges_url = Some(upstream.url("/ranges.json"));
+        store.add_robot(&robot, 0).await.unwrap();
+        let descriptions = ["/members/a", "/open"].map(|path| {
+            let mut description = ResourceDescription::new(format!("{SITE}{path}"));
+            description.set(name::TITLE, "A page");
+            description.set(name::DESCRIPTION, "What it is about.");
+            description.set(name::FULL_TEXT, WORDS);
+            description
+        });
+        store
+            .save_descriptions("default", 1, &descriptions, 1_790_000_000_000)
+            .await
+            .unwrap();
+        store.close().await;
+        let text = format!(
+            "web_robots_db = ''\nbundled_registry = false\nfilter_pattern = '/members/*'\n\
+             redirect_url = '/robot-heaven/'\ndatabase.url = 'sqlite://robots.db'\n\
+             [server]\nupstream = '{}'\ntrusted_proxies = '127.0.0.1'\nhosts = 'www.example.com'\n\
+             [verify]\nallow_private_addresses = true\n[suspects]\naction = 'heaven'\n\
+             [heaven]\nsource = 'database'\nopen_to = '{open_to}'\n",
+            upstream.url("")
+        );
+        fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
+        let server = Server::start(directory.path(), &["serve"]);
+        let site = Self {
+            directory,
+            server,
+            _upstream: upstream,
+        };
+        eventually("the robot is proven, and heaven has pages", || {
+            let is_proven = site.get("/proof", "listbot/1", HOME, &[]).text() == "verified";
+            is_proven
+                && site
+                    .get(PAGE, "listbot/1", HOME, &[])
+                    .text()
+                    .contains(WORDS)
+        });
+        site
+    }
+
+    fn get(&self, path: &str, agent: &str, from: &str, more: &[(&str, &str)]) -> Answer {
+        let common = [
+            ("host", "www.example.com"),
+            ("user-agent", agent),
+            ("x-forwarded-for", from),
+        ];
+        request(self.server.addr, "GET", path, &[&common, more].concat())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_are_sent_to_the_original_once() {
+    let site = Site::new("robots").await;
+    let sent = site.get(PAGE, FIREFOX, ELSEWHERE, &[]);
+    let to = "http://www.example.com/members/a";
+    assert_eq!((sent.status, &*sent.header("location")), (302, to));
+    assert_eq!(sent.header("cache-control"), "no-store");
+    assert_eq!(sent.header("vary"), "User-Agent");
+    // The site sends him back; then he gets what the page is about, and goes nowhere.
+    let back = site.get("/members/a", FIREFOX, ELSEWHERE, &[]);
+    assert_eq!((back.status, &*back.header("location")), (302, PAGE));
+    let cookie = sent.header("set-cookie");
+    let cookie = cookie.split(';').next().unwrap();
+    let shown = site.get(PAGE, FIREFOX, ELSEWHERE, &[("cookie", cookie)]);
+    assert_eq!(shown.status, 200);
+    assert!(shown.text().contains("What it is about.") && !shown.text().contains(WORDS));
+
+    // Robots get all of it, whoever they are.
+    for (agent, from) in [
+        ("listbot/1", ELSEWHERE),
+        ("otherbot/1", ELSEWHERE),
+        ("", ELSEWHERE),
+    ] {
+        let page = site.get(PAGE, agent, from, &[]);
+        assert!(page.text().contains(WORDS), "{agent}: {}", page.text());
+        assert!(page.header("vary").contains("User-Agent"), "{agent}");
+        assert_eq!(page.header("cache-control"), "no-store", "{agent}");
+    }
+    // What has all words in one file is for whoever may read them; indexes are for all.
+    for file in ["rd.jsonl", "rd.soif", "llms-full.txt"] {
+        let path = format!("/robot-heaven/{file}");
+        assert_eq!(
+            site.get(&path, FIREFOX, ELSEWHERE, &[]).status,
+            403,
+            "{file}"
+        );
+        assert!(
+            site.get(&path, "otherbot/1", ELSEWHERE, &[])
+                .text()
+                .contains(WORDS),
+            "{file}"
+        );
+    }
+    assert_eq!(
+        site.get("/robot-heaven/", FIREFOX, ELSEWHERE, &[]).status,
+        200
+    );
+    let told = run(site.directory.path(), &["doctor", "--offline"]).stdout;
+    let told = String::from_utf8(told).unwrap();
+    assert!(
+        told.contains("suspects.action is heaven, and heaven.open_to robots"),
+        "{told}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_words_are_for_proven_robots() {
+    let site = Site::new("verified").await;
+    let markdown = [("accept", "text/markdown")];
+    for (path, from) in [(PAGE, HOME), ("/robot-heaven/members/a.htm.md", HOME)] {
+        assert!(
+            site.get(path, "listbot/1", from, &[])
+                .text()
+                .contains(WORDS),
+            "{path}"
+        );
+    }
+    assert!(
+        site.get("/open", "listbot/1", HOME, &markdown)
+            .text()
+            .contains(WORDS)
+    );
+    for (agent, from) in [("otherbot/1", HOME), ("listbot/1", ELSEWHERE)] {
+        let page = site.get(PAGE, agent, from, &[]);
+        assert_eq!(page.status, 200, "{agent}");
+        assert!(
+            page.text().contains("What it is about."),
+            "{agent}: {}",
+            page.text()
+        );
+        assert!(!page.text().contains(WORDS), "{agent}: {}", page.text());
+        let page = site.get(&format!("{PAGE}.md"), agent, from, &[]);
+        assert!(!page.text().contains(WORDS), "{agent}: {}", page.text());
+        assert_eq!(
+            site.get("/robot-heaven/rd.jsonl", agent, from, &[]).status,
+            403
+        );
+        // At the original's own URL the site answers.
+        let own = site.get("/open", agent, from, &markdown);
+        assert_eq!(own.header("content-type"), "text/plain", "{agent}");
+    }
+    assert_eq!(site.get(PAGE, FIREFOX, HOME, &[]).status, 302);
+    let own = site.get("/open", FIREFOX, HOME, &markdown);
+    assert_eq!(own.header("content-type"), "text/plain");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everybody_may_read_by_default() {
+    let site = Site::new("everybody").await;
+    for agent in [FIREFOX, "otherbot/1"] {
+        let page = site.get(PAGE, agent, ELSEWHERE, &[]);
+        assert!(page.text().contains(WORDS), "{agent}");
+        assert!(!page.header("vary").contains("User-Agent"), "{agent}");
+    }
+}
