@@ -86,7 +86,7 @@ pub use robot_detection_layer::{clock, detect, layer, policy, registry, suspect}
 pub use robot_detection_robots_txt as robots_txt;
 #[cfg(feature = "site-robot")]
 #[doc(no_inline)]
-pub use robot_detection_site_robot::{document, filter, heaven, matter, site_robot};
+pub use robot_detection_site_robot::{document, filter, heaven, matter, render, site_robot};
 #[cfg(feature = "store")]
 #[doc(no_inline)]
 pub use robot_detection_store::{description, fetch, refresh, store, verify};

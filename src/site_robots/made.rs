@@ -10,11 +10,12 @@ use crate::filter::CommandLine;
 use crate::heaven::{HeavenError, HeavenSettings, Library, PublishReport, publish};
 use crate::layer::OwnRobot;
 use crate::own_robot;
+use crate::render::RenderLimits;
 use crate::site_robot::{
     OnCompletion, SiteRobot, SiteRobotBuilder, SiteRobotError,
     source::{
-        Credentials, HttpSettings, HttpSource, PageRequest, PageResponse, RequestSigner,
-        SiteAccess, SourceError, SourceLimits,
+        Credentials, FileSource, HttpSettings, HttpSource, PageRequest, PageResponse, PageSource,
+        RequestSigner, SiteAccess, SourceError, SourceLimits,
     },
 };
 use crate::store::Store;
@@ -31,7 +32,7 @@ const NO_EMAIL: &str = "user@domain";
 #[derive(Clone, Debug)]
 pub struct SiteRobotRuns {
     pub(super) robot: SiteRobot,
-    pub(super) source: HttpSource,
+    pub(super) source: PageSource,
     pub(super) store: Store,
     pub(super) clock: Clock,
     pub(super) publication: Publication,
@@ -174,7 +175,7 @@ impl Publication {
 fn builder(
     settings: &SiteRobotSettings,
     store: &Store,
-    source: HttpSource,
+    source: PageSource,
     programs: &Arc<Programs>,
 ) -> SiteRobotBuilder {
     let conf = &settings.conf;
@@ -187,6 +188,7 @@ fn builder(
         .commands(Arc::<Programs>::clone(programs))
         .obey_robots_txt(conf.enable_robots_txt)
         .tracking_parameters(&settings.tracking_parameters)
+        .requests_per_run(settings.requests)
         .ip(conf.enable_ip)
         .probe(conf.enable_rdm_probe)
         .unite_hosts(conf.smart_host_heuristics)
@@ -195,6 +197,13 @@ fn builder(
         .engine_concurrent(conf.engine_concurrent)
         .max_working(conf.max_working)
         .server_delay(conf.server_delay.unwrap_or_default());
+    let (render, browser) = &settings.render;
+    let limits = RenderLimits {
+        program: browser.clone(),
+        max_html_bytes: conf.max_file_bytes,
+        ..RenderLimits::default()
+    };
+    builder = builder.render(*render, limits);
     if conf.has_own("max-memory-per-url") {
         builder = builder.max_memory(conf.max_memory_per_url_bytes, conf.tmpdir.clone());
     }
@@ -235,11 +244,12 @@ fn source(
     settings: &SiteRobotSettings,
     own: &OwnRobot,
     clock: &Clock,
-) -> anyhow::Result<HttpSource> {
+) -> anyhow::Result<PageSource> {
     let conf = &settings.conf;
     let proxy = conf.auto_proxy.as_deref();
     let mut sites: Vec<(url::Origin, SiteAccess)> = Vec::new();
-    for start in &settings.starts {
+    let servers = settings.starts.iter().filter(|it| it.url.has_host());
+    for start in servers {
         let origin = start.url.origin();
         // A login is for an origin: of several starting points of one, the first speaks for all.
         if sites.iter().all(|(known, _)| *known != origin) {
@@ -250,25 +260,29 @@ fn source(
     let signer = signer
         .map(|signing| signing.signer(clock.clone()))
         .transpose()?;
+    let limits = SourceLimits {
+        connect_timeout: conf.connect_timeout,
+        max_body_bytes: conf.max_file_bytes,
+        ..SourceLimits::default()
+    };
     let source = HttpSource::new(HttpSettings {
         user_agent: Some(conf.user_agent.clone()),
         // An address that nobody reads is worse than none in the `From` of each request.
         email: Some(conf.email.clone()).filter(|email| email != NO_EMAIL),
         referrer: conf.referer.clone(),
         proxy: proxy.and_then(|proxy| proxy.parse().ok()),
-        limits: SourceLimits {
-            connect_timeout: conf.connect_timeout,
-            max_body_bytes: conf.max_file_bytes,
-            ..SourceLimits::default()
-        },
+        limits: limits.clone(),
         sites: sites.into_iter().map(|(_, access)| access).collect(),
         login: settings.form_login.clone(),
         signer: signer.map(|signer| {
             RequestSigner::new(move |method, url, headers| signer.sign(method, url, headers))
         }),
         pass: Some(settings.own_hosts.clone().pass(own.clone(), clock.clone())),
-    });
-    Ok(source?)
+    })?;
+    Ok(match &settings.file_root {
+        Some(root) => PageSource::HttpAndFiles(source, FileSource::new(root, limits)?),
+        None => source.into(),
+    })
 }
 
 fn access(

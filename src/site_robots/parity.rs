@@ -2,7 +2,7 @@
 
 use crate::document::{BlockKind, Page, PagePart, decode};
 use crate::heaven::{Catalogue, page};
-use crate::site_robot::source::{PageRequest, PageResponse, PageSource};
+use crate::site_robot::source::{PageRequest, PageResponse};
 use crate::store::{DescriptionCursor, DescriptionQuery, StoredDescription};
 
 use super::SiteRobotRuns;
@@ -107,8 +107,7 @@ impl SiteRobotRuns {
     /// Fetches the words of a page; none where it is neither HTML nor text.
     async fn human_page(&self, url: &str) -> Result<Option<Human>, String> {
         let address = url.parse().map_err(|error| format!("{error}"))?;
-        let source = PageSource::from(self.source.clone());
-        let answer = source.ask(&PageRequest::get(&address)).await;
+        let answer = self.source.ask(&PageRequest::get(&address)).await;
         let answer = answer.map_err(|error| error.to_string())?;
         match answer.status {
             200 | 203 => Ok(words_of_answer(&answer)),

@@ -14,8 +14,9 @@ use crate::assembly::{Signing, form_login, heaven_settings, read_text, robot_con
 use crate::config::{ConfigErrors, Loaded, Schedule, Settings, SiteRobotSection};
 use crate::filter::{CommandLine, Filter, Filters, Functions};
 use crate::heaven::HeavenSettings;
+use crate::render::obstacle;
 use crate::site_robot::{
-    ConfigFiles, RobotConf,
+    ConfigFiles, Rendering, RobotConf,
     source::{Credentials, FormLogin},
 };
 use crate::store::StoredRun;
@@ -34,6 +35,12 @@ pub struct SiteRobotSettings {
     pub(super) starts: Vec<Start>,
     /// Pages that are asked for again; none: all are visited.
     pub(super) only: Vec<Url>,
+    /// Which pages are rendered, and by which browser.
+    pub(super) render: (Rendering, PathBuf),
+    /// Pages that are asked for in a run; none: all.
+    pub(super) requests: Option<u64>,
+    /// Directory of the files that are read.
+    pub(super) file_root: Option<PathBuf>,
     pub(super) only_below: Vec<String>,
     pub(super) never_below: Vec<String>,
     pub(super) conf: RobotConf,
@@ -200,6 +207,13 @@ impl SiteRobotSettings {
         schedule.next_ms(now_ms)
     }
 
+    /// Returns the browser that renders pages, where any are to be.
+    #[must_use]
+    pub fn renders_by(&self) -> Option<&Path> {
+        let (which, browser) = &self.render;
+        (*which != Rendering::Never).then_some(browser)
+    }
+
     /// Returns `true` if it is to run by a schedule.
     #[must_use]
     pub fn has_schedule(&self) -> bool {
@@ -220,14 +234,17 @@ impl SiteRobotSettings {
         }
         let mut starts = starts(loaded, &settings, &conf, changes)?;
         let public = PublicUrl::of(&settings, &mut starts);
-        let Some(first) = starts.first() else {
+        if starts.is_empty() {
             return Ok(None);
-        };
-        let heaven = heaven(loaded, &settings, &first.url)?;
+        }
+        let server = starts.iter().find(|start| start.url.has_host());
+        let heaven = heaven(loaded, &settings, server.map(|start| &start.url))?;
         let (filters, filter_text) = filters(loaded, &settings)?;
         let filter = |name: &str| filter(loaded, &filters, name);
         let (form_login, login_warnings) = form_login(loaded, &settings)?;
         warnings.extend(login_warnings);
+        let browser = settings.site_robot.browser.clone().unwrap_or_default();
+        warnings.extend(render_warning(settings.site_robot.render, &browser));
         Ok(Some(Self {
             site: site.to_owned(),
             enumeration: filter(&conf.enumeration_filter)?,
@@ -254,6 +271,9 @@ impl SiteRobotSettings {
             tracking_parameters: settings.site_robot.tracking_parameters.clone(),
             accept: changes.accept,
             never_below: never_below(&settings),
+            render: (settings.site_robot.render, browser),
+            requests: Some(settings.site_robot.requests_per_run).filter(|it| *it > 0),
+            file_root: settings.site_robot.file_root,
             only_below: settings.site_robot.only_below,
             only: only(loaded, changes)?,
             starts,
@@ -283,13 +303,28 @@ impl SiteRobotChanges {
     }
 }
 
+/// Says why pages that are to be rendered are not.
+fn render_warning(render: Rendering, browser: &Path) -> Option<String> {
+    if render == Rendering::Never {
+        return None;
+    }
+    let reason = obstacle(browser)?;
+    Some(format!(
+        "site_robot.render: pages are not rendered: {reason}"
+    ))
+}
+
 fn heaven(
     loaded: &Loaded,
     settings: &Settings,
-    first: &Url,
+    first: Option<&Url>,
 ) -> Result<HeavenSettings, ConfigErrors> {
     let site = match settings.heaven.url.as_str() {
-        "" => first.origin().ascii_serialization(),
+        // Files alone have no page in heaven, whose site is of no consequence then.
+        "" => first.map_or_else(
+            || "http://localhost".to_owned(),
+            |first| first.origin().ascii_serialization(),
+        ),
         url => url.to_owned(),
     };
     heaven_settings(loaded, settings, &site)

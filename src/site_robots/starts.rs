@@ -57,6 +57,7 @@ pub(super) fn starts(
     } else {
         points(loaded, &changes.urls)?
     };
+    check_files(loaded, settings, &points, conf)?;
     let mut starts = Vec::new();
     for point in points {
         let url = point.url().clone();
@@ -80,6 +81,31 @@ pub(super) fn starts(
         }));
     }
     Ok(starts)
+}
+
+/// Fails with the first file that does not lie beneath the directory that files may lie beneath.
+fn check_files(
+    loaded: &Loaded,
+    settings: &Settings,
+    points: &[StartingPoint],
+    conf: &RobotConf,
+) -> Result<(), ConfigErrors> {
+    let points = points.iter().map(StartingPoint::url);
+    let urls = points.chain(conf.seeds.iter().map(|seed| &seed.url));
+    let root = settings.site_robot.file_root.as_deref();
+    for url in urls.filter(|url| url.scheme() == "file") {
+        let path = url.to_file_path().unwrap_or_default();
+        let reason = match root {
+            Some(root) if path.starts_with(root) => continue,
+            Some(root) => format!("{url} does not lie beneath {}", root.display()),
+            None => format!(
+                "{url} is a file; name the directory that files are read from: file_root = \
+                 \"/srv/documents\""
+            ),
+        };
+        return Err(loaded.wrong(&SiteRobotSection::KEY.file_root, reason));
+    }
+    Ok(())
 }
 
 /// Returns `true` if a URL is on one of these hosts.

@@ -69,6 +69,7 @@ mod site_robot_logins;
 mod site_robot_pdf;
 mod site_robot_polite;
 mod site_robot_refresh;
+mod site_robot_render;
 mod site_robot_traps;
 mod sites;
 mod stopping;

@@ -1,5 +1,8 @@
 //! The original package, row by row: what it did, and what we do in its place.
 
+mod functions;
+mod keys;
+
 use std::{
     fmt::Write as _,
     net::SocketAddr,

@@ -18,9 +18,13 @@ async fn site() -> Site {
 }
 
 fn write(directory: &Path, site: &Site) {
+    write_with(directory, site, "");
+}
+
+fn write_with(directory: &Path, site: &Site, more: &str) {
     let text = format!(
         "web_robots_db = ''\ndatabase.url = 'sqlite://robot.db'\n\
-         [site_robot]\nstarting_points = '{}'\n",
+         [site_robot]\nstarting_points = '{}'\n{more}\n",
         site.url("/")
     );
     fs::write(directory.join("robot-detection.toml"), text).unwrap();
@@ -121,4 +125,122 @@ async fn an_application_tells_of_pages_that_have_changed() {
     assert_eq!(tell(&many).status, 429, "one was told of already");
     let stranger = admin_json(admin, "not-a-token", ("POST", "site-robot/changed"), "{}");
     assert_eq!(stranger.status, 401);
+}
+
+/// Returns what pages of a run are asked for.
+fn asked_pages(directory: &Path, site: &Site) -> Vec<String> {
+    site.asked();
+    succeed(directory, &["site-robot", "run"]);
+    let mut asked = site.paths();
+    let lists = ["txt", "xml"];
+    asked.retain(|path| !lists.iter().any(|ending| path.ends_with(ending)));
+    asked
+}
+
+fn sitemap(site: &Site, entries: &[(&str, &str)]) -> Page {
+    let entry = |(path, date): &(&str, &str)| {
+        let url = site.url(path);
+        format!("<url><loc>{url}</loc><lastmod>{date}</lastmod></url>")
+    };
+    let entries: String = entries.iter().map(entry).collect();
+    Page::text("application/xml", format!("<urlset>{entries}</urlset>"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_asks_for_so_many_pages_and_the_next_for_the_others() {
+    let (site, directory) = (site().await, tempfile::tempdir().unwrap());
+    let directory = directory.path();
+    let robots = format!("Sitemap: {}\n", site.url("/map.xml"));
+    site.put("/robots.txt", Page::text("text/plain", robots));
+    site.put("/map.xml", sitemap(&site, &[("/a", "2026-01-01")]));
+    write_with(
+        directory,
+        &site,
+        "requests_per_run = 4\nrobot = 'site-max-connections=1'",
+    );
+    // The start, the sitemap, and two more.
+    let first = asked_pages(directory, &site);
+    assert_eq!((first.len(), first[0].as_str()), (3, "/"), "{first:?}");
+    let second = asked_pages(directory, &site);
+    assert!(second.len() == 2 || second.len() == 3, "{second:?}");
+    assert!(
+        second[1..].iter().all(|path| !first.contains(path)),
+        "{first:?} {second:?}"
+    );
+    assert_eq!(asked_pages(directory, &site), ["/"], "nothing else is due");
+    assert_eq!(titles(directory), ["First", "Second", "Start", "Third"]);
+    // What is not asked for stays, and what a sitemap says is newer is asked for.
+    site.put("/map.xml", sitemap(&site, &[("/a", "2999-01-01")]));
+    site.put("/a", Page::html("First anew", &["/c"]));
+    assert_eq!(asked_pages(directory, &site), ["/", "/a"]);
+    assert_eq!(
+        titles(directory),
+        ["First anew", "Second", "Start", "Third"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_of_the_site_tell_dates_where_pages_do_not() {
+    let (site, directory) = (site().await, tempfile::tempdir().unwrap());
+    let directory = directory.path();
+    let robots = format!(
+        "Sitemap: {0}/map.xml\nSitemap: {0}/feed.xml\n",
+        site.url("")
+    );
+    site.put("/robots.txt", Page::text("text/plain", robots));
+    site.put(
+        "/map.xml",
+        sitemap(&site, &[("/a", "2026-05-01"), ("/c", "soon")]),
+    );
+    let feed = format!(
+        "<rss><channel><item><link>{}</link><pubDate>Fri, 01 May 2026 10:00:00 +0200</pubDate>\
+         </item></channel></rss>",
+        site.url("/b")
+    );
+    site.put("/feed.xml", Page::text("application/rss+xml", feed));
+    write_with(directory, &site, "robot = 'site-max-connections=1'");
+    succeed(directory, &["site-robot", "run"]);
+    let export = succeed(directory, &["site-robot", "export", "--format", "jsonl"]);
+    let dates = |title: &str| {
+        let mut lines = export
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let page = lines.find(|page| page["title"] == title).unwrap();
+        let date = |name: &str| page[name].as_str().unwrap_or("none").to_owned();
+        (date("published"), date("modified"))
+    };
+    let none = || "none".to_owned();
+    assert_eq!(dates("First"), (none(), "2026-05-01".to_owned()));
+    assert_eq!(dates("Second"), ("2026-05-01T08:00:00Z".to_owned(), none()));
+    assert_eq!(dates("Third"), (none(), none()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_was_cut_off_ends_as_a_whole_before_single_pages_are_asked_for() {
+    let (site, directory) = (site().await, tempfile::tempdir().unwrap());
+    let directory = directory.path();
+    let names: Vec<String> = (0..40).map(|number| format!("/slow{number}")).collect();
+    let links: Vec<&str> = names.iter().map(String::as_str).collect();
+    site.put("/", Page::html("Start", &links));
+    for name in &names {
+        site.put(name, Page::html(name, &[]));
+    }
+    write(directory, &site);
+    let mut run = program::command(directory)
+        .args(["site-robot", "run"])
+        .spawn()
+        .unwrap();
+    site.until_asked(8).await;
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(titles(directory).len() < 41);
+    succeed(directory, &["site-robot", "refresh", &site.url("/slow0")]);
+    assert_eq!(titles(directory).len(), 41);
+    assert_eq!(
+        site.paths()
+            .iter()
+            .filter(|path| *path == "/slow39")
+            .count(),
+        1
+    );
 }

@@ -1,10 +1,6 @@
-//! Sun's robot, key by key: what each of the 31 keys of robot.conf does here.
+//! Sun's robot as it runs with some keys and filters; parity.rs asks for each of them.
 
-use std::{
-    collections::BTreeSet, fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration,
-};
-
-use robot_detection::site_robot::{OnCompletion, ROBOT_KEYS, RobotConf};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use crate::support::{
     http::{Reply, Seen, TestServer},
@@ -12,34 +8,47 @@ use crate::support::{
 };
 
 /// What came of a run with some keys.
-struct Ran {
+pub(crate) struct Ran {
     directory: tempfile::TempDir,
-    server: TestServer,
-    err: String,
+    pub(crate) server: TestServer,
+    pub(crate) err: String,
 }
 
 impl Ran {
-    fn seen(&self, path: &str) -> Option<Seen> {
+    pub(crate) fn seen(&self, path: &str) -> Option<Seen> {
         self.server.seen().into_iter().find(|it| it.path == path)
     }
 
-    fn sent(&self, header: &str) -> Option<String> {
+    pub(crate) fn sent(&self, header: &str) -> Option<String> {
         self.seen("/")?.header(header).map(str::to_owned)
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
+    /// Returns what is explained of a page.
+    pub(crate) fn explain(&self, path: &str) -> String {
+        let url = self.server.url(path);
+        let arguments = [
+            "--database",
+            "sqlite://robot.db",
+            "site-robot",
+            "explain",
+            &url,
+        ];
+        String::from_utf8(program::run(self.path(), &arguments).stdout).unwrap()
+    }
+
     /// Returns the descriptions as SOIF.
-    fn soif(&self) -> String {
+    pub(crate) fn soif(&self) -> String {
         let arguments = ["--database", "sqlite://robot.db", "site-robot", "export"];
         program::succeed(self.path(), &arguments)
     }
 }
 
 /// Pages at three depths, a document, a large page, and one that robots.txt closes.
-fn reply(seen: &Seen) -> Reply {
+pub(crate) fn reply(seen: &Seen) -> Reply {
     let page = |title: &str, rest: &str| {
         Reply::typed(
             "text/html",
@@ -62,37 +71,50 @@ fn reply(seen: &Seen) -> Reply {
 }
 
 /// The same of a site that is asked for by its whole URL.
-fn as_proxy(seen: &Seen) -> Reply {
+pub(crate) fn as_proxy(seen: &Seen) -> Reply {
     let mut seen = seen.clone();
     seen.path = seen.path.replace("http://site.example", "");
     reply(&seen)
 }
 
-/// Visits a site with these keys, and more settings of `[site_robot]`.
-fn visit_at(start: Option<&str>, server: TestServer, keys: &[&str], more: &str) -> Ran {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path();
-    fs::write(path.join("robot.conf"), keys.join("\n")).unwrap();
+/// Writes a program.
+pub(crate) fn write(directory: &Path, name: &str, script: &str) {
+    let file = directory.join(name);
+    fs::write(&file, format!("#!/bin/sh\ncat > /dev/null\n{script}\n")).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Writes the files of a robot with these keys, and more settings of `[site_robot]`.
+pub(crate) fn settings(directory: &Path, start: &str, keys: &[&str], more: &str) {
+    fs::write(directory.join("robot.conf"), keys.join("\n")).unwrap();
     // What is not told where a program is.
-    for (name, script) in [
-        (
-            "mine",
-            "echo \"<title>By $0 in $TMPDIR</title><p>Words.</p>\"",
-        ),
-        ("slow", "sleep 1000"),
-    ] {
-        let file = path.join(name);
-        fs::write(&file, format!("#!/bin/sh\ncat > /dev/null\n{script}\n")).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    let start = start.map_or_else(|| server.url("/"), str::to_owned);
+    let own = "echo \"<title>By $0 in $TMPDIR</title><p>Words.</p>\"";
+    write(directory, "mine", own);
+    write(directory, "slow", "sleep 1000");
     let text = format!(
         "web_robots_db = ''\n[site_robot]\nstarting_points = '{start}'\nrobot_conf = 'robot.conf'\n{more}\n"
     );
-    fs::write(path.join("robot-detection.toml"), text).unwrap();
+    fs::write(directory.join("robot-detection.toml"), text).unwrap();
+}
+
+/// Visits a site with these keys in a directory; returns what is said.
+pub(crate) fn visit_in(
+    directory: &Path,
+    start: Option<&str>,
+    server: &TestServer,
+    keys: &[&str],
+    more: &str,
+) -> String {
+    let start = start.map_or_else(|| server.url("/"), str::to_owned);
+    settings(directory, &start, keys, more);
     let arguments = ["--database", "sqlite://robot.db", "site-robot", "run"];
-    let output = program::run(path, &arguments);
-    let err = String::from_utf8(output.stderr).unwrap();
+    String::from_utf8(program::run(directory, &arguments).stderr).unwrap()
+}
+
+/// Visits a site with these keys, and more settings of `[site_robot]`.
+pub(crate) fn visit_at(start: Option<&str>, server: TestServer, keys: &[&str], more: &str) -> Ran {
+    let directory = tempfile::tempdir().unwrap();
+    let err = visit_in(directory.path(), start, &server, keys, more);
     Ran {
         directory,
         server,
@@ -100,23 +122,19 @@ fn visit_at(start: Option<&str>, server: TestServer, keys: &[&str], more: &str) 
     }
 }
 
-fn visit(keys: &[&str]) -> Ran {
+pub(crate) fn visit(keys: &[&str]) -> Ran {
     visit_at(None, TestServer::with(reply), keys, "")
 }
 
-fn convert(program: &str, keys: &[&str]) -> Ran {
+pub(crate) fn convert(program: &str, keys: &[&str]) -> Ran {
     let more = format!("converters = ['application/pdf={program}']");
     let mut all = keys.to_vec();
     all.push("bindir=.");
     visit_at(None, TestServer::with(reply), &all, &more)
 }
 
-fn conf(line: &str) -> RobotConf {
-    RobotConf::parse("robot.conf", line).unwrap()
-}
-
 /// Returns exit code and output of `site-robot check` for a line.
-fn check(line: &str) -> (i32, String) {
+pub(crate) fn check(line: &str) -> (i32, String) {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("robot.conf"), line).unwrap();
     let output = program::run(directory.path(), &["site-robot", "check", "robot.conf"]);
@@ -124,151 +142,8 @@ fn check(line: &str) -> (i32, String) {
     (output.status.code().unwrap(), text)
 }
 
-/// A row: the key, and whether it does what it says.
-type Row = (&'static str, fn() -> bool);
-
-const ROWS: &[Row] = &[
-    ("auto-proxy", || {
-        let (proxy, site) = (TestServer::with(as_proxy), "http://site.example/");
-        let line = format!("auto-proxy={}", proxy.url(""));
-        let ran = visit_at(Some(site), proxy, &[&line], "");
-        ran.server
-            .seen()
-            .iter()
-            .any(|it| it.path == "http://site.example/one")
-    }),
-    ("bindir", || convert("mine", &[]).soif().contains("mine in")),
-    ("cmd-hook", || {
-        visit(&["cmd-hook=touch hooked"])
-            .path()
-            .join("hooked")
-            .exists()
-    }),
-    ("command-port", || is_refused("command-port=21445")),
-    ("connect-timeout", || {
-        conf("command-timeout=7").connect_timeout == Duration::from_secs(7)
-    }),
-    ("convert-timeout", || {
-        !convert("slow", &["convert-timeout=1"])
-            .soif()
-            .contains("/doc\n")
-    }),
-    ("depth", || {
-        let ran = visit_at(None, TestServer::with(reply), &["depth=1"], "");
-        ran.seen("/one").is_some() && ran.seen("/two").is_none()
-    }),
-    ("email", || {
-        visit(&["email=me@h.example"]).sent("from").as_deref() == Some("me@h.example")
-    }),
-    ("enable-ip", || {
-        let told = |line| visit(&[line]).soif().contains("127.0.0.1\n");
-        told("enable-ip=true") && !told("enable-ip=false")
-    }),
-    ("enable-rdm-probe", || {
-        let server = TestServer::with(|seen| match seen.path.as_str() {
-            "/rd.soif" => {
-                let host = seen.header("host").unwrap();
-                let (mine, others) = (format!("http://{host}/far"), "http://other.example/");
-                let object = |url: &str| format!("@DOCUMENT {{ {url}\ntitle{{6}}:\tTold A\n}}\n");
-                Reply::text(object(&mine) + &object(others))
-            }
-            _ => reply(seen),
-        });
-        let ran = visit_at(None, server, &["enable-rdm-probe=true"], "");
-        let soif = ran.soif();
-        soif.contains("/far") && !soif.contains("other.example") && ran.seen("/one").is_none()
-    }),
-    ("enable-robots-txt", || {
-        let ran = visit(&["enable-robots-txt=false"]);
-        ran.seen("/shut").is_some() && ran.seen("/robots.txt").is_none()
-    }),
-    ("engine-concurrent", || {
-        conf("engine-concurrent=3").engine_concurrent == 3
-    }),
-    ("enumeration-filter", || {
-        visit_by("enumeration").seen("/one").is_none()
-    }),
-    ("generation-filter", || {
-        let soif = visit_by("generation").soif();
-        soif.contains("Two") && !soif.contains("Start")
-    }),
-    ("index-after-ngenerated", || {
-        conf("index-after-ngenerated=3").index_after == Duration::from_mins(3)
-    }),
-    ("loglevel", || {
-        let told = |line| visit(&[line]).err;
-        let (one, three) = (told("loglevel=1"), told("loglevel=3"));
-        one.contains("described") && !one.contains("/shut") && three.contains("/shut")
-    }),
-    ("max-connections", || {
-        conf("max-connections=5").max_connections == 5
-    }),
-    ("max-filesize-kb", || {
-        !visit(&["max-filesize-kb=1"]).soif().contains("/large\n")
-    }),
-    ("max-memory-per-url", || {
-        // No page fits, and all of them wait where nothing can be written: they are read all the same.
-        let ran = visit(&["max-memory=1", "tmpdir=/nowhere", "loglevel=1"]);
-        ran.soif().contains("/large")
-            && ran.err.contains("a page waits in memory")
-            && !visit(&["max-memory=1", "loglevel=1"])
-                .err
-                .contains("waits in memory")
-    }),
-    ("max-working", || conf("max-working=9").max_working == 9),
-    ("onCompletion", || {
-        conf("oncompletion=quit").on_completion == OnCompletion::Quit
-    }),
-    ("password", || {
-        visit(&["password=open"]).sent("authorization").as_deref()
-            == Some("Basic YW5vbnltb3VzOm9wZW4=")
-    }),
-    ("referer", || {
-        visit(&["referer=http://h.example/"])
-            .sent("referer")
-            .as_deref()
-            == Some("http://h.example/")
-    }),
-    ("remote-access", || {
-        is_refused("remote-access=true") && check("remote-access=false").0 == 0
-    }),
-    ("robot-state-dir", || {
-        let directory = tempfile::tempdir().unwrap();
-        let (path, server) = (directory.path(), TestServer::with(reply));
-        fs::write(path.join("robot.conf"), "robot-state-dir=\"state\"").unwrap();
-        fs::create_dir(path.join("state")).unwrap();
-        let text = "web_robots_db = ''\nsite_robot.robot_conf = 'robot.conf'";
-        fs::write(path.join("robot-detection.toml"), text).unwrap();
-        program::succeed(path, &["site-robot", "run", &server.url("/")]);
-        path.join("state/robot-detection.db").exists() && !path.join("robot-detection.db").exists()
-    }),
-    ("server-delay", || {
-        conf("server-delay=0.5").server_delay == Some(Duration::from_millis(500))
-    }),
-    ("site-max-connections", || {
-        conf("site-max-connections=4").site_max_connections == 4
-    }),
-    ("smart-host-heuristics", || {
-        conf("smart-host-heuristics=true").smart_host_heuristics
-    }),
-    ("tmpdir", || {
-        convert("mine", &["tmpdir=/var/tmp"])
-            .soif()
-            .contains("in /var/tmp")
-    }),
-    ("user-agent", || {
-        visit(&["user-agent=ours/1"])
-            .sent("user-agent")
-            .is_some_and(|it| it.starts_with("ours/1"))
-    }),
-    ("username", || {
-        let sent = visit(&["username=me", "password=open"]).sent("authorization");
-        sent.as_deref() == Some("Basic bWU6b3Blbg==")
-    }),
-];
-
 /// Runs with a filter of our own: the first takes no links, the second describes one page.
-fn visit_by(stage: &str) -> Ran {
+pub(crate) fn visit_by(stage: &str) -> Ran {
     let filters = "<Filter name=\"enumeration\">\nMetaData fn=filter-by-exact src=path deny=/\n</Filter>\n\
         <Filter name=\"generation\">\nMetaData fn=filter-by-prefix src=path allow=/two\n\
         Generate fn=extract-html-text\n</Filter>\n";
@@ -280,27 +155,9 @@ fn visit_by(stage: &str) -> Ran {
     visit_at(None, TestServer::with(reply), &[&key], &more)
 }
 
-fn is_refused(line: &str) -> bool {
+pub(crate) fn is_refused(line: &str) -> bool {
     let (code, told) = check(line);
     code == 1 && told.contains("use the API")
-}
-
-#[test]
-fn each_key_of_robot_conf_does_what_it_says() {
-    let rows: BTreeSet<&str> = ROWS.iter().map(|(key, _)| *key).collect();
-    let all: BTreeSet<&str> = ROBOT_KEYS.iter().map(|key| key.name).collect();
-    assert_eq!(rows, all);
-    let failed: Vec<_> = ROWS
-        .iter()
-        .filter(|(_, does)| !does())
-        .map(|(key, _)| key)
-        .collect();
-    assert!(failed.is_empty(), "{failed:?}");
-    let soif = visit(&[]).soif();
-    assert!(
-        soif.contains("/one\n") && soif.contains("/large\n"),
-        "{soif}"
-    );
 }
 
 #[test]
@@ -369,20 +226,129 @@ fn links_of_another_type_than_is_asked_for_are_not_fetched() {
 }
 
 #[test]
-fn explain_names_the_step_that_leaves_a_log_out_link_alone() {
+fn explain_names_the_step_that_leaves_log_out_and_delete_links_alone() {
     let ran = visit(&[]);
-    let url = ran.server.url("/logout");
-    let output = program::run(
-        ran.path(),
-        &[
-            "--database",
-            "sqlite://robot.db",
-            "site-robot",
-            "explain",
-            &url,
-        ],
+    for (path, why) in [
+        ("/logout", "it would end the login"),
+        ("/posts/7/delete", "it would change something: delete"),
+        (
+            "/list?action=delete&id=7",
+            "it would change something: delete",
+        ),
+    ] {
+        let told = ran.explain(path);
+        assert!(told.contains(&format!("no  trap: {why}")), "{told}");
+        assert!(told.contains("ok  scope: "), "{told}");
+    }
+}
+
+/// Two hosts of one site, of which the first says that the second is the main one.
+fn mirror(main: &str) -> (TestServer, TestServer) {
+    let main = TestServer::with({
+        let main = main.to_owned();
+        move |seen| match seen.path.as_str() {
+            "/robots.txt" => Reply::text(format!("User-agent: *\nDisallow: /shut\n{main}")),
+            _ => reply(seen),
+        }
+    });
+    let line = format!(
+        "Host: {}\n",
+        main.url("").replace("http://127.0.0.1", "localhost")
     );
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert!(told.contains("no  trap: "), "{told}");
-    assert_eq!(output.status.code(), Some(1));
+    let mirror = TestServer::with(move |seen| match seen.path.as_str() {
+        "/robots.txt" => Reply::text(line.clone()),
+        _ => reply(seen),
+    });
+    (mirror, main)
+}
+
+#[test]
+fn the_host_that_robots_txt_names_is_visited_in_place_of_its_mirror() {
+    let (mirror, main) = mirror("");
+    let named = main.url("/").replace("127.0.0.1", "localhost");
+    let more = format!("starting_points = ['{}', '{named}']", mirror.url("/one"));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    settings(path, "", &[], "");
+    let text = format!("web_robots_db = ''\n[site_robot]\nrobot_conf = 'robot.conf'\n{more}\n");
+    fs::write(path.join("robot-detection.toml"), text).unwrap();
+    let robot = ["--database", "sqlite://robot.db", "site-robot"];
+    program::succeed(path, &[&robot[..], &["run"]].concat());
+    let asked: Vec<_> = mirror.seen().into_iter().map(|seen| seen.path).collect();
+    assert_eq!(asked, ["/robots.txt"]);
+    let soif = program::succeed(path, &[&robot[..], &["export"]].concat());
+    assert!(soif.contains(&format!("{named}one")), "{soif}");
+    assert!(!soif.contains(&mirror.url("/one")), "{soif}");
+    let explained = program::succeed(
+        path,
+        &[&robot[..], &["explain", &mirror.url("/one")]].concat(),
+    );
+    let told = format!("a Host line says it is {named}one, visited there");
+    assert!(explained.contains(&told), "{explained}");
+}
+
+#[test]
+fn a_host_line_of_hosts_that_name_each_other_or_nobody_asked_for_is_not_obeyed() {
+    let (mirror, main) = mirror("Host: www.example.com\n");
+    let named = main.url("/").replace("127.0.0.1", "localhost");
+    let elsewhere = visit_at(Some(&mirror.url("/one")), mirror, &[], "");
+    assert!(elsewhere.seen("/one").is_some());
+    let told = elsewhere.explain("/one");
+    assert!(told.contains("is not among the starting points"), "{told}");
+    let here = visit_at(Some(&named), main, &[], "");
+    assert!(here.seen("/one").is_some(), "{}", here.err);
+}
+
+#[test]
+fn files_are_read_as_starting_points_beneath_their_root_only() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path().canonicalize().unwrap();
+    for (name, text) in [
+        ("a.html", "<title>File A</title>Words<a href=b.html>b</a>"),
+        ("b.html", "<title>File B</title>Words"),
+        (".hidden.html", "<title>Hidden</title>Words"),
+    ] {
+        fs::write(root.join(name), text).unwrap();
+    }
+    std::os::unix::fs::symlink("b.html", root.join("link.html")).unwrap();
+    let file = |name: &str| format!("file://{}", root.join(name).display());
+    let linking = file("b.html");
+    let server = TestServer::with(move |seen| match seen.path.as_str() {
+        "/" => Reply::typed(
+            "text/html",
+            format!("<title>Web</title>Words<a href='{linking}'>b</a>"),
+        ),
+        _ => Reply::status(404),
+    });
+    let (web, list) = (server.url("/"), |more: &str| {
+        let names = ["a.html", ".hidden.html", "link.html"].map(file);
+        format!(
+            "file_root = '{}'\nrobot = ['seed={}', 'seed={}', 'seed={}'{more}]",
+            root.display(),
+            names[0],
+            names[1],
+            names[2]
+        )
+    });
+    let ran = visit_at(Some(&web), server, &[], &list(""));
+    let soif = ran.soif();
+    assert!(
+        soif.contains("File A") && soif.contains("Web"),
+        "{soif}{}",
+        ran.err
+    );
+    for absent in ["File B", "Hidden"] {
+        assert!(!soif.contains(absent), "{soif}");
+    }
+    for (more, told) in [
+        (list(", 'seed=file:///etc/passwd'"), "does not lie beneath"),
+        (
+            "robot = 'seed=file:///etc/passwd'".to_owned(),
+            "name the directory",
+        ),
+    ] {
+        let ran = visit_at(Some(&web), TestServer::with(reply), &[], &more);
+        assert!(ran.err.contains(told), "{}", ran.err);
+        assert!(ran.err.contains("site_robot.file_root"), "{}", ran.err);
+    }
 }

@@ -11,5 +11,6 @@ pub mod document;
 pub mod filter;
 pub mod heaven;
 pub mod matter;
+pub mod render;
 pub mod site_robot;
 pub mod spelling;

@@ -3,6 +3,7 @@
 use crate::admin::rfc3339;
 use crate::app::{SiteRobotRuns, SiteRobotSettings, site_robots};
 use crate::clock::Clock;
+use crate::render::{RenderLimits, Renderer, obstacle};
 use crate::store::{RunCommand, Store, StoredRun};
 
 use super::{
@@ -34,6 +35,7 @@ pub(super) async fn site_robot_checks(subject: &Subject<'_>, offline: bool) -> V
         checks.push(robot_check(&site, robot, subject.store.as_ref()).await);
         let warnings = robot.warnings().iter();
         checks.extend(warnings.map(|text| Check::warning(&site.label("site robot"), text.clone())));
+        checks.extend(rendering(&site, robot).await);
         if !offline {
             checks.extend(starting_points(&site, robot, subject.store.as_ref()).await);
         }
@@ -57,6 +59,24 @@ async fn robot_check(site: &ServedSite, robot: &SiteRobotSettings, store: Option
     };
     let text = format!("begins at {first}{more}; {login}; {runs}");
     Check::new(site.label("site robot"), Ok(text))
+}
+
+/// Starts the browser that renders pages, where any are to be; what stands in its way is among the
+/// warnings already.
+async fn rendering(site: &ServedSite, robot: &SiteRobotSettings) -> Option<Check> {
+    let program = robot.renders_by()?.to_owned();
+    if obstacle(&program).is_some() {
+        return None;
+    }
+    let limits = RenderLimits {
+        program,
+        ..RenderLimits::default()
+    };
+    let started = Renderer::new(limits).start().await;
+    let result = started
+        .map(|()| "the browser that renders pages starts, with its sandbox".to_owned())
+        .map_err(|error| format!("pages are not rendered: {error}"));
+    Some(Check::new(site.label("site robot"), result))
 }
 
 /// Returns what the last run did, and when the next one begins.

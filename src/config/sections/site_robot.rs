@@ -9,13 +9,17 @@ use crate::config::{
     types::{Depth, FormFields, HostRobots, RobotLines, SiteUrl, StartingPoint},
 };
 use crate::filter::CommandLine;
-use crate::site_robot::source::Credentials;
+use crate::site_robot::{Rendering, source::Credentials};
 
 section! {
     /// The site robot.
     pub struct SiteRobotSection, SiteRobotKeys = "site_robot." @site;
     /// URLs at which the site robot begins; empty: it visits nothing
     starting_points: Vec<StartingPoint>;
+    /// Directory beneath which starting points may be files, file:///srv/documents/a.html beneath
+    /// /srv/documents; symbolic links and names that begin with a dot are not read, and no page
+    /// leads to a file; empty: no file is read
+    file_root: Option<PathBuf>;
     /// URL by which visitors know the site, such as https://www.example.com, where the robot begins
     /// at its upstream: pages are described as of there; empty: heaven.url or the first of
     /// server.hosts, for starting points at server.upstream
@@ -35,6 +39,9 @@ section! {
     /// as 30 3 * * *; onCompletion=loop keeps to it, and pauses for an hour without it; empty: only
     /// when asked
     schedule: Option<Schedule>;
+    /// Pages that are asked for in a run, those first that change often, or that a sitemap says are
+    /// newer; the others stay as they are, and new ones wait for the next run; 0: all
+    requests_per_run: u64 = "0", 0..=1_000_000_000;
     /// Directory that heaven is published into after a run, such as that of heaven.directory;
     /// empty: none, it is served from the database
     publish: Option<PathBuf>;
@@ -69,6 +76,12 @@ section! {
     /// Programs that make HTML of documents, from standard input to standard output: TYPE=PROGRAM
     /// ARGUMENTS
     converters: Vec<(String, CommandLine)>;
+    /// Which pages are read as scripts make them: never, empty (those that have scripts and no
+    /// words) or always; a browser runs the scripts, Chromium with its sandbox, in a process of its
+    /// own, and gets GET and HEAD on the run's hosts and nothing else
+    render: Rendering = "never";
+    /// That browser, a path or the name of a program; empty: chromium
+    browser: Option<PathBuf>;
     /// File of the Ed25519 key with which it signs its requests (Web Bot Auth), made if it is not
     /// there; empty: it signs none
     signing_key: Option<PathBuf>;

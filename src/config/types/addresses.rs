@@ -272,12 +272,13 @@ impl StartingPoint {
         let url = Url::parse(text.trim()).map_err(|error| error.to_string());
         let url = url.and_then(|url| match url.scheme() {
             "http" | "https" => Ok(Self(url)),
+            "file" if url.host().is_none() => Ok(Self(url)),
             scheme => Err(format!("{scheme}: is not visited")),
         });
         url.map_err(|reason| {
             // The text may hold a password, and errors are logged.
             let text = shown_url(text);
-            format!("{text:?}: {reason}; write it as http://… or https://…")
+            format!("{text:?}: {reason}; write it as http://…, https://… or file:///…")
         })
     }
 

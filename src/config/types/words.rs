@@ -11,6 +11,7 @@ use crate::detect::{self, Verdict};
 use crate::licensing::{Payment, Usage};
 use crate::policy::{Action, Enforce, RateKey, Refusal, Spoofed};
 use crate::registry::{Format, Purpose, Source};
+use crate::site_robot::Rendering;
 use crate::store::KeptAddresses;
 use crate::suspect::Reason;
 use crate::telemetry::LogFormat;
@@ -147,6 +148,7 @@ words! {
     Usage: "use";
     SuspectAction: "action";
     OpenTo: "group of readers";
+    Rendering: "way to read pages";
 }
 
 /// The same for types whose error tells all words by itself.

@@ -240,7 +240,7 @@ impl Detector {
     /// that it names nobody.
     ///
     /// Most requests bring one that came before, and to search it again is a twentieth of all that a
-    /// passing request costs, and an eighth of a redirect.
+    /// passing request costs, and a tenth of a redirect.
     pub(crate) fn claim_by(&self, user_agent: &[u8], key: AgentKey) -> Option<Claim<'_>> {
         let Some(known) = &self.known else {
             return self.claim(user_agent);

@@ -27,6 +27,8 @@ pub struct FeedEntry {
     pub title: Option<String>,
     /// `updated`, `pubDate` or the like, as written.
     pub last_modified: Option<String>,
+    /// `published`, `issued` or `pubDate`, as written.
+    pub published: Option<String>,
 }
 
 impl Feed {
@@ -101,11 +103,17 @@ impl FeedReader {
                 "link" if self.current.url.is_empty() => text.clone_into(&mut self.current.url),
                 "title" if self.current.title.is_none() => self.current.title = some(),
                 "guid" if self.is_guid_link => self.guid = some(),
-                "updated" | "pubDate" | "date" | "modified" => {
+                "pubDate" => {
+                    self.current.published = some();
                     self.current.last_modified = some().or(self.current.last_modified.take());
                 }
-                "published" | "issued" if self.current.last_modified.is_none() => {
-                    self.current.last_modified = some();
+                "updated" | "date" | "modified" => {
+                    self.current.last_modified = some().or(self.current.last_modified.take());
+                }
+                "published" | "issued" => {
+                    self.current.published = some();
+                    let known = self.current.last_modified.take();
+                    self.current.last_modified = known.or_else(some);
                 }
                 _ => {}
             },
@@ -157,6 +165,7 @@ mod tests {
             url: "http://h/1?a&b".to_owned(),
             title: Some("One".to_owned()),
             last_modified: Some("Fri, 01 May 2026 10:00:00 GMT".to_owned()),
+            published: Some("Fri, 01 May 2026 10:00:00 GMT".to_owned()),
         };
         let two = FeedEntry {
             url: "http://h/2".to_owned(),

@@ -6,14 +6,16 @@ use url::Url;
 
 use crate::document::{TrackingParameters, normalise};
 use crate::filter::{Commands, Filter, Filters, Functions, NoCommands, NoFiles, RunNames};
+use crate::render::RenderLimits;
 use robot_detection_layer::clock::Clock;
 use robot_detection_robots_txt::Dialect;
 use robot_detection_store::store::Store;
 
 use super::{
-    SiteRobot, SiteRobotError, Summary, TrapLimits,
+    Rendering, SiteRobot, SiteRobotError, Summary, TrapLimits,
     aside::MemoryLimit,
     links::unite_hosts,
+    robots::own_dialect,
     scope::Scope,
     settings::{Limits, ObeyedRules, Settings, Start},
     source::PageSource,
@@ -72,24 +74,15 @@ impl SiteRobotBuilder {
             only: Vec::new(),
             scope,
             fingerprint: String::new(),
-            dialect: Dialect::default(),
+            dialect: own_dialect(),
             obeys: ObeyedRules {
                 robots_txt: true,
                 header: true,
                 meta: true,
                 rel_nofollow: true,
             },
-            // The numbers that robot.conf has keys for are those of its reference; retries are
-            // ours.
-            limits: Limits {
-                max_connections: 8,
-                site_max_connections: 2,
-                readers: 10,
-                max_working: 1_024,
-                server_delay: Duration::ZERO,
-                retries: 2,
-                retry_delay: Duration::from_secs(2),
-            },
+            limits: Limits::default(),
+            render: (Rendering::Never, RenderLimits::default()),
             memory: None,
             traps: TrapLimits::default(),
             max_queries: 10_000,
@@ -197,7 +190,8 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets the dialect that robots.txt is read in; default RFC 9309.
+    /// Sets the dialect that robots.txt is read in; default RFC 9309, with `Host` as Geoportal's
+    /// robot obeys it: what is on hosts that were asked for is visited on the one that it names.
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.settings.dialect = dialect;
         self
@@ -315,6 +309,13 @@ impl SiteRobotBuilder {
         self
     }
 
+    /// Sets which pages are read as scripts make them, and the limits of the browser that runs
+    /// them; none by default.
+    pub fn render(mut self, which: Rendering, limits: RenderLimits) -> Self {
+        self.settings.render = (which, limits);
+        self
+    }
+
     /// Sets how many URLs are queued in memory; default 1,024 (`max-working`).
     pub fn max_working(mut self, count: usize) -> Self {
         self.settings.limits.max_working = count.max(1);
@@ -326,6 +327,16 @@ impl SiteRobotBuilder {
     /// A longer `Crawl-delay` of its robots.txt counts.
     pub fn server_delay(mut self, delay: Duration) -> Self {
         self.settings.limits.server_delay = delay;
+        self
+    }
+
+    /// Sets how many pages are asked for in a run; by default all.
+    ///
+    /// Then those come first that are due: a page is after a day where it has changed, after
+    /// twice as long each time where it has not, and where a sitemap says that it is newer. A
+    /// tenth is left for new pages. Others are kept as they are.
+    pub fn requests_per_run(mut self, requests: Option<u64>) -> Self {
+        self.settings.limits.requests = requests;
         self
     }
 

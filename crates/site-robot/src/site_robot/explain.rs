@@ -105,13 +105,18 @@ pub(super) async fn explain(
     let known = settings.store.known_url(&settings.site, url.as_str());
     explanation.known = known.await?;
     explanation.pass(Step::Url, "it can be fetched");
-    if let Err(rejection) = check(settings, &url) {
+    let judged = check(settings, &url);
+    if !matches!(&judged, Err(it) if it.step != Step::Trap) {
+        explanation.pass(Step::Scope, "host and path were asked for");
+    }
+    if let Err(rejection) = judged {
         return Ok(explanation.reject(rejection));
     }
-    explanation.pass(Step::Scope, "host and path were asked for");
     let rules = HostRules::read(settings, &url).await;
     match rules.permission(url.as_str()) {
-        Permission::Allowed => explanation.pass(Step::RobotsTxt, "it is allowed"),
+        Permission::Allowed => {
+            explanation.pass(Step::RobotsTxt, allowed(settings, &rules, &url));
+        }
         Permission::Refused(rejection) => return Ok(explanation.reject(rejection)),
         Permission::Unknown(reason) => {
             let reason = format!("nothing is visited for now: {reason}");
@@ -121,6 +126,21 @@ pub(super) async fn explain(
     // A URL that was never met is judged as if a starting point linked to it.
     let depth = explanation.known.as_ref().map_or(1, |known| known.depth);
     Ok(filters(settings, &url, depth, explanation))
+}
+
+/// Says that robots.txt allows a URL, and whether it names another host for it.
+fn allowed(settings: &Settings, rules: &HostRules, url: &Url) -> String {
+    let Some(main) = rules.on_main_host(url) else {
+        return "it is allowed".to_owned();
+    };
+    let main_shown = main.as_str().escape_debug();
+    match check(settings, &main) {
+        Ok(()) => format!("it is allowed; a Host line says it is {main_shown}, visited there"),
+        Err(_) => format!(
+            "it is allowed; a Host line says it is {main_shown}, which is not among the starting \
+             points, and is not obeyed"
+        ),
+    }
 }
 
 fn filters(

@@ -36,6 +36,11 @@ impl FetchedPage {
         &self.judging.claimed.host
     }
 
+    /// Returns `true` if it has no word as the server sent it.
+    pub(super) fn is_empty(&mut self) -> bool {
+        self.judging.is_empty(&self.answer)
+    }
+
     /// Returns `true` if reading it takes the processor only, and waits for no program.
     fn is_read_at_once(&self, visitor: &PageVisitor) -> bool {
         let media_type = self.answer.media_type().unwrap_or_default();
@@ -64,8 +69,9 @@ impl PageVisitor {
     /// for servers.
     pub(super) async fn read(
         self: &Arc<Self>,
-        came: FetchedPage,
+        mut came: FetchedPage,
     ) -> Result<FinishedVisit, SiteRobotError> {
+        self.render(&mut came).await;
         let bytes = came.answer.body.len() as u64;
         let judged = if came.is_read_at_once(self) && bytes <= SMALL_BYTES {
             // The next page is requested meanwhile.

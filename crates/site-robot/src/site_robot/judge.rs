@@ -13,9 +13,10 @@ use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageReco
 
 use super::{
     Rejection, Step,
+    freshness::OpenList,
     links::{self, AcceptedLink, unique},
     outcome::time,
-    page_result::{MADE_LATER, PageResult, lacks_words},
+    page_result::{MADE_LATER, NOT_MADE, PageResult, lacks_words},
     preference::{canonical, preference},
     repeats::look,
     source::PageResponse,
@@ -29,6 +30,10 @@ pub(super) struct FilteredUrl {
     pub(super) claimed: ClaimedUrl,
     visitor: Arc<PageVisitor>,
     resource: Resource,
+    /// Whether it is read as the server sent it, though its scripts should have run.
+    is_unrendered: bool,
+    /// Of a list: until it is read, pages wait for what it says of them.
+    _list: Option<OpenList>,
     /// Denial of each filter.
     enumeration: Option<Denial>,
     generation: Option<Denial>,
@@ -41,6 +46,7 @@ impl FilteredUrl {
         claimed: ClaimedUrl,
         ip: Option<IpAddr>,
     ) -> Self {
+        let list = (claimed.found_on == SITEMAP).then(|| visitor.freshness.open_list());
         let names = Arc::clone(&visitor.settings().names);
         let mut resource = Resource::new(url.clone(), claimed.depth).in_run(names);
         if let Some(ip) = ip.filter(|_| visitor.settings().tells_ip) {
@@ -51,6 +57,8 @@ impl FilteredUrl {
             claimed,
             visitor: Arc::clone(visitor),
             resource,
+            is_unrendered: false,
+            _list: list,
             enumeration: None,
             generation: None,
         }
@@ -98,10 +106,7 @@ impl FilteredUrl {
             (judged.taken, judged.is_list) = (taken, true);
             judged.are_sitemaps = are_sitemaps;
             judged.record.loss = Some(Loss::List);
-            // Of an index that is kept it would not be known that what it names are sitemaps.
-            if !are_sitemaps {
-                judged.record.keep_version(answer, hash);
-            }
+            // Of one that is kept it would not be known which are sitemaps, nor what the dates are.
             return judged;
         }
         // What is called a sitemap may lie anywhere on its host and passes the filters; a page that
@@ -155,6 +160,23 @@ impl FilteredUrl {
             judged.record.keep_version(answer, hash);
         }
         judged
+    }
+
+    /// Notes why a page is not rendered that was to be.
+    pub(super) fn note_unrendered(&mut self, why: String) {
+        self.resource.note_trouble(why);
+        self.is_unrendered = true;
+    }
+
+    /// Returns `true` if the answer is a page without a word.
+    pub(super) fn is_empty(&mut self, answer: &PageResponse) -> bool {
+        self.receive(answer);
+        self.is_wordless()
+    }
+
+    fn is_wordless(&self) -> bool {
+        let page = self.resource.page_as_seen();
+        page.is_some_and(|page| page.blocks.iter().all(|it| it.text.trim().is_empty()))
     }
 
     /// Hands the answer to the filters' resource; returns the checksum of all it is judged by.
@@ -239,14 +261,16 @@ impl FilteredUrl {
             judged.record.alias_of = resource.better().map(str::to_owned);
             return judged;
         }
-        if resource
+        let lacks = resource
             .page()
-            .is_some_and(|page| lacks_words(page, &self.resource))
-        {
-            let why = resource
-                .troubles()
-                .first()
-                .map_or(MADE_LATER, String::as_str);
+            .is_some_and(|page| lacks_words(page, &self.resource));
+        if lacks || self.is_unrendered && self.is_wordless() {
+            let without = match visitor.renderer {
+                Some(_) => NOT_MADE,
+                None => MADE_LATER,
+            };
+            let why = resource.troubles().first();
+            let why = why.map_or(without, String::as_str);
             return PageResult::without_words(self.claimed.clone(), why);
         }
         let mut description = ResourceDescription::new(self.url.as_str());
@@ -258,6 +282,9 @@ impl FilteredUrl {
             tracing::debug!(url = self.url.as_str(), "{trouble}");
         }
         self.complete(&mut description, meta, directives);
+        visitor
+            .freshness
+            .add_dates(self.url.as_str(), &mut description);
         let mut record = PageRecord::new(self.claimed.clone(), "described");
         record.description = DescriptionChange::Save(description);
         PageResult::new(record)

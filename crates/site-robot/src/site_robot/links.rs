@@ -134,6 +134,11 @@ pub(super) fn check(settings: &Settings, url: &Url) -> Result<(), Rejection> {
     if is_start {
         return Ok(());
     }
+    // What a page links to is not read from this machine, whoever wrote the page.
+    if url.scheme() == "file" {
+        let reason = "a file is read as a starting point only";
+        return Err(Rejection::new(Step::Scope, reason));
+    }
     if let Some(effect) = effect(url) {
         return Err(Rejection::new(Step::Trap, effect.to_string()));
     }

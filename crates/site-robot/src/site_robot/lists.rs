@@ -1,9 +1,15 @@
 //! Sitemaps and feeds, whose entries are found.
 
-use crate::document::{Feed, Sitemap};
+use time::{
+    OffsetDateTime, UtcOffset,
+    format_description::well_known::{Rfc2822, Rfc3339},
+};
+
+use crate::document::{Feed, FeedEntry, Moment, Sitemap, SitemapEntry};
 use robot_detection_store::fetch::{gunzip, is_gzip};
 
 use super::{
+    freshness::ListedDates,
     judge::FilteredUrl,
     links::{self, AcceptedLink, unique},
     source::PageResponse,
@@ -36,25 +42,55 @@ impl FilteredUrl {
         // Text with URLs in it is a list only where robots.txt calls it a sitemap.
         let is_text = media_type == "text/plain" && self.claimed.found_on != SITEMAP;
         let text = String::from_utf8_lossy(bytes);
-        let (urls, are_sitemaps): (Vec<String>, _) = match Sitemap::read(&text) {
+        let (entries, are_sitemaps): (Vec<(String, ListedDates)>, _) = match Sitemap::read(&text) {
             Some(sitemap) if !is_text => {
-                let urls = sitemap.entries.into_iter().map(|it| it.url);
-                (urls.collect(), sitemap.is_index)
+                let entries = sitemap.entries.into_iter().map(of_sitemap);
+                (entries.collect(), sitemap.is_index)
             }
             _ => {
                 let entries = Feed::read(&text)?.entries;
-                (entries.into_iter().map(|it| it.url).collect(), false)
+                (entries.into_iter().map(of_feed).collect(), false)
             }
         };
         let settings = visitor.settings();
-        let urls = urls.iter().filter_map(|url| {
+        let urls = entries.into_iter().filter_map(|(url, dates)| {
             if are_sitemaps {
-                links::to_sitemap(settings, &self.url, url)
-            } else {
-                links::to_visit(settings, &self.url, url)
+                return links::to_sitemap(settings, &self.url, &url);
             }
+            let url = links::to_visit(settings, &self.url, &url)?;
+            visitor.freshness.note_listed(&url, dates);
+            Some(url)
         });
         let taken = urls.map(|url| AcceptedLink { url, steps: 0 }).collect();
         Some((unique(taken), are_sitemaps))
     }
+}
+
+fn of_sitemap(entry: SitemapEntry) -> (String, ListedDates) {
+    let dates = ListedDates {
+        published: None,
+        modified: entry.last_modified.as_deref().and_then(date),
+    };
+    (entry.url, dates)
+}
+
+fn of_feed(entry: FeedEntry) -> (String, ListedDates) {
+    let published = entry.published.as_deref().and_then(date);
+    let modified = entry.last_modified.as_deref().and_then(date);
+    let dates = ListedDates {
+        // Where a feed knows one date only, nobody has said that the page was changed.
+        modified: modified.filter(|it| Some(it) != published.as_ref()),
+        published,
+    };
+    (entry.url, dates)
+}
+
+/// Returns a date as pages write it; feeds write others too.
+fn date(text: &str) -> Option<String> {
+    let text = text.trim();
+    if Moment::read(text).is_some() {
+        return Some(text.to_owned());
+    }
+    let time = OffsetDateTime::parse(text, &Rfc2822).ok()?;
+    time.to_offset(UtcOffset::UTC).format(&Rfc3339).ok()
 }

@@ -139,6 +139,7 @@ mod tests {
             server_delay: Duration::ZERO,
             retries,
             retry_delay: Duration::from_secs(5),
+            requests: None,
         }
     }
 

@@ -10,7 +10,11 @@ use super::{Rejection, Step, links::AcceptedLink};
 pub(super) const WITHOUT_WORDS: &str = "it has no words: ";
 
 /// Why a page has none, where no program failed.
-pub(super) const MADE_LATER: &str = "scripts may make them, which are not run";
+pub(super) const MADE_LATER: &str =
+    "scripts may make them, which are not run (site_robot.render = \"empty\" runs them)";
+
+/// Why a page has none whose scripts were run.
+pub(super) const NOT_MADE: &str = "its scripts made none";
 
 /// Result of a page.
 #[derive(Debug)]
@@ -78,7 +82,7 @@ fn is_document(resource: &Resource) -> bool {
     )
 }
 
-fn has_script(html: &[u8]) -> bool {
+pub(super) fn has_script(html: &[u8]) -> bool {
     const TAG: &[u8] = b"<script";
     html.windows(TAG.len())
         .any(|bytes| bytes.eq_ignore_ascii_case(TAG))

@@ -5,14 +5,19 @@ use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
 use url::Url;
 
 use crate::document::resolve;
-use robot_detection_robots_txt::{Access, ForRobot, MAX_FILE_BYTES, RobotsTxt, beginning};
-use robot_detection_store::store::RobotsTxtCopy;
+use robot_detection_robots_txt::{
+    Access, Dialect, ForRobot, HostUse, MAX_FILE_BYTES, RobotsTxt, beginning,
+};
+use robot_detection_store::store::{ClaimedUrl, RobotsTxtCopy};
 
 use super::{
     Rejection, Step,
+    links::check,
     robots_copy::{CopyChange, conditions, copy_of},
+    scope::host_key,
     settings::Settings,
     source::{PageRequest, SourceError},
+    visit::{PageVisitor, SITEMAP},
 };
 
 /// Redirects of a robots.txt that are followed (RFC 9309 §2.3.1.2).
@@ -29,6 +34,8 @@ pub(super) struct HostRules {
     unreachable: Option<String>,
     pub(super) sitemaps: Vec<String>,
     pub(super) ip: Option<IpAddr>,
+    /// The file, where it says which of several hosts is the main one.
+    main_host: Option<RobotsTxt>,
 }
 
 /// Permission of a URL.
@@ -90,6 +97,13 @@ impl HostRules {
         Permission::Refused(Rejection::new(Step::RobotsTxt, reason))
     }
 
+    /// Returns a URL as it is on the host that a `Host` line names, where that is another one.
+    pub(super) fn on_main_host(&self, url: &Url) -> Option<Url> {
+        let file = self.main_host.as_ref()?;
+        let main = Url::parse(&file.effective_url(url.as_str())).ok()?;
+        (host_key(&main) != host_key(url) || main.scheme() != url.scheme()).then_some(main)
+    }
+
     /// Returns the pause that it asks for between two visits.
     pub(super) fn delay(&self) -> Option<Duration> {
         let rate = self.rules.request_rate().filter(|rate| rate.requests > 0);
@@ -109,10 +123,35 @@ impl HostRules {
         Self {
             sitemaps: sitemaps.collect(),
             rules: file.for_robot(&settings.user_agent),
+            main_host: file.host().is_some().then_some(file),
             unreachable: None,
             ip,
         }
     }
+}
+
+impl PageVisitor {
+    /// Returns where a page is to be visited, as the robots.txt of its host names another one.
+    ///
+    /// That has to be asked for too, and may name no other one itself, so that no page is sent on
+    /// for ever.
+    pub(super) fn main_host(&self, claimed: &ClaimedUrl, url: &Url) -> Option<Url> {
+        let rules = |host: &str| self.all_rules().get(host).map(Arc::clone);
+        let main = rules(&claimed.host)?.on_main_host(url)?;
+        if claimed.found_on == SITEMAP || check(self.settings(), &main).is_err() {
+            return None;
+        }
+        let there = rules(&host_key(&main));
+        let names_another = there.is_some_and(|there| there.on_main_host(&main).is_some());
+        (!names_another).then_some(main)
+    }
+}
+
+/// Returns the dialect of RFC 9309 with `Host` as Geoportal's robot obeys it.
+pub(super) fn own_dialect() -> Dialect {
+    let mut dialect = Dialect::rfc9309();
+    dialect.host = HostUse::RewriteByLast;
+    dialect
 }
 
 /// Answer to the request for a robots.txt.

@@ -3,16 +3,29 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::filter::{FilterRun, FilterRunState};
+use crate::render::Renderer;
 use robot_detection_store::store::{FoundUrl, RunCounts, RunState, StoreError, StoredRun};
 
 use super::{
-    Progress, PublishTerms, RobotState, SiteRobotError, Summary, ending::RunEnd, readers::Readers,
-    run_loop::RunLoop, scope::host_key, settings::Settings, site_robot_handle::Shared,
+    Progress, PublishTerms, Rendering, RobotState, SiteRobotError, Summary,
+    ending::RunEnd,
+    freshness::Freshness,
+    readers::Readers,
+    run_loop::RunLoop,
+    scope::host_key,
+    settings::{Settings, run_settings},
+    site_robot_handle::Shared,
     visit::PageVisitor,
 };
 
 /// Descriptions whose checksums are read at once.
 const PIECE: u32 = 5_000;
+
+/// Returns what renders pages, where any are to be.
+fn renderer(settings: &Settings) -> Option<Renderer> {
+    let (which, limits) = &settings.render;
+    (*which != Rendering::Never).then(|| Renderer::new(limits.clone()))
+}
 
 /// Runs until everything is visited, or until it is stopped.
 pub(super) async fn run(
@@ -23,9 +36,8 @@ pub(super) async fn run(
     let began_ms = settings.clock.now_ms();
     settings.source.begin_run().await;
     let fingerprint = super::settings::fingerprint(settings);
-    let begun = settings
-        .store
-        .begin_run(&settings.site, &fingerprint, began_ms);
+    let own = run_settings(settings);
+    let begun = settings.store.begin_run(&settings.site, &own, began_ms);
     let (run, is_resumed) = begun.await?;
     let withdrawn = settings.store.withdrawn_urls(&settings.site).await?;
     // A run that is resumed has used up some of what `filter-by-max` allows.
@@ -33,7 +45,9 @@ pub(super) async fn run(
         objects: run.counts.fetched,
         ..FilterRunState::default()
     };
+    let freshness = Freshness::of(settings, run.counts.fetched).await?;
     let visitor = PageVisitor {
+        freshness,
         shared: Arc::clone(shared),
         fingerprint,
         enumeration_run: FilterRun::restore(counted.clone()),
@@ -42,6 +56,8 @@ pub(super) async fn run(
         known_links: super::known_links::KnownLinks::default(),
         described: super::probe::ServerDescriptions::default(),
         readers: Readers::new(settings.limits.readers),
+        renderer: renderer(settings),
+        kept_files: super::rendering::KeptFiles::default(),
         looks: std::hash::RandomState::new(),
         withdrawn: withdrawn.into_iter().collect(),
     };

@@ -9,7 +9,7 @@ use tokio::{
 use url::Url;
 
 use robot_detection_store::store::{
-    ClaimedUrl, DescriptionChange, FoundUrl, PageRecord, RecordSummary, RunCommand, StoredRun,
+    ClaimedUrl, DescriptionChange, FoundUrl, Loss, PageRecord, RecordSummary, RunCommand, StoredRun,
 };
 
 use super::{
@@ -17,6 +17,7 @@ use super::{
     chains::Chains,
     fetched_page::FetchedPage,
     finished_visit::FinishedVisit,
+    freshness::next_visit,
     hosts::{Hosts, Job},
     pending::Pending,
     repeats::RepeatCounter,
@@ -247,6 +248,10 @@ impl RunLoop {
         } = visited;
         self.active -= 1;
         self.unrecorded += 1;
+        if was_asked && record.retry_ms.is_none() && record.loss != Some(Loss::Missing) {
+            let is_changed = counts.unmodified == 0;
+            record.next = Some(next_visit(&record.claimed, is_changed, now_ms));
+        }
         let host = record.claimed.host.clone();
         if let Some(until_ms) = hold_ms {
             self.hosts.hold(&host, until_ms);

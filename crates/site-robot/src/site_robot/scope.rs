@@ -18,12 +18,15 @@ pub(super) struct Scope {
     hosts: Vec<(String, u16)>,
     prefixes: Vec<String>,
     excluded: Vec<String>,
+    /// Whether a starting point is a file.
+    has_files: bool,
 }
 
 impl Scope {
     /// Lets the host of a URL in; returns whether it has one.
     pub(super) fn add_host_of(&mut self, url: &Url) -> bool {
         let Some(host) = host_of(url) else {
+            self.has_files |= url.scheme() == "file";
             return false;
         };
         if !self.hosts.contains(&host) {
@@ -78,7 +81,7 @@ impl Scope {
         match host {
             Some(host) if self.hosts.iter().any(|known| is_same(known, &host)) => Ok(()),
             Some((host, port)) => Err(reject(format!("the host {host}:{port} was not asked for"))),
-            None if url.scheme() == "file" && self.hosts.is_empty() => Ok(()),
+            None if url.scheme() == "file" && self.has_files => Ok(()),
             None => Err(reject("the URL names no host".to_owned())),
         }
     }

@@ -4,13 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use crate::document::normalise;
 use crate::filter::{Commands, Filter, RunNames};
+use crate::render::RenderLimits;
 use robot_detection_layer::clock::Clock;
 use robot_detection_robots_txt::Dialect;
 use robot_detection_store::fetch::shown_url;
 use robot_detection_store::store::Store;
 
 use super::{
-    SiteRobotError, TrapLimits,
+    Rendering, SiteRobotError, TrapLimits,
     aside::MemoryLimit,
     links::{check, to_canonical_form},
     scope::Scope,
@@ -49,6 +50,8 @@ pub(super) struct Settings {
     pub(super) dialect: Dialect,
     pub(super) obeys: ObeyedRules,
     pub(super) limits: Limits,
+    /// Which pages are rendered, and within which limits.
+    pub(super) render: (Rendering, RenderLimits),
     /// Bytes of a page that wait in memory, if that is limited.
     pub(super) memory: Option<MemoryLimit>,
     pub(super) traps: TrapLimits,
@@ -92,8 +95,26 @@ pub(super) struct Limits {
     pub(super) readers: usize,
     pub(super) max_working: usize,
     pub(super) server_delay: Duration,
+    /// Requests of one run; none: as many as there are pages.
+    pub(super) requests: Option<u64>,
     pub(super) retries: u32,
     pub(super) retry_delay: Duration,
+}
+
+// The numbers that robot.conf has keys for are those of its reference; retries are ours.
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_connections: 8,
+            site_max_connections: 2,
+            readers: 10,
+            max_working: 1_024,
+            server_delay: Duration::ZERO,
+            requests: None,
+            retries: 2,
+            retry_delay: Duration::from_secs(2),
+        }
+    }
 }
 
 impl Settings {
@@ -141,16 +162,31 @@ impl std::fmt::Debug for Settings {
 /// Number of the rules by which pages are read: with others, whole pages are asked for again.
 const READ_BY: u32 = 2;
 
+/// Returns a text that tells runs apart that cannot go on as each other.
+pub(super) fn run_settings(settings: &Settings) -> String {
+    let pages = if settings.only.is_empty() {
+        ""
+    } else {
+        "-pages"
+    };
+    format!("{}{pages}", fingerprint(settings))
+}
+
 /// Returns a text that changes when pages would be judged otherwise.
 pub(super) fn fingerprint(settings: &Settings) -> String {
     use md5::{Digest as _, Md5};
     let judged_by = format!(
-        "{READ_BY}\n{}\n{}\n{}\n{}\n{:?}",
+        "{READ_BY}\n{}\n{}\n{}\n{}\n{:?}{}",
         settings.fingerprint,
         settings.enumeration.name(),
         settings.generation.name(),
         settings.user_agent,
         settings.obeys,
+        // Without a browser it is the text that it was before there was one.
+        match settings.render.0 {
+            Rendering::Never => String::new(),
+            some => format!("\nrender {}", some.as_str()),
+        },
     );
     let digest = Md5::digest(judged_by);
     hex::encode(digest)

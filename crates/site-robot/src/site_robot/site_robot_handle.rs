@@ -8,11 +8,13 @@ use std::sync::{
 use tokio::sync::watch;
 use url::Url;
 
-use robot_detection_store::store::{RunCommand, Store};
+use robot_detection_store::store::{RunCommand, RunState, Store};
 
 use super::{
     Explanation, Progress, PublishTerms, SiteRobotBuilder, SiteRobotError, Summary, ending,
-    explain, run, settings::Settings, source::PageSource,
+    explain, run,
+    settings::{Settings, run_settings},
+    source::PageSource,
 };
 
 /// Hook that is called with the summary of a run.
@@ -87,11 +89,49 @@ impl SiteRobot {
     /// As [`run`](Self::run).
     pub async fn run_on(&self, terms: &PublishTerms<'_>) -> Result<Summary, SiteRobotError> {
         let _running = self.occupy()?;
-        let summary = run::run(&self.shared, terms).await?;
+        let mut summary = None;
+        if let Some(whole) = self.cut_off().await? {
+            summary = Some(run::run(&whole, terms).await?);
+        }
+        let summary = match summary.filter(|whole| whole.state != RunState::Finished) {
+            // Somebody has stopped it, or has to look at what it found.
+            Some(whole) => whole,
+            None => run::run(&self.shared, terms).await?,
+        };
         if let Some(on_end) = &self.shared.settings.on_end {
             on_end(&summary);
         }
         Ok(summary)
+    }
+
+    /// Returns the robot of a run that was cut off, where this one asks for single pages only.
+    ///
+    /// That run comes to its end first: it would lose what it has, or end as one of single pages.
+    async fn cut_off(&self) -> Result<Option<Arc<Shared>>, SiteRobotError> {
+        let Shared {
+            settings,
+            wanted,
+            progress,
+            ..
+        } = &*self.shared;
+        if settings.only.is_empty() {
+            return Ok(None);
+        }
+        let whole = Settings {
+            only: Vec::new(),
+            ..settings.clone()
+        };
+        let open = settings.store.open_run(&settings.site).await?;
+        let is_whole = open.is_some_and(|open| open.settings == run_settings(&whole));
+        Ok(is_whole.then(|| {
+            Arc::new(Shared {
+                settings: whole,
+                wanted: wanted.clone(),
+                progress: progress.clone(),
+                is_running: AtomicBool::new(true),
+                runs_ended: AtomicU64::new(0),
+            })
+        }))
     }
 
     /// Returns a robot with the same settings that asks for single pages again.

@@ -14,6 +14,7 @@ use super::{
     Rejection, SiteRobotError, Step,
     fetched_page::FetchedPage,
     finished_visit::{FinishedVisit, gone, moved},
+    freshness::Freshness,
     judge::{self, FilteredUrl},
     known_links::KnownLinks,
     links::{self, AcceptedLink, found, to_canonical_form},
@@ -40,6 +41,10 @@ pub(super) struct PageVisitor {
     pub(super) known_links: KnownLinks,
     pub(super) described: ServerDescriptions,
     pub(super) readers: Readers,
+    /// What renders pages, where any are to be.
+    pub(super) renderer: Option<crate::render::Renderer>,
+    pub(super) kept_files: super::rendering::KeptFiles,
+    pub(super) freshness: Freshness,
     pub(super) looks: std::hash::RandomState,
     /// URLs that are kept out of heaven for good.
     pub(super) withdrawn: std::collections::HashSet<String>,
@@ -58,7 +63,7 @@ impl Visit {
         Self::FetchedPage(Box::new(FetchedPage { judging, answer }))
     }
 
-    fn ended(visited: FinishedVisit) -> Self {
+    pub(super) fn ended(visited: FinishedVisit) -> Self {
         Self::Ended(Box::new(visited))
     }
 }
@@ -119,6 +124,12 @@ impl PageVisitor {
                 }
             }
         }
+        if let Some(main) = self.main_host(&claimed, &url) {
+            let reason = format!("a Host line says it is {}", main.as_str().escape_debug());
+            let rejection = Rejection::new(Step::RobotsTxt, reason);
+            let target = Some(String::from(main));
+            return Ok(Visit::ended(moved(claimed, target, &rejection)));
+        }
         if let Some(described) = self.described_by_server(&claimed) {
             return Ok(Visit::ended(described));
         }
@@ -127,10 +138,13 @@ impl PageVisitor {
         if let Err(rejection) = judging.metadata() {
             return rejected(judging.claimed, &rejection);
         }
-        self.ask(judging).await
+        self.ask_in_turn(judging).await
     }
 
-    async fn ask(self: &Arc<Self>, judging: FilteredUrl) -> Result<Visit, SiteRobotError> {
+    pub(super) async fn ask(
+        self: &Arc<Self>,
+        judging: FilteredUrl,
+    ) -> Result<Visit, SiteRobotError> {
         let conditions = self.conditions(&judging.claimed);
         let was_conditional = conditions != Conditions::default();
         let request = PageRequest::get(&judging.url).unless(conditions);
@@ -195,7 +209,7 @@ impl PageVisitor {
     }
 
     /// Registers a content with the generation filter that it does not see in this run.
-    async fn remember_content(&self, url: &str) -> Result<(), SiteRobotError> {
+    pub(super) async fn remember_content(&self, url: &str) -> Result<(), SiteRobotError> {
         let Settings { store, site, .. } = self.settings();
         if let Some((md5, preference)) = store.md5(site, url).await? {
             self.generation_run.better_with(&md5, url, preference);
@@ -263,7 +277,11 @@ impl PageVisitor {
     }
 
     /// Returns a record that leaves everything as it is; links that were stored are found.
-    async fn kept(&self, claimed: ClaimedUrl, outcome: &str) -> Result<PageRecord, SiteRobotError> {
+    pub(super) async fn kept(
+        &self,
+        claimed: ClaimedUrl,
+        outcome: &str,
+    ) -> Result<PageRecord, SiteRobotError> {
         let settings = self.settings();
         let lines = settings.store.links(&settings.site, &claimed.url).await?;
         let taken: Vec<AcceptedLink> = lines
@@ -342,7 +360,7 @@ impl PageVisitor {
         claimed.settings.as_ref() == Some(&self.fingerprint)
     }
 
-    fn all_rules(
+    pub(super) fn all_rules(
         &self,
     ) -> std::sync::MutexGuard<'_, std::collections::HashMap<String, Arc<HostRules>>> {
         // What the lock guards is whole at any moment.

@@ -45,6 +45,7 @@ macro_rules! files {
             "20261126200000_marks_of_texts",
             "20261127100000_aliases",
             "20261128100000_canonicals",
+            "20261128200000_next_visits",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

@@ -78,8 +78,8 @@ pub use evidence::{
 };
 pub use frontier::{
     AliasDescription, ClaimedUrl, DescriptionChange, DuplicateDescription, FoundUrl, KnownUrl,
-    OpenUrls, PageRecord, RecordSummary, RobotsTxtCopy, RunCommand, RunCounts, RunKey, RunState,
-    StoredRun,
+    NextVisit, OpenUrls, PageRecord, RecordSummary, RobotsTxtCopy, RunCommand, RunCounts, RunKey,
+    RunState, StoredRun,
 };
 pub use leases::{Lease, LeaseError, LeaseHolder};
 pub use live_rules::{LiveRuleChange, StoredLiveRule, StoredLiveRules, StoredPause};

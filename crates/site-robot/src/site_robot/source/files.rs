@@ -1,8 +1,8 @@
 //! Pages in files below a directory.
 
 use std::{
-    io,
-    path::{Path, PathBuf},
+    fs, io,
+    path::{Component, Path, PathBuf},
     sync::Arc,
     time::SystemTime,
 };
@@ -12,10 +12,7 @@ use http::{
     header::{self, HeaderValue},
 };
 use percent_encoding::percent_decode_str;
-use tokio::{
-    fs::{self, File},
-    io::AsyncReadExt as _,
-};
+use tokio::{fs::File, io::AsyncReadExt as _};
 use url::Url;
 
 use super::{PageRequest, PageResponse, SourceError, SourceLimits};
@@ -37,11 +34,13 @@ const TYPES: [(&str, &str); 11] = [
 
 /// Source of `file:` URLs below one directory; what lies elsewhere is not read.
 ///
-/// It answers as a server would: 404 for what is no file, also behind a symbolic
-/// link that leads out of the directory, 304 for a file that has not changed. Of
-/// a directory it gives `index.html`, behind a redirect to where the slash is.
+/// It answers as a server would: 404 for what is no file, behind a symbolic link, or
+/// named with a dot at the beginning, 304 for a file that has not changed. Of a
+/// directory it gives `index.html`, behind a redirect to where the slash is.
 #[derive(Clone, Debug)]
 pub struct FileSource {
+    /// The directory as it was named, and where it lies.
+    named: Arc<Path>,
     directory: Arc<Path>,
     limits: SourceLimits,
 }
@@ -62,6 +61,7 @@ impl FileSource {
             return Err(refused(io::ErrorKind::NotADirectory.into()));
         }
         Ok(Self {
+            named: directory.into(),
             directory: found.into(),
             limits,
         })
@@ -94,8 +94,8 @@ impl FileSource {
             url: url.to_string(),
             reason,
         };
-        let path = match self.find(url).await {
-            Ok(FileTarget::File(path)) => path,
+        let (file, path) = match self.find(url).await {
+            Ok(FileTarget::File(file, path)) => (file, path),
             Ok(FileTarget::Directory) => return Ok(redirect(url)),
             Ok(FileTarget::Nothing) => return Ok(status(404)),
             Err(error) if is_absent(&error) => return Ok(status(404)),
@@ -104,7 +104,7 @@ impl FileSource {
             }
             Err(error) => return Err(refused(error)),
         };
-        let metadata = fs::metadata(&path).await.map_err(refused)?;
+        let metadata = file.metadata().await.map_err(refused)?;
         let headers = headers_of(&path, metadata.len(), metadata.modified().ok());
         let known = request.conditions.last_modified.as_deref();
         let last_modified = headers.get(header::LAST_MODIFIED);
@@ -117,7 +117,6 @@ impl FileSource {
         }
         let mut body = Vec::new();
         if !request.is_head {
-            let file = File::open(&path).await.map_err(refused)?;
             // It may have grown since.
             let limit = self.limits.max_body_bytes.saturating_add(1);
             file.take(limit)
@@ -131,36 +130,39 @@ impl FileSource {
         Ok(PageResponse::new(200, headers, body.into()))
     }
 
-    /// Finds what a URL names, if it lies below the directory.
+    /// Opens what a URL names, if it lies below the directory.
     async fn find(&self, url: &Url) -> io::Result<FileTarget> {
         let path = percent_decode_str(url.path()).decode_utf8_lossy();
-        if path.contains('\0') {
-            return Ok(FileTarget::Nothing);
-        }
-        // Dots and symbolic links are resolved here; what counts is where they lead.
-        let Some(mut path) = self.within(Path::new(&*path)).await? else {
+        let Some(path) = self.below(Path::new(&*path)) else {
             return Ok(FileTarget::Nothing);
         };
-        if fs::metadata(&path).await?.is_dir() {
-            if !url.path().ends_with('/') {
+        let is_slashed = url.path().ends_with('/');
+        let directory = Arc::clone(&self.directory);
+        let opened = tokio::task::spawn_blocking(move || {
+            let file = open_below(&directory, &path)?;
+            if !file.metadata()?.is_dir() {
+                return FileTarget::file(file, path);
+            }
+            if !is_slashed {
                 return Ok(FileTarget::Directory);
             }
-            match self.within(&path.join("index.html")).await? {
-                Some(index) => path = index,
-                None => return Ok(FileTarget::Nothing),
-            }
-        }
-        let is_file = fs::metadata(&path).await?.is_file();
-        Ok(if is_file {
-            FileTarget::File(path)
-        } else {
-            FileTarget::Nothing
-        })
+            let index = path.join("index.html");
+            open_below(&directory, &index).and_then(|file| FileTarget::file(file, index))
+        });
+        opened.await.map_err(io::Error::other)?
     }
 
-    async fn within(&self, path: &Path) -> io::Result<Option<PathBuf>> {
-        let path = fs::canonicalize(path).await?;
-        Ok(path.starts_with(&self.directory).then_some(path))
+    /// Returns the path within the directory; none for what is elsewhere or hidden.
+    fn below(&self, path: &Path) -> Option<PathBuf> {
+        let below = path.strip_prefix(&self.named);
+        let below = below.or_else(|_| path.strip_prefix(&self.directory)).ok()?;
+        let is_plain = |part: Component<'_>| match part {
+            Component::Normal(name) => !name.as_encoded_bytes().starts_with(b"."),
+            _ => false,
+        };
+        let is_in =
+            below.components().all(is_plain) && !path.as_os_str().as_encoded_bytes().contains(&0);
+        is_in.then(|| below.to_owned())
     }
 
     fn too_large(&self, url: &Url) -> SourceError {
@@ -173,10 +175,61 @@ impl FileSource {
 
 /// File or directory that a URL names.
 enum FileTarget {
-    File(PathBuf),
+    File(File, PathBuf),
     /// A directory, without the slash from which its links count.
     Directory,
     Nothing,
+}
+
+impl FileTarget {
+    fn file(file: fs::File, path: PathBuf) -> io::Result<Self> {
+        let is_file = file.metadata()?.is_file();
+        Ok(if is_file {
+            Self::File(File::from_std(file), path)
+        } else {
+            Self::Nothing
+        })
+    }
+}
+
+/// Opens a file below a directory, on a way without symbolic links.
+///
+/// The kernel holds to that, whatever is exchanged meanwhile.
+#[cfg(target_os = "linux")]
+fn open_below(directory: &Path, path: &Path) -> io::Result<fs::File> {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+    use rustix::io::Errno;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let directory = openat(CWD, directory, flags | OFlags::DIRECTORY, Mode::empty())?;
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
+    // A pipe that nobody writes to is not waited for.
+    let file = openat2(
+        directory,
+        path,
+        flags | OFlags::NONBLOCK,
+        Mode::empty(),
+        ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS,
+    );
+    match file {
+        Ok(file) => Ok(file.into()),
+        // A symbolic link, or one that led out of the directory.
+        Err(Errno::LOOP | Errno::XDEV) => Err(io::ErrorKind::NotFound.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens a file below a directory, on a way without symbolic links.
+#[cfg(not(target_os = "linux"))]
+fn open_below(directory: &Path, path: &Path) -> io::Result<fs::File> {
+    let path = directory.join(path);
+    if path.canonicalize()? != path {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    fs::File::open(path)
 }
 
 fn redirect(url: &Url) -> PageResponse {

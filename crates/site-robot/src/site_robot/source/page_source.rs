@@ -16,6 +16,8 @@ pub enum PageSource {
     Application(ApplicationSource),
     /// Files below a directory.
     Files(FileSource),
+    /// Servers, and for `file:` URLs the files below a directory.
+    HttpAndFiles(HttpSource, FileSource),
 }
 
 /// Request for a page.
@@ -43,15 +45,18 @@ impl PageSource {
     /// such URLs; no status is an error.
     pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageResponse, SourceError> {
         match self {
-            Self::Http(source) => source.ask(request).await,
             Self::Application(source) => source.ask(request).await,
+            Self::HttpAndFiles(_, source) if request.url.scheme() == "file" => {
+                source.ask(request).await
+            }
             Self::Files(source) => source.ask(request).await,
+            Self::Http(source) | Self::HttpAndFiles(source, _) => source.ask(request).await,
         }
     }
 
     /// Begins a run: what kept the last one from logging in is tried once more.
     pub(in crate::site_robot) async fn begin_run(&self) {
-        if let Self::Http(source) = self {
+        if let Self::Http(source) | Self::HttpAndFiles(source, _) = self {
             source.begin_run().await;
         }
     }

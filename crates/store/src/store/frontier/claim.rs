@@ -192,6 +192,23 @@ impl Store {
         Ok(row.map(KnownRow::into_known))
     }
 
+    /// Returns by when pages are due of which so many come first; nothing where less are due.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn last_due(
+        &self,
+        site: &str,
+        now_ms: i64,
+        count: u64,
+    ) -> Result<Option<i64>, StoreError> {
+        let before = i64::try_from(count.saturating_sub(1)).unwrap_or(i64::MAX);
+        let values = [site.into(), now_ms.into(), before.into()];
+        let row: Option<(i64,)> = self.database.first(&sql::LAST_DUE, &values).await?;
+        Ok(row.map(|(last_ms,)| last_ms))
+    }
+
     /// Returns the links that a page had when it was last fetched.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ mod url;
 
 pub use claim::OpenUrls;
 pub use duplicates::{AliasDescription, DuplicateDescription};
-pub use record::{DescriptionChange, PageRecord, RecordSummary, RunKey};
+pub use record::{DescriptionChange, NextVisit, PageRecord, RecordSummary, RunKey};
 pub use robots_txt::RobotsTxtCopy;
 pub use runs::{RunCommand, RunCounts, RunState, StoredRun};
 pub use url::{ClaimedUrl, FoundUrl, KnownUrl};

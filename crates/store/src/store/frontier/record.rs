@@ -47,10 +47,21 @@ pub struct PageRecord {
     pub alias_of: Option<String>,
     /// Rank among URLs with the same content, lower first; nothing leaves what is known.
     pub preference: Option<u8>,
+    /// When it is to be asked for again; nothing leaves what is known.
+    pub next: Option<NextVisit>,
     /// Links to follow at another visit that brings none; nothing leaves those that are known.
     pub links: Option<Vec<String>>,
     /// URLs found on it.
     pub found: Vec<FoundUrl>,
+}
+
+/// When a page is to be asked for again.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NextVisit {
+    /// Times in a row that it was as before.
+    pub steady: u32,
+    /// When.
+    pub at_ms: i64,
 }
 
 /// Change of a resource description.
@@ -203,7 +214,7 @@ impl<'p> VisitRow<'p> {
     }
 
     /// Returns the values in the order of the statement that records.
-    fn values(&self, now_ms: i64) -> [Value<'_>; 19] {
+    fn values(&self, now_ms: i64) -> [Value<'_>; 21] {
         let Self { page, links } = self;
         let claimed = &page.claimed;
         // 3 is done, 2 waits for its time: see the states in `sql.rs`.
@@ -231,6 +242,8 @@ impl<'p> VisitRow<'p> {
             page.asks_password.map(i64::from).into(),
             (&page.alias_of).into(),
             page.preference.map(i64::from).into(),
+            page.next.map(|next| i64::from(next.steady)).into(),
+            page.next.map(|next| next.at_ms).into(),
         ]
     }
 }
@@ -252,6 +265,7 @@ impl PageRecord {
             asks_password: None,
             alias_of: None,
             preference: None,
+            next: None,
             links: None,
             found: Vec::new(),
         }

@@ -128,6 +128,10 @@ statements! {
         "SELECT run_id, depth, found_on, state, described, status, outcome, fetched_ms, loss, \
          asks_password, content_hash \
          FROM site_robot_urls WHERE site = $1 AND url = $2";
+    // The page whose turn it is as the last of so many, by when they are to be asked for again.
+    LAST_DUE = "look for pages to ask for again",
+        "SELECT next_ms FROM site_robot_urls WHERE site = $1 AND next_ms <= $2 \
+         ORDER BY next_ms LIMIT 1 OFFSET $3 + 0";
     LINKS = "read the links of a page",
         "SELECT COALESCE(links, '') FROM site_robot_urls WHERE site = $1 AND url = $2";
     // `$3` is the depth at which it was taken: one that was found nearer still waits once more.
@@ -235,7 +239,7 @@ pub(super) fn claim(engine: Engine) -> Statement {
          UPDATE site_robot_urls SET state = 1, holder = $5 \
          WHERE site = $1 AND {place} IN (SELECT place FROM next) \
          RETURNING depth, max_depth, position, url, found_on, attempts, relink, described, etag, \
-         last_modified, content_hash, settings, asks_password"
+         last_modified, content_hash, settings, asks_password, steady, next_ms"
     );
     Statement::assembled("take URLs to visit", sql)
 }
@@ -283,10 +287,11 @@ fn enter(rows: usize) -> Statement {
 /// is not described stays on record when the page is as it was; so do links of which
 /// nothing new is known.
 fn record(rows: usize) -> Statement {
-    const COLUMNS: usize = 19;
+    const COLUMNS: usize = 21;
     let mut sql = "INSERT INTO site_robot_urls (site, run_id, settings, position, relink, url, \
          host, depth, found_on, state, attempts, described, due_ms, fetched_ms, status, outcome, \
-         etag, last_modified, content_hash, links, loss, asks_password, alias_of, preference) VALUES "
+         etag, last_modified, content_hash, links, loss, asks_password, alias_of, preference, \
+         steady, next_ms) VALUES "
         .to_owned();
     for row in 0..rows {
         let comma = if row == 0 { "" } else { ", " };
@@ -311,7 +316,9 @@ fn record(rows: usize) -> Statement {
          settings = excluded.settings, links = COALESCE(excluded.links, site_robot_urls.links), \
          alias_of = CASE WHEN excluded.outcome = 'unmodified' OR excluded.outcome LIKE 'failed%' \
          THEN site_robot_urls.alias_of ELSE excluded.alias_of END, \
-         preference = COALESCE(excluded.preference, site_robot_urls.preference)",
+         preference = COALESCE(excluded.preference, site_robot_urls.preference), \
+         steady = COALESCE(excluded.steady, site_robot_urls.steady), \
+         next_ms = COALESCE(excluded.next_ms, site_robot_urls.next_ms)",
     );
     Statement::assembled("record visits", sql)
 }

@@ -50,6 +50,10 @@ pub struct ClaimedUrl {
     pub settings: Option<String>,
     /// Whether the page asked for a password when it was read last.
     pub asks_password: bool,
+    /// Times in a row that it was as before.
+    pub steady: u32,
+    /// When it is to be asked for again; nothing: it never was, or not by this program.
+    pub next_ms: Option<i64>,
 }
 
 impl ClaimedUrl {
@@ -70,6 +74,8 @@ impl ClaimedUrl {
             content_hash: None,
             settings: None,
             asks_password: false,
+            steady: 0,
+            next_ms: None,
         }
     }
 }
@@ -119,6 +125,8 @@ columns! {
         content_hash: Option<String>,
         settings: Option<String>,
         asks_password: Option<i64>,
+        steady: Option<i64>,
+        next_ms: Option<i64>,
     }
 }
 
@@ -143,6 +151,8 @@ impl ClaimedRow {
             content_hash: self.content_hash,
             settings: self.settings,
             asks_password: self.asks_password == Some(1),
+            steady: self.steady.map_or(0, small),
+            next_ms: self.next_ms,
         }
     }
 }

@@ -1,0 +1,198 @@
+//! The process of a browser: how it is started, and how it ends.
+
+use std::{path::Path, process::Stdio, sync::Arc, sync::Mutex, sync::PoisonError};
+
+use tokio::{
+    io::AsyncReadExt as _,
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    task::JoinSet,
+};
+
+use super::{RenderError, obstacle, wall::Wall};
+
+/// Hands the two pipes on as those that Chromium speaks `DevTools` over.
+const PRELUDE: &str = "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null";
+
+/// Bytes of what it says that are kept, to tell why it ended.
+const MAX_SAID: usize = 8 * 1024;
+
+/// What is turned off that is nothing to a page, or that would reach out by itself.
+const ARGUMENTS: &[&str] = &[
+    "--headless",
+    "--remote-debugging-pipe",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-pings",
+    "--disable-gpu",
+    "--disable-extensions",
+    "--disable-sync",
+    "--disable-default-apps",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-client-side-phishing-detection",
+    "--disable-domain-reliability",
+    "--disable-breakpad",
+    "--disable-crash-reporter",
+    "--disable-dev-shm-usage",
+    "--disable-quic",
+    "--disable-notifications",
+    "--disable-hang-monitor",
+    "--disable-prompt-on-repost",
+    // Without these, timers of all tabs but one would go off once a second.
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,\
+     DialMediaRouteProvider,SpareRendererForSitePerProcess,WebRtcHideLocalIpsWithMdns",
+    "--deny-permission-prompts",
+    "--mute-audio",
+    "--password-store=basic",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--blink-settings=imagesEnabled=false",
+    "--renderer-process-limit=4",
+    "--js-flags=--max-old-space-size=128",
+    // Loopback addresses would pass every proxy.
+    "--proxy-bypass-list=<-loopback>",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+];
+
+/// Browser that runs; it ends with this, and its directory is deleted.
+// The order counts: the directory is deleted when nobody writes to it any more.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    said: Arc<Mutex<Vec<u8>>>,
+    _listening: JoinSet<()>,
+    _wall: Wall,
+    _directory: tempfile::TempDir,
+}
+
+impl Process {
+    /// Starts a browser; returns it and the pipes that it takes commands and answers by.
+    pub(super) async fn start(
+        program: &Path,
+    ) -> Result<(Self, ChildStdin, ChildStdout), RenderError> {
+        if let Some(reason) = obstacle(program) {
+            return Err(RenderError::refused(reason));
+        }
+        let program = obstacle::find(program).unwrap_or_default();
+        let cannot = |error| RenderError::refused(format!("no browser can be started: {error}"));
+        let directory = tempfile::Builder::new()
+            .prefix("robot-detection-browser-")
+            .tempdir()
+            .map_err(cannot)?;
+        let wall = Wall::build().await.map_err(cannot)?;
+        let mut child = command(&program, directory.path(), &wall)
+            .spawn()
+            .map_err(cannot)?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(RenderError::refused("the browser has no pipes"));
+        };
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let mut listening = JoinSet::new();
+        listening.spawn(listen(stderr, Arc::clone(&said)));
+        let process = Self {
+            child,
+            said,
+            _listening: listening,
+            _wall: wall,
+            _directory: directory,
+        };
+        Ok((process, stdin, stdout))
+    }
+
+    /// Returns its number, while it runs.
+    pub(super) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// Returns why it has ended, in words.
+    pub(super) fn why(&self) -> String {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = String::from_utf8_lossy(&said);
+        if said.contains("No usable sandbox") || said.contains("without --no-sandbox") {
+            return "Chromium has no sandbox here: run robot-detection as a user of its own, and \
+                    allow user namespaces (in a container, by its seccomp profile), or install \
+                    chromium-sandbox"
+                .to_owned();
+        }
+        let fatal = said.lines().rev().find(|line| line.contains("FATAL"));
+        let last = fatal
+            .or_else(|| said.lines().last())
+            .unwrap_or("it said nothing");
+        last.chars()
+            .take(200)
+            .collect::<String>()
+            .escape_debug()
+            .to_string()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        if let Some(group) = self.child.id().and_then(|id| i32::try_from(id).ok())
+            && let Some(group) = rustix::process::Pid::from_raw(group)
+        {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.start_kill();
+        // It writes nothing more once it is killed, but has to be seen to have ended.
+        for _ in 0..50 {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    }
+}
+
+fn command(program: &Path, directory: &Path, wall: &Wall) -> Command {
+    let mut command = Command::new("/bin/sh");
+    // The program is an argument and not a part of the script.
+    command
+        .args(["-c", PRELUDE, "sh"])
+        .arg(program)
+        .args(ARGUMENTS);
+    let mut own = std::ffi::OsString::from("--user-data-dir=");
+    own.push(directory);
+    command
+        .arg(own)
+        .arg(format!("--proxy-server=http://{}", wall.address));
+    command.arg("about:blank");
+    command
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("LANG", "C.UTF-8");
+    for name in [
+        "HOME",
+        "TMPDIR",
+        "XDG_CONFIG_HOME",
+        "XDG_CACHE_HOME",
+        "XDG_RUNTIME_DIR",
+    ] {
+        command.env(name, directory);
+    }
+    command
+        .current_dir(directory)
+        .process_group(0)
+        .kill_on_drop(true)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Keeps the end of what the browser says.
+async fn listen(mut stderr: ChildStderr, said: Arc<Mutex<Vec<u8>>>) {
+    let mut piece = [0; 1024];
+    while let Ok(length) = stderr.read(&mut piece).await
+        && length > 0
+    {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.extend_from_slice(piece.get(..length).unwrap_or_default());
+        let over = said.len().saturating_sub(MAX_SAID);
+        said.drain(..over);
+    }
+}

@@ -1,0 +1,214 @@
+//! One page in one tab of a browser.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::{
+    sync::{mpsc, watch},
+    time::timeout,
+};
+use url::Url;
+
+use super::{
+    Answer, RenderError, RenderLimits, RenderedPage, Resources,
+    connection::{Connection, Event},
+    quiet,
+    requests::{Requests, Stage},
+};
+
+/// Time in which nothing changes before a page counts as made.
+const QUIET_MS: u64 = 200;
+
+/// Time in which words have to come.
+const EMPTY_MS: u64 = 3_000;
+
+/// Time that a page gets to be handed over, or closed, where it never comes to rest.
+const HAND_OVER: Duration = Duration::from_secs(5);
+
+/// Tab with a profile of its own: pages know nothing of each other.
+pub(super) struct Tab<'a> {
+    connection: &'a Connection,
+    /// Session that has made the tab: a hidden one lives until that ends.
+    maker: String,
+    profile: String,
+    target: String,
+    session: String,
+    events: mpsc::Receiver<Event>,
+}
+
+impl<'a> Tab<'a> {
+    /// Opens a tab.
+    pub(super) async fn open(connection: &'a Connection) -> Result<Self, RenderError> {
+        let call = |command, params| connection.call(None, command, params);
+        let made = call(
+            "Target.createBrowserContext",
+            json!({ "disposeOnDetach": true }),
+        )
+        .await?;
+        let profile = text(&made, "browserContextId");
+        connection.expect_tab(&profile);
+        let deny = json!({ "behavior": "deny", "browserContextId": profile });
+        call("Browser.setDownloadBehavior", deny).await?;
+        let maker = text(
+            &call("Target.attachToBrowserTarget", json!({})).await?,
+            "sessionId",
+        );
+        let target = blank(connection, &maker, &profile).await?;
+        let attach = json!({ "targetId": target, "flatten": true });
+        let session = text(&call("Target.attachToTarget", attach).await?, "sessionId");
+        let tab = Self {
+            events: connection.listen(&session),
+            connection,
+            maker,
+            profile,
+            target,
+            session,
+        };
+        // Workers wait for a command that never comes.
+        let held = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
+        for (command, params) in [
+            (
+                "Fetch.enable",
+                json!({ "patterns": [{ "urlPattern": "*" }] }),
+            ),
+            ("Page.enable", json!({})),
+            ("Inspector.enable", json!({})),
+            ("Target.setAutoAttach", held),
+        ] {
+            connection.call(Some(&tab.session), command, params).await?;
+        }
+        Ok(tab)
+    }
+
+    /// Closes it, whatever the page does; returns `false` where the browser does not.
+    pub(super) async fn close(self) -> bool {
+        self.connection.forget(&self.session, &self.profile);
+        let end = json!({ "sessionId": self.maker });
+        let ended = self
+            .connection
+            .tell(None, "Target.detachFromTarget", end)
+            .await;
+        let gone = json!({ "browserContextId": self.profile });
+        let closed = self
+            .connection
+            .call(None, "Target.disposeBrowserContext", gone);
+        ended.is_ok() && timeout(HAND_OVER, closed).await.is_ok()
+    }
+
+    /// Renders a page, from its URL and the server's answer.
+    pub(super) async fn render(
+        &mut self,
+        url: &Url,
+        page: Answer,
+        resources: Arc<dyn Resources>,
+        limits: &RenderLimits,
+    ) -> Result<RenderedPage, RenderError> {
+        let (tell, mut stage) = watch::channel(Stage::default());
+        let maker = Maker {
+            connection: self.connection,
+            target: &self.target,
+            session: &self.session,
+        };
+        let requests = Requests::new(self.connection, &self.session, page, resources, tell);
+        let made = async {
+            let go = json!({ "url": url.as_str() });
+            maker
+                .connection
+                .tell(Some(&self.session), "Page.navigate", go)
+                .await?;
+            // What changes without end is taken as it is by then.
+            if let Ok(made) = timeout(limits.timeout, maker.until_made(&mut stage)).await {
+                made?;
+            }
+            if !stage.borrow().is_given {
+                return Err(RenderError::Cut {
+                    did: "did not begin",
+                });
+            }
+            let html = timeout(HAND_OVER, maker.html(limits.max_html_bytes)).await;
+            html.unwrap_or(Err(RenderError::Cut {
+                did: "took too long",
+            }))
+        };
+        tokio::select! {
+            error = requests.serve(&mut self.events) => Err(error),
+            made = made => made,
+        }
+    }
+}
+
+/// What is asked of a page while it is made.
+struct Maker<'a> {
+    connection: &'a Connection,
+    target: &'a str,
+    session: &'a str,
+}
+
+impl Maker<'_> {
+    /// Waits until a page is loaded, nothing that it asked for is missing, and it comes to rest.
+    async fn until_made(&self, stage: &mut watch::Receiver<Stage>) -> Result<(), RenderError> {
+        let quiet = quiet::until_quiet(QUIET_MS, EMPTY_MS);
+        loop {
+            let at_rest = stage.wait_for(|stage| stage.is_loaded && stage.asked == 0);
+            // Who tells of it ends with the page.
+            let seen = at_rest.await.map(|stage| stage.seen).unwrap_or_default();
+            self.run(&quiet).await?;
+            let now = *stage.borrow();
+            if now.asked == 0 && now.seen == seen {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn html(&self, max_bytes: u64) -> Result<RenderedPage, RenderError> {
+        let value = self.run(&quiet::html(max_bytes)).await?;
+        let html = value
+            .get("html")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        Ok(RenderedPage {
+            html: format!("<!DOCTYPE html>{html}").into(),
+            is_whole: value.get("whole") == Some(&Value::Bool(true)),
+        })
+    }
+
+    /// Runs a script in a world of its own; returns what it gives.
+    async fn run(&self, script: &str) -> Result<Value, RenderError> {
+        let world = json!({ "frameId": self.target, "worldName": "reader" });
+        let call = |command, params| self.connection.call(Some(self.session), command, params);
+        let world = call("Page.createIsolatedWorld", world).await?;
+        let evaluate = json!({
+            "expression": script,
+            "contextId": world.get("executionContextId"),
+            "awaitPromise": true,
+            "returnByValue": true,
+        });
+        let mut done = call("Runtime.evaluate", evaluate).await?;
+        let value = done.pointer_mut("/result/value").map(Value::take);
+        Ok(value.unwrap_or_default())
+    }
+}
+
+/// Opens an empty page; returns the name of its tab.
+async fn blank(connection: &Connection, maker: &str, profile: &str) -> Result<String, RenderError> {
+    let create = |params| connection.call(Some(maker), "Target.createTarget", params);
+    let blank = json!({ "url": "about:blank", "browserContextId": profile });
+    let mut hidden = blank.clone();
+    if let Some(hidden) = hidden.as_object_mut() {
+        hidden.extend(
+            [("hidden", true), ("background", true)].map(|(it, on)| (it.to_owned(), on.into())),
+        );
+    }
+    // It has no window then, whose own parts take more memory than most pages; not every browser
+    // can do that.
+    let made = match create(hidden).await {
+        Err(RenderError::Command { .. }) => create(blank).await?,
+        made => made?,
+    };
+    Ok(text(&made, "targetId"))
+}
+
+fn text(answer: &Value, name: &str) -> String {
+    let text = answer.get(name).and_then(Value::as_str);
+    text.unwrap_or_default().to_owned()
+}

@@ -1,0 +1,328 @@
+//! When pages are asked for again, and what lists of the site say of their dates.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use tokio::sync::watch;
+
+use robot_detection_store::description::{ResourceDescription, name};
+use robot_detection_store::store::{ClaimedUrl, NextVisit, PageRecord, RunCounts, StoreError};
+
+use crate::document::Moment;
+
+use super::{
+    SiteRobotError,
+    finished_visit::FinishedVisit,
+    judge::FilteredUrl,
+    settings::Settings,
+    visit::{PageVisitor, SITEMAP, Visit},
+};
+
+/// Time until a page that has changed is asked for again; it doubles with each visit that finds it
+/// as before.
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// Visits after which that time is the longest: 32 days.
+const MAX_STEADY: u32 = 5;
+
+/// Pages whose dates are taken from lists of the site.
+const MAX_LISTED: usize = 200_000;
+
+/// Freshness of pages in one run.
+#[derive(Debug)]
+pub(super) struct Freshness {
+    budget: Option<Budget>,
+    listed: Mutex<HashMap<String, ListedDates>>,
+    /// Lists that are being asked for and read.
+    lists: watch::Sender<usize>,
+}
+
+/// List that is being asked for and read; pages wait until this is dropped.
+#[derive(Debug)]
+pub(super) struct OpenList(watch::Sender<usize>);
+
+impl Drop for OpenList {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count = count.saturating_sub(1));
+    }
+}
+
+/// Dates of a page as a sitemap or a feed tells them.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct ListedDates {
+    pub(super) published: Option<String>,
+    pub(super) modified: Option<String>,
+}
+
+/// Requests of a run.
+#[derive(Debug)]
+struct Budget {
+    left: AtomicU64,
+    /// The last whose turn it is, where more are due than may be asked for.
+    last_due_ms: Option<i64>,
+}
+
+/// What is done about a page.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Turn {
+    /// It is asked for.
+    Ask,
+    /// What is known of it stays, and its links are followed.
+    Keep,
+    /// It waits for the next run, which finds it anew.
+    Wait,
+}
+
+impl Freshness {
+    /// Creates it for a run that has made so many requests by now.
+    pub(super) async fn of(settings: &Settings, used: u64) -> Result<Self, StoreError> {
+        let (listed, lists) = (Mutex::default(), watch::Sender::default());
+        let Some(requests) = settings
+            .limits
+            .requests
+            .filter(|_| settings.only.is_empty())
+        else {
+            return Ok(Self {
+                budget: None,
+                listed,
+                lists,
+            });
+        };
+        // A tenth is left for pages that are new.
+        let known = (requests - requests / 10).max(1);
+        let (store, site) = (&settings.store, &settings.site);
+        let last_due = store.last_due(site, settings.clock.now_ms(), known).await?;
+        let budget = Budget {
+            left: AtomicU64::new(requests.saturating_sub(used)),
+            last_due_ms: last_due,
+        };
+        Ok(Self {
+            budget: Some(budget),
+            listed,
+            lists,
+        })
+    }
+
+    /// Returns what is done about a page; a request that is made counts.
+    pub(super) fn turn(&self, claimed: &ClaimedUrl, is_current: bool, now_ms: i64) -> Turn {
+        let Some(budget) = &self.budget else {
+            return Turn::Ask;
+        };
+        let is_list = claimed.found_on.is_empty() || claimed.found_on == SITEMAP;
+        let take = |left: u64| left.checked_sub(1);
+        let has_left = || {
+            let left = budget
+                .left
+                .fetch_update(Ordering::AcqRel, Ordering::Acquire, take);
+            left.is_ok()
+        };
+        // Without these nothing is found at all.
+        if is_list {
+            has_left();
+            return Turn::Ask;
+        }
+        let due = |next_ms: i64| {
+            let is_turn = budget.last_due_ms.is_none_or(|last_ms| next_ms <= last_ms);
+            next_ms <= now_ms && is_turn
+        };
+        let is_due = claimed.next_ms.is_none_or(due) || !is_current || self.has_news(claimed);
+        let is_known = claimed.next_ms.is_some() || claimed.is_described;
+        match (is_due && has_left(), is_known) {
+            (true, _) => Turn::Ask,
+            (false, true) => Turn::Keep,
+            (false, false) => Turn::Wait,
+        }
+    }
+
+    /// Has pages wait until a list is read.
+    pub(super) fn open_list(&self) -> OpenList {
+        self.lists.send_modify(|count| *count += 1);
+        OpenList(self.lists.clone())
+    }
+
+    /// Notes what a list says of a page.
+    pub(super) fn note_listed(&self, url: &str, dates: ListedDates) {
+        let mut listed = self.listed();
+        if dates != ListedDates::default() && listed.len() < MAX_LISTED {
+            listed.insert(url.to_owned(), dates);
+        }
+    }
+
+    /// Adds the dates that a list tells to a description that has none itself.
+    pub(super) fn add_dates(&self, url: &str, description: &mut ResourceDescription) {
+        let listed = self.listed();
+        let Some(dates) = listed.get(url) else { return };
+        for (name, date) in [
+            (name::PUBLISHED, &dates.published),
+            (name::MODIFIED, &dates.modified),
+        ] {
+            if let Some(date) = date
+                && description.value(name).is_none()
+            {
+                description.set(name, date);
+            }
+        }
+    }
+
+    /// Returns `true` if a list says that a page has changed since it was asked for.
+    fn has_news(&self, claimed: &ClaimedUrl) -> bool {
+        let Some(next_ms) = claimed.next_ms else {
+            return true;
+        };
+        let asked_ms = next_ms.saturating_sub(pause_ms(claimed.steady));
+        let listed = self.listed();
+        let dates = listed.get(&claimed.url);
+        let modified = dates.and_then(|dates| dates.modified.as_deref());
+        modified.and_then(Moment::read).is_some_and(|moment| {
+            // Of a day, it may have been its end.
+            let day_s = if moment.is_day { 86_400 } else { 0 };
+            let at_ms = i64::try_from(moment.seconds.saturating_add(day_s) * 1_000);
+            at_ms.is_ok_and(|at_ms| at_ms > asked_ms)
+        })
+    }
+
+    fn listed(&self) -> MutexGuard<'_, HashMap<String, ListedDates>> {
+        // What the lock guards is whole at any moment.
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PageVisitor {
+    /// Asks for a page, where it is its turn.
+    pub(super) async fn ask_in_turn(
+        self: &Arc<Self>,
+        judging: FilteredUrl,
+    ) -> Result<Visit, SiteRobotError> {
+        if judging.claimed.found_on != SITEMAP {
+            let mut lists = self.freshness.lists.subscribe();
+            // Nobody closes it: there is no error to answer.
+            let _ = lists.wait_for(|open| *open == 0).await;
+        }
+        let now_ms = self.settings().clock.now_ms();
+        let is_current = self.is_current(&judging.claimed);
+        match self.freshness.turn(&judging.claimed, is_current, now_ms) {
+            Turn::Ask => self.ask(judging).await,
+            Turn::Keep => self.not_due(judging.claimed).await.map(Visit::ended),
+            Turn::Wait => {
+                let outcome = "left for the next run: requests_per_run are used up";
+                let record = PageRecord::new(judging.claimed, outcome);
+                let visited = FinishedVisit::new(record, RunCounts::default());
+                Ok(Visit::ended(visited))
+            }
+        }
+    }
+
+    /// Keeps what is known of a page that is not asked for in this run.
+    async fn not_due(&self, claimed: ClaimedUrl) -> Result<FinishedVisit, SiteRobotError> {
+        let record = self.kept(claimed, "unmodified").await?;
+        if record.claimed.is_described {
+            self.remember_content(&record.claimed.url).await?;
+        }
+        let counts = RunCounts {
+            unmodified: 1,
+            ..RunCounts::default()
+        };
+        Ok(FinishedVisit::new(record, counts))
+    }
+}
+
+/// Returns when a page is to be asked for again that has been now.
+pub(super) fn next_visit(claimed: &ClaimedUrl, is_changed: bool, now_ms: i64) -> NextVisit {
+    let steady = if is_changed {
+        0
+    } else {
+        claimed.steady.saturating_add(1).min(MAX_STEADY)
+    };
+    NextVisit {
+        steady,
+        at_ms: now_ms.saturating_add(pause_ms(steady)),
+    }
+}
+
+fn pause_ms(steady: u32) -> i64 {
+    DAY_MS << steady.min(MAX_STEADY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW_MS: i64 = 1_796_040_000_000;
+
+    fn freshness(left: u64, last_due_ms: Option<i64>) -> Freshness {
+        let left = AtomicU64::new(left);
+        Freshness {
+            budget: Some(Budget { left, last_due_ms }),
+            listed: Mutex::default(),
+            lists: watch::Sender::default(),
+        }
+    }
+
+    fn page(next_ms: Option<i64>) -> ClaimedUrl {
+        let mut page = ClaimedUrl::new("http://h/a", "h:80");
+        "http://h/".clone_into(&mut page.found_on);
+        page.next_ms = next_ms;
+        page
+    }
+
+    #[test]
+    fn what_changes_is_asked_for_each_day_and_what_does_not_each_month() {
+        let mut claimed = page(None);
+        let days: Vec<i64> = (0..8)
+            .map(|visit| {
+                let next = next_visit(&claimed, visit == 0, NOW_MS);
+                claimed.steady = next.steady;
+                (next.at_ms - NOW_MS) / DAY_MS
+            })
+            .collect();
+        assert_eq!(days, [1, 2, 4, 8, 16, 32, 32, 32]);
+        assert_eq!(next_visit(&claimed, true, NOW_MS).at_ms, NOW_MS + DAY_MS);
+    }
+
+    #[test]
+    fn a_page_is_asked_for_when_it_is_due_while_requests_are_left() {
+        let freshness = freshness(2, Some(NOW_MS - 10));
+        for (next_ms, expected) in [
+            (Some(NOW_MS + 1), Turn::Keep),
+            (Some(NOW_MS - 5), Turn::Keep),
+            (Some(NOW_MS - 10), Turn::Ask),
+            (None, Turn::Ask),
+            (None, Turn::Wait),
+            (Some(NOW_MS - 20), Turn::Keep),
+        ] {
+            let turn = freshness.turn(&page(next_ms), true, NOW_MS);
+            assert_eq!(turn, expected, "{next_ms:?}");
+        }
+        let start = ClaimedUrl::new("http://h/", "h:80");
+        assert_eq!(freshness.turn(&start, true, NOW_MS), Turn::Ask);
+    }
+
+    #[test]
+    fn a_date_of_a_sitemap_makes_a_page_due() {
+        let freshness = freshness(9, None);
+        // Asked for half a day ago, at 2026-11-30 00:00 UTC.
+        let known = page(Some(NOW_MS + DAY_MS / 2));
+        let turn = |date: &str| {
+            let modified = Some(date.to_owned());
+            let published = None;
+            freshness.note_listed(
+                &known.url,
+                ListedDates {
+                    published,
+                    modified,
+                },
+            );
+            freshness.turn(&known, true, NOW_MS)
+        };
+        assert_eq!(turn("2026-11-29"), Turn::Keep);
+        assert_eq!(turn("2026-11-30"), Turn::Ask);
+        assert_eq!(turn("2026-11-29T23:59:00Z"), Turn::Keep);
+        assert_eq!(turn("2026-11-30T09:00:00Z"), Turn::Ask);
+        assert_eq!(turn("soon"), Turn::Keep);
+    }
+}

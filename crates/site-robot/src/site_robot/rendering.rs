@@ -1,0 +1,180 @@
+//! Pages that scripts make are rendered before they are read.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bytes::Bytes;
+use http::header;
+use url::Url;
+
+use crate::render::{Answer, RenderError, Resources};
+
+use super::{
+    effect,
+    fetched_page::FetchedPage,
+    page_result::has_script,
+    source::{PageRequest, PageResponse},
+    visit::PageVisitor,
+};
+
+/// Which pages are read as scripts make them.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Rendering {
+    /// None.
+    #[default]
+    Never,
+    /// Those that have scripts and no words.
+    Empty,
+    /// All that are HTML.
+    Always,
+}
+
+impl Rendering {
+    /// Every one of them.
+    pub const ALL: &'static [Self] = &[Self::Never, Self::Empty, Self::Always];
+
+    /// Returns the word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Empty => "empty",
+            Self::Always => "always",
+        }
+    }
+
+    /// Returns what a word names.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|one| one.as_str() == word)
+    }
+}
+
+/// Bytes of scripts and style sheets that are kept for the next pages of a run.
+const MAX_KEPT: usize = 16 * 1024 * 1024;
+
+/// Scripts and style sheets of a run: most stand on each page of a site.
+#[derive(Debug, Default)]
+pub(super) struct KeptFiles {
+    by_url: Mutex<(HashMap<Url, Answer>, usize)>,
+}
+
+impl KeptFiles {
+    fn of(&self, url: &Url) -> Option<Answer> {
+        let kept = self.by_url.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.0.get(url).cloned()
+    }
+
+    fn keep(&self, url: Url, answer: &Answer) {
+        let mut kept = self.by_url.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = kept.1 + answer.body.len();
+        if bytes <= MAX_KEPT && kept.0.insert(url, answer.clone()).is_none() {
+            kept.1 = bytes;
+        }
+    }
+}
+
+impl PageVisitor {
+    /// Puts a page as scripts make it in the place of what the server sent, where it is to be;
+    /// where that fails it stays, and the reason is noted.
+    pub(super) async fn render(self: &Arc<Self>, came: &mut FetchedPage) {
+        let Some(renderer) = &self.renderer else {
+            return;
+        };
+        if !self.is_rendered(came) {
+            return;
+        }
+        let answer = &mut came.answer;
+        let page = Answer {
+            status: answer.status,
+            headers: answer.headers.clone(),
+            body: answer.body.clone(),
+        };
+        let resources: Arc<dyn Resources> = Arc::<Self>::clone(self);
+        match renderer.render(&came.judging.url, page, resources).await {
+            Ok(rendered) => {
+                if !rendered.is_whole {
+                    let url = came.judging.url.as_str();
+                    tracing::warn!(url, "a rendered page is too large, and its end is not read");
+                }
+                replace(answer, rendered.html);
+            }
+            Err(error) => {
+                let url = came.judging.url.as_str();
+                if !matches!(error, RenderError::Refused { .. }) {
+                    tracing::warn!(url, "a page was not rendered: {error}");
+                }
+                came.judging
+                    .note_unrendered(format!("it was not rendered: {error}"));
+            }
+        }
+    }
+
+    fn is_rendered(&self, came: &mut FetchedPage) -> bool {
+        let media_type = came.answer.media_type();
+        let is_html = matches!(
+            media_type.as_deref(),
+            Some("text/html" | "application/xhtml+xml")
+        );
+        let is_page = is_html && came.judging.url.has_host();
+        match self.settings().render.0 {
+            Rendering::Never => false,
+            Rendering::Always => is_page,
+            Rendering::Empty => is_page && has_script(&came.answer.body) && came.is_empty(),
+        }
+    }
+
+    /// Asks a server for what a page is made with, unless that would change something.
+    async fn resource(&self, url: Url, is_head: bool) -> Option<Answer> {
+        self.settings().scope.check_host(&url).ok()?;
+        if effect(&url).is_some() {
+            return None;
+        }
+        if let Some(kept) = self.kept_files.of(&url).filter(|_| !is_head) {
+            return Some(kept);
+        }
+        let request = if is_head {
+            PageRequest::head(&url)
+        } else {
+            PageRequest::get(&url)
+        };
+        let answer = self.settings().source.ask(&request).await.ok()?;
+        let media_type = answer.media_type().unwrap_or_default();
+        let answer = Answer {
+            status: answer.status,
+            headers: answer.headers,
+            body: answer.body,
+        };
+        let is_kept = media_type.ends_with("javascript") || media_type == "text/css";
+        if is_kept && answer.status == 200 && !is_head {
+            self.kept_files.keep(url, &answer);
+        }
+        Some(answer)
+    }
+}
+
+impl Resources for PageVisitor {
+    fn ask(
+        self: Arc<Self>,
+        url: Url,
+        is_head: bool,
+    ) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send>> {
+        Box::pin(async move { self.resource(url, is_head).await })
+    }
+}
+
+/// Puts rendered HTML in the place of a body.
+fn replace(answer: &mut PageResponse, html: Bytes) {
+    answer.body = html;
+    let headers = &mut answer.headers;
+    // They tell of what the server sent: what scripts make of it changes without them.
+    for name in [header::ETAG, header::LAST_MODIFIED, header::CONTENT_LENGTH] {
+        headers.remove(name);
+    }
+    let utf8 = header::HeaderValue::from_static("text/html; charset=utf-8");
+    headers.insert(header::CONTENT_TYPE, utf8);
+}

@@ -1,0 +1,411 @@
+//! Each key of robot.conf, and what it does here.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{BufRead as _, BufReader},
+    net::SocketAddr,
+    process::Stdio,
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use robot_detection::site_robot::ROBOT_KEYS;
+use socket2::{Domain, Socket, Type};
+use sqlx::{Connection as _, SqliteConnection};
+use tokio::time::Instant;
+
+use crate::sun::{
+    as_proxy, check, convert, is_refused, reply, settings, visit, visit_at, visit_by, visit_in,
+    write,
+};
+use crate::support::{
+    http::{Reply, TestServer},
+    program,
+};
+
+/// Makes a test of each row: its name, the key, and whether it does what it says.
+macro_rules! keys {
+    ($($test:ident: $key:literal => $does:block)*) => {
+        const TESTED: &[&str] = &[$($key),*];
+
+        $(
+            #[test]
+            fn $test() {
+                let does = || -> bool { $does };
+                assert!(does(), $key);
+            }
+        )*
+    };
+}
+
+keys! {
+    auto_proxy: "auto-proxy" => {
+        let (proxy, site) = (TestServer::with(as_proxy), "http://site.example/");
+        let line = format!("auto-proxy={}", proxy.url(""));
+        let ran = visit_at(Some(site), proxy, &[&line], "");
+        ran.server
+            .seen()
+            .iter()
+            .any(|it| it.path == "http://site.example/one")
+    }
+    bindir: "bindir" => {
+        convert("mine", &[]).soif().contains("mine in")
+    }
+    cmd_hook: "cmd-hook" => {
+        visit(&["cmd-hook=touch hooked"])
+            .path()
+            .join("hooked")
+            .exists()
+    }
+    command_port: "command-port" => {
+        is_refused("command-port=21445")
+    }
+    connect_timeout: "connect-timeout" => {
+        // Nobody takes connections in, and no more may wait for that.
+        let full = FullListener::new();
+        let start = format!("http://{}/", full.address);
+        let keys = ["command-timeout=1", "enable-robots-txt=false"];
+        let began = Instant::now();
+        let ran = visit_at(Some(&start), TestServer::with(reply), &keys, "");
+        // It is tried three times; without the key each time takes two minutes.
+        ran.err.contains("took too long") && began.elapsed() < Duration::from_mins(1)
+    }
+    convert_timeout: "convert-timeout" => {
+        !convert("slow", &["convert-timeout=1"])
+            .soif()
+            .contains("/doc\n")
+    }
+    depth: "depth" => {
+        let ran = visit_at(None, TestServer::with(reply), &["depth=1"], "");
+        ran.seen("/one").is_some() && ran.seen("/two").is_none()
+    }
+    email: "email" => {
+        visit(&["email=me@h.example"]).sent("from").as_deref() == Some("me@h.example")
+    }
+    enable_ip: "enable-ip" => {
+        let told = |line| visit(&[line]).soif().contains("127.0.0.1\n");
+        told("enable-ip=true") && !told("enable-ip=false")
+    }
+    enable_rdm_probe: "enable-rdm-probe" => {
+        let server = TestServer::with(|seen| match seen.path.as_str() {
+            "/rd.soif" => {
+                let host = seen.header("host").unwrap();
+                let (mine, others) = (format!("http://{host}/far"), "http://other.example/");
+                let object = |url: &str| format!("@DOCUMENT {{ {url}\ntitle{{6}}:\tTold A\n}}\n");
+                Reply::text(object(&mine) + &object(others))
+            }
+            _ => reply(seen),
+        });
+        let ran = visit_at(None, server, &["enable-rdm-probe=true"], "");
+        let soif = ran.soif();
+        soif.contains("/far") && !soif.contains("other.example") && ran.seen("/one").is_none()
+    }
+    enable_robots_txt: "enable-robots-txt" => {
+        let ran = visit(&["enable-robots-txt=false"]);
+        ran.seen("/shut").is_some() && ran.seen("/robots.txt").is_none()
+    }
+    engine_concurrent: "engine-concurrent" => {
+        let met = |key| two_documents(key).contains("two at once");
+        met("engine-concurrent=2") && !met("engine-concurrent=1")
+    }
+    enumeration_filter: "enumeration-filter" => {
+        visit_by("enumeration").seen("/one").is_none()
+    }
+    generation_filter: "generation-filter" => {
+        let soif = visit_by("generation").soif();
+        soif.contains("Two") && !soif.contains("Start")
+    }
+    index_after_ngenerated: "index-after-ngenerated" => {
+        // A page answers when heaven has been published, for which the run does not wait.
+        let directory = tempfile::tempdir().unwrap();
+        let heaven = directory.path().join("heaven").join("sitemap.xml");
+        let published = Arc::new(AtomicBool::new(false));
+        let noted = Arc::clone(&published);
+        let server = TestServer::with(move |seen| {
+            if seen.path == "/two" {
+                // Less than the time after which nobody waits any more; it is asked for again.
+                wait_until(Duration::from_secs(25), || heaven.exists());
+                if !heaven.exists() {
+                    return Reply::status(503);
+                }
+                noted.store(true, Ordering::SeqCst);
+            }
+            reply(seen)
+        });
+        let more = format!("publish = '{}'", directory.path().join("heaven").display());
+        visit_at(None, server, &["index-after-ngenerated=1"], &more);
+        published.load(Ordering::SeqCst)
+    }
+    loglevel: "loglevel" => {
+        let told = |line| visit(&[line]).err;
+        let (one, three) = (told("loglevel=1"), told("loglevel=3"));
+        one.contains("described") && !one.contains("/shut") && three.contains("/shut")
+    }
+    max_connections: "max-connections" => {
+        let most = |key| most_at_once(&[key, "site-max-connections=8"]);
+        most("max-connections=1") == 1 && most("max-connections=2") == 2
+    }
+    max_filesize_kb: "max-filesize-kb" => {
+        let (small, large) = (visit(&["max-filesize-kb=80"]), visit(&["max-filesize-kb=100"]));
+        let (of_small, of_large) = (small.soif(), large.soif());
+        of_large.contains("/large\n")
+            && of_small.contains("/one\n")
+            && !of_small.contains("/large\n")
+            && small.explain("/large").contains("over 81920 bytes")
+    }
+    max_memory_per_url: "max-memory-per-url" => {
+        // No page fits, and all of them wait where nothing can be written: they are read all the same.
+        let ran = visit(&["max-memory=1", "tmpdir=/nowhere", "loglevel=1"]);
+        ran.soif().contains("/large")
+            && ran.err.contains("a page waits in memory")
+            && !visit(&["max-memory=1", "loglevel=1"])
+                .err
+                .contains("waits in memory")
+    }
+    max_working: "max-working" => {
+        let taken = |key| most_taken(key);
+        taken("max-working=2") <= 10 && taken("max-working=1024") > 50
+    }
+    on_completion: "onCompletion" => {
+        assert!(says("oncompletion=loop", "the next round begins in 60 min"));
+        // Without it the command ends.
+        !visit(&["oncompletion=quit"]).err.contains("next round")
+    }
+    password: "password" => {
+        visit(&["password=open"]).sent("authorization").as_deref()
+            == Some("Basic YW5vbnltb3VzOm9wZW4=")
+    }
+    referer: "referer" => {
+        visit(&["referer=http://h.example/"])
+            .sent("referer")
+            .as_deref()
+            == Some("http://h.example/")
+    }
+    remote_access: "remote-access" => {
+        is_refused("remote-access=true") && check("remote-access=false").0 == 0
+    }
+    robot_state_dir: "robot-state-dir" => {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, server) = (directory.path(), TestServer::with(reply));
+        fs::write(path.join("robot.conf"), "robot-state-dir=\"state\"").unwrap();
+        fs::create_dir(path.join("state")).unwrap();
+        let text = "web_robots_db = ''\nsite_robot.robot_conf = 'robot.conf'";
+        fs::write(path.join("robot-detection.toml"), text).unwrap();
+        program::succeed(path, &["site-robot", "run", &server.url("/")]);
+        path.join("state/robot-detection.db").exists() && !path.join("robot-detection.db").exists()
+    }
+    server_delay: "server-delay" => {
+        let times = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&times);
+        let server = TestServer::with(move |seen| {
+            noted.lock().unwrap().push(Instant::now());
+            reply(seen)
+        });
+        visit_at(None, server, &["server-delay=0.5"], "");
+        let times = times.lock().unwrap();
+        let half = Duration::from_millis(500);
+        times.len() > 4 && times.windows(2).all(|two| two[1] - two[0] >= half)
+    }
+    site_max_connections: "site-max-connections" => {
+        let most = |key| most_at_once(&[key]);
+        most("site-max-connections=1") == 1 && most("site-max-connections=2") == 2
+    }
+    smart_host_heuristics: "smart-host-heuristics" => {
+        let asked = |value: &str| {
+            let proxy = TestServer::with(|seen| match seen.path.as_str() {
+                "http://www.site.example/" => Reply::typed(
+                    "text/html",
+                    "<title>A</title><a href=http://www7.site.example/one>1</a>",
+                ),
+                _ => Reply::typed("text/html", "<title>B</title>Words"),
+            });
+            let lines = [
+                format!("auto-proxy={}", proxy.url("")),
+                format!("smart-host-heuristics={value}"),
+            ];
+            let keys = lines.each_ref().map(String::as_str);
+            let ran = visit_at(Some("http://www.site.example/"), proxy, &keys, "");
+            ran.seen("http://www.site.example/one").is_some()
+        };
+        asked("true") && !asked("false")
+    }
+    tmpdir: "tmpdir" => {
+        convert("mine", &["tmpdir=/var/tmp"])
+            .soif()
+            .contains("in /var/tmp")
+    }
+    user_agent: "user-agent" => {
+        visit(&["user-agent=ours/1"])
+            .sent("user-agent")
+            .is_some_and(|it| it.starts_with("ours/1"))
+    }
+    username: "username" => {
+        let sent = visit(&["username=me", "password=open"]).sent("authorization");
+        sent.as_deref() == Some("Basic bWU6b3Blbg==")
+    }
+}
+
+#[test]
+fn every_key_of_robot_conf_has_a_test_of_its_name() {
+    let tested: BTreeSet<&str> = TESTED.iter().copied().collect();
+    let all: BTreeSet<&str> = ROBOT_KEYS.iter().map(|key| key.name).collect();
+    assert_eq!((tested.len(), &tested), (31, &all));
+}
+
+/// Address at which connections wait for ever.
+struct FullListener {
+    address: SocketAddr,
+    _listener: Socket,
+    _waiting: Vec<Socket>,
+}
+
+/// Counts what is answered at the same time.
+#[derive(Default)]
+struct AtOnce {
+    now_and_most: Mutex<(usize, usize)>,
+    came: Condvar,
+}
+
+impl AtOnce {
+    /// Holds a request until there are two, or for so long where no other comes.
+    fn hold(&self, patience: Duration) {
+        let mut counts = self.now_and_most.lock().unwrap();
+        counts.0 += 1;
+        counts.1 = counts.1.max(counts.0);
+        self.came.notify_all();
+        let waited = self
+            .came
+            .wait_timeout_while(counts, patience, |it| it.1 < 2);
+        waited.unwrap_or_else(PoisonError::into_inner).0.0 -= 1;
+    }
+}
+
+impl FullListener {
+    fn new() -> Self {
+        let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        listener.bind(&any.into()).unwrap();
+        listener.listen(0).unwrap();
+        let address = listener.local_addr().unwrap().as_socket().unwrap();
+        let mut waiting = Vec::new();
+        loop {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+            let is_taken = socket.connect_timeout(&address.into(), Duration::from_millis(500));
+            waiting.push(socket);
+            if is_taken.is_err() {
+                break;
+            }
+        }
+        Self {
+            address,
+            _listener: listener,
+            _waiting: waiting,
+        }
+    }
+}
+
+/// Returns how many pages a run asks for at the same time, of two that it could.
+fn most_at_once(keys: &[&str]) -> usize {
+    let patience = Duration::from_millis(if keys[0].ends_with("=1") { 200 } else { 10_000 });
+    let at_once = Arc::new(AtOnce::default());
+    let counting = Arc::clone(&at_once);
+    let server = TestServer::with(move |seen| {
+        if ["/one", "/doc", "/large"].contains(&seen.path.as_str()) {
+            counting.hold(patience);
+        }
+        reply(seen)
+    });
+    visit_at(None, server, keys, "");
+    at_once.now_and_most.lock().unwrap().1
+}
+
+/// Describes two documents by a program that says whether it runs twice at once.
+fn two_documents(key: &str) -> String {
+    let server = TestServer::with(|seen| match seen.path.as_str() {
+        "/" => Reply::typed(
+            "text/html",
+            "<title>A</title><a href=/1>1</a><a href=/2>2</a>Words",
+        ),
+        "/1" | "/2" => Reply::typed("application/pdf", "a document"),
+        _ => Reply::status(404),
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let tries = if key.ends_with("=1") { 5 } else { 200 };
+    let script = format!(
+        "touch at.$$; for i in $(seq {tries}); do\n\
+         if [ $(ls at.* | wc -l) = 2 ]; then echo '<p>two at once'; sleep 1; exit; fi\n\
+         sleep 0.05; done; rm at.$$; echo '<p>alone'"
+    );
+    write(path, "meet", &script);
+    let more = "converters = ['application/pdf=meet']";
+    visit_in(path, None, &server, &[key, "bindir=."], more);
+    let arguments = ["--database", "sqlite://robot.db", "site-robot", "export"];
+    program::succeed(path, &arguments)
+}
+
+/// Returns how many of a hundred links have been taken when the third is asked for.
+fn most_taken(key: &str) -> usize {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let url = format!("sqlite://{}", path.join("robot.db").display());
+    let taken = Arc::new(AtomicUsize::new(usize::MAX));
+    let noted = Arc::clone(&taken);
+    let server = TestServer::with(move |seen| match seen.path.as_str() {
+        "/" => {
+            let links = (0..100).map(|number| format!("<a href=/{number}>x</a>"));
+            Reply::typed("text/html", links.collect::<String>())
+        }
+        "/2" => {
+            noted.store(taken_in(&url), Ordering::SeqCst);
+            Reply::typed("text/html", "<title>C</title>Words")
+        }
+        _ => Reply::status(404),
+    });
+    visit_in(path, None, &server, &[key], "");
+    taken.load(Ordering::SeqCst)
+}
+
+fn taken_in(url: &str) -> usize {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let count = runtime.unwrap().block_on(async {
+        let mut database = SqliteConnection::connect(url).await.unwrap();
+        let query = "SELECT COUNT(*) FROM site_robot_urls WHERE state = 1";
+        sqlx::query_scalar::<_, i64>(query)
+            .fetch_one(&mut database)
+            .await
+    });
+    usize::try_from(count.unwrap()).unwrap()
+}
+
+/// Returns `true` once a run with a key says something; it is ended then.
+fn says(key: &str, text: &str) -> bool {
+    let (directory, server) = (tempfile::tempdir().unwrap(), TestServer::with(reply));
+    settings(directory.path(), &server.url("/"), &[key], "");
+    let mut child = program::command(directory.path())
+        .args(["--database", "sqlite://robot.db", "site-robot", "run"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let is_said = lines.map_while(Result::ok).any(|line| line.contains(text));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    is_said
+}
+
+/// Waits for something, and not for longer.
+fn wait_until(longest: Duration, is_there: impl Fn() -> bool) {
+    let deadline = Instant::now() + longest;
+    while !is_there() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
