@@ -65,7 +65,7 @@ impl<C> IdleConnection<C> {
 impl Pool {
     pub(super) fn new() -> Self {
         Self {
-            shards: (0..shard::count()).map(|_| Shard::default()).collect(),
+            shards: (0..shard::SHARDS).map(|_| Shard::default()).collect(),
             max_kept: shard::max_kept(),
         }
     }

@@ -8,23 +8,20 @@ use std::{
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Largest number of shards; more threads share some.
-const MAX_SHARDS: usize = 64;
-/// Idle connections that all threads keep together, about.
-const MAX_KEPT: usize = 1024;
-
-/// Returns the number of shards.
+/// Number of shards; more threads share some.
 ///
 /// The first one is for all multi-threaded runtimes, the others are for a single-threaded
 /// runtime each: a connection is registered with the runtime that made it, and its events
-/// would have to wake another thread.
-pub(super) fn count() -> usize {
-    1 + (2 * threads()).min(MAX_SHARDS - 1)
-}
+/// would have to wake another thread. One that waits for something else would not be woken at
+/// all, so that there are more than a machine has cores: applications and tests start some too.
+pub(super) const SHARDS: usize = 64;
+/// Idle connections that all threads keep together, about.
+const MAX_KEPT: usize = 1024;
 
 /// Returns how many connections one shard may keep.
 pub(super) fn max_kept() -> usize {
-    (MAX_KEPT / threads()).clamp(64, 512)
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    (MAX_KEPT / threads).clamp(64, 512)
 }
 
 /// Returns the shard of this thread, below `count`.
@@ -53,10 +50,6 @@ fn number() -> usize {
     } else {
         0
     }
-}
-
-fn threads() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[cfg(test)]

@@ -41,6 +41,10 @@ const ROWS: usize = 500;
 /// Statements that a connection keeps compiled.
 const STATEMENTS: usize = 200;
 
+/// Memory for pages of each connection, in KiB as the minus says: half of the usual. There are five
+/// connections, and the system keeps the file's pages too.
+const PAGE_CACHE: &str = "-1000";
+
 const START_POLL: Duration = Duration::from_millis(10);
 
 /// Connections that read beside the one that writes.
@@ -85,6 +89,7 @@ pub(super) async fn open(
         .statement_cache_capacity(STATEMENTS)
         .log_slow_statements(SLOW_LOGGED, SLOW_AFTER)
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+        .pragma("cache_size", PAGE_CACHE)
         // Statements that touch many rows would each make a file, and remove it.
         .pragma("temp_store", "memory");
     match target {
