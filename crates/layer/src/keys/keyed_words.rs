@@ -5,6 +5,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
+use super::place_of;
+
 /// A word of each key that came lately, without a lock: each key has one place of `N`, a power of two,
 /// and whoever comes later to the same place takes it.
 ///
@@ -24,7 +26,7 @@ impl<const N: usize> KeyedWords<N> {
     /// Returns the word of a key, if its place is its own still.
     #[inline]
     pub(crate) fn get(&self, key: u64) -> Option<u64> {
-        let place = self.0.get()?.get(Self::at(key))?;
+        let place = self.0.get()?.get(place_of(key, N))?;
         let word = place.word.load(Relaxed);
         (place.mixed.load(Relaxed) ^ word == key).then_some(word)
     }
@@ -34,15 +36,10 @@ impl<const N: usize> KeyedWords<N> {
         let places = self
             .0
             .get_or_init(|| (0..N).map(|_| Place::default()).collect());
-        if let Some(place) = places.get(Self::at(key)) {
+        if let Some(place) = places.get(place_of(key, N)) {
             place.mixed.store(key ^ word, Relaxed);
             place.word.store(word, Relaxed);
         }
-    }
-
-    fn at(key: u64) -> usize {
-        // The upper bits: a product mixes them best.
-        usize::try_from(key >> 40).unwrap_or_default() & (N - 1)
     }
 }
 

@@ -7,3 +7,9 @@ mod seen_keys;
 pub(crate) use agent_key::{AgentKey, halves};
 pub(crate) use keyed_words::KeyedWords;
 pub(crate) use seen_keys::SeenKeys;
+
+/// Returns the place of a key among `places`, a power of two.
+fn place_of(key: u64, places: usize) -> usize {
+    // The upper bits: a product mixes them best.
+    usize::try_from(key >> 40).unwrap_or_default() & (places - 1)
+}

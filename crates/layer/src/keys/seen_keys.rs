@@ -5,6 +5,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
+use super::place_of;
+
 /// Keys that were seen lately, without a lock: each has one place of `N`, a power of two, and whoever
 /// comes later to the same place takes it.
 ///
@@ -16,7 +18,7 @@ impl<const N: usize> SeenKeys<N> {
     /// Returns `true` if a key was seen, and its place is its own still.
     #[inline]
     pub(crate) fn has(&self, key: u64) -> bool {
-        let place = self.0.get().and_then(|places| places.get(Self::at(key)));
+        let place = self.0.get().and_then(|places| places.get(place_of(key, N)));
         place.is_some_and(|place| place.load(Relaxed) == key)
     }
 
@@ -25,14 +27,9 @@ impl<const N: usize> SeenKeys<N> {
         let places = self
             .0
             .get_or_init(|| (0..N).map(|_| AtomicU64::new(0)).collect());
-        if let Some(place) = places.get(Self::at(key)) {
+        if let Some(place) = places.get(place_of(key, N)) {
             place.store(key, Relaxed);
         }
-    }
-
-    fn at(key: u64) -> usize {
-        // The upper bits: a product mixes them best.
-        usize::try_from(key >> 40).unwrap_or_default() & (N - 1)
     }
 }
 

@@ -2,10 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use http::{
-    HeaderValue, Method, Request, Uri,
-    header::{AUTHORIZATION, COOKIE},
-};
+use http::{HeaderValue, Method, Request, Uri};
 
 use crate::detect::Verdict;
 use crate::policy::{Judgement, PassReason, Visitor};
@@ -70,8 +67,7 @@ impl CanonicalRedirects {
         visitor: Visitor<'_>,
         judgement: &Judgement<'_>,
     ) -> Option<HeaderValue> {
-        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        let is_about = is_read && self.are_about(visitor, judgement);
+        let is_about = header::is_read(request) && self.are_about(visitor, judgement);
         is_about.then(|| (self.find)(header::host(request), request.uri()))?
     }
 
@@ -84,13 +80,10 @@ impl CanonicalRedirects {
         visitor: Visitor<'_>,
         judgement: &Judgement<'_>,
     ) -> bool {
-        let headers = request.headers();
         *request.method() == Method::GET
             && self.are_about(visitor, judgement)
             && request.uri().query().is_none()
-            && ![COOKIE, AUTHORIZATION]
-                .iter()
-                .any(|name| headers.contains_key(name))
+            && !header::may_be_logged_in(request)
     }
 
     /// Returns `true` if they are about a robot that passes for a reason.

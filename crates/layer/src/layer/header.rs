@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Request,
-    header::{HOST, USER_AGENT, VARY},
+    HeaderMap, HeaderName, HeaderValue, Method, Request,
+    header::{AUTHORIZATION, COOKIE, HOST, USER_AGENT, VARY},
 };
 
 use crate::detect::{Claim, Detector, Verdict};
@@ -135,6 +135,17 @@ pub(super) fn parts_for<'r, B>(policy: &Policy, request: &'r Request<B>) -> poli
         host: None,
         path: request.uri().path(),
     }
+}
+
+/// Returns `true` if a request only reads.
+pub(super) fn is_read<B>(request: &Request<B>) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD)
+}
+
+/// Returns `true` if a request has a cookie or a password: its answer may be for its sender alone.
+pub(super) fn may_be_logged_in<B>(request: &Request<B>) -> bool {
+    let headers = request.headers();
+    headers.contains_key(COOKIE) || headers.contains_key(AUTHORIZATION)
 }
 
 /// Returns path and query as received.

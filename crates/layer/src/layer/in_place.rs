@@ -1,7 +1,7 @@
 //! Pages that are served in place of those that were asked for.
 
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
+    HeaderMap, HeaderName, HeaderValue, Request, Uri,
     header::{
         ACCEPT, CACHE_CONTROL, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE,
         IF_UNMODIFIED_SINCE, RANGE,
@@ -9,7 +9,7 @@ use http::{
     uri::PathAndQuery,
 };
 
-use super::header::vary_by_user_agent;
+use super::header::{is_read, vary_by_user_agent};
 
 /// What robots ask about the page that they once got at this URL, which may be another.
 ///
@@ -124,7 +124,7 @@ pub fn opens_page<B>(request: &Request<B>) -> bool {
     let accept = headers.get(ACCEPT).map_or(&b""[..], HeaderValue::as_bytes);
     let takes_page =
         matches!(accept, b"" | b"*/*") || memchr::memmem::find(accept, b"text/html").is_some();
-    matches!(*request.method(), Method::GET | Method::HEAD)
+    is_read(request)
         && takes_page
         && says("sec-fetch-mode", &["navigate"])
         && says("sec-fetch-dest", &["document"])

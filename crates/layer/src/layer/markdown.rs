@@ -3,8 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use http::{
-    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri,
-    header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE},
+    HeaderMap, HeaderValue, Request, Response, StatusCode, Uri,
+    header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE},
     uri::PathAndQuery,
 };
 
@@ -12,14 +12,14 @@ use crate::policy::{Action, Visitor};
 
 use super::{
     disposition::Disposition,
-    header::vary_by,
+    header::{is_read, may_be_logged_in, vary_by},
     in_place::{self, NoCopies},
 };
 
 /// Weight of a media range that names none, in thousandths.
 const FULL_WEIGHT: u16 = 1_000;
 
-/// Tells of which pages of a site there is Markdown.
+/// Pages of a site of which there is Markdown.
 ///
 /// # Example
 ///
@@ -122,7 +122,7 @@ impl fmt::Debug for MarkdownSource {
 }
 
 impl Form {
-    /// Tells caches which forms there are.
+    /// Adds what caches have to know of the forms.
     pub(super) fn tell<B>(self, response: &mut Response<B>) {
         let is_known = response.status() == StatusCode::NOT_MODIFIED;
         let headers = response.headers_mut();
@@ -144,17 +144,7 @@ impl Form {
 /// Returns `true` if a request is for a page in Markdown, and for one that everybody may get.
 #[doc(hidden)]
 pub fn asks_for_markdown<B>(request: &Request<B>) -> bool {
-    let headers = request.headers();
-    let is_his_own = || {
-        [COOKIE, AUTHORIZATION]
-            .iter()
-            .any(|name| headers.contains_key(name))
-    };
-    is_read(request) && prefers_markdown(headers) && !is_his_own()
-}
-
-fn is_read<B>(request: &Request<B>) -> bool {
-    matches!(*request.method(), Method::GET | Method::HEAD)
+    is_read(request) && prefers_markdown(request.headers()) && !may_be_logged_in(request)
 }
 
 fn is_html(headers: &HeaderMap) -> bool {
@@ -220,6 +210,8 @@ fn thousandths(weight: &str) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use http::Method;
+
     use super::*;
     use crate::detect::{Claim, Verdict};
 

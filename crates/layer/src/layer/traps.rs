@@ -63,7 +63,7 @@ impl Shared {
         let Some(traps) = &self.traps else {
             return false;
         };
-        matches!(*request.method(), Method::GET | Method::HEAD) && traps.has(request.uri().path())
+        header::is_read(request) && traps.has(request.uri().path())
     }
 
     /// Notes who asks for robots.txt, where there are traps.
