@@ -68,7 +68,7 @@ impl Browser {
     /// Returns the bytes of memory that it takes.
     pub(super) async fn memory(&self) -> Option<u64> {
         let process = self.process.lock().await;
-        memory::of_tree(process.as_ref()?.id()?)
+        memory::of_tree(process.as_ref()?.id())
     }
 }
 
@@ -77,7 +77,7 @@ async fn watch(process: Arc<Mutex<Option<Process>>>, max_memory: u64) {
     loop {
         tokio::time::sleep(LOOK).await;
         let mut process = process.lock().await;
-        let Some(id) = process.as_ref().and_then(Process::id) else {
+        let Some(id) = process.as_ref().map(Process::id) else {
             return;
         };
         if let Some(bytes) = memory::of_tree(id)

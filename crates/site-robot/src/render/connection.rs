@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    process::{ChildStdin, ChildStdout},
+    net::unix::pipe::{Receiver, Sender},
     sync::{mpsc, oneshot},
     task::JoinSet,
 };
@@ -81,7 +81,7 @@ struct Failure {
 
 impl Connection {
     /// Speaks with a browser over its pipes.
-    pub(super) fn new(to: ChildStdin, from: ChildStdout) -> (Self, Pumps) {
+    pub(super) fn new(to: Sender, from: Receiver) -> (Self, Pumps) {
         let (commands, queued) = mpsc::channel(MAX_COMMANDS);
         let shared = Arc::<Shared>::default();
         let connection = Self { shared, commands };
@@ -240,7 +240,7 @@ fn ended() -> RenderError {
     }
 }
 
-async fn write(mut to: ChildStdin, mut queued: mpsc::Receiver<Vec<u8>>) {
+async fn write(mut to: Sender, mut queued: mpsc::Receiver<Vec<u8>>) {
     while let Some(command) = queued.recv().await {
         if to.write_all(&command).await.is_err() || to.flush().await.is_err() {
             return;
@@ -248,7 +248,7 @@ async fn write(mut to: ChildStdin, mut queued: mpsc::Receiver<Vec<u8>>) {
     }
 }
 
-async fn read(from: ChildStdout, connection: Connection) {
+async fn read(from: Receiver, connection: Connection) {
     let mut from = BufReader::with_capacity(64 * 1024, from);
     let mut text = Vec::new();
     loop {

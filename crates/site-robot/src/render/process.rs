@@ -1,10 +1,16 @@
 //! The process of a browser: how it is started, and how it ends.
 
-use std::{path::Path, process::Stdio, sync::Arc, sync::Mutex, sync::PoisonError};
+use std::{
+    io,
+    os::{fd::OwnedFd, unix::process::CommandExt as _},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use tokio::{
     io::AsyncReadExt as _,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    net::unix::pipe::{Receiver, Sender},
     task::JoinSet,
 };
 
@@ -58,20 +64,21 @@ const ARGUMENTS: &[&str] = &[
 
 /// Browser that runs; it ends with this, and its directory is deleted.
 // The order counts: the directory is deleted when nobody writes to it any more.
+//
+// The standard library's process, as Tokio's has each thread of the server look for orphans
+// whenever it runs out of work: 116 instructions a request.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
     said: Arc<Mutex<Vec<u8>>>,
-    _listening: JoinSet<()>,
+    listening: JoinSet<()>,
     _wall: Wall,
     _directory: tempfile::TempDir,
 }
 
 impl Process {
     /// Starts a browser; returns it and the pipes that it takes commands and answers by.
-    pub(super) async fn start(
-        program: &Path,
-    ) -> Result<(Self, ChildStdin, ChildStdout), RenderError> {
+    pub(super) async fn start(program: &Path) -> Result<(Self, Sender, Receiver), RenderError> {
         if let Some(reason) = obstacle(program) {
             return Err(RenderError::refused(reason));
         }
@@ -82,28 +89,38 @@ impl Process {
             .tempdir()
             .map_err(cannot)?;
         let wall = Wall::build().await.map_err(cannot)?;
-        let mut child = command(&program, directory.path(), &wall)
+        let child = command(&program, directory.path(), &wall)
             .spawn()
             .map_err(cannot)?;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(RenderError::refused("the browser has no pipes"));
-        };
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let mut listening = JoinSet::new();
-        listening.spawn(listen(stderr, Arc::clone(&said)));
-        let process = Self {
+        let mut process = Self {
             child,
-            said,
-            _listening: listening,
+            said: Arc::default(),
+            listening: JoinSet::new(),
             _wall: wall,
             _directory: directory,
         };
-        Ok((process, stdin, stdout))
+        let (sender, receiver) = process.pipes().map_err(cannot)?;
+        Ok((process, sender, receiver))
     }
 
-    /// Returns its number, while it runs.
-    pub(super) fn id(&self) -> Option<u32> {
+    /// Takes the pipes, and listens to what the browser says of itself.
+    fn pipes(&mut self) -> io::Result<(Sender, Receiver)> {
+        let child = &mut self.child;
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        let stderr = Receiver::from_owned_fd(OwnedFd::from(stderr))?;
+        self.listening.spawn(listen(stderr, Arc::clone(&self.said)));
+        Ok((
+            Sender::from_owned_fd(OwnedFd::from(stdin))?,
+            Receiver::from_owned_fd(OwnedFd::from(stdout))?,
+        ))
+    }
+
+    /// Returns its number, which nobody else has before this is dropped.
+    pub(super) fn id(&self) -> u32 {
         self.child.id()
     }
 
@@ -132,12 +149,11 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         #[cfg(target_os = "linux")]
-        if let Some(group) = self.child.id().and_then(|id| i32::try_from(id).ok())
-            && let Some(group) = rustix::process::Pid::from_raw(group)
         {
+            let group = rustix::process::Pid::from_child(&self.child);
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
-        let _ = self.child.start_kill();
+        let _ = self.child.kill();
         // It writes nothing more once it is killed, but has to be seen to have ended.
         for _ in 0..50 {
             if !matches!(self.child.try_wait(), Ok(None)) {
@@ -177,7 +193,6 @@ fn command(program: &Path, directory: &Path, wall: &Wall) -> Command {
     command
         .current_dir(directory)
         .process_group(0)
-        .kill_on_drop(true)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -185,7 +200,7 @@ fn command(program: &Path, directory: &Path, wall: &Wall) -> Command {
 }
 
 /// Keeps the end of what the browser says.
-async fn listen(mut stderr: ChildStderr, said: Arc<Mutex<Vec<u8>>>) {
+async fn listen(mut stderr: Receiver, said: Arc<Mutex<Vec<u8>>>) {
     let mut piece = [0; 1024];
     while let Ok(length) = stderr.read(&mut piece).await
         && length > 0
