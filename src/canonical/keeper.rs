@@ -6,7 +6,7 @@ use arc_swap::ArcSwap;
 use tokio::{sync::mpsc, time};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
-use url::Url;
+use url::{Position, Url};
 
 use super::{
     canonicals::Canonicals,
@@ -149,15 +149,10 @@ impl CanonicalKeeper {
 pub(super) fn same_site(url: &Url, canonical: &Url) -> Option<(String, String)> {
     let is_same = url.origin() == canonical.origin() && url != canonical;
     let known = |url: &Url| {
-        let host = url.host_str()?;
-        let host = url
-            .port()
-            .map_or(host.to_owned(), |port| format!("{host}:{port}"));
-        let query = url
-            .query()
-            .map(|query| format!("?{query}"))
-            .unwrap_or_default();
-        Some(known_as(&host, &format!("{}{query}", url.path())))
+        known_as(
+            &url[Position::BeforeHost..Position::AfterPort],
+            &url[Position::BeforePath..Position::AfterQuery],
+        )
     };
-    is_same.then(|| Some((known(url)?, known(canonical)?)))?
+    is_same.then(|| (known(url), known(canonical)))
 }

@@ -7,6 +7,8 @@ use axum::{
 };
 use memchr::memmem;
 
+use crate::layer::is_html;
+
 /// Bytes of a page that the form is put on; a longer one is served as it is.
 const MAX_BYTES: usize = 8 << 20;
 
@@ -31,8 +33,7 @@ pub(super) struct Problem<'f> {
 /// Adds a form at the beginning of a page that stands in place of another.
 pub(crate) async fn with_form(copy: Response<Body>, form: &str) -> Response<Body> {
     let (mut head, body) = copy.into_parts();
-    let is_html = head.headers.get(header::CONTENT_TYPE);
-    let is_html = is_html.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+    let is_html = is_html(&head.headers);
     // The page that stands there in truth has another age, and other validators.
     for name in [
         header::ETAG,

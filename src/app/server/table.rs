@@ -2,8 +2,9 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use http::{Request, header};
+use http::Request;
 
+use crate::layer::host;
 use crate::policy::{HostName, with_normal_path};
 
 /// Longest name of a host (RFC 1035 §2.3.4); an address in brackets is shorter.
@@ -190,14 +191,6 @@ impl SitePath {
         let end = normal.iter().rposition(|octet| *octet != b'/');
         let normal = normal.get(..end.map_or(0, |end| end + 1));
         Ok(Self(normal.unwrap_or_default().into()))
-    }
-}
-
-/// Returns the host that a request names; an absolute target counts before `Host` (RFC 9112 §3.2.2).
-fn host<B>(request: &Request<B>) -> Option<&str> {
-    match request.uri().authority() {
-        Some(authority) => Some(authority.host()),
-        None => request.headers().get(header::HOST)?.to_str().ok(),
     }
 }
 

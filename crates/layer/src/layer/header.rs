@@ -156,7 +156,7 @@ pub(super) fn target<B>(request: &Request<B>) -> &str {
 }
 
 /// Returns the authority of the target, else `Host` (RFC 9112 §3.2.2).
-pub(super) fn host<B>(request: &Request<B>) -> Option<&str> {
+pub fn host<B>(request: &Request<B>) -> Option<&str> {
     match request.uri().authority() {
         Some(authority) => {
             let authority = authority.as_str();

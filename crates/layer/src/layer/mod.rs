@@ -153,14 +153,16 @@ pub use extract::NoRobot;
 #[doc(hidden)]
 pub use future::Additions;
 pub use future::ResponseFuture;
+#[doc(hidden)]
+pub use header::host;
 pub use identification::{Identification, ListedRobot};
 pub use in_place::ServedInPlace;
 #[doc(hidden)]
 pub use in_place::{NoCopies, ask_for, mark_in_place, opens_page};
 pub use layer::RobotDetectionLayer;
-#[doc(hidden)]
-pub use markdown::asks_for_markdown;
 pub use markdown::{MarkdownPages, prefers_markdown};
+#[doc(hidden)]
+pub use markdown::{asks_for_markdown, is_html};
 pub use outcome::Outcome;
 #[cfg(feature = "verify")]
 pub use own_robot::OwnRobot;
