@@ -34,6 +34,8 @@ class Seen:
     def __init__(self, text):
         tree = lxml_html.fromstring(f"<div>{text or '<p></p>'}</div>")
         self.words = words(" ".join(tree.itertext()))
+        for end in tree.iterfind(".//pre//br"):
+            end.tail = "\n" + (end.tail or "")
         self.codes = [(code.text_content()).strip("\n") for code in tree.iter("pre")]
         self.lists = [[own_text(item) for item in found.findall("li")] for found in tree.iter("ul", "ol")]
         self.tables = []

@@ -283,7 +283,8 @@ impl<'p> Builder<'p> {
             ..Style::default()
         };
         for span in &block.spans {
-            let to = span.at.max(from);
+            // White space at the end of the text is gone, and a style may have ended behind it.
+            let to = span.at.max(from).min(block.text.len());
             push_text(&mut runs, block.text.get(from..to), &style);
             from = to;
             match &span.mark {

@@ -139,6 +139,11 @@ trees! {
         "<img src='data:x' alt=a>" => "p(img( a))";
         "<div hidden><img alt=a src=x></div><img alt=b src=x hidden>c<img alt=d src=x aria-hidden=true>" => "p(c)";
     }
+    a_style_that_ends_behind_its_words_keeps_them {
+        "<b>a </b> <p>b" => "p(*a*) p(b)";
+        "<ol><li><strong>a?\n</strong>\n<p>b</ol>" => "o1(p(*a?*) p(b))";
+        "<a href=/x>a </a> <ul><li>b</ul>" => "p(<https://a.example/x a>) u(p(b))";
+    }
     quotations_and_headings_keep_their_order {
         "<h1>a</h1><blockquote><p>b<h2>c</h2></blockquote>d" => "h1(a) q(p(b) h2(c)) p(d)";
         "<h2>a<a class=headerlink href='#a'>¶</a></h2>b" => "h2(a) p(b)";
