@@ -1,7 +1,14 @@
 //! What robot heaven is told about its site.
 
+use std::sync::Arc;
+
+use url::Url;
+
 use crate::config::{ConfigErrors, HeavenSection, Loaded, Settings};
+use crate::detect::{Claim, Listed, Verdict};
 use crate::heaven::HeavenSettings;
+use crate::policy::{Decision, Policy, Request, Visitor};
+use crate::registry::{Purpose, Robot, Source};
 
 use super::{policy, robot_conf};
 
@@ -20,12 +27,49 @@ pub(crate) fn heaven_settings(
         "" => heaven,
         name => heaven.name(name),
     };
-    let (policy, logs_in) = (policy(loaded)?, logs_in(loaded, settings));
-    let needs_login = move |path: &str| logs_in || policy.is_filtered(path);
+    let (policy, logs_in) = (Arc::new(policy(loaded)?), logs_in(loaded, settings));
+    let filters = Arc::clone(&policy);
+    let needs_login = move |path: &str| logs_in || filters.is_filtered(path);
     let heaven = heaven.markdown_files(settings.heaven.markdown_files);
     let heaven = heaven.content_signal(&settings.robots_txt.content_signal);
     let heaven = heaven.tracking_parameters(&settings.site_robot.tracking_parameters);
-    Ok(heaven.path(&settings.heaven.path).needs_login(needs_login))
+    let heaven = heaven.path(&settings.heaven.path).needs_login(needs_login);
+    let (base, site) = (heaven.base().to_owned(), heaven.site().to_owned());
+    let (host, is_served) = (host(url), settings.heaven.serve);
+    let is_heaven = move |to: &str| {
+        let start = to.strip_suffix(&base);
+        is_served && start.is_some_and(|start| start.is_empty() || start == site)
+    };
+    Ok(heaven.redirects_here(move |path| {
+        sent_from(&policy, host.as_deref(), path).is_some_and(&is_heaven)
+    }))
+}
+
+/// Returns where a robot of a search engine is sent from a path, if it is.
+fn sent_from<'p>(policy: &'p Policy, host: Option<&str>, path: &str) -> Option<&'p str> {
+    let mut robot = Robot::new("googlebot", Source::manual());
+    robot.purpose = Purpose::Search;
+    let robot = Arc::new(robot);
+    let claim = Claim::Listed(Listed {
+        robot: &robot,
+        pattern: None,
+        range: 0..0,
+    });
+    let asked = Request {
+        method: "GET",
+        host,
+        path,
+    };
+    let visitor = Visitor::new(&claim, Verdict::Verified);
+    match policy.decide(&asked, Some(visitor)) {
+        Decision::Redirect(redirect) if !policy.is_dry_run() => Some(&redirect.location),
+        _ => None,
+    }
+}
+
+/// Returns the host of a URL.
+fn host(url: &str) -> Option<String> {
+    Some(Url::parse(url).ok()?.host_str()?.to_owned())
 }
 
 /// Returns the URL of the site that the pages are about, if the settings tell it.
@@ -44,7 +88,7 @@ pub(crate) fn site_url(settings: &Settings) -> Option<String> {
 }
 
 /// Returns `true` if the site robot logs in, so that others have to as well.
-fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
+pub(super) fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
     // What is wrong with robot.conf is told where the robot is made.
     let has_password =
         || robot_conf(loaded, settings).is_ok_and(|(conf, ..)| conf.password.is_some());
@@ -77,6 +121,38 @@ mod tests {
     #[test]
     fn what_robots_are_kept_away_from_needs_a_login() {
         assert_eq!(told("filter_pattern = '/members/*'"), [true, false, false]);
+    }
+
+    /// Returns whether the page of a path is canonical itself.
+    fn is_canonical(text: &str, path: &str) -> bool {
+        let loaded = Loader::new().file("c.toml", text).load().unwrap();
+        let site = "https://www.example.com";
+        let settings = heaven_settings(&loaded, loaded.settings(), site).unwrap();
+        let description = ResourceDescription::new(format!("{site}{path}"));
+        let html = page(&description, &Catalogue::default(), &settings);
+        let own = format!(
+            "<link rel=\"canonical\" href=\"{site}{}\">",
+            settings.link(description.url())
+        );
+        let original = format!("<link rel=\"canonical\" href=\"{site}{path}\">");
+        assert_ne!(html.contains(&own), html.contains(&original), "{html}");
+        html.contains(&own)
+    }
+
+    #[test]
+    fn where_robots_are_sent_to_heaven_its_pages_are_canonical() {
+        let members = "filter_pattern = '/members/*'\nredirect_url = '/robot-heaven/'\n";
+        assert!(is_canonical(members, "/members/a"));
+        assert!(!is_canonical(members, "/a"));
+        // Where they get heaven's page at the original's own URL, that is the one.
+        let serve = format!("{members}[[rule]]\nrobots = 'googlebot'\naction = 'serve'");
+        assert!(!is_canonical(&serve, "/members/a"));
+        let elsewhere = members.replace("/robot", "https://other.example/robot");
+        assert!(!is_canonical(&elsewhere, "/members/a"));
+        let report = format!("mode = 'report'\n{members}");
+        assert!(!is_canonical(&report, "/members/a"));
+        let ai = format!("redirect_purposes = ['ai-training']\n{members}");
+        assert!(!is_canonical(&ai, "/members/a"));
     }
 
     #[test]

@@ -146,6 +146,52 @@ async fn people_are_sent_to_the_original_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nobody_who_takes_no_cookie_is_sent_in_circles() {
+    let site = Site::new("robots").await;
+    // As a browser that follows redirects, and stores nothing.
+    let follow = |start: &str, from: &str| {
+        let mut path = start.to_owned();
+        let mut places = Vec::new();
+        for _ in 0..10 {
+            let answer = site.get(&path, FIREFOX, from, &[]);
+            places.push(path);
+            if answer.status != 302 {
+                return (places, answer);
+            }
+            let to = answer.header("location");
+            path = to.strip_prefix(SITE).unwrap_or(&to).to_owned();
+        }
+        panic!("he goes round and round: {places:?}");
+    };
+    let (places, shown) = follow(PAGE, ELSEWHERE);
+    assert_eq!(places, [PAGE, "/members/a", PAGE]);
+    assert_eq!(shown.status, 200);
+    assert!(shown.text().contains("What it is about.") && !shown.text().contains(WORDS));
+    // Of another page he is sent to the original, and so is somebody else of this one.
+    let (places, _) = follow("/robot-heaven/open.htm", ELSEWHERE);
+    assert_eq!(places, ["/robot-heaven/open.htm", "/open"]);
+    let (places, _) = follow(PAGE, HOME);
+    assert_eq!(places, [PAGE, "/members/a", PAGE]);
+}
+
+#[test]
+fn doctor_tells_of_rules_that_send_people_in_circles() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "web_robots_db = ''\nredirect_url = '/robot-heaven/'\n\
+        [server]\nhosts = 'www.example.com'\n[heaven]\nsource = 'database'\nopen_to = 'OPEN'\n\
+        [[rule]]\nname = 'all'\npath = '/a/*'\nvisitors = 'all'\npeople = true\n\
+        action = 'redirect'\n";
+    let warning = "rule \"all\" redirects people, and heaven.open_to robots sends them back";
+    for (open_to, is_told) in [("robots", true), ("everybody", false)] {
+        let text = text.replace("OPEN", open_to);
+        fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
+        let told = run(directory.path(), &["doctor", "--offline"]).stdout;
+        let told = String::from_utf8(told).unwrap();
+        assert_eq!(told.contains(warning), is_told, "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_words_are_for_proven_robots() {
     let site = Site::new("verified").await;
     let markdown = [("accept", "text/markdown")];

@@ -1,21 +1,31 @@
 //! Pages of robot heaven that are made from the site robot's descriptions.
 
-use std::{pin::Pin, sync::Arc};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
-    http::{HeaderMap, HeaderValue, Method, Response, Uri, request::Parts, uri::PathAndQuery},
+    http::{
+        HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, header, request::Parts,
+        uri::PathAndQuery,
+    },
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::warn;
 
 use crate::assembly::{heaven_settings, site_url};
+use crate::clock::Clock;
 use crate::config::{ConfigErrors, HeavenSection, HeavenSource, Loaded, OpenTo, Settings};
 use crate::detect::Verdict;
 use crate::heaven::{HeavenSettings, Library, PageAccess, PublishedPages, ServedHeaven};
 use crate::layer::{Identification, MarkdownPages, ServedInPlace, mark_in_place, prefers_markdown};
+use crate::listen::ClientAddr;
 use crate::policy::Visitor;
 use crate::store::Store;
+use crate::suspect::{Mark, MarkedVisitor, Marks};
+
+/// How long it is remembered that somebody was sent to an original.
+// As long as the cookie holds.
+const SENT_LASTS: Duration = Duration::from_mins(1);
 
 /// Pages of robot heaven that are made from the site robot's descriptions.
 #[derive(Clone, Debug)]
@@ -26,6 +36,8 @@ pub(super) struct MadePages {
     /// Whether originals that open without a login are answered in Markdown too.
     are_at_originals: bool,
     open_to: OpenTo,
+    /// Who was sent from a page to its original a moment ago.
+    sent: Marks,
     /// Ends with the last clone.
     following: Option<Arc<DropGuard>>,
 }
@@ -77,6 +89,7 @@ pub(super) fn made_pages(
         },
         settings: heaven,
         open_to,
+        sent: Marks::new(&Clock::system()),
         are_redirected_to: settings.heaven.own_pages,
         are_at_originals: from_database && settings.heaven.markdown_for_agents && !may_be_let_in,
         following: None,
@@ -92,6 +105,7 @@ impl MadePages {
             are_redirected_to: true,
             are_at_originals: false,
             open_to: OpenTo::Everybody,
+            sent: Marks::new(&Clock::system()),
             following: None,
         }
     }
@@ -194,7 +208,11 @@ impl MadePages {
         };
         let (method, headers) = (&asked.method, &asked.headers);
         let robot = asked.extensions.get::<Identification>();
-        let access = access(self.open_to, robot.map(Identification::verdict));
+        let mut access = access(self.open_to, robot.map(Identification::verdict));
+        let visit = Visit::of(&self.sent, asked);
+        if access == PageAccess::Original && visit.as_ref().is_some_and(Visit::was_sent) {
+            access = PageAccess::Lead;
+        }
         let heaven = heaven.clone().access(access);
         if let Some(served) = asked.extensions.get::<ServedInPlace>() {
             let own = heaven.answer_in_place(method, path(served.uri()), headers);
@@ -207,7 +225,13 @@ impl MadePages {
         if heaven.catalogue().is_empty() {
             return None;
         }
-        Some(self.told_apart(heaven.answer(method, below, headers).await))
+        let page = heaven.answer(method, below, headers).await;
+        if page.status() == StatusCode::FOUND
+            && let Some(visit) = visit
+        {
+            visit.note_sent();
+        }
+        Some(self.told_apart(page))
     }
 
     /// Keeps what is not for everybody out of caches.
@@ -237,6 +261,34 @@ impl MadePages {
     /// Returns `true` if published pages have Markdown renditions beside them.
     pub(super) fn negotiates(&self) -> bool {
         matches!(&self.source, Source::Files(pages) if pages.is_published())
+    }
+}
+
+/// Visit of a page by somebody who may be sent to its original.
+///
+/// Who takes no cookie is known by address and User-Agent, so that nobody is sent in circles.
+struct Visit {
+    sent: Marks,
+    visitor: MarkedVisitor,
+}
+
+impl Visit {
+    fn of(sent: &Marks, asked: &Parts) -> Option<Self> {
+        let client = asked.extensions.get::<ClientAddr>()?;
+        // Each page sends him by itself.
+        let sent = sent.of_site(asked.uri.path());
+        let agent = asked.headers.get(header::USER_AGENT);
+        let agent = agent.map_or(&b""[..], HeaderValue::as_bytes);
+        let visitor = sent.visitor(client.client, agent);
+        Some(Self { sent, visitor })
+    }
+
+    fn was_sent(&self) -> bool {
+        self.sent.found(self.visitor).is_sent
+    }
+
+    fn note_sent(&self) {
+        self.sent.set(self.visitor, Mark::Sent, SENT_LASTS);
     }
 }
 

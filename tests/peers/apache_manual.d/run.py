@@ -118,21 +118,23 @@ def judge(manual, site, database):
         status, place, _ = get(site + path)
         target = site + place if place.startswith("/") else place
         text = get(target)[2] if status in (301, 302, 303, 307, 308) else ""
-        canonical = re.search(r'<link rel="canonical" href="([^"]*)"', text)
-        canonical = html.unescape(canonical.group(1)) if canonical else ""
+        original = re.search(r'<dt>Original</dt><dd><a href="([^"]*)"', text)
+        original = html.unescape(original.group(1)) if original else ""
         # What is a link to the English file is to be described under its English URL. (One English file
         # says that it is Portuguese.)
         said = re.search(r'<html[^>]* lang="([^"]*)"', source(file))
         language = said.group(1) if said else file.resolve().relative_to(manual).parts[0]
         is_same = title(source(file)).split(" - ")[0] in title(text)
-        if not is_same or f"/manual/{language}/" not in f"{canonical}/":
-            (wrong if site + path in known else unlinked).append((path, status, place, canonical))
-        elif canonical == site + path:
+        if not is_same or f"/manual/{language}/" not in f"{original}/":
+            (wrong if site + path in known else unlinked).append((path, status, place, original))
+        elif original == site + path:
             own += 1
         else:
             other += 1
     print(f"{ASKED} of {len(live)} URLs: {own} lead to their own page, {other} to that of an alias, {len(wrong)} elsewhere")
     print(f"{len(unlinked)} are URLs that no page links to")
+    for row in unlinked[:20]:
+        print("  not linked:", *row)
     for row in wrong[:20]:
         print("  wrong:", *row)
     if wrong:

@@ -43,15 +43,23 @@ pub enum Mark {
     Trap,
     /// It has asked for robots.txt, which is no reason for anything.
     Reader,
+    /// It was sent to another page, which is none either.
+    Sent,
 }
 
 impl Mark {
-    const ALL: [Self; 4] = [Self::Person, Self::NoPerson, Self::Trap, Self::Reader];
+    const ALL: [Self; 5] = [
+        Self::Person,
+        Self::NoPerson,
+        Self::Trap,
+        Self::Reader,
+        Self::Sent,
+    ];
 
     /// Returns the reason that it is.
     const fn reason(self) -> Option<Reason> {
         match self {
-            Self::Person | Self::Reader => None,
+            Self::Person | Self::Reader | Self::Sent => None,
             Self::NoPerson => Some(Reason::UpstreamWord),
             Self::Trap => Some(Reason::Trap),
         }
@@ -102,6 +110,8 @@ pub struct Marked {
     pub is_person: bool,
     /// Whether it has asked for robots.txt.
     pub is_reader: bool,
+    /// Whether it was sent to another page.
+    pub is_sent: bool,
     /// Reasons that are known of it.
     pub reasons: Reasons,
 }
@@ -176,7 +186,7 @@ impl Marks {
         let contrary = match mark {
             Mark::Person => Some(Mark::NoPerson),
             Mark::NoPerson => Some(Mark::Person),
-            Mark::Trap | Mark::Reader => None,
+            Mark::Trap | Mark::Reader | Mark::Sent => None,
         };
         if let Some(contrary) = contrary {
             place.end(contrary).store(0, Relaxed);
@@ -206,6 +216,7 @@ impl Marks {
             if holds(place.end(mark).load(Acquire), now_s) {
                 marked.is_person |= mark == Mark::Person;
                 marked.is_reader |= mark == Mark::Reader;
+                marked.is_sent |= mark == Mark::Sent;
                 marked.reasons = marked.reasons.union(mark.reason().into_iter().collect());
             }
         }
@@ -268,12 +279,13 @@ impl Marks {
 
 impl Place {
     fn end(&self, mark: Mark) -> &AtomicU32 {
-        let [person, no_person, trap, reader] = &self.ends_s;
+        let [person, no_person, trap, reader, sent] = &self.ends_s;
         match mark {
             Mark::Person => person,
             Mark::NoPerson => no_person,
             Mark::Trap => trap,
             Mark::Reader => reader,
+            Mark::Sent => sent,
         }
     }
 
@@ -329,6 +341,7 @@ mod tests {
         let told = Marked {
             is_person: true,
             is_reader: false,
+            is_sent: false,
             reasons: Reason::Trap.into(),
         };
         assert_eq!(marks.found(visitor), told);

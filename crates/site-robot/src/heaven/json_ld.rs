@@ -56,8 +56,9 @@ impl JsonLd {
             "@type",
             json!(if is_article { "Article" } else { "WebPage" }),
         );
-        set("@id", json!(content.url));
-        set("url", json!(content.url));
+        let canonical = settings.canonical(content.url);
+        set("@id", json!(canonical));
+        set("url", json!(canonical));
         set(
             if is_article { "headline" } else { "name" },
             json!(content.title),

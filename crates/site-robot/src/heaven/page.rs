@@ -1,5 +1,7 @@
 //! The page of a description.
 
+use std::borrow::Cow;
+
 use askama::Template;
 
 use super::{
@@ -17,6 +19,7 @@ use robot_detection_store::description::ResourceDescription;
 #[template(path = "heaven/page.html", whitespace = "minimize")]
 struct Page<'d> {
     frame: Frame<'d>,
+    canonical: Cow<'d, str>,
     summary: String,
     locale: Option<String>,
     published: Option<PageDate>,
@@ -61,6 +64,7 @@ pub(super) fn of_content(
         format!("{}{path}", settings.base())
     });
     let page = Page {
+        canonical: settings.canonical(content.url),
         summary: content.summary(),
         locale: content.language.and_then(locale),
         published: content.published.map(PageDate::from),

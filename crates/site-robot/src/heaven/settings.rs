@@ -1,6 +1,6 @@
 //! Settings of a heaven.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use super::{HeavenError, HeavenPath};
 use crate::document::{TrackingParameters, without_session};
@@ -34,6 +34,7 @@ pub struct HeavenSettings {
     content_signal: String,
     tracking: TrackingParameters,
     needs_login: PathPredicate,
+    redirects_here: PathPredicate,
 }
 
 impl HeavenSettings {
@@ -62,6 +63,7 @@ impl HeavenSettings {
             content_signal: String::new(),
             tracking: TrackingParameters::default(),
             needs_login: Arc::new(|_| false),
+            redirects_here: Arc::new(|_| false),
         })
     }
 
@@ -154,6 +156,17 @@ impl HeavenSettings {
         self
     }
 
+    /// Sets from which paths of the site robots of search engines are redirected to heaven; none by
+    /// default.
+    ///
+    /// It is asked as that of [`needs_login`](Self::needs_login). Pages of such paths are canonical
+    /// themselves: an original that sends robots here is none that they could take in their place.
+    #[must_use]
+    pub fn redirects_here(mut self, asks: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.redirects_here = Arc::new(asks);
+        self
+    }
+
     /// Returns the site: scheme, host and port, as `https://www.example.com`.
     #[must_use]
     pub fn site(&self) -> &str {
@@ -200,9 +213,24 @@ impl HeavenSettings {
 
     /// Returns `true` if the original of a page opens only to those who have logged in.
     pub(super) fn is_members_only(&self, url: &str) -> bool {
-        let path = url.strip_prefix(self.site());
-        let path = path.and_then(|rest| rest.split(['?', '#']).next());
-        path.is_some_and(|path| self.is_for_members(path))
+        self.path_of(url)
+            .is_some_and(|path| self.is_for_members(path))
+    }
+
+    /// Returns the URL by which search engines are to know a page: that of its original, unless that
+    /// sends their robots here.
+    pub(super) fn canonical<'u>(&self, url: &'u str) -> Cow<'u, str> {
+        let redirects_here = |path| (self.redirects_here)(path);
+        if !self.is_in_place && self.path_of(url).is_some_and(redirects_here) {
+            Cow::Owned(self.whole(self.page(url).link()))
+        } else {
+            Cow::Borrowed(url)
+        }
+    }
+
+    /// Returns the path of a URL of the site.
+    fn path_of<'u>(&self, url: &'u str) -> Option<&'u str> {
+        url.strip_prefix(self.site())?.split(['?', '#']).next()
     }
 
     /// Returns a URL as the site robot knows it, where that is another one.
@@ -298,6 +326,21 @@ mod tests {
             "https://www.example.com/a/"
         );
         assert_eq!(settings.path("/").base(), "/");
+    }
+
+    #[test]
+    fn a_page_that_its_original_leads_to_is_canonical_itself() {
+        let settings = HeavenSettings::new("https://www.example.com")
+            .unwrap()
+            .redirects_here(|path| path.starts_with("/members/"));
+        let (members, open) = (
+            "https://www.example.com/members/a?b",
+            "https://www.example.com/a",
+        );
+        let own = format!("https://www.example.com{}", settings.link(members));
+        assert_eq!(settings.canonical(members), own);
+        assert_eq!(settings.canonical(open), open);
+        assert_eq!(settings.in_place(true).canonical(members), members);
     }
 
     #[test]

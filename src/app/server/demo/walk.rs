@@ -71,7 +71,8 @@ fn settings(url: &str, heaven_path: &str) -> Result<HeavenSettings, HeavenError>
         .path(heaven_path)
         .name("Harbour Library")
         .summary("An invented library by the water, with a room for members.")
-        .needs_login(|path| path.starts_with(MEMBERS)))
+        .needs_login(|path| path.starts_with(MEMBERS))
+        .redirects_here(|path| path.starts_with(MEMBERS)))
 }
 
 fn robot(robots: &RobotDetection, site: &str) -> Result<SiteRobot, SiteRobotError> {

@@ -55,12 +55,16 @@ const LOOK_EVERY: Duration = Duration::from_secs(30);
 pub struct ServedHeaven {
     shared: Arc<Shared>,
     access: PageAccess,
+    /// Whether its pages stand at the URLs of their originals.
+    is_in_place: bool,
 }
 
 #[derive(Debug)]
 struct Shared {
     library: Library,
     settings: Arc<HeavenSettings>,
+    /// The same for pages that are served at the URLs of their originals.
+    in_place: HeavenSettings,
     catalogue: ArcSwap<Catalogue>,
 }
 
@@ -70,12 +74,14 @@ impl ServedHeaven {
     pub fn new(library: Library, settings: HeavenSettings) -> Self {
         let shared = Shared {
             library,
+            in_place: settings.clone().in_place(true),
             settings: Arc::new(settings),
             catalogue: ArcSwap::from_pointee(Catalogue::default()),
         };
         Self {
             shared: Arc::new(shared),
             access: PageAccess::Full,
+            is_in_place: false,
         }
     }
 
@@ -220,7 +226,8 @@ impl ServedHeaven {
             return None;
         }
         let page = catalogue.page_of(&url, &self.shared.settings)?;
-        let heaven = self.clone().access(self.access.in_place());
+        let mut heaven = self.clone().access(self.access.in_place());
+        heaven.is_in_place = true;
         match heaven.page(page, &catalogue, &asked, false).await {
             Ok(response) => response,
             Err(error) => Some(unavailable(&error)),
@@ -280,8 +287,13 @@ impl ServedHeaven {
         asked: &PageRequest<'_>,
         is_markdown: bool,
     ) -> Result<Option<Response<Body>>, HeavenError> {
-        let settings = &self.shared.settings;
-        let found = self.shared.library.description(url).await?;
+        let shared = &*self.shared;
+        let settings = if self.is_in_place {
+            &shared.in_place
+        } else {
+            &*shared.settings
+        };
+        let found = shared.library.description(url).await?;
         let Some(mut description) = found.filter(has_page) else {
             return Ok(None);
         };
@@ -295,7 +307,7 @@ impl ServedHeaven {
         let mut reply = if is_markdown || has_both && asked.wants_markdown() {
             let mut reply =
                 Reply::new(reply::MARKDOWN, markdown(&description, catalogue, settings));
-            reply.original = Some(description.url().to_owned());
+            reply.original = Some(settings.canonical(description.url()).into_owned());
             settings.signals().clone_into(&mut reply.signals);
             reply
         } else {
