@@ -34,6 +34,8 @@ pub mod cli;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub mod config;
+#[cfg(feature = "server")]
+mod index_now;
 #[cfg(feature = "admin")]
 pub mod licensing;
 #[cfg(feature = "admin")]

@@ -26,6 +26,8 @@ struct HeavenState {
     /// Robots are sent to its pages.
     is_used: bool,
     pages: u64,
+    /// How many pages say what their originals do not, and the first of them.
+    differing: Option<(u64, String)>,
     run: LastRun,
     /// When the run began whose pages are in force.
     began_ms: Option<i64>,
@@ -87,6 +89,16 @@ pub(crate) fn held_sentence(site: &str, why: &str) -> String {
     format!("The pages of {site} wait for you: {why}")
 }
 
+/// Returns the sentence about pages that say what their originals do not.
+pub(crate) fn differing_sentence(site: &str, pages: u64, first: &str) -> String {
+    let say = if pages == 1 {
+        "page of robot heaven says"
+    } else {
+        "pages of robot heaven say"
+    };
+    format!("{pages} {say} what the originals of {site} do not, the first being {first}")
+}
+
 impl HeavenState {
     async fn load(state: &AdminState, site: String) -> Result<Self, StoreError> {
         let (store, robots) = (&state.admin().store, &state.admin().robot_runs);
@@ -103,6 +115,10 @@ impl HeavenState {
             failure: robots.failure(&site).filter(|_| !has_ended),
             is_used: robots.heaven(&site).is_some_and(|used| is_used(&used)),
             pages: store.description_count(&site).await?,
+            differing: match store.differing_pages(&site, 1).await?.into_iter().next() {
+                Some(first) => Some((store.parity_state(&site).await?.differing, first.url)),
+                None => None,
+            },
             run: match last {
                 None => LastRun::Never,
                 Some(_) if has_ended => LastRun::Ended,
@@ -133,6 +149,9 @@ impl HeavenState {
                 LastRun::Open => return None,
             };
             return Some(format!("Robot heaven of {site} has no page: {why}."));
+        }
+        if let Some((pages, first)) = &self.differing {
+            return Some(differing_sentence(site, *pages, first));
         }
         let (began_ms, overdue_ms) = (self.began_ms?, self.overdue_ms?);
         // One time that was missed is made up for, and a run may take as long as its interval.
@@ -228,5 +247,20 @@ mod tests {
             told(state, 0),
             "The last run of the site robot of shop broke off: no answer"
         );
+    }
+
+    #[test]
+    fn pages_that_say_more_are_told() {
+        let state = |pages| HeavenState {
+            pages: 5,
+            differing: Some((pages, "https://shop.example/a".to_owned())),
+            ..HeavenState::default()
+        };
+        assert_eq!(
+            told(state(1), 0),
+            "1 page of robot heaven says what the originals of shop do not, the first being \
+             https://shop.example/a"
+        );
+        assert!(told(state(2), 0).starts_with("2 pages of robot heaven say"));
     }
 }

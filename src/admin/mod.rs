@@ -83,7 +83,7 @@ pub use certificates::{Certificates, ServedCertificate};
 #[cfg(feature = "server")]
 pub(crate) use credentials::{SessionView, TokenView, check_name, digest, parse_end};
 #[cfg(feature = "server")]
-pub(crate) use heaven_state::held_sentence;
+pub(crate) use heaven_state::{differing_sentence, held_sentence};
 pub use heaven_use::HeavenUse;
 #[cfg(feature = "server")]
 pub(crate) use moment::rfc3339;

@@ -21,6 +21,8 @@ pub enum Trigger {
     Certificate,
     /// Results of the site robot that are held back.
     Heaven,
+    /// Pages of robot heaven that say what their originals do not.
+    Parity,
     /// A database that is away.
     Database,
 }
@@ -54,6 +56,8 @@ pub enum Watch {
     },
     /// Results of the site robot that are held back.
     Heaven,
+    /// Pages of robot heaven that say what their originals do not.
+    Parity,
     /// A database that is away.
     Database,
     /// Nothing: a report is sent each week.
@@ -106,6 +110,7 @@ impl Trigger {
         Self::Refresh,
         Self::Certificate,
         Self::Heaven,
+        Self::Parity,
         Self::Database,
     ];
 
@@ -119,6 +124,7 @@ impl Trigger {
             Self::Refresh => "refresh",
             Self::Certificate => "certificate",
             Self::Heaven => "heaven",
+            Self::Parity => "parity",
             Self::Database => "database",
         }
     }
@@ -141,6 +147,7 @@ impl Watch {
             Self::Refresh => Trigger::Refresh.as_str(),
             Self::Certificate { .. } => Trigger::Certificate.as_str(),
             Self::Heaven => Trigger::Heaven.as_str(),
+            Self::Parity => Trigger::Parity.as_str(),
             Self::Database => Trigger::Database.as_str(),
             Self::Weekly => "report",
         }
@@ -156,6 +163,7 @@ impl Watch {
             Self::Refresh => "The registry is not refreshed",
             Self::Certificate { .. } => "A certificate ends soon",
             Self::Heaven => "Robot heaven is held back",
+            Self::Parity => "Robot heaven says what pages do not",
             Self::Database => "The database is away",
             Self::Weekly => "Robots of the week",
         }

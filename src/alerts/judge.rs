@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Watch;
-use crate::admin::{ServedCertificate, certificate_sentences, held_sentence};
+use crate::admin::{ServedCertificate, certificate_sentences, differing_sentence, held_sentence};
 use crate::detect::{Kind, Verdict};
 use crate::store::{RefreshOutcome, RefreshRecord, TrafficSum};
 
@@ -30,6 +30,8 @@ pub struct Figures {
     pub certificates: Vec<ServedCertificate>,
     /// Sites whose heaven is held back, and why.
     pub held: Vec<(String, String)>,
+    /// Sites whose heaven says more than their pages: on how many, and the first of them.
+    pub differing: Vec<(String, u64, String)>,
 }
 
 /// Returns what was found, one sentence each; nothing where all is well.
@@ -46,6 +48,13 @@ pub fn judge(watch: Watch, figures: &Figures) -> Vec<String> {
         Watch::Heaven => {
             let held = figures.held.iter();
             held.map(|(site, why)| held_sentence(site, why)).collect()
+        }
+        Watch::Parity => {
+            let differing = figures.differing.iter();
+            let sentence = |(site, pages, first): &(String, u64, String)| {
+                differing_sentence(site, *pages, first)
+            };
+            differing.map(sentence).collect()
         }
         // Of a database that is away it knows nothing; a report is no finding.
         Watch::Database | Watch::Weekly => Vec::new(),

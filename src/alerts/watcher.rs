@@ -271,6 +271,9 @@ impl Watcher {
         if wants(|watch| watch == Watch::Heaven) {
             figures.held = self.held().await?;
         }
+        if wants(|watch| watch == Watch::Parity) {
+            figures.differing = self.differing().await?;
+        }
         figures.certificates = self.certificates.load();
         Ok(figures)
     }
@@ -287,6 +290,23 @@ impl Watcher {
         };
         self.week = Some((end, sums.clone()));
         Ok((sums, hours.unsigned_abs()))
+    }
+
+    async fn differing(&self) -> Result<Vec<(String, u64, String)>, StoreError> {
+        let mut differing = Vec::new();
+        for site in self.store.run_sites().await? {
+            let first = self
+                .store
+                .differing_pages(&site, 1)
+                .await?
+                .into_iter()
+                .next();
+            if let Some(first) = first {
+                let pages = self.store.parity_state(&site).await?.differing;
+                differing.push((site, pages, first.url));
+            }
+        }
+        Ok(differing)
     }
 
     async fn held(&self) -> Result<Vec<(String, String)>, StoreError> {

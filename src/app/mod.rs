@@ -43,10 +43,10 @@ pub use builder::{BuildError, RobotDetectionBuilder};
 pub use handle::RobotDetection;
 #[cfg(feature = "server")]
 pub use server::{
-    ClaimProver, Disparity, Handed, Handover, Parity, Programs, PublishedFiles, Ran, Reloaded,
-    Server, ServerSettings, SiteIndex, SiteRobotChanges, SiteRobotRuns, SiteRobotSettings, alerts,
-    assemble, enforcement, heaven_use, policy, reload, robots_txt, robots_txt_in_force,
-    site_robots, sources, verification, wanted_origins,
+    ClaimProver, Disparity, Excess, Handed, Handover, IndexNowTold, Parity, ParityPass, Programs,
+    PublishedFiles, Ran, Reloaded, Server, ServerSettings, SiteIndex, SiteRobotChanges,
+    SiteRobotRuns, SiteRobotSettings, alerts, assemble, enforcement, heaven_use, policy, reload,
+    robots_txt, robots_txt_in_force, site_robots, sources, verification, wanted_origins,
 };
 #[cfg(feature = "server")]
 pub(crate) use server::{SiteAnswers, robots_txt_of_settings};

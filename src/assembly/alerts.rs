@@ -63,6 +63,7 @@ fn watch(settings: &AlertSettings) -> Result<Watch, ConfigErrors> {
         },
         Some(Trigger::Refresh) => Watch::Refresh,
         Some(Trigger::Heaven) => Watch::Heaven,
+        Some(Trigger::Parity) => Watch::Parity,
         Some(Trigger::Database) => Watch::Database,
         None => Watch::Weekly,
     };

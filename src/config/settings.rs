@@ -2,9 +2,9 @@
 
 use super::{
     AccessLogSection, AdminSection, CanonicalSection, CheckSection, DatabaseSection,
-    EnforcementSection, GeneralSection, HeavenSection, Key, LicensingSection, LogSection,
-    OtelSection, PlacesSection, RobotsTxtSection, ServerSection, SiteRobotSection, SuspectsSection,
-    Tables, TrafficSection, TrapsSection, Value, VerifySection, setting::Section,
+    EnforcementSection, GeneralSection, HeavenSection, IndexNowSection, Key, LicensingSection,
+    LogSection, OtelSection, PlacesSection, RobotsTxtSection, ServerSection, SiteRobotSection,
+    SuspectsSection, Tables, TrafficSection, TrapsSection, Value, VerifySection, setting::Section,
 };
 
 macro_rules! settings {
@@ -59,6 +59,8 @@ settings! {
     heaven: HeavenSection,
     /// `[canonical]`
     canonical: CanonicalSection,
+    /// `[index_now]`
+    index_now: IndexNowSection,
     /// `[robots_txt]`: whether robots are held to it.
     enforcement: EnforcementSection,
     /// `[robots_txt]`: what it says.

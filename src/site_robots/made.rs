@@ -8,11 +8,12 @@ use crate::clock::Clock;
 use crate::config::Schedule;
 use crate::filter::CommandLine;
 use crate::heaven::{HeavenError, HeavenSettings, Library, PublishReport, publish};
+use crate::index_now::Announcer;
 use crate::layer::OwnRobot;
 use crate::own_robot;
 use crate::render::RenderLimits;
 use crate::site_robot::{
-    OnCompletion, SiteRobot, SiteRobotBuilder, SiteRobotError,
+    OnCompletion, Rendering, SiteRobot, SiteRobotBuilder, SiteRobotError,
     source::{
         Credentials, FileSource, HttpSettings, HttpSource, PageRequest, PageResponse, PageSource,
         RequestSigner, SiteAccess, SourceError, SourceLimits,
@@ -20,7 +21,10 @@ use crate::site_robot::{
 };
 use crate::store::Store;
 
-use super::{Programs, settings::SiteRobotSettings, starts::is_of, when::next_round_ms};
+use super::{
+    Programs, parity_pass::ParitySettings, settings::SiteRobotSettings, starts::is_of,
+    when::next_round_ms,
+};
 
 /// What `email` is without being set.
 const NO_EMAIL: &str = "user@domain";
@@ -41,6 +45,14 @@ pub struct SiteRobotRuns {
     pub(super) on_completion: OnCompletion,
     pub(super) schedule: Option<Schedule>,
     is_at_home: bool,
+    /// Which pages are read as scripts make them.
+    pub(super) rendering: Rendering,
+    /// Pages that are asked for again; none: all are visited.
+    pub(super) only: Vec<Url>,
+    /// How pages of heaven are compared after a run.
+    pub(super) parity: ParitySettings,
+    /// Who is told of pages that changed, if anybody is.
+    pub(super) index_now: Option<Announcer>,
     /// Time between two publications of a long run.
     pub(super) publish_every: Duration,
     /// Whether the results are in force whatever they are.
@@ -100,6 +112,10 @@ impl SiteRobotRuns {
             on_completion: conf.on_completion,
             schedule: settings.schedule.clone(),
             is_at_home: (settings.starts.iter()).all(|start| settings.own_hosts.has(&start.url)),
+            rendering: settings.render.0,
+            only: settings.only.clone(),
+            parity: settings.parity,
+            index_now: settings.index_now.clone(),
             publish_every: conf.index_after,
             accept: settings.accept,
         })
@@ -112,7 +128,8 @@ impl SiteRobotRuns {
     /// Fails with the first page that is outside of what the robot visits.
     pub(crate) fn for_pages(&self, urls: Vec<Url>) -> Result<Self, SiteRobotError> {
         Ok(Self {
-            robot: self.robot.for_pages(urls)?,
+            robot: self.robot.for_pages(urls.clone())?,
+            only: urls,
             ..self.clone()
         })
     }

@@ -2,11 +2,13 @@
 
 mod handover;
 mod heaven_use;
+mod index_now;
 mod made;
 mod order;
 mod orders;
 mod own_hosts;
 mod parity;
+mod parity_pass;
 mod pdf;
 mod programs;
 mod public_url;
@@ -20,6 +22,7 @@ pub use handover::{Handed, Handover};
 pub use heaven_use::heaven_use;
 pub use made::SiteRobotRuns;
 pub use parity::{Disparity, Parity};
+pub use parity_pass::{Excess, ParityPass};
 pub use programs::Programs;
 pub use run::{PublishedFiles, Ran};
 pub use settings::{SiteRobotChanges, SiteRobotSettings, site_robots};

@@ -8,7 +8,7 @@ use crate::config::Loaded;
 use super::{Ran, SiteRobotChanges};
 
 /// Settings that make a difference to a run, by how their names begin.
-const TABLES: [&str; 2] = ["site_robot.", "heaven."];
+const TABLES: [&str; 3] = ["site_robot.", "heaven.", "index_now."];
 
 /// Run that is handed over.
 #[derive(Clone, Debug, Deserialize, Serialize)]

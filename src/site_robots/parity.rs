@@ -2,7 +2,10 @@
 
 use crate::document::{BlockKind, Page, PagePart, decode};
 use crate::heaven::{Catalogue, page};
-use crate::site_robot::source::{PageRequest, PageResponse};
+use crate::site_robot::{
+    Rendering,
+    source::{PageRequest, PageResponse},
+};
 use crate::store::{DescriptionCursor, DescriptionQuery, StoredDescription};
 
 use super::SiteRobotRuns;
@@ -16,7 +19,7 @@ const PIECE: u32 = 50;
 pub struct Parity {
     /// Pages of heaven that were compared.
     pub compared: u64,
-    /// Pages made by a converter from something that is neither HTML nor text.
+    /// Pages made by a converter from something that is neither HTML nor text, or by scripts.
     pub left_out: u64,
     /// What differs.
     pub disparities: Vec<Disparity>,
@@ -32,6 +35,19 @@ pub struct Disparity {
     pub reason: String,
     /// Sentences that do not stand there.
     pub sentences: Vec<String>,
+}
+
+/// What came of comparing a page.
+#[derive(Debug)]
+pub(super) enum Comparison {
+    /// All that heaven says stands there.
+    Agrees,
+    /// Heaven says these sentences, which do not.
+    SaysMore(Vec<String>),
+    /// The page cannot be had, for this reason.
+    Unknown(String),
+    /// It is neither HTML nor text, or scripts make it.
+    LeftOut,
 }
 
 impl SiteRobotRuns {
@@ -77,30 +93,61 @@ impl SiteRobotRuns {
         catalogue: &Catalogue,
         parity: &mut Parity,
     ) {
-        let url = stored.description.url();
-        let differs = |reason: String, sentences| Disparity {
-            url: url.to_owned(),
-            reason,
-            sentences,
-        };
-        parity.compared += 1;
-        let human = match self.human_page(url).await {
-            Ok(Some(human)) => human,
-            Ok(None) => {
-                parity.compared -= 1;
+        let (reason, sentences) = match self.comparison(stored, catalogue).await {
+            Comparison::LeftOut => {
                 parity.left_out += 1;
                 return;
             }
-            Err(reason) => {
-                parity.disparities.push(differs(reason, Vec::new()));
+            Comparison::Agrees => {
+                parity.compared += 1;
                 return;
             }
+            Comparison::Unknown(reason) => (reason, Vec::new()),
+            Comparison::SaysMore(sentences) => {
+                let reason = "it does not say what its page in heaven says";
+                (reason.to_owned(), sentences)
+            }
         };
+        parity.compared += 1;
+        parity.disparities.push(Disparity {
+            url: stored.description.url().to_owned(),
+            reason,
+            sentences,
+        });
+    }
+
+    /// Compares a page of heaven with what the robot's own login gets now.
+    pub(super) async fn comparison(
+        &self,
+        stored: &StoredDescription,
+        catalogue: &Catalogue,
+    ) -> Comparison {
+        let url = stored.description.url();
+        let human = match self.human_page(url).await {
+            Ok(Some(human)) => human,
+            Ok(None) => return Comparison::LeftOut,
+            Err(reason) => return Comparison::Unknown(reason),
+        };
+        // What scripts make of a page is not in what its server sends.
+        if self.is_rendered(&human) {
+            return Comparison::LeftOut;
+        }
         let html = page(&stored.description, catalogue, &self.publication.settings);
         let missing = missing(&html, &human, url);
-        if !missing.is_empty() {
-            let reason = "it does not say what its page in heaven says".to_owned();
-            parity.disparities.push(differs(reason, missing));
+        if missing.is_empty() {
+            Comparison::Agrees
+        } else if human.asks_password {
+            Comparison::Unknown("it asks for a password".to_owned())
+        } else {
+            Comparison::SaysMore(missing)
+        }
+    }
+
+    fn is_rendered(&self, human: &Human) -> bool {
+        match self.rendering {
+            Rendering::Never => false,
+            Rendering::Empty => human.is_empty,
+            Rendering::Always => human.is_html,
         }
     }
 
@@ -136,6 +183,10 @@ fn words_of_answer(answer: &PageResponse) -> Option<Human> {
 #[derive(Debug)]
 struct Human {
     readings: Vec<String>,
+    is_html: bool,
+    /// Whether it has no words.
+    is_empty: bool,
+    asks_password: bool,
 }
 
 impl Human {
@@ -148,12 +199,18 @@ impl Human {
         let first = page.first_text(usize::MAX - 1);
         Self {
             readings: vec![all.join(" "), folded(&first), folded(&page.main_text())],
+            is_html: true,
+            is_empty: page.text().trim().is_empty(),
+            asks_password: page.asks_password,
         }
     }
 
     fn of_text(text: &str) -> Self {
         Self {
             readings: vec![folded(text)],
+            is_html: false,
+            is_empty: false,
+            asks_password: false,
         }
     }
 

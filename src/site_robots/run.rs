@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::heaven::PublishReport;
+use crate::index_now::IndexNowTold;
 use crate::site_robot::{MayPublish, PublishTerms, Summary};
 use crate::store::{Lease, LeaseError, Publication, RunState};
 
-use super::SiteRobotRuns;
+use super::{ParityPass, SiteRobotRuns};
 
 /// How long others believe that a run goes on without hearing of it.
 const LEASE: Duration = Duration::from_mins(2);
@@ -26,6 +27,12 @@ pub struct Ran {
     pub summary: Summary,
     /// The heaven that was published, if it was.
     pub published: Option<PublishedFiles>,
+    /// What came of comparing pages of heaven with their originals, if any were.
+    #[serde(default)]
+    pub parity: Option<ParityPass>,
+    /// What search engines were told, if they were.
+    #[serde(default)]
+    pub index_now: Option<IndexNowTold>,
     /// Why `cmd-hook` failed, if it was started and did.
     pub hook_failure: Option<String>,
 }
@@ -142,7 +149,7 @@ impl SiteRobotRuns {
 
     async fn run_with(&self, lease: Option<&Lease>, accept: bool) -> anyhow::Result<Ran> {
         if accept && let Some(summary) = self.robot.accept().await? {
-            return self.end(summary).await;
+            return self.end(summary, None).await;
         }
         let ended = CancellationToken::new();
         let running = async {
@@ -153,25 +160,33 @@ impl SiteRobotRuns {
                 accept,
                 may_publish: Some(may_publish),
             };
-            self.robot.run_on(&terms).await
+            let summary = self.robot.run_on(&terms).await?;
+            let parity = match summary.state {
+                RunState::Finished => self.keep_parity(summary.run_id).await,
+                _ => None,
+            };
+            anyhow::Ok((summary, parity))
         };
-        let (summary, ()) = tokio::join!(running, self.go_along(lease, &ended));
-        self.end(summary?).await
+        let (ran, ()) = tokio::join!(running, self.go_along(lease, &ended));
+        let (summary, parity) = ran?;
+        self.end(summary, parity).await
     }
 
-    async fn end(&self, summary: Summary) -> anyhow::Result<Ran> {
-        if !matches!(summary.state, RunState::Finished | RunState::Held) {
-            return Ok(Ran {
-                summary,
-                published: None,
-                hook_failure: None,
-            });
-        }
-        Ok(Ran {
-            published: self.publication.publish().await?.as_ref().map(files),
-            hook_failure: self.start_hook(&summary).await,
+    async fn end(&self, summary: Summary, parity: Option<ParityPass>) -> anyhow::Result<Ran> {
+        let mut ran = Ran {
+            published: None,
+            parity,
+            index_now: None,
+            hook_failure: None,
             summary,
-        })
+        };
+        if !matches!(ran.summary.state, RunState::Finished | RunState::Held) {
+            return Ok(ran);
+        }
+        ran.published = self.publication.publish().await?.as_ref().map(files);
+        ran.index_now = self.tell_index_now(ran.summary.run_id).await;
+        ran.hook_failure = self.start_hook(&ran.summary).await;
+        Ok(ran)
     }
 
     /// Keeps the lease, and publishes what a long run has brought so far.

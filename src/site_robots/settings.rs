@@ -14,6 +14,7 @@ use crate::assembly::{Signing, form_login, heaven_settings, read_text, robot_con
 use crate::config::{ConfigErrors, Loaded, Schedule, Settings, SiteRobotSection};
 use crate::filter::{CommandLine, Filter, Filters, Functions};
 use crate::heaven::HeavenSettings;
+use crate::index_now::Announcer;
 use crate::render::obstacle;
 use crate::site_robot::{
     ConfigFiles, Rendering, RobotConf,
@@ -22,7 +23,9 @@ use crate::site_robot::{
 use crate::store::StoredRun;
 
 use super::{
+    index_now::announcer,
     own_hosts::OwnHosts,
+    parity_pass::ParitySettings,
     public_url::PublicUrl,
     starts::{Start, only, starts},
     when::is_due,
@@ -66,6 +69,10 @@ pub struct SiteRobotSettings {
     pub(super) public: Option<PublicUrl>,
     /// Whether the results are in force whatever they are.
     pub(super) accept: bool,
+    /// How pages of heaven are compared after a run.
+    pub(super) parity: ParitySettings,
+    /// Who tells of pages that changed, if anybody does.
+    pub(super) index_now: Option<Announcer>,
     warnings: Vec<String>,
 }
 
@@ -214,6 +221,11 @@ impl SiteRobotSettings {
         (*which != Rendering::Never).then_some(browser)
     }
 
+    /// Returns who tells search engines of its pages, if anybody does.
+    pub(crate) fn announcer(&self) -> Option<&Announcer> {
+        self.index_now.as_ref()
+    }
+
     /// Returns `true` if it is to run by a schedule.
     #[must_use]
     pub fn has_schedule(&self) -> bool {
@@ -245,6 +257,7 @@ impl SiteRobotSettings {
         warnings.extend(login_warnings);
         let browser = settings.site_robot.browser.clone().unwrap_or_default();
         warnings.extend(render_warning(settings.site_robot.render, &browser));
+        let index_now = announcer(loaded, &settings, &heaven, &mut warnings)?;
         Ok(Some(Self {
             site: site.to_owned(),
             enumeration: filter(&conf.enumeration_filter)?,
@@ -270,6 +283,8 @@ impl SiteRobotSettings {
             signing: Signing::of(loaded)?,
             tracking_parameters: settings.site_robot.tracking_parameters.clone(),
             accept: changes.accept,
+            parity: ParitySettings::of(&settings),
+            index_now,
             never_below: never_below(&settings),
             render: (settings.site_robot.render, browser),
             requests: Some(settings.site_robot.requests_per_run).filter(|it| *it > 0),

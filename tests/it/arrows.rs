@@ -140,6 +140,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                 ],
             ),
             ("licensing", &["clock", "heaven", "robots_file"]),
+            ("index_now", &["fetch", "store"]),
             (
                 "live_rules",
                 &["clock", "detect", "policy", "registry", "store", "verify"],
@@ -187,6 +188,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "fetch",
                     "filter",
                     "heaven",
+                    "index_now",
                     "layer",
                     "licensing",
                     "listen",
@@ -210,6 +212,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "document",
                     "filter",
                     "heaven",
+                    "index_now",
                     "layer",
                     "listen",
                     "own_robot",

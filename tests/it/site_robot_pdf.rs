@@ -10,7 +10,7 @@ use crate::support::{
 };
 
 /// A document of one page that says who made it and when.
-fn pdf() -> Vec<u8> {
+pub(crate) fn pdf() -> Vec<u8> {
     let text = "BT /F1 18 Tf 20 100 Td (Salt of the members) Tj ET";
     let objects = [
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),

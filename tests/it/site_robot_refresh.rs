@@ -156,7 +156,7 @@ async fn a_run_asks_for_so_many_pages_and_the_next_for_the_others() {
     write_with(
         directory,
         &site,
-        "requests_per_run = 4\nrobot = 'site-max-connections=1'",
+        "requests_per_run = 4\nrobot = 'site-max-connections=1'\n[heaven]\nparity_pages = 0",
     );
     // The start, the sitemap, and two more.
     let first = asked_pages(directory, &site);

@@ -84,8 +84,8 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Runs the program as who may render, with a temporary directory of its own.
-fn run(directory: &Path, arguments: &[&str]) -> Output {
+/// Command of the program as who may render, with a temporary directory of its own.
+pub(crate) fn command(directory: &Path) -> Command {
     let temporary = directory.join("tmp");
     fs::create_dir_all(&temporary).unwrap();
     let own = program::command(directory);
@@ -105,10 +105,12 @@ fn run(directory: &Path, arguments: &[&str]) -> Output {
     command
         .current_dir(directory)
         .env("TMPDIR", &temporary)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+        .stdin(Stdio::null());
+    command
+}
+
+fn run(directory: &Path, arguments: &[&str]) -> Output {
+    command(directory).args(arguments).output().unwrap()
 }
 
 fn settings(directory: &Path, start: &str, more: &str) {

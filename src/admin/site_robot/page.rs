@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::admin::{
         moment::Moment,
-        site_robot::status::{HostView, LiveView, RunStatus},
+        site_robot::status::{DifferingView, HostView, LiveView, ParityView, RunStatus},
     };
 
     const HOSTILE: &str = "<script>alert('x')</script>\"&";
@@ -131,7 +131,7 @@ mod tests {
             id: 1,
             outcome: "running",
             started: at.clone(),
-            finished: Some(at),
+            finished: Some(at.clone()),
             took: String::new(),
             found: 1,
             fetched: 2,
@@ -164,6 +164,17 @@ mod tests {
                 held: Some(HOSTILE.to_owned()),
                 hidden: 1,
                 missing: 1,
+                parity: ParityView {
+                    compared: 2,
+                    differing: 1,
+                    withdrawn: 1,
+                    pages: vec![DifferingView {
+                        url: HOSTILE.to_owned(),
+                        sentence: HOSTILE.to_owned(),
+                        since: at,
+                        withdrawn: true,
+                    }],
+                },
                 is_resumable: true,
                 descriptions: 1,
                 failure: Some(HOSTILE.to_owned()),
@@ -192,6 +203,6 @@ mod tests {
         let text = page.render().unwrap();
         assert!(!text.contains("<script>alert"), "{text}");
         assert!(!text.contains("\"&\""), "{text}");
-        assert!(text.matches("&#60;script&#62;alert").count() >= 6, "{text}");
+        assert!(text.matches("&#60;script&#62;alert").count() >= 8, "{text}");
     }
 }

@@ -8,10 +8,13 @@ use crate::admin::{
     state::AdminState,
 };
 use crate::site_robot::{Progress, RobotState};
-use crate::store::{RunCommand, RunCounts, RunState, StoredRun};
+use crate::store::{DifferingPage, RunCommand, RunCounts, RunState, StoredRun};
 
 /// Runs that are shown.
 const HISTORY: u32 = 20;
+
+/// Pages that say more than their originals that are shown.
+const DIFFERING: u32 = 20;
 
 /// State of a site's run, and what the page may do with it.
 #[derive(Clone, Debug, Serialize)]
@@ -41,11 +44,32 @@ pub(super) struct StatusView {
     pub(super) hidden: u64,
     /// Pages that did not answer the last run, and are still shown.
     pub(super) missing: u64,
+    /// Pages that say what their originals do not.
+    pub(super) parity: ParityView,
     /// Why the last run did not begin or broke off.
     pub(super) failure: Option<String>,
     /// The run under way, or the last one.
     pub(super) run: Option<RunView>,
     pub(super) live: Option<LiveView>,
+}
+
+/// What came of comparing pages with their originals.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct ParityView {
+    pub(super) compared: u64,
+    pub(super) differing: u64,
+    pub(super) withdrawn: u64,
+    /// Those that say more for the longest time.
+    pub(super) pages: Vec<DifferingView>,
+}
+
+/// Page that says what its original does not.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct DifferingView {
+    pub(super) url: String,
+    pub(super) sentence: String,
+    pub(super) since: Moment,
+    pub(super) withdrawn: bool,
 }
 
 /// State of a run.
@@ -142,6 +166,7 @@ impl StatusView {
             held,
             hidden: states.hidden,
             missing: states.missing,
+            parity: ParityView::load(state, site).await?,
             is_resumable: open.is_some(),
             descriptions,
             failure: admin.robot_runs.failure(site),
@@ -151,6 +176,26 @@ impl StatusView {
                 .map(LiveView::new),
         };
         Ok((status, views))
+    }
+}
+
+impl ParityView {
+    async fn load(state: &AdminState, site: &str) -> Result<Self, Problem> {
+        let store = &state.admin().store;
+        let (of_site, now_ms) = (store.parity_state(site).await?, state.now_ms());
+        let pages = store.differing_pages(site, DIFFERING).await?;
+        let page = |page: DifferingPage| DifferingView {
+            url: page.url,
+            sentence: page.sentence,
+            since: Moment::new(page.since_ms, now_ms),
+            withdrawn: page.is_withdrawn,
+        };
+        Ok(Self {
+            compared: of_site.compared,
+            differing: of_site.differing,
+            withdrawn: of_site.withdrawn,
+            pages: pages.into_iter().map(page).collect(),
+        })
     }
 }
 

@@ -2,8 +2,9 @@
 
 use axum::http::{Method, Request, header};
 
-use crate::assembly::{OPERATION_PATHS, Signing, licensing};
+use crate::assembly::{OPERATION_PATHS, Signing, index_now, licensing};
 use crate::config::{ConfigErrors, Loaded};
+use crate::index_now::IndexNowKey;
 use crate::layer::{MarkdownPages as _, asks_for_markdown, opens_page};
 use crate::licensing::Licensing;
 use crate::listen::ClientAddr;
@@ -33,6 +34,7 @@ pub(super) enum Answerer {
     Admin,
     Heaven,
     Trap,
+    IndexNow,
     Site,
 }
 
@@ -48,6 +50,8 @@ pub(super) struct Answerers {
     pub(super) admin: Option<String>,
     pub(super) heaven: Option<Heaven>,
     pub(super) traps: Option<TrapPages>,
+    /// Key whose file is served.
+    pub(super) index_now: Option<IndexNowKey>,
 }
 
 /// What a site answers, for those who explain it.
@@ -75,6 +79,7 @@ impl Answerers {
             admin: services.admin.as_ref().map(|(path, _)| path.clone()),
             heaven,
             traps: None,
+            index_now: None,
         }
     }
 
@@ -115,6 +120,10 @@ impl Answerers {
         let is_trap = |traps: &TrapPages| traps.answer(request.method(), path).is_some();
         if self.traps.as_ref().is_some_and(is_trap) {
             return Answerer::Trap;
+        }
+        let is_key = |key: &IndexNowKey| key.answer(request.method(), path).is_some();
+        if self.index_now.as_ref().is_some_and(is_key) {
+            return Answerer::IndexNow;
         }
         match &self.heaven {
             Some(heaven) if heaven.contains(path) => Answerer::Heaven,
@@ -158,6 +167,7 @@ impl SiteAnswers {
             heaven: plan::heaven(loaded)?,
             // Their paths are in the database.
             traps: None,
+            index_now: index_now(loaded)?.and_then(|told| told.key),
         };
         Ok(Self::new(answerers))
     }
@@ -237,6 +247,7 @@ impl SiteAnswers {
             Answerer::Admin => "with its admin page",
             Answerer::Heaven => "with robot heaven",
             Answerer::Trap => "with a trap",
+            Answerer::IndexNow => "with the key of IndexNow",
             Answerer::Site | Answerer::RobotsTxt => return None,
         };
         Some(format!("this program, {part}"))

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use axum::http::HeaderName;
 
 use crate::admin::DEFAULT_SITE;
-use crate::assembly::{Signing, enforcement, finds_suspects, licensing, policy, robots_txt};
+use crate::assembly::{
+    Signing, enforcement, finds_suspects, index_now, licensing, policy, robots_txt,
+};
 use crate::config::{CanonicalSection, ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable};
+use crate::index_now::AnnouncerSettings;
 use crate::licensing::Licensing;
 use crate::verify::Signer;
 
@@ -37,6 +40,8 @@ pub(super) struct SitePlan {
     pub(super) finds_suspects: bool,
     /// Whether it has traps.
     pub(super) has_traps: bool,
+    /// Who is told of its pages, and has its key served.
+    pub(super) index_now: Option<AnnouncerSettings>,
     /// Header by which its server says who is a person.
     pub(super) person_header: Option<HeaderName>,
     pub(super) hosts: Vec<SiteHost>,
@@ -113,6 +118,7 @@ impl Plan {
                 detection: None,
                 finds_suspects: finds_suspects(loaded),
                 has_traps: loaded.settings().traps.active,
+                index_now: index_now(loaded)?,
                 person_header: loaded.settings().suspects.person_header.clone(),
                 hosts: Vec::new(),
                 path: SitePath::default(),
@@ -206,6 +212,7 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
         detection: Some(detection(loaded)?),
         finds_suspects: finds_suspects(loaded),
         has_traps: loaded.settings().traps.active,
+        index_now: index_now(loaded)?,
         person_header: loaded.settings().suspects.person_header.clone(),
         hosts,
         path,

@@ -189,6 +189,7 @@ impl Served {
         robots_txt.close(paths.clone());
         let mut answerers = Answerers::new(services, robots_txt, plan.licensing, heaven, has_keys);
         answerers.traps = traps;
+        answerers.index_now = (services.visitors).index_now_key(plan.index_now, &plan.about.name);
         let behind = SiteRouter::new(Parts {
             answerers: answerers.clone(),
             signer: plan.signer,

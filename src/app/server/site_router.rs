@@ -97,6 +97,13 @@ impl SiteRouter {
                     return SiteFuture::ready(answer.map(ServerBody::small));
                 }
             }
+            Answerer::IndexNow => {
+                let key = parts.answerers.index_now.as_ref();
+                let path = request.uri().path();
+                if let Some(answer) = key.and_then(|key| key.answer(request.method(), path)) {
+                    return SiteFuture::ready(answer.map(ServerBody::small));
+                }
+            }
             // The process has answered its own before a site was asked.
             Answerer::Operations | Answerer::Admin | Answerer::Site => {}
         }

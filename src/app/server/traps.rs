@@ -1,7 +1,8 @@
-//! What is known of visitors for some time, and the traps of sites.
+//! What is known of visitors for some time, and what is made of the installation's seed.
 
 use tracing::warn;
 
+use crate::index_now::{AnnouncerSettings, IndexNowKey};
 use crate::store::Store;
 use crate::suspect::Marks;
 use crate::traps::{TrapPages, TrapPaths};
@@ -14,7 +15,7 @@ pub(super) struct KnownVisitors {
     pub(super) marks: Marks,
     /// Who has asked for robots.txt where there are traps.
     pub(super) readers: Marks,
-    /// What traps are made from; `None`: the database has not told it.
+    /// What traps and keys are made from; `None`: the database has not told it.
     seed: Option<[u64; 2]>,
 }
 
@@ -34,12 +35,23 @@ impl KnownVisitors {
         let seed = self.seed.filter(|_| has_traps)?;
         Some(TrapPages::new(TrapPaths::new(seed, site)))
     }
+
+    /// Returns the key by which search engines know a site, where they are told of its pages.
+    pub(super) fn index_now_key(
+        &self,
+        told: Option<AnnouncerSettings>,
+        site: &str,
+    ) -> Option<IndexNowKey> {
+        let seed = self.seed;
+        let made = || Some(IndexNowKey::made(seed?, site));
+        told?.key.or_else(made)
+    }
 }
 
 async fn seed(store: &Store) -> Option<[u64; 2]> {
     let own = [fastrand::u64(..), fastrand::u64(..)];
     let seed = store.fleet_seed(own).await;
     // Others than those that the site's pages link to would catch nobody.
-    seed.inspect_err(|error| warn!(%error, "sites have no traps until the next start: {error}"))
+    seed.inspect_err(|error| warn!(%error, "sites have no traps, and no key for IndexNow, until the next start: {error}"))
         .ok()
 }

@@ -6,6 +6,7 @@ use crate::app::SiteRobotSettings;
 use crate::config::{HeavenSource, OpenTo, RuleSettings, Settings, SuspectAction};
 use crate::heaven::count_published;
 use crate::policy::Action;
+use crate::store::Store;
 
 use super::{
     check::Check,
@@ -27,6 +28,9 @@ pub(super) async fn heaven_checks(subject: &Subject<'_>) -> Vec<Check> {
         };
         checks.push(heaven(&site, settings, robot.as_ref(), described));
         checks.extend(loops(&site, settings));
+        if let Some(store) = &subject.store {
+            checks.extend(parity(&site, store).await);
+        }
     }
     checks
 }
@@ -78,6 +82,21 @@ fn loops(site: &ServedSite, settings: &Settings) -> Vec<Check> {
     }
     let texts = texts.into_iter();
     texts.map(|text| Check::warning(&name, text)).collect()
+}
+
+/// Warns of pages that say what their originals do not.
+async fn parity(site: &ServedSite, store: &Store) -> Option<Check> {
+    let state = store.parity_state(site.name()).await.ok()?;
+    let pages = store.differing_pages(site.name(), 1).await.ok()?;
+    let first = pages.first()?;
+    let (differing, withdrawn, url) = (state.differing, state.withdrawn, &first.url);
+    let text = format!(
+        "{differing} of {} pages that were compared say what their originals do not, {withdrawn} of \
+         them are withdrawn; the first is {url}, which says {:?}: see what site-robot parity says, \
+         and visit them anew by site-robot refresh",
+        state.compared, first.sentence
+    );
+    Some(Check::warning(&site.label("heaven"), text))
 }
 
 fn from_database(name: &str, settings: &Settings, described: Option<u64>) -> Check {

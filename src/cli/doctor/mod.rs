@@ -6,6 +6,7 @@ mod certificates;
 mod check;
 mod database;
 mod heaven;
+mod index_now;
 mod licensing;
 mod origins;
 mod rules;

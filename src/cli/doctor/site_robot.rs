@@ -8,6 +8,7 @@ use crate::store::{RunCommand, Store, StoredRun};
 
 use super::{
     check::Check,
+    index_now::index_now_checks,
     run::Subject,
     sites::{ServedSite, sites},
 };
@@ -36,6 +37,7 @@ pub(super) async fn site_robot_checks(subject: &Subject<'_>, offline: bool) -> V
         let warnings = robot.warnings().iter();
         checks.extend(warnings.map(|text| Check::warning(&site.label("site robot"), text.clone())));
         checks.extend(rendering(&site, robot).await);
+        checks.extend(index_now_checks(&site, robot, subject.store.as_ref(), offline).await);
         if !offline {
             checks.extend(starting_points(&site, robot, subject.store.as_ref()).await);
         }

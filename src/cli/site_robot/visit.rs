@@ -210,6 +210,28 @@ fn tell_troubles(ran: &Ran) {
             without.len(),
         ));
     }
+    if let Some(parity) = &ran.parity
+        && let Some(first) = &parity.first
+    {
+        let (url, sentence) = (output::clean(&first.url), output::clean(&first.sentence));
+        let withdrawn = parity.withdrawn;
+        output::note(&format!(
+            "warning: {} of {} pages of heaven that were compared say what their originals do not, \
+             {withdrawn} were withdrawn; the first is {url}: {sentence}",
+            parity.differing, parity.compared,
+        ));
+        if let Some(held) = &parity.held {
+            output::note(&format!(
+                "warning: none was withdrawn: {}",
+                output::clean(held)
+            ));
+        }
+    }
+    let told = ran.index_now.as_ref();
+    if let Some(failure) = told.and_then(|told| told.failure.as_ref()) {
+        let failure = output::clean(failure);
+        output::note(&format!("warning: IndexNow was not told: {failure}"));
+    }
     if ran.summary.missing > 0 {
         output::note(&format!(
             "warning: {} of {} pages of heaven did not answer; they stay until they are seen to be \
@@ -247,6 +269,12 @@ fn print(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std::io::Result<()> {
         output::line(&format!(
             "heaven: {} pages; {} files written, {} as they were",
             published.pages, published.written, published.unchanged,
+        ))?;
+    }
+    if let Some(told) = &ran.index_now {
+        output::line(&format!(
+            "IndexNow: told of {} URLs, {} wait",
+            told.taken, told.waiting
         ))?;
     }
     if !matches!(heaven, HeavenUse::Published(_)) {
@@ -291,6 +319,8 @@ fn object(ran: &Ran, heaven: &HeavenUse) -> Value {
             "changed": published.is_changed,
         })),
         "heaven_source": heaven.as_str(),
+        "parity": ran.parity,
+        "index_now": ran.index_now,
         "hook_failure": ran.hook_failure,
         "held": summary.held,
         "missing": summary.missing,

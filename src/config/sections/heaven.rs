@@ -2,7 +2,7 @@
 
 use crate::config::{
     section::section,
-    types::{HeavenSource, OpenTo, OwnPath},
+    types::{HeavenSource, OpenTo, OwnPath, ParityAction},
 };
 
 section! {
@@ -26,6 +26,13 @@ section! {
     /// or verified (robots that are not proven get title and lead); the last two need pages from
     /// the database
     open_to: OpenTo = "everybody";
+    /// What becomes of a page that says what its original, as the site robot gets it, does not: report
+    /// (the run, doctor, the page Site robot and alerts tell it), or withdraw (it is not shown either
+    /// until it agrees again; where many would go, none does)
+    parity: ParityAction = "report";
+    /// Pages that are compared with their originals after each run, of those that it has not fetched
+    /// as wholes, and those first that were compared longest ago; 0: none
+    parity_pages: u32 = "50", 0..=10_000;
     /// Whether a robot that is sent to heaven.path, by redirect_url or by a rule, is redirected to
     /// the page made from the one it asked for, where there is one; pages of a heaven.directory
     /// that is published to are known within seconds

@@ -2,6 +2,7 @@
 
 mod canonical;
 mod heaven;
+mod index_now;
 mod licensing;
 mod operation;
 mod places;
@@ -17,6 +18,7 @@ use super::{Key, Kind, key::Reach};
 
 pub use canonical::{CanonicalKeys, CanonicalSection};
 pub use heaven::{HeavenKeys, HeavenSection};
+pub use index_now::{IndexNowKeys, IndexNowSection};
 pub use licensing::{LicensingKeys, LicensingSection};
 pub use operation::{
     AccessLogKeys, AccessLogSection, AdminKeys, AdminSection, CheckKeys, CheckSection, LogKeys,

@@ -19,7 +19,8 @@ table! {
     name: String;
     /// What is watched: impostors of robots; a robot that asks far more than usual; requests
     /// against robots.txt; sources that fail or are held back; certificates that end; results of
-    /// the site robot that are held back; a database that is away
+    /// the site robot that are held back; pages of robot heaven that say what their originals do not;
+    /// a database that is away
     on: Option<Trigger>;
     /// A report in place of on: weekly, on Mondays at 8:00 in UTC
     report: Option<ReportInterval>;

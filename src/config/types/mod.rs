@@ -10,4 +10,6 @@ pub use addresses::{Asn, Networks, ProxyNetworks, Resolver, SiteUrl, StartingPoi
 pub use robot::{Depth, FormFields, HostRobots, RobotLines};
 pub use schedule::Schedule;
 pub use texts::{DatabaseUrl, Lines, LogFilter, OwnPath, RegistryUrl, Verbatim};
-pub use words::{HeavenSource, Mode, OpenTo, RobotsTxtSource, SuspectAction, Visitors};
+pub use words::{
+    HeavenSource, Mode, OpenTo, ParityAction, RobotsTxtSource, SuspectAction, Visitors,
+};

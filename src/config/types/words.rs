@@ -79,6 +79,16 @@ enumeration! {
 }
 
 enumeration! {
+    /// What becomes of pages of heaven that say more than their originals.
+    pub enum ParityAction {
+        /// They are told.
+        Report = "report",
+        /// They are not shown until they agree again.
+        Withdraw = "withdraw",
+    }
+}
+
+enumeration! {
     /// What /robots.txt is.
     pub enum RobotsTxtSource {
         /// The upstream's own.
@@ -148,6 +158,7 @@ words! {
     Usage: "use";
     SuspectAction: "action";
     OpenTo: "group of readers";
+    ParityAction: "action";
     Rendering: "way to read pages";
 }
 

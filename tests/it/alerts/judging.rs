@@ -158,6 +158,14 @@ fn refreshes_certificates_and_heavens_are_told_of_when_they_need_somebody() {
         judge(Watch::Heaven, &figures),
         ["The pages of shop wait for you: a third is gone"]
     );
+    figures.differing = vec![("shop".to_owned(), 2, "https://shop.example/a".to_owned())];
+    assert_eq!(
+        judge(Watch::Parity, &figures),
+        [
+            "2 pages of robot heaven say what the originals of shop do not, the first being \
+          https://shop.example/a"
+        ]
+    );
     assert_eq!(
         judge(Watch::Certificate { days: 14 }, &figures),
         [

@@ -22,18 +22,23 @@ on_each_engine! {
     a_heaven_has_a_version,
 }
 
-const SITE: &str = "docs";
+pub(super) const SITE: &str = "docs";
 
-fn url(path: &str) -> String {
+pub(super) fn url(path: &str) -> String {
     format!("http://www.example.com/{path}")
 }
 
-async fn begin(store: &Store, now_ms: i64) -> StoredRun {
+pub(super) async fn begin(store: &Store, now_ms: i64) -> StoredRun {
     store.begin_run(SITE, "settings", now_ms).await.unwrap().0
 }
 
 /// Visits pages, each with a title; returns what was counted.
-async fn visit(store: &Store, run: &StoredRun, pages: &[(&str, &str)], now_ms: i64) -> RunCounts {
+pub(super) async fn visit(
+    store: &Store,
+    run: &StoredRun,
+    pages: &[(&str, &str)],
+    now_ms: i64,
+) -> RunCounts {
     visit_as(store, run, pages, now_ms, |_| {}).await
 }
 
@@ -78,7 +83,7 @@ async fn visit_as(
     recorded.unwrap().counts
 }
 
-async fn publish(store: &Store, run: &StoredRun, now_ms: i64) {
+pub(super) async fn publish(store: &Store, run: &StoredRun, now_ms: i64) {
     let published = store.publish_staged(SITE, run.run_id, StagedSelection::All, now_ms);
     let gone = published.await.unwrap();
     let ended = store.finish_run(SITE, run.run_id, gone, now_ms).await;

@@ -96,6 +96,12 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", media).await;
     }
 
+    /// Shows pages as they are printed from now on.
+    pub(crate) async fn print(&self) {
+        let media = json!({ "media": "print" });
+        self.devtools("Emulation.setEmulatedMedia", media).await;
+    }
+
     /// Has pages run no script from now on, as if it were turned off.
     pub(crate) async fn turn_scripts_off(&self) {
         let value = json!({ "value": true });

@@ -90,6 +90,8 @@ pub use links::move_to_site;
 pub use preference::canonical;
 #[doc(hidden)]
 pub use process::{has_ended, holder_name};
+#[doc(hidden)]
+pub use progress::is_large_share;
 pub use progress::{HostProgress, Progress, RobotState, Summary};
 pub use rejection::{Rejection, Step};
 pub use rendering::Rendering;

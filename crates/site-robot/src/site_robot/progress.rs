@@ -120,7 +120,8 @@ impl Summary {
 }
 
 /// Returns `true` for more than ten of a heaven's pages that are more than a fifth of them.
-pub(super) fn is_large_share(pages: u64, of: u64) -> bool {
+#[must_use]
+pub fn is_large_share(pages: u64, of: u64) -> bool {
     // Of a small site a few pages are a large share, and go on any day.
     pages > 10 && pages.saturating_mul(5) > of
 }

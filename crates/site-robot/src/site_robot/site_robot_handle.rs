@@ -1,8 +1,11 @@
 //! The robot, and the handle that others hold.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use tokio::sync::watch;
@@ -12,7 +15,9 @@ use robot_detection_store::store::{RunCommand, RunState, Store};
 
 use super::{
     Explanation, Progress, PublishTerms, SiteRobotBuilder, SiteRobotError, Summary, ending,
-    explain, run,
+    explain,
+    robots::HostRules,
+    run,
     settings::{Settings, run_settings},
     source::PageSource,
 };
@@ -177,6 +182,18 @@ impl SiteRobot {
     /// Fails when the database does.
     pub async fn explain(&self, url: &str) -> Result<Explanation, SiteRobotError> {
         explain::explain(&self.shared.settings, url).await
+    }
+
+    /// Returns the pause that it makes between two visits of a URL's host, whose robots.txt is asked
+    /// for.
+    #[doc(hidden)]
+    pub async fn pause_of(&self, url: &Url) -> Duration {
+        let settings = &self.shared.settings;
+        let rules = HostRules::read(settings, url).await;
+        settings
+            .limits
+            .server_delay
+            .max(rules.delay().unwrap_or_default())
     }
 
     /// Returns a handle, which may be held by others.

@@ -46,6 +46,8 @@ macro_rules! files {
             "20261127100000_aliases",
             "20261128100000_canonicals",
             "20261128200000_next_visits",
+            "20261129100000_heaven_parity",
+            "20261129110000_index_now",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

@@ -32,6 +32,7 @@ mod descriptions;
 mod error;
 mod evidence;
 mod frontier;
+mod index_now;
 mod leases;
 mod link;
 mod live_rules;
@@ -81,6 +82,7 @@ pub use frontier::{
     NextVisit, OpenUrls, PageRecord, RecordSummary, RobotsTxtCopy, RunCommand, RunCounts, RunKey,
     RunState, StoredRun,
 };
+pub use index_now::IndexNowState;
 pub use leases::{Lease, LeaseError, LeaseHolder};
 pub use live_rules::{LiveRuleChange, StoredLiveRule, StoredLiveRules, StoredPause};
 pub use logins::LoginFailures;
@@ -88,8 +90,9 @@ pub use orders::{SiteRobotVersions, StoredOrder};
 pub use pace::{PaceChanges, PaceDebt};
 pub use presence::{Absence, PresenceChange};
 pub use publications::{
-    DescriptionStates, Loss, LostDescription, Publication, StagedChange, StagedSelection,
-    UnreachedDescription, WITHDRAWN,
+    DescriptionStates, DifferingPage, Loss, LostDescription, ParityResult, ParityState,
+    ParityTerms, Publication, SAYS_MORE, StagedChange, StagedSelection, UnreachedDescription,
+    WITHDRAWN,
 };
 pub use refreshes::{RefreshOutcome, RefreshRecord};
 pub use repair::{Repair, RepairedTable};

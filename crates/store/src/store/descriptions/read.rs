@@ -1,7 +1,7 @@
 //! Descriptions are read: all, by an index, one, the newest.
 
 use super::{
-    super::{Store, StoreError, robots::from_sql},
+    super::{Store, StoreError, robots::from_sql, statement::Statement},
     DescriptionCursor, DescriptionQuery, StoredDescription,
     row::ReadRow,
     sql,
@@ -96,10 +96,20 @@ impl Store {
         site: &str,
         url: &str,
     ) -> Result<Option<StoredDescription>, StoreError> {
-        let values = [site.into(), url.into()];
-        let row: Option<ReadRow> = self.database.first(&sql::DESCRIPTION, &values).await?;
-        let stored = self.read_all(row.into_iter().collect())?;
-        Ok(stored.into_iter().next())
+        self.read_one(&sql::DESCRIPTION, site, url).await
+    }
+
+    /// Returns the description of a URL, shown or not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::descriptions`].
+    pub async fn kept_description(
+        &self,
+        site: &str,
+        url: &str,
+    ) -> Result<Option<StoredDescription>, StoreError> {
+        self.read_one(&sql::KEPT_DESCRIPTION, site, url).await
     }
 
     /// Returns the first URL described of a site, byte by byte, that is a text or behind it.
@@ -138,6 +148,18 @@ impl Store {
             self.database.rows(&sql::DESCRIPTION_SITES, &[]).await?;
         let site = |(site, count, modified_ms)| (site, from_sql(count), modified_ms);
         Ok(rows.into_iter().map(site).collect())
+    }
+
+    async fn read_one(
+        &self,
+        statement: &Statement,
+        site: &str,
+        url: &str,
+    ) -> Result<Option<StoredDescription>, StoreError> {
+        let values = [site.into(), url.into()];
+        let row: Option<ReadRow> = self.database.first(statement, &values).await?;
+        let stored = self.read_all(row.into_iter().collect())?;
+        Ok(stored.into_iter().next())
     }
 
     fn read_all(&self, rows: Vec<ReadRow>) -> Result<Vec<StoredDescription>, StoreError> {

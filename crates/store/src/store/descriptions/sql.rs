@@ -34,6 +34,9 @@ statements! {
     DESCRIPTION = "read a resource description",
         concat!("SELECT ", description_columns!(),
             " FROM resource_descriptions WHERE site = $1 AND url = $2 AND hidden_ms IS NULL");
+    KEPT_DESCRIPTION = "read a resource description that may be hidden",
+        concat!("SELECT ", description_columns!(),
+            " FROM resource_descriptions WHERE site = $1 AND url = $2");
     FIRST_DESCRIBED_URL = "look for a described URL",
         "SELECT url FROM resource_descriptions WHERE site = $1 AND url >= $2 \
          AND hidden_ms IS NULL ORDER BY url LIMIT 1";

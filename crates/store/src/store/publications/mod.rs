@@ -4,6 +4,7 @@
 //! that takes the place of what was there, which is kept until the next publication.
 
 mod lost;
+mod parity;
 mod publish;
 pub(super) mod sql;
 mod stage;
@@ -11,6 +12,7 @@ mod undo;
 mod withdraw;
 
 pub use lost::{LostDescription, UnreachedDescription};
+pub use parity::{DifferingPage, ParityResult, ParityState, ParityTerms, SAYS_MORE};
 pub use publish::{Publication, StagedSelection};
 pub use stage::{Loss, StagedChange};
 pub use withdraw::{DescriptionStates, WITHDRAWN};

@@ -2,7 +2,9 @@
 
 use super::{
     super::{Store, StoreError, database::Transaction, statement::Value},
-    hide_withdrawn, sql,
+    hide_withdrawn,
+    parity::forget as forget_parity,
+    sql,
 };
 
 /// Descriptions that change in one transaction: nobody waits for long.
@@ -205,7 +207,7 @@ pub(in crate::store) async fn increment_heaven_version(
     Ok(())
 }
 
-/// Forgets what is staged, and what could be put back.
+/// Forgets what is staged, what could be put back, and what was compared.
 pub(in crate::store) async fn clear_publications(
     transaction: &mut Transaction<'_>,
     site: &str,
@@ -218,5 +220,5 @@ pub(in crate::store) async fn clear_publications(
     ] {
         transaction.execute(statement, &values).await?;
     }
-    Ok(())
+    forget_parity(transaction, site).await
 }

@@ -324,6 +324,7 @@ fn parameters_of_columns(count: usize) -> String {
 pub(in crate::store) fn every_statement() -> Vec<Statement> {
     let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
     all.push(HEAVEN_VERSION.clone());
+    all.extend(super::parity::every_statement());
     all.extend(STAGE.all().cloned());
     for statement in [&KEEP_PREVIOUS, &UNDO_KEEP, &UNDO_RESTORE, &PUBLISH_SAVED] {
         all.push((**statement).clone());

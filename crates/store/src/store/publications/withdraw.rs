@@ -2,6 +2,7 @@
 
 use super::{
     super::{Store, StoreError, database::Transaction},
+    parity::hide_differing,
     publish::{increment_heaven_version, lock},
     sql,
 };
@@ -118,7 +119,7 @@ impl Store {
     }
 }
 
-/// Hides what came into force and is kept out for good.
+/// Hides what came into force and is kept out: for good, or as it says more than its original.
 pub(in crate::store) async fn hide_withdrawn(
     transaction: &mut Transaction<'_>,
     site: &str,
@@ -126,5 +127,6 @@ pub(in crate::store) async fn hide_withdrawn(
 ) -> Result<(), StoreError> {
     let values = [site.into(), now_ms.into(), WITHDRAWN.into()];
     transaction.execute(&sql::HIDE_WITHDRAWN, &values).await?;
+    hide_differing(transaction, site, now_ms).await?;
     Ok(())
 }

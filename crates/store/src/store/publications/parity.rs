@@ -1,0 +1,255 @@
+//! Pages of heaven that say more than their originals: when each was compared, and what came of it.
+
+use super::{
+    super::{
+        Store, StoreError,
+        database::Transaction,
+        sql::statements,
+        statement::{Statement, Value},
+    },
+    publish::{increment_heaven_version, lock},
+};
+
+/// Why a page is not shown that says more than its original.
+pub const SAYS_MORE: &str = "it says what its original does not";
+
+statements! {
+    // `$2`: whether those are meant that said more the last time; `$4`: what was fetched as a whole
+    // since then is as its page is.
+    TO_COMPARE = "look for pages to compare",
+        "SELECT known.url, COALESCE(seen.withdrawn, 0) FROM resource_descriptions AS known \
+         LEFT JOIN heaven_parity AS seen ON seen.site = known.site AND seen.url = known.url \
+         WHERE known.site = $1 AND (known.hidden_ms IS NULL OR seen.withdrawn = 1) \
+         AND CASE WHEN seen.since_ms IS NULL THEN 0 ELSE 1 END = $2 \
+         AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS visited WHERE visited.site = $1 \
+         AND visited.url = known.url AND visited.fetched_ms >= $4 AND visited.status IN (200, 203)) \
+         ORDER BY COALESCE(seen.compared_ms, 0), known.url LIMIT $3 + 0";
+    COMPARED = "note what came of comparing a page",
+        "INSERT INTO heaven_parity (site, url, compared_ms, since_ms, sentence, withdrawn) \
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (site, url) DO UPDATE SET \
+         compared_ms = excluded.compared_ms, sentence = excluded.sentence, \
+         since_ms = CASE WHEN excluded.since_ms IS NULL THEN NULL \
+         ELSE COALESCE(heaven_parity.since_ms, excluded.since_ms) END, \
+         withdrawn = CASE WHEN excluded.since_ms IS NULL THEN 0 \
+         WHEN excluded.withdrawn = 1 THEN 1 ELSE heaven_parity.withdrawn END";
+    NOT_COMPARED = "note that a page could not be compared",
+        "INSERT INTO heaven_parity (site, url, compared_ms, withdrawn) VALUES ($1, $2, $3, 0) \
+         ON CONFLICT (site, url) DO UPDATE SET compared_ms = excluded.compared_ms";
+    FORGET_GONE = "forget comparisons of pages that are gone",
+        "DELETE FROM heaven_parity WHERE site = $1 AND NOT EXISTS (SELECT 1 \
+         FROM resource_descriptions AS known WHERE known.site = $1 \
+         AND known.url = heaven_parity.url)";
+    FORGET_PARITY = "forget comparisons of pages",
+        "DELETE FROM heaven_parity WHERE site = $1";
+    WITHDRAW_NONE = "show pages again that say more",
+        "UPDATE heaven_parity SET withdrawn = 0 \
+         WHERE site = $1 AND since_ms IS NOT NULL AND withdrawn = 1";
+    HIDE_DIFFERING = "hide pages that say more",
+        "UPDATE resource_descriptions SET hidden_ms = $2, hidden_reason = $3 \
+         WHERE site = $1 AND hidden_ms IS NULL AND url IN (SELECT url FROM heaven_parity \
+         WHERE site = $1 AND since_ms IS NOT NULL AND withdrawn = 1)";
+    // A page that the run has lost for a reason of its own stays hidden.
+    SHOW_AGREEING = "show pages again that say the same",
+        "UPDATE resource_descriptions SET hidden_ms = NULL, hidden_reason = NULL \
+         WHERE site = $1 AND hidden_ms IS NOT NULL AND hidden_reason = $2 \
+         AND url NOT IN (SELECT url FROM heaven_parity \
+         WHERE site = $1 AND since_ms IS NOT NULL AND withdrawn = 1) AND NOT EXISTS (SELECT 1 \
+         FROM site_robot_urls AS seen WHERE seen.site = $1 \
+         AND seen.url = resource_descriptions.url \
+         AND seen.loss IS NOT NULL AND seen.loss <> 'withdrawn')";
+    PARITY_STATE = "count the pages that say more",
+        "SELECT (SELECT COUNT(*) FROM heaven_parity WHERE site = $1), COUNT(*), \
+         COALESCE(CAST(SUM(withdrawn) AS BIGINT), 0) FROM heaven_parity \
+         WHERE site = $1 AND since_ms IS NOT NULL";
+    DIFFERING = "list the pages that say more",
+        "SELECT url, since_ms, sentence, withdrawn FROM heaven_parity \
+         WHERE site = $1 AND since_ms IS NOT NULL ORDER BY since_ms, url LIMIT $2 + 0";
+}
+
+/// Returns every statement that can be asked for.
+pub(super) fn every_statement() -> impl Iterator<Item = Statement> {
+    FIXED.iter().copied().cloned()
+}
+
+/// Result of comparing a page of heaven with its original.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ParityResult {
+    /// All that it says stands there.
+    Agrees,
+    /// It says this sentence, which does not.
+    SaysMore(String),
+    /// The original could not be had, or is of a type that is not compared.
+    Unknown,
+}
+
+/// What becomes of pages that say more than their originals.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ParityTerms {
+    /// They are shown, those of before too.
+    Report,
+    /// They are not shown until they agree again.
+    Withdraw,
+    /// Those of before stay as they are, and no other is withdrawn.
+    WithdrawNoMore,
+}
+
+/// Pages that were compared, and those of them that say more.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ParityState {
+    /// Pages that were compared.
+    pub compared: u64,
+    /// Those that say more.
+    pub differing: u64,
+    /// Those of them that are not shown for that.
+    pub withdrawn: u64,
+}
+
+/// Page that says more than its original.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct DifferingPage {
+    /// URL of the original.
+    pub url: String,
+    /// When that was seen first.
+    pub since_ms: i64,
+    /// Sentence that does not stand there.
+    pub sentence: String,
+    /// Whether it is not shown for that.
+    pub is_withdrawn: bool,
+}
+
+impl Store {
+    /// Returns the pages that were compared longest ago, so many, and whether each is withdrawn for
+    /// what came of it.
+    ///
+    /// Up to half of them are such that said more then. Of the others those are left out that the
+    /// site robot has fetched as wholes since `since_ms`: they were described by what they say.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn pages_to_compare(
+        &self,
+        site: &str,
+        since_ms: i64,
+        count: u32,
+    ) -> Result<Vec<(String, bool)>, StoreError> {
+        let mut urls = Vec::new();
+        for (differs, limit, since_ms) in [(1, count.div_ceil(2), i64::MAX), (0, count, since_ms)] {
+            let room = u64::from(limit).saturating_sub(urls.len() as u64);
+            let differs = i64::from(differs);
+            let values = [site.into(), differs.into(), room.into(), since_ms.into()];
+            let rows: Vec<(String, i64)> = self.database.rows(&TO_COMPARE, &values).await?;
+            urls.extend(
+                rows.into_iter()
+                    .map(|(url, withdrawn)| (url, withdrawn != 0)),
+            );
+        }
+        Ok(urls)
+    }
+
+    /// Notes what came of comparing pages, and withdraws those that say more, or shows all again.
+    ///
+    /// Those that agree come back in any case. Returns how many were withdrawn, and how many are
+    /// shown again.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, and then changes nothing.
+    pub async fn record_parity(
+        &self,
+        site: &str,
+        results: &[(String, ParityResult)],
+        terms: ParityTerms,
+        now_ms: i64,
+    ) -> Result<(u64, u64), StoreError> {
+        let mut transaction = self.database.begin(COMPARED.what).await?;
+        lock(&mut transaction, site).await?;
+        let is_withdrawn = i64::from(terms == ParityTerms::Withdraw);
+        for (url, result) in results {
+            let of_url: [Value<'_>; 3] = [site.into(), url.into(), now_ms.into()];
+            let (since_ms, sentence, withdrawn): (Option<i64>, _, i64) = match result {
+                ParityResult::Unknown => {
+                    transaction.execute(&NOT_COMPARED, &of_url).await?;
+                    continue;
+                }
+                ParityResult::Agrees => (None, None, 0),
+                ParityResult::SaysMore(sentence) => (Some(now_ms), Some(&**sentence), is_withdrawn),
+            };
+            let mut values = of_url.to_vec();
+            values.extend([since_ms.into(), Value::Text(sentence), withdrawn.into()]);
+            transaction.execute(&COMPARED, &values).await?;
+        }
+        transaction.execute(&FORGET_GONE, &[site.into()]).await?;
+        if terms == ParityTerms::Report {
+            transaction.execute(&WITHDRAW_NONE, &[site.into()]).await?;
+        }
+        let withdrawn = hide_differing(&mut transaction, site, now_ms).await?;
+        let values = [site.into(), SAYS_MORE.into()];
+        let shown = transaction.execute(&SHOW_AGREEING, &values).await?;
+        if withdrawn + shown > 0 {
+            increment_heaven_version(&mut transaction, site).await?;
+        }
+        transaction.commit().await?;
+        Ok((withdrawn, shown))
+    }
+
+    /// Counts the pages that were compared, and those of them that say more.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn parity_state(&self, site: &str) -> Result<ParityState, StoreError> {
+        let row = self.database.first(&PARITY_STATE, &[site.into()]).await?;
+        let (compared, differing, withdrawn): (i64, i64, i64) = row.unwrap_or_default();
+        let count = |count| u64::try_from(count).unwrap_or(0);
+        Ok(ParityState {
+            compared: count(compared),
+            differing: count(differing),
+            withdrawn: count(withdrawn),
+        })
+    }
+
+    /// Returns pages that say more than their originals, those first that do so longest.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn differing_pages(
+        &self,
+        site: &str,
+        limit: u32,
+    ) -> Result<Vec<DifferingPage>, StoreError> {
+        let values = [site.into(), i64::from(limit).into()];
+        let rows: Vec<(String, i64, Option<String>, i64)> =
+            self.database.rows(&DIFFERING, &values).await?;
+        let page =
+            |(url, since_ms, sentence, withdrawn): (_, _, Option<String>, _)| DifferingPage {
+                url,
+                since_ms,
+                sentence: sentence.unwrap_or_default(),
+                is_withdrawn: withdrawn != 0,
+            };
+        Ok(rows.into_iter().map(page).collect())
+    }
+}
+
+/// Hides pages that came into force and say more than their originals.
+pub(super) async fn hide_differing(
+    transaction: &mut Transaction<'_>,
+    site: &str,
+    now_ms: i64,
+) -> Result<u64, StoreError> {
+    let values = [site.into(), now_ms.into(), SAYS_MORE.into()];
+    transaction.execute(&HIDE_DIFFERING, &values).await
+}
+
+/// Forgets what was compared of a site.
+pub(super) async fn forget(
+    transaction: &mut Transaction<'_>,
+    site: &str,
+) -> Result<(), StoreError> {
+    transaction.execute(&FORGET_PARITY, &[site.into()]).await?;
+    Ok(())
+}

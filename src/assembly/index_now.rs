@@ -1,0 +1,106 @@
+//! From `[index_now]` to who is told of a site's pages.
+
+use url::Url;
+
+use crate::config::{ConfigErrors, IndexNowSection, Loaded, Settings};
+use crate::heaven::HeavenSettings;
+use crate::index_now::{AnnouncerSettings, IndexNowKey, IndexedSite, site_obstacle};
+
+use super::heaven::logs_in;
+
+/// Returns who is told of pages, where anybody is.
+///
+/// # Errors
+///
+/// Fails with the place of the wrong value.
+pub(crate) fn index_now(loaded: &Loaded) -> Result<Option<AnnouncerSettings>, ConfigErrors> {
+    let settings = &loaded.settings().index_now;
+    if !settings.active {
+        return Ok(None);
+    }
+    let key = match settings.key.as_str() {
+        "" => None,
+        text => {
+            let wrong = |reason| loaded.wrong(&IndexNowSection::KEY.key, reason);
+            Some(IndexNowKey::parse(text).map_err(wrong)?)
+        }
+    };
+    let endpoint = Url::parse(&settings.endpoint).ok();
+    let endpoint = endpoint.filter(|url| matches!(url.scheme(), "http" | "https"));
+    let Some(endpoint) = endpoint else {
+        let reason = "write such as https://api.indexnow.org/indexnow";
+        return Err(loaded.wrong(&IndexNowSection::KEY.endpoint, reason));
+    };
+    Ok(Some(AnnouncerSettings {
+        key,
+        endpoint,
+        is_private: settings.private,
+    }))
+}
+
+/// Returns the site whose pages are told, or why none is.
+pub(crate) fn indexed_site(
+    loaded: &Loaded,
+    settings: &Settings,
+    heaven: &HeavenSettings,
+) -> Result<IndexedSite, String> {
+    let told = |why: String| format!("index_now.active: nobody is told of pages: {why}");
+    let site = Url::parse(heaven.site()).map_err(|error| told(error.to_string()))?;
+    if let Some(why) = site_obstacle(&site) {
+        return Err(told(format!("{why}; set heaven.url")));
+    }
+    if logs_in(loaded, settings) || settings.site_robot.signing_key.is_some() {
+        let why = "the site robot logs in or signs its requests, so that it is not known which \
+                   pages open to all";
+        return Err(told(why.to_owned()));
+    }
+    let heaven = heaven.clone();
+    let origin = site.origin().ascii_serialization();
+    Ok(IndexedSite::new(&origin, move |path| {
+        !heaven.is_for_members(path)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assembly::heaven_settings;
+    use crate::config::Loader;
+
+    fn told(text: &str, url: &str) -> Result<bool, String> {
+        let loaded = Loader::new().file("c.toml", text).load();
+        let loaded = loaded.map_err(|error| error.to_string())?;
+        let settings = loaded.settings();
+        index_now(&loaded).map_err(|error| error.to_string())?;
+        let heaven = heaven_settings(&loaded, settings, url).unwrap();
+        let site = indexed_site(&loaded, settings, &heaven)?;
+        Ok(site.has(&format!("{url}/members/a")))
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_its_place() {
+        for (text, expected) in [
+            ("key = 'short'", "c.toml:3: index_now.key: a key has 8"),
+            ("endpoint = 'there'", "c.toml:3: index_now.endpoint: write"),
+        ] {
+            let text = format!("[index_now]\nactive = true\n{text}");
+            let error = told(&text, "https://www.example.com").unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn pages_that_may_not_open_to_all_are_not_told() {
+        let site = "https://www.example.com";
+        assert_eq!(told("", site), Ok(true));
+        assert_eq!(told("filter_pattern = '/members/*'", site), Ok(false));
+        for (text, url, expected) in [
+            ("", "http://127.0.0.1:8080", "127.0.0.1"),
+            ("site_robot.login = 'bearer t'", site, "logs in"),
+            ("site_robot.signing_key = 'k.pem'", site, "signs"),
+        ] {
+            let error = told(text, url).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

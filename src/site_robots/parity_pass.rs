@@ -1,0 +1,271 @@
+//! After a run some pages of heaven are compared with their originals; those that say more are
+//! reported, or withdrawn until they agree again.
+
+use std::{collections::HashMap, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::config::{ParityAction, Settings};
+use crate::heaven::Catalogue;
+use crate::site_robot::is_large_share;
+use crate::store::{ParityResult, ParityTerms};
+
+use super::{SiteRobotRuns, parity::Comparison};
+
+/// Time after which no other page is compared: a run is to come to its end.
+const MAX_MS: i64 = 5 * 60 * 1_000;
+
+/// Characters of a sentence that are kept.
+const SENTENCE_CHARS: usize = 300;
+
+/// How pages of heaven are compared after a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ParitySettings {
+    /// Pages that are compared after a run; 0: none.
+    pub(super) pages: u32,
+    pub(super) action: ParityAction,
+}
+
+/// What came of comparing pages of heaven with their originals after a run.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ParityPass {
+    /// Pages that were compared.
+    pub compared: u64,
+    /// Those of them that say what their originals do not.
+    pub differing: u64,
+    /// The first of these.
+    pub first: Option<Excess>,
+    /// Pages that are not shown any more for that.
+    pub withdrawn: u64,
+    /// Pages that agree again, and are shown again.
+    pub returned: u64,
+    /// Why none was withdrawn, where some would have been.
+    pub held: Option<String>,
+}
+
+/// Sentence of a page of heaven that its original does not say.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Excess {
+    /// URL of the original.
+    pub url: String,
+    /// The sentence.
+    pub sentence: String,
+}
+
+impl ParitySettings {
+    pub(super) fn of(settings: &Settings) -> Self {
+        Self {
+            pages: settings.heaven.parity_pages,
+            action: settings.heaven.parity,
+        }
+    }
+}
+
+impl SiteRobotRuns {
+    /// Compares the pages that were compared longest ago; of single pages that were asked for, those.
+    ///
+    /// Pages that the run has fetched as wholes are left out, unless they said more before. Where the database fails, it is told and nothing changes.
+    pub(super) async fn keep_parity(&self, run_id: i64) -> Option<ParityPass> {
+        if self.parity.pages == 0 {
+            return None;
+        }
+        let site = self.robot.site();
+        let pass = match self.parity_pass(site, run_id).await {
+            Ok(pass) => pass,
+            Err(error) => {
+                tracing::warn!(
+                    site,
+                    "robot heaven was not compared with the pages of {site}: {error:#}"
+                );
+                return None;
+            }
+        };
+        if let Some(Excess { url, sentence }) = &pass.first {
+            let (differing, withdrawn) = (pass.differing, pass.withdrawn);
+            let why = pass.held.as_ref();
+            let why = why.map_or_else(String::new, |why| format!("; none was withdrawn: {why}"));
+            tracing::warn!(
+                site,
+                differing,
+                withdrawn,
+                url = %url.escape_debug(),
+                "{differing} pages of robot heaven say what the pages of {site} do not, and \
+                 {withdrawn} were withdrawn; the first says {:?}{why}",
+                sentence
+            );
+        }
+        Some(pass)
+    }
+
+    async fn parity_pass(&self, site: &str, run_id: i64) -> anyhow::Result<ParityPass> {
+        let urls = if self.only.is_empty() {
+            let (since_ms, pages) = (self.store.run(run_id).await?.started_ms, self.parity.pages);
+            self.store.pages_to_compare(site, since_ms, pages).await?
+        } else {
+            let only = self.only.iter().map(ToString::to_string);
+            only.map(|url| (url, false)).collect()
+        };
+        let heaven = &self.publication;
+        let catalogue = if urls.is_empty() {
+            Catalogue::default()
+        } else {
+            heaven.library.catalogue(&heaven.settings).await?
+        };
+        let began_ms = self.clock.now_ms();
+        let (mut results, mut is_out) = (Vec::new(), Vec::new());
+        let mut pauses = HashMap::new();
+        for (url, is_withdrawn) in urls {
+            if self.clock.now_ms().saturating_sub(began_ms) > MAX_MS {
+                break;
+            }
+            let Some(stored) = self.store.kept_description(site, &url).await? else {
+                continue;
+            };
+            if !results.is_empty() {
+                tokio::time::sleep(self.pause_of(&url, &mut pauses).await).await;
+            }
+            let result = match self.comparison(&stored, &catalogue).await {
+                Comparison::Agrees => ParityResult::Agrees,
+                Comparison::SaysMore(sentences) => ParityResult::SaysMore(shown(&sentences)),
+                Comparison::Unknown(_) | Comparison::LeftOut => ParityResult::Unknown,
+            };
+            results.push((url, result));
+            is_out.push(is_withdrawn);
+        }
+        let known = self.store.parity_state(site).await?;
+        let shown = self.store.description_count(site).await?;
+        let heaven = (known.withdrawn, shown);
+        let (terms, mut pass) = judge(self.parity.action, &results, &is_out, heaven);
+        let now_ms = self.clock.now_ms();
+        let changes = self.store.record_parity(site, &results, terms, now_ms);
+        (pass.withdrawn, pass.returned) = changes.await?;
+        Ok(pass)
+    }
+
+    /// Returns the pause that a run makes on the host of a URL.
+    async fn pause_of(&self, url: &str, known: &mut HashMap<String, Duration>) -> Duration {
+        let Ok(url) = Url::parse(url) else {
+            return Duration::ZERO;
+        };
+        let host = url.authority().to_owned();
+        if let Some(pause) = known.get(&host) {
+            return *pause;
+        }
+        let pause = self.robot.pause_of(&url).await;
+        known.insert(host, pause);
+        pause
+    }
+}
+
+/// Returns what becomes of pages that say more: where they are many, none is withdrawn.
+///
+/// `is_out` tells of each whether it is out already, as `withdrawn` are of a heaven that shows so
+/// many.
+fn judge(
+    action: ParityAction,
+    results: &[(String, ParityResult)],
+    is_out: &[bool],
+    (withdrawn, shown): (u64, u64),
+) -> (ParityTerms, ParityPass) {
+    let (mut pass, mut new, mut compared) = (ParityPass::default(), 0, 0);
+    for ((url, result), is_out) in results.iter().zip(is_out) {
+        if *result == ParityResult::Unknown {
+            continue;
+        }
+        pass.compared += 1;
+        compared += u64::from(!is_out);
+        if let ParityResult::SaysMore(sentence) = result {
+            pass.differing += 1;
+            new += u64::from(!is_out);
+            pass.first.get_or_insert_with(|| Excess {
+                url: url.clone(),
+                sentence: sentence.clone(),
+            });
+        }
+    }
+    if action == ParityAction::Report {
+        return (ParityTerms::Report, pass);
+    }
+    let pages = withdrawn.saturating_add(shown);
+    if is_large_share(new, compared) {
+        pass.held = Some(format!(
+            "{new} of {compared} pages that were compared say more, as where a login has expired: \
+             see to site_robot.login"
+        ));
+    } else if new > 0 && is_large_share(withdrawn.saturating_add(new), pages) {
+        pass.held = Some(format!(
+            "{withdrawn} of {pages} pages are out for this already: see what site-robot parity says"
+        ));
+    }
+    let terms = match pass.held {
+        Some(_) => ParityTerms::WithdrawNoMore,
+        None => ParityTerms::Withdraw,
+    };
+    (terms, pass)
+}
+
+/// Returns the first sentence, cut.
+fn shown(sentences: &[String]) -> String {
+    let first = sentences.first().map_or("", String::as_str);
+    first.chars().take(SENTENCE_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results(more: usize, agree: usize, unknown: usize) -> Vec<(String, ParityResult)> {
+        let result = |number: usize| match number {
+            it if it < more => ParityResult::SaysMore(format!("Sentence {it}.")),
+            it if it < more + agree => ParityResult::Agrees,
+            _ => ParityResult::Unknown,
+        };
+        let count = more + agree + unknown;
+        let url = |number| format!("https://www.example.com/{number}");
+        (0..count).map(|it| (url(it), result(it))).collect()
+    }
+
+    fn judged(
+        action: ParityAction,
+        (more, agree, unknown): (usize, usize, usize),
+        out: usize,
+        heaven: (u64, u64),
+    ) -> (ParityTerms, ParityPass) {
+        let results = results(more, agree, unknown);
+        let is_out: Vec<_> = (0..results.len()).map(|number| number < out).collect();
+        judge(action, &results, &is_out, heaven)
+    }
+
+    #[test]
+    fn pages_that_say_more_are_reported_or_withdrawn() {
+        let (terms, pass) = judged(ParityAction::Report, (2, 5, 3), 0, (0, 100));
+        assert_eq!(
+            (terms, pass.compared, pass.differing),
+            (ParityTerms::Report, 7, 2)
+        );
+        let first = pass.first.unwrap();
+        assert_eq!(first.url, "https://www.example.com/0");
+        assert_eq!(first.sentence, "Sentence 0.");
+        let (terms, pass) = judged(ParityAction::Withdraw, (2, 5, 3), 0, (0, 100));
+        assert_eq!((terms, pass.held), (ParityTerms::Withdraw, None));
+    }
+
+    #[test]
+    fn where_many_say_more_none_is_withdrawn() {
+        let of = |results, out, heaven| {
+            let (terms, pass) = judged(ParityAction::Withdraw, results, out, heaven);
+            assert_eq!(pass.held.is_some(), terms == ParityTerms::WithdrawNoMore);
+            pass.held.unwrap_or_default()
+        };
+        assert_eq!(of((10, 0, 0), 0, (0, 100)), "", "ten go, as in a run");
+        let held = of((11, 30, 9), 0, (0, 1_000));
+        assert!(held.contains("11 of 41 pages that were compared"), "{held}");
+        assert_eq!(of((11, 44, 0), 0, (0, 1_000)), "", "a fifth goes");
+        let held = of((5, 45, 0), 0, (16, 80));
+        assert!(held.contains("16 of 96 pages are out"), "{held}");
+        assert_eq!(of((16, 20, 0), 16, (16, 80)), "", "those that are out");
+    }
+}

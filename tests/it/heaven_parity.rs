@@ -1,0 +1,197 @@
+//! After each run some pages of heaven are compared with their originals.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    http::{Reply, Seen, TestServer},
+    program::{self, Server, admin_json, run, succeed},
+};
+
+/// A server that says that no page has changed, whatever it says now.
+fn reply(seen: &Seen, words: impl Fn(usize) -> String, pages: usize) -> Reply {
+    if seen.path == "/robots.txt" {
+        return Reply::status(404);
+    }
+    if seen.header("if-none-match").is_some() {
+        return Reply::status(304);
+    }
+    let links = (0..pages).map(|number| format!("<a href=/{number}>{number}</a>"));
+    let links = links.collect::<Vec<_>>().join(" ");
+    let html = match seen.path.trim_start_matches('/').parse::<usize>() {
+        Ok(number) => format!("<title>Page {number}</title><p>{}", words(number)),
+        Err(_) => format!("<title>Start</title><p>A start for all. {links}"),
+    };
+    Reply::typed("text/html", html).with("ETag", "\"1\"")
+}
+
+fn write(directory: &Path, server: &TestServer, heaven: &str) {
+    let text = format!(
+        "web_robots_db = ''\ndatabase.url = 'sqlite://robot.db'\n\
+         [heaven]\nsource = 'database'\nurl = '{}'\n{heaven}\n\
+         [site_robot]\nstarting_points = '{}'\n",
+        server.url(""),
+        server.url("/")
+    );
+    fs::write(directory.join("robot-detection.toml"), text).unwrap();
+}
+
+/// Runs the robot; returns what came of comparing.
+fn compared(directory: &Path) -> Value {
+    let ran = succeed(directory, &["site-robot", "run", "--json"]);
+    serde_json::from_str::<Value>(&ran).unwrap()["parity"].take()
+}
+
+fn described(directory: &Path) -> String {
+    succeed(directory, &["site-robot", "export", "--format", "jsonl"])
+}
+
+/// The console tells of a page that is withdrawn, and nobody gets that.
+fn assert_told_by_the_console(directory: &Path, url: &str) {
+    let token = succeed(directory, &["admin", "token", "console"]);
+    let serve = Server::start(directory, &["serve"]);
+    let admin = serve.admin.unwrap_or(serve.addr);
+    let ask = |path: &str| {
+        let answer = admin_json(admin, token.trim(), ("GET", path), "");
+        serde_json::from_str::<Value>(&answer.text()).unwrap()
+    };
+    let page = &ask("site-robot")["parity"]["pages"][0];
+    assert_eq!(page["url"], url);
+    assert_eq!(
+        (&page["sentence"], &page["withdrawn"]),
+        (&"Words of page 2.".into(), &true.into())
+    );
+    let needs = ask("status")["needs"].to_string();
+    assert!(
+        needs.contains("1 page of robot heaven says what"),
+        "{needs}"
+    );
+    let place = program::request(
+        serve.addr,
+        "GET",
+        "/robot-heaven/2.htm",
+        &[("User-Agent", program::GOOGLEBOT)],
+    );
+    assert_eq!(place.status, 404);
+}
+
+#[test]
+fn a_page_that_says_more_is_reported_and_where_that_is_wanted_withdrawn_until_it_agrees() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let at_first = |number: usize| format!("Words of page {number}.");
+    let server = TestServer::with(move |seen| reply(seen, at_first, 4));
+    write(directory, &server, "");
+    let told = compared(directory);
+    assert_eq!(
+        told["compared"], 0,
+        "what was fetched as a whole is as its page is"
+    );
+    let told = compared(directory);
+    assert_eq!(
+        (&told["compared"], &told["differing"]),
+        (&5.into(), &0.into())
+    );
+    assert!(told["first"].is_null(), "{told}");
+
+    server.answer(move |seen| {
+        let now = |number| match number {
+            2 => "Something else.".to_owned(),
+            number => at_first(number),
+        };
+        reply(seen, now, 4)
+    });
+    let told = compared(directory);
+    assert_eq!(
+        (&told["differing"], &told["withdrawn"]),
+        (&1.into(), &0.into())
+    );
+    let first = json!({ "url": server.url("/2"), "sentence": "Words of page 2." });
+    assert_eq!(told["first"], first);
+    assert!(described(directory).contains("Words of page 2."));
+    let doctor = || String::from_utf8(run(directory, &["doctor", "--offline"]).stdout).unwrap();
+    let doubt =
+        "1 of 5 pages that were compared say what their originals do not, 0 of them are withdrawn";
+    assert!(doctor().contains(doubt), "{}", doctor());
+
+    write(directory, &server, "parity = 'withdraw'");
+    let output = run(directory, &["site-robot", "run"]);
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert!(note.contains("1 were withdrawn; the first is"), "{note}");
+    assert!(!described(directory).contains("page 2"));
+    assert!(described(directory).contains("Words of page 3."));
+    // It stays out while it says more, and is told all the time.
+    assert_eq!(compared(directory)["withdrawn"], 0);
+    assert!(!described(directory).contains("page 2"));
+
+    assert_told_by_the_console(directory, &server.url("/2"));
+
+    server.answer(move |seen| reply(seen, at_first, 4));
+    let told = compared(directory);
+    assert_eq!(
+        (&told["differing"], &told["returned"]),
+        (&0.into(), &1.into())
+    );
+    assert!(described(directory).contains("Words of page 2."));
+    assert!(!doctor().contains("originals do not"), "{}", doctor());
+}
+
+#[test]
+fn where_many_pages_say_more_none_is_withdrawn() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let server = TestServer::with(|seen| reply(seen, |it| format!("Words of {it}."), 14));
+    write(directory, &server, "parity = 'withdraw'\nparity_pages = 15");
+    compared(directory);
+    // As where a login has expired, and nobody says so.
+    server.answer(|seen| reply(seen, |_| "You are not logged in.".to_owned(), 14));
+    let told = compared(directory);
+    assert_eq!(
+        (&told["differing"], &told["withdrawn"]),
+        (&14.into(), &0.into())
+    );
+    let held = told["held"].as_str().unwrap();
+    assert!(held.contains("14 of 15 pages that were compared"), "{held}");
+    assert!(described(directory).contains("Words of 7."));
+}
+
+#[test]
+fn a_page_that_asks_for_a_password_or_does_not_answer_says_nothing_of_parity() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let server = TestServer::with(|seen| reply(seen, |it| format!("Words of {it}."), 3));
+    write(directory, &server, "parity = 'withdraw'");
+    compared(directory);
+    server.answer(|seen| match (&*seen.path, seen.header("if-none-match")) {
+        ("/1", None) => Reply::status(503),
+        _ => reply(seen, |_| "<form><input type=password></form>".to_owned(), 3),
+    });
+    let told = compared(directory);
+    assert_eq!(
+        (&told["differing"], &told["withdrawn"]),
+        (&0.into(), &0.into())
+    );
+    assert_eq!(told["compared"], 1, "the start page: {told}");
+    write(directory, &server, "parity_pages = 0");
+    assert!(compared(directory).is_null());
+}
+
+#[test]
+fn a_page_that_is_asked_for_again_is_compared_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let server = TestServer::with(|seen| reply(seen, |it| format!("Words of {it}."), 3));
+    write(directory, &server, "parity = 'withdraw'");
+    compared(directory);
+    server.answer(|seen| reply(seen, |_| "Other words.".to_owned(), 3));
+    let ran = succeed(
+        directory,
+        &["site-robot", "refresh", &server.url("/2"), "--json"],
+    );
+    let told: Value = serde_json::from_str(&ran).unwrap();
+    assert_eq!(told["parity"]["compared"], 1, "{told}");
+    let text = described(directory);
+    assert!(!text.contains("Words of 2."), "{text}");
+    assert!(text.contains("Words of 1."), "no other was compared");
+}

@@ -1,0 +1,140 @@
+//! Pages of heaven that say more than their originals, on either engine.
+
+use robot_detection::{
+    description::ResourceDescription,
+    store::{DescriptionQuery, ParityResult, ParityTerms, SAYS_MORE, Store},
+};
+
+use super::{TestDatabase, on_each_engine, on_shared_engines};
+
+on_each_engine! {
+    pages_that_say_more_are_withdrawn_until_they_agree,
+    the_pages_that_were_compared_longest_ago_come_first,
+}
+
+const SITE: &str = "docs";
+
+fn url(path: &str) -> String {
+    format!("http://www.example.com/{path}")
+}
+
+async fn save(store: &Store, pages: &[(&str, &str)], now_ms: i64) {
+    let description = |(path, title): &(&str, &str)| {
+        let mut description = ResourceDescription::new(url(path));
+        description.set("title", *title);
+        description
+    };
+    let all: Vec<_> = pages.iter().map(description).collect();
+    store
+        .save_descriptions(SITE, 1, &all, now_ms)
+        .await
+        .unwrap();
+}
+
+async fn shown(store: &Store) -> String {
+    let stored = store.descriptions(&DescriptionQuery::new(SITE)).await;
+    let path = |url: &str| url.rsplit('/').next().unwrap().to_owned();
+    let stored = stored.unwrap();
+    let paths: Vec<_> = stored.iter().map(|it| path(it.description.url())).collect();
+    paths.join("")
+}
+
+/// Records that some pages agree, and that some say more; returns how many went and came back.
+async fn record(
+    store: &Store,
+    (agree, more): (&str, &str),
+    terms: ParityTerms,
+    now_ms: i64,
+) -> (u64, u64) {
+    let of = |paths: &str, result: ParityResult| {
+        let paths: Vec<_> = paths.chars().map(String::from).collect();
+        paths
+            .into_iter()
+            .map(move |path| (url(&path), result.clone()))
+    };
+    let more = of(more, ParityResult::SaysMore("Said.".to_owned()));
+    let all: Vec<_> = of(agree, ParityResult::Agrees).chain(more).collect();
+    store
+        .record_parity(SITE, &all, terms, now_ms)
+        .await
+        .unwrap()
+}
+
+async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDatabase) {
+    use ParityTerms::{Report, Withdraw, WithdrawNoMore};
+    let store = database.store().await;
+    save(&store, &[("a", "A"), ("b", "B"), ("c", "C")], 1).await;
+    let version = store.heaven_version(SITE).await.unwrap();
+    assert_eq!(record(&store, ("a", "b"), Report, 10).await, (0, 0));
+    assert_eq!(shown(&store).await, "abc");
+    assert_eq!(store.heaven_version(SITE).await.unwrap(), version);
+    assert_eq!(record(&store, ("", "b"), Withdraw, 11).await, (1, 0));
+    assert_eq!(shown(&store).await, "ac");
+    assert_ne!(store.heaven_version(SITE).await.unwrap(), version);
+    let reason = store.hidden_reason(SITE, &url("b")).await.unwrap();
+    assert_eq!(reason.as_deref(), Some(SAYS_MORE));
+    let kept = store.kept_description(SITE, &url("b")).await.unwrap();
+    assert_eq!(kept.unwrap().description.title(), "B");
+    let differing = store.differing_pages(SITE, 9).await.unwrap();
+    assert_eq!((&differing[0].url, differing[0].since_ms), (&url("b"), 10));
+    assert!(differing[0].is_withdrawn && differing[0].sentence == "Said.");
+
+    // What a run describes anew stays out: nobody has compared it.
+    save(&store, &[("b", "B anew")], 20).await;
+    assert_eq!(shown(&store).await, "ac");
+    // Where too many say more, those that are out stay out, and no other goes.
+    assert_eq!(record(&store, ("", "ac"), WithdrawNoMore, 21).await, (0, 0));
+    assert_eq!(shown(&store).await, "ac");
+    let state = store.parity_state(SITE).await.unwrap();
+    assert_eq!(
+        (state.compared, state.differing, state.withdrawn),
+        (3, 3, 1)
+    );
+
+    assert_eq!(record(&store, ("abc", ""), Withdraw, 30).await, (0, 1));
+    assert_eq!(shown(&store).await, "abc");
+    let b = store.description(SITE, &url("b")).await.unwrap().unwrap();
+    assert_eq!(b.description.title(), "B anew");
+    // Who only reports shows what was withdrawn before.
+    assert_eq!(record(&store, ("", "bc"), Withdraw, 40).await, (2, 0));
+    assert_eq!(record(&store, ("", ""), Report, 41).await, (0, 2));
+    assert_eq!(shown(&store).await, "abc");
+
+    // What an administrator took out does not come back by that.
+    record(&store, ("", "a"), Withdraw, 50).await;
+    store.withdraw_url(SITE, &url("a"), true, 51).await.unwrap();
+    assert_eq!(record(&store, ("a", ""), Withdraw, 52).await, (0, 0));
+    store.clear_site(SITE).await.unwrap();
+    assert_eq!(store.parity_state(SITE).await.unwrap().compared, 0);
+}
+
+async fn the_pages_that_were_compared_longest_ago_come_first(database: TestDatabase) {
+    let store = database.store().await;
+    let all = ["a", "b", "c", "d", "e", "f"].map(|path| (path, path));
+    save(&store, &all, 1).await;
+    let next = async |count: u32| {
+        let pages = store.pages_to_compare(SITE, 0, count).await.unwrap();
+        let word = |(url, is_out): (String, bool)| {
+            let path = url.rsplit('/').next().unwrap().to_owned();
+            if is_out { path.to_uppercase() } else { path }
+        };
+        pages.into_iter().map(word).collect::<String>()
+    };
+    assert_eq!(next(3).await, "abc");
+    record(&store, ("abc", ""), ParityTerms::Withdraw, 10).await;
+    assert_eq!(next(4).await, "defa");
+    record(&store, ("bd", "ef"), ParityTerms::Withdraw, 20).await;
+    // Half of them at most say more already, so that the others have their turn.
+    assert_eq!(next(4).await, "EFac");
+    assert_eq!(next(2).await, "Ea");
+    let unknown = [(url("a"), ParityResult::Unknown)];
+    store
+        .record_parity(SITE, &unknown, ParityTerms::Withdraw, 30)
+        .await
+        .unwrap();
+    assert_eq!(next(4).await, "EFcb");
+    // What is gone is forgotten.
+    store.delete_descriptions(SITE, &[&url("e")]).await.unwrap();
+    record(&store, ("", ""), ParityTerms::Withdraw, 40).await;
+    assert_eq!(next(2).await, "Fc");
+}
