@@ -3,7 +3,8 @@
 use robot_detection::registry::Source;
 use robot_detection::store::{
     AlertAttempt, AlertState, AuditEntry, Ban, BrokenRule, CountedPaths, Evidence, EvidenceBatch,
-    PathCount, PathCut, PathKey, RefreshOutcome, RefreshRecord, Store, StoredRanges, TrafficBatch,
+    ParityResult, ParityTerms, PathCount, PathCut, PathKey, RefreshOutcome, RefreshRecord, Store,
+    StoredRanges, TrafficBatch,
 };
 
 use super::house::House;
@@ -42,6 +43,7 @@ pub(super) async fn fill(store: &Store, now_ms: i64) {
     ranges(store, now_ms).await;
     paths(store, now_ms).await;
     evidence(store, now_ms).await;
+    compared(store, now_ms).await;
     for (hours, error) in [(300, ""), (200, ""), (26, "the server answers 503")] {
         refreshed(store, now_ms - hours * HOUR_MS, error).await;
     }
@@ -166,6 +168,15 @@ async fn paths(store: &Store, now_ms: i64) {
         live: &[],
     };
     store.add_traffic(&batch, now_ms).await.unwrap();
+}
+
+async fn compared(store: &Store, now_ms: i64) {
+    let url = store.first_described_url("shop", "").await.unwrap();
+    let more = ParityResult::SaysMore("The sale ends on Sunday.".to_owned());
+    let terms = ParityTerms::Report;
+    let results = [(url.unwrap(), more)];
+    let recorded = store.record_parity("shop", &results, terms, now_ms - HOUR_MS);
+    assert_eq!(recorded.await.unwrap(), (0, 0));
 }
 
 #[expect(clippy::too_many_lines, reason = "a table of what was seen")]

@@ -23,7 +23,7 @@ const HOSTILE: &str = "'\"><script>window.ran=1</script><img src=x onerror=windo
 const FORMULA: &str = "=HYPERLINK(0)";
 
 /// Columns of text that comes from outside.
-const COLUMNS: [(&str, &[&str]); 12] = [
+const COLUMNS: [(&str, &[&str]); 13] = [
     ("traffic_keys", &["cause"]),
     ("traffic_paths", &["path"]),
     (
@@ -51,6 +51,7 @@ const COLUMNS: [(&str, &[&str]); 12] = [
     ),
     ("address_ranges", &["error", "created"]),
     ("site_robot_urls", &["outcome"]),
+    ("heaven_parity", &["sentence"]),
     ("traffic_imports", &["name"]),
 ];
 
