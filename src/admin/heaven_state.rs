@@ -115,10 +115,8 @@ impl HeavenState {
             failure: robots.failure(&site).filter(|_| !has_ended),
             is_used: robots.heaven(&site).is_some_and(|used| is_used(&used)),
             pages: store.description_count(&site).await?,
-            differing: match store.differing_pages(&site, 1).await?.into_iter().next() {
-                Some(first) => Some((store.parity_state(&site).await?.differing, first.url)),
-                None => None,
-            },
+            differing: (store.first_differing(&site).await?)
+                .map(|(state, first)| (state.differing, first.url)),
             run: match last {
                 None => LastRun::Never,
                 Some(_) if has_ended => LastRun::Ended,

@@ -295,15 +295,8 @@ impl Watcher {
     async fn differing(&self) -> Result<Vec<(String, u64, String)>, StoreError> {
         let mut differing = Vec::new();
         for site in self.store.run_sites().await? {
-            let first = self
-                .store
-                .differing_pages(&site, 1)
-                .await?
-                .into_iter()
-                .next();
-            if let Some(first) = first {
-                let pages = self.store.parity_state(&site).await?.differing;
-                differing.push((site, pages, first.url));
+            if let Some((state, first)) = self.store.first_differing(&site).await? {
+                differing.push((site, state.differing, first.url));
             }
         }
         Ok(differing)

@@ -40,18 +40,23 @@ pub(crate) fn heaven_settings(
         let start = to.strip_suffix(&base);
         is_served && start.is_some_and(|start| start.is_empty() || start == site)
     };
-    Ok(heaven.redirects_here(move |path| {
-        sent_from(&policy, host.as_deref(), path).is_some_and(&is_heaven)
-    }))
-}
-
-/// Returns where a robot of a search engine is sent from a path, if it is.
-fn sent_from<'p>(policy: &'p Policy, host: Option<&str>, path: &str) -> Option<&'p str> {
     let mut robot = Robot::new("googlebot", Source::manual());
     robot.purpose = Purpose::Search;
     let robot = Arc::new(robot);
+    Ok(heaven.redirects_here(move |path| {
+        sent_from(&policy, &robot, host.as_deref(), path).is_some_and(&is_heaven)
+    }))
+}
+
+/// Returns where a proven robot is sent from a path, if it is.
+fn sent_from<'p>(
+    policy: &'p Policy,
+    robot: &Arc<Robot>,
+    host: Option<&str>,
+    path: &str,
+) -> Option<&'p str> {
     let claim = Claim::Listed(Listed {
-        robot: &robot,
+        robot,
         pattern: None,
         range: 0..0,
     });

@@ -28,7 +28,7 @@ impl Canonicals {
         HeaderValue::try_from(self.table.load().find(&url)?).ok()
     }
 
-    /// Takes in what a robot was told; while more comes than is kept, it is told again.
+    /// Adds what a robot was told; while more comes than is kept, it is told again.
     pub(super) fn learn(&self, url: String, canonical: Option<String>) {
         let _ = self.learnt.try_send(LearntCanonical { url, canonical });
     }

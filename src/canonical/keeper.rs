@@ -136,7 +136,7 @@ impl CanonicalKeeper {
         Ok(())
     }
 
-    /// Says once that the database is away.
+    /// Logs once that the database is away.
     fn note(&mut self, done: &Result<(), StoreError>) {
         if let (Err(error), false) = (done, self.is_failing) {
             warn!("canonical URLs cannot be kept for now: {error}");

@@ -128,7 +128,7 @@ impl Reading {
 }
 
 impl PageStart {
-    /// Takes in some of the body; returns `true` once enough is there.
+    /// Adds some of the body; returns `true` once enough is there.
     fn take(&mut self, data: &[u8]) -> bool {
         let room = MAX_BYTES - self.bytes.len().min(MAX_BYTES);
         self.bytes

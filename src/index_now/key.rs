@@ -26,10 +26,7 @@ impl IndexNowKey {
             let reason = "a key has 8 to 128 letters from a to z, digits and dashes";
             return Err(reason.to_owned());
         }
-        Ok(Self {
-            key: text.to_owned(),
-            path: format!("/{text}.txt"),
-        })
+        Ok(Self::of(text.to_owned()))
     }
 
     /// Makes one of the seed of an installation and the name of a site.
@@ -38,6 +35,10 @@ impl IndexNowKey {
         let secret = hmac::Key::new(hmac::HMAC_SHA256, seed.as_flattened());
         let mut key = hex::encode(hmac::sign(&secret, format!("index-now {site}").as_bytes()));
         key.truncate(MADE_CHARS);
+        Self::of(key)
+    }
+
+    fn of(key: String) -> Self {
         Self {
             path: format!("/{key}.txt"),
             key,

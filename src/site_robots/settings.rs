@@ -318,7 +318,7 @@ impl SiteRobotChanges {
     }
 }
 
-/// Says why pages that are to be rendered are not.
+/// Returns why pages that are to be rendered are not.
 fn render_warning(render: Rendering, browser: &Path) -> Option<String> {
     if render == Rendering::Never {
         return None;

@@ -209,8 +209,9 @@ impl MadePages {
         let (method, headers) = (&asked.method, &asked.headers);
         let robot = asked.extensions.get::<Identification>();
         let mut access = access(self.open_to, robot.map(Identification::verdict));
-        let visit = Visit::of(&self.sent, asked);
-        if access == PageAccess::Original && visit.as_ref().is_some_and(Visit::was_sent) {
+        let is_sent = access == PageAccess::Original;
+        let visit = is_sent.then(|| Visit::of(&self.sent, asked)).flatten();
+        if visit.as_ref().is_some_and(Visit::was_sent) {
             access = PageAccess::Lead;
         }
         let heaven = heaven.clone().access(access);

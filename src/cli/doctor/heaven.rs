@@ -86,9 +86,7 @@ fn loops(site: &ServedSite, settings: &Settings) -> Vec<Check> {
 
 /// Warns of pages that say what their originals do not.
 async fn parity(site: &ServedSite, store: &Store) -> Option<Check> {
-    let state = store.parity_state(site.name()).await.ok()?;
-    let pages = store.differing_pages(site.name(), 1).await.ok()?;
-    let first = pages.first()?;
+    let (state, first) = store.first_differing(site.name()).await.ok()??;
     let (differing, withdrawn, url) = (state.differing, state.withdrawn, &first.url);
     let text = format!(
         "{differing} of {} pages that were compared say what their originals do not, {withdrawn} of \

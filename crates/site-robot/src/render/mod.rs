@@ -16,7 +16,6 @@ mod filling;
 mod memory;
 mod obstacle;
 mod process;
-mod quiet;
 mod renderer;
 mod requests;
 mod tab;

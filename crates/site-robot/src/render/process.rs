@@ -103,7 +103,7 @@ impl Process {
         Ok((process, sender, receiver))
     }
 
-    /// Takes the pipes, and listens to what the browser says of itself.
+    /// Returns the pipes, and listens to what the browser says of itself.
     fn pipes(&mut self) -> io::Result<(Sender, Receiver)> {
         let child = &mut self.child;
         let (Some(stdin), Some(stdout), Some(stderr)) =

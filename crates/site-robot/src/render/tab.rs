@@ -12,7 +12,6 @@ use url::Url;
 use super::{
     Answer, RenderError, RenderLimits, RenderedPage, Resources,
     connection::{Connection, Event},
-    quiet,
     requests::{Requests, Stage},
 };
 
@@ -147,7 +146,7 @@ struct Maker<'a> {
 impl Maker<'_> {
     /// Waits until a page is loaded, nothing that it asked for is missing, and it comes to rest.
     async fn until_made(&self, stage: &mut watch::Receiver<Stage>) -> Result<(), RenderError> {
-        let quiet = quiet::until_quiet(QUIET_MS, EMPTY_MS);
+        let quiet = until_quiet(QUIET_MS, EMPTY_MS);
         loop {
             let at_rest = stage.wait_for(|stage| stage.is_loaded && stage.asked == 0);
             // Who tells of it ends with the page.
@@ -161,7 +160,7 @@ impl Maker<'_> {
     }
 
     async fn html(&self, max_bytes: u64) -> Result<RenderedPage, RenderError> {
-        let value = self.run(&quiet::html(max_bytes)).await?;
+        let value = self.run(&html_of(max_bytes)).await?;
         let html = value
             .get("html")
             .and_then(Value::as_str)
@@ -174,6 +173,7 @@ impl Maker<'_> {
 
     /// Runs a script in a world of its own; returns what it gives.
     async fn run(&self, script: &str) -> Result<Value, RenderError> {
+        // Scripts of the page share its document with this world, and nothing else.
         let world = json!({ "frameId": self.target, "worldName": "reader" });
         let call = |command, params| self.connection.call(Some(self.session), command, params);
         let world = call("Page.createIsolatedWorld", world).await?;
@@ -211,4 +211,37 @@ async fn blank(connection: &Connection, maker: &str, profile: &str) -> Result<St
 fn text(answer: &Value, name: &str) -> String {
     let text = answer.get(name).and_then(Value::as_str);
     text.unwrap_or_default().to_owned()
+}
+
+/// Returns a script that ends when nothing has changed for a while and the page has words, or
+/// none came for longer.
+fn until_quiet(quiet_ms: u64, empty_ms: u64) -> String {
+    format!(
+        "new Promise(done => {{
+            const limit = Date.now() + {empty_ms};
+            let timer;
+            const wait = () => {{ clearTimeout(timer); timer = setTimeout(look, {quiet_ms}); }};
+            const look = () => {{
+                const words = document.body ? document.body.innerText.trim() : '';
+                if (words || Date.now() > limit) {{ done(true); }} else {{ wait(); }}
+            }};
+            new MutationObserver(wait)
+                .observe(document, {{ subtree: true, childList: true, characterData: true }});
+            wait();
+        }})"
+    )
+}
+
+/// Returns a script that gives the page as HTML, of so many characters at most.
+///
+/// What stands there for browsers without scripts is nothing that people read.
+fn html_of(max: u64) -> String {
+    format!(
+        "(() => {{
+            for (const it of document.querySelectorAll('noscript')) {{ it.remove(); }}
+            const root = document.documentElement;
+            const html = root ? root.outerHTML : '';
+            return {{ html: html.slice(0, {max}), whole: html.length <= {max} }};
+        }})()"
+    )
 }

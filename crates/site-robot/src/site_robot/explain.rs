@@ -128,7 +128,7 @@ pub(super) async fn explain(
     Ok(filters(settings, &url, depth, explanation))
 }
 
-/// Says that robots.txt allows a URL, and whether it names another host for it.
+/// Returns the sentence that robots.txt allows a URL, and whether it names another host for it.
 fn allowed(settings: &Settings, rules: &HostRules, url: &Url) -> String {
     let Some(main) = rules.on_main_host(url) else {
         return "it is allowed".to_owned();

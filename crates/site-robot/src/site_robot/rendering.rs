@@ -79,7 +79,7 @@ impl KeptFiles {
 }
 
 impl PageVisitor {
-    /// Puts a page as scripts make it in the place of what the server sent, where it is to be;
+    /// Replaces what the server sent by the page as scripts make it, where that is wanted;
     /// where that fails it stays, and the reason is noted.
     pub(super) async fn render(self: &Arc<Self>, came: &mut FetchedPage) {
         let Some(renderer) = &self.renderer else {
@@ -167,7 +167,7 @@ impl Resources for PageVisitor {
     }
 }
 
-/// Puts rendered HTML in the place of a body.
+/// Replaces a body by rendered HTML.
 fn replace(answer: &mut PageResponse, html: Bytes) {
     answer.body = html;
     let headers = &mut answer.headers;

@@ -211,6 +211,21 @@ impl Store {
         })
     }
 
+    /// Returns the same with the page that says more for the longest time, if any does.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn first_differing(
+        &self,
+        site: &str,
+    ) -> Result<Option<(ParityState, DifferingPage)>, StoreError> {
+        let Some(first) = self.differing_pages(site, 1).await?.into_iter().next() else {
+            return Ok(None);
+        };
+        Ok(Some((self.parity_state(site).await?, first)))
+    }
+
     /// Returns pages that say more than their originals, those first that do so longest.
     ///
     /// # Errors
