@@ -15,7 +15,6 @@ use url::Url;
 
 use super::{canonicals::Canonicals, keeper::same_site, table::known_as};
 use crate::document::{Page, decode};
-use crate::layer::{host, is_html};
 use crate::site_robot::{canonical, source::canonical_in};
 
 /// Bytes of a page that are read, as they came and as they are; the head of nearly all is shorter.
@@ -59,7 +58,10 @@ impl Reading {
         request: &Request<B>,
         is_https: bool,
     ) -> Option<Self> {
-        let host = host(request)?;
+        let host = match request.uri().authority() {
+            Some(authority) => authority.as_str(),
+            None => request.headers().get(header::HOST)?.to_str().ok()?,
+        };
         let path = request.uri().path();
         let scheme = if is_https { "https" } else { "http" };
         let is_short = host.len() + path.len() <= MAX_URL_BYTES;
@@ -106,15 +108,17 @@ impl Reading {
                 .and_then(|value: &HeaderValue| value.to_str().ok())
         };
         let content_type = text(header::CONTENT_TYPE)?;
+        let is_html = content_type
+            .trim_start()
+            .get(..9)
+            .is_some_and(|start| start.eq_ignore_ascii_case("text/html"));
         let encoding = text(header::CONTENT_ENCODING).unwrap_or("identity");
         let is_gzip = encoding.eq_ignore_ascii_case("gzip");
-        (is_html(headers) && (is_gzip || encoding.eq_ignore_ascii_case("identity"))).then(|| {
-            PageStart {
-                content_type: Some(content_type.to_owned()),
-                is_gzip,
-                bytes: Vec::new(),
-                reading: self,
-            }
+        (is_html && (is_gzip || encoding.eq_ignore_ascii_case("identity"))).then(|| PageStart {
+            content_type: Some(content_type.to_owned()),
+            is_gzip,
+            bytes: Vec::new(),
+            reading: self,
         })
     }
 

@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use axum::{
     Router, body,
     extract::{Request, State},
-    http::{self, Response, StatusCode},
+    http::{self, Response, StatusCode, header},
     response::IntoResponse,
     routing::any,
 };
@@ -24,7 +24,6 @@ use tracing::{info, warn};
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{Fetcher, shown_url};
-use crate::layer::host;
 use crate::policy::{HostMap, SharedRobotsFiles};
 
 use super::{
@@ -402,6 +401,13 @@ impl ServedRobotsTxt {
 
     fn copies(&self) -> MutexGuard<'_, HashMap<Option<String>, UpstreamCopy>> {
         lock(&self.inner.copies)
+    }
+}
+
+fn host<B>(request: &http::Request<B>) -> Option<&str> {
+    match request.uri().authority() {
+        Some(authority) => authority.as_str().rsplit('@').next(),
+        None => request.headers().get(header::HOST)?.to_str().ok(),
     }
 }
 

@@ -7,8 +7,6 @@ use axum::{
 };
 use memchr::memmem;
 
-use crate::layer::is_html;
-
 /// Bytes of a page that the form is put on; a longer one is served as it is.
 const MAX_BYTES: usize = 8 << 20;
 
@@ -33,7 +31,8 @@ pub(super) struct Problem<'f> {
 /// Adds a form at the beginning of a page that stands in place of another.
 pub(crate) async fn with_form(copy: Response<Body>, form: &str) -> Response<Body> {
     let (mut head, body) = copy.into_parts();
-    let is_html = is_html(&head.headers);
+    let is_html = head.headers.get(header::CONTENT_TYPE);
+    let is_html = is_html.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
     // The page that stands there in truth has another age, and other validators.
     for name in [
         header::ETAG,

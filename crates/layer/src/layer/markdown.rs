@@ -147,10 +147,7 @@ pub fn asks_for_markdown<B>(request: &Request<B>) -> bool {
     is_read(request) && prefers_markdown(request.headers()) && !may_be_logged_in(request)
 }
 
-/// Returns `true` if an answer is a page.
-#[doc(hidden)]
-#[must_use]
-pub fn is_html(headers: &HeaderMap) -> bool {
+fn is_html(headers: &HeaderMap) -> bool {
     let is = |value: &HeaderValue| {
         let start = value.as_bytes().get(..9);
         start.is_some_and(|start| start.eq_ignore_ascii_case(b"text/html"))

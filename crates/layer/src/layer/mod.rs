@@ -160,9 +160,9 @@ pub use in_place::ServedInPlace;
 #[doc(hidden)]
 pub use in_place::{NoCopies, ask_for, mark_in_place, opens_page};
 pub use layer::RobotDetectionLayer;
-pub use markdown::{MarkdownPages, prefers_markdown};
 #[doc(hidden)]
-pub use markdown::{asks_for_markdown, is_html};
+pub use markdown::asks_for_markdown;
+pub use markdown::{MarkdownPages, prefers_markdown};
 pub use outcome::Outcome;
 #[cfg(feature = "verify")]
 pub use own_robot::OwnRobot;
