@@ -9,18 +9,30 @@ use crate::traffic::decision_word;
 
 use super::{ANSWER, CAUSE, DECISION, Dialect};
 
-/// Name and value of something that nginx reads of its answer.
-type Field<'f> = (&'f str, &'f [u8]);
-
-/// Headers of an answer that let nobody pass, which nginx makes anew.
-const FOLDED: [HeaderName; 6] = [
-    header::LOCATION,
-    header::CACHE_CONTROL,
-    header::RETRY_AFTER,
-    header::WWW_AUTHENTICATE,
-    header::LINK,
-    HeaderName::from_static("accept-signature"),
+/// Headers of an answer that lets nobody pass, which nginx makes anew, in the order in which they
+/// are told; each with the word for it in the variables of nginx's file.
+pub(super) const FOLDED: [(HeaderName, &str); 6] = [
+    (header::LOCATION, "location"),
+    (header::CACHE_CONTROL, "cache"),
+    (header::RETRY_AFTER, "retry"),
+    (header::WWW_AUTHENTICATE, "authenticate"),
+    (header::LINK, "link"),
+    (HeaderName::from_static("accept-signature"), "sign"),
 ];
+
+/// What is said before those, and the text behind them.
+pub(super) const DECIDED: &str = "decision";
+pub(super) const BECAUSE: &str = "cause";
+pub(super) const TEXT: &str = "text";
+
+/// Where nginx finds the page that it is to serve in place of another.
+pub(super) const IN_PLACE: &str = "page";
+
+/// Bytes of most answers to nginx.
+const USUAL_BYTES: usize = 192;
+
+/// What nginx reads of its answer: a status and, each behind a tab, fields.
+struct Told(Vec<u8>);
 
 /// What our own proxy would do with a request.
 #[derive(Debug)]
@@ -43,8 +55,7 @@ pub(crate) fn answer<B: Default>(
     let outcome = outcome.unwrap_or(&person);
     let (decision, cause) = (decision_word(outcome), outcome.cause().as_bytes());
     if dialect == Dialect::Nginx {
-        let told = [("decision", decision.as_bytes()), ("cause", cause)];
-        return to_nginx(answered, &told);
+        return to_nginx(answered, decision, cause);
     }
     let mut response = match answered {
         Answered::Passed(response) => response,
@@ -70,22 +81,24 @@ pub(crate) fn answer<B: Default>(
 }
 
 /// Says it to nginx, which drops body and status of an answer that lets nobody pass.
-fn to_nginx<B: Default>(answered: Answered<B>, told: &[Field<'_>]) -> Response<B> {
+fn to_nginx<B: Default>(answered: Answered<B>, decision: &str, cause: &[u8]) -> Response<B> {
+    let told = |status| {
+        let told = Told::new(status).with(DECIDED, decision.as_bytes());
+        told.with(BECAUSE, cause)
+    };
     match answered {
         Answered::Passed(mut response) => {
             join_lists(response.headers_mut());
-            with_fields(response, StatusCode::OK, told)
+            told(StatusCode::OK).put_into(response)
         }
         Answered::InPlace(page, mut response) => {
             let status = StatusCode::UNAUTHORIZED;
             *response.status_mut() = status;
-            with_fields(
-                response,
-                status,
-                &[told, &[("page", page.as_bytes())]].concat(),
-            )
+            told(status)
+                .with(IN_PLACE, page.as_bytes())
+                .put_into(response)
         }
-        Answered::Told(response, text) => of_headers(response, &text, told),
+        Answered::Told(response, text) => folded(told(response.status()), response, &text),
     }
 }
 
@@ -101,7 +114,7 @@ pub(crate) fn plain_pass(dialect: Dialect) -> ReadyHead {
 /// Says that a request cannot be decided about, with the answer that its visitor is to get.
 pub(crate) fn unanswerable<B: Default>(dialect: Dialect, mut response: Response<B>) -> Response<B> {
     match dialect {
-        Dialect::Nginx => of_headers(response, b"", &[]),
+        Dialect::Nginx => folded(Told::new(response.status()), response, b""),
         Dialect::Haproxy => {
             let refuse = HeaderValue::from_static(Action::Refuse.as_str());
             response.headers_mut().insert(DECISION, refuse);
@@ -112,40 +125,41 @@ pub(crate) fn unanswerable<B: Default>(dialect: Dialect, mut response: Response<
 }
 
 /// Turns an answer into one header.
-fn of_headers<B: Default>(
-    mut response: Response<B>,
-    text: &[u8],
-    told: &[Field<'_>],
-) -> Response<B> {
-    let status = response.status();
+fn folded<B: Default>(mut told: Told, mut response: Response<B>, text: &[u8]) -> Response<B> {
     *response.status_mut() = StatusCode::FORBIDDEN;
     *response.body_mut() = B::default();
     let headers = response.headers_mut();
     headers.remove(header::CONTENT_TYPE);
     join_lists(headers);
-    let folded = FOLDED.map(|name| (headers.remove(&name), name));
-    let folded = folded.iter().filter_map(|(value, name)| {
-        let value = value.as_ref()?;
-        Some((name.as_str(), value.as_bytes()))
-    });
-    let fields: Vec<_> = folded.chain([("text", text)]).collect();
-    with_fields(response, status, &[told, &fields].concat())
+    for (name, _) in FOLDED {
+        if let Some(value) = headers.remove(&name) {
+            told = told.with(name.as_str(), value.as_bytes());
+        }
+    }
+    told.with(TEXT, text).put_into(response)
 }
 
-/// Adds a status and fields as nginx's file reads them, with a tab before each of them.
-fn with_fields<B>(
-    mut response: Response<B>,
-    status: StatusCode,
-    fields: &[Field<'_>],
-) -> Response<B> {
-    let mut written = status.as_str().as_bytes().to_vec();
-    for (name, value) in fields {
-        written.extend_from_slice(&[b"\t", name.as_bytes(), b"="].concat());
-        written.extend(one_line(value));
+impl Told {
+    fn new(status: StatusCode) -> Self {
+        let mut told = Vec::with_capacity(USUAL_BYTES);
+        told.extend_from_slice(status.as_str().as_bytes());
+        Self(told)
     }
-    let answer = HeaderValue::from_bytes(&written).map(|written| (ANSWER, written));
-    response.headers_mut().extend(answer);
-    response
+
+    fn with(mut self, name: &str, value: &[u8]) -> Self {
+        self.0.push(b'\t');
+        self.0.extend_from_slice(name.as_bytes());
+        self.0.push(b'=');
+        self.0.extend(one_line(value));
+        self
+    }
+
+    fn put_into<B>(self, mut response: Response<B>) -> Response<B> {
+        let told = HeaderValue::from_maybe_shared(Bytes::from(self.0));
+        let told = told.map(|told| (ANSWER, told));
+        response.headers_mut().extend(told);
+        response
+    }
 }
 
 /// Writes the lines of lists as one, which says the same (RFC 9110 §5.3): proxies take over one

@@ -2,6 +2,8 @@
 
 use askama::Template;
 
+use crate::check::answer::{BECAUSE, DECIDED, FOLDED, IN_PLACE, TEXT};
+
 use super::front::Front;
 use super::place::PlaceError;
 
@@ -47,22 +49,23 @@ struct Nginx<'f> {
 }
 
 impl Nginx<'_> {
-    /// nginx's `return` takes no variable for the status.
-    const REDIRECTS: [u16; 5] = [301, 302, 303, 307, 308];
-    /// Variables of the file, and the fields that they are read from.
-    const FIELDS: [(&'static str, &'static str); 10] = [
-        ("decision", "decision"),
-        ("cause", "cause"),
-        ("location", "location"),
-        ("text", "text"),
-        ("page", "page"),
-        ("cache", "cache-control"),
-        ("retry", "retry-after"),
-        ("authenticate", "www-authenticate"),
-        ("sign", "accept-signature"),
-        ("link", "link"),
-    ];
+    /// nginx's `return` takes no variable for the status; the one that most answers have is first.
+    const REDIRECTS: [u16; 5] = [302, 301, 303, 307, 308];
     const REFUSALS: [u16; 12] = [400, 401, 402, 404, 406, 410, 418, 421, 429, 451, 503, 508];
+    /// Fields that only logs read, or few answers have, each under its own name.
+    const ALONE: [&'static str; 3] = [DECIDED, BECAUSE, IN_PLACE];
+
+    /// Returns the expression that reads the status of an answer, and whatever else stands in the
+    /// answer to the visitor: one for all, as each costs nginx more than what it finds.
+    fn answer() -> String {
+        let passed_over = [DECIDED, BECAUSE].map(|field| format!(r"(?:\t{field}=[^\t]*+)?"));
+        let read =
+            |field: &str, word: &str| format!(r"(?:\t{field}=(?<robot_detection_{word}>[^\t]*+))?");
+        let folded = FOLDED.map(|(name, word)| read(name.as_str(), word));
+        let fields = passed_over.into_iter().chain(folded);
+        let fields: String = fields.chain([read(TEXT, TEXT)]).collect();
+        format!(r"^(\d+){fields}")
+    }
 }
 
 #[derive(Template)]
