@@ -276,6 +276,44 @@ fn a_page_that_never_ends_or_wants_too_much_is_cut_off_and_the_others_are_read()
 }
 
 #[test]
+fn a_page_knows_nothing_of_the_one_before() {
+    // More than the browser renders at once: tabs are used again.
+    const PAGES: usize = 24;
+    let script = "<title>A</title><body><script>
+        const path = location.pathname;
+        const found = [localStorage.a, sessionStorage.a, document.cookie, window.name, history.length];
+        localStorage.a = sessionStorage.a = document.cookie = window.name = 'kept';
+        history.pushState(null, '', '?pushed');
+        setInterval(() => fetch('/late' + path).catch(() => {}), 5000);
+        const opened = indexedDB.open('a');
+        opened.onupgradeneeded = () => found.push('new');
+        opened.onsuccess = () => document.body.append(path + ' found ' + found.join() + '.');
+        addEventListener('unload', () => { location = '/elsewhere'; });
+        </script>";
+    let server = TestServer::with(move |seen| {
+        if seen.path != "/" {
+            return html(script);
+        }
+        let links = (0..PAGES).map(|number| format!("<a href=/p{number}>x</a>"));
+        let links = links.collect::<Vec<_>>().concat();
+        html(format!("<title>Start</title>Words {links}"))
+    });
+    let ran = Ran::of(&server, "render = 'empty'");
+    let soif = ran.soif();
+    let found: Vec<_> = soif
+        .lines()
+        .filter(|line| line.starts_with("full-text{") && line.contains(" found "))
+        .collect();
+    assert_eq!(found.len(), PAGES, "{soif}");
+    assert!(
+        found.iter().all(|one| one.ends_with(" found ,,,,2,new.")),
+        "{found:#?}"
+    );
+    assert!(server.seen().iter().all(|it| it.path != "/elsewhere"));
+    assert!(ran.is_clean());
+}
+
+#[test]
 fn a_browser_gets_nothing_of_ours_and_keeps_its_sandbox() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

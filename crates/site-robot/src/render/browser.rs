@@ -1,6 +1,10 @@
 //! A browser that runs, and is ended where it takes too much memory.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::{self, Arc, PoisonError},
+    time::Duration,
+};
 
 use serde_json::json;
 use tokio::{sync::Mutex, task::JoinSet, time::timeout};
@@ -10,6 +14,7 @@ use super::{
     connection::{Connection, Pumps},
     memory,
     process::Process,
+    tab::Tab,
 };
 
 /// Time in which a browser has to say who it is.
@@ -23,6 +28,8 @@ const LOOK: Duration = Duration::from_millis(500);
 pub(super) struct Browser {
     pub(super) connection: Connection,
     process: Arc<Mutex<Option<Process>>>,
+    /// Tabs that wait for a page.
+    tabs: sync::Mutex<Vec<Tab>>,
     _pumps: Pumps,
     _guard: JoinSet<()>,
 }
@@ -55,9 +62,25 @@ impl Browser {
         Ok(Self {
             connection,
             process,
+            tabs: sync::Mutex::default(),
             _pumps: pumps,
             _guard: guard,
         })
+    }
+
+    /// Returns a tab that is kept for another page, if there is one.
+    pub(super) fn kept_tab(&self) -> Option<Tab> {
+        self.tabs().pop()
+    }
+
+    /// Keeps a tab for another page.
+    pub(super) fn keep(&self, tab: Tab) {
+        self.tabs().push(tab);
+    }
+
+    fn tabs(&self) -> sync::MutexGuard<'_, Vec<Tab>> {
+        // What the lock guards is whole at any moment.
+        self.tabs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends it now, also for who still uses it.

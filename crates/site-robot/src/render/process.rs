@@ -48,7 +48,7 @@ const ARGUMENTS: &[&str] = &[
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
-    "--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,\
+    "--disable-features=BackForwardCache,Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,\
      DialMediaRouteProvider,SpareRendererForSitePerProcess,WebRtcHideLocalIpsWithMdns",
     "--deny-permission-prompts",
     "--mute-audio",

@@ -129,9 +129,14 @@ impl Renderer {
         resources: Arc<dyn Resources>,
     ) -> Result<RenderedPage, RenderError> {
         let browser = self.browser().await?;
-        let mut tab = Tab::open(&browser.connection).await?;
+        let mut tab = match browser.kept_tab() {
+            Some(tab) => tab,
+            None => Tab::open(&browser.connection).await?,
+        };
         let rendered = tab.render(url, page, resources, &self.limits).await;
-        if !tab.close().await {
+        if rendered.is_ok() && tab.leave(url).await {
+            browser.keep(tab);
+        } else if !tab.close().await {
             // What the page does goes on: there is no other way to end it.
             browser.end().await;
         }

@@ -178,6 +178,20 @@ impl<'a> Requests<'a> {
     }
 }
 
+/// Returns the command that answers a request of a page that is left: with nothing, where it is for a
+/// page in its place.
+pub(super) fn emptied(params: &Value) -> (&'static str, Value) {
+    let text = |name: &str| params.get(name).and_then(Value::as_str);
+    let id = text("requestId").unwrap_or_default();
+    if text("resourceType") == Some("Document") {
+        let html = json!([{ "name": "content-type", "value": "text/html" }]);
+        let nothing = json!({ "requestId": id, "responseCode": 200, "responseHeaders": html });
+        ("Fetch.fulfillRequest", nothing)
+    } else {
+        ("Fetch.failRequest", refused(id, "Aborted"))
+    }
+}
+
 fn refused(id: &str, reason: &str) -> Value {
     json!({ "requestId": id, "errorReason": reason })
 }

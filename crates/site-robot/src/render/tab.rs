@@ -1,6 +1,6 @@
 //! One page in one tab of a browser.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::{
@@ -12,7 +12,7 @@ use url::Url;
 use super::{
     Answer, RenderError, RenderLimits, RenderedPage, Resources,
     connection::{Connection, Event},
-    requests::{Requests, Stage},
+    requests::{Requests, Stage, emptied},
 };
 
 /// Time in which nothing changes before a page counts as made.
@@ -24,20 +24,38 @@ const EMPTY_MS: u64 = 3_000;
 /// Time that a page gets to be handed over, or closed, where it never comes to rest.
 const HAND_OVER: Duration = Duration::from_secs(5);
 
-/// Tab with a profile of its own: pages know nothing of each other.
-pub(super) struct Tab<'a> {
-    connection: &'a Connection,
+/// Time in which a page that came to rest makes room for the next one.
+const LEAVE: Duration = Duration::from_secs(1);
+
+/// Pages of one tab: a new one costs as much as a page, and what leaks ends with the old one.
+const MAX_PAGES: u32 = 8;
+
+/// What a tab holds in place of a page.
+const BLANK: &str = "about:blank";
+
+/// What is left of the page before, wherever the browser keeps it with the tab.
+const FORGET: &str = "try { sessionStorage.clear(); } catch {} window.name = '';";
+
+/// Tab with a profile of its own: pages know nothing of each other, as what one of them keeps is
+/// cleared before the next.
+#[derive(Debug)]
+pub(super) struct Tab {
+    connection: Connection,
     /// Session that has made the tab: a hidden one lives until that ends.
     maker: String,
     profile: String,
     target: String,
     session: String,
     events: mpsc::Receiver<Event>,
+    /// Pages that it may still render.
+    left: u32,
+    /// Whether the last one came to rest.
+    is_at_rest: bool,
 }
 
-impl<'a> Tab<'a> {
+impl Tab {
     /// Opens a tab.
-    pub(super) async fn open(connection: &'a Connection) -> Result<Self, RenderError> {
+    pub(super) async fn open(connection: &Connection) -> Result<Self, RenderError> {
         let call = |command, params| connection.call(None, command, params);
         let made = call(
             "Target.createBrowserContext",
@@ -57,11 +75,13 @@ impl<'a> Tab<'a> {
         let session = text(&call("Target.attachToTarget", attach).await?, "sessionId");
         let tab = Self {
             events: connection.listen(&session),
-            connection,
+            connection: connection.clone(),
             maker,
             profile,
             target,
             session,
+            left: MAX_PAGES,
+            is_at_rest: false,
         };
         // Workers wait for a command that never comes.
         let held = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
@@ -72,11 +92,65 @@ impl<'a> Tab<'a> {
             ),
             ("Page.enable", json!({})),
             ("Inspector.enable", json!({})),
+            (
+                "Page.addScriptToEvaluateOnNewDocument",
+                json!({ "source": FORGET }),
+            ),
             ("Target.setAutoAttach", held),
         ] {
             connection.call(Some(&tab.session), command, params).await?;
         }
         Ok(tab)
+    }
+
+    /// Makes room for another page; returns `false` where it is not fit for one.
+    pub(super) async fn leave(&mut self, url: &Url) -> bool {
+        self.left = self.left.saturating_sub(1);
+        let is_fit = self.left > 0 && self.is_at_rest;
+        is_fit && matches!(timeout(LEAVE, self.clear(url)).await, Ok(Ok(true)))
+    }
+
+    /// Leaves the page and what it keeps; returns `false` where nothing tells that it is gone.
+    async fn clear(&mut self, url: &Url) -> Result<bool, RenderError> {
+        let connection = &self.connection;
+        let call = |command, params| connection.call(Some(&self.session), command, params);
+        // An empty page in its place: any other site would be given a process of its own.
+        let mut empty = url.clone();
+        empty.set_fragment(None);
+        let mut going = pin!(call("Page.navigate", json!({ "url": empty.as_str() })));
+        let (mut wanted, mut shown, mut is_loaded) = (None, String::new(), false);
+        while !(is_loaded && wanted.as_ref() == Some(&shown)) {
+            let event = tokio::select! {
+                gone = &mut going, if wanted.is_none() => {
+                    wanted = Some(text(&gone?, "loaderId"));
+                    continue;
+                }
+                Some(event) = self.events.recv() => event,
+                else => return Ok(false),
+            };
+            match event.method.as_str() {
+                "Fetch.requestPaused" => {
+                    let (command, params) = emptied(&event.params);
+                    connection
+                        .tell(Some(&self.session), command, params)
+                        .await?;
+                }
+                "Page.frameNavigated" => {
+                    let loader = event.params.pointer("/frame/loaderId");
+                    loader
+                        .and_then(Value::as_str)
+                        .unwrap_or_default()
+                        .clone_into(&mut shown);
+                    is_loaded = false;
+                }
+                "Page.loadEventFired" => is_loaded = true,
+                _ => {}
+            }
+        }
+        call("Page.resetNavigationHistory", json!({})).await?;
+        let kept = json!({ "origin": url.origin().ascii_serialization(), "storageTypes": "all" });
+        call("Storage.clearDataForOrigin", kept).await?;
+        Ok(true)
     }
 
     /// Closes it, whatever the page does; returns `false` where the browser does not.
@@ -104,11 +178,13 @@ impl<'a> Tab<'a> {
     ) -> Result<RenderedPage, RenderError> {
         let (tell, mut stage) = watch::channel(Stage::default());
         let maker = Maker {
-            connection: self.connection,
+            connection: &self.connection,
             target: &self.target,
             session: &self.session,
         };
-        let requests = Requests::new(self.connection, &self.session, page, resources, tell);
+        let requests = Requests::new(&self.connection, &self.session, page, resources, tell);
+        let is_at_rest = &mut self.is_at_rest;
+        *is_at_rest = false;
         let made = async {
             let go = json!({ "url": url.as_str() });
             maker
@@ -118,6 +194,7 @@ impl<'a> Tab<'a> {
             // What changes without end is taken as it is by then.
             if let Ok(made) = timeout(limits.timeout, maker.until_made(&mut stage)).await {
                 made?;
+                *is_at_rest = true;
             }
             if !stage.borrow().is_given {
                 return Err(RenderError::Cut {
@@ -192,7 +269,7 @@ impl Maker<'_> {
 /// Opens an empty page; returns the name of its tab.
 async fn blank(connection: &Connection, maker: &str, profile: &str) -> Result<String, RenderError> {
     let create = |params| connection.call(Some(maker), "Target.createTarget", params);
-    let blank = json!({ "url": "about:blank", "browserContextId": profile });
+    let blank = json!({ "url": BLANK, "browserContextId": profile });
     let mut hidden = blank.clone();
     if let Some(hidden) = hidden.as_object_mut() {
         hidden.extend(
