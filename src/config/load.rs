@@ -40,7 +40,7 @@ pub struct InForce {
 pub struct Loaded {
     pub(super) values: BTreeMap<&'static str, InForce>,
     pub(super) settings: Arc<Settings>,
-    pub(super) sites: Vec<SiteParts>,
+    pub(super) sites: Arc<[Arc<SiteParts>]>,
     /// Keys that were set in the `[[site]]` that these are the settings of.
     pub(super) of_site: Vec<&'static str>,
     origins: Origins,
@@ -112,7 +112,7 @@ impl Loader {
             reading.errors.extend(content.errors(name));
             reading.file(name, content, "");
             for site in &content.sites {
-                sites.extend(SiteParts::new(name, site, &mut reading.errors));
+                sites.extend(SiteParts::new(name, site, &mut reading.errors).map(Arc::new));
             }
         }
         for (name, text) in &self.environment {
@@ -131,7 +131,7 @@ impl Loader {
             Ok(Loaded {
                 values,
                 settings: Arc::new(settings),
-                sites,
+                sites: sites.into(),
                 of_site: Vec::new(),
                 origins: Origins::default(),
             })
@@ -201,6 +201,18 @@ impl Loaded {
     pub fn sites(&self) -> Vec<SiteLoaded> {
         let sites = self.sites.iter();
         sites.map(|site| SiteLoaded::new(site, self)).collect()
+    }
+
+    /// Returns all settings as they are for a site, by its name; a name that no `[[site]]` has means
+    /// those common to all.
+    #[must_use]
+    pub fn of_site_named(&self, name: &str) -> Self {
+        let mut sites = self.sites.iter();
+        let own = sites.find(|site| site.name() == name);
+        own.map_or_else(
+            || self.clone(),
+            |site| SiteLoaded::new(site, self).into_loaded(),
+        )
     }
 
     /// Returns what the addresses of requests are looked up in, which changes while these are in force.

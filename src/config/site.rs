@@ -19,7 +19,7 @@ const SERVER: &str = "server.";
 /// One `[[site]]`: where it is reached, and all settings as they are for it.
 #[derive(Clone, Debug)]
 pub struct SiteLoaded {
-    parts: SiteParts,
+    parts: Arc<SiteParts>,
     loaded: Loaded,
 }
 
@@ -46,9 +46,9 @@ impl Key {
 }
 
 impl SiteLoaded {
-    pub(super) fn new(parts: &SiteParts, common: &Loaded) -> Self {
+    pub(super) fn new(parts: &Arc<SiteParts>, common: &Loaded) -> Self {
         let mut loaded = common.clone();
-        loaded.sites.clear();
+        loaded.sites = Arc::default();
         loaded.of_site = parts.values.keys().copied().collect();
         loaded.values.extend(parts.values.clone());
         let settings = Arc::make_mut(&mut loaded.settings);
@@ -74,7 +74,7 @@ impl SiteLoaded {
             tables.licenses = own.licenses;
         }
         Self {
-            parts: parts.clone(),
+            parts: Arc::clone(parts),
             loaded,
         }
     }
@@ -82,7 +82,11 @@ impl SiteLoaded {
     /// Returns its name; without one, its first host and its path.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.parts.table.name
+        self.parts.name()
+    }
+
+    pub(super) fn into_loaded(self) -> Loaded {
+        self.loaded
     }
 
     /// Returns the hosts by which it is reached, `*.example.org` among them.
@@ -111,6 +115,10 @@ impl SiteLoaded {
 }
 
 impl SiteParts {
+    pub(super) fn name(&self) -> &str {
+        &self.table.name
+    }
+
     /// Reads one `[[site]]`; what is wrong in it is added to `errors`.
     pub(super) fn new(
         file: &str,

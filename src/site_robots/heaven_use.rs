@@ -8,10 +8,7 @@ use crate::config::{HeavenSource, Loaded, Settings};
 /// Returns what becomes of the descriptions of a site; `published` is where a command publishes.
 #[must_use]
 pub fn heaven_use(loaded: &Loaded, site: &str, published: Option<&Path>) -> HeavenUse {
-    let sites = loaded.sites();
-    let own = sites.iter().find(|own| own.name() == site);
-    let settings = own.map_or_else(|| loaded.settings(), |own| own.loaded().settings());
-    of(settings, published)
+    of(loaded.of_site_named(site).settings(), published)
 }
 
 fn of(settings: &Settings, published: Option<&Path>) -> HeavenUse {

@@ -35,9 +35,7 @@ pub(super) enum OrderOutcome {
 ///
 /// `key` is the database's, so that nobody can guess a password from it.
 pub(super) fn settings_digest(loaded: &Loaded, site: &str, key: &str) -> String {
-    let sites = loaded.sites();
-    let own = sites.iter().find(|own| own.name() == site);
-    let loaded = own.map_or(loaded, |own| own.loaded());
+    let loaded = loaded.of_site_named(site);
     let mut digest = Sha256::new();
     digest.update(key);
     for (key, found) in loaded.in_force() {

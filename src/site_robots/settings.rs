@@ -156,9 +156,7 @@ impl SiteRobotSettings {
         site: &str,
         changes: &SiteRobotChanges,
     ) -> Result<Option<Self>, ConfigErrors> {
-        let sites = loaded.sites();
-        let own = sites.iter().find(|own| own.name() == site);
-        Self::of(own.map_or(loaded, |own| own.loaded()), site, changes)
+        Self::of(&loaded.of_site_named(site), site, changes)
     }
 
     /// Returns the name of the site.

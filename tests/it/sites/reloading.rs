@@ -73,6 +73,29 @@ async fn under_load_a_reload_fails_no_request_and_loses_no_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_sites_are_served_and_reloaded() {
+    let answering = upstream("up").await;
+    let with = |word: &str| {
+        let more = format!("robots_txt.serve = 'settings'\nfilter_pattern = '/{word}/*'");
+        let sites = (0..1_000).map(|number| {
+            let name = format!("s{number}");
+            site(&name, &format!("{name}.example"), &answering, &more)
+        });
+        sites.collect::<String>()
+    };
+    let house = House::new(&with("one"));
+    for (filtered, passed) in [("/one/a", "/two/a"), ("/two/a", "/one/a")] {
+        for number in [0, 499, 999] {
+            let host = format!("s{number}.example");
+            assert_eq!(status(&house.ask(&host, filtered, GOOGLEBOT).await), 302);
+            assert_eq!(body(&house.ask(&host, passed, GOOGLEBOT).await), "up");
+            assert_eq!(body(&house.ask(&host, filtered, FIREFOX).await), "up");
+        }
+        house.reload(&with("two"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_whose_settings_stay_keeps_its_connections() {
     let (kept, first, second) = (
         upstream("kept").await,
