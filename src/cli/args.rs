@@ -291,6 +291,9 @@ pub(super) struct InitArgs {
     /// Writes over a file that is there
     #[arg(long)]
     pub(super) force: bool,
+    /// Asks six questions on the terminal, and writes what the answers make
+    #[arg(long, conflicts_with = "preset")]
+    pub(super) interactive: bool,
     /// A configuration for a purpose, in place of every setting with its default
     #[arg(long, value_name = "WHAT")]
     pub(super) preset: Option<PresetArg>,

@@ -10,8 +10,9 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::program::{
-    self, CHROME, FIREFOX, GOOGLEBOT, Server, eventually, request, run, succeed,
+use crate::support::{
+    http::{Reply, TestServer},
+    program::{self, CHROME, FIREFOX, GOOGLEBOT, Server, eventually, request, run, succeed},
 };
 
 fn data(name: &str) -> String {
@@ -626,6 +627,68 @@ fn init_writes_a_file_that_serve_accepts_and_never_over_another() {
     let output = doctor.output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["ok"], true, "{report}");
+}
+
+#[test]
+fn init_asks_and_writes_what_doctor_finds_right() {
+    let directory = directory();
+    let site = TestServer::new(Reply::text("a page"));
+    let upstream = site.url("/");
+    let ask = |answers: &str| {
+        let mut command = program::command(directory.path());
+        command.args(["init", "--interactive"]);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut asked = command.spawn().unwrap();
+        // Whoever refuses to write over a file reads nothing.
+        let _ = asked.stdin.take().unwrap().write_all(answers.as_bytes());
+        let output = asked.wait_with_output().unwrap();
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        (output.status.code(), text)
+    };
+    let file = directory.path().join("robot-detection.toml");
+    let (code, told) = ask("http://127.0.0.1:3000\n");
+    assert_eq!(code, Some(1), "{told}");
+    assert!(
+        told.contains("standard input ended") && !file.exists(),
+        "{told}"
+    );
+    // The third answer is wrong, and is asked for again.
+    let (code, told) = ask(&format!(
+        "{upstream}\nwww.example.com\n/a/[b\n/a/*\nrefuse\n\n\n"
+    ));
+    assert_eq!(code, Some(0), "{told}");
+    assert!(
+        told.contains("/a/[b") && told.contains("next: `robot-detection doctor`"),
+        "{told}"
+    );
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("starting_points = [\"http://www.example.com/a/\"]"),
+        "{text}"
+    );
+    let mut doctor = program::command(directory.path());
+    let offline = [
+        "--config",
+        "robot-detection.toml",
+        "doctor",
+        "--offline",
+        "--json",
+    ];
+    doctor
+        .args(offline)
+        .env("ROBOT_DETECTION_SERVER_LISTEN", "127.0.0.1:0");
+    let report: Value = serde_json::from_slice(&doctor.output().unwrap().stdout).unwrap();
+    assert_eq!(report["ok"], true, "{report}");
+    let (code, told) = ask("\n\n\n\n\n\n");
+    assert_eq!(code, Some(1), "{told}");
+    assert!(
+        told.contains("--force") && !told.contains("Enter takes"),
+        "{told}"
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
 }
 
 #[test]

@@ -8,15 +8,21 @@ use clap::CommandFactory as _;
 use crate::config::{commented_configuration, publisher_configuration};
 use crate::policy::HostName;
 
-use super::{
+use super::super::{
     Cli,
     args::{CompletionsArgs, InitArgs, PresetArg},
     output,
     usage::WrongUsage,
 };
+use super::ask::ask;
 
-pub(super) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
+pub(in crate::cli) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
+    if args.interactive && !args.force && !args.stdout && args.file.exists() {
+        // Told before anybody answers for nothing.
+        return Err(is_there(args));
+    }
     let text = match args.preset {
+        None if args.interactive => ask()?.configuration(),
         None => commented_configuration(),
         Some(PresetArg::Publisher) => publisher_configuration(host(&args.host)?),
     };
@@ -35,16 +41,26 @@ pub(super) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
     }
     let mut file = match options.open(&args.file) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            anyhow::bail!("{name} is there already; --force writes over it");
+            return Err(is_there(args));
         }
         opened => opened.with_context(|| format!("cannot write {name}"))?,
     };
     io::Write::write_all(&mut file, text.as_bytes())
         .with_context(|| format!("cannot write {name}"))?;
+    let first = if args.interactive {
+        ""
+    } else {
+        "set server.upstream, then "
+    };
     output::line(&format!(
-        "wrote {name}\nnext: set server.upstream, then `robot-detection doctor`, then `robot-detection serve`"
+        "wrote {name}\nnext: {first}`robot-detection doctor`, then `robot-detection serve`"
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn is_there(args: &InitArgs) -> anyhow::Error {
+    let name = args.file.display();
+    anyhow::anyhow!("{name} is there already; --force writes over it")
 }
 
 /// Returns a host as it may stand in the file.
@@ -58,7 +74,7 @@ fn host(name: &str) -> Result<&str, WrongUsage> {
     )))
 }
 
-pub(super) fn completions(args: &CompletionsArgs) -> io::Result<()> {
+pub(in crate::cli) fn completions(args: &CompletionsArgs) -> io::Result<()> {
     // clap_complete panics where it cannot write, so it writes into memory and a closed pipe is
     // handled by our own printing.
     let mut text = Vec::new();

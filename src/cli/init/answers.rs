@@ -1,0 +1,498 @@
+//! What `init --interactive` asks, and the configuration that the answers make.
+
+use std::fmt::Write as _;
+
+use crate::app::{self, ServerSettings};
+use crate::config::{ConfigErrors, Loader, Value};
+
+/// One thing that is asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, PartialOrd)]
+pub(super) enum Question {
+    Upstream,
+    Hosts,
+    Protected,
+    AiRobots,
+    Heaven,
+    Certificates,
+    /// Only where certificates are files.
+    Files,
+    /// Only where certificates are ordered.
+    Contact,
+}
+
+/// Answers so far; those that are missing are as by default.
+#[derive(Clone, Debug)]
+pub(super) struct Answers {
+    upstream: String,
+    hosts: Vec<String>,
+    protected: Vec<String>,
+    ai_robots: AiRobots,
+    has_heaven: bool,
+    certificates: Certificates,
+    /// Certificate and key.
+    files: [String; 2],
+    contact: String,
+}
+
+/// What is done about robots that collect pages to train models.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum AiRobots {
+    Pass,
+    Ask,
+    Refuse,
+}
+
+/// Where encryption ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Certificates {
+    Elsewhere,
+    Files,
+    Ordered,
+}
+
+const AI_ROBOTS: [(&str, AiRobots); 3] = [
+    ("pass", AiRobots::Pass),
+    ("ask", AiRobots::Ask),
+    ("refuse", AiRobots::Refuse),
+];
+
+/// Words for certificates; the last is for programs that can order them.
+const CERTIFICATES: [(&str, Certificates); 3] = [
+    ("none", Certificates::Elsewhere),
+    ("files", Certificates::Files),
+    ("acme", Certificates::Ordered),
+];
+
+/// Name by which the configuration that is tried calls itself.
+const TRIED: &str = "answers";
+
+impl Question {
+    /// All of them, in their order.
+    pub(super) const ALL: [Self; 8] = [
+        Self::Upstream,
+        Self::Hosts,
+        Self::Protected,
+        Self::AiRobots,
+        Self::Heaven,
+        Self::Certificates,
+        Self::Files,
+        Self::Contact,
+    ];
+
+    /// Returns what is asked, with what may be answered.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Upstream => "Where does the site answer now, behind robot-detection? A URL.",
+            Self::Hosts => {
+                "By which names do visitors ask for it? Several with commas between them; \
+                 - for any name."
+            }
+            Self::Protected => {
+                "Which paths can robots not use, so that they are sent to robot heaven? Globs with \
+                 commas between them; - for none."
+            }
+            Self::AiRobots => {
+                "Robots that train AI models: pass (let them read), ask (robots.txt asks them to \
+                 stay away) or refuse (it asks, and who comes is refused)?"
+            }
+            Self::Heaven => {
+                "Shall robots read pages that are made from those paths (robot heaven)? yes or no."
+            }
+            Self::Certificates if cfg!(feature = "acme") => {
+                "HTTPS: none (plain HTTP, or somebody else ends it), files (certificate and key) or \
+                 acme (certificates are ordered from Let's Encrypt, whose terms you agree to)?"
+            }
+            Self::Certificates => {
+                "HTTPS: none (plain HTTP, or somebody else ends it) or files (certificate and key)?"
+            }
+            Self::Files => {
+                "File of the certificate and its chain, a comma, file of its key; in PEM."
+            }
+            Self::Contact => "Address that the authority may write to, such as you@example.com.",
+        }
+    }
+}
+
+impl Default for Answers {
+    fn default() -> Self {
+        Self {
+            upstream: "http://127.0.0.1:3000".to_owned(),
+            hosts: Vec::new(),
+            protected: vec!["/members-only-stuff/*".to_owned()],
+            ai_robots: AiRobots::Pass,
+            has_heaven: true,
+            certificates: Certificates::Elsewhere,
+            files: ["fullchain.pem", "privkey.pem"].map(|name| format!("/etc/ssl/site/{name}")),
+            contact: String::new(),
+        }
+    }
+}
+
+impl Answers {
+    /// Returns `true` if a question is to be asked after those before it.
+    pub(super) fn wants(&self, question: Question) -> bool {
+        match question {
+            Question::Heaven => !self.protected.is_empty(),
+            Question::Files => self.certificates == Certificates::Files,
+            Question::Contact => self.certificates == Certificates::Ordered,
+            _ => true,
+        }
+    }
+
+    /// Returns what Enter answers; empty where nothing is meant by it.
+    pub(super) fn default_of(&self, question: Question) -> String {
+        let listed = |items: &[String]| match items {
+            [] => "-".to_owned(),
+            items => items.join(", "),
+        };
+        match question {
+            Question::Upstream => self.upstream.clone(),
+            Question::Hosts => listed(&self.hosts),
+            Question::Protected => listed(&self.protected),
+            Question::AiRobots => word_of(&AI_ROBOTS, self.ai_robots),
+            Question::Heaven => if self.has_heaven { "yes" } else { "no" }.to_owned(),
+            Question::Certificates => word_of(&CERTIFICATES, self.certificates),
+            Question::Files => listed(&self.files),
+            Question::Contact => self.contact.clone(),
+        }
+    }
+
+    /// Takes an answer.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what is wrong with it; then nothing has changed.
+    pub(super) fn take(&mut self, question: Question, answer: &str) -> Result<(), String> {
+        if answer.chars().any(char::is_control) {
+            return Err("it has control characters".to_owned());
+        }
+        let mut tried = self.clone();
+        tried.set(question, answer.trim())?;
+        if question != Question::Certificates {
+            // What is asked later must not be what is wrong.
+            let mut judged = tried.clone();
+            judged.has_heaven &= question >= Question::Heaven;
+            judged.check()?;
+        }
+        *self = tried;
+        Ok(())
+    }
+
+    fn set(&mut self, question: Question, answer: &str) -> Result<(), String> {
+        let text = || match answer {
+            "" => Err("an answer is needed".to_owned()),
+            answer => Ok(answer.to_owned()),
+        };
+        match question {
+            Question::Upstream => self.upstream = text()?,
+            Question::Hosts => self.hosts = list(answer),
+            Question::Protected => self.protected = list(answer),
+            Question::AiRobots => self.ai_robots = one_of(&AI_ROBOTS, answer)?,
+            Question::Heaven => self.has_heaven = is_yes(answer)?,
+            Question::Certificates => self.certificates = self.certificates_of(answer)?,
+            Question::Files => {
+                let files = list(answer).try_into();
+                self.files = files.map_err(|_| "two files are needed".to_owned())?;
+            }
+            Question::Contact => {
+                let address = text()?;
+                if !address.contains('@') {
+                    return Err(format!("{address:?} is no mail address"));
+                }
+                self.contact = address;
+            }
+        }
+        Ok(())
+    }
+
+    fn certificates_of(&self, answer: &str) -> Result<Certificates, String> {
+        let certificates = match one_of(&CERTIFICATES, answer) {
+            Ok(Certificates::Ordered) if !cfg!(feature = "acme") => {
+                return Err("this program was built without the feature acme".to_owned());
+            }
+            certificates => certificates?,
+        };
+        if certificates == Certificates::Ordered && self.hosts.is_empty() {
+            return Err("a certificate needs names, and any name was answered".to_owned());
+        }
+        Ok(certificates)
+    }
+
+    /// Has the configuration judged that the answers make.
+    fn check(&self) -> Result<(), String> {
+        let judge = || {
+            let loaded = Loader::new().file(TRIED, &self.configuration()).load()?;
+            app::assemble(&loaded).map(drop)?;
+            ServerSettings::new(&loaded, false).map(drop)
+        };
+        judge().map_err(|errors: ConfigErrors| {
+            let errors = errors.0.into_iter().map(|error| error.message);
+            errors.collect::<Vec<_>>().join("; ")
+        })
+    }
+
+    /// Returns the configuration that the answers make.
+    pub(super) fn configuration(&self) -> String {
+        let mut text = String::from(
+            "# Configuration of robot-detection, as answered to `init --interactive`.\n\
+             # `robot-detection init --stdout` shows every other key with its meaning.\n\n",
+        );
+        let protected = Value::List(self.protected.clone());
+        let _ = writeln!(text, "filter_pattern = {protected}");
+        let upstream = Value::Text(self.upstream.clone());
+        let _ = writeln!(text, "\n[server]\nupstream = {upstream}");
+        if !self.hosts.is_empty() {
+            let _ = writeln!(text, "hosts = {}", Value::List(self.hosts.clone()));
+        }
+        if self.certificates == Certificates::Elsewhere {
+            text.push_str("listen = \"0.0.0.0:80\"\n");
+        }
+        text.push_str(match self.ai_robots {
+            AiRobots::Pass => "",
+            AiRobots::Ask => ASKED,
+            AiRobots::Refuse => REFUSED,
+        });
+        if self.has_heaven && !self.protected.is_empty() {
+            text.push_str(&self.heaven());
+        }
+        text.push_str(&self.listeners());
+        text
+    }
+
+    /// The site robot visits the site where visitors do, as the names are.
+    fn heaven(&self) -> String {
+        let scheme = match self.certificates {
+            Certificates::Elsewhere => "http",
+            Certificates::Files | Certificates::Ordered => "https",
+        };
+        let site = self.hosts.first().map_or_else(
+            || self.upstream.trim_end_matches('/').to_owned(),
+            |host| format!("{scheme}://{host}"),
+        );
+        // A glob's first part that is a path as it stands.
+        let starts = self.protected.iter().map(|glob| {
+            let plain = glob.split(['*', '?', '[']).next().unwrap_or_default();
+            let end = plain.rfind('/').map_or(0, |slash| slash + 1);
+            format!("{site}{}", plain.get(..end).unwrap_or("/"))
+        });
+        format!(
+            "\n[site_robot]\nstarting_points = {}\nschedule = \"30 3 * * *\"\n\n\
+             [heaven]\nsource = \"database\"\nurl = {}\n",
+            Value::List(starts.collect()),
+            Value::Text(site),
+        )
+    }
+
+    fn listeners(&self) -> String {
+        let plain = "\n[[listener]]\nlisten = \"0.0.0.0:80\"\n\n[[listener]]\nlisten = \"0.0.0.0:443\"\ntls = true\n";
+        match self.certificates {
+            Certificates::Elsewhere => String::new(),
+            Certificates::Files => {
+                let [certificate, key] = self.files.clone().map(Value::Text);
+                format!(
+                    "{plain}\n[[certificate]]\ncertificate_file = {certificate}\nkey_file = {key}\n"
+                )
+            }
+            Certificates::Ordered => {
+                let contact = self.contact.trim_start_matches("mailto:");
+                format!(
+                    "{plain}acme.hosts = {}\nacme.contact = {}\nacme.agree_to_terms = true\nacme.cache = \"acme\"\n",
+                    Value::List(self.hosts.clone()),
+                    Value::List(vec![format!("mailto:{contact}")]),
+                )
+            }
+        }
+    }
+}
+
+const ASKED: &str = "
+[robots_txt]
+serve = \"merge\"
+refuse_purposes = [\"ai-training\"]
+";
+
+const REFUSED: &str = "
+[robots_txt]
+serve = \"merge\"
+refuse_purposes = [\"ai-training\"]
+enforce = \"on\"
+";
+
+fn list(answer: &str) -> Vec<String> {
+    let items = answer.split(',').map(str::trim);
+    let items = items.filter(|item| !item.is_empty() && *item != "-");
+    items.map(str::to_owned).collect()
+}
+
+fn is_yes(answer: &str) -> Result<bool, String> {
+    match answer.to_ascii_lowercase().as_str() {
+        "yes" | "y" => Ok(true),
+        "no" | "n" => Ok(false),
+        _ => Err(format!("{answer:?} is neither yes nor no")),
+    }
+}
+
+fn one_of<T: Copy>(words: &[(&str, T)], answer: &str) -> Result<T, String> {
+    let mut found = words.iter();
+    let found = found.find(|(word, _)| word.eq_ignore_ascii_case(answer));
+    found.map(|(_, meant)| *meant).ok_or_else(|| {
+        let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+        format!("{answer:?} is none of {}", words.join(", "))
+    })
+}
+
+fn word_of<T: PartialEq>(words: &[(&str, T)], meant: T) -> String {
+    let mut found = words.iter().filter(|(_, one)| *one == meant);
+    found
+        .next()
+        .map_or_else(String::new, |(word, _)| (*word).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Loaded;
+
+    /// Answers what is asked, in order; what is not named is answered by Enter.
+    fn answered(given: &[(Question, &str)]) -> Result<Answers, String> {
+        let mut answers = Answers::default();
+        for question in Question::ALL {
+            if answers.wants(question) {
+                let mut found = given.iter().filter(|(about, _)| *about == question);
+                let default = answers.default_of(question);
+                let answer = found.next().map_or(&*default, |(_, answer)| answer);
+                answers.take(question, answer)?;
+            }
+        }
+        Ok(answers)
+    }
+
+    fn loaded(answers: &Answers) -> Loaded {
+        let text = answers.configuration();
+        Loader::new().file("f", &text).load().unwrap()
+    }
+
+    #[test]
+    fn enter_makes_a_short_file_that_serves() {
+        let text = answered(&[]).unwrap().configuration();
+        let expected = "filter_pattern = [\"/members-only-stuff/*\"]\n\n\
+            [server]\nupstream = \"http://127.0.0.1:3000\"\nlisten = \"0.0.0.0:80\"\n\n\
+            [site_robot]\nstarting_points = [\"http://127.0.0.1:3000/members-only-stuff/\"]\n\
+            schedule = \"30 3 * * *\"\n\n\
+            [heaven]\nsource = \"database\"\nurl = \"http://127.0.0.1:3000\"\n";
+        assert_eq!(text.split_once("\n\n").unwrap().1, expected);
+    }
+
+    /// Files of a certificate, as they are answered.
+    fn files(directory: &std::path::Path) -> String {
+        let made = rcgen::generate_simple_self_signed(["example.com".to_owned()]).unwrap();
+        let files = [
+            ("c.pem", made.cert.pem()),
+            ("k.pem", made.signing_key.serialize_pem()),
+        ];
+        let written = files.map(|(name, text)| {
+            let file = directory.join(name);
+            std::fs::write(&file, text).unwrap();
+            file.display().to_string()
+        });
+        written.join(", ")
+    }
+
+    #[test]
+    fn every_answer_goes_with_every_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = files(directory.path());
+        let hosts = "www.example.com, example.com";
+        for (ai_robots, _) in AI_ROBOTS {
+            for heaven in ["yes", "NO"] {
+                for certificates in ["none", "files", "acme"] {
+                    let given = [
+                        (Question::Hosts, hosts),
+                        (Question::AiRobots, ai_robots),
+                        (Question::Heaven, heaven),
+                        (Question::Certificates, certificates),
+                        (Question::Files, &*files),
+                        (Question::Contact, "you@example.com"),
+                    ];
+                    if certificates == "acme" && cfg!(not(feature = "acme")) {
+                        assert!(answered(&given).unwrap_err().contains("feature acme"));
+                        continue;
+                    }
+                    let loaded = loaded(&answered(&given).unwrap());
+                    let settings = loaded.settings();
+                    assert_eq!(settings.server.hosts, ["www.example.com", "example.com"]);
+                    let listeners = if certificates == "none" { 0 } else { 2 };
+                    assert_eq!(settings.tables.listeners.len(), listeners);
+                    let starts = usize::from(heaven == "yes");
+                    assert_eq!(settings.site_robot.starting_points.len(), starts);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn robots_read_where_visitors_do() {
+        let directory = tempfile::tempdir().unwrap();
+        let answers = answered(&[
+            (Question::Hosts, "example.com,www.example.com"),
+            (Question::Protected, "/a/*, /b/c*d/*,/e"),
+            (Question::Certificates, "files"),
+            (Question::Files, &*files(directory.path())),
+        ]);
+        let text = answers.unwrap().configuration();
+        for line in [
+            "starting_points = [\"https://example.com/a/\", \"https://example.com/b/\", \"https://example.com/\"]",
+            "url = \"https://example.com\"",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_wrong_is_told_and_changes_nothing() {
+        for (question, answer, expected) in [
+            (Question::Upstream, "gopher://a/", "gopher"),
+            (Question::Upstream, "http://a\u{7}", "control characters"),
+            (Question::Upstream, "", "an answer is needed"),
+            (Question::Hosts, "a b", "a b"),
+            (Question::Hosts, "\"]\nupstream = 1", "control characters"),
+            (Question::Hosts, "\"]#", "host"),
+            (Question::Hosts, "bücher.example", "xn--"),
+            (Question::Protected, "/a/[b", "[b"),
+            (Question::AiRobots, "maybe", "none of pass, ask, refuse"),
+            (Question::Heaven, "1", "neither yes nor no"),
+            (Question::Certificates, "acme", ""),
+            (Question::Files, "/nowhere/a.pem", "two files"),
+            (Question::Contact, "nobody", "no mail address"),
+        ] {
+            let mut answers = Answers::default();
+            let before = answers.configuration();
+            let wrong = answers.take(question, answer).unwrap_err();
+            assert!(wrong.contains(expected), "{answer}: {wrong}");
+            assert_eq!(answers.configuration(), before);
+        }
+    }
+
+    #[test]
+    fn odd_answers_are_read_as_they_were_given() {
+        let odd = "/a\"b\\c/*";
+        let answers = answered(&[
+            (Question::Upstream, "http://[::1]:3000"),
+            (Question::Hosts, "xn--bcher-kva.example,[::1]:80"),
+            (Question::Protected, odd),
+            (Question::Heaven, "no"),
+        ]);
+        let loaded = loaded(&answers.unwrap());
+        let settings = loaded.settings();
+        assert_eq!(settings.server.hosts.len(), 2);
+        assert_eq!(
+            Value::List(vec![odd.to_owned()]).to_string(),
+            "[\"/a\\\"b\\\\c/*\"]"
+        );
+        assert!(loaded.in_force().any(|(key, found)| {
+            key.name == "filter_pattern" && found.value == Value::List(vec![odd.to_owned()])
+        }));
+        let none = answered(&[(Question::Protected, "-")]).unwrap();
+        assert!(!none.wants(Question::Heaven) && !none.configuration().contains("[heaven]"));
+    }
+}
