@@ -341,7 +341,7 @@ fn one_of<T: Copy>(words: &[(&str, T)], answer: &str) -> Result<T, String> {
     })
 }
 
-fn word_of<T: PartialEq>(words: &[(&str, T)], meant: T) -> String {
+fn word_of<T: Copy + PartialEq>(words: &[(&str, T)], meant: T) -> String {
     let mut found = words.iter().filter(|(_, one)| *one == meant);
     found
         .next()
