@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::alerts::AlertsCommand;
 use super::bans::BansArgs;
+use super::health::HealthArgs;
 use super::heaven::HeavenCommand;
 use super::identify::IdentifyArgs;
 use super::proxy_config::ProxyConfigArgs;
@@ -92,6 +93,8 @@ Example: robot-detection traps"
     Init(InitArgs),
     /// Checks configuration, database, sources, upstream, robot heaven and site robot
     Doctor(DoctorArgs),
+    /// Tells whether the server is ready, for health checks of containers
+    Health(HealthArgs),
     /// Prints completions for a shell
     Completions(CompletionsArgs),
 }

@@ -21,6 +21,7 @@ mod database;
 mod doctor;
 mod explain;
 mod file;
+mod health;
 mod heaven;
 mod heaven_preview;
 mod identify;

@@ -12,8 +12,8 @@ use crate::listen::inherit_sockets;
 use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
-    Cli, Command, admin, alerts, bans, database, doctor, explain, heaven, identify, init, output,
-    proxy_config, registry, robots_txt, rules, serve, site_robot, suspects, traffic, traps,
+    Cli, Command, admin, alerts, bans, database, doctor, explain, health, heaven, identify, init,
+    output, proxy_config, registry, robots_txt, rules, serve, site_robot, suspects, traffic, traps,
     usage::{WRONG_USAGE, WrongUsage},
     verify,
 };
@@ -80,6 +80,7 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Database(command) => database::run(cli, command).await,
         Command::ProxyConfig(args) => proxy_config::run(cli, args).await,
         Command::Doctor(args) => doctor::run(cli, args).await,
+        Command::Health(args) => health::run(cli, args).await,
         Command::Heaven(command) => heaven::run(cli, command).await,
         Command::Traps { json } => traps::run(cli, *json).await,
         Command::Suspects(command) => suspects::run(cli, command).await,

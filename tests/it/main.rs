@@ -33,6 +33,7 @@ mod export;
 mod fast_path;
 mod fleets;
 mod fuzzed;
+mod health;
 mod heaven;
 mod heaven_forms;
 mod heaven_markdown;

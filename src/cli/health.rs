@@ -1,0 +1,156 @@
+//! `health`: asks the server of this configuration whether it is ready.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    process::ExitCode,
+    time::Duration,
+};
+
+use clap::Args;
+use serde_json::json;
+
+use crate::config::{Loaded, ServerSection};
+use crate::fetch::{AnyStatusRequest, Conditions, FetchLimits, Fetcher};
+use crate::listen::ListenAddr;
+
+use super::{Cli, context, output, usage::WrongUsage};
+
+/// Longest time that it waits; container engines give a health check thirty seconds.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Largest answer that is read, in bytes.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// Arguments of `health`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Without a URL it asks for /readyz on admin.listen, else on server.listen.
+
+Exit code: 0 the server is ready, 1 it is not or does not answer
+
+Example: robot-detection health"
+)]
+pub(super) struct HealthArgs {
+    /// URL to ask in place of the server's own
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(cli: &Cli, args: &HealthArgs) -> anyhow::Result<ExitCode> {
+    let url = match &args.url {
+        Some(url) => url.clone(),
+        None => own_url(&context::load(cli)?)?,
+    };
+    let answer = status(&url).await;
+    let is_ready = matches!(answer, Ok(200..=299));
+    let said = match &answer {
+        Ok(status) => format!("answers with {status}"),
+        Err(error) => output::clean(error),
+    };
+    if args.json {
+        output::json(&json!({
+            "ready": is_ready,
+            "url": url,
+            "status": answer.as_ref().ok(),
+            "error": answer.as_ref().err(),
+        }))?;
+    } else if is_ready {
+        output::line("ready")?;
+    } else {
+        output::note(&format!("not ready: {} {said}", output::clean(&url)));
+    }
+    Ok(if is_ready {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+async fn status(url: &str) -> Result<u16, String> {
+    let limits = FetchLimits {
+        max_body_bytes: MAX_BYTES,
+        timeout: TIMEOUT,
+        ..FetchLimits::default()
+    };
+    let fetcher = Fetcher::new(limits).map_err(|error| error.to_string())?;
+    let conditions = Conditions::default();
+    let ask = AnyStatusRequest {
+        url,
+        host: None,
+        conditions: &conditions,
+    };
+    let answer = fetcher.ask(ask).await;
+    answer
+        .map(|answer| answer.status)
+        .map_err(|error| error.to_string())
+}
+
+/// Returns where a server of this configuration says whether it is ready.
+fn own_url(loaded: &Loaded) -> Result<String, WrongUsage> {
+    let settings = loaded.settings();
+    // Beside a [[listener]] the default of server.listen does not count.
+    let serves = settings.tables.listeners.is_empty() || loaded.is_set(&ServerSection::KEY.listen);
+    let plain = settings.server.listen.iter().filter(|_| serves);
+    let found = match &settings.admin.listen {
+        Some(admin) => address(admin),
+        None => plain.filter_map(address).next(),
+    };
+    found
+        .map(|address| format!("http://{address}/readyz"))
+        .ok_or_else(|| {
+            let text = "no listener has an address for health checks: set admin.listen to one such as \
+                        127.0.0.1:9180, or write --url URL";
+            WrongUsage(text.to_owned())
+        })
+}
+
+/// Returns where a listener is reached from its own machine.
+fn address(listener: &ListenAddr) -> Option<SocketAddr> {
+    let ListenAddr::Tcp(address) = listener else {
+        return None;
+    };
+    let ip = match address.ip() {
+        ip if !ip.is_unspecified() => ip,
+        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    (address.port() != 0).then(|| SocketAddr::new(ip, address.port()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Loader;
+
+    #[test]
+    fn the_server_is_asked_where_it_answers_this_machine() {
+        for (text, url) in [
+            ("", "http://127.0.0.1:8080/readyz"),
+            ("server.listen = '0.0.0.0:80'", "http://127.0.0.1:80/readyz"),
+            ("server.listen = '[::]:80'", "http://[::1]:80/readyz"),
+            (
+                "server.listen = 'unix:/run/a, 127.0.0.2:81'",
+                "http://127.0.0.2:81/readyz",
+            ),
+            (
+                "admin.listen = '0.0.0.0:9180'",
+                "http://127.0.0.1:9180/readyz",
+            ),
+        ] {
+            let loaded = Loader::new().file("f", text).load().unwrap();
+            assert_eq!(own_url(&loaded).unwrap(), url, "{text}");
+        }
+        let hidden = [
+            "server.listen = 'unix:/run/a'",
+            "[[listener]]\nlisten = '[::]:443'\ntls = true",
+        ];
+        for text in hidden {
+            let loaded = Loader::new().file("f", text).load().unwrap();
+            let error = own_url(&loaded).unwrap_err().to_string();
+            assert!(error.contains("set admin.listen"), "{error}");
+        }
+    }
+}
