@@ -84,7 +84,7 @@ Example: robot-detection traps"
     /// Sends test messages of alerts, lists how they stand
     #[command(subcommand)]
     Alerts(AlertsCommand),
-    /// Saves what a damaged SQLite file holds, or makes a new one
+    /// Backs the database up and restores it; repairs a damaged SQLite file, or makes a new one
     #[command(subcommand)]
     Database(DatabaseCommand),
     /// Prints the file with which another proxy asks what becomes of each request
@@ -268,6 +268,31 @@ pub(super) enum DatabaseCommand {
         after_help = "A server takes the new file over, and prints a new administrator's password.\n\nExample: robot-detection database new --yes"
     )]
     New(DatabaseArgs),
+    /// Copies the whole database into a new file, while servers run
+    #[command(
+        after_help = "Of PostgreSQL it needs pg_dump, and copies the tables of robot-detection alone.\n\nExample: robot-detection database backup robot-detection.backup"
+    )]
+    Backup {
+        /// File to write, which must not exist
+        file: PathBuf,
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Puts a backup in the place of the database; stop the servers before
+    #[command(
+        after_help = "A backup is proven before it replaces anything. Of PostgreSQL it needs pg_restore and psql, and is one transaction.\n\nExample: robot-detection database restore robot-detection.backup --force"
+    )]
+    Restore {
+        /// File that `database backup` has made
+        file: PathBuf,
+        /// Replaces a database that is not empty; an SQLite file is kept beside
+        #[arg(long)]
+        force: bool,
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Arguments of `database repair` and `database new`.

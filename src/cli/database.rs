@@ -1,7 +1,8 @@
-//! `database`: repairs a damaged SQLite file, or sets it aside.
+//! `database`: backs up and restores, repairs a damaged SQLite file, or sets it aside.
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
+    path::Path,
     process::ExitCode,
 };
 
@@ -22,7 +23,35 @@ pub(super) async fn run(cli: &Cli, command: &DatabaseCommand) -> anyhow::Result<
     match command {
         DatabaseCommand::Repair(args) => repair(&url, *args).await,
         DatabaseCommand::New(args) => recreate(&url, *args).await,
+        DatabaseCommand::Backup { file, json } => back_up(&url, file, *json).await,
+        DatabaseCommand::Restore { file, force, json } => restore(&url, file, *force, *json).await,
     }
+}
+
+async fn back_up(url: &str, file: &Path, json: bool) -> anyhow::Result<ExitCode> {
+    Store::back_up(url, file).await?;
+    let (shown, file) = (Store::shown_url(url), file.display().to_string());
+    if json {
+        output::json(&json!({"database": shown, "file": file}))?;
+    } else {
+        output::line(&format!("{shown} is in {file}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn restore(url: &str, file: &Path, force: bool, json: bool) -> anyhow::Result<ExitCode> {
+    let kept = Store::restore(url, file, force, Clock::system().now_ms()).await?;
+    let (shown, file) = (Store::shown_url(url), file.display().to_string());
+    let kept = kept.map(|kept| kept.display().to_string());
+    if json {
+        output::json(&json!({"database": shown, "file": file, "kept": kept}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::line(&format!("{shown} holds what was in {file}"))?;
+    if let Some(kept) = kept {
+        output::line(&format!("the old one is {kept}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn repair(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {

@@ -12,6 +12,7 @@ mod address_ranges;
 mod admin;
 mod alerts;
 mod arrows;
+mod backup;
 mod bans;
 mod book;
 mod bundled;

@@ -8,7 +8,7 @@ use sqlx::{
 };
 
 /// Table that says which have been applied; an application may have sqlx's own beside it.
-const TABLE: &str = "robot_detection_migrations";
+pub(super) const TABLE: &str = "robot_detection_migrations";
 
 /// Reads the files of an engine, each with its name.
 macro_rules! files {

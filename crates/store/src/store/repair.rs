@@ -134,7 +134,7 @@ impl Store {
     }
 }
 
-fn file_of(url: &str) -> Result<(DatabaseLocation, PathBuf), StoreError> {
+pub(super) fn file_of(url: &str) -> Result<(DatabaseLocation, PathBuf), StoreError> {
     let place = Database::place(url)?;
     match (place.engine, sqlite_file::path(url)) {
         (Engine::Sqlite, Some(path)) => Ok((place, path)),
@@ -190,7 +190,10 @@ async fn save_in(
 }
 
 /// Creates a file with our tables, which are empty; it has no write-ahead log.
-async fn create(place: &DatabaseLocation, path: &Path) -> Result<SqliteConnection, StoreError> {
+pub(super) async fn create(
+    place: &DatabaseLocation,
+    path: &Path,
+) -> Result<SqliteConnection, StoreError> {
     create_private(path);
     let options = SqliteConnectOptions::new()
         .filename(path)
@@ -361,7 +364,7 @@ impl Salvage<'_> {
 }
 
 /// Moves the new file to the path, and keeps the old one under another name.
-fn exchange(path: &Path, new: &Path, kept: Option<&Path>) -> io::Result<()> {
+pub(super) fn exchange(path: &Path, new: &Path, kept: Option<&Path>) -> io::Result<()> {
     if let Some(kept) = kept {
         take_after(path, new);
         fs::rename(path, kept)?;

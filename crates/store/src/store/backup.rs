@@ -1,0 +1,229 @@
+//! Backup: the whole database as one file, and back.
+//!
+//! `SQLite` writes the copy itself, `PostgreSQL`'s own programs do for a server. Either way a
+//! restore is proven before it takes the place of what is there.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
+
+use sqlx::{ConnectOptions as _, Connection as _, sqlite::SqliteConnectOptions};
+
+use super::{
+    Store, StoreError, StoreErrorKind,
+    database::Database,
+    error::{DatabaseLocation, Engine},
+    migrations, postgres_backup,
+    repair::{create, exchange, file_of},
+    sqlite,
+    sqlite_file::{Fault, beside, create_private, fault_of, label},
+};
+
+impl Store {
+    /// Copies a database into a new file, while servers go on writing.
+    ///
+    /// The copy is of one moment. That of `PostgreSQL` needs `pg_dump`, and holds our
+    /// tables alone.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the file exists already or cannot be written, and when the database
+    /// cannot be read; then there is no such file.
+    pub async fn back_up(url: &str, file: &Path) -> Result<(), StoreError> {
+        let place = Database::place(url)?;
+        if file.exists() {
+            return Err(StoreError::new(
+                StoreErrorKind::Conflict,
+                format!("{} exists already: name another file", file.display()),
+            ));
+        }
+        let part = beside(file, ".part");
+        drop(fs::remove_file(&part));
+        create_private(&part);
+        let copied = match place.engine {
+            Engine::Sqlite => copy_sqlite(&place, url, &part).await,
+            Engine::Postgres => postgres_backup::dump(url, &place, &part).await,
+        };
+        let written = copied.and_then(|()| {
+            let synced = File::open(&part).and_then(|open| open.sync_all());
+            let moved = synced.and_then(|()| fs::rename(&part, file));
+            moved.map_err(|error| cannot_write(file, &error))
+        });
+        if written.is_err() {
+            drop(fs::remove_file(&part));
+        }
+        written
+    }
+
+    /// Puts a backup in the place of a database, which has to be empty without `force`.
+    ///
+    /// Returns where an `SQLite` file that was there is kept. A backup of an older program
+    /// is brought up to date. On `PostgreSQL` it is one transaction, which needs
+    /// `pg_restore` and `psql`.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database is not empty, when the file is no backup of that engine, is
+    /// damaged or was made by a newer program; the database is as before then.
+    pub async fn restore(
+        url: &str,
+        file: &Path,
+        force: bool,
+        now_ms: i64,
+    ) -> Result<Option<PathBuf>, StoreError> {
+        let place = Database::place(url)?;
+        if !file.is_file() {
+            return Err(not_a_backup(file, "there is no such file"));
+        }
+        match place.engine {
+            Engine::Sqlite => restore_sqlite(url, file, force, now_ms).await,
+            Engine::Postgres => {
+                postgres_backup::restore(url, &place, file, force).await?;
+                // What an older program has written is brought up to date.
+                let store = Self::connect(url).await?;
+                store.check_statements().await?;
+                store.close().await;
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Returns the error of a file that cannot be restored.
+pub(super) fn not_a_backup(file: &Path, why: &str) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::CannotOpen,
+        format!(
+            "cannot restore {}: {why}; name a file that `robot-detection database backup` made \
+             of a database of this kind",
+            file.display()
+        ),
+    )
+}
+
+/// Returns the error of a database that would be lost.
+pub(super) fn is_occupied(place: &DatabaseLocation, then: &str) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::Conflict,
+        format!("the database {place} is not empty: say --force to replace it; {then}"),
+    )
+}
+
+async fn copy_sqlite(place: &DatabaseLocation, url: &str, part: &Path) -> Result<(), StoreError> {
+    let (_, path) = file_of(url)?;
+    if !path.is_file() {
+        return Err(StoreError::new(
+            StoreErrorKind::CannotOpen,
+            format!("there is no file {}: nothing to back up", path.display()),
+        ));
+    }
+    vacuum_into(place, &path, part).await?;
+    match fault_of(part, None).await {
+        Some(Fault::Damage(why)) => Err(StoreError::new(
+            StoreErrorKind::Corrupt,
+            format!(
+                "the copy is damaged: {why}; `robot-detection database repair` looks at {place}"
+            ),
+        )),
+        // A newer program's file is copied as any other.
+        Some(Fault::Newer(_)) | None => Ok(()),
+    }
+}
+
+async fn restore_sqlite(
+    url: &str,
+    file: &Path,
+    force: bool,
+    now_ms: i64,
+) -> Result<Option<PathBuf>, StoreError> {
+    let (place, path) = file_of(url)?;
+    if path.exists() && !force {
+        return Err(is_occupied(&place, "the old file is kept beside it"));
+    }
+    match fault_of(file, None).await {
+        Some(Fault::Damage(why)) => return Err(not_a_backup(file, &why)),
+        Some(Fault::Newer(version)) => {
+            let newer = sqlx::migrate::MigrateError::VersionMissing(version);
+            return Err(StoreError::of_migration(&place, &newer));
+        }
+        None => check_is_ours(file).await?,
+    }
+    let _starting = sqlite::lock_start(&place, &path).await?;
+    let label = label(now_ms);
+    let new = beside(&path, &format!(".new-{label}"));
+    create_private(&new);
+    let restored = put_in_place(&place, file, &path, &new, &label).await;
+    if restored.is_err() {
+        drop(fs::remove_file(&new));
+    }
+    restored
+}
+
+async fn put_in_place(
+    place: &DatabaseLocation,
+    file: &Path,
+    path: &Path,
+    new: &Path,
+    label: &str,
+) -> Result<Option<PathBuf>, StoreError> {
+    vacuum_into(place, file, new).await?;
+    drop(create(place, new).await?.close().await);
+    let kept = path
+        .exists()
+        .then(|| beside(path, &format!(".old-{label}")));
+    let synced = File::open(new).and_then(|open| open.sync_all());
+    let exchanged = synced.and_then(|()| exchange(path, new, kept.as_deref()));
+    exchanged.map_err(|error| cannot_write(path, &error))?;
+    Ok(kept)
+}
+
+/// Fails where a whole `SQLite` file is somebody else's.
+async fn check_is_ours(file: &Path) -> Result<(), StoreError> {
+    let of_open = |error: &sqlx::Error| not_a_backup(file, &error.to_string());
+    let options = SqliteConnectOptions::new().filename(file).read_only(true);
+    let mut connection = options.connect().await.map_err(|error| of_open(&error))?;
+    let count = sqlx::query_scalar::<_, i64>(
+        "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1",
+    );
+    let count = count
+        .bind(migrations::TABLE)
+        .fetch_one(&mut connection)
+        .await;
+    drop(connection.close().await);
+    match count.map_err(|error| of_open(&error))? {
+        0 => Err(not_a_backup(file, "it holds no tables of robot-detection")),
+        _ => Ok(()),
+    }
+}
+
+/// Writes what a file holds, with its write-ahead log, into another, which is empty.
+async fn vacuum_into(place: &DatabaseLocation, from: &Path, to: &Path) -> Result<(), StoreError> {
+    const WHAT: &str = "copy the database";
+    let name = to.to_str().ok_or_else(|| {
+        let why = std::io::Error::other("its name is not UTF-8");
+        cannot_write(to, &why)
+    })?;
+    let options = SqliteConnectOptions::new().filename(from).read_only(true);
+    let opened = options.connect().await;
+    let mut connection =
+        opened.map_err(|error| StoreError::of_open(place, &error, "check its owner and mode"))?;
+    let copied = sqlx::query("VACUUM INTO $1")
+        .bind(name)
+        .execute(&mut connection)
+        .await;
+    drop(connection.close().await);
+    copied
+        .map(drop)
+        .map_err(|error| StoreError::of_statement(WHAT, place, &error))
+}
+
+fn cannot_write(file: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::CannotOpen,
+        format!(
+            "cannot write {}: {error}; check that there is space, and that this user may write there",
+            file.display()
+        ),
+    )
+}
