@@ -37,6 +37,8 @@ pub mod config;
 #[cfg(feature = "server")]
 mod index_now;
 #[cfg(feature = "admin")]
+mod instances;
+#[cfg(feature = "admin")]
 pub mod licensing;
 #[cfg(feature = "admin")]
 pub mod live_rules;

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 
 use super::{
-    alerts, api, bans, changes, credentials, evidence, live_rules,
+    alerts, api, bans, changes, credentials, evidence, fleet, live_rules,
     openapi::{Api, Field, Operation},
     robots_txt, site_robot, sites, suspects, traffic, verification,
 };
@@ -121,6 +121,10 @@ pub(super) fn routes(has_login: bool) -> Api {
         .add(
             Operation::get("/suspects", "Fleets of robots that say they are browsers"),
             suspects::json,
+        )
+        .add(
+            Operation::get("/fleet", "Instances that serve from the database"),
+            fleet::json,
         )
         .add(
             Operation::get("/sites", "Sites, with their upstreams and counts"),

@@ -33,6 +33,7 @@ mod evidence;
 mod export;
 mod fields;
 mod filtering;
+mod fleet;
 mod guard;
 mod heaven_state;
 mod heaven_use;
@@ -83,6 +84,7 @@ pub use certificates::{Certificates, ServedCertificate};
 #[cfg(feature = "server")]
 pub(crate) use credentials::{SessionView, TokenView, check_name, digest, parse_end};
 #[cfg(feature = "server")]
+pub(crate) use fleet::{fleet_value, silent_seconds};
 pub(crate) use heaven_state::{differing_sentence, held_sentence};
 pub use heaven_use::HeavenUse;
 #[cfg(feature = "server")]

@@ -18,10 +18,14 @@ use crate::store::{
     Absence, AlertAttempt, AlertState, Lease, LeaseError, RunState, Store, StoreError, TrafficSum,
 };
 
-/// Time from the start to the first look, and between two.
+/// Time from the start to the first look.
 const FIRST: Duration = Duration::from_secs(2);
-const EVERY: Duration = Duration::from_mins(1);
-/// Life of the lease, which is renewed with each look.
+/// Time between two attempts to lead; `PostgreSQL` notices within ten seconds that a leader's machine
+/// is gone, so that another one leads within fifteen.
+const TRY: Duration = Duration::from_secs(4);
+/// Attempts from one look to the next, which comes a minute later.
+const TRIES: u32 = 15;
+/// Life of the lease, which is renewed with each attempt.
 const LEASE: Duration = Duration::from_mins(5);
 const LEASE_NAME: &str = "alerts";
 /// Time for which a database may be away before anybody is told: a restart takes less.
@@ -102,11 +106,24 @@ impl Watcher {
             tokio::time::sleep(FIRST).await;
             loop {
                 self.look().await;
-                tokio::time::sleep(EVERY).await;
+                for _ in 0..TRIES {
+                    tokio::time::sleep(TRY).await;
+                    self.lead().await;
+                }
             }
         };
         stop.run_until_cancelled(looking).await;
         self.leave().await;
+    }
+
+    /// Leads from now on if nobody else does, so that the next look is not missed.
+    async fn lead(&mut self) {
+        if self.store.absence().is_none()
+            && let Err(error) = self.is_ours().await
+        {
+            // A database that is away has been logged by whoever watches it.
+            debug!("it is not known who looks at alerts: {error}");
+        }
     }
 
     /// Gives the work to another process of the fleet.

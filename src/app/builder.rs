@@ -4,6 +4,7 @@ use std::{net::IpAddr, path::PathBuf, sync::Arc};
 
 use arc_swap::ArcSwap;
 use axum::http::Extensions;
+use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
@@ -500,6 +501,7 @@ impl RobotDetectionBuilder {
             hosts: self.hosts,
             settings: self.settings.into(),
             traffic,
+            address: watch::Sender::default(),
             tasks,
             stop,
         })))

@@ -7,6 +7,7 @@ use axum::{
     body::Body,
     http::{Request, Response},
 };
+use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::admin::{
@@ -14,6 +15,7 @@ use crate::admin::{
 };
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
+use crate::instances::Heartbeat;
 use crate::layer::{OwnRobot, RobotDetectionLayer};
 use crate::live_rules::{self, LiveRules, StateFile};
 use crate::own_robot;
@@ -67,6 +69,8 @@ pub(super) struct Inner {
     )]
     pub(super) server: ServerParts,
     pub(super) traffic: Traffic,
+    /// Where health, metrics and console are; empty until it is known, or where they have no listener.
+    pub(super) address: watch::Sender<String>,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
 }
@@ -338,6 +342,10 @@ impl RobotDetection {
         });
         let stop = self.inner.stop.clone();
         self.inner.tasks.spawn(exchange.run(stop));
+        let address = self.inner.address.subscribe();
+        let heartbeat = Heartbeat::new(self.inner.store.clone(), address);
+        let stop = self.inner.stop.clone();
+        self.inner.tasks.spawn(heartbeat.run(stop));
         let (traffic, stop) = (self.inner.traffic.clone(), self.inner.stop.clone());
         self.inner.tasks.spawn(traffic.run(stop));
         self.follow(&self.inner.main);

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::alerts::AlertsCommand;
 use super::bans::BansArgs;
+use super::fleet::FleetArgs;
 use super::health::HealthArgs;
 use super::heaven::HeavenCommand;
 use super::identify::IdentifyArgs;
@@ -84,6 +85,8 @@ Example: robot-detection traps"
     /// Sends test messages of alerts, lists how they stand
     #[command(subcommand)]
     Alerts(AlertsCommand),
+    /// Lists the instances that serve from the database, and what each of them leads
+    Fleet(FleetArgs),
     /// Backs the database up and restores it; repairs a damaged SQLite file, or makes a new one
     #[command(subcommand)]
     Database(DatabaseCommand),

@@ -21,6 +21,7 @@ mod database;
 mod doctor;
 mod explain;
 mod file;
+mod fleet;
 mod health;
 mod heaven;
 mod heaven_preview;

@@ -323,6 +323,9 @@ impl Server {
     /// Does what is to be done before the first visitor; returns pages of the demonstration site.
     async fn prepare(&mut self, robots: &RobotDetection) -> Option<MadePages> {
         self.limit_clients();
+        if let Some(listener) = &self.admin_listener {
+            robots.tell_address(listener);
+        }
         // To a rule about a list that was not read he would be nobody.
         let wanted = std::mem::take(&mut self.wanted);
         robots.keep_origins(&self.origins, wanted).await;

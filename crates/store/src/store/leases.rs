@@ -69,6 +69,12 @@ impl Store {
     ///
     /// `Held` while somebody else has it; else as the database fails.
     pub async fn acquire_lease(&self, name: &str, life: Duration) -> Result<Lease, LeaseError> {
+        // Who only looks whether he is needed opens no session for that.
+        if let Some(other) = self.live_lease_holder(name).await?
+            && !self.has_ended(&other).await?
+        {
+            return Err(LeaseError::Held(other));
+        }
         let key = process_lock::new_key();
         let lease = Lease {
             store: self.clone(),
@@ -115,6 +121,13 @@ impl Store {
             .database
             .first(&sql::LEASE_HOLDER, &[name.into()])
             .await?;
+        Ok(row.map(|(holder, until_ms)| LeaseHolder { holder, until_ms }))
+    }
+
+    /// Returns who has a lease whose time is not over.
+    async fn live_lease_holder(&self, name: &str) -> Result<Option<LeaseHolder>, StoreError> {
+        let statement = sql::live_lease_holder(self.database.place.engine);
+        let row: Option<(String, i64)> = self.database.first(&statement, &[name.into()]).await?;
         Ok(row.map(|(holder, until_ms)| LeaseHolder { holder, until_ms }))
     }
 
@@ -227,6 +240,13 @@ impl Lease {
 }
 
 impl LeaseHolder {
+    /// Returns the name of the process that a row of leases names.
+    pub(super) fn instance_of(holder: &str) -> Option<String> {
+        let (key, _) = holder.split_once(' ')?;
+        let key = u64::from_str_radix(key, 16).ok()?;
+        Some(process_lock::instance_of(key))
+    }
+
     /// Returns key, process and host.
     fn parts(&self) -> Option<(u64, u32, &str)> {
         // Three parts: the name of a host is the rest, and "an unnamed host" has spaces.
@@ -261,7 +281,7 @@ fn holder_text(key: u64) -> String {
 }
 
 /// Returns the name of this machine, as Linux tells it.
-fn host() -> String {
+pub(super) fn host() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name: String = name
         .trim()

@@ -48,6 +48,7 @@ macro_rules! files {
             "20261128200000_next_visits",
             "20261129100000_heaven_parity",
             "20261129110000_index_now",
+            "20261201100000_instances",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

@@ -34,6 +34,7 @@ mod error;
 mod evidence;
 mod frontier;
 mod index_now;
+mod instances;
 mod leases;
 mod link;
 mod live_rules;
@@ -85,6 +86,7 @@ pub use frontier::{
     RunState, StoredRun,
 };
 pub use index_now::IndexNowState;
+pub use instances::StoredInstance;
 pub use leases::{Lease, LeaseError, LeaseHolder};
 pub use live_rules::{LiveRuleChange, StoredLiveRule, StoredLiveRules, StoredPause};
 pub use logins::LoginFailures;

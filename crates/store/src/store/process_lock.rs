@@ -5,6 +5,10 @@ use std::{
     hash::{BuildHasher as _, RandomState},
     io,
     path::{Path, PathBuf},
+    sync::{
+        LazyLock,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, PgPool};
@@ -16,12 +20,17 @@ use super::{
 };
 
 /// Keepalive settings by which `PostgreSQL` notices that a holder's machine is gone, in seconds.
-// 50 seconds in all; Linux by itself would ask for the first time after two hours.
+// Ten seconds in all, so that another instance leads within fifteen; Linux by itself would ask for
+// the first time after two hours.
 const KEEPALIVES: [(&str, &str); 3] = [
-    ("tcp_keepalives_idle", "20"),
-    ("tcp_keepalives_interval", "10"),
+    ("tcp_keepalives_idle", "4"),
+    ("tcp_keepalives_interval", "2"),
     ("tcp_keepalives_count", "3"),
 ];
+
+/// Random upper half of the keys of this process.
+static PROCESS: LazyLock<u64> =
+    LazyLock::new(|| RandomState::new().hash_one(std::process::id()) << 32);
 
 /// Lock that the holder of a lease keeps, and that ends with its process.
 #[derive(Debug)]
@@ -111,9 +120,21 @@ impl Drop for LockedFile {
     }
 }
 
-/// Returns a number that no other lease has.
+/// Returns a number that no other lease has; its upper half is that of the process.
 pub(super) fn new_key() -> u64 {
-    RandomState::new().hash_one(std::process::id())
+    static LEASES: AtomicU32 = AtomicU32::new(0);
+    let lease = LEASES.fetch_add(1, Ordering::Relaxed);
+    *PROCESS | u64::from(lease)
+}
+
+/// Returns the name of the process whose lease has this key.
+pub(super) fn instance_of(key: u64) -> String {
+    format!("{:08x}", key >> 32)
+}
+
+/// Returns the name of this process: another one for each start.
+pub(super) fn instance() -> String {
+    instance_of(*PROCESS)
 }
 
 /// Returns `true` if the process that keeps an anchor is known to have ended.

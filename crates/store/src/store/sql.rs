@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::{
     canonicals, descriptions,
     error::Engine,
-    evidence, frontier, index_now, live_rules, pace, publications,
+    evidence, frontier, index_now, instances, live_rules, pace, publications,
     robots::{RobotQuery, RobotSort},
     statement::Statement,
     traffic, way_out,
@@ -333,6 +333,15 @@ pub(super) fn renew_lease(engine: Engine) -> Statement {
     )
 }
 
+/// Returns the statement that reads who has a lease whose time is not over: name.
+pub(super) fn live_lease_holder(engine: Engine) -> Statement {
+    timed(
+        engine,
+        "read who has a lease now",
+        "SELECT holder, until_ms FROM leases WHERE name = $1 AND until_ms > {now}",
+    )
+}
+
 /// Returns the statement that shows that a holder is alive: name, holder, life.
 pub(super) fn mark_alive(engine: Engine) -> Statement {
     timed(
@@ -447,6 +456,7 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     all.extend([
         acquire_lease(engine),
         renew_lease(engine),
+        live_lease_holder(engine),
         mark_alive(engine),
     ]);
     all.extend([
@@ -460,6 +470,7 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     all.extend(descriptions::sql::every_statement());
     all.extend(frontier::sql::every_statement(engine));
     all.extend(live_rules::sql::every_statement());
+    all.extend(instances::every_statement(engine));
     all.extend(pace::every_statement(engine));
     all.extend(publications::sql::every_statement());
     all.extend(traffic::sql::every_statement(engine));

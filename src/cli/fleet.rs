@@ -1,0 +1,80 @@
+//! `fleet`: the instances that serve from the database, and what each of them leads.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::admin::{fleet_value, rfc3339, silent_seconds};
+use crate::store::StoredInstance;
+
+use super::{
+    Cli, context,
+    output::{self, clean},
+};
+
+const HEADER: [&str; 8] = [
+    "INSTANCE",
+    "HOST",
+    "PROCESS",
+    "VERSION",
+    "ADDRESS",
+    "SINCE",
+    "LAST SEEN",
+    "LEADS",
+];
+
+/// Arguments of `fleet`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Each instance says every 15 seconds that it is alive. One that stops takes leave; one that was killed
+is listed for two minutes more. Times are those of the database. What an instance leads others do
+not do meanwhile: alerts, or the refresh of a source while it lasts.
+
+Exit codes: 0 done, 1 the database failed
+
+Example: robot-detection fleet --json"
+)]
+pub(super) struct FleetArgs {
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(cli: &Cli, args: &FleetArgs) -> anyhow::Result<ExitCode> {
+    let loaded = context::load(cli)?;
+    let store = context::store(&loaded).await?;
+    let instances = store.instances().await?;
+    store.close().await;
+    if args.json {
+        output::json(&fleet_value(&instances))?;
+    } else if instances.is_empty() {
+        let url = store.url();
+        output::note(&format!(
+            "no instance serves from {url}; `robot-detection serve` starts one"
+        ));
+    } else {
+        output::table(&HEADER, &instances.iter().map(row).collect::<Vec<_>>())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the cells of an instance; other programs may have written what they say.
+fn row(instance: &StoredInstance) -> Vec<String> {
+    let or_dash = |text: String| {
+        if text.is_empty() {
+            "-".to_owned()
+        } else {
+            text
+        }
+    };
+    vec![
+        clean(&instance.instance),
+        clean(&instance.host),
+        instance.process.to_string(),
+        clean(&instance.version),
+        or_dash(clean(&instance.address)),
+        rfc3339(instance.since_ms),
+        format!("{} s ago", silent_seconds(instance)),
+        or_dash(clean(&instance.leads.join(", "))),
+    ]
+}
