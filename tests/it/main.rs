@@ -43,6 +43,7 @@ mod heaven_parity;
 mod http2_frames;
 mod identify;
 mod index_now;
+mod instances;
 mod kinds;
 mod layer;
 mod listen;

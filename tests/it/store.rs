@@ -17,6 +17,7 @@ mod evidence;
 mod frontier;
 mod history;
 mod index_now;
+mod instances;
 mod live_rules;
 mod opening;
 mod orders;

@@ -1,0 +1,120 @@
+//! A fleet lists its instances, and does without one that is killed.
+
+use std::{fs, time::Duration};
+
+use robot_detection::store::{Store, StoredInstance};
+use serde_json::Value;
+use sqlx::{Connection as _, PgConnection};
+use tempfile::TempDir;
+
+use crate::support::{
+    postgres::database_url,
+    program::{Server, admin_json, eventually, succeed},
+};
+
+/// Server with a directory of its own.
+struct Instance {
+    directory: TempDir,
+    server: Server,
+}
+
+impl Instance {
+    fn start(database: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let config = format!(
+            "web_robots_db = ''\n[database]\nurl = '{database}'\n\
+             [server]\nupstream = 'http://127.0.0.1:9'\n[admin]\nlisten = '127.0.0.1:0'\n"
+        );
+        fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
+        let server = Server::start(directory.path(), &["serve"]);
+        Self { directory, server }
+    }
+
+    /// Returns what the command prints.
+    fn fleet(&self) -> Value {
+        let told = succeed(self.directory.path(), &["fleet", "--json"]);
+        serde_json::from_str(&told).unwrap()
+    }
+}
+
+/// Waits until the instances are as wanted.
+async fn wait(store: &Store, what: &str, is_so: impl Fn(&[StoredInstance]) -> bool) {
+    // The next look of the instance that waits is a minute away when the other one is killed.
+    let looking = async {
+        while !is_so(&store.instances().await.unwrap()) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let seen = tokio::time::timeout(Duration::from_secs(30), looking).await;
+    assert!(seen.is_ok(), "{what}: {:?}", store.instances().await);
+}
+
+fn leads(instances: &[StoredInstance], process: u32) -> bool {
+    let led = |one: &StoredInstance| one.leads.iter().any(|name| name == "alerts");
+    instances
+        .iter()
+        .any(|one| one.process == process && led(one))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_instance_led_another_one_leads() {
+    let url = database_url().await;
+    let [one, other] = [(); 2].map(|()| Instance::start(&url));
+    let store = Store::connect(&url).await.unwrap();
+    let [first, second] = [&one, &other].map(|instance| instance.server.pid());
+    wait(&store, "both are listed and one leads", |listed| {
+        listed.len() == 2 && (leads(listed, first) || leads(listed, second))
+    })
+    .await;
+    let (leader, heir) = if leads(&store.instances().await.unwrap(), first) {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    let (killed, left) = (leader.server.pid(), heir.server.pid());
+    leader.server.signal("KILL");
+    wait(&store, "the other leads", |listed| leads(listed, left)).await;
+    // It is listed until it has been silent for two minutes.
+    let listed = store.instances().await.unwrap();
+    assert!(listed.iter().any(|one| one.process == killed), "{listed:?}");
+    let mut raw = PgConnection::connect(&url).await.unwrap();
+    let silent = "UPDATE instances SET seen_ms = seen_ms - 120000 WHERE process = $1";
+    let silent = sqlx::query(silent).bind(i64::from(killed));
+    silent.execute(&mut raw).await.unwrap();
+    raw.close().await.unwrap();
+    let listed = heir.fleet();
+    let listed = listed["instances"].as_array().unwrap();
+    assert_eq!(listed.len(), 1, "{listed:?}");
+    assert_eq!(listed[0]["process"], left);
+    store.close().await;
+}
+
+#[test]
+fn an_instance_is_listed_until_it_stops() {
+    let mut one = Instance::start("sqlite://robots.db");
+    let path = one.directory.path().to_owned();
+    let address = one.server.admin.unwrap();
+    eventually("it says where it can be asked", || {
+        one.fleet()["instances"][0]["address"] == address.to_string()
+    });
+    let told = one.fleet();
+    let listed = &told["instances"][0];
+    assert_eq!(listed["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(listed["process"], one.server.pid());
+    for time in ["since", "last_seen"] {
+        assert!(listed[time].as_str().unwrap().ends_with('Z'), "{listed}");
+    }
+    let table = succeed(&path, &["fleet"]);
+    let address_cell = format!("  {address}  ");
+    assert!(table.contains(&address_cell), "{table}");
+    let token = succeed(&path, &["admin", "token", "fleet", "--scope", "read"]);
+    let answer = admin_json(address, token.trim(), ("GET", "fleet"), "");
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let same: Value = serde_json::from_str(&answer.text()).unwrap();
+    assert_eq!(same["instances"][0]["instance"], listed["instance"]);
+    let stranger = admin_json(address, "not-a-token", ("GET", "fleet"), "");
+    assert_eq!(stranger.status, 401);
+    one.server.stop();
+    assert!(one.fleet()["instances"].as_array().unwrap().is_empty());
+    assert_eq!(succeed(&path, &["fleet"]), "");
+}
