@@ -82,7 +82,7 @@ const TOKEN: &[Field] = &[
 
 /// Returns what stands below `/api`; tokens and sessions only where the pages have a login.
 pub(super) fn routes(has_login: bool) -> Api {
-    let api = ban_routes(rule_routes(Api::default()));
+    let api = instance_routes(ban_routes(rule_routes(Api::default())));
     let api = site_robot_routes(verification_routes(registry_routes(api)))
         .add(
             Operation::get("/status", "State of database, registry and filtering").takes(SITE),
@@ -123,18 +123,6 @@ pub(super) fn routes(has_login: bool) -> Api {
             suspects::json,
         )
         .add(
-            Operation::get("/fleet", "Instances that serve from the database"),
-            fleet::json,
-        )
-        .add(
-            Operation::get("/sites", "Sites, with their upstreams and counts"),
-            sites::json,
-        )
-        .add(
-            Operation::post("/reload", "Reloads the configuration"),
-            sites::reload_json,
-        )
-        .add(
             Operation::get("/robots-txt", "The robots.txt in force").takes(SITE),
             robots_txt::json,
         )
@@ -143,6 +131,21 @@ pub(super) fn routes(has_login: bool) -> Api {
             robots_txt::check_json,
         );
     if has_login { login_routes(api) } else { api }
+}
+
+fn instance_routes(api: Api) -> Api {
+    api.add(
+        Operation::get("/fleet", "Instances that serve from the database"),
+        fleet::json,
+    )
+    .add(
+        Operation::get("/sites", "Sites, with their upstreams and counts"),
+        sites::json,
+    )
+    .add(
+        Operation::post("/reload", "Reloads the configuration"),
+        sites::reload_json,
+    )
 }
 
 fn rule_routes(api: Api) -> Api {

@@ -78,7 +78,7 @@ async fn repair(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
 
 async fn recreate(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     let shown = Store::shown_url(url);
-    let is_there = context::sqlite_file(url).is_some_and(std::path::Path::exists);
+    let is_there = context::sqlite_file(url).is_some_and(Path::exists);
     let question = format!(
         "{shown} is kept beside, and a new one is made at its place: password, tokens, \
          descriptions and robots added by hand are in the old one only."

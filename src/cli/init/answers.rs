@@ -88,15 +88,16 @@ impl Question {
                  - for any name."
             }
             Self::Protected => {
-                "Which paths can robots not use, so that they are sent to robot heaven? Globs with \
-                 commas between them; - for none."
+                "Which paths can robots not use, such as those behind a login? Globs with commas \
+                 between them; - for none."
             }
             Self::AiRobots => {
                 "Robots that train AI models: pass (let them read), ask (robots.txt asks them to \
                  stay away) or refuse (it asks, and who comes is refused)?"
             }
             Self::Heaven => {
-                "Shall robots read pages that are made from those paths (robot heaven)? yes or no."
+                "Shall robots read pages that are made from those paths (robot heaven)? yes, or no: \
+                 they are refused there."
             }
             Self::Certificates if cfg!(feature = "acme") => {
                 "HTTPS: none (plain HTTP, or somebody else ends it), files (certificate and key) or \
@@ -252,9 +253,11 @@ impl Answers {
             AiRobots::Ask => ASKED,
             AiRobots::Refuse => REFUSED,
         });
-        if self.has_heaven && !self.protected.is_empty() {
-            text.push_str(&self.heaven());
-        }
+        text.push_str(&match (self.protected.is_empty(), self.has_heaven) {
+            (true, _) => String::new(),
+            (false, true) => self.heaven(),
+            (false, false) => CLOSED.to_owned(),
+        });
         text.push_str(&self.listeners());
         text
     }
@@ -304,6 +307,15 @@ impl Answers {
         }
     }
 }
+
+/// Where robots have nothing to read in its place, a protected path is closed to them.
+const CLOSED: &str = "
+[heaven]
+serve = false
+
+[[rule]]
+action = \"refuse\"
+";
 
 const ASKED: &str = "
 [robots_txt]
@@ -424,6 +436,7 @@ mod tests {
                     let listeners = if certificates == "none" { 0 } else { 2 };
                     assert_eq!(settings.tables.listeners.len(), listeners);
                     let starts = usize::from(heaven == "yes");
+                    assert_eq!(settings.tables.rules.len(), 1 - starts);
                     assert_eq!(settings.site_robot.starting_points.len(), starts);
                 }
             }
