@@ -93,10 +93,10 @@ fn own_url(loaded: &Loaded) -> Result<String, WrongUsage> {
     let settings = loaded.settings();
     // Beside a [[listener]] the default of server.listen does not count.
     let serves = settings.tables.listeners.is_empty() || loaded.is_set(&ServerSection::KEY.listen);
-    let plain = settings.server.listen.iter().filter(|_| serves);
+    let mut plain = settings.server.listen.iter().filter(|_| serves);
     let found = match &settings.admin.listen {
         Some(admin) => address(admin),
-        None => plain.filter_map(address).next(),
+        None => plain.find_map(address),
     };
     found
         .map(|address| format!("http://{address}/readyz"))
