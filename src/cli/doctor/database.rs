@@ -21,7 +21,7 @@ pub(super) async fn database(subject: &Subject<'_>) -> anyhow::Result<Vec<Check>
     let Subject {
         loaded, settings, ..
     } = subject;
-    let mut checks = vec![Check::new("database", open(settings).await)];
+    let mut checks = vec![Check::new("database", usable(settings).await)];
     let is_readable = checks.iter().all(Check::is_ok);
     if let (Ok(policy), true) = (app::policy(loaded), is_readable) {
         let robots = context::robots(loaded).await?;
@@ -59,6 +59,21 @@ fn unnamed(loaded: &Loaded, robots: &[Robot]) -> Vec<String> {
         format!("{count} robots are refused that the file{host} cannot name, for want of a product token or of a name that is one word: {told}{more}; {what_then}")
     });
     told.collect()
+}
+
+/// Opens the database, unless a pooler stands before it that keeps no session.
+async fn usable(settings: &Settings) -> Result<String, String> {
+    let url = &settings.database.url;
+    // Who cannot be reached is told of by who opens the database.
+    if let Ok(true) = Store::has_transaction_pooler(url).await {
+        return Err(format!(
+            "{} is a pooler that gives a session to somebody else after each transaction: locks \
+             between instances and news of changes get lost; set pool_mode = session for this \
+             database and user, or name the address of PostgreSQL itself",
+            Store::shown_url(url)
+        ));
+    }
+    open(settings).await
 }
 
 /// Opens the database and counts its robots.

@@ -1,9 +1,9 @@
 //! `PostgreSQL`: shared by a fleet, with time-outs kept by the server.
 
-use std::{str::FromStr, time::Duration};
+use std::{collections::BTreeSet, str::FromStr, time::Duration};
 
 use sqlx::{
-    ConnectOptions, Connection, PgConnection,
+    ConnectOptions, Connection, Executor as _, PgConnection, Row as _,
     postgres::{PgConnectOptions, PgListener, PgPoolOptions},
 };
 
@@ -67,6 +67,32 @@ pub(super) async fn connect(
 ) -> Result<PgConnection, StoreError> {
     let options = options(url)?.options(TIMEOUTS);
     connect_with(place, options).await
+}
+
+/// Returns `true` if two sessions that are open at once are one of the server's: a pooler before it
+/// gives each transaction any of them.
+pub(super) async fn shares_sessions(
+    url: &str,
+    place: &DatabaseLocation,
+) -> Result<bool, StoreError> {
+    // Without time-outs, which a pooler may refuse; by the simple protocol, as it may know no
+    // prepared statements.
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        sessions.push(connect_with(place, options(url)?).await?);
+    }
+    let mut processes = BTreeSet::new();
+    for session in &mut sessions {
+        let row = session
+            .fetch_one(sqlx::raw_sql("SELECT pg_backend_pid()"))
+            .await;
+        let process = row.and_then(|row| row.try_get_unchecked::<i32, _>(0));
+        processes.insert(process.map_err(|error| StoreError::of_open(place, &error, ""))?);
+    }
+    for session in sessions {
+        drop(session.close().await);
+    }
+    Ok(processes.len() == 1)
 }
 
 /// Brings the tables up to date.

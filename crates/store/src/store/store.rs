@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
-use super::{StoreError, database::Database, sql, sqlite_file};
+use super::{StoreError, database::Database, error::Engine, postgres, sql, sqlite_file};
 
 /// Database handle; clones share the connections.
 ///
@@ -30,6 +30,20 @@ impl Store {
         // What opens a database is large, and stands in the futures of all who connect.
         let database = Arc::new(Box::pin(Database::open(url)).await?);
         Ok(Self { database })
+    }
+
+    /// Returns `true` if a pooler stands before `PostgreSQL` that gives each transaction any of the
+    /// server's sessions, so that neither locks nor notices hold between transactions.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the server cannot be reached.
+    pub async fn has_transaction_pooler(url: &str) -> Result<bool, StoreError> {
+        let place = Database::place(url)?;
+        match place.engine {
+            Engine::Sqlite => Ok(false),
+            Engine::Postgres => postgres::shares_sessions(url, &place).await,
+        }
     }
 
     /// Returns a database URL as it may be shown: without the password.
