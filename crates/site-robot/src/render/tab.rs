@@ -150,6 +150,8 @@ impl Tab {
         call("Page.resetNavigationHistory", json!({})).await?;
         let kept = json!({ "origin": url.origin().ascii_serialization(), "storageTypes": "all" });
         call("Storage.clearDataForOrigin", kept).await?;
+        // Also those for all hosts of a domain, which are of no origin.
+        call("Network.clearBrowserCookies", json!({})).await?;
         Ok(true)
     }
 
