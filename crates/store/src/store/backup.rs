@@ -8,13 +8,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sqlx::{ConnectOptions as _, Connection as _, sqlite::SqliteConnectOptions};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, sqlite::SqliteConnectOptions};
 
 use super::{
     Store, StoreError, StoreErrorKind,
     database::Database,
     error::{DatabaseLocation, Engine},
-    migrations, postgres_backup,
+    instances, migrations, postgres_backup,
     repair::{create, exchange, file_of},
     sqlite,
     sqlite_file::{Fault, beside, create_private, fault_of, label},
@@ -110,6 +110,35 @@ pub(super) fn is_occupied(place: &DatabaseLocation, then: &str) -> StoreError {
     )
 }
 
+/// Fails where servers serve from a database, which would write on into what is gone.
+///
+/// An older program's database tells of none, and neither does a damaged one.
+pub(super) fn check_unserved(
+    place: &DatabaseLocation,
+    serving: Result<i64, sqlx::Error>,
+) -> Result<(), StoreError> {
+    match serving {
+        Ok(0) | Err(_) => Ok(()),
+        Ok(count) => Err(StoreError::new(
+            StoreErrorKind::Conflict,
+            format!(
+                "servers serve from the database {place} ({count}): stop them before; one that was \
+                 killed counts for 40 seconds more"
+            ),
+        )),
+    }
+}
+
+async fn serving(path: &Path) -> Result<i64, sqlx::Error> {
+    let options = SqliteConnectOptions::new().filename(path).read_only(true);
+    let mut connection = options.connect().await?;
+    let statement = instances::serving(Engine::Sqlite).sql;
+    let count = sqlx::query_scalar(AssertSqlSafe(statement.into_owned()));
+    let count = count.fetch_one(&mut connection).await;
+    drop(connection.close().await);
+    count
+}
+
 async fn copy_sqlite(place: &DatabaseLocation, url: &str, part: &Path) -> Result<(), StoreError> {
     let (_, path) = file_of(url)?;
     if !path.is_file() {
@@ -141,6 +170,7 @@ async fn restore_sqlite(
     if path.exists() && !force {
         return Err(is_occupied(&place, "the old file is kept beside it"));
     }
+    check_unserved(&place, serving(&path).await)?;
     match fault_of(file, None).await {
         Some(Fault::Damage(why)) => return Err(not_a_backup(file, &why)),
         Some(Fault::Newer(version)) => {

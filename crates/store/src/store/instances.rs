@@ -146,6 +146,7 @@ impl Store {
 pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
     all.extend([beat(engine), prune(engine), list(engine), held(engine)]);
+    all.push(serving(engine));
     all
 }
 
@@ -174,6 +175,15 @@ fn list(engine: Engine) -> Statement {
         "list the instances",
         "SELECT instance, host, process, version, address, since_ms, seen_ms, {now} AS now_ms \
          FROM instances WHERE seen_ms > {now} - $1 ORDER BY since_ms, instance LIMIT $2 + 0",
+    )
+}
+
+/// Returns the statement that counts who serves: each of them beats every 15 seconds.
+pub(super) fn serving(engine: Engine) -> Statement {
+    timed(
+        engine,
+        "count who serves from the database",
+        "SELECT COUNT(*) FROM instances WHERE seen_ms > {now} - 40000",
     )
 }
 

@@ -7,14 +7,14 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use sqlx::Connection as _;
+use sqlx::{AssertSqlSafe, Connection as _};
 use url::{Url, form_urlencoded};
 
 use super::{
     StoreError, StoreErrorKind,
-    backup::{is_occupied, not_a_backup},
-    error::DatabaseLocation,
-    migrations, postgres,
+    backup::{check_unserved, is_occupied, not_a_backup},
+    error::{DatabaseLocation, Engine},
+    instances, migrations, postgres,
 };
 
 /// Parameters of a URL that `libpq` has too; it refuses those that it does not know.
@@ -71,6 +71,12 @@ pub(super) async fn restore(
     if occupied && !force {
         return Err(is_occupied(place, "back it up before"));
     }
+    let mut connection = postgres::connect(url, place).await?;
+    let statement = instances::serving(Engine::Postgres).sql;
+    let serving = sqlx::query_scalar(AssertSqlSafe(statement.into_owned()));
+    let serving = serving.fetch_one(&mut connection).await;
+    drop(connection.close().await);
+    check_unserved(place, serving)?;
     let (login, file) = (Login::new(url), file.to_owned());
     on_a_thread(move || {
         let mut list = Command::new("pg_restore");
