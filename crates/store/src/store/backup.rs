@@ -115,7 +115,7 @@ pub(super) fn is_occupied(place: &DatabaseLocation, then: &str) -> StoreError {
 /// An older program's database tells of none, and neither does a damaged one.
 pub(super) fn check_unserved(
     place: &DatabaseLocation,
-    serving: Result<i64, sqlx::Error>,
+    serving: &Result<i64, sqlx::Error>,
 ) -> Result<(), StoreError> {
     match serving {
         Ok(0) | Err(_) => Ok(()),
@@ -170,7 +170,7 @@ async fn restore_sqlite(
     if path.exists() && !force {
         return Err(is_occupied(&place, "the old file is kept beside it"));
     }
-    check_unserved(&place, serving(&path).await)?;
+    check_unserved(&place, &serving(&path).await)?;
     match fault_of(file, None).await {
         Some(Fault::Damage(why)) => return Err(not_a_backup(file, &why)),
         Some(Fault::Newer(version)) => {

@@ -76,7 +76,7 @@ pub(super) async fn restore(
     let serving = sqlx::query_scalar(AssertSqlSafe(statement.into_owned()));
     let serving = serving.fetch_one(&mut connection).await;
     drop(connection.close().await);
-    check_unserved(place, serving)?;
+    check_unserved(place, &serving)?;
     let (login, file) = (Login::new(url), file.to_owned());
     on_a_thread(move || {
         let mut list = Command::new("pg_restore");
