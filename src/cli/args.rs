@@ -323,7 +323,7 @@ pub(super) struct InitArgs {
     #[arg(long)]
     pub(super) force: bool,
     /// Asks six questions on the terminal, and writes what the answers make
-    #[arg(long, conflicts_with = "preset")]
+    #[arg(long, conflicts_with_all = ["preset", "stdout"])]
     pub(super) interactive: bool,
     /// A configuration for a purpose, in place of every setting with its default
     #[arg(long, value_name = "WHAT")]

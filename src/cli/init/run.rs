@@ -17,7 +17,7 @@ use super::super::{
 use super::ask::ask;
 
 pub(in crate::cli) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
-    if args.interactive && !args.force && !args.stdout && args.file.exists() {
+    if args.interactive && !args.force && args.file.exists() {
         // Told before anybody answers for nothing.
         return Err(is_there(args));
     }
