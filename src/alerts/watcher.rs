@@ -25,7 +25,7 @@ const FIRST: Duration = Duration::from_secs(2);
 const TRY: Duration = Duration::from_secs(4);
 /// Attempts from one look to the next, which comes a minute later.
 const TRIES: u32 = 15;
-/// Life of the lease, which is renewed with each attempt.
+/// Life of the lease, which is renewed with each look.
 const LEASE: Duration = Duration::from_mins(5);
 const LEASE_NAME: &str = "alerts";
 /// Time for which a database may be away before anybody is told: a restart takes less.
@@ -118,7 +118,9 @@ impl Watcher {
 
     /// Leads from now on if nobody else does, so that the next look is not missed.
     async fn lead(&mut self) {
-        if self.store.absence().is_none()
+        // Whoever leads already writes to the database with each look, and not fifteen times as often.
+        if !matches!(self.role, Role::Looks(_))
+            && self.store.absence().is_none()
             && let Err(error) = self.is_ours().await
         {
             // A database that is away has been logged by whoever watches it.

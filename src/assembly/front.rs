@@ -1,14 +1,12 @@
 //! From the configuration to what the files of other proxies tell.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
 use crate::check::{Front, FrontSite, GivenHeader, OwnPath, Place, PlaceError};
 use crate::config::{Loaded, RobotsTxtSource, Settings};
 use crate::licensing::Licensing;
 use crate::listen::ListenAddr;
 use crate::verify::Signer;
 
-use super::{Signing, licensing, rules::rules_of_all};
+use super::{Signing, from_here, licensing, rules::rules_of_all};
 
 /// Returns what stands behind a proxy that asks a server with these settings; `traps` tells those of a
 /// site by its name, and of the site that has none of its own.
@@ -113,15 +111,7 @@ fn own(settings: &Settings) -> Result<Place, PlaceError> {
 
 fn place(addr: &ListenAddr, key: &str) -> Result<Place, PlaceError> {
     match addr {
-        ListenAddr::Tcp(addr) => {
-            let mut addr = *addr;
-            match addr.ip() {
-                IpAddr::V4(ip) if ip.is_unspecified() => addr.set_ip(Ipv4Addr::LOCALHOST.into()),
-                IpAddr::V6(ip) if ip.is_unspecified() => addr.set_ip(Ipv6Addr::LOCALHOST.into()),
-                _ => {}
-            }
-            Place::parse(&format!("http://{addr}"))
-        }
+        ListenAddr::Tcp(addr) => Place::parse(&format!("http://{}", from_here(*addr))),
         ListenAddr::Unix(path) => Place::parse(&format!("unix:{}", path.display())),
         _ => Err(PlaceError(format!(
             "{key} is the service manager's, and its place is not known here: name it, as unix:PATH or an address"

@@ -1,21 +1,38 @@
 //! From `[server]`, `[[listener]]` and `[[certificate]]` to listeners.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
 use crate::config::{CheckSection, ConfigErrors, ListenerSettings, Loaded, ServerSection};
 use crate::listen::{ListenAddr, ListenSettings, TrustedProxies};
 
 use super::{certificates::tls, origins::trusted_proxies};
 
+/// Returns the addresses of `server.listen`; beside a `[[listener]]` they count only where they are set.
+pub(crate) fn server_addresses(loaded: &Loaded) -> &[ListenAddr] {
+    let settings = loaded.settings();
+    if settings.tables.listeners.is_empty() || loaded.is_set(&ServerSection::KEY.listen) {
+        &settings.server.listen
+    } else {
+        &[]
+    }
+}
+
+/// Returns the address at which a listener is reached from its own machine.
+pub(crate) fn from_here(mut address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        ip if !ip.is_unspecified() => {}
+        IpAddr::V4(_) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(_) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+    }
+    address
+}
+
 /// Returns all listeners for visitors.
-///
-/// With a `[[listener]]` the address of `server.listen` counts only where it is set.
 pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigErrors> {
     let settings = loaded.settings();
     let tls = tls(settings)?;
-    let mut listeners = Vec::new();
-    if settings.tables.listeners.is_empty() || loaded.is_set(&ServerSection::KEY.listen) {
-        let addrs = settings.server.listen.iter();
-        listeners.extend(addrs.map(|addr| listen(loaded, addr)));
-    }
+    let addresses = server_addresses(loaded).iter();
+    let mut listeners: Vec<_> = addresses.map(|addr| listen(loaded, addr)).collect();
     for listener in &settings.tables.listeners {
         if listener.is_tls() && tls.is_none() {
             return Err(listener.wrong(

@@ -27,7 +27,7 @@ pub(crate) use front::front;
 pub(crate) use heaven::{heaven_settings, site_url};
 pub(crate) use index_now::{index_now, indexed_site};
 pub(crate) use licensing::{license_url, licensing};
-pub(crate) use listeners::{check_listener, listen, listeners};
+pub(crate) use listeners::{check_listener, from_here, listen, listeners, server_addresses};
 pub(crate) use login::form_login;
 pub(crate) use origins::trusted_proxies;
 pub use origins::wanted_origins;

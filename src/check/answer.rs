@@ -32,7 +32,7 @@ pub(super) const IN_PLACE: &str = "page";
 const USUAL_BYTES: usize = 192;
 
 /// What nginx reads of its answer: a status and, each behind a tab, fields.
-struct Told(Vec<u8>);
+struct Fields(Vec<u8>);
 
 /// What our own proxy would do with a request.
 #[derive(Debug)]
@@ -82,23 +82,23 @@ pub(crate) fn answer<B: Default>(
 
 /// Says it to nginx, which drops body and status of an answer that lets nobody pass.
 fn to_nginx<B: Default>(answered: Answered<B>, decision: &str, cause: &[u8]) -> Response<B> {
-    let told = |status| {
-        let told = Told::new(status).with(DECIDED, decision.as_bytes());
-        told.with(BECAUSE, cause)
+    let fields = |status| {
+        let fields = Fields::new(status).with(DECIDED, decision.as_bytes());
+        fields.with(BECAUSE, cause)
     };
     match answered {
         Answered::Passed(mut response) => {
             join_lists(response.headers_mut());
-            told(StatusCode::OK).put_into(response)
+            fields(StatusCode::OK).put_into(response)
         }
         Answered::InPlace(page, mut response) => {
             let status = StatusCode::UNAUTHORIZED;
             *response.status_mut() = status;
-            told(status)
+            fields(status)
                 .with(IN_PLACE, page.as_bytes())
                 .put_into(response)
         }
-        Answered::Told(response, text) => folded(told(response.status()), response, &text),
+        Answered::Told(response, text) => folded(fields(response.status()), response, &text),
     }
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn plain_pass(dialect: Dialect) -> ReadyHead {
 /// Says that a request cannot be decided about, with the answer that its visitor is to get.
 pub(crate) fn unanswerable<B: Default>(dialect: Dialect, mut response: Response<B>) -> Response<B> {
     match dialect {
-        Dialect::Nginx => folded(Told::new(response.status()), response, b""),
+        Dialect::Nginx => folded(Fields::new(response.status()), response, b""),
         Dialect::Haproxy => {
             let refuse = HeaderValue::from_static(Action::Refuse.as_str());
             response.headers_mut().insert(DECISION, refuse);
@@ -125,7 +125,7 @@ pub(crate) fn unanswerable<B: Default>(dialect: Dialect, mut response: Response<
 }
 
 /// Turns an answer into one header.
-fn folded<B: Default>(mut told: Told, mut response: Response<B>, text: &[u8]) -> Response<B> {
+fn folded<B: Default>(mut fields: Fields, mut response: Response<B>, text: &[u8]) -> Response<B> {
     *response.status_mut() = StatusCode::FORBIDDEN;
     *response.body_mut() = B::default();
     let headers = response.headers_mut();
@@ -133,17 +133,17 @@ fn folded<B: Default>(mut told: Told, mut response: Response<B>, text: &[u8]) ->
     join_lists(headers);
     for (name, _) in FOLDED {
         if let Some(value) = headers.remove(&name) {
-            told = told.with(name.as_str(), value.as_bytes());
+            fields = fields.with(name.as_str(), value.as_bytes());
         }
     }
-    told.with(TEXT, text).put_into(response)
+    fields.with(TEXT, text).put_into(response)
 }
 
-impl Told {
+impl Fields {
     fn new(status: StatusCode) -> Self {
-        let mut told = Vec::with_capacity(USUAL_BYTES);
-        told.extend_from_slice(status.as_str().as_bytes());
-        Self(told)
+        let mut line = Vec::with_capacity(USUAL_BYTES);
+        line.extend_from_slice(status.as_str().as_bytes());
+        Self(line)
     }
 
     fn with(mut self, name: &str, value: &[u8]) -> Self {
@@ -155,9 +155,10 @@ impl Told {
     }
 
     fn put_into<B>(self, mut response: Response<B>) -> Response<B> {
-        let told = HeaderValue::from_maybe_shared(Bytes::from(self.0));
-        let told = told.map(|told| (ANSWER, told));
-        response.headers_mut().extend(told);
+        let line = HeaderValue::from_maybe_shared(Bytes::from(self.0));
+        response
+            .headers_mut()
+            .extend(line.map(|line| (ANSWER, line)));
         response
     }
 }

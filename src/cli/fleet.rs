@@ -26,9 +26,9 @@ const HEADER: [&str; 8] = [
 /// Arguments of `fleet`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Each instance says every 15 seconds that it is alive. One that stops takes leave; one that was killed
-is listed for two minutes more. Times are those of the database. What an instance leads others do
-not do meanwhile: alerts, or the refresh of a source while it lasts.
+    after_help = "Each instance says every 15 seconds that it is alive. One that stops takes leave; one that was
+killed is listed for two minutes more. Times are those of the database. What an instance leads
+others do not do meanwhile: alerts, or the refresh of a source while it lasts.
 
 Exit codes: 0 done, 1 the database failed
 

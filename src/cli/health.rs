@@ -1,15 +1,12 @@
 //! `health`: asks the server of this configuration whether it is ready.
 
-use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    process::ExitCode,
-    time::Duration,
-};
+use std::{net::SocketAddr, process::ExitCode, time::Duration};
 
 use clap::Args;
 use serde_json::json;
 
-use crate::config::{Loaded, ServerSection};
+use crate::assembly::{from_here, server_addresses};
+use crate::config::Loaded;
 use crate::fetch::{AnyStatusRequest, Conditions, FetchLimits, Fetcher};
 use crate::listen::ListenAddr;
 
@@ -90,13 +87,9 @@ async fn status(url: &str) -> Result<u16, String> {
 
 /// Returns where a server of this configuration says whether it is ready.
 fn own_url(loaded: &Loaded) -> Result<String, WrongUsage> {
-    let settings = loaded.settings();
-    // Beside a [[listener]] the default of server.listen does not count.
-    let serves = settings.tables.listeners.is_empty() || loaded.is_set(&ServerSection::KEY.listen);
-    let mut plain = settings.server.listen.iter().filter(|_| serves);
-    let found = match &settings.admin.listen {
+    let found = match &loaded.settings().admin.listen {
         Some(admin) => address(admin),
-        None => plain.find_map(address),
+        None => server_addresses(loaded).iter().find_map(address),
     };
     found
         .map(|address| format!("http://{address}/readyz"))
@@ -109,15 +102,10 @@ fn own_url(loaded: &Loaded) -> Result<String, WrongUsage> {
 
 /// Returns where a listener is reached from its own machine.
 fn address(listener: &ListenAddr) -> Option<SocketAddr> {
-    let ListenAddr::Tcp(address) = listener else {
-        return None;
-    };
-    let ip = match address.ip() {
-        ip if !ip.is_unspecified() => ip,
-        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-    };
-    (address.port() != 0).then(|| SocketAddr::new(ip, address.port()))
+    match listener {
+        ListenAddr::Tcp(address) if address.port() != 0 => Some(from_here(*address)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

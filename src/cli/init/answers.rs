@@ -158,7 +158,7 @@ impl Answers {
         }
     }
 
-    /// Takes an answer.
+    /// Sets the answer to a question.
     ///
     /// # Errors
     ///
@@ -248,11 +248,12 @@ impl Answers {
         if self.certificates == Certificates::Elsewhere {
             text.push_str("listen = \"0.0.0.0:80\"\n");
         }
-        text.push_str(match self.ai_robots {
-            AiRobots::Pass => "",
-            AiRobots::Ask => ASKED,
-            AiRobots::Refuse => REFUSED,
-        });
+        if self.ai_robots != AiRobots::Pass {
+            text.push_str(ASKED);
+        }
+        if self.ai_robots == AiRobots::Refuse {
+            text.push_str(ENFORCED);
+        }
         text.push_str(&match (self.protected.is_empty(), self.has_heaven) {
             (true, _) => String::new(),
             (false, true) => self.heaven(),
@@ -323,12 +324,8 @@ serve = \"merge\"
 refuse_purposes = [\"ai-training\"]
 ";
 
-const REFUSED: &str = "
-[robots_txt]
-serve = \"merge\"
-refuse_purposes = [\"ai-training\"]
-enforce = \"on\"
-";
+/// Stands behind what is asked for, in its table.
+const ENFORCED: &str = "enforce = \"on\"\n";
 
 fn list(answer: &str) -> Vec<String> {
     let items = answer.split(',').map(str::trim);
@@ -354,10 +351,9 @@ fn one_of<T: Copy>(words: &[(&str, T)], answer: &str) -> Result<T, String> {
 }
 
 fn word_of<T: Copy + PartialEq>(words: &[(&str, T)], meant: T) -> String {
-    let mut found = words.iter().filter(|(_, one)| *one == meant);
-    found
-        .next()
-        .map_or_else(String::new, |(word, _)| (*word).to_owned())
+    let mut found = words.iter();
+    let found = found.find(|(_, one)| *one == meant);
+    found.map_or_else(String::new, |(word, _)| (*word).to_owned())
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 use tokio::{
     sync::{Semaphore, mpsc, watch},
@@ -184,9 +186,13 @@ pub(super) fn emptied(params: &Value) -> (&'static str, Value) {
     let text = |name: &str| params.get(name).and_then(Value::as_str);
     let id = text("requestId").unwrap_or_default();
     if text("resourceType") == Some("Document") {
-        let html = json!([{ "name": "content-type", "value": "text/html" }]);
-        let nothing = json!({ "requestId": id, "responseCode": 200, "responseHeaders": html });
-        ("Fetch.fulfillRequest", nothing)
+        let html = HeaderValue::from_static("text/html");
+        let nothing = Answer {
+            status: 200,
+            headers: HeaderMap::from_iter([(CONTENT_TYPE, html)]),
+            body: Bytes::new(),
+        };
+        ("Fetch.fulfillRequest", fulfilled(id, &nothing))
     } else {
         ("Fetch.failRequest", refused(id, "Aborted"))
     }

@@ -1,4 +1,4 @@
-//! One page in one tab of a browser.
+//! A tab of a browser: pages in it, one after the other.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 

@@ -56,7 +56,7 @@ impl Store {
         written
     }
 
-    /// Puts a backup in the place of a database, which has to be empty without `force`.
+    /// Replaces a database by a backup; without `force` it has to be empty.
     ///
     /// Returns where an `SQLite` file that was there is kept. A backup of an older program
     /// is brought up to date. On `PostgreSQL` it is one transaction, which needs

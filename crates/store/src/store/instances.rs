@@ -67,7 +67,7 @@ statements! {
 }
 
 impl Store {
-    /// Says that this process is alive, since how long, and where it can be asked.
+    /// Records that this process is alive, since how long, and where it can be asked.
     ///
     /// Others that have been silent for two minutes are forgotten.
     ///

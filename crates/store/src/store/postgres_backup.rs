@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use sqlx::{AssertSqlSafe, Connection as _};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use url::{Url, form_urlencoded};
 
 use super::{
@@ -45,7 +45,10 @@ pub(super) async fn dump(
     place: &DatabaseLocation,
     file: &Path,
 ) -> Result<(), StoreError> {
-    let (schema, occupied) = look(url, place).await?;
+    let mut connection = postgres::connect(url, place).await?;
+    let looked = look(&mut connection, place).await;
+    drop(connection.close().await);
+    let (schema, occupied) = looked?;
     if !occupied {
         return Err(StoreError::new(
             StoreErrorKind::NotFound,
@@ -67,15 +70,16 @@ pub(super) async fn restore(
     file: &Path,
     force: bool,
 ) -> Result<(), StoreError> {
-    let (schema, occupied) = look(url, place).await?;
-    if occupied && !force {
-        return Err(is_occupied(place, "back it up before"));
-    }
     let mut connection = postgres::connect(url, place).await?;
+    let looked = look(&mut connection, place).await;
     let statement = instances::serving(Engine::Postgres).sql;
     let serving = sqlx::query_scalar(AssertSqlSafe(statement.into_owned()));
     let serving = serving.fetch_one(&mut connection).await;
     drop(connection.close().await);
+    let (schema, occupied) = looked?;
+    if occupied && !force {
+        return Err(is_occupied(place, "back it up before"));
+    }
     check_unserved(place, &serving)?;
     let (login, file) = (Login::new(url), file.to_owned());
     on_a_thread(move || {
@@ -94,15 +98,16 @@ pub(super) async fn restore(
 }
 
 /// Returns the schema of our tables, and whether some are there.
-async fn look(url: &str, place: &DatabaseLocation) -> Result<(String, bool), StoreError> {
-    let mut connection = postgres::connect(url, place).await?;
+async fn look(
+    connection: &mut PgConnection,
+    place: &DatabaseLocation,
+) -> Result<(String, bool), StoreError> {
     let row = sqlx::query_as::<_, (String, i64)>(
         "SELECT CAST(COALESCE(current_schema(), 'public') AS TEXT), COUNT(*) FROM pg_tables \
          WHERE schemaname = current_schema() AND tablename = ANY($1)",
     );
     let tables: Vec<_> = tables().into_iter().collect();
-    let row = row.bind(tables).fetch_one(&mut connection).await;
-    drop(connection.close().await);
+    let row = row.bind(tables).fetch_one(connection).await;
     let (schema, count) =
         row.map_err(|error| StoreError::of_statement("look for our tables", place, &error))?;
     Ok((schema, count > 0))
