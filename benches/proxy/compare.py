@@ -5,49 +5,58 @@ import json
 import re
 import signal
 import socket
+import ssl
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections import namedtuple
 from pathlib import Path
 
-from invent import browser_headers, robot_headers, robots
+from invent import browser_headers, chromiums, robot_headers, robots
 from servers import FILE, MEMBERS, PAGE, Running, everyone, upstream
 
 SERVER_CORE, LOAD_CORE = 0, 1
 CONNECTIONS = 32
-# Case: who asks, whether connections are kept.
+# Who asks, whether connections are kept, over TLS; streams of a connection at once, 0 for HTTP/1.1.
+Case = namedtuple("Case", "who kept tls streams", defaults=(True, False, 0))
 CASES = {
-    "robots redirected": ("robots", True),
-    "robots redirected, a connection each": ("robots", False),
-    "people proxied": ("few", True),
-    "30,000 browsers proxied": ("many", True),
-    "80 % people, 20 % robots": ("mix", True),
-    "files of 1 MiB proxied": ("files", True),
+    "robots redirected": Case("robots"),
+    "robots redirected, a connection each": Case("robots", kept=False),
+    "people proxied": Case("few"),
+    "30,000 browsers proxied": Case("many"),
+    "80 % people, 20 % robots": Case("mix"),
+    "files of 1 MiB proxied": Case("files"),
+    "TLS: people proxied": Case("secure", tls=True),
+    "TLS: people, a handshake each": Case("secure", kept=False, tls=True),
+    "HTTP/2 over TLS: a person proxied": Case("secure", tls=True, streams=1),
+    "HTTP/2 over TLS: eight at once": Case("secure", tls=True, streams=8),
 }
 
 
-# Path, whether the connection is kept, User-Agent: what Chromium sends over plain HTTP.
-REQUEST = (
-    "GET %s HTTP/1.1\r\nHost: site.example\r\nConnection: %s\r\nUpgrade-Insecure-Requests: 1\r\n"
-    "User-Agent: %s\r\n"
-    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8\r\n"
-    "Accept-Encoding: gzip, deflate\r\nAccept-Language: en-US,en;q=0.9\r\n\r\n"
-)
+# What Chromium sends over plain HTTP; over TLS it names other encodings, and more.
+ACCEPTS = [
+    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
+    "Accept-Language: en-US,en;q=0.9",
+]
+ENCODINGS, TLS_ENCODINGS = "Accept-Encoding: gzip, deflate", "Accept-Encoding: gzip, deflate, br, zstd"
 # Requests that are counted with valgrind, after as many that are not.
 COUNTED = 4000
 
 
 def asked(who, count):
-    """The requests of a case: path and User-Agent."""
-    robot = [(MEMBERS, header) for header in robot_headers(robots(count))]
-    few = [(PAGE, header) for header in browser_headers(20)]
+    """The requests of a case: path, User-Agent, and further lines."""
+    def plain(path, user_agents):
+        return [(path, user_agent, [*ACCEPTS, ENCODINGS]) for user_agent in user_agents]
+
+    robot, few = plain(MEMBERS, robot_headers(robots(count))), plain(PAGE, browser_headers(20))
     return {
         "robots": robot,
         "few": few,
-        "files": [(FILE, header) for header in browser_headers(20)],
-        "many": [(PAGE, header) for header in browser_headers(30_000)],
+        "secure": [(PAGE, user_agent, [*ACCEPTS, TLS_ENCODINGS, *more]) for user_agent, more in chromiums(20)],
+        "files": plain(FILE, browser_headers(20)),
+        "many": plain(PAGE, browser_headers(30_000)),
         # A robot after each four people.
         "mix": [
             robot[number // 5 % len(robot)] if number % 5 == 4 else few[number % 20]
@@ -56,19 +65,22 @@ def asked(who, count):
     }[who]
 
 
-def script(directory, who, count):
+def head(path, user_agent, lines, kept):
+    """A request of HTTP/1.1."""
+    return "\r\n".join([
+        f"GET {path} HTTP/1.1", "Host: site.example", f"Connection: {connection(kept)}",
+        "Upgrade-Insecure-Requests: 1", f"User-Agent: {user_agent}", *lines, "", "",
+    ])
+
+
+def script(directory, case, count):
     """Writes what wrk sends: requests, made before the first is sent."""
-    path = directory / f"{who}.lua"
-    lines = ",\n".join(f'{{"{path}","{header}"}}' for path, header in asked(who, count))
+    path = directory / "requests.lua"
+    lines = ",\n".join(json.dumps(head(*one, case.kept)) for one in asked(case.who, count))
     path.write_text(f"""
-local made, at = {{}}, 0
-function init(args)
-    for i, one in ipairs({{
+local made, at = {{
 {lines}
-    }}) do
-        made[i] = string.format({json.dumps(REQUEST)}, one[1], args[1], one[2])
-    end
-end
+}}, 0
 function request()
     at = at % #made + 1
     return made[at]
@@ -86,19 +98,40 @@ def connection(kept):
     return "keep-alive" if kept else "close"
 
 
-def one_by_one(server, requests, kept):
+def one_by_one(server, requests, case):
     """Sends requests one after the other: each run has the server do the same, whatever else runs."""
+    if case.streams:
+        h2load(server, requests, case, ["-c1", "-n", str(COUNTED)])
+        return
     sent = None
     for number in range(COUNTED):
-        path, user_agent = requests[number % len(requests)]
-        if sent is None or not kept:
-            sent = socket.create_connection(("127.0.0.1", server.port))
-        sent.sendall((REQUEST % (path, connection(kept), user_agent)).encode())
-        head, _, body = receive(sent, b"").partition(b"\r\n\r\n")
-        length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+        if sent is None or not case.kept:
+            sent = connected(server, case.tls)
+        sent.sendall(head(*requests[number % len(requests)], case.kept).encode())
+        answer, _, body = receive(sent, b"").partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", answer)
         left = int(length[1]) - len(body) if length else 0
         while left > 0:
             left -= len(sent.recv(65536)) or left
+
+
+def connected(server, tls):
+    sent = socket.create_connection(("127.0.0.1", server.tls_port if tls else server.port))
+    if not tls:
+        return sent
+    # A context of its own has no session to resume.
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context.wrap_socket(sent)
+
+
+def h2load(server, requests, case, how):
+    """Sends HTTP/2 requests of one browser, the same headers with each."""
+    path, user_agent, lines = requests[0]
+    headers = [f"-H{line}" for line in [f"User-Agent: {user_agent}", "Upgrade-Insecure-Requests: 1", *lines]]
+    command = ["taskset", "-c", str(LOAD_CORE), "h2load", "-t1", f"-m{case.streams}", *how, *headers,
+               server.url(path, tls=True)]
+    subprocess.run(command, capture_output=True, check=True)
 
 
 def receive(sent, came):
@@ -110,10 +143,12 @@ def receive(sent, came):
     return came
 
 
-def load(server, path, kept, seconds):
+def load(server, directory, case, options, count):
     """Requests for some seconds: how many were answered, p99 in µs."""
-    command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout", "30s",
-               "-s", str(path), server.url("/"), "--", connection(kept)]
+    if case.streams:
+        return http2_load(server, directory, case, options, count)
+    command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{options.seconds}s",
+               "--timeout", "30s", "-s", str(directory / "requests.lua"), server.url("/", case.tls)]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     requests, p99, wrong = map(int, re.search(r"FIGURES (\d+) (\d+) (\d+)", output).groups())
     if wrong or not requests:
@@ -121,28 +156,43 @@ def load(server, path, kept, seconds):
     return requests, p99
 
 
+def http2_load(server, directory, case, options, count):
+    """The same over HTTP/2, with as many requests on their way."""
+    log = directory / "h2load.log"
+    log.unlink(missing_ok=True)
+    h2load(server, asked(case.who, count), case,
+           [f"-c{CONNECTIONS // case.streams}", f"-D{options.seconds}", f"--log-file={log}"])
+    # Start, status and duration of each request.
+    answers = [line.split() for line in log.read_text().splitlines()]
+    wrong = sum(status != "200" for _, status, _ in answers)
+    if wrong or not answers:
+        raise SystemExit(f"{server.name}: {wrong} of {len(answers)} requests failed")
+    return len(answers), sorted(int(spent) for _, _, spent in answers)[len(answers) * 99 // 100]
+
+
 def wanted(options):
     """The cases that are asked for."""
     parts = options.case or [""]
-    return [(case, how) for case, how in CASES.items() if any(part in case for part in parts)]
+    return [(name, case) for name, case in CASES.items() if any(part in name for part in parts)]
 
 
 def measure(servers, directory, count, options):
     """All cases in rounds, the servers in turns: medians by case and server."""
     found = {}
-    for case, (who, kept) in wanted(options):
-        path = script(directory, who, count)
-        samples = {server.name: [] for server in servers}
-        for server in servers:
-            load(server, path, kept, 1)  # Warms up.
+    for title, case in wanted(options):
+        script(directory, case, count)
+        samples = {server.name: [] for server in servers if server.can(case)}
+        taking = [server for server in servers if server.name in samples]
+        for server in taking:
+            load(server, directory, case, options, count)  # Warms up.
         for turn in range(options.rounds):
-            for server in servers[turn % len(servers):] + servers[:turn % len(servers)]:
+            for server in taking[turn % len(taking):] + taking[:turn % len(taking)]:
                 before = server.processor_seconds()
-                requests, p99 = load(server, path, kept, options.seconds)
+                requests, p99 = load(server, directory, case, options, count)
                 spent = server.processor_seconds() - before
                 samples[server.name].append((spent * 1e6 / requests, p99))
-        found[case] = {name: figures(of_server) for name, of_server in samples.items()}
-        print(f"{count} patterns, {case}: done", file=sys.stderr)
+        found[title] = {name: figures(of_server) for name, of_server in samples.items()}
+        print(f"{count} patterns, {title}: done", file=sys.stderr)
     return found
 
 
@@ -157,26 +207,30 @@ def figures(samples):
 
 
 def line(title, cells):
-    print(f"{title:38}" + "".join(f"{cell:>22}" for cell in cells))
+    print(f"{title:38}" + "".join(f"{cell or '-':>26}" for cell in cells))
 
 
 def table(count, found):
     """Prints microseconds a request, and how many times ours they are."""
     print(f"\n{count:,} patterns: processor µs a request (times ours)")
-    line("", next(iter(found.values())))
-    for case, row in found.items():
+    names = list(next(iter(found.values())))
+    line("", names)
+    for title, row in found.items():
         own = row["ours"]["processor_us"]
-        line(case, (f"{one['processor_us']:.1f} ({one['processor_us'] / own:.2f}x)" for one in row.values()))
-        line("  least and most", (f"{one['least_us']:.1f}-{one['most_us']:.1f}" for one in row.values()))
-        line("  p99", (f"{one['p99_us'] / 1000:.2f} ms" for one in row.values()))
+        cells = [row.get(name) for name in names]
+        line(title, (one and f"{one['processor_us']:.1f} ({one['processor_us'] / own:.2f}x)" for one in cells))
+        line("  least and most", (one and f"{one['least_us']:.1f}-{one['most_us']:.1f}" for one in cells))
+        line("  p99", (one and f"{one['p99_us'] / 1000:.2f} ms" for one in cells))
 
 
 def instructions_table(count, found):
     """Prints instructions a request, and how many times ours they are."""
     print(f"\n{count:,} patterns: instructions a request (times ours)")
-    line("", next(iter(found.values())))
-    for case, row in found.items():
-        line(case, (f"{one:,} ({one / row['ours']:.2f}x)" for one in row.values()))
+    names = list(next(iter(found.values())))
+    line("", names)
+    for title, row in found.items():
+        cells = [row.get(name) for name in names]
+        line(title, (one and f"{one:,} ({one / row['ours']:.2f}x)" for one in cells))
 
 
 def instructions(directory, site, count, options):
@@ -187,9 +241,9 @@ def instructions(directory, site, count, options):
     """
     start, servers = Running.__init__, []
 
-    def under_valgrind(self, name, command, port, core, where):
+    def under_valgrind(self, name, command, port, core, where, *further):
         tool = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={where}/{name.replace(' ', '-')}.cg"]
-        start(self, name, [*tool, *command], port, core, where)
+        start(self, name, [*tool, *command], port, core, where, *further)
 
     Running.__init__ = under_valgrind
     try:
@@ -205,23 +259,24 @@ def counts(servers, directory, count, options):
     found = {}
     people = asked("few", count)
     # Whose thread has done most for people serves; what is kept of robots is another's work.
-    threads = {server.name: max(counted(server, directory, people, True).items(), key=lambda it: it[1])[0]
+    threads = {server.name: max(counted(server, directory, people, Case("few")).items(), key=lambda it: it[1])[0]
                for server in servers}
-    for case, (who, kept) in wanted(options):
-        requests = asked(who, count)
-        found[case] = {}
+    for title, case in wanted(options):
+        requests = asked(case.who, count)
+        found[title] = {}
         for server in servers:
-            by_thread = counted(server, directory, requests, kept)
-            found[case][server.name] = round(by_thread[threads[server.name]] / COUNTED)
-        print(f"{count} patterns, {case}: counted", file=sys.stderr)
+            if server.can(case):
+                by_thread = counted(server, directory, requests, case)
+                found[title][server.name] = round(by_thread[threads[server.name]] / COUNTED)
+        print(f"{count} patterns, {title}: counted", file=sys.stderr)
     return found
 
 
-def counted(server, directory, requests, kept):
+def counted(server, directory, requests, case):
     """Instructions of each thread for as many requests as are counted, behind as many that are not."""
-    one_by_one(server, requests, kept)
+    one_by_one(server, requests, case)
     control("--zero", server)
-    one_by_one(server, requests, kept)
+    one_by_one(server, requests, case)
     control("--dump", server)
     found = {}
     for dump in directory.glob(f"{server.name.replace(' ', '-')}.cg.*"):

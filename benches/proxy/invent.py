@@ -13,7 +13,7 @@ SYSTEMS = [
     "Windows NT 10.0; Win64; x64",
     "Macintosh; Intel Mac OS X 10_15_7",
     "X11; Linux x86_64",
-    "Linux; Android 15; Pixel 9",
+    "Linux; Android 10; K",
     "iPhone; CPU iPhone OS 18_5 like Mac OS X",
 ]
 
@@ -43,3 +43,21 @@ def browser_headers(count):
         f"Chrome/{100 + number % 45}.0.{number}.{number % 211} Safari/537.36"
         for number in range(count)
     ]
+
+
+def chromiums(count):
+    """What different Chromiums send over TLS: User-Agents, and the lines that fit them."""
+    platforms = ["Windows", "macOS", "Linux", "Android"]
+    made = []
+    for number in range(count):
+        at, version = number % 4, 140 + number % 5
+        mobile, word = (" Mobile", "?1") if platforms[at] == "Android" else ("", "?0")
+        user_agent = (f"Mozilla/5.0 ({SYSTEMS[at]}) AppleWebKit/537.36 (KHTML, like Gecko) "
+                      f"Chrome/{version}.0.0.0{mobile} Safari/537.36")
+        made.append((user_agent, [
+            f'sec-ch-ua: "Chromium";v="{version}", "Not=A?Brand";v="24", "Google Chrome";v="{version}"',
+            f"sec-ch-ua-mobile: {word}",
+            f'sec-ch-ua-platform: "{platforms[at]}"',
+            "Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate", "Sec-Fetch-User: ?1", "Sec-Fetch-Dest: document",
+        ]))
+    return made

@@ -23,8 +23,8 @@ def free_port():
 class Running:
     """A server that runs until it is ended."""
 
-    def __init__(self, name, command, port, core, directory):
-        self.name, self.port, self.directory = name, port, directory
+    def __init__(self, name, command, port, core, directory, tls_port=None):
+        self.name, self.port, self.tls_port, self.directory = name, port, tls_port, directory
         # The process that decides for it, whose time counts as its own.
         self.asked = None
         log = open(directory / f"{name.replace(' ', '-')}.log", "ab")
@@ -33,8 +33,11 @@ class Running:
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=directory,
         )
 
-    def url(self, path):
-        return f"http://127.0.0.1:{self.port}{path}"
+    def url(self, path, tls=False):
+        return f"https://127.0.0.1:{self.tls_port}{path}" if tls else f"http://127.0.0.1:{self.port}{path}"
+
+    def can(self, case):
+        return self.tls_port or not case.tls
 
     def pids(self):
         """The process, all below it, and whom it asks."""
@@ -121,8 +124,24 @@ def upstream(directory, core):
     return server
 
 
-def nginx_conf(directory, port, http, locations, name):
+def certificate(directory):
+    """A certificate for TLS and its key, in one file as HAProxy wants them."""
+    path = directory / "certificate.pem"
+    if not path.exists():
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-subj", "/CN=site.example", "-addext", "subjectAltName=DNS:site.example",
+                        "-days", "2", "-keyout", path, "-out", directory / "only-certificate.pem"],
+                       check=True, capture_output=True)
+        path.write_text(path.read_text() + (directory / "only-certificate.pem").read_text())
+    return path
+
+
+def nginx_conf(directory, port, http, locations, name, tls_port=None):
     path = directory / f"{name}.conf"
+    tls = ""
+    if tls_port:
+        pem = certificate(directory)
+        tls = f"listen 127.0.0.1:{tls_port} ssl http2 backlog=1024; ssl_certificate {pem}; ssl_certificate_key {pem};"
     path.write_text(f"""
 daemon off; master_process off; worker_processes 1; pid {directory}/{name}.pid;
 error_log stderr warn;
@@ -133,7 +152,7 @@ http {{
     proxy_temp_path {directory}/proxy; fastcgi_temp_path {directory}/f;
     uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
     {http}
-    server {{ listen 127.0.0.1:{port} backlog=1024; {locations} }}
+    server {{ listen 127.0.0.1:{port} backlog=1024; {tls} {locations} }}
 }}
 """)
     return path
@@ -146,7 +165,7 @@ PASS = """proxy_pass http://site; proxy_http_version 1.1; proxy_set_header Conne
 
 def nginx(directory, core, name, site, rules):
     """nginx as a proxy; `rules` are lines of a map from User-Agent to robot, if any."""
-    port = free_port()
+    port, tls_port = free_port(), free_port()
     http = f"upstream site {{ server 127.0.0.1:{site}; keepalive 64; keepalive_requests 1000000000; }}"
     redirect = "return 302 /robot-heaven/;"
     passing = PASS
@@ -156,8 +175,8 @@ def nginx(directory, core, name, site, rules):
         redirect = f'if ($robot) {{ {redirect} }} {passing}'
         passing += " proxy_set_header X-Robot-Detection $robot;"
     locations = f"location /members-only-stuff/ {{ {redirect} }} location / {{ {passing} }}"
-    conf = nginx_conf(directory, port, http, locations, name.replace(" ", "-"))
-    return Running(name, ["nginx", "-c", conf], port, core, directory)
+    conf = nginx_conf(directory, port, http, locations, name.replace(" ", "-"), tls_port)
+    return Running(name, ["nginx", "-c", conf], port, core, directory, tls_port)
 
 
 def nginx_asks(directory, core, name, site, asked, socket, names, program):
@@ -210,8 +229,8 @@ def alternations(names):
     return [f'"~*({"|".join(part)})" 1;' for part in [*lines, part]]
 
 
-def haproxy(directory, core, name, site, names):
-    port = free_port()
+def haproxy(directory, core, name, site, names, threads=1):
+    port, tls_port = free_port(), free_port()
     rules = "http-request redirect location /robot-heaven/ code 302 if members"
     if names is not None:
         (directory / "robots.lst").write_text("\n".join(names) + "\n")
@@ -221,7 +240,7 @@ def haproxy(directory, core, name, site, names):
     path = directory / f"{name.replace(' ', '-')}.cfg"
     path.write_text(f"""
 global
-    nbthread 1
+    nbthread {threads}
     maxconn 4096
 defaults
     mode http
@@ -234,18 +253,19 @@ defaults
     http-reuse always
 frontend all
     bind 127.0.0.1:{port}
+    bind 127.0.0.1:{tls_port} ssl crt {certificate(directory)} alpn h2,http/1.1
     acl members path_beg /members-only-stuff/
     {rules}
     default_backend site
 backend site
     server one 127.0.0.1:{site}
 """)
-    return Running(name, ["haproxy", "-db", "-f", path], port, core, directory)
+    return Running(name, ["haproxy", "-db", "-f", path], port, core, directory, tls_port)
 
 
 def ours(directory, core, name, site, names, program, settings=""):
-    """Our program; `settings` are further lines of its `[server]`."""
-    port = free_port()
+    """Our program; `settings` are further lines of its `[server]`. It has a thread for each core that it may use."""
+    port, tls_port = free_port(), free_port()
     (directory / "list.txt").write_text("\n".join(names) + "\n")
     config = directory / f"{name.replace(' ', '-')}.toml"
     config.write_text(f"""
@@ -261,11 +281,17 @@ url = "sqlite://{directory}/{name.replace(' ', '-')}.db"
 listen = "127.0.0.1:{port}"
 upstream = "http://127.0.0.1:{site}"
 {settings}
+[[listener]]
+listen = "127.0.0.1:{tls_port}"
+tls = true
+[[certificate]]
+certificate_file = "{certificate(directory)}"
+key_file = "{certificate(directory)}"
 [log]
 level = "warn"
 """)
     command = [program, "--config", config, "serve"]
-    return Running(name, command, port, core, directory)
+    return Running(name, command, port, core, directory, tls_port)
 
 
 def everyone(servers, directory, core, site, count, options):
@@ -275,6 +301,7 @@ def everyone(servers, directory, core, site, count, options):
         "ours": lambda name: ours(directory, core, name, site, names, options.program),
         "ours fast_path off": lambda name: ours(
             directory, core, name, site, names, options.program, "fast_path = false"),
+        "ours two threads": lambda name: ours(directory, f"{core},{core + 1}", name, site, names, options.program),
         "nginx off": lambda name: nginx(directory, core, name, site, None),
         "nginx map": lambda name: nginx(directory, core, name, site, one_regex_a_robot(names)),
         "nginx alternations": lambda name: nginx(directory, core, name, site, alternations(names)),
@@ -282,6 +309,7 @@ def everyone(servers, directory, core, site, count, options):
         "nginx asks ours": lambda name: asks_ours(directory, core, name, site, names, options.program),
         "haproxy off": lambda name: haproxy(directory, core, name, site, None),
         "haproxy list": lambda name: haproxy(directory, core, name, site, names),
+        "haproxy list two threads": lambda name: haproxy(directory, f"{core},{core + 1}", name, site, names, 2),
     }
     wanted = options.server or [""]
     # Ours is always there: what the others cost is told as so many times ours.

@@ -1,6 +1,9 @@
 //! Connections that hyper serves: HTTP/2, and what is not plain of HTTP/1.
 
-use std::{pin::pin, sync::Arc};
+use std::{
+    pin::{Pin, pin},
+    sync::Arc,
+};
 
 use bytes::BytesMut;
 use hyper::server::conn::{http1, http2};
@@ -10,6 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::{
     connection::{Deadlines, drive},
     connection_permit::ConnectionPermit,
+    gathered_io::Gathered,
     head_tap::TappedStream,
     http_service::HttpService,
     io::ConnectionIo,
@@ -48,8 +52,11 @@ pub(super) async fn serve<S: HttpService>(
     let stream = TappedStream::new(stream, unread, tapped_by, settings);
     let io = ConnectionIo::new(stream, activity, permit);
     if is_http2 {
-        let connection = http2_builder(settings, &shared.tasks).serve_connection(io, service);
-        let finish = http2::Connection::graceful_shutdown;
+        let builder = http2_builder(settings, &shared.tasks);
+        let connection = Gathered::new(io, |io| builder.serve_connection(io, service));
+        let finish = |connection: Pin<&mut Gathered<_, _>>| {
+            connection.with(http2::Connection::graceful_shutdown);
+        };
         // In a box: its state is much larger than that of HTTP/1, whose connections would pay.
         let mut connection = Box::pin(connection);
         drive(connection.as_mut(), finish, deadlines).await

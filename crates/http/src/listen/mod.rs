@@ -56,6 +56,7 @@ pub(crate) mod fast_path;
 mod fields;
 mod forwarded;
 mod framing;
+mod gathered_io;
 mod guard;
 mod head_tap;
 mod http_service;

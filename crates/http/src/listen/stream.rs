@@ -266,6 +266,10 @@ impl AsyncWrite for Transport {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        // As TLS writes most records: the system takes one piece sooner than a list of one.
+        if let [buf] = bufs {
+            return self.poll_write(cx, buf);
+        }
         match self.watched()? {
             Socket::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
             Socket::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),

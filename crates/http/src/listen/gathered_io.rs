@@ -1,0 +1,190 @@
+//! Writes of an HTTP/2 connection leave together, once it has nothing more to do.
+//!
+//! h2 flushes behind every frame with a body. Of eight responses that are ready at once each would
+//! be a TLS record and a system call of its own; gathered, they are one.
+
+use std::{
+    cell::Cell,
+    io::{self, IoSlice},
+    mem,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, ready},
+};
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use pin_project_lite::pin_project;
+
+/// Bytes that are gathered at most: those of the largest TLS record (RFC 8446 §5.1).
+const MAX_GATHERED_BYTES: usize = 16 * 1024;
+
+thread_local! {
+    /// Memory for the next connection that writes: all is sent before another one is polled, but
+    /// where a client takes nothing.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Connection whose writes wait for [`Gathered::poll`].
+///
+/// Both ends of the lock are in one task, so nobody ever waits for it.
+#[derive(Debug)]
+pub(super) struct GatheredIo<I>(Arc<Mutex<Gathering<I>>>);
+
+#[derive(Debug)]
+struct Gathering<I> {
+    io: I,
+    /// Bytes that were written and not sent; idle connections have no memory for it.
+    gathered: Vec<u8>,
+    /// How many of them have been sent.
+    sent: usize,
+    /// What went wrong since they were taken.
+    failure: Option<io::Error>,
+}
+
+impl<I> GatheredIo<I> {
+    fn new(io: I) -> Self {
+        Self(Arc::new(Mutex::new(Gathering {
+            io,
+            gathered: Vec::new(),
+            sent: 0,
+            failure: None,
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Gathering<I>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<I: Write + Unpin> Gathering<I> {
+    /// Takes bytes; `write` sends those of which there are too many to be gathered.
+    fn poll_take<'b>(
+        &mut self,
+        cx: &mut Context<'_>,
+        len: usize,
+        bufs: impl Iterator<Item = &'b [u8]>,
+        write: impl FnOnce(Pin<&mut I>, &mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if self.gathered.len() + len > MAX_GATHERED_BYTES {
+            ready!(self.poll_send(cx))?;
+        }
+        if len > MAX_GATHERED_BYTES {
+            return write(Pin::new(&mut self.io), cx);
+        }
+        if self.gathered.capacity() == 0 {
+            self.gathered = SPARE.take();
+            self.gathered.reserve_exact(MAX_GATHERED_BYTES);
+        }
+        bufs.for_each(|buf| self.gathered.extend_from_slice(buf));
+        Poll::Ready(Ok(len))
+    }
+
+    /// Sends what was gathered.
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some(rest @ [_, ..]) = self.gathered.get(self.sent..) {
+            match ready!(Pin::new(&mut self.io).poll_write(cx, rest))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                sent => self.sent += sent,
+            }
+        }
+        if self.gathered.capacity() > 0 {
+            self.gathered.clear();
+            SPARE.set(mem::take(&mut self.gathered));
+        }
+        self.sent = 0;
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+}
+
+impl<I: Read + Unpin> Read for GatheredIo<I> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.lock().io).poll_read(cx, buf)
+    }
+}
+
+impl<I: Write + Unpin> Write for GatheredIo<I> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let write = |io: Pin<&mut I>, cx: &mut Context<'_>| io.poll_write(cx, buf);
+        self.lock()
+            .poll_take(cx, buf.len(), [buf].into_iter(), write)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let write = |io: Pin<&mut I>, cx: &mut Context<'_>| io.poll_write_vectored(cx, bufs);
+        let len = bufs.iter().map(|buf| buf.len()).sum();
+        self.lock()
+            .poll_take(cx, len, bufs.iter().map(|buf| &**buf), write)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.lock().io.is_write_vectored()
+    }
+
+    /// Only says what went wrong: [`Gathered::poll`] sends.
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.lock().failure.take().map_or(Ok(()), Err))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut gathering = self.lock();
+        ready!(gathering.poll_send(cx))?;
+        Pin::new(&mut gathering.io).poll_shutdown(cx)
+    }
+}
+
+pin_project! {
+    /// Future of a connection that sends what was gathered whenever it has been polled.
+    pub(super) struct Gathered<C, I> {
+        #[pin]
+        connection: C,
+        io: GatheredIo<I>,
+    }
+}
+
+impl<C, I> Gathered<C, I> {
+    pub(super) fn new(io: I, connection: impl FnOnce(GatheredIo<I>) -> C) -> Self {
+        let io = GatheredIo::new(io);
+        Self {
+            connection: connection(GatheredIo(Arc::clone(&io.0))),
+            io,
+        }
+    }
+
+    /// Does something with the connection, such as to finish it.
+    pub(super) fn with(self: Pin<&mut Self>, change: impl FnOnce(Pin<&mut C>)) {
+        change(self.project().connection);
+    }
+}
+
+impl<C: Future, I: Write + Unpin> Future for Gathered<C, I> {
+    type Output = C::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<C::Output> {
+        let this = self.project();
+        let polled = this.connection.poll(cx);
+        if polled.is_pending() {
+            let mut gathering = this.io.lock();
+            if let Poll::Ready(Err(error)) = gathering.poll_send(cx) {
+                gathering.failure = Some(error);
+                // The connection asks when it flushes next.
+                cx.waker().wake_by_ref();
+            }
+        }
+        polled
+    }
+}
+
+#[cfg(test)]
+mod tests;
