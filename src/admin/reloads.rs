@@ -1,8 +1,8 @@
-//! Requests to reload the configuration, from the pages to the task that reloads it, and back.
+//! Requests to reload the configuration, from pages and commands to the task that reloads it, and back.
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -13,7 +13,7 @@ use tokio::{
     time,
 };
 
-/// How long a page waits for a reload that it requested.
+/// How long who requested a reload waits for it.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reloads of the configuration: requests for one, and the outcome of the last.
@@ -30,6 +30,8 @@ pub struct Reloads {
 struct Inner {
     is_served: AtomicBool,
     wanted: Notify,
+    /// Who has asked last.
+    asker: Mutex<&'static str>,
     last: watch::Sender<Option<Arc<ReloadOutcome>>>,
 }
 
@@ -45,10 +47,14 @@ pub struct ReloadOutcome {
 }
 
 impl Reloads {
-    /// Waits until a page asks for a reload; from the first call on, pages offer it.
-    pub async fn wanted(&self) {
+    /// Who asks on behalf of somebody who is logged in.
+    pub const ADMIN_PAGE: &str = "the admin page";
+
+    /// Waits until somebody asks for a reload, and returns who; from the first call on, pages offer it.
+    pub async fn wanted(&self) -> &'static str {
         self.inner.is_served.store(true, Ordering::Relaxed);
         self.inner.wanted.notified().await;
+        *self.inner.asker()
     }
 
     /// Reports the outcome of a reload, whoever requested it.
@@ -63,15 +69,17 @@ impl Reloads {
     }
 
     /// Returns `true` if a task waits for requests.
-    pub(super) fn is_served(&self) -> bool {
+    #[must_use]
+    pub fn is_served(&self) -> bool {
         self.inner.is_served.load(Ordering::Relaxed)
     }
 
     /// Asks for a reload and waits for its outcome; `None` if it does not come.
-    pub(super) async fn ask(&self) -> Option<Arc<ReloadOutcome>> {
+    pub async fn ask(&self, by: &'static str) -> Option<Arc<ReloadOutcome>> {
         let mut outcomes = self.inner.last.subscribe();
         // An earlier outcome, of a signal for instance, is not the answer to this request.
         outcomes.mark_unchanged();
+        *self.inner.asker() = by;
         self.inner.wanted.notify_one();
         time::timeout(RELOAD_TIMEOUT, outcomes.changed())
             .await
@@ -81,11 +89,18 @@ impl Reloads {
     }
 }
 
+impl Inner {
+    fn asker(&self) -> MutexGuard<'_, &'static str> {
+        self.asker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Default for Inner {
     fn default() -> Self {
         Self {
             is_served: AtomicBool::new(false),
             wanted: Notify::new(),
+            asker: Mutex::new(Reloads::ADMIN_PAGE),
             last: watch::Sender::new(None),
         }
     }
@@ -106,10 +121,10 @@ mod tests {
         };
         reloads.done(outcome(1));
         let server = async {
-            reloads.wanted().await;
+            assert_eq!(reloads.wanted().await, "a test");
             reloads.done(outcome(2));
         };
-        let (answer, ()) = tokio::join!(reloads.ask(), server);
+        let (answer, ()) = tokio::join!(reloads.ask("a test"), server);
         assert_eq!(answer.unwrap().at_ms, 2);
         assert!(reloads.is_served());
         assert_eq!(reloads.last().unwrap().at_ms, 2);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
 use super::{
-    AdminSite, ReloadOutcome, UpstreamRow,
+    AdminSite, ReloadOutcome, Reloads, UpstreamRow,
     access::Visitor,
     changes,
     fields::{CsrfProof, Fields, Params},
@@ -178,7 +178,7 @@ async fn request_reload(state: &AdminState, visitor: &Visitor) -> Result<ReloadV
         return Err(Problem::not_found(message));
     }
     // An internal error: `is_served` says that a task is there to answer.
-    let Some(outcome) = reloads.ask().await else {
+    let Some(outcome) = reloads.ask(Reloads::ADMIN_PAGE).await else {
         return Err(Problem::internal("no answer to the wish for a reload"));
     };
     let view = ReloadView::new(&outcome, state.now_ms());

@@ -482,15 +482,15 @@ impl RobotDetectionBuilder {
             robots_txt: self.robots_txt,
         };
         let main = Site::new(DEFAULT_SITE, detection, &common);
-        let robot_runs = RobotRuns::default();
+        let (robot_runs, reloads) = (RobotRuns::default(), Reloads::default());
         Ok(RobotDetection::new(Arc::new(Inner {
             sites: ArcSwap::from_pointee(vec![main.clone()]),
             main,
-            server: ServerParts::new(self.started, &store, &common, &robot_runs),
+            server: ServerParts::new(self.started, &store, &common, &robot_runs, &reloads),
             common,
             live_rules_file,
             shown_sites: SharedSites::default(),
-            reloads: Reloads::default(),
+            reloads,
             robot_runs,
             certificates: Certificates::default(),
             store,

@@ -76,7 +76,7 @@ Example: robot-detection traps"
     /// Runs and controls the site robot, checks its files
     #[command(subcommand)]
     SiteRobot(SiteRobotCommand),
-    /// Puts the last publication of robot heaven back
+    /// Starts robot heaven, puts its last publication back
     #[command(subcommand)]
     Heaven(HeavenCommand),
     /// Sets the administrator's password, makes tokens for scripts, ends sessions

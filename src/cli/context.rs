@@ -18,31 +18,46 @@ use super::{Cli, output, usage::WrongUsage};
 pub(super) const ACTOR: &str = "command line";
 
 /// File that is read when none is named.
-pub(super) const DEFAULT_FILE: &str = "robot-detection.toml";
+const DEFAULT_FILE: &str = "robot-detection.toml";
 
 /// Reads file, environment and the global flags.
 pub(super) fn loader(cli: &Cli) -> anyhow::Result<Loader> {
-    let named = cli.config.as_deref();
-    let path = named.unwrap_or(Path::new(DEFAULT_FILE));
-    let loader = match std::fs::read_to_string(path) {
-        Ok(text) => Loader::new().file(&path.display().to_string(), &text),
+    Ok(loader_of(cli, file_text(cli)?.as_deref()))
+}
+
+/// Returns the configuration file that commands read, whether or not it is there.
+pub(super) fn file(cli: &Cli) -> &Path {
+    cli.config.as_deref().unwrap_or(Path::new(DEFAULT_FILE))
+}
+
+/// Reads the configuration file; without a name it need not be there.
+pub(super) fn file_text(cli: &Cli) -> anyhow::Result<Option<String>> {
+    match std::fs::read_to_string(file(cli)) {
+        Ok(text) => Ok(Some(text)),
         // A file that is named has to be there; the usual one only may.
-        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
-            Loader::new()
+        Err(error) if cli.config.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(None)
         }
         Err(error) => {
-            let hint = "`robot-detection init` writes one";
-            let text = format!("cannot read {} ({hint}): {error}", path.display());
-            return Err(WrongUsage(text).into());
+            let (hint, file) = ("`robot-detection init` writes one", file(cli).display());
+            let text = format!("cannot read {file} ({hint}): {error}");
+            Err(WrongUsage(text).into())
         }
-    };
+    }
+}
+
+/// Reads this text of the file, the environment and the global flags.
+pub(super) fn loader_of(cli: &Cli, text: Option<&str>) -> Loader {
+    let loader = text.map_or_else(Loader::new, |text| {
+        Loader::new().file(&file(cli).display().to_string(), text)
+    });
     let loader = loader.process_environment().flag(
         &DatabaseSection::KEY.url,
         "--database",
         cli.database.clone(),
     );
     let state = state_of_robot(&loader);
-    Ok(loader.flag(&DatabaseSection::KEY.url, "robot-state-dir", state))
+    loader.flag(&DatabaseSection::KEY.url, "robot-state-dir", state)
 }
 
 /// Returns the database that `robot-state-dir` of robot.conf names, where no setting does.

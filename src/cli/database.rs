@@ -1,10 +1,6 @@
 //! `database`: backs up and restores, repairs a damaged SQLite file, or sets it aside.
 
-use std::{
-    io::{self, IsTerminal as _, Write as _},
-    path::Path,
-    process::ExitCode,
-};
+use std::{path::Path, process::ExitCode};
 
 use serde_json::{Value, json};
 
@@ -14,8 +10,9 @@ use crate::store::{Repair, RepairedTable, Store};
 use super::{
     Cli,
     args::{DatabaseArgs, DatabaseCommand},
-    context, output,
-    usage::WrongUsage,
+    context,
+    input::is_confirmed,
+    output,
 };
 
 pub(super) async fn run(cli: &Cli, command: &DatabaseCommand) -> anyhow::Result<ExitCode> {
@@ -64,7 +61,7 @@ async fn repair(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
         "{shown} is damaged: {damage}\nWhat can be read is saved in a new file at its place, and \
          the damaged one is kept beside it."
     );
-    if !is_confirmed(&question, args)? {
+    if !is_confirmed(&question, args.yes)? {
         return Ok(ExitCode::FAILURE);
     }
     match Store::repair(url, Clock::system().now_ms()).await? {
@@ -83,7 +80,7 @@ async fn recreate(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
         "{shown} is kept beside, and a new one is made at its place: password, tokens, \
          descriptions and robots added by hand are in the old one only."
     );
-    if is_there && !is_confirmed(&question, args)? {
+    if is_there && !is_confirmed(&question, args.yes)? {
         return Ok(ExitCode::FAILURE);
     }
     let kept = Store::recreate(url, Clock::system().now_ms()).await?;
@@ -150,24 +147,4 @@ fn row(table: &RepairedTable) -> Vec<String> {
         None => "all others, if any".to_owned(),
     };
     vec![table.name.clone(), table.saved.to_string(), lost]
-}
-
-/// Returns `true` if `--yes` or an answer at the terminal confirms the question.
-///
-/// Without a terminal nobody can answer: a script has to say `--yes`, else it would hang.
-fn is_confirmed(question: &str, args: DatabaseArgs) -> anyhow::Result<bool> {
-    if args.yes {
-        return Ok(true);
-    }
-    if !io::stdin().is_terminal() {
-        let text = format!("{question} Say --yes for that");
-        anyhow::bail!(WrongUsage(text));
-    }
-    // On standard error: standard output belongs to the result, also where it is JSON.
-    let mut err = io::stderr().lock();
-    write!(err, "{question} Go on? [y/N] ")?;
-    err.flush()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

@@ -2,12 +2,16 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File},
+    fs::{self, File, Metadata},
     io::{self, Write as _},
+    os::unix::fs::{MetadataExt as _, fchown},
     path::Path,
 };
 
 use anyhow::Context as _;
+
+/// Right of all to read a file.
+const READ_BY_ALL: u32 = 0o004;
 
 /// Replaces a file by a new one, which is written beside it and renamed.
 ///
@@ -33,12 +37,26 @@ fn write_and_rename(beside: &Path, file: &Path, text: &str) -> io::Result<()> {
     let mut new = File::create(beside)?;
     // The reader of the old file may be another user.
     if let Ok(old) = fs::metadata(file) {
+        keep_owner(&new, &old)?;
         new.set_permissions(old.permissions())?;
     }
     new.write_all(text.as_bytes())?;
     // Before the rename: after a crash the new name must not stand for a file without content.
     new.sync_all()?;
     fs::rename(beside, file)
+}
+
+/// Gives a file to owner and group of an old one, as far as we may.
+///
+/// # Errors
+///
+/// Fails where somebody could not read it any more who could read the old one.
+fn keep_owner(new: &File, old: &Metadata) -> io::Result<()> {
+    let kept = fchown(new, Some(old.uid()), Some(old.gid()));
+    if old.mode() & READ_BY_ALL == 0 {
+        return kept;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -66,6 +66,14 @@ pub(super) async fn run(cli: &Cli, args: &HealthArgs) -> anyhow::Result<ExitCode
     })
 }
 
+/// Returns whether a server of this configuration is ready.
+pub(super) async fn is_ready(loaded: &Loaded) -> bool {
+    let Ok(url) = own_url(loaded) else {
+        return false;
+    };
+    matches!(status(&url).await, Ok(200..=299))
+}
+
 async fn status(url: &str) -> Result<u16, String> {
     let limits = FetchLimits {
         max_body_bytes: MAX_BYTES,
@@ -101,7 +109,7 @@ fn own_url(loaded: &Loaded) -> Result<String, WrongUsage> {
 }
 
 /// Returns where a listener is reached from its own machine.
-fn address(listener: &ListenAddr) -> Option<SocketAddr> {
+pub(super) fn address(listener: &ListenAddr) -> Option<SocketAddr> {
     match listener {
         ListenAddr::Tcp(address) if address.port() != 0 => Some(from_here(*address)),
         _ => None,

@@ -1,4 +1,4 @@
-//! `heaven`: undoes the last publication, shows what is made of a page.
+//! `heaven`: starts one, undoes the last publication, shows what is made of a page.
 
 use std::process::ExitCode;
 
@@ -10,6 +10,7 @@ use crate::app::{SiteRobotChanges, SiteRobotRuns, SiteRobotSettings};
 use super::{
     Cli,
     heaven_preview::{self, PreviewArgs},
+    heaven_start::{self, StartArgs},
     output,
     site_robot::CommandContext,
 };
@@ -17,6 +18,20 @@ use super::{
 /// Commands of `heaven`.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum HeavenCommand {
+    /// Leads from a site that is proxied to robots that read its heaven
+    #[command(
+        after_help = "It asks the site, writes what is missing into the configuration file (starting points, schedule,
+heaven), has the site robot run, by the server where one runs, which reloads its configuration, and asks
+for a page as Googlebot would. Lines that are in the file stay. Run again, it writes nothing, and the
+site robot visits what has changed.
+
+Exit code: 0 a robot is led to heaven, or will be once a server runs; 1 it is not, or nothing was
+described; 2 wrong usage or configuration: nothing was written
+
+Examples: robot-detection heaven start --dry-run
+          robot-detection heaven start https://www.example.com/members/"
+    )]
+    Start(StartArgs),
     /// Puts the last publication back; once more undoes that
     #[command(
         after_help = "Pages, lists, feeds and exports are at once as they were before the last run was published.
@@ -55,6 +70,7 @@ pub(super) struct UndoArgs {
 
 pub(super) async fn run(cli: &Cli, command: &HeavenCommand) -> anyhow::Result<ExitCode> {
     let args = match command {
+        HeavenCommand::Start(args) => return Box::pin(heaven_start::run(cli, args)).await,
         HeavenCommand::Preview(args) => return heaven_preview::run(args),
         HeavenCommand::Undo(args) => args,
     };

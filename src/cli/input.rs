@@ -1,8 +1,8 @@
-//! The file that a command is about, or standard input.
+//! What a command is about, a file or standard input, and whether it may be done.
 
 use std::{
     fs::File,
-    io::{self, Read},
+    io::{self, IsTerminal as _, Read, Write as _},
     path::Path,
 };
 
@@ -42,4 +42,24 @@ pub(super) fn read(file: &Path, max_bytes: u64, too_large: &str) -> Result<Vec<u
         return Err(WrongUsage(format!("{name} {too_large}")));
     }
     Ok(bytes)
+}
+
+/// Returns `true` if `--yes` or an answer at the terminal confirms the question.
+///
+/// Without a terminal nobody can answer: a script has to say `--yes`, else it would hang.
+pub(super) fn is_confirmed(question: &str, yes: bool) -> anyhow::Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    if !io::stdin().is_terminal() {
+        let text = format!("{question} Say --yes for that");
+        anyhow::bail!(WrongUsage(text));
+    }
+    // On standard error: standard output belongs to the result, also where it is JSON.
+    let mut err = io::stderr().lock();
+    write!(err, "{question} Go on? [y/N] ")?;
+    err.flush()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

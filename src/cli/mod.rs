@@ -25,6 +25,7 @@ mod fleet;
 mod health;
 mod heaven;
 mod heaven_preview;
+mod heaven_start;
 mod identify;
 mod init;
 mod input;

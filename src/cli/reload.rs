@@ -1,7 +1,7 @@
-//! Stops or reloads a running server: on signals, on a changed file, and from the admin page.
+//! Stops or reloads a running server: on signals, on a changed file, and as the admin page or a command asks.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{Duration, SystemTime},
 };
 
@@ -13,16 +13,13 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use crate::admin::ReloadOutcome;
+use crate::admin::{ReloadOutcome, Reloads};
 use crate::app::{self, RobotDetection};
 use crate::listen::{ServiceState, notify_service_manager};
 use crate::observe::Observer;
 use crate::store::AuditEntry;
 
 use super::{Cli, args::ServeArgs, context, serve};
-
-/// What asks for a reload on behalf of somebody who is logged in.
-const ADMIN_PAGE: &str = "the admin page";
 
 /// How often the file is checked for changes.
 // Polled, as events of the file system do not come from every kind of mount, and not for a file
@@ -88,7 +85,7 @@ impl Supervisor {
                 // A server that is still preparing would begin with what it was started with.
                 () = self.robots.begun(), if !has_begun => continue,
                 _ = self.hangup.recv(), if has_begun => Some("SIGHUP"),
-                () = self.robots.reloads().wanted(), if has_begun => Some(ADMIN_PAGE),
+                by = self.robots.reloads().wanted(), if has_begun => Some(by),
                 () = self.file.changed(), if has_begun => Some("a change of the file"),
             };
             match by {
@@ -97,7 +94,7 @@ impl Supervisor {
                     let outcome = self.reload(by);
                     notify_service_manager(ServiceState::Ready);
                     // The page records by itself who asked for it.
-                    if by != ADMIN_PAGE {
+                    if by != Reloads::ADMIN_PAGE {
                         self.record(&outcome).await;
                     }
                 }
@@ -176,13 +173,12 @@ impl Supervisor {
 impl FileWatch {
     /// Creates a watch that knows the state of the file before it is read.
     pub(super) fn new(cli: &Cli) -> Self {
-        let path = cli.config.as_deref();
         let mut polls = interval(POLL_INTERVAL);
         // While a reload is under way no polls pile up: two at once would take a half-written file
         // for one that is still.
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut watch = Self {
-            path: path.unwrap_or(Path::new(context::DEFAULT_FILE)).to_owned(),
+            path: context::file(cli).to_owned(),
             is_on: false,
             read: None,
             last_seen: None,

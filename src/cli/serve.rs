@@ -108,6 +108,11 @@ pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
     } else {
         context::loader(cli)?
     };
+    load_from(loader, args)
+}
+
+/// Adds the flags of `serve` to what file and environment say.
+pub(super) fn load_from(loader: Loader, args: &ServeArgs) -> anyhow::Result<Loaded> {
     let upstream = (!args.upstream.is_empty()).then(|| args.upstream.join(","));
     let loader = loader
         .flag(&ServerSection::KEY.listen, "--listen", args.listen.clone())

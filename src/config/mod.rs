@@ -19,6 +19,7 @@
 //! # Ok::<(), robot_detection::config::ConfigErrors>(())
 //! ```
 
+mod edit;
 mod error;
 mod file;
 mod init;
@@ -37,6 +38,7 @@ mod tests;
 mod types;
 mod value;
 
+pub use edit::{Change, with_settings};
 pub use error::{ConfigError, ConfigErrors};
 pub use init::{commented_configuration, publisher_configuration};
 pub use key::{Key, Kind, Reach, Words};

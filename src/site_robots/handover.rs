@@ -50,6 +50,8 @@ pub enum Handed {
 impl Handover {
     /// Hands a run over; `None` where no server is known that would take it.
     ///
+    /// With `reload`, a server with other settings reads its configuration again before.
+    ///
     /// # Errors
     ///
     /// Fails when the database does.
@@ -58,6 +60,7 @@ impl Handover {
         store: &Store,
         site: &str,
         changes: &SiteRobotChanges,
+        reload: bool,
     ) -> anyhow::Result<Option<Self>> {
         let clock = Clock::system();
         let now_ms = clock.now_ms();
@@ -71,6 +74,7 @@ impl Handover {
         let order = Order {
             settings: settings_digest(loaded, site, &key),
             changes: changes.clone(),
+            reload,
         };
         let order_id = holder_name();
         let work = serde_json::to_string(&order)?;

@@ -17,6 +17,9 @@ pub(super) struct Order {
     /// Digest of the settings of who hands it over.
     pub(super) settings: String,
     pub(super) changes: SiteRobotChanges,
+    /// Whether a server with other settings is to reload its configuration before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) reload: bool,
 }
 
 /// What came of it.
@@ -29,6 +32,11 @@ pub(super) enum OrderOutcome {
     Failed(String),
     /// The server does not do it, for this reason.
     Declined(String),
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Returns a digest of the settings by which a site's robot runs.
@@ -73,6 +81,7 @@ mod tests {
                 depth: Some(None),
                 ..SiteRobotChanges::default()
             },
+            reload: false,
         };
         let text = serde_json::to_string(&order).unwrap();
         let read: Order = serde_json::from_str(&text).unwrap();

@@ -7,7 +7,7 @@ use tokio::{sync::Semaphore, time};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{info, warn};
 
-use crate::admin::RobotRuns;
+use crate::admin::{Reloads, RobotRuns};
 use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::layer::OwnRobot;
@@ -55,6 +55,7 @@ struct Desk {
     clock: Clock,
     own: OwnRobot,
     pages: RobotRuns,
+    reloads: Reloads,
     loaded: ArcSwapOption<Loaded>,
     tasks: TaskTracker,
     places: Arc<Semaphore>,
@@ -62,13 +63,19 @@ struct Desk {
 
 impl Orders {
     /// Creates it without settings; until it has some, every order is declined.
-    pub(crate) fn new(store: &Store, clock: &Clock, own: &OwnRobot, pages: &RobotRuns) -> Self {
+    pub(crate) fn new(
+        store: &Store,
+        clock: &Clock,
+        own: &OwnRobot,
+        (pages, reloads): (&RobotRuns, &Reloads),
+    ) -> Self {
         let desk = Desk {
             holder: holder_name(),
             store: store.clone(),
             clock: clock.clone(),
             own: own.clone(),
             pages: pages.clone(),
+            reloads: reloads.clone(),
             loaded: ArcSwapOption::empty(),
             tasks: TaskTracker::new(),
             places: Arc::new(Semaphore::new(MAX_AT_ONCE)),
@@ -247,17 +254,29 @@ impl Orders {
         let Desk {
             store, clock, own, ..
         } = &*self.inner;
-        let Some(loaded) = self.inner.loaded.load_full() else {
-            return Ok(Err("the server has no settings".to_owned()));
-        };
         // Unknown fields are refused: what a newer command asks for must not be left out silently.
         let Ok(work) = serde_json::from_str::<Order>(&order.work) else {
             return Ok(Err("the server is of another version".to_owned()));
         };
         let key = own_robot::key(store, clock).await?;
+        let is_same = |loaded: &Loaded| settings_digest(loaded, &order.site, &key) == work.settings;
+        let loaded = match self.inner.loaded.load_full() {
+            Some(loaded) if work.reload && !is_same(&loaded) => match self.reloaded().await {
+                Ok(loaded) => loaded,
+                Err(reason) => return Ok(Err(reason)),
+            },
+            loaded => loaded,
+        };
+        let Some(loaded) = loaded else {
+            return Ok(Err("the server has no settings".to_owned()));
+        };
         // The command would announce another run than this server does.
-        if settings_digest(&loaded, &order.site, &key) != work.settings {
-            let reason = "the server has other settings for this site, and was not reloaded";
+        if !is_same(&loaded) {
+            let reason = if work.reload {
+                "the server was reloaded, and its configuration file says something else of this site"
+            } else {
+                "the server has other settings for this site, and was not reloaded"
+            };
             return Ok(Err(reason.to_owned()));
         }
         let settings = SiteRobotSettings::new(&loaded, &order.site, &work.changes)?;
@@ -265,6 +284,23 @@ impl Orders {
             return Ok(Err("the server knows no starting point".to_owned()));
         };
         SiteRobotRuns::of(&settings, store, clock.clone(), own).map(Ok)
+    }
+
+    /// Has the configuration file read again; returns what is in force then, or why nothing changed.
+    async fn reloaded(&self) -> Result<Option<Arc<Loaded>>, String> {
+        let Desk {
+            reloads, loaded, ..
+        } = &*self.inner;
+        let outcome = if reloads.is_served() {
+            reloads.ask("a command").await
+        } else {
+            None
+        };
+        match outcome.as_deref().map(|outcome| &outcome.result) {
+            Some(Ok(_)) => Ok(loaded.load_full()),
+            Some(Err(reason)) => Err(format!("the server was not reloaded: {reason}")),
+            None => Err("the server cannot reload its configuration".to_owned()),
+        }
     }
 
     /// Stores the progress of a run, and stops it when its client asks for that.

@@ -6,7 +6,7 @@ use arc_swap::ArcSwapOption;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
-use crate::admin::{AdminSite, RobotRuns, ServedCertificate, SessionView};
+use crate::admin::{AdminSite, Reloads, RobotRuns, ServedCertificate, SessionView};
 use crate::alerts::{Alert, SharedAlerts, Watcher};
 use crate::bans::{BanKeeper, BanRule, Bans, Spared};
 use crate::config::Loaded;
@@ -51,6 +51,7 @@ impl ServerParts {
         store: &Store,
         common: &Common,
         robot_runs: &RobotRuns,
+        reloads: &Reloads,
     ) -> Self {
         Self {
             started,
@@ -59,7 +60,12 @@ impl ServerParts {
             schedules: Schedules::new(robot_runs.clone()),
             alerts: SharedAlerts::default(),
             bans: ArcSwapOption::empty(),
-            orders: Orders::new(store, &common.clock, &common.own_robot, robot_runs),
+            orders: Orders::new(
+                store,
+                &common.clock,
+                &common.own_robot,
+                (robot_runs, reloads),
+            ),
         }
     }
 }

@@ -18,5 +18,6 @@ mod sources;
 mod traps;
 mod verification;
 
-pub(super) use run::run;
+pub(super) use run::{run, validate};
+pub(super) use sites::{ServedSite, sites};
 pub(super) use sources::held_back_text;

@@ -141,7 +141,7 @@ fn configuration(subject: &Subject<'_>) -> Check {
 }
 
 /// Validates all that `serve` would validate before it opens anything.
-fn validate(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
+pub(in crate::cli) fn validate(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
     ServerSettings::new(loaded, false)?;
     app::assemble(loaded).and_then(|_| app::policy(loaded))
 }

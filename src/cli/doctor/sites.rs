@@ -1,34 +1,35 @@
 //! The sites that are served, each with its settings.
 
 use crate::app::{self, SiteRobotSettings};
-use crate::config::Loaded;
+use crate::config::{Loaded, SiteLoaded};
 
 /// Name of the site that has no table of its own.
 const DEFAULT: &str = "default";
 
 /// Site that `serve` serves.
 #[derive(Clone, Debug)]
-pub(super) struct ServedSite {
+pub(in crate::cli) struct ServedSite {
+    /// Which of the tables it is, from 0; `None`: it has none of its own.
+    pub(in crate::cli) number: Option<usize>,
     /// `None` where it is the only one.
     name: Option<String>,
-    pub(super) loaded: Loaded,
+    pub(in crate::cli) loaded: Loaded,
 }
 
 /// Returns the sites that `serve` would serve.
-pub(super) fn sites(loaded: &Loaded) -> Vec<ServedSite> {
+pub(in crate::cli) fn sites(loaded: &Loaded) -> Vec<ServedSite> {
     let tables = loaded.sites();
     let has_others = !tables.is_empty();
-    let of_table = |name: &str, loaded: &Loaded| ServedSite {
-        name: Some(name.to_owned()),
-        loaded: loaded.clone(),
+    let of_table = |(number, table): (usize, &SiteLoaded)| ServedSite {
+        number: Some(number),
+        name: Some(table.name().to_owned()),
+        loaded: table.loaded().clone(),
     };
-    let mut sites: Vec<_> = tables
-        .iter()
-        .map(|table| of_table(table.name(), table.loaded()))
-        .collect();
+    let mut sites: Vec<_> = tables.iter().enumerate().map(of_table).collect();
     // As `serve` has it: beside sites there is one for all other hosts only with an upstream.
     if !has_others || !loaded.settings().server.upstream.is_empty() {
         sites.push(ServedSite {
+            number: None,
             name: has_others.then(|| DEFAULT.to_owned()),
             loaded: loaded.clone(),
         });
@@ -40,12 +41,13 @@ impl ServedSite {
     /// Returns the site of a robot that only fills the database, for other instances to serve.
     pub(super) fn unserved(robot: &SiteRobotSettings, loaded: &Loaded) -> Self {
         Self {
+            number: None,
             name: Some(robot.site().to_owned()),
             loaded: loaded.clone(),
         }
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(in crate::cli) fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(DEFAULT)
     }
 
@@ -58,7 +60,7 @@ impl ServedSite {
     }
 
     /// Returns the settings of its robot, if it has one and they are right.
-    pub(super) fn robot(&self, whole: &Loaded) -> Option<SiteRobotSettings> {
+    pub(in crate::cli) fn robot(&self, whole: &Loaded) -> Option<SiteRobotSettings> {
         let robots = app::site_robots(whole).ok()?;
         robots.into_iter().find(|robot| robot.site() == self.name())
     }

@@ -34,7 +34,7 @@ const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 const MARKDOWN: &str = "this program, with the page's Markdown, which Accept prefers";
 
 /// Explainer of decisions: a detector, and the policy of each site.
-pub(super) struct Explainer {
+pub(in crate::cli) struct Explainer {
     detector: SharedDetector,
     index: SiteIndex,
     /// Made for the first request to the site, as it may fetch the upstream's robots.txt.
@@ -66,11 +66,7 @@ struct SiteContext {
 impl Explainer {
     pub(super) async fn new(cli: &Cli, args: &ExplainArgs) -> anyhow::Result<Self> {
         let loaded = context::load(cli)?;
-        let index = SiteIndex::new(&loaded)?;
-        // A wrong rule of any site is an error now, not in the middle of a log.
-        for settings in index.settings() {
-            app::policy(settings)?;
-        }
+        let explainer = Self::of(&loaded).await?;
         let is_told = args.ip.is_some() || !args.headers.is_empty() || args.request.is_some();
         if args.ip.is_some() {
             Box::pin(context::read_origins(&loaded, true)).await?;
@@ -92,12 +88,28 @@ impl Explainer {
                 front: None,
                 sender: None,
             }),
+            robots_txt: args.robots_txt.as_deref().map(read).transpose()?,
+            ..explainer
+        })
+    }
+
+    /// Creates one that knows nothing of who asks but his User-Agent.
+    pub(in crate::cli) async fn of(loaded: &Loaded) -> anyhow::Result<Self> {
+        let index = SiteIndex::new(loaded)?;
+        // A wrong rule of any site is an error now, not in the middle of a log.
+        for settings in index.settings() {
+            app::policy(settings)?;
+        }
+        Ok(Self {
+            prover: None,
+            client: None,
+            transport: None,
             coherence: Coherence::new(),
-            live_rules: context::live_rules(&loaded).await?,
-            detector: SharedDetector::new(context::detector(&loaded).await?),
+            live_rules: context::live_rules(loaded).await?,
+            detector: SharedDetector::new(context::detector(loaded).await?),
             sites: index.settings().iter().map(|_| OnceCell::new()).collect(),
             index,
-            robots_txt: args.robots_txt.as_deref().map(read).transpose()?,
+            robots_txt: None,
         })
     }
 
@@ -107,6 +119,22 @@ impl Explainer {
         request: &ExplainedRequest,
         as_json: bool,
     ) -> anyhow::Result<()> {
+        let printed = self.judge(request, |report| {
+            if as_json {
+                report.print_json()
+            } else {
+                report.print()
+            }
+        });
+        Ok(printed.await??)
+    }
+
+    /// Returns what is made of the decision on a request.
+    pub(in crate::cli) async fn judge<T>(
+        &self,
+        request: &ExplainedRequest,
+        make: impl FnOnce(&RequestReport<'_>) -> T,
+    ) -> anyhow::Result<T> {
         let site = self.site_context(request).await?;
         let detector = self.detector.load();
         let mut claim = request.claim(&detector);
@@ -152,12 +180,7 @@ impl Explainer {
             explained: explained.evidence(texts).suspicion(&findings),
             answered_by: answered_by.flatten(),
         };
-        if as_json {
-            report.print_json()?;
-        } else {
-            report.print()?;
-        }
-        Ok(())
+        Ok(make(&report))
     }
 
     /// Returns where a request comes from, and what is found of the browser that it names.

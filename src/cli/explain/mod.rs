@@ -4,6 +4,9 @@ mod explainer;
 mod logs;
 mod raw;
 mod report;
+mod robot;
 mod run;
 
+pub(super) use explainer::Explainer;
+pub(super) use robot::RobotAnswer;
 pub(super) use run::run;

@@ -12,7 +12,7 @@ use crate::policy::{PassReason, Request, RequestExplanation, Rule};
 
 /// Request that is explained.
 #[derive(Clone, Debug)]
-pub(super) struct ExplainedRequest {
+pub(in crate::cli) struct ExplainedRequest {
     /// Number of its line in the log, from 1.
     pub(super) line: Option<u64>,
     pub(super) method: String,
@@ -25,7 +25,7 @@ pub(super) struct ExplainedRequest {
 }
 
 /// Report on what is done with a request, and why.
-pub(super) struct RequestReport<'t> {
+pub(in crate::cli) struct RequestReport<'t> {
     pub(super) request: &'t ExplainedRequest,
     pub(super) claim: Option<&'t Claim<'t>>,
     pub(super) explained: RequestExplanation<'t>,

@@ -273,12 +273,8 @@ impl Answers {
             || self.upstream.trim_end_matches('/').to_owned(),
             |host| format!("{scheme}://{host}"),
         );
-        // A glob's first part that is a path as it stands.
-        let starts = self.protected.iter().map(|glob| {
-            let plain = glob.split(['*', '?', '[']).next().unwrap_or_default();
-            let end = plain.rfind('/').map_or(0, |slash| slash + 1);
-            format!("{site}{}", plain.get(..end).unwrap_or("/"))
-        });
+        let globs = self.protected.iter();
+        let starts = globs.map(|glob| format!("{site}{}", fixed_beginning(glob)));
         format!(
             "\n[site_robot]\nstarting_points = {}\nschedule = \"30 3 * * *\"\n\n\
              [heaven]\nsource = \"database\"\nurl = {}\n",
@@ -326,6 +322,13 @@ refuse_purposes = [\"ai-training\"]
 
 /// Stands behind what is asked for, in its table.
 const ENFORCED: &str = "enforce = \"on\"\n";
+
+/// Returns a glob's first part that is a path as it stands.
+pub(in crate::cli) fn fixed_beginning(glob: &str) -> &str {
+    let plain = glob.split(['*', '?', '[']).next().unwrap_or_default();
+    let end = plain.rfind('/').map_or(0, |slash| slash + 1);
+    plain.get(..end).unwrap_or("/")
+}
 
 fn list(answer: &str) -> Vec<String> {
     let items = answer.split(',').map(str::trim);

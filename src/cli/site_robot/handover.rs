@@ -7,7 +7,7 @@ use crate::cli::output;
 
 use super::{
     command_context::CommandContext,
-    visit::{bar, draw},
+    visit::{Manner, bar, draw},
 };
 
 /// How often the progress of the run is polled.
@@ -25,10 +25,15 @@ pub(super) enum HandoverResult {
 /// Hands a run over, and shows it; Ctrl-C stops the run, and a second one the waiting.
 pub(super) async fn run(
     context: &CommandContext,
-    (site, is_json): (&str, bool),
+    manner: Manner<'_>,
     changes: &SiteRobotChanges,
 ) -> anyhow::Result<HandoverResult> {
-    let placed = Handover::place(&context.loaded, &context.store, site, changes);
+    let Manner {
+        site,
+        is_json,
+        reload,
+    } = manner;
+    let placed = Handover::place(&context.loaded, &context.store, site, changes, reload);
     let Some(mut handover) = placed.await? else {
         return Ok(HandoverResult::NotTaken);
     };

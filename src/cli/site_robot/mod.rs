@@ -20,3 +20,4 @@ mod withdraw;
 pub(super) use args::SiteRobotCommand;
 pub(super) use command_context::CommandContext;
 pub(super) use run::run;
+pub(super) use visit::{INTERRUPTED, Manner, object, print, run_anywhere, tell_troubles};

@@ -21,7 +21,18 @@ use super::{
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Exit code of a program that Ctrl-C ended at once: 128 + SIGINT, as shells report it.
-const INTERRUPTED: u8 = 130;
+pub(in crate::cli) const INTERRUPTED: u8 = 130;
+
+/// How a command runs a robot.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cli) struct Manner<'a> {
+    /// Name of the site.
+    pub(in crate::cli) site: &'a str,
+    /// Whether the result is for a program.
+    pub(in crate::cli) is_json: bool,
+    /// Whether a server with other settings reloads its configuration before.
+    pub(in crate::cli) reload: bool,
+}
 
 /// Hint where nothing was described.
 const UNKNOWN_SITE_NOTE: &str = "note: these URLs are not known as of a site of ours; where robots are \
@@ -49,8 +60,8 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
             .await?;
     }
     loop {
-        let how = (args.site.as_str(), args.json);
-        let Some(ran) = run_anywhere(context, how, &changes, &runs).await? else {
+        let manner = Manner::of(&args.site, args.json);
+        let Some(ran) = run_anywhere(context, manner, &changes, &runs).await? else {
             return Ok(ExitCode::from(INTERRUPTED));
         };
         print(&ran, &heaven, args.json)?;
@@ -68,6 +79,16 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
     }
 }
 
+impl<'a> Manner<'a> {
+    fn of(site: &'a str, is_json: bool) -> Self {
+        Self {
+            site,
+            is_json,
+            reload: false,
+        }
+    }
+}
+
 /// Asks for single pages again.
 pub(super) async fn refresh(
     context: &CommandContext,
@@ -76,8 +97,8 @@ pub(super) async fn refresh(
     let mut changes = SiteRobotChanges::default();
     changes.only.clone_from(&args.urls);
     let runs = context.runs(&args.site, &changes).await?;
-    let how = (args.site.as_str(), args.json);
-    let Some(ran) = run_anywhere(context, how, &changes, &runs).await? else {
+    let manner = Manner::of(&args.site, args.json);
+    let Some(ran) = run_anywhere(context, manner, &changes, &runs).await? else {
         return Ok(ExitCode::from(INTERRUPTED));
     };
     let heaven = heaven_use(&context.loaded, &args.site, None);
@@ -95,16 +116,16 @@ fn exit_code(ran: &Ran, is_good: bool) -> ExitCode {
 }
 
 /// Has a server run the robot, or does it here; nothing where it was interrupted at once.
-async fn run_anywhere(
+pub(in crate::cli) async fn run_anywhere(
     context: &CommandContext,
-    (site, is_json): (&str, bool),
+    manner: Manner<'_>,
     changes: &SiteRobotChanges,
     runs: &SiteRobotRuns,
 ) -> anyhow::Result<Option<Ran>> {
-    let ran = match handover::run(context, (site, is_json), changes).await? {
+    let ran = match handover::run(context, manner, changes).await? {
         HandoverResult::Ran(ran) => Some(*ran),
         HandoverResult::Interrupted => None,
-        HandoverResult::NotTaken => run_with_bar(runs, is_json).await?,
+        HandoverResult::NotTaken => run_with_bar(runs, manner.is_json).await?,
     };
     if ran.is_none() {
         output::note("ended at once; the same command resumes the run");
@@ -189,7 +210,7 @@ fn described(counts: &RunCounts) -> u64 {
 }
 
 /// Tells what went wrong in a run.
-fn tell_troubles(ran: &Ran) {
+pub(in crate::cli) fn tell_troubles(ran: &Ran) {
     for (url, outcome) in &ran.summary.failed_starts {
         let (url, outcome) = (output::clean(url), output::clean(outcome));
         output::note(&format!("error: nothing came of {url}: {outcome}"));
@@ -241,7 +262,7 @@ fn tell_troubles(ran: &Ran) {
     }
 }
 
-fn print(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std::io::Result<()> {
+pub(in crate::cli) fn print(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std::io::Result<()> {
     tell_troubles(ran);
     if is_json {
         return output::json(&object(ran, heaven));
@@ -300,7 +321,7 @@ pub(super) fn lines(counts: &RunCounts) -> [String; 2] {
     ]
 }
 
-fn object(ran: &Ran, heaven: &HeavenUse) -> Value {
+pub(in crate::cli) fn object(ran: &Ran, heaven: &HeavenUse) -> Value {
     let summary = &ran.summary;
     let mut object = json!({
         "site": summary.site,

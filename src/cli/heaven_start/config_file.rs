@@ -1,0 +1,144 @@
+//! The configuration file before and after: what differs, and how the new one takes its place.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use crate::cli::{file::write_file, output};
+
+/// Text of a configuration file, and the one that is to take its place.
+#[derive(Clone, Debug)]
+pub(super) struct Rewrite {
+    path: PathBuf,
+    old: String,
+    new: String,
+}
+
+/// Line that goes or comes, with its number in the text that it is of.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum DiffLine<'t> {
+    Removed(usize, &'t str),
+    Added(usize, &'t str),
+}
+
+impl Rewrite {
+    pub(super) fn new(path: &Path, old: String, new: String) -> Self {
+        Self {
+            path: path.to_owned(),
+            old,
+            new,
+        }
+    }
+
+    /// Prints the lines that differ.
+    pub(super) fn print(&self) -> std::io::Result<()> {
+        output::line(&output::clean(&format!("{}:", self.path.display())))?;
+        for line in diff(&self.old, &self.new) {
+            let (sign, number, text) = match line {
+                DiffLine::Removed(number, text) => ('-', number, text),
+                DiffLine::Added(number, text) => ('+', number, text),
+            };
+            output::line(output::clean(&format!("{number:5} {sign} {text}")).trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// Returns the lines that differ, for programs.
+    pub(super) fn value(&self) -> Value {
+        let lines = diff(&self.old, &self.new);
+        let lines = lines.iter().map(|line| match line {
+            DiffLine::Removed(number, text) => json!({"line": number, "removed": text}),
+            DiffLine::Added(number, text) => json!({"line": number, "added": text}),
+        });
+        lines.collect()
+    }
+
+    /// Puts the new text in the place of the old one, as a whole.
+    ///
+    /// # Errors
+    ///
+    /// Fails where somebody has changed the file meanwhile, or it cannot be written; it is as it was
+    /// then.
+    pub(super) fn write(&self) -> anyhow::Result<()> {
+        let shown = self.path.display();
+        // Where a link names it, the file itself is written.
+        let path = fs::canonicalize(&self.path).with_context(|| format!("cannot find {shown}"))?;
+        let now = fs::read_to_string(&path).with_context(|| format!("cannot read {shown}"))?;
+        if now != self.old {
+            anyhow::bail!(
+                "{shown} was changed meanwhile, and is left as it is: run the command again"
+            );
+        }
+        write_file(&path, &self.new).context(
+            "the configuration is as it was: run the command as a user who may write it, or write \
+             what it shows with --dry-run by hand",
+        )
+    }
+}
+
+/// Returns the lines that differ between a text and one in which lines were added or replaced.
+fn diff<'t>(old: &'t str, new: &'t str) -> Vec<DiffLine<'t>> {
+    let (old, new): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
+    let mut lines = Vec::new();
+    let (mut before, mut after) = (0, 0);
+    while let (Some(line), true) = (old.get(before), after <= new.len()) {
+        let rest = new.get(after..).unwrap_or_default();
+        // No more lines can have come than the new text has in excess of those that are left.
+        let most = rest.len().saturating_sub(old.len() - before);
+        match rest.iter().take(most + 1).position(|it| it == line) {
+            Some(added) => {
+                lines.extend(numbered(after, rest.iter().take(added)));
+                after += added + 1;
+            }
+            None => lines.push(DiffLine::Removed(before + 1, line)),
+        }
+        before += 1;
+    }
+    lines.extend(numbered(after, new.iter().skip(after)));
+    lines
+}
+
+fn numbered<'t, 'l>(
+    first: usize,
+    lines: impl Iterator<Item = &'l &'t str>,
+) -> impl Iterator<Item = DiffLine<'t>>
+where
+    't: 'l,
+{
+    let numbers = first + 1..;
+    numbers
+        .zip(lines)
+        .map(|(number, line)| DiffLine::Added(number, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use DiffLine::{Added, Removed};
+
+    #[test]
+    fn what_was_added_or_replaced_is_told_and_nothing_else() {
+        for (old, new, expected) in [
+            ("", "a\n", vec![Added(1, "a")]),
+            ("a\nb\n", "a\nx\nb\n", vec![Added(2, "x")]),
+            ("a\nb\n", "a\nc\n", vec![Removed(2, "b"), Added(2, "c")]),
+            (
+                "a\n\nb\n",
+                "a\n\nx\n\nb\n",
+                vec![Added(3, "x"), Added(4, "")],
+            ),
+            (
+                "a\nb\nb\nc",
+                "a\nB\nb\nc\nd",
+                vec![Added(2, "B"), Removed(3, "b"), Added(5, "d")],
+            ),
+            ("a\nb", "a\nb", vec![]),
+        ] {
+            assert_eq!(diff(old, new), expected, "{old:?} {new:?}");
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! What a site lacks for a heaven of its own.
+
+use std::path::{Path, absolute};
+
+use url::Url;
+
+use crate::app;
+use crate::cli::{doctor::ServedSite, init::fixed_beginning, output};
+use crate::config::{
+    Change, GeneralSection, HeavenSection, HeavenSource, Key, Loaded, ServerSection, Settings,
+    SiteRobotSection, StartingPoint, Value,
+};
+
+/// When the site robot runs, as `init --interactive` has it too.
+const SCHEDULE: &str = "30 3 * * *";
+
+/// Settings that a heaven lacks, and what is to be said of those that are there.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) changes: Vec<Change>,
+    pub(super) notes: Vec<String>,
+}
+
+/// A site, and the URLs that the command names.
+struct Subject<'a> {
+    site: &'a ServedSite,
+    settings: &'a Settings,
+    whole: &'a Loaded,
+    given: Vec<Url>,
+    /// URL of the site as visitors know it, as far as anything says so.
+    base: Option<Url>,
+}
+
+/// Returns what is to be written so that robots read a site's heaven.
+///
+/// # Errors
+///
+/// Fails with what to write by hand, where somebody has decided otherwise or nothing says where
+/// the site is.
+pub(super) fn plan(site: &ServedSite, whole: &Loaded, given: &[String]) -> Result<Plan, String> {
+    let subject = Subject::new(site, whole, given)?;
+    let mut plan = Plan::default();
+    subject.add_patterns(&mut plan)?;
+    subject.add_starts(&mut plan)?;
+    subject.add_heaven(&mut plan)?;
+    subject.check_places(&plan)?;
+    Ok(plan)
+}
+
+/// Chooses the site that a command is about.
+///
+/// # Errors
+///
+/// Fails with the names of those that there are.
+pub(super) fn choose(sites: Vec<ServedSite>, name: Option<&str>) -> Result<ServedSite, String> {
+    let names: Vec<_> = sites.iter().map(|site| site.name().to_owned()).collect();
+    let names = names.join(", ");
+    match name {
+        None if sites.len() > 1 => Err(format!(
+            "there are several sites: choose one by --site: {names}"
+        )),
+        name => {
+            let is_meant = |site: &ServedSite| name.is_none_or(|name| name == site.name());
+            let found = sites.into_iter().find(is_meant);
+            found.ok_or_else(|| format!("--site: there is no such site; there are: {names}"))
+        }
+    }
+}
+
+impl<'a> Subject<'a> {
+    fn new(site: &'a ServedSite, whole: &'a Loaded, texts: &[String]) -> Result<Self, String> {
+        let mut subject = Self {
+            site,
+            settings: site.loaded.settings(),
+            whole,
+            given: Vec::new(),
+            base: None,
+        };
+        let is_path = |text: &&String| text.starts_with('/');
+        for text in texts.iter().filter(|text| !is_path(text)) {
+            let url = StartingPoint::parse(text)?.url().clone();
+            subject.check_host(&url)?;
+            subject.given.push(url);
+        }
+        subject.base = subject.base_url();
+        for path in texts.iter().filter(is_path) {
+            let url = subject
+                .base()?
+                .join(path)
+                .map_err(|error| format!("{path}: {error}"))?;
+            subject.given.push(url);
+        }
+        Ok(subject)
+    }
+
+    /// A slip in a name would describe somebody else's site.
+    fn check_host(&self, url: &Url) -> Result<(), String> {
+        let hosts = &self.settings.server.hosts;
+        let host = url.host_str().unwrap_or_default();
+        let with_port = url.port().map(|port| format!("{host}:{port}"));
+        let is_host = |known: &String| {
+            let is_same = |name: &str| known.eq_ignore_ascii_case(name);
+            is_same(host)
+                || with_port.as_deref().is_some_and(is_same)
+                || known
+                    .strip_prefix('*')
+                    .is_some_and(|end| host.ends_with(end))
+        };
+        let is_of_heaven = || {
+            self.set_url()
+                .is_some_and(|known| known.host_str() == url.host_str())
+        };
+        if hosts.is_empty() || hosts.iter().any(is_host) || self.is_upstream(url) || is_of_heaven()
+        {
+            return Ok(());
+        }
+        Err(format!(
+            "{host} is none of server.hosts, which are {}",
+            hosts.join(", ")
+        ))
+    }
+
+    fn is_upstream(&self, url: &Url) -> bool {
+        self.upstreams()
+            .any(|upstream| upstream.origin() == url.origin())
+    }
+
+    fn upstreams(&self) -> impl Iterator<Item = Url> {
+        let urls = self.settings.server.upstream.iter();
+        urls.filter_map(|url| Url::parse(url).ok())
+            .filter(|url| matches!(url.scheme(), "http" | "https"))
+    }
+
+    /// Returns the URL that `heaven.url` says the site has.
+    fn set_url(&self) -> Option<Url> {
+        let url = &self.settings.heaven.url;
+        self.is_own(&HeavenSection::KEY.url)
+            .then(|| Url::parse(url).ok())
+            .flatten()
+    }
+
+    fn base_url(&self) -> Option<Url> {
+        let mut given = self.given.iter().filter(|url| url.has_host());
+        let named = given.clone().find(|url| !self.is_upstream(url)).cloned();
+        let base = self
+            .set_url()
+            .or(named)
+            .or_else(|| self.url_of_host())
+            .or_else(|| given.next().cloned())
+            .or_else(|| self.upstreams().next())?;
+        base.join("/").ok()
+    }
+
+    fn url_of_host(&self) -> Option<Url> {
+        let Settings {
+            server,
+            admin,
+            tables,
+            ..
+        } = self.settings;
+        let is_tls = admin.secure_cookies || tables.listeners.iter().any(|it| it.is_tls());
+        let scheme = if is_tls { "https" } else { "http" };
+        let host = server.hosts.iter().find(|host| !host.starts_with('*'))?;
+        Url::parse(&format!("{scheme}://{host}/")).ok()
+    }
+
+    fn base(&self) -> Result<&Url, String> {
+        self.base.as_ref().ok_or_else(|| {
+            "where the site answers is not known: write server.upstream into the configuration file, \
+             or say --upstream URL as `serve` was told"
+                .to_owned()
+        })
+    }
+
+    /// Returns `true` if a setting was made for this site.
+    fn is_own(&self, key: &Key) -> bool {
+        let own = self.site.loaded.origin(key);
+        let is_common = self.site.number.is_some() && own == self.whole.origin(key);
+        self.site.loaded.is_set(key) && !is_common
+    }
+
+    fn origin(&self, key: &Key) -> &str {
+        self.site.loaded.origin(key)
+    }
+
+    /// Whoever names an area, and has named none before, means that robots cannot use it.
+    fn add_patterns(&self, plan: &mut Plan) -> Result<(), String> {
+        let key = &GeneralSection::KEY.filter_patterns;
+        let policy = app::policy(&self.site.loaded).map_err(|errors| errors.to_string())?;
+        if policy.is_disabled() {
+            let origin = self.origin(key);
+            return Err(format!(
+                "no robot is sent to heaven from anywhere ({origin}): write filter_pattern = \
+                 [\"/members/*\"], with the paths that robots cannot use, and redirect_url = \"{}\"",
+                self.settings.heaven.path
+            ));
+        }
+        let is_filtered = |url: &&Url| policy.is_filtered(url.path());
+        if self.is_own(key) || self.given.iter().any(|url| is_filtered(&url)) {
+            let others = self.given.iter().filter(|url| !is_filtered(url));
+            plan.notes.extend(others.map(|url| {
+                format!("robots may read {url} themselves: no filter_pattern is about it")
+            }));
+            return Ok(());
+        }
+        let patterns: Vec<_> = self.given.iter().flat_map(patterns).collect();
+        if patterns.is_empty() && !self.given.is_empty() {
+            return Err(format!(
+                "which part of the site robots cannot use is not said: name its URL, such as {}, or \
+                 write filter_pattern",
+                self.base()?
+                    .join("members/")
+                    .map_or_else(|error| error.to_string(), String::from)
+            ));
+        }
+        if !patterns.is_empty() {
+            plan.changes.push((key, Value::List(patterns)));
+        }
+        Ok(())
+    }
+
+    fn add_starts(&self, plan: &mut Plan) -> Result<(), String> {
+        let keys = &SiteRobotSection::KEY;
+        if self.site.robot(self.whole).is_some() {
+            let known = &self.settings.site_robot.starting_points;
+            let is_known = |url: &&Url| known.iter().any(|start| start.url() == *url);
+            let new = self.given.iter().find(|url| !is_known(url));
+            return match new {
+                None => Ok(()),
+                Some(url) => Err(format!(
+                    "site_robot.starting_points ({}) does not name {url}: write it there too",
+                    self.origin(&keys.starting_points)
+                )),
+            };
+        }
+        let starts = if self.given.is_empty() {
+            self.starts_of_patterns()?
+        } else {
+            self.given.clone()
+        };
+        let starts = starts.iter().map(ToString::to_string).collect();
+        plan.changes
+            .push((&keys.starting_points, Value::List(starts)));
+        if !self.site.loaded.is_set(&keys.schedule) {
+            plan.changes
+                .push((&keys.schedule, Value::Text(SCHEDULE.to_owned())));
+        }
+        Ok(())
+    }
+
+    fn starts_of_patterns(&self) -> Result<Vec<Url>, String> {
+        let base = self.base()?;
+        let mut starts = Vec::new();
+        for glob in &self.settings.general.filter_patterns {
+            let start = base
+                .join(fixed_beginning(glob))
+                .map_err(|error| format!("{glob}: {error}"))?;
+            if !starts.contains(&start) {
+                starts.push(start);
+            }
+        }
+        if starts.is_empty() {
+            return Err("where the site robot begins is not known: name a URL".to_owned());
+        }
+        Ok(starts)
+    }
+
+    fn add_heaven(&self, plan: &mut Plan) -> Result<(), String> {
+        let (keys, heaven) = (&HeavenSection::KEY, &self.settings.heaven);
+        if !heaven.serve {
+            return Err(format!(
+                "heaven.serve is false ({}), and so the upstream answers for {}: take that line out, and \
+                 a rule that refuses robots there",
+                self.origin(&keys.serve),
+                heaven.path
+            ));
+        }
+        let published = self.settings.site_robot.publish.as_deref();
+        let is_published = published.is_some_and(|into| is_same(into, &heaven.directory));
+        if heaven.source != HeavenSource::Database && !is_published {
+            if !heaven.directory.is_empty() {
+                return Err(format!(
+                    "robot heaven has pages already, those of heaven.directory ({}): write \
+                     heaven.source = \"database\" to have them made of the site in their place, or \
+                     site_robot.publish = {:?} to have them written there",
+                    self.origin(&keys.directory),
+                    heaven.directory
+                ));
+            }
+            plan.changes
+                .push((&keys.source, Value::Text("database".to_owned())));
+        }
+        if self.set_url().is_none() {
+            let base = self.base()?;
+            let url = base.as_str().trim_end_matches('/');
+            plan.changes.push((&keys.url, Value::Text(url.to_owned())));
+            if self.is_upstream(base) {
+                plan.notes.push(format!(
+                    "{url} is where the upstream answers: set server.hosts and heaven.url once visitors \
+                     know the site by a name"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the file is where the changes count, and for this site alone.
+    fn check_places(&self, plan: &Plan) -> Result<(), String> {
+        if plan.changes.is_empty() || self.site.number.is_some() {
+            return Ok(());
+        }
+        if !self.whole.sites().is_empty() {
+            let hosts = ServerSection::KEY.hosts.name_in_site();
+            return Err(format!(
+                "what is set for {} counts for every [[site]]: make it a [[site]] with {hosts} of its own",
+                self.site.name()
+            ));
+        }
+        let is_in_file = |key: &Key| {
+            let origin = self.origin(key);
+            !(origin.starts_with("environment") || origin.starts_with("--"))
+        };
+        match plan.changes.iter().find(|(key, _)| !is_in_file(key)) {
+            None => Ok(()),
+            Some((key, value)) => Err(format!(
+                "{} is set by {}, which counts before the file: set it there to {value}",
+                key.name,
+                output::clean(self.origin(key))
+            )),
+        }
+    }
+}
+
+/// Returns the patterns for all below a URL; for a whole site there are none.
+fn patterns(url: &Url) -> Vec<String> {
+    match url.path() {
+        "/" => Vec::new(),
+        path if path.ends_with('/') => vec![format!("{path}*")],
+        path => vec![path.to_owned(), format!("{path}/*")],
+    }
+}
+
+/// Compares directories by their spelling, as neither need be there yet.
+fn is_same(into: &Path, directory: &str) -> bool {
+    !directory.is_empty() && absolute(into).ok() == absolute(directory).ok()
+}

@@ -1,0 +1,271 @@
+//! Whether robots are led to heaven: a running server is asked as a robot would ask it.
+
+use std::{net::SocketAddr, time::Duration};
+
+use http::{HeaderMap, HeaderValue, Method, header};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use url::{Position, Url};
+
+use crate::assembly::server_addresses;
+use crate::cli::{
+    explain::{Explainer, RobotAnswer},
+    health, output,
+};
+use crate::config::Loaded;
+use crate::fetch::{DirectClient, DirectSettings};
+use crate::policy::{Action, Policy};
+use crate::store::{DescriptionQuery, Store, StoreError, StoredDescription};
+
+/// Robot that is looked after, as it says who it is.
+const GOOGLEBOT: &str = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
+
+/// Descriptions among which one is looked for whose page robots are kept from.
+const LOOKED_THROUGH: u32 = 100;
+
+/// Longest time for one answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Largest page of heaven that is read, in bytes.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// How often a server is asked that has not seen the new pages yet, and how long it has in between.
+const TRIES: usize = 20;
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// What a robot gets at one page.
+#[derive(Debug)]
+pub(super) struct Proof {
+    /// Page that it asks for, with its title.
+    page: Option<(Url, String)>,
+    /// Where it is led.
+    location: Option<String>,
+    /// Server that was asked; `None`: none answers.
+    server: Option<SocketAddr>,
+    /// Why it is not led to heaven, if it is not.
+    failure: Option<String>,
+}
+
+/// What a server has answered.
+struct ServerAnswer {
+    server: SocketAddr,
+    status: u16,
+    location: Option<String>,
+}
+
+impl Proof {
+    /// Returns `true` if a robot is led to heaven, or will be once a server runs.
+    pub(super) fn is_good(&self) -> bool {
+        self.failure.is_none()
+    }
+
+    pub(super) fn print(&self) -> std::io::Result<()> {
+        let page = self.page.as_ref();
+        let at = page.map_or_else(String::new, |(url, _)| format!(" at {url}"));
+        if let Some(failure) = &self.failure {
+            let text = format!("error: Googlebot{at} is not led to robot heaven: {failure}");
+            output::note(&output::clean(&text));
+            return Ok(());
+        }
+        let title = page.map_or("", |(_, title)| title);
+        let to = self.location.as_deref().unwrap_or_default();
+        let (is_led, next) = match self.server {
+            Some(_) => ("is", ""),
+            None => (
+                "will be",
+                "\nno server answers here: `robot-detection serve` starts it",
+            ),
+        };
+        let text = format!("Googlebot{at} {is_led} led to {to}: «{title}»");
+        output::line(&format!("{}{next}", output::clean(&text)))
+    }
+
+    pub(super) fn value(&self) -> Value {
+        json!({
+            "is_led": self.is_good(),
+            "url": self.page.as_ref().map(|(url, _)| url.as_str()),
+            "title": self.page.as_ref().map(|(_, title)| title),
+            "location": self.location,
+            "server": self.server,
+            "failure": self.failure,
+        })
+    }
+}
+
+/// Looks where a robot is led that asks for a page of a site.
+pub(super) async fn prove(
+    (loaded, store): (&Loaded, &Store),
+    (site, of_site): (&str, &Loaded),
+    policy: &Policy,
+) -> anyhow::Result<Proof> {
+    let mut proof = Proof {
+        page: None,
+        location: None,
+        server: None,
+        failure: None,
+    };
+    let Some((url, title)) = page(store, site, policy).await? else {
+        proof.failure = Some("no page of the site is described".to_owned());
+        return Ok(proof);
+    };
+    let expected = Explainer::of(loaded)
+        .await?
+        .robot_answer(&url, GOOGLEBOT)
+        .await?;
+    let heaven = &of_site.settings().heaven.path;
+    proof.failure = obstacle(&expected, heaven);
+    if proof.failure.is_none() {
+        let asker = Asker::new(loaded, &url, &expected)?;
+        if let Some(answer) = asker.ask().await {
+            proof.server = Some(answer.server);
+            proof.failure = asker.judge(&answer).await;
+        }
+    }
+    proof.location = expected.location;
+    proof.page = Some((url, title));
+    Ok(proof)
+}
+
+/// Chooses a page that robots are kept from, or else any.
+async fn page(
+    store: &Store,
+    site: &str,
+    policy: &Policy,
+) -> Result<Option<(Url, String)>, StoreError> {
+    let query = DescriptionQuery::new(site).limit(LOOKED_THROUGH);
+    let stored = store.descriptions(&query).await?;
+    let of = |stored: &StoredDescription| {
+        let url = Url::parse(stored.description.url()).ok()?;
+        Some((url, stored.description.title().to_owned()))
+    };
+    let pages: Vec<_> = stored.iter().filter_map(of).collect();
+    let filtered = pages.iter().find(|(url, _)| policy.is_filtered(url.path()));
+    Ok(filtered.or(pages.first()).cloned())
+}
+
+/// Returns why a robot is not led to heaven by a server with this configuration.
+fn obstacle(answer: &RobotAnswer, heaven: &str) -> Option<String> {
+    let to = answer.location.as_deref().unwrap_or_default();
+    let is_heaven = |to: &str| {
+        let base = Url::parse("http://localhost/").ok();
+        let url = base.and_then(|base| base.join(to).ok());
+        url.is_some_and(|url| url.path().starts_with(heaven.trim_end_matches('/')))
+    };
+    match answer.action {
+        Action::Redirect | Action::Serve if !is_heaven(to) => Some(format!(
+            "it is sent to {to}, which is not {heaven}: see to redirect_url"
+        )),
+        Action::Redirect | Action::Serve if answer.is_dry_run => Some(format!(
+            "mode is report; set it to on, and it is led to {to}"
+        )),
+        Action::Redirect | Action::Serve => None,
+        _ => Some(answer.reasons.join(" ")),
+    }
+}
+
+/// What asks the servers of this machine for one page.
+struct Asker<'a> {
+    client: DirectClient,
+    loaded: &'a Loaded,
+    url: &'a Url,
+    expected: &'a RobotAnswer,
+}
+
+impl<'a> Asker<'a> {
+    fn new(loaded: &'a Loaded, url: &'a Url, expected: &'a RobotAnswer) -> anyhow::Result<Self> {
+        let client = DirectClient::new(DirectSettings {
+            user_agent: Some(HeaderValue::from_static(GOOGLEBOT)),
+            connect_timeout: TIMEOUT,
+            timeout: TIMEOUT,
+            max_body_bytes: MAX_BYTES,
+            ..DirectSettings::default()
+        })?;
+        Ok(Self {
+            client,
+            loaded,
+            url,
+            expected,
+        })
+    }
+
+    /// Asks until the answer is as expected; `None` where nobody answers.
+    async fn ask(&self) -> Option<ServerAnswer> {
+        let mut last = None;
+        for _ in 0..TRIES {
+            last = self.ask_once().await;
+            // A server that runs sees new pages within a moment.
+            match &last {
+                Some(answer) if !self.is_expected(answer) => sleep(PAUSE).await,
+                _ => break,
+            }
+        }
+        last
+    }
+
+    async fn ask_once(&self) -> Option<ServerAnswer> {
+        for server in addresses(self.loaded) {
+            if let Some(answer) = self.ask_at(server, self.url).await {
+                return Some(answer);
+            }
+        }
+        None
+    }
+
+    async fn ask_at(&self, server: SocketAddr, url: &Url) -> Option<ServerAnswer> {
+        let target = &url[Position::BeforePath..Position::AfterQuery];
+        let host = &url[Position::BeforeHost..Position::AfterPort];
+        let address = Url::parse(&format!("http://{server}{target}")).ok()?;
+        let headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_str(host).ok()?)]);
+        let answer = self
+            .client
+            .send(Method::GET, &address, headers)
+            .await
+            .ok()?;
+        let location = answer.headers.get(header::LOCATION);
+        Some(ServerAnswer {
+            server,
+            status: answer.status,
+            location: location.and_then(|to| to.to_str().ok()).map(str::to_owned),
+        })
+    }
+
+    fn is_expected(&self, answer: &ServerAnswer) -> bool {
+        match self.expected.action {
+            Action::Serve => answer.status == 200,
+            _ => answer.location.is_some() && answer.location == self.expected.location,
+        }
+    }
+
+    /// Returns what is wrong with a server that answers so.
+    async fn judge(&self, answer: &ServerAnswer) -> Option<String> {
+        let (server, status) = (answer.server, answer.status);
+        if !self.is_expected(answer) {
+            return Some(if health::is_ready(self.loaded).await {
+                format!(
+                    "the server at {server} answers {status}, as it has not taken this configuration: reload \
+                     it by `systemctl reload robot-detection` or kill -HUP, and run the command again"
+                )
+            } else {
+                format!(
+                    "what answers {status} at {server} is no robot-detection with this configuration: say \
+                     --listen ADDRESS as `serve` was told"
+                )
+            });
+        }
+        let to = self.url.join(answer.location.as_deref()?).ok()?;
+        match self.ask_at(server, &to).await {
+            Some(page) if page.status == 200 => None,
+            Some(page) => Some(format!("{to} answers {}", page.status)),
+            None => Some(format!("{to} does not answer")),
+        }
+    }
+}
+
+/// Returns where this machine reaches the visitors' side of a server without TLS.
+fn addresses(loaded: &Loaded) -> impl Iterator<Item = SocketAddr> {
+    let listeners = loaded.settings().tables.listeners.iter();
+    let plain = listeners.filter(|it| !it.is_tls() && !it.proxy_protocol.unwrap_or_default());
+    let all = server_addresses(loaded).iter();
+    all.chain(plain.map(|it| &it.listen))
+        .filter_map(health::address)
+}

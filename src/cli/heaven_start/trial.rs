@@ -1,0 +1,109 @@
+//! Whether the site robot would find anything where it is to begin.
+
+use url::Url;
+
+use crate::app::SiteRobotRuns;
+use crate::site_robot::Step;
+
+/// Most starting points that are asked for.
+const MAX_REQUESTS: usize = 10;
+
+/// What came of asking for the starting points.
+#[derive(Debug, Default)]
+pub(super) struct Trial {
+    /// Why nothing is found at those that answer otherwise than with a page.
+    pub(super) failures: Vec<String>,
+    /// Whether all are so.
+    pub(super) is_in_vain: bool,
+}
+
+/// Asks for each starting point as a run would.
+pub(super) async fn try_starts(runs: &SiteRobotRuns, starts: &[Url]) -> anyhow::Result<Trial> {
+    let mut trial = Trial::default();
+    let starts = starts.iter().filter(|url| url.has_host());
+    let starts: Vec<_> = starts.take(MAX_REQUESTS).collect();
+    for url in &starts {
+        if let Err(why) = try_start(runs, url).await? {
+            trial.failures.push(format!("{url} {why}"));
+        }
+    }
+    trial.is_in_vain = !starts.is_empty() && trial.failures.len() == starts.len();
+    Ok(trial)
+}
+
+async fn try_start(runs: &SiteRobotRuns, url: &Url) -> anyhow::Result<Result<(), String>> {
+    let explained = runs.robot().explain(url.as_str()).await?;
+    if let Some(step) = explained.steps.iter().find(|step| !step.goes_on) {
+        let advice = if step.step == Step::RobotsTxt {
+            "; allow it to the site robot there, or see to site_robot.robots_txt_of"
+        } else {
+            ""
+        };
+        let (step, reason) = (step.step, &step.reason);
+        return Ok(Err(format!("is not visited: {step}: {reason}{advice}")));
+    }
+    Ok(match runs.ask(url).await {
+        Ok(answer) => meaning(url, answer.status, answer.location().as_deref()),
+        Err(error) => Err(format!("does not answer: {error}")),
+    })
+}
+
+/// Returns why nothing comes of an answer.
+fn meaning(url: &Url, status: u16, location: Option<&str>) -> Result<(), String> {
+    const LOGIN: &str =
+        "say how the site robot logs in by site_robot.login or site_robot.login_form";
+    match (status, location) {
+        (200..=299, _) => Ok(()),
+        (300..=399, Some(to)) if is_below(url, to) => Ok(()),
+        (300..=399, Some(to)) => Err(format!(
+            "is redirected to {}: begin there, or where that is a login, {LOGIN}",
+            to.escape_debug()
+        )),
+        (401 | 403, _) => Err(format!("answers {status}: {LOGIN}")),
+        (404 | 410, _) => Err(format!(
+            "answers {status}: name the URL of the area that robots cannot use"
+        )),
+        _ => Err(format!("answers {status}")),
+    }
+}
+
+/// Returns `true` if a redirect leads to a page at or below the one asked for, as with a slash.
+fn is_below(url: &Url, location: &str) -> bool {
+    url.join(location)
+        .is_ok_and(|to| to.host() == url.host() && to.path().starts_with(url.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_says_what_is_missing() {
+        let url: Url = "http://h/a/members".parse().unwrap();
+        for (status, location, expected) in [
+            (200, None, None),
+            (301, Some("/a/members/"), None),
+            (302, Some("https://h/a/members/"), None),
+            (
+                302,
+                Some("/login?next=/a/members"),
+                Some("site_robot.login"),
+            ),
+            (
+                302,
+                Some("http://other/a/members/"),
+                Some("redirected to http://other/"),
+            ),
+            (302, Some("/\u{1b}[2J"), Some("\\u{1b}")),
+            (403, None, Some("site_robot.login_form")),
+            (404, None, Some("name the URL")),
+            (503, None, Some("answers 503")),
+        ] {
+            match (meaning(&url, status, location), expected) {
+                (Ok(()), None) => {}
+                (Err(why), Some(expected)) if why.contains(expected) => {}
+                (found, _) => panic!("{status} {location:?}: {found:?}"),
+            }
+        }
+    }
+}
