@@ -40,6 +40,7 @@ mod heaven_forms;
 mod heaven_markdown;
 mod heaven_open_to;
 mod heaven_parity;
+mod heaven_start;
 mod http2_frames;
 mod identify;
 mod index_now;

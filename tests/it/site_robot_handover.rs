@@ -88,7 +88,7 @@ fn serve(directory: &Path, database: &str, upstream: &TestServer) -> Server {
 }
 
 /// Waits until the server has shown that it takes orders.
-async fn until_taking(directory: &Path, database: &str) -> Store {
+pub(crate) async fn until_taking(directory: &Path, database: &str) -> Store {
     let url = database.replace(
         "robot.db",
         &directory.join("robot.db").display().to_string(),

@@ -1,0 +1,373 @@
+//! `heaven start`: from a site that is proxied to robots that read its heaven.
+
+use std::{fs, net::SocketAddr, path::Path, process::Stdio};
+
+use serde_json::Value;
+use tokio::task::spawn_blocking;
+
+use crate::site_robot_handover::until_taking;
+use crate::support::{
+    http::{Reply, TestServer},
+    postgres,
+    program::{self, GOOGLEBOT, Server, request},
+};
+
+const HOST: &str = "www.example.com";
+const SQLITE: &str = "sqlite://robot.db";
+
+/// What came of a command: exit code, standard output and standard error.
+type Ended = (i32, String, String);
+
+/// A site with a members' area of three pages, one of which asks for a password.
+fn site() -> TestServer {
+    TestServer::with(|seen| match &*seen.path {
+        "/members/" => Reply::typed(
+            "text/html",
+            "<title>For members</title><p>Salt and pepper. <a href=salt>s</a> <a href=door>d</a>",
+        ),
+        "/members/salt" => Reply::typed("text/html", "<title>Salt</title><p>All about salt."),
+        "/members/door" => Reply::status(403),
+        _ => Reply::status(404),
+    })
+}
+
+/// Writes a configuration as an administrator has one who proxies the site, and no more.
+fn write(directory: &Path, upstream: &TestServer, more: &str) -> String {
+    let text = format!(
+        "# Ours.\nweb_robots_db = ''\nfilter_pattern = ['/members/*'] # for members\n{more}\n\
+         [server]\nupstream = '{}'\nhosts = ['{HOST}'] # its name\n",
+        upstream.url("")
+    );
+    fs::write(file(directory), &text).unwrap();
+    text
+}
+
+fn file(directory: &Path) -> std::path::PathBuf {
+    directory.join("robot-detection.toml")
+}
+
+fn start(directory: &Path, arguments: &[&str]) -> Ended {
+    let output = program::command(directory)
+        .args(["heaven", "start"])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let code = output.status.code().unwrap();
+    (code, text(output.stdout), text(output.stderr))
+}
+
+/// Expects that a command wrote nothing and said what to do.
+fn assert_refused(directory: &Path, arguments: &[&str], (code, advice): (i32, &str)) {
+    let before = fs::read(file(directory)).ok();
+    let (found, out, err) = start(directory, arguments);
+    assert!(err.contains(advice), "{advice}: {out}{err}");
+    assert_eq!(found, code, "{out}{err}");
+    assert_eq!(fs::read(file(directory)).ok(), before);
+    assert!(!directory.join("robot-detection.db").exists());
+}
+
+/// Asks as a robot; returns status and where it is sent.
+fn sent(addr: SocketAddr, path: &str) -> (u16, String) {
+    let headers = [("User-Agent", GOOGLEBOT), ("Host", HOST)];
+    let answer = request(addr, "GET", path, &headers);
+    (answer.status, answer.header("location"))
+}
+
+#[test]
+fn one_command_writes_what_is_missing_and_keeps_what_is_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let upstream = site();
+    let before = write(path, &upstream, "");
+    let (code, out, err) = start(path, &["--dry-run"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert_eq!(fs::read_to_string(file(path)).unwrap(), before);
+    assert!(!path.join("robot-detection.db").exists());
+    assert_refused(path, &[], (2, "--yes"));
+
+    let (code, out, err) = start(path, &["--yes"]);
+    assert_eq!(code, 0, "{out}{err}");
+    let added = format!(
+        "\n[site_robot]\nstarting_points = [\"http://{HOST}/members/\"]\nschedule = \"30 3 * * *\"\n\
+         \n[heaven]\nsource = \"database\"\nurl = \"http://{HOST}\"\n"
+    );
+    let written = fs::read_to_string(file(path)).unwrap();
+    assert_eq!(written, before + &added);
+    for line in added.lines().filter(|line| !line.is_empty()) {
+        assert!(out.contains(&format!(" + {line}\n")), "{line}: {out}");
+    }
+    let door =
+        format!("not described: 1, the first is http://{HOST}/members/door: answer: status 403");
+    for told in [
+        door.as_str(),
+        "site_robot.login",
+        "will be led to /robot-heaven/members/: «For members»",
+        "`robot-detection serve`",
+    ] {
+        assert!(out.contains(told), "{told}: {out}");
+    }
+    // Once more there is nothing to write, and nobody is asked.
+    let (code, out, err) = start(path, &["--json"]);
+    assert_eq!(code, 0, "{out}{err}");
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (&told["written"], &told["lines"]),
+        (&false.into(), &Value::Null)
+    );
+    assert_eq!(told["run"]["added"], 0);
+    assert_eq!(told["proof"]["is_led"], true);
+    assert_eq!(fs::read_to_string(file(path)).unwrap(), written);
+    let server = Server::start(path, &["serve"]);
+    program::eventually("robots are led to their page", || {
+        sent(server.addr, "/members/salt") == (302, "/robot-heaven/members/salt.htm".to_owned())
+    });
+}
+
+async fn beside_a_server(database: String) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_owned();
+    let upstream = site();
+    write(&path, &upstream, &format!("database.url = '{database}'"));
+    let serve = path.clone();
+    let server = spawn_blocking(move || Server::start(&serve, &["serve"]));
+    let server = server.await.unwrap();
+    until_taking(&path, &database).await.close().await;
+    spawn_blocking(move || {
+        let listen = server.addr.to_string();
+        assert_eq!(
+            sent(server.addr, "/members/salt"),
+            (302, "/robot-heaven/".to_owned())
+        );
+        let (code, out, err) = start(&path, &["--yes", "--json", "--listen", &listen]);
+        assert_eq!(code, 0, "{out}{err}");
+        assert!(err.contains("a running server"), "{err}");
+        let told: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(
+            (&told["written"], &told["run"]["added"]),
+            (&true.into(), &2.into())
+        );
+        assert_eq!(told["proof"]["server"], listen.as_str());
+        assert_eq!(told["proof"]["title"], "For members");
+        // At once: the server has taken the configuration and the pages.
+        let page = "/robot-heaven/members/salt.htm";
+        assert_eq!(sent(server.addr, "/members/salt"), (302, page.to_owned()));
+        assert_eq!(sent(server.addr, page).0, 200);
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_running_server_takes_it_and_is_asked() {
+    beside_a_server(SQLITE.to_owned()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_running_server_takes_it_by_postgres_too() {
+    beside_a_server(postgres::database_url().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_cannot_take_it_is_told_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_owned();
+    let upstream = site();
+    write(&path, &upstream, &format!("database.url = '{SQLITE}'"));
+    let serve = path.clone();
+    // It has a file of its own, which nobody changes.
+    fs::copy(file(&path), path.join("other.toml")).unwrap();
+    let serve = spawn_blocking(move || Server::start(&serve, &["--config", "other.toml", "serve"]));
+    let server = serve.await.unwrap();
+    until_taking(&path, SQLITE).await.close().await;
+    spawn_blocking(move || {
+        let listen = server.addr.to_string();
+        let (code, out, err) = start(&path, &["--yes", "--listen", &listen]);
+        assert_eq!(code, 1, "{out}{err}");
+        for told in [
+            "says something else of this site",
+            "has not taken this configuration",
+        ] {
+            assert!(err.contains(told), "{told}: {out}{err}");
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[test]
+fn an_area_that_is_named_is_filtered_where_nothing_else_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let upstream = site();
+    let commented = program::succeed(path, &["init", "--stdout"]);
+    fs::write(file(path), &commented).unwrap();
+    let serves = upstream.url("");
+    assert_refused(path, &[], (2, "server.upstream"));
+    assert_refused(
+        path,
+        &["--upstream", &serves],
+        (1, "name the URL of the area"),
+    );
+    assert_refused(path, &["--upstream", &serves, "/"], (2, "name its URL"));
+    let arguments = ["--upstream", &serves, "/members", "--yes"];
+    let (code, out, err) = start(path, &arguments);
+    // The area itself is not there without its slash.
+    assert_eq!(code, 1, "{out}{err}");
+    let arguments = ["--upstream", &serves, "/members/", "--yes"];
+    let (code, out, err) = start(path, &arguments);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(err.contains("set server.hosts and heaven.url"), "{err}");
+    let written = fs::read_to_string(file(path)).unwrap();
+    let added = written
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with(['#', '[']));
+    assert_eq!(
+        added.collect::<Vec<_>>(),
+        [
+            "filter_pattern = [\"/members/*\"]",
+            "source = \"database\"",
+            &format!("url = \"{serves}\""),
+            &format!("starting_points = [\"{serves}/members/\"]"),
+            "schedule = \"30 3 * * *\"",
+        ]
+    );
+    let others = written
+        .lines()
+        .filter(|line| line.is_empty() || line.starts_with(['#', '[']));
+    assert_eq!(
+        others.collect::<Vec<_>>(),
+        commented.lines().collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn what_somebody_has_decided_otherwise_is_left_to_him() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let upstream = site();
+    assert_refused(
+        path,
+        &["http://h/members/"],
+        (2, "robot-detection init --interactive"),
+    );
+    for (more, arguments, advice) in [
+        ("heaven.serve = false", &[][..], "heaven.serve is false"),
+        (
+            "heaven.directory = 'own'",
+            &[],
+            "site_robot.publish = \"own\"",
+        ),
+        ("redirect_url = ''", &[], "write filter_pattern"),
+        (
+            "heaven = { path = '/h/' }",
+            &[],
+            "by hand: heaven.source = \"database\"",
+        ),
+        (
+            "site_robot.starting_points = 'http://www.example.com/'",
+            &["/members/"],
+            "write it there too",
+        ),
+        (
+            "",
+            &["http://www.exmaple.com/members/"],
+            "none of server.hosts",
+        ),
+        ("", &["--site", "shop"], "there is no such site"),
+        ("heaven.souce = 'files'", &[], "did you mean"),
+    ] {
+        write(path, &upstream, more);
+        assert_refused(path, &[arguments, &["--yes"]].concat(), (2, advice));
+    }
+    assert!(upstream.seen().is_empty());
+}
+
+#[test]
+fn a_site_that_shows_the_site_robot_nothing_leaves_the_file_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let upstream = site();
+    write(path, &upstream, "");
+    for (reply, advice) in [
+        (Reply::status(401), "site_robot.login"),
+        (Reply::redirect("/login"), "redirected to /login"),
+        (Reply::status(404), "name the URL of the area"),
+        (Reply::Reset, "does not answer"),
+    ] {
+        let members = reply.clone();
+        upstream.answer(move |seen| match &*seen.path {
+            "/robots.txt" => Reply::status(404),
+            _ => members.clone(),
+        });
+        assert_refused(path, &["--yes"], (1, advice));
+    }
+    upstream.answer(|_| Reply::text("User-agent: *\nDisallow: /\n"));
+    assert_refused(path, &["--yes"], (1, "site_robot.robots_txt_of"));
+}
+
+#[test]
+fn one_of_several_sites_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let upstream = site();
+    let serves = upstream.url("");
+    let text = format!(
+        "web_robots_db = ''\n[[site]]\nname = 'shop'\nhosts = 'shop.example.com'\nupstream = '{serves}'\n\
+         filter_pattern = '/members/*'\n\n[[site]]\nname = 'other'\nhosts = 'other.example.com'\n\
+         upstream = '{serves}'\n"
+    );
+    fs::write(file(path), &text).unwrap();
+    assert_refused(path, &["--yes"], (2, "choose one by --site: shop, other"));
+    let (code, out, err) = start(path, &["--yes", "--site", "shop"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(
+        out.contains("Googlebot at http://shop.example.com/members/ will be led"),
+        "{out}"
+    );
+    let own = "filter_pattern = '/members/*'\n\
+        site_robot.starting_points = [\"http://shop.example.com/members/\"]\n\
+        site_robot.schedule = \"30 3 * * *\"\nheaven.source = \"database\"\n\
+        heaven.url = \"http://shop.example.com\"\n\n[[site]]";
+    let expected = text.replace("filter_pattern = '/members/*'\n\n[[site]]", own);
+    assert_eq!(fs::read_to_string(file(path)).unwrap(), expected);
+}
+
+#[test]
+fn why_robots_are_not_led_is_told() {
+    for (more, advice) in [
+        ("mode = 'report'", "set it to on"),
+        ("allow_robots = ['googlebot']", "always pass"),
+        ("redirect_url = '/sorry'", "see to redirect_url"),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let upstream = site();
+        write(directory.path(), &upstream, more);
+        let (code, out, err) = start(directory.path(), &["--yes"]);
+        assert!(err.contains("is not led to robot heaven: "), "{out}{err}");
+        assert!(err.contains(advice), "{advice}: {out}{err}");
+        assert_eq!(code, 1);
+    }
+}
+
+#[test]
+fn heaven_that_is_published_as_files_stays_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let upstream = site();
+    fs::create_dir(path.join("pages")).unwrap();
+    write(
+        path,
+        &upstream,
+        "heaven.directory = 'pages'\nsite_robot.publish = 'pages'",
+    );
+    let (code, out, err) = start(path, &["--yes"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(!out.contains("source = "), "{out}");
+    assert!(out.contains("heaven: 2 pages"), "{out}");
+    assert!(
+        out.contains("will be led to /robot-heaven/members/"),
+        "{out}"
+    );
+}
