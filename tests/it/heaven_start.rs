@@ -259,7 +259,11 @@ fn what_somebody_has_decided_otherwise_is_left_to_him() {
             &[],
             "site_robot.publish = \"own\"",
         ),
-        ("redirect_url = ''", &[], "write filter_pattern"),
+        (
+            "redirect_url = ''",
+            &[],
+            "write redirect_url = \"/robot-heaven/\"",
+        ),
         (
             "heaven = { path = '/h/' }",
             &[],
@@ -305,6 +309,9 @@ fn a_site_that_shows_the_site_robot_nothing_leaves_the_file_as_it_is() {
     }
     upstream.answer(|_| Reply::text("User-agent: *\nDisallow: /\n"));
     assert_refused(path, &["--yes"], (1, "site_robot.robots_txt_of"));
+    drop(upstream);
+    let nobody = ["--yes", "--upstream", "http://127.0.0.1:1"];
+    assert_refused(path, &nobody, (1, "the upstream does not answer"));
 }
 
 #[test]

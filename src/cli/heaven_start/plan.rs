@@ -185,18 +185,24 @@ impl<'a> Subject<'a> {
 
     /// Whoever names an area, and has named none before, means that robots cannot use it.
     fn add_patterns(&self, plan: &mut Plan) -> Result<(), String> {
-        let key = &GeneralSection::KEY.filter_patterns;
+        let keys = &GeneralSection::KEY;
+        let (general, heaven) = (&self.settings.general, &self.settings.heaven.path);
         let policy = app::policy(&self.site.loaded).map_err(|errors| errors.to_string())?;
-        if policy.is_disabled() {
-            let origin = self.origin(key);
+        let has_rules = policy.rules().next().is_some();
+        if general.redirect_url.is_empty() && !has_rules {
+            let origin = self.origin(&keys.redirect_url);
             return Err(format!(
-                "no robot is sent to heaven from anywhere ({origin}): write filter_pattern = \
-                 [\"/members/*\"], with the paths that robots cannot use, and redirect_url = \"{}\"",
-                self.settings.heaven.path
+                "no robot is sent anywhere, as redirect_url is empty ({origin}): write redirect_url = {heaven:?}"
             ));
         }
+        let has_patterns = !general.filter_patterns.is_empty();
+        let is_said = if has_patterns {
+            self.site.loaded.is_set(&keys.filter_patterns)
+        } else {
+            has_rules
+        };
         let is_filtered = |url: &&Url| policy.is_filtered(url.path());
-        if self.is_own(key) || self.given.iter().any(|url| is_filtered(&url)) {
+        if is_said || self.given.iter().any(|url| is_filtered(&url)) {
             let others = self.given.iter().filter(|url| !is_filtered(url));
             plan.notes.extend(others.map(|url| {
                 format!("robots may read {url} themselves: no filter_pattern is about it")
@@ -204,17 +210,15 @@ impl<'a> Subject<'a> {
             return Ok(());
         }
         let patterns: Vec<_> = self.given.iter().flat_map(patterns).collect();
-        if patterns.is_empty() && !self.given.is_empty() {
-            return Err(format!(
-                "which part of the site robots cannot use is not said: name its URL, such as {}, or \
-                 write filter_pattern",
-                self.base()?
-                    .join("members/")
-                    .map_or_else(|error| error.to_string(), String::from)
-            ));
-        }
         if !patterns.is_empty() {
-            plan.changes.push((key, Value::List(patterns)));
+            plan.changes
+                .push((&keys.filter_patterns, Value::List(patterns)));
+        } else if !self.given.is_empty() || !has_patterns {
+            return Err(
+                "which part of the site robots cannot use is not said: name it, as in `heaven start \
+                 /members/`, or write filter_pattern"
+                    .to_owned(),
+            );
         }
         Ok(())
     }

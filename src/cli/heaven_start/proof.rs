@@ -42,6 +42,8 @@ pub(super) struct Proof {
     location: Option<String>,
     /// Server that was asked; `None`: none answers.
     server: Option<SocketAddr>,
+    /// Whether any has an address at which it could be asked.
+    can_ask: bool,
     /// Why it is not led to heaven, if it is not.
     failure: Option<String>,
 }
@@ -71,9 +73,13 @@ impl Proof {
         let to = self.location.as_deref().unwrap_or_default();
         let (is_led, next) = match self.server {
             Some(_) => ("is", ""),
-            None => (
+            None if self.can_ask => (
                 "will be",
                 "\nno server answers here: `robot-detection serve` starts it",
+            ),
+            None => (
+                "will be",
+                "\nno server was asked: no listener without TLS has an address",
             ),
         };
         let text = format!("Googlebot{at} {is_led} led to {to}: «{title}»");
@@ -102,6 +108,7 @@ pub(super) async fn prove(
         page: None,
         location: None,
         server: None,
+        can_ask: addresses(loaded).next().is_some(),
         failure: None,
     };
     let Some((url, title)) = page(store, site, policy).await? else {
@@ -159,7 +166,15 @@ fn obstacle(answer: &RobotAnswer, heaven: &str) -> Option<String> {
             "mode is report; set it to on, and it is led to {to}"
         )),
         Action::Redirect | Action::Serve => None,
-        _ => Some(answer.reasons.join(" ")),
+        _ => {
+            let last = answer.reasons.len().saturating_sub(2);
+            let reasons = answer.reasons.iter().skip(last);
+            let reasons: Vec<_> = reasons.map(String::as_str).collect();
+            let reasons = reasons.join(" ");
+            Some(format!(
+                "{reasons} `robot-detection explain` tells each step"
+            ))
+        }
     }
 }
 

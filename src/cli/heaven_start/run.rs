@@ -23,7 +23,7 @@ use super::{
     config_file::Rewrite,
     plan::{choose, plan},
     proof::prove,
-    trial::{Trial, try_starts},
+    trial::{Trial, try_starts, try_upstream},
 };
 
 /// Reasons that are told, those of the most pages first.
@@ -150,6 +150,10 @@ async fn check_starts(loaded: &Loaded, site: &ServedSite) -> anyhow::Result<()> 
     let Some(robot) = site.robot(loaded) else {
         return Ok(());
     };
+    if let Some(failure) = try_upstream(loaded, site.name()).await? {
+        let failure = output::clean(&failure);
+        anyhow::bail!("nothing was written, as the upstream does not answer: {failure}");
+    }
     // One in memory where there is none yet: what only asks makes no file.
     let store = context::store(loaded).await?;
     let starts: Vec<_> = robot.starting_points().cloned().collect();
@@ -192,6 +196,9 @@ async fn visit(
     };
     let reasons = reasons(&context.store, &ran).await?;
     let heaven = heaven_use(&context.loaded, site.name(), None);
+    if rewrite.is_some() {
+        tell_others(&context.store).await?;
+    }
     if !is_json {
         print(&ran, &heaven, false)?;
         print_reasons(&reasons)?;
@@ -215,6 +222,18 @@ async fn visit(
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Says that only one server has taken the new configuration, where there are more.
+async fn tell_others(store: &Store) -> Result<(), StoreError> {
+    let servers = store.instances().await?.len();
+    if servers > 1 {
+        output::note(&format!(
+            "warning: {servers} servers use this database: give each that runs the new configuration, and \
+             reload it"
+        ));
+    }
+    Ok(())
 }
 
 fn report(site: &ServedSite, rewrite: Option<&Rewrite>, done: Option<(Value, Value)>) -> Value {

@@ -2,7 +2,8 @@
 
 use url::Url;
 
-use crate::app::SiteRobotRuns;
+use crate::app::{ServerSettings, SiteRobotRuns};
+use crate::config::Loaded;
 use crate::site_robot::Step;
 
 /// Most starting points that are asked for.
@@ -15,6 +16,22 @@ pub(super) struct Trial {
     pub(super) failures: Vec<String>,
     /// Whether all are so.
     pub(super) is_in_vain: bool,
+}
+
+/// Connects to the upstream of a site; returns why none of its servers can be reached.
+///
+/// The site robot would try each of them for a while.
+pub(super) async fn try_upstream(loaded: &Loaded, site: &str) -> anyhow::Result<Option<String>> {
+    let server = ServerSettings::new(loaded, false)?;
+    let mut last = None;
+    for (name, _, result) in server.check_upstreams().await {
+        match result {
+            Ok(()) if name.is_none_or(|name| name == site) => return Ok(None),
+            Err(error) if name.is_none_or(|name| name == site) => last = Some(error.to_string()),
+            _ => {}
+        }
+    }
+    Ok(last)
 }
 
 /// Asks for each starting point as a run would.
@@ -35,7 +52,7 @@ async fn try_start(runs: &SiteRobotRuns, url: &Url) -> anyhow::Result<Result<(),
     let explained = runs.robot().explain(url.as_str()).await?;
     if let Some(step) = explained.steps.iter().find(|step| !step.goes_on) {
         let advice = if step.step == Step::RobotsTxt {
-            "; allow it to the site robot there, or see to site_robot.robots_txt_of"
+            "; see to that file, or to site_robot.robots_txt_of"
         } else {
             ""
         };
