@@ -21,9 +21,9 @@ pub(super) enum HeavenCommand {
     /// Leads from a site that is proxied to robots that read its heaven
     #[command(
         after_help = "It asks the site, writes what is missing into the configuration file (starting points, schedule,
-heaven), has the site robot run, by the server where one runs, which reloads its configuration, and asks
-for a page as Googlebot would. Lines that are in the file stay. Run again, it writes nothing, and the
-site robot visits what has changed.
+heaven) and leaves its other lines as they are, has the site robot run, by the server where one
+runs, which reloads its configuration, and asks for a page as Googlebot would. Run again, it writes
+nothing, and the site robot visits what has changed.
 
 Exit code: 0 a robot is led to heaven, or will be once a server runs; 1 it is not, or nothing was
 described; 2 wrong usage or configuration: nothing was written
