@@ -1,30 +1,41 @@
-//! What tells the database that this process is alive.
+//! What tells the database that this process is alive, and takes the time from it.
 
 use std::time::Duration;
 
 use tokio::{sync::watch, time};
 use tokio_util::sync::CancellationToken;
-use tracing::debug;
+use tracing::{debug, warn};
 
-use crate::store::Store;
+use crate::clock::Clock;
+use crate::store::{Store, StoreError};
 
 /// Time between two signs of life; after two minutes of silence an instance is forgotten.
 const EVERY: Duration = Duration::from_secs(15);
+
+/// A database that takes longer for its answer says nothing about a clock.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Milliseconds by which clocks may differ before one is corrected.
+const TOLERATED_MS: i64 = 2_000;
 
 /// Heartbeat of this process.
 #[derive(Debug)]
 pub(crate) struct Heartbeat {
     store: Store,
     address: watch::Receiver<String>,
+    clock: Clock,
     started: time::Instant,
 }
 
 impl Heartbeat {
     /// Creates one; `address` is where health, metrics and console are, once it is known.
-    pub(crate) fn new(store: Store, address: watch::Receiver<String>) -> Self {
+    ///
+    /// `clock` is set by the database's.
+    pub(crate) fn new(store: Store, address: watch::Receiver<String>, clock: Clock) -> Self {
         Self {
             store,
             address,
+            clock,
             started: time::Instant::now(),
         }
     }
@@ -32,10 +43,7 @@ impl Heartbeat {
     /// Beats until `stop` is cancelled, then takes leave.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         loop {
-            let address = self.address.borrow_and_update().clone();
-            let version = env!("CARGO_PKG_VERSION");
-            let beat = self.store.beat(version, &address, self.started.elapsed());
-            if let Err(error) = beat.await {
+            if let Err(error) = self.beat().await {
                 // That the database is away is told by who watches over it.
                 debug!("the database is not told that this instance is alive: {error}");
             }
@@ -47,5 +55,56 @@ impl Heartbeat {
         }
         // Whoever cannot say so is forgotten after two minutes.
         let _ = self.store.forget_instance().await;
+    }
+
+    async fn beat(&mut self) -> Result<(), StoreError> {
+        let address = self.address.borrow_and_update().clone();
+        let ahead_ms = set_clock(&self.clock, &self.store).await?;
+        let (version, uptime) = (env!("CARGO_PKG_VERSION"), self.started.elapsed());
+        let beat = self.store.beat(version, &address, uptime, ahead_ms);
+        beat.await
+    }
+}
+
+/// Sets a clock by the database's, so that the instances of a fleet have one time.
+///
+/// Returns by how many milliseconds this machine's is ahead, 0 where it is right; tells when that
+/// is another figure.
+pub(crate) async fn set_clock(clock: &Clock, store: &Store) -> Result<i64, StoreError> {
+    let asked = time::Instant::now();
+    let now_ms = store.now_ms().await?;
+    let before_ms = clock.uncorrected_ms() - clock.now_ms();
+    if asked.elapsed() > SOON {
+        return Ok(before_ms);
+    }
+    let ahead_ms = clock.uncorrected_ms() - now_ms;
+    let is_right = ahead_ms.abs() <= TOLERATED_MS;
+    let ahead_ms = if is_right { 0 } else { ahead_ms };
+    clock.correct(ahead_ms);
+    if !is_right && (ahead_ms - before_ms).abs() > TOLERATED_MS {
+        let off_s = ahead_ms / 1_000;
+        warn!(
+            off_s,
+            "the clock of this machine is {off_s} s off: times are those of the database; set both by NTP"
+        );
+    }
+    Ok(ahead_ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_clock_is_set_by_the_databases() {
+        let store = Store::connect("sqlite::memory:").await.unwrap();
+        let clock = Clock::system();
+        clock.correct(7_200_000);
+        assert_eq!(set_clock(&clock, &store).await.unwrap(), 0);
+        assert!(clock.uncorrected_ms() - clock.now_ms() <= 0);
+        // What says another time than the database is told, and which.
+        let wrong = Clock::manual(store.now_ms().await.unwrap() + 7_200_000);
+        let ahead_ms = set_clock(&wrong, &store).await.unwrap();
+        assert!((7_190_000..=7_200_000).contains(&ahead_ms), "{ahead_ms}");
     }
 }

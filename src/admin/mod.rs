@@ -84,7 +84,7 @@ pub use certificates::{Certificates, ServedCertificate};
 #[cfg(feature = "server")]
 pub(crate) use credentials::{SessionView, TokenView, check_name, digest, parse_end};
 #[cfg(feature = "server")]
-pub(crate) use fleet::{fleet_value, silent_seconds};
+pub(crate) use fleet::{clock_text, fleet_value, silent_seconds};
 #[cfg(feature = "server")]
 pub(crate) use heaven_state::{differing_sentence, held_sentence};
 pub use heaven_use::HeavenUse;

@@ -5,6 +5,7 @@ use axum::{extract::State, response::Response};
 
 use super::{
     filtering::FilteringView,
+    fleet::{self, InstanceView},
     page::{Page, html},
     settings::Setting,
     sites::SelectedSite,
@@ -17,6 +18,7 @@ struct SettingsPage<'s> {
     page: Page,
     of: SelectedSite,
     filtering: FilteringView,
+    instances: Vec<InstanceView>,
     parameters: Vec<&'s Setting>,
     other_settings: Vec<&'s Setting>,
 }
@@ -34,6 +36,7 @@ pub(super) async fn show(
     html(&SettingsPage {
         page,
         filtering: FilteringView::new(&of.policy.load()),
+        instances: fleet::views(&state).await,
         of,
         parameters,
         other_settings,

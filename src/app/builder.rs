@@ -15,6 +15,7 @@ use crate::admin::{
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{FetchError, FetchLimits, Fetcher};
+use crate::instances::set_clock;
 use crate::live_rules::{self, LiveRules, StateFile};
 use crate::own_robot;
 use crate::policy::{Enforce, Enforcement, Policy, PolicyBuilder, PolicyError};
@@ -533,9 +534,12 @@ async fn suspicion(is_on: bool, store: &Store, clock: &Clock) -> Option<Suspicio
 }
 
 async fn open_store(url: &str, waits: bool, clock: &Clock) -> Result<Store, StoreError> {
-    if waits {
-        Store::connect_or_wait(url, clock.now_ms()).await
+    let store = if waits {
+        Store::connect_or_wait(url, clock.now_ms()).await?
     } else {
-        Store::connect(url).await
-    }
+        Store::connect(url).await?
+    };
+    // Before anything is done at a time of its own; the heartbeat tries again.
+    let _ = set_clock(clock, &store).await;
+    Ok(store)
 }

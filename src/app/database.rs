@@ -5,6 +5,7 @@ use std::time::Duration;
 use tracing::{error, info, warn};
 
 use crate::clock::Clock;
+use crate::instances::set_clock;
 use crate::refresh::Refresher;
 use crate::store::{PresenceChange, Store};
 
@@ -39,6 +40,8 @@ pub(super) async fn watch_database(
             Some(PresenceChange::Back(absence)) => {
                 let away_s = clock.now_ms().saturating_sub(absence.since_ms) / 1_000;
                 info!(away_s, "the database is back after {away_s} s");
+                // Before anything is done at a time of its own; the next heartbeat tries again.
+                let _ = set_clock(&clock, &store).await;
                 take_over(&refresher, use_bundled).await;
             }
         }

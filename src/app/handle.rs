@@ -343,7 +343,7 @@ impl RobotDetection {
         let stop = self.inner.stop.clone();
         self.inner.tasks.spawn(exchange.run(stop));
         let address = self.inner.address.subscribe();
-        let heartbeat = Heartbeat::new(self.inner.store.clone(), address);
+        let heartbeat = Heartbeat::new(self.inner.store.clone(), address, self.clock().clone());
         let stop = self.inner.stop.clone();
         self.inner.tasks.spawn(heartbeat.run(stop));
         let (traffic, stop) = (self.inner.traffic.clone(), self.inner.stop.clone());

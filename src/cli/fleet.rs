@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::admin::{fleet_value, rfc3339, silent_seconds};
+use crate::admin::{clock_text, fleet_value, rfc3339, silent_seconds};
 use crate::store::StoredInstance;
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     output::{self, clean},
 };
 
-const HEADER: [&str; 8] = [
+const HEADER: [&str; 9] = [
     "INSTANCE",
     "HOST",
     "PROCESS",
@@ -20,6 +20,7 @@ const HEADER: [&str; 8] = [
     "ADDRESS",
     "SINCE",
     "LAST SEEN",
+    "CLOCK",
     "LEADS",
 ];
 
@@ -27,8 +28,9 @@ const HEADER: [&str; 8] = [
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Each instance says every 15 seconds that it is alive. One that stops takes leave; one that was
-killed is listed for two minutes more. Times are those of the database. What an instance leads
-others do not do meanwhile: alerts, or the refresh of a source while it lasts.
+killed is listed for two minutes more. Times are those of the database; an instance whose own clock
+is wrong goes by it. What an instance leads others do not do meanwhile: alerts, or the refresh of a
+source while it lasts.
 
 Exit codes: 0 done, 1 the database failed
 
@@ -75,6 +77,7 @@ fn row(instance: &StoredInstance) -> Vec<String> {
         or_dash(clean(&instance.address)),
         rfc3339(instance.since_ms),
         format!("{} s ago", silent_seconds(instance)),
+        clock_text(instance.ahead_ms),
         or_dash(clean(&instance.leads.join(", "))),
     ]
 }

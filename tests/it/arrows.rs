@@ -169,7 +169,7 @@ const ROOMS: &[(&str, &[Room])] = &[
             ),
             ("own_robot", &["admin", "clock", "layer", "store"]),
             ("traps", &[]),
-            ("instances", &["store"]),
+            ("instances", &["clock", "store"]),
             ("pace", &["clock", "policy", "store"]),
             (
                 "bans",

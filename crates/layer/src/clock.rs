@@ -25,50 +25,83 @@ use std::{
 
 /// Clock that tells the time in milliseconds since 1970, UTC.
 ///
-/// Clones share the time: a manual clock moved through one clone has moved
-/// for all.
-#[derive(Clone, Default)]
+/// Clones share the time: a clock moved through one clone has moved for all.
+#[derive(Clone)]
 pub struct Clock {
-    manual: Option<Arc<AtomicI64>>,
+    time: Time,
+}
+
+#[derive(Clone)]
+enum Time {
+    /// Milliseconds by which the system's clock is ahead.
+    System(Arc<AtomicI64>),
+    Manual(Arc<AtomicI64>),
 }
 
 impl Clock {
     /// Creates a clock that follows the system's.
     #[must_use]
     pub fn system() -> Self {
-        Self::default()
+        Self {
+            time: Time::System(Arc::default()),
+        }
     }
 
     /// Creates a clock that stands still until [`Clock::advance`] moves it.
     #[must_use]
     pub fn manual(now_ms: i64) -> Self {
         Self {
-            manual: Some(Arc::new(AtomicI64::new(now_ms))),
+            time: Time::Manual(Arc::new(AtomicI64::new(now_ms))),
         }
     }
 
     /// Returns milliseconds since 1970-01-01T00:00:00Z.
     #[must_use]
     pub fn now_ms(&self) -> i64 {
-        match &self.manual {
-            // No other memory depends on the time, so that no order is needed.
-            Some(manual) => manual.load(Ordering::Relaxed),
-            None => system_now_ms(),
+        // No other memory depends on the time, so that no order is needed.
+        match &self.time {
+            Time::System(ahead_ms) => {
+                system_now_ms().saturating_sub(ahead_ms.load(Ordering::Relaxed))
+            }
+            Time::Manual(now_ms) => now_ms.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Returns what the system's clock says, or a manual one, without any correction.
+    #[must_use]
+    pub fn uncorrected_ms(&self) -> i64 {
+        match &self.time {
+            Time::System(_) => system_now_ms(),
+            Time::Manual(_) => self.now_ms(),
+        }
+    }
+
+    /// Corrects the time by so many milliseconds that the system's clock is ahead, or behind
+    /// where they are negative; a manual clock is not corrected.
+    pub fn correct(&self, ahead_ms: i64) {
+        if let Time::System(ahead) = &self.time {
+            ahead.store(ahead_ms, Ordering::Relaxed);
         }
     }
 
     /// Moves a manual clock forward; a system clock is not moved.
     pub fn advance(&self, by: Duration) {
-        if let Some(manual) = &self.manual {
-            manual.fetch_add(duration_ms(by), Ordering::Relaxed);
+        if let Time::Manual(now_ms) = &self.time {
+            now_ms.fetch_add(duration_ms(by), Ordering::Relaxed);
         }
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::system()
     }
 }
 
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Clock")
-            .field("manual", &self.manual.is_some())
+            .field("manual", &matches!(self.time, Time::Manual(_)))
             .field("now_ms", &self.now_ms())
             .finish()
     }
@@ -100,6 +133,21 @@ mod tests {
         assert_eq!(clock.now_ms(), 1_000);
         clone.advance(Duration::from_secs(2));
         assert_eq!(clock.now_ms(), 3_000);
+    }
+
+    #[test]
+    fn a_clock_that_is_ahead_is_corrected_for_all_clones() {
+        let (clock, hour_ms) = (Clock::system(), 3_600_000);
+        let clone = clock.clone();
+        clock.correct(hour_ms);
+        let behind_ms = clone.uncorrected_ms() - clone.now_ms();
+        assert!(
+            (hour_ms - 1_000..=hour_ms).contains(&behind_ms),
+            "{behind_ms}"
+        );
+        let manual = Clock::manual(1_000);
+        manual.correct(hour_ms);
+        assert_eq!(manual.now_ms(), 1_000);
     }
 
     #[test]

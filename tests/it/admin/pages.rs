@@ -1,8 +1,11 @@
 //! What the pages say.
 
+use std::time::Duration;
+
 use reqwest::StatusCode;
 use robot_detection::registry::{Pattern, PatternKind, Robot, Source, Status};
 use robot_detection::store::{RefreshOutcome, RefreshRecord, SourceState};
+use sqlx::{Connection as _, SqliteConnection};
 
 use super::site::{NOW_MS, Plan, Site, encode, flat_file};
 use crate::support::http::Reply;
@@ -33,6 +36,40 @@ async fn the_settings_tell_what_is_filtered_and_where_it_was_set() {
     ] {
         assert!(text.contains(words), "{words:?} is not in {text}");
     }
+}
+
+#[tokio::test]
+async fn the_settings_list_the_instances_of_a_fleet_and_mark_the_own_one() {
+    let site = Plan::open().start().await;
+    let uptime = Duration::from_hours(3);
+    let beat = site.store.beat("1.2.3", "192.0.2.21:9180", uptime, 0);
+    beat.await.unwrap();
+    let lease = site.store.acquire_lease("alerts", uptime).await.unwrap();
+    let client = site.client();
+    let alone = client.get("settings").await.text();
+    assert!(!alone.contains("192.0.2.21:9180"), "{alone}");
+    let mut raw = SqliteConnection::connect(&site.database).await.unwrap();
+    let other = "INSERT INTO instances (instance, host, process, version, address, since_ms, seen_ms, \
+                 ahead_ms) SELECT 'other', '<b>two', 7, '1.2.4', '', since_ms, seen_ms, 7200000 FROM instances";
+    sqlx::query(other).execute(&mut raw).await.unwrap();
+    raw.close().await.unwrap();
+    let answer = client.get("settings").await;
+    let listed = answer.text();
+    for words in [
+        "Instances",
+        "1.2.3",
+        "192.0.2.21:9180",
+        "3 hours ago",
+        "alerts",
+        "two 7",
+        "1.2.4",
+        "7200 s ahead",
+    ] {
+        assert!(listed.contains(words), "{words:?} is not in {listed}");
+    }
+    assert_eq!(listed.matches("this one").count(), 1, "{listed}");
+    assert!(!answer.body.contains("<b>two"), "{}", answer.body);
+    lease.release().await;
 }
 
 #[tokio::test]

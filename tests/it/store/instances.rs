@@ -21,8 +21,11 @@ async fn an_instance_is_listed_with_what_it_leads_until_it_takes_leave(database:
     let store = database.store().await;
     assert!(store.instances().await.unwrap().is_empty());
     let uptime = Duration::from_secs(50);
-    store.beat("1.2.3", "", uptime).await.unwrap();
-    store.beat("1.2.3", "192.0.2.1:9180", LIFE).await.unwrap();
+    store.beat("1.2.3", "", uptime, 0).await.unwrap();
+    store
+        .beat("1.2.3", "192.0.2.1:9180", LIFE, 7_200_000)
+        .await
+        .unwrap();
     let one = store.acquire_lease("one", LIFE).await.unwrap();
     let two = store.acquire_lease("two", LIFE).await.unwrap();
     let over = store.acquire_lease("over", Duration::ZERO).await.unwrap();
@@ -31,6 +34,7 @@ async fn an_instance_is_listed_with_what_it_leads_until_it_takes_leave(database:
     assert_eq!(listed[0].process, std::process::id());
     assert_eq!(listed[0].version, "1.2.3");
     assert_eq!(listed[0].address, "192.0.2.1:9180");
+    assert_eq!(listed[0].ahead_ms, 7_200_000);
     // It started before it said so first, whatever its clock says.
     assert!(listed[0].seen_ms - listed[0].since_ms >= 50_000);
     assert!(listed[0].seen_ms - listed[0].since_ms < 3_600_000);
@@ -46,11 +50,11 @@ async fn an_instance_is_listed_with_what_it_leads_until_it_takes_leave(database:
 
 async fn who_is_silent_for_two_minutes_is_forgotten(database: TestDatabase) {
     let store = database.store().await;
-    store.beat("1.2.3", "", LIFE).await.unwrap();
+    store.beat("1.2.3", "", LIFE, 0).await.unwrap();
     let mut raw = database.raw().await;
     raw.execute("UPDATE instances SET instance = 'other', seen_ms = seen_ms - 60000")
         .await;
-    store.beat("1.2.3", "", Duration::ZERO).await.unwrap();
+    store.beat("1.2.3", "", Duration::ZERO, 0).await.unwrap();
     let names = async || {
         let listed = store.instances().await.unwrap();
         let names = listed.into_iter().map(|instance| instance.instance);
@@ -62,7 +66,7 @@ async fn who_is_silent_for_two_minutes_is_forgotten(database: TestDatabase) {
     raw.execute("UPDATE instances SET seen_ms = seen_ms - 60000 WHERE instance = 'other'")
         .await;
     assert_eq!(names().await, both[1..]);
-    store.beat("1.2.3", "", Duration::ZERO).await.unwrap();
+    store.beat("1.2.3", "", Duration::ZERO, 0).await.unwrap();
     let count = "SELECT CAST(COUNT(*) AS TEXT) FROM instances";
     assert_eq!(raw.text(count).await, "1");
     raw.close().await;

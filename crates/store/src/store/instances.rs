@@ -43,6 +43,10 @@ pub struct StoredInstance {
     pub seen_ms: i64,
     /// What the database's clock said when this was read.
     pub now_ms: i64,
+    /// By how many milliseconds the clock of its machine is ahead of the database's.
+    pub ahead_ms: i64,
+    /// It is the process that has read this.
+    pub is_own: bool,
     /// Names of the leases that it holds, in their order.
     pub leads: Vec<String>,
 }
@@ -58,6 +62,7 @@ columns! {
         since_ms: i64,
         seen_ms: i64,
         now_ms: i64,
+        ahead_ms: i64,
     }
 }
 
@@ -69,7 +74,8 @@ statements! {
 impl Store {
     /// Records that this process is alive, since how long, and where it can be asked.
     ///
-    /// Others that have been silent for two minutes are forgotten.
+    /// `ahead_ms` is by how many milliseconds its clock is ahead of the database's. Others
+    /// that have been silent for two minutes are forgotten.
     ///
     /// # Errors
     ///
@@ -79,6 +85,7 @@ impl Store {
         version: &str,
         address: &str,
         uptime: Duration,
+        ahead_ms: i64,
     ) -> Result<(), StoreError> {
         let engine = self.database.place.engine;
         let uptime_ms = i64::try_from(uptime.as_millis()).unwrap_or(0);
@@ -90,11 +97,23 @@ impl Store {
             version.into(),
             address.into(),
             uptime_ms.into(),
+            ahead_ms.into(),
         ];
         self.database.execute(&beat(engine), &values).await?;
         let (prune, values) = (prune(engine), [FORGOTTEN_MS.into()]);
         let pruned = self.database.execute(&prune, &values);
         pruned.await.map(|_| ())
+    }
+
+    /// Returns what the database's clock says, in milliseconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn now_ms(&self) -> Result<i64, StoreError> {
+        let now = now(self.database.place.engine);
+        let row = self.database.first::<(i64,)>(&now, &[]).await?;
+        Ok(row.map_or(0, |(now_ms,)| now_ms))
     }
 
     /// Forgets this process, which ends.
@@ -127,7 +146,9 @@ impl Store {
                 leads.entry(instance).or_default().push(name);
             }
         }
+        let own = process_lock::instance();
         let stored = |row: InstanceRow| StoredInstance {
+            is_own: row.instance == own,
             leads: leads.remove(&row.instance).unwrap_or_default(),
             instance: row.instance,
             host: row.host,
@@ -137,6 +158,7 @@ impl Store {
             since_ms: row.since_ms,
             seen_ms: row.seen_ms,
             now_ms: row.now_ms,
+            ahead_ms: row.ahead_ms,
         };
         Ok(rows.into_iter().map(stored).collect())
     }
@@ -146,7 +168,7 @@ impl Store {
 pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
     all.extend([beat(engine), prune(engine), list(engine), held(engine)]);
-    all.push(serving(engine));
+    all.extend([serving(engine), now(engine)]);
     all
 }
 
@@ -154,10 +176,10 @@ fn beat(engine: Engine) -> Statement {
     timed(
         engine,
         "say that an instance is alive",
-        "INSERT INTO instances (instance, host, process, version, address, since_ms, seen_ms) \
-         VALUES ($1, $2, $3, $4, $5, {now} - $6, {now}) \
+        "INSERT INTO instances (instance, host, process, version, address, since_ms, seen_ms, \
+         ahead_ms) VALUES ($1, $2, $3, $4, $5, {now} - $6, {now}, $7) \
          ON CONFLICT (instance) DO UPDATE SET address = excluded.address, \
-         seen_ms = excluded.seen_ms",
+         seen_ms = excluded.seen_ms, ahead_ms = excluded.ahead_ms",
     )
 }
 
@@ -173,8 +195,8 @@ fn list(engine: Engine) -> Statement {
     timed(
         engine,
         "list the instances",
-        "SELECT instance, host, process, version, address, since_ms, seen_ms, {now} AS now_ms \
-         FROM instances WHERE seen_ms > {now} - $1 ORDER BY since_ms, instance LIMIT $2 + 0",
+        "SELECT instance, host, process, version, address, since_ms, seen_ms, {now} AS now_ms, \
+         ahead_ms FROM instances WHERE seen_ms > {now} - $1 ORDER BY since_ms, instance LIMIT $2 + 0",
     )
 }
 
@@ -185,6 +207,10 @@ pub(super) fn serving(engine: Engine) -> Statement {
         "count who serves from the database",
         "SELECT COUNT(*) FROM instances WHERE seen_ms > {now} - 40000",
     )
+}
+
+fn now(engine: Engine) -> Statement {
+    timed(engine, "read the time", "SELECT {now}")
 }
 
 fn held(engine: Engine) -> Statement {

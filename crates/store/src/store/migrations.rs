@@ -49,6 +49,7 @@ macro_rules! files {
             "20261129100000_heaven_parity",
             "20261129110000_index_now",
             "20261201100000_instances",
+            "20261202100000_instance_clocks",
         }
     };
     ($engine:literal: $($name:literal,)*) => {
