@@ -1,0 +1,26 @@
+"""Blocks of code of docs/src/fleet.md, as an administrator copies them."""
+
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parents[3] / "docs/src/fleet.md"
+BLOCK = re.compile(r"<!-- (?P<note>[^\n]*) -->\n```\w+\n(?P<text>.*?)```\n", re.DOTALL)
+
+
+class Guide:
+    def __init__(self):
+        self.blocks = [(found["note"], found["text"]) for found in BLOCK.finditer(PAGE.read_text())]
+
+    def file(self, name):
+        """Returns the block that is that file."""
+        return self._only([text for note, text in self.blocks if note == f"file: {name}"], name)
+
+    def commands(self, word):
+        """Returns the block of commands that has a word which no other has."""
+        found = [text for note, text in self.blocks if note.startswith("not run: tests/peers/fleet") and word in text]
+        return self._only(found, word)
+
+    @staticmethod
+    def _only(found, what):
+        assert len(found) == 1, f"{PAGE} has {len(found)} blocks of {what}"
+        return found[0]
