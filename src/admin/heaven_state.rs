@@ -25,7 +25,7 @@ struct HeavenState {
     failure: Option<String>,
     /// Robots are sent to its pages.
     is_used: bool,
-    pages: u64,
+    has_pages: bool,
     /// How many pages say what their originals do not, and the first of them.
     differing: Option<(u64, String)>,
     run: LastRun,
@@ -114,7 +114,8 @@ impl HeavenState {
             // What broke off here may have been ended by another process.
             failure: robots.failure(&site).filter(|_| !has_ended),
             is_used: robots.heaven(&site).is_some_and(|used| is_used(&used)),
-            pages: store.description_count(&site).await?,
+            // To count a million of them takes a while, and this is asked with each page.
+            has_pages: store.first_described_url(&site, "").await?.is_some(),
             differing: (store.first_differing(&site).await?)
                 .map(|(state, first)| (state.differing, first.url)),
             run: match last {
@@ -139,7 +140,7 @@ impl HeavenState {
                 "The last run of the site robot of {site} broke off: {why}"
             ));
         }
-        if self.is_used && self.pages == 0 {
+        if self.is_used && !self.has_pages {
             let why = match self.run {
                 LastRun::Never => "its site robot has never run",
                 LastRun::Ended => "the last run of its site robot described none",
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn pages_that_are_there_and_new_need_nobody() {
         let state = HeavenState {
-            pages: 5,
+            has_pages: true,
             run: LastRun::Ended,
             began_ms: Some(0),
             overdue_ms: Some(2 * HOUR_MS),

@@ -1,12 +1,13 @@
 //! Robot heaven made from descriptions, over HTTP, as files, and in a browser.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use robot_detection::{
     description::{ResourceDescription, name},
     heaven::{HeavenSettings, Library, publish},
     store::Store,
 };
+use sqlx::{Connection as _, SqliteConnection};
 
 use crate::support::{
     browser::{Browser, Screen},
@@ -141,6 +142,70 @@ async fn a_robot_is_sent_to_the_page_of_what_it_asked_for() {
     // Robots are kept away from the original: the page says that one must log in for it.
     assert!(shown.text().contains("\"isAccessibleForFree\":false"));
     assert_eq!(server.get("/robot-heaven/nowhere", GOOGLEBOT).status, 404);
+}
+
+/// Copies a description of the members' area as often as it takes for so many.
+async fn describe_many(directory: &Path, pages: u32) {
+    describe(directory).await.close().await;
+    let database = format!("sqlite://{}/heaven.db", directory.display());
+    let mut database = SqliteConnection::connect(&database).await.unwrap();
+    sqlx::query(
+        "WITH RECURSIVE many (number) AS (SELECT 231 UNION ALL SELECT number + 1 FROM many \
+         WHERE number < $1) INSERT INTO resource_descriptions (site, url, fingerprint, title, \
+         title_key, depth_key, first_seen_ms, modified_ms, run_id, attributes) SELECT site, \
+         'http://www.example.com/members-only-stuff/log/' || number, fingerprint, title, \
+         title_key, depth_key, first_seen_ms, modified_ms, run_id, attributes FROM many, \
+         resource_descriptions WHERE url = 'http://www.example.com/members-only-stuff/log/7'",
+    )
+    .bind(pages - 1)
+    .execute(&mut database)
+    .await
+    .unwrap();
+    database.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn lists_of_fifty_thousand_pages_are_split() {
+    let directory = tempfile::tempdir().unwrap();
+    describe_many(directory.path(), 50_100).await;
+    let server = serve(directory.path(), "heaven.source = 'database'");
+    let index = ask_until(&server, "/robot-heaven/sitemap.xml", |answer| {
+        answer.text().contains("<sitemapindex")
+    });
+    assert_eq!(index.text().matches("<loc>").count(), 2);
+    let mut listed = BTreeSet::new();
+    for (number, urls) in [(1, 50_000), (2, 101)] {
+        let path = format!("/robot-heaven/sitemap-{number}.xml");
+        assert!(index.text().contains(&format!("<loc>{SITE}{path}</loc>")));
+        let sitemap = server.get(&path, GOOGLEBOT).text();
+        let found = sitemap.lines().filter(|line| line.contains("<loc>"));
+        let found: Vec<_> = found.map(str::to_owned).collect();
+        assert_eq!(found.len(), urls);
+        listed.extend(found);
+    }
+    // Each page once, and the start page.
+    assert_eq!(listed.len(), 50_101);
+
+    let start = server.get("/robot-heaven/", GOOGLEBOT).text();
+    assert!(start.contains("<b>50100</b> pages"), "{start}");
+    for (number, links) in [(1, 100), (251, 100), (501, 100)] {
+        let name = if number == 1 {
+            String::new()
+        } else {
+            format!("{number}.html")
+        };
+        for view in ["title", "classification", "author", "date", "depth"] {
+            let path = format!("/robot-heaven/by/{view}/{name}");
+            let page = server.get(&path, GOOGLEBOT).text();
+            let found = page
+                .matches("href=\"/robot-heaven/members-only-stuff/")
+                .count();
+            assert_eq!(found, links, "{path}");
+            assert!(page.len() < 40_000, "{path}: {} bytes", page.len());
+        }
+    }
+    let behind = server.get("/robot-heaven/by/title/502.html", GOOGLEBOT);
+    assert_eq!(behind.status, 404);
 }
 
 #[tokio::test]

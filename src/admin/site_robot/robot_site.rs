@@ -32,8 +32,7 @@ impl RobotSite {
     pub(super) async fn find(state: &AdminState, wanted: &str) -> Result<Self, Problem> {
         let admin = state.admin();
         let mut names = admin.robot_runs.offered();
-        let described = admin.store.description_sites().await?;
-        let described = described.into_iter().map(|(name, ..)| name);
+        let described = admin.store.described_sites().await?.into_iter();
         // Also sites without a robot here: another process may have it, and this one show its work.
         for name in described.chain(admin.store.run_sites().await?) {
             if !names.contains(&name) {

@@ -133,8 +133,7 @@ async fn known_sites(
     if let Some(site) = one {
         return Ok([site.to_owned()].into());
     }
-    let described = context.store.description_sites().await?;
-    let mut sites: BTreeSet<_> = described.into_iter().map(|(site, ..)| site).collect();
+    let mut sites = BTreeSet::from_iter(context.store.described_sites().await?);
     // A run that was cut off early has described nothing yet, and is the one that is asked about.
     sites.extend(context.store.run_sites().await?);
     let configured = crate::app::site_robots(&context.loaded)?;

@@ -190,11 +190,12 @@ async fn sites_are_kept_apart(database: TestDatabase) {
         .save_descriptions("shop", 1, &other, 20)
         .await
         .unwrap();
-    let sites = store.description_sites().await.unwrap();
-    assert_eq!(
-        sites,
-        [("docs".to_owned(), 1, 10), ("shop".to_owned(), 2, 20)]
-    );
+    let sites = store.described_sites().await.unwrap();
+    assert_eq!(sites, ["docs", "shop"]);
+    for (site, changed_ms) in [("docs", Some(10)), ("none", None), ("shop", Some(20))] {
+        let known = store.descriptions_changed_ms(site).await.unwrap();
+        assert_eq!(known, changed_ms, "{site}");
+    }
     assert_eq!(store.clear_descriptions("shop").await.unwrap(), 2);
     let url = "http://www.example.com/a";
     assert!(store.description(SITE, url).await.unwrap().is_some());

@@ -5,10 +5,10 @@ use std::{
     collections::{BTreeMap, HashSet},
     hash::{DefaultHasher, Hash as _, Hasher as _},
     ops::Range,
-    sync::{Arc, OnceLock},
+    sync::Arc,
 };
 
-use super::{HeavenPath, HeavenSettings, entry::Entry, sitemap, view::View};
+use super::{HeavenPath, HeavenSettings, date::Date, entry::Entry, markdown, sitemap, view::View};
 use robot_detection_store::description::ResourceDescription;
 
 /// Links on a page of an index.
@@ -30,8 +30,13 @@ pub struct Catalogue {
     aliases: Vec<(Box<str>, u32)>,
     /// Digest of path and query of each page whose original opens without a login, in order.
     open: Vec<u64>,
-    orders: [OnceLock<Vec<u32>>; View::ALL.len()],
+    /// Numbers of the entries that each view lists.
+    orders: [Vec<u32>; View::ALL.len()],
+    /// Numbers of the few entries that are nearest to the starting points.
+    nearest: Vec<u32>,
     sitemaps: Vec<Range<usize>>,
+    /// Date of the newest page of each sitemap.
+    sitemap_dates: Vec<Option<Date>>,
 }
 
 /// Collects a [`Catalogue`], description by description.
@@ -78,13 +83,20 @@ impl CatalogueBuilder {
             .map(|(at, entry)| (digest(settings.page(&entry.url).as_str()), at))
             .collect();
         paths.sort_unstable();
+        let sitemaps = sitemap::parts(&self.entries, settings);
+        let date = |range: &Range<usize>| {
+            let entries = self.entries.get(range.clone()).unwrap_or_default();
+            entries.iter().filter_map(|entry| entry.date).max()
+        };
         let mut catalogue = Catalogue {
-            sitemaps: sitemap::parts(&self.entries, settings),
+            sitemap_dates: sitemaps.iter().map(date).collect(),
+            sitemaps,
+            orders: orders(&self.entries),
+            nearest: nearest(&self.entries),
             paths,
             entries: self.entries,
             aliases: Vec::new(),
             open: Vec::new(),
-            orders: Default::default(),
         };
         catalogue.open = open_pages(&catalogue.entries, settings);
         catalogue.aliases = pages_of(self.aliases, &catalogue);
@@ -203,19 +215,9 @@ impl Catalogue {
         self.pick(order.get(..limit.min(order.len())).unwrap_or_default())
     }
 
-    /// Returns the pages that are nearest to the starting points.
-    pub(super) fn nearest(&self, limit: usize) -> Vec<&Entry> {
-        let mut entries: Vec<_> = self.entries.iter().collect();
-        let key = |entry: &&Entry| (entry.depth.unwrap_or(u32::MAX), Reverse(entry.date));
-        // Selected before they are sorted: of a large site few are wanted.
-        if entries.len() > limit {
-            entries.select_nth_unstable_by(limit, |a, b| {
-                key(a).cmp(&key(b)).then_with(|| a.url.cmp(&b.url))
-            });
-            entries.truncate(limit);
-        }
-        entries.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.url.cmp(&b.url)));
-        entries
+    /// Returns the pages that are nearest to the starting points, as many as llms.txt lists.
+    pub(super) fn nearest(&self) -> Vec<&Entry> {
+        self.pick(&self.nearest)
     }
 
     /// Returns the entries of each sitemap.
@@ -223,6 +225,11 @@ impl Catalogue {
         self.sitemaps
             .iter()
             .map(|range| self.entries.get(range.clone()).unwrap_or_default())
+    }
+
+    /// Returns the date of the newest page of each sitemap.
+    pub(super) fn sitemap_dates(&self) -> &[Option<Date>] {
+        &self.sitemap_dates
     }
 
     /// Returns the numbers of the entries of a sitemap, the first being 0.
@@ -244,21 +251,7 @@ impl Catalogue {
     }
 
     fn order(&self, view: View) -> &[u32] {
-        let Some(order) = self.orders.get(view as usize) else {
-            return &[];
-        };
-        order.get_or_init(|| {
-            let numbered = (0_u32..).zip(&self.entries);
-            let mut listed: Vec<_> = numbered
-                .filter(|(_, entry)| view.lists(entry))
-                .map(|(at, entry)| (entry.label().to_lowercase(), entry, at))
-                .collect();
-            listed.sort_by(|(title, a, _), (other, b, _)| {
-                let order = view.compare(a, b).then_with(|| title.cmp(other));
-                order.then_with(|| a.url.cmp(&b.url))
-            });
-            listed.into_iter().map(|(.., at)| at).collect()
-        })
+        self.orders.get(view as usize).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -271,7 +264,9 @@ impl Default for Catalogue {
             aliases: Vec::new(),
             open: Vec::new(),
             orders: Default::default(),
+            nearest: Vec::new(),
             sitemaps: std::iter::once(0..0).collect(),
+            sitemap_dates: vec![None],
         }
     }
 }
@@ -291,6 +286,40 @@ fn pages_of(aliases: BTreeMap<Box<str>, Box<str>>, catalogue: &Catalogue) -> Vec
     let pages: Vec<_> = aliases.keys().map(|url| page(url)).collect();
     let pages = aliases.into_keys().zip(pages);
     pages.filter_map(|(url, page)| Some((url, page?))).collect()
+}
+
+/// Returns the numbers of the entries in the order of each view.
+fn orders(entries: &[Entry]) -> [Vec<u32>; View::ALL.len()] {
+    let numbered = (0_u32..).zip(entries);
+    let mut by_title: Vec<_> = numbered
+        .map(|(at, entry)| (entry.label().to_lowercase(), at, entry))
+        .collect();
+    // Those of one title stay in the order of their URLs.
+    by_title.sort_by(|(title, ..), (other, ..)| title.cmp(other));
+    let by_title: Vec<_> = by_title
+        .into_iter()
+        .map(|(_, at, entry)| (at, entry))
+        .collect();
+    View::ALL.map(|view| {
+        let listed = by_title.iter().filter(|(_, entry)| view.lists(entry));
+        let mut listed: Vec<_> = listed.copied().collect();
+        listed.sort_by(|(_, a), (_, b)| view.compare(a, b));
+        listed.into_iter().map(|(at, _)| at).collect()
+    })
+}
+
+/// Returns the numbers of the entries that are nearest to the starting points, the newest first.
+fn nearest(entries: &[Entry]) -> Vec<u32> {
+    let key =
+        |(at, entry): &(u32, &Entry)| (entry.depth.unwrap_or(u32::MAX), Reverse(entry.date), *at);
+    let mut nearest: Vec<_> = (0_u32..).zip(entries).collect();
+    // Selected before they are sorted: of a large site few are wanted.
+    if nearest.len() > markdown::MAX_PAGES {
+        nearest.select_nth_unstable_by_key(markdown::MAX_PAGES, key);
+        nearest.truncate(markdown::MAX_PAGES);
+    }
+    nearest.sort_unstable_by_key(key);
+    nearest.into_iter().map(|(at, _)| at).collect()
 }
 
 fn open_pages(entries: &[Entry], settings: &HeavenSettings) -> Vec<u64> {
@@ -369,7 +398,7 @@ mod tests {
         assert_eq!(labels(&catalogue, View::Date), ["delta", "gamma"]);
         assert!(catalogue.listing(View::Classification, 1).is_none());
         assert_eq!(catalogue.newest(1)[0].label(), "delta");
-        assert_eq!(catalogue.nearest(2)[1].label(), "beta");
+        assert_eq!(catalogue.nearest()[1].label(), "beta");
     }
 
     #[test]

@@ -35,6 +35,9 @@ pub enum HeavenError {
     /// A job of the runtime has ended early.
     #[error("the publication of {0} ended early; publish again")]
     Ended(String),
+    /// A job of the runtime that lists pages has ended early.
+    #[error("the list of the pages of {0} was not finished; it is made again within 30 seconds")]
+    Unread(String),
 }
 
 impl HeavenError {

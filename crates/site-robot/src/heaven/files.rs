@@ -57,7 +57,7 @@ impl LlmsFull {
 /// Returns the URLs of the pages that feeds tell of.
 pub(super) fn told(catalogue: &Catalogue) -> HashSet<Box<str>> {
     let newest = catalogue.newest(feed::MAX_ENTRIES).into_iter();
-    let nearest = catalogue.nearest(markdown::MAX_PAGES);
+    let nearest = catalogue.nearest();
     newest
         .chain(nearest)
         .map(|entry| entry.url.clone())
@@ -72,7 +72,7 @@ pub(super) fn llms(
     settings: &HeavenSettings,
     has_full: bool,
 ) -> String {
-    let nearest = catalogue.nearest(markdown::MAX_PAGES).into_iter();
+    let nearest = catalogue.nearest().into_iter();
     let listed = nearest.filter_map(|entry| {
         let found = briefs.iter().find(|brief| *brief.url == *entry.url);
         found.cloned()
@@ -120,7 +120,7 @@ pub(super) fn sitemap(
     out: &mut impl Write,
 ) -> io::Result<()> {
     match number.checked_sub(1) {
-        None => sitemap::write_index(catalogue.sitemaps(), settings, out),
+        None => sitemap::write_index(catalogue.sitemap_dates(), settings, out),
         Some(at) => {
             let entries = catalogue.sitemaps().nth(at).unwrap_or_default();
             sitemap::write(entries, number, settings, out)

@@ -83,9 +83,15 @@ impl Library {
             }
             match aliases.into_iter().next_back() {
                 Some((last, _)) => after = last,
-                None => return Ok(builder.build(settings)),
+                None => break,
             }
         }
+        // Of a million pages it takes seconds, in which others are to be answered.
+        let settings = settings.clone();
+        let built = tokio::task::spawn_blocking(move || builder.build(&settings));
+        built
+            .await
+            .map_err(|_| HeavenError::Unread(self.site.clone()))
     }
 
     /// Returns descriptions without their texts, the first behind a URL; none behind none.
@@ -102,13 +108,9 @@ impl Library {
         Ok(read.await?)
     }
 
-    /// Returns number and last change of the descriptions: what moves when any of them does.
-    pub(super) async fn version(&self) -> Result<(u64, i64), HeavenError> {
-        let sites = self.store.description_sites().await?;
-        let mut versions = sites.into_iter().filter_map(|(site, count, changed_ms)| {
-            (site == self.site).then_some((count, changed_ms))
-        });
-        Ok(versions.next().unwrap_or_default())
+    /// Returns when a description last said something new; nothing where there is none.
+    pub(super) async fn changed_ms(&self) -> Result<Option<i64>, HeavenError> {
+        Ok(self.store.descriptions_changed_ms(&self.site).await?)
     }
 
     /// Waits until what is in force is another than `seen`, and returns its version.

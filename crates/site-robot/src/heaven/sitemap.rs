@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use super::{HeavenSettings, entry::Entry, text::xml};
+use super::{HeavenSettings, date::Date, entry::Entry, text::xml};
 
 /// URLs of one sitemap: 50,000, of which the start page is one.
 const MAX_URLS: usize = 49_999;
@@ -95,17 +95,16 @@ pub(super) fn write_end(out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Writes the index of several sitemaps, each with the date of its newest page.
-pub(super) fn write_index<'e>(
-    parts: impl ExactSizeIterator<Item = &'e [Entry]>,
+pub(super) fn write_index(
+    dates: &[Option<Date>],
     settings: &HeavenSettings,
     out: &mut impl Write,
 ) -> io::Result<()> {
     writeln!(out, "{HEAD}<sitemapindex {XMLNS}>")?;
-    let count = parts.len();
-    for (number, entries) in (1..).zip(parts) {
-        let url = settings.whole(&file(number, count));
+    for (number, date) in (1..).zip(dates) {
+        let url = settings.whole(&file(number, dates.len()));
         write!(out, "<sitemap><loc>{}</loc>", xml(&url))?;
-        if let Some(date) = entries.iter().filter_map(|entry| entry.date).max() {
+        if let Some(date) = date {
             write!(out, "<lastmod>{}</lastmod>", date.iso())?;
         }
         writeln!(out, "</sitemap>")?;
@@ -234,12 +233,14 @@ mod tests {
         let entries = entries((0..100_001).map(|number| format!("https://a.example/{number}")));
         let parts = parts(&entries, &settings());
         assert_eq!(parts, [0..49_999, 49_999..99_998, 99_998..100_001]);
-        let slices: Vec<_> = parts.iter().map(|part| &entries[part.clone()]).collect();
+        let dates = [entries[0].date, None, entries[100_000].date];
         let mut xml = Vec::new();
-        write_index(slices.into_iter(), &settings(), &mut xml).unwrap();
+        write_index(&dates, &settings(), &mut xml).unwrap();
         let listed = read(&xml, "sitemapindex", "sitemap");
         assert_eq!(listed.len(), 3);
-        assert_eq!(listed[2].0, "https://a.example/robot-heaven/sitemap-3.xml");
+        assert_eq!(listed[1].1, "");
+        let last = "https://a.example/robot-heaven/sitemap-3.xml".to_owned();
+        assert_eq!(listed[2], (last, "2026-03-01T12:30:05Z".to_owned()));
         assert_eq!(file(1, 1), "sitemap.xml");
     }
 

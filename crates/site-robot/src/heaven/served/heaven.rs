@@ -7,6 +7,7 @@ use axum::{
     body::Body,
     http::{HeaderMap, Method, Response, StatusCode},
 };
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -111,10 +112,14 @@ impl ServedHeaven {
         let follow = async {
             let mut known = None;
             loop {
+                let began = Instant::now();
                 match self.look(known).await {
                     Ok(version) => known = Some(version),
                     Err(error) => warn!(%error, "robot heaven stays as it was: {error}"),
                 }
+                // A million pages take a while to read: while more and more come, they are read no
+                // more than half of the time.
+                tokio::time::sleep(began.elapsed()).await;
                 self.wait(known).await;
             }
         };
@@ -122,7 +127,7 @@ impl ServedHeaven {
     }
 
     /// Waits until something is published, or for a while.
-    async fn wait(&self, known: Option<(u64, i64, i64)>) {
+    async fn wait(&self, known: Option<(Option<i64>, i64)>) {
         let changed = async {
             match known {
                 Some((.., seen)) => self.shared.library.changed(seen).await.is_ok(),
@@ -137,11 +142,13 @@ impl ServedHeaven {
     }
 
     /// Reloads if something changed; returns the version that is known then.
-    async fn look(&self, known: Option<(u64, i64, i64)>) -> Result<(u64, i64, i64), HeavenError> {
+    async fn look(
+        &self,
+        known: Option<(Option<i64>, i64)>,
+    ) -> Result<(Option<i64>, i64), HeavenError> {
         // What is published between the two is seen the next time.
         let publication = self.shared.library.publication().await?;
-        let (count, changed_ms) = self.shared.library.version().await?;
-        let version = (count, changed_ms, publication);
+        let version = (self.shared.library.changed_ms().await?, publication);
         if known != Some(version) {
             self.reload().await?;
             let pages = self.catalogue().len();
@@ -367,7 +374,7 @@ impl ServedHeaven {
     }
 
     async fn llms(&self, catalogue: &Catalogue) -> Result<String, HeavenError> {
-        let nearest = catalogue.nearest(markdown::MAX_PAGES);
+        let nearest = catalogue.nearest();
         let urls = nearest.iter().map(|entry| &*entry.url);
         let briefs = self.briefs(urls).await?;
         let settings = &self.shared.settings;
@@ -378,7 +385,7 @@ impl ServedHeaven {
     async fn llms_full(&self, catalogue: &Catalogue) -> Result<String, HeavenError> {
         let settings = &self.shared.settings;
         let mut full = files::LlmsFull::new(settings);
-        for entry in catalogue.nearest(markdown::MAX_PAGES) {
+        for entry in catalogue.nearest() {
             let found = self.shared.library.description(&entry.url).await?;
             let Some(description) = found.filter(has_page) else {
                 continue;

@@ -138,16 +138,25 @@ impl Store {
         Ok(row.await?.map_or(0, |(count,): (i64,)| from_sql(count)))
     }
 
-    /// Returns the sites that have descriptions: name, number, last change.
+    /// Returns the names of the sites that have descriptions, in order.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn description_sites(&self) -> Result<Vec<(String, u64, i64)>, StoreError> {
-        let rows: Vec<(String, i64, i64)> =
-            self.database.rows(&sql::DESCRIPTION_SITES, &[]).await?;
-        let site = |(site, count, modified_ms)| (site, from_sql(count), modified_ms);
-        Ok(rows.into_iter().map(site).collect())
+    pub async fn described_sites(&self) -> Result<Vec<String>, StoreError> {
+        let rows: Vec<(String,)> = self.database.rows(&sql::DESCRIBED_SITES, &[]).await?;
+        Ok(rows.into_iter().map(|(site,)| site).collect())
+    }
+
+    /// Returns when a description of a site last said something new; nothing where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn descriptions_changed_ms(&self, site: &str) -> Result<Option<i64>, StoreError> {
+        let values = [site.into()];
+        let row = self.database.first(&sql::DESCRIPTIONS_CHANGED, &values);
+        Ok(row.await?.map(|(changed_ms,): (i64,)| changed_ms))
     }
 
     async fn read_one(
