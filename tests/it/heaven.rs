@@ -11,6 +11,7 @@ use sqlx::{Connection as _, SqliteConnection};
 
 use crate::support::{
     browser::{Browser, Screen},
+    pipelined::chunks,
     program::{Answer, FIREFOX, GOOGLEBOT, Server, eventually, request},
 };
 
@@ -177,7 +178,10 @@ async fn lists_of_fifty_thousand_pages_are_split() {
     for (number, urls) in [(1, 50_000), (2, 101)] {
         let path = format!("/robot-heaven/sitemap-{number}.xml");
         assert!(index.text().contains(&format!("<loc>{SITE}{path}</loc>")));
-        let sitemap = server.get(&path, GOOGLEBOT).text();
+        let sitemap = server.get(&path, GOOGLEBOT);
+        assert_eq!(sitemap.header("transfer-encoding"), "chunked");
+        let (sitemap, _) = chunks(&sitemap.body).unwrap();
+        let sitemap = String::from_utf8(sitemap).unwrap();
         let found = sitemap.lines().filter(|line| line.contains("<loc>"));
         let found: Vec<_> = found.map(str::to_owned).collect();
         assert_eq!(found.len(), urls);

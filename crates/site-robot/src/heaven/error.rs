@@ -36,7 +36,7 @@ pub enum HeavenError {
     #[error("the publication of {0} ended early; publish again")]
     Ended(String),
     /// A job of the runtime that lists pages has ended early.
-    #[error("the list of the pages of {0} was not finished; it is made again within 30 seconds")]
+    #[error("listing the pages of {0} ended early; start again")]
     Unread(String),
 }
 
