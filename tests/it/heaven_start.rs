@@ -210,7 +210,7 @@ fn an_area_that_is_named_is_filtered_where_nothing_else_is() {
         &["--upstream", &serves],
         (1, "name the URL of the area"),
     );
-    assert_refused(path, &["--upstream", &serves, "/"], (2, "name its URL"));
+    assert_refused(path, &["--upstream", &serves, "/"], (2, "name it, as in"));
     let arguments = ["--upstream", &serves, "/members", "--yes"];
     let (code, out, err) = start(path, &arguments);
     // The area itself is not there without its slash.
