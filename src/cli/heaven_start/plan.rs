@@ -192,7 +192,7 @@ impl<'a> Subject<'a> {
         if general.redirect_url.is_empty() && !has_rules {
             let origin = self.origin(&keys.redirect_url);
             return Err(format!(
-                "no robot is sent anywhere, as redirect_url is empty ({origin}): write redirect_url = {heaven:?}"
+                "no robot is sent anywhere, as redirect_url is empty ({origin}): write redirect_url = \"{heaven}\""
             ));
         }
         let has_patterns = !general.filter_patterns.is_empty();
