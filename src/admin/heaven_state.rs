@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn pages_that_say_more_are_told() {
         let state = |pages| HeavenState {
-            pages: 5,
+            has_pages: true,
             differing: Some((pages, "https://shop.example/a".to_owned())),
             ..HeavenState::default()
         };

@@ -7,8 +7,8 @@ use url::Url;
 use crate::app;
 use crate::cli::{doctor::ServedSite, init::fixed_beginning, output};
 use crate::config::{
-    Change, GeneralSection, HeavenSection, HeavenSource, Key, Loaded, ServerSection, Settings,
-    SiteRobotSection, StartingPoint, Value,
+    Change, GeneralSection, HeavenSection, HeavenSource, Key, ListenerSettings, Loaded,
+    ServerSection, Settings, SiteRobotSection, StartingPoint, Value,
 };
 
 /// When the site robot runs, as `init --interactive` has it too.
@@ -158,7 +158,7 @@ impl<'a> Subject<'a> {
             tables,
             ..
         } = self.settings;
-        let is_tls = admin.secure_cookies || tables.listeners.iter().any(|it| it.is_tls());
+        let is_tls = admin.secure_cookies || tables.listeners.iter().any(ListenerSettings::is_tls);
         let scheme = if is_tls { "https" } else { "http" };
         let host = server.hosts.iter().find(|host| !host.starts_with('*'))?;
         Url::parse(&format!("{scheme}://{host}/")).ok()

@@ -33,7 +33,7 @@ const MAX_REASONS: usize = 5;
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct StartArgs {
     /// Where the area begins that robots cannot use: URLs, or paths of the site [default:
-    /// site_robot.starting_points, else the beginnings of filter_pattern]
+    /// `site_robot.starting_points`, else the beginnings of `filter_pattern`]
     #[arg(value_name = "URL")]
     urls: Vec<String>,
     /// Name of the site, where there are several
@@ -93,7 +93,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
     }
     let context = CommandContext::of(loaded).await?;
     // Not `?`: the database is closed in any case.
-    let code = visit(&context, &site, rewrite.as_ref(), args.json).await;
+    let code = Box::pin(visit(&context, &site, rewrite.as_ref(), args.json)).await;
     context.store.close().await;
     code
 }
@@ -205,7 +205,7 @@ async fn visit(
     }
     let policy = app::policy(&site.loaded)?;
     let places = (&context.loaded, &context.store);
-    let proof = prove(places, (site.name(), &site.loaded), &policy).await?;
+    let proof = Box::pin(prove(places, (site.name(), &site.loaded), &policy)).await?;
     if is_json {
         tell_troubles(&ran);
         let reasons = reasons.iter().map(Reason::value);

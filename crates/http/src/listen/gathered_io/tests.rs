@@ -89,7 +89,7 @@ fn what_a_connection_writes_and_flushes_while_it_is_polled_leaves_as_one() {
 
 #[test]
 fn more_than_a_record_is_not_gathered_and_keeps_its_place() {
-    let large = [0; MAX_GATHERED_BYTES + 1];
+    let large = vec![0; MAX_GATHERED_BYTES + 1];
     let (writes, (), _) = poll_once(9, false, |mut io, cx| {
         assert!(io.as_mut().poll_write(cx, b"head").is_ready());
         assert!(io.as_mut().poll_write(cx, &large).is_ready());
@@ -100,7 +100,7 @@ fn more_than_a_record_is_not_gathered_and_keeps_its_place() {
 
 #[test]
 fn a_client_that_takes_nothing_stops_its_connection_from_writing() {
-    let page = [0; MAX_GATHERED_BYTES];
+    let page = vec![0; MAX_GATHERED_BYTES];
     let (writes, (first, second), _) = poll_once(0, false, |mut io, cx| {
         let first = io.as_mut().poll_write(cx, &page).is_ready();
         (first, io.as_mut().poll_write(cx, &page).is_ready())
