@@ -1,6 +1,6 @@
 //! Stands in for the server in builds without it: a handle keeps nothing for one.
 
-use crate::admin::RobotRuns;
+use crate::admin::{Reloads, RobotRuns};
 use crate::store::Store;
 
 use super::site::Common;
@@ -14,7 +14,7 @@ pub(super) struct Started {}
 pub(super) struct ServerParts;
 
 impl ServerParts {
-    pub(super) fn new(_: Started, _: &Store, _: &Common, _: &RobotRuns) -> Self {
+    pub(super) fn new(_: Started, _: &Store, _: &Common, _: &RobotRuns, _: &Reloads) -> Self {
         Self
     }
 }
