@@ -46,6 +46,8 @@ pub use load::{InForce, Loaded, Loader};
 pub use sections::*;
 pub use settings::Settings;
 pub use site::SiteLoaded;
+#[cfg(feature = "server")]
+pub(crate) use site::is_host_of;
 pub use tables::*;
 pub use terminal::wants_colours;
 pub use types::*;

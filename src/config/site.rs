@@ -158,7 +158,7 @@ impl SiteParts {
         let names = table.hosts.iter().chain(&table.main_mirror);
         names
             .map(|name| without_port(name.trim()))
-            .any(|name| self.table.hosts.iter().any(|host| is_of(name, host)))
+            .any(|name| self.table.hosts.iter().any(|host| is_host_of(name, host)))
     }
 }
 
@@ -197,7 +197,7 @@ fn without_port(name: &str) -> &str {
 }
 
 /// Returns `true` if a name is a host of a site, or one of those that its pattern stands for.
-fn is_of(name: &str, host: &str) -> bool {
+pub(crate) fn is_host_of(name: &str, host: &str) -> bool {
     match host.strip_prefix('*') {
         None => name.eq_ignore_ascii_case(host),
         Some(suffix) => {
@@ -332,9 +332,9 @@ mod tests {
 
     #[test]
     fn a_pattern_stands_for_what_is_below_it() {
-        assert!(is_of("a.Example.org", "*.example.org"));
-        assert!(!is_of("example.org", "*.example.org"));
-        assert!(!is_of(".example.org", "*.example.org"));
-        assert!(!is_of("aexample.org", "*.example.org"));
+        assert!(is_host_of("a.Example.org", "*.example.org"));
+        assert!(!is_host_of("example.org", "*.example.org"));
+        assert!(!is_host_of(".example.org", "*.example.org"));
+        assert!(!is_host_of("aexample.org", "*.example.org"));
     }
 }

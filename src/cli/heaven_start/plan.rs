@@ -5,14 +5,15 @@ use std::path::{Path, absolute};
 use url::Url;
 
 use crate::app;
-use crate::cli::{doctor::ServedSite, init::fixed_beginning, output};
+use crate::cli::{
+    doctor::ServedSite,
+    init::{SCHEDULE, fixed_beginning},
+    output,
+};
 use crate::config::{
     Change, GeneralSection, HeavenSection, HeavenSource, Key, ListenerSettings, Loaded,
-    ServerSection, Settings, SiteRobotSection, StartingPoint, Value,
+    ServerSection, Settings, SiteRobotSection, StartingPoint, Value, is_host_of,
 };
-
-/// When the site robot runs, as `init --interactive` has it too.
-const SCHEDULE: &str = "30 3 * * *";
 
 /// Settings that a heaven lacks, and what is to be said of those that are there.
 #[derive(Debug, Default)]
@@ -100,11 +101,7 @@ impl<'a> Subject<'a> {
         let with_port = url.port().map(|port| format!("{host}:{port}"));
         let is_host = |known: &String| {
             let is_same = |name: &str| known.eq_ignore_ascii_case(name);
-            is_same(host)
-                || with_port.as_deref().is_some_and(is_same)
-                || known
-                    .strip_prefix('*')
-                    .is_some_and(|end| host.ends_with(end))
+            is_host_of(host, known) || with_port.as_deref().is_some_and(is_same)
         };
         let is_of_heaven = || {
             self.set_url()

@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigErrors, Loader, Value};
 
+/// When the site robot runs where nobody says otherwise: each night, in UTC.
+pub(in crate::cli) const SCHEDULE: &str = "30 3 * * *";
+
 /// One thing that is asked.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, PartialOrd)]
 pub(super) enum Question {
@@ -276,7 +279,7 @@ impl Answers {
         let globs = self.protected.iter();
         let starts = globs.map(|glob| format!("{site}{}", fixed_beginning(glob)));
         format!(
-            "\n[site_robot]\nstarting_points = {}\nschedule = \"30 3 * * *\"\n\n\
+            "\n[site_robot]\nstarting_points = {}\nschedule = \"{SCHEDULE}\"\n\n\
              [heaven]\nsource = \"database\"\nurl = {}\n",
             Value::List(starts.collect()),
             Value::Text(site),

@@ -6,5 +6,5 @@ mod answers;
 mod ask;
 mod run;
 
-pub(super) use answers::fixed_beginning;
+pub(super) use answers::{SCHEDULE, fixed_beginning};
 pub(super) use run::{completions, run};

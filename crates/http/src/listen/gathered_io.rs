@@ -57,25 +57,22 @@ impl<I> GatheredIo<I> {
 }
 
 impl<I: Write + Unpin> Gathering<I> {
-    /// Takes bytes; `write` sends those of which there are too many to be gathered.
-    fn poll_take<'b>(
-        &mut self,
-        cx: &mut Context<'_>,
-        len: usize,
-        bufs: impl Iterator<Item = &'b [u8]>,
-        write: impl FnOnce(Pin<&mut I>, &mut Context<'_>) -> Poll<io::Result<usize>>,
-    ) -> Poll<io::Result<usize>> {
+    /// Takes bytes, or sends them where they are too many to be gathered.
+    fn poll_take(&mut self, cx: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let len = bufs.iter().map(|buf| buf.len()).sum();
         if self.gathered.len() + len > MAX_GATHERED_BYTES {
             ready!(self.poll_send(cx))?;
         }
         if len > MAX_GATHERED_BYTES {
-            return write(Pin::new(&mut self.io), cx);
+            return Pin::new(&mut self.io).poll_write_vectored(cx, bufs);
         }
         if self.gathered.capacity() == 0 {
             self.gathered = SPARE.take();
             self.gathered.reserve_exact(MAX_GATHERED_BYTES);
         }
-        bufs.for_each(|buf| self.gathered.extend_from_slice(buf));
+        for buf in bufs {
+            self.gathered.extend_from_slice(buf);
+        }
         Poll::Ready(Ok(len))
     }
 
@@ -112,9 +109,7 @@ impl<I: Write + Unpin> Write for GatheredIo<I> {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let write = |io: Pin<&mut I>, cx: &mut Context<'_>| io.poll_write(cx, buf);
-        self.lock()
-            .poll_take(cx, buf.len(), [buf].into_iter(), write)
+        self.lock().poll_take(cx, &[IoSlice::new(buf)])
     }
 
     fn poll_write_vectored(
@@ -122,10 +117,7 @@ impl<I: Write + Unpin> Write for GatheredIo<I> {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let write = |io: Pin<&mut I>, cx: &mut Context<'_>| io.poll_write_vectored(cx, bufs);
-        let len = bufs.iter().map(|buf| buf.len()).sum();
-        self.lock()
-            .poll_take(cx, len, bufs.iter().map(|buf| &**buf), write)
+        self.lock().poll_take(cx, bufs)
     }
 
     fn is_write_vectored(&self) -> bool {
