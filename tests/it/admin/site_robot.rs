@@ -25,6 +25,8 @@ const HOSTILE: &str = "</title><script>alert('x')</script>";
 /// Robot of a site of 60 pages, each of which waits until it may be read.
 struct Walk {
     pages: Arc<Semaphore>,
+    /// Pages that were asked for.
+    asked: Arc<Semaphore>,
     /// Runs that may begin.
     begin: Arc<Semaphore>,
     is_taken_up: Arc<Notify>,
@@ -44,11 +46,12 @@ impl Walk {
     }
 
     fn begun_by(site: &Site, begin: Arc<Semaphore>) -> Self {
-        let pages = Arc::new(Semaphore::new(0));
-        let gate = Arc::clone(&pages);
+        let (pages, asked) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+        let (gate, came) = (Arc::clone(&pages), Arc::clone(&asked));
         let page = move |number: usize| {
-            let gate = Arc::clone(&gate);
+            let (gate, came) = (Arc::clone(&gate), Arc::clone(&came));
             async move {
+                came.add_permits(1);
                 gate.acquire().await.unwrap().forget();
                 Html(html(number))
             }
@@ -92,6 +95,7 @@ impl Walk {
         });
         Self {
             pages,
+            asked,
             begin,
             is_taken_up,
             runner,
@@ -118,14 +122,15 @@ fn html(number: usize) -> String {
 
 /// Asks until the status fits.
 async fn until(client: &Client, fits: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
+    let mut status = serde_json::Value::Null;
     for _ in 0..6_000 {
-        let status = client.get("api/site-robot").await.json();
+        status = client.get("api/site-robot").await.json();
         if fits(&status) {
             return status;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    panic!("the robot never gets there");
+    panic!("the robot never gets there: {status}");
 }
 
 #[tokio::test]
@@ -328,6 +333,7 @@ async fn a_run_that_was_stopped_goes_on_where_it_was() {
     client.post("site-robot/run", &[]).await;
     walk.pages.add_permits(1);
     until(&client, |status| status["run"]["found"] == 60).await;
+    walk.asked.acquire_many(2).await.unwrap().forget();
     client.post("site-robot/stop", &[]).await;
     // What has begun is finished, and no more is begun.
     until(&client, |status| status["live"]["state"] == "stopping").await;
