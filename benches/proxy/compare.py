@@ -35,26 +35,26 @@ CASES = {
 }
 
 
-# What Chromium sends over plain HTTP; over TLS it names other encodings, and more.
-ACCEPTS = [
-    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
-    "Accept-Language: en-US,en;q=0.9",
-]
+# What Chromium sends over plain HTTP, in its order; over TLS it names other encodings, and more.
+UPGRADE = "Upgrade-Insecure-Requests: 1"
+ACCEPT = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 ENCODINGS, TLS_ENCODINGS = "Accept-Encoding: gzip, deflate", "Accept-Encoding: gzip, deflate, br, zstd"
+LANGUAGES = "Accept-Language: en-US,en;q=0.9"
 # Requests that are counted with valgrind, after as many that are not.
 COUNTED = 4000
 
 
 def asked(who, count):
-    """The requests of a case: path, User-Agent, and further lines."""
+    """The requests of a case: path, and the lines of a browser in its order."""
     def plain(path, user_agents):
-        return [(path, user_agent, [*ACCEPTS, ENCODINGS]) for user_agent in user_agents]
+        return [(path, [UPGRADE, f"User-Agent: {user_agent}", ACCEPT, ENCODINGS, LANGUAGES]) for user_agent in user_agents]
 
     robot, few = plain(MEMBERS, robot_headers(robots(count))), plain(PAGE, browser_headers(20))
     return {
         "robots": robot,
         "few": few,
-        "secure": [(PAGE, user_agent, [*ACCEPTS, TLS_ENCODINGS, *more]) for user_agent, more in chromiums(20)],
+        "secure": [(PAGE, [*hints, UPGRADE, f"User-Agent: {user_agent}", ACCEPT, *fetch, TLS_ENCODINGS, LANGUAGES])
+                   for user_agent, hints, fetch in chromiums(20)],
         "files": plain(FILE, browser_headers(20)),
         "many": plain(PAGE, browser_headers(30_000)),
         # A robot after each four people.
@@ -65,12 +65,9 @@ def asked(who, count):
     }[who]
 
 
-def head(path, user_agent, lines, kept):
+def head(path, lines, kept):
     """A request of HTTP/1.1."""
-    return "\r\n".join([
-        f"GET {path} HTTP/1.1", "Host: site.example", f"Connection: {connection(kept)}",
-        "Upgrade-Insecure-Requests: 1", f"User-Agent: {user_agent}", *lines, "", "",
-    ])
+    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: site.example", f"Connection: {connection(kept)}", *lines, "", ""])
 
 
 def script(directory, case, count):
@@ -127,8 +124,8 @@ def connected(server, tls):
 
 def h2load(server, requests, case, how):
     """Sends HTTP/2 requests of one browser, the same headers with each."""
-    path, user_agent, lines = requests[0]
-    headers = [f"-H{line}" for line in [f"User-Agent: {user_agent}", "Upgrade-Insecure-Requests: 1", *lines]]
+    path, lines = requests[0]
+    headers = [f"-H{line}" for line in lines]
     command = ["taskset", "-c", str(LOAD_CORE), "h2load", "-t1", f"-m{case.streams}", *how, *headers,
                server.url(path, tls=True)]
     subprocess.run(command, capture_output=True, check=True)

@@ -46,7 +46,7 @@ def browser_headers(count):
 
 
 def chromiums(count):
-    """What different Chromiums send over TLS: User-Agents, and the lines that fit them."""
+    """What different Chromiums send over TLS: User-Agents, what says the same in hints, and what they ask for."""
     platforms = ["Windows", "macOS", "Linux", "Android"]
     made = []
     for number in range(count):
@@ -58,6 +58,5 @@ def chromiums(count):
             f'sec-ch-ua: "Chromium";v="{version}", "Not=A?Brand";v="24", "Google Chrome";v="{version}"',
             f"sec-ch-ua-mobile: {word}",
             f'sec-ch-ua-platform: "{platforms[at]}"',
-            "Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate", "Sec-Fetch-User: ?1", "Sec-Fetch-Dest: document",
-        ]))
+        ], ["Sec-Fetch-Site: none", "Sec-Fetch-Mode: navigate", "Sec-Fetch-User: ?1", "Sec-Fetch-Dest: document"]))
     return made

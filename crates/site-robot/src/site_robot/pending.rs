@@ -6,8 +6,12 @@ use robot_detection_store::store::{PageRecord, RunCommand, RunCounts, RunKey};
 
 use super::run_loop::{LOW, RunLoop, TaskResult};
 
-/// Most pages that are waited for, to be recorded at once.
-const MAX_BATCH: usize = 32;
+/// Pages that are recorded at once, where they come within [`PAUSE_MS`].
+const BATCH: usize = 32;
+
+/// Pages that have been visited and are not recorded, at most: while one batch is recorded, another
+/// comes. Who goes on where we were killed fetches them again.
+pub(super) const MAX_UNRECORDED: usize = 2 * BATCH;
 
 /// Bytes of pages that wait at most: what is described of large ones takes memory.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -17,30 +21,17 @@ const PAUSE_MS: i64 = 50;
 
 /// Visits that have ended and wait to be recorded.
 ///
-/// What a transaction costs is shared by the pages in it. So they wait for each other,
-/// though not for long, and not for more than half of what may be on its way: the other
-/// half is visited while these are recorded.
-#[derive(Debug)]
+/// What a transaction costs is shared by the pages in it. So they wait for each other, though not for
+/// long.
+#[derive(Debug, Default)]
 pub(super) struct Pending {
     pages: Vec<PageRecord>,
     counts: RunCounts,
     /// When the first of the pages came.
     since_ms: Option<i64>,
-    /// Pages that are recorded at once, where they come within [`PAUSE_MS`].
-    batch: usize,
 }
 
 impl Pending {
-    /// Creates an empty list, where so many pages may be on their way or unrecorded.
-    pub(super) fn new(max_on_the_way: usize) -> Self {
-        Self {
-            pages: Vec::new(),
-            counts: RunCounts::default(),
-            since_ms: None,
-            batch: max_on_the_way.div_ceil(2).clamp(1, MAX_BATCH),
-        }
-    }
-
     /// Adds a page.
     pub(super) fn push(&mut self, page: PageRecord, counts: &RunCounts, now_ms: i64) {
         self.pages.push(page);
@@ -79,7 +70,7 @@ impl Pending {
     /// Returns `true` if enough pages wait, or one for long enough.
     pub(super) fn is_due(&self, now_ms: i64) -> bool {
         let is_late = || self.due_ms().is_some_and(|due_ms| due_ms <= now_ms);
-        self.pages.len() >= self.batch || self.is_full() || is_late()
+        self.pages.len() >= BATCH || self.is_full() || is_late()
     }
 
     /// Returns when the first page will have waited for long enough.
@@ -138,7 +129,7 @@ mod tests {
 
     #[test]
     fn pages_wait_for_each_other_and_not_for_long() {
-        let (mut pending, counts) = (Pending::new(10), RunCounts::default());
+        let (mut pending, counts) = (Pending::default(), RunCounts::default());
         assert!(pending.is_empty() && !pending.is_due(i64::MAX));
         pending.push(page(0), &counts, 1_000);
         pending.push(page(1), &counts, 1_040);
@@ -153,7 +144,7 @@ mod tests {
         pending.hurry();
         assert!(pending.is_due(0));
         pending.take();
-        for number in 0..5 {
+        for number in 0..BATCH {
             assert!(!pending.is_due(2_000), "{number}");
             pending.push(page(number), &counts, 2_000);
         }
@@ -162,7 +153,7 @@ mod tests {
 
     #[test]
     fn large_pages_do_not_wait() {
-        let mut pending = Pending::new(10);
+        let mut pending = Pending::default();
         let counts = RunCounts {
             bytes: 600 * 1024,
             ..RunCounts::default()
@@ -175,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_is_only_counted_is_recorded_too() {
-        let mut pending = Pending::new(10);
+        let mut pending = Pending::default();
         let counts = RunCounts {
             found: 3,
             ..RunCounts::default()

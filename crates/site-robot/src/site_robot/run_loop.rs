@@ -19,7 +19,7 @@ use super::{
     finished_visit::FinishedVisit,
     freshness::next_visit,
     hosts::{Hosts, Job},
-    pending::Pending,
+    pending::{MAX_UNRECORDED, Pending},
     repeats::RepeatCounter,
     robots::HostRules,
     seen_urls::SeenUrls,
@@ -113,7 +113,7 @@ impl RunLoop {
             work: JoinSet::new(),
             active: 0,
             unrecorded: 0,
-            pending: Pending::new(limits.max_connections),
+            pending: Pending::default(),
             is_recording: false,
             is_taking: false,
             is_look_due: true,
@@ -167,8 +167,8 @@ impl RunLoop {
         let limits = self.visitor.settings().limits;
         while self.wanted == RunCommand::Run
             && !self.is_over
-            // What is not recorded is fetched again by who goes on where we were killed.
-            && self.active + self.unrecorded < limits.max_connections
+            && self.active < limits.max_connections
+            && self.unrecorded < MAX_UNRECORDED
             && !self.pending.is_full()
         {
             let now_ms = self.now_ms();
