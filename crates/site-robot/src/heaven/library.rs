@@ -6,8 +6,14 @@ use super::{Catalogue, CatalogueBuilder, HeavenError, HeavenSettings};
 use robot_detection_store::description::{ResourceDescription, name};
 use robot_detection_store::store::{DescriptionCursor, DescriptionQuery, Store, StoredDescription};
 
-/// Descriptions in memory at once; each may hold a long text.
-const PIECE: u32 = 20;
+/// Descriptions that are read first, before it is known how long their texts are.
+const FIRST_PIECE: u32 = 20;
+
+/// Descriptions in memory at once, at most.
+const MAX_PIECE: u32 = 100;
+
+/// Bytes of descriptions that are to be in memory at once.
+const PIECE_BYTES: usize = 1024 * 1024;
 
 /// Descriptions without their texts in memory at once.
 const LIGHT_PIECE: u32 = 500;
@@ -32,6 +38,7 @@ pub struct Library {
 pub(super) struct DescriptionReader {
     library: Library,
     after: Option<DescriptionCursor>,
+    limit: u32,
     has_ended: bool,
 }
 
@@ -127,6 +134,7 @@ impl Library {
         DescriptionReader {
             library: self.clone(),
             after: None,
+            limit: FIRST_PIECE,
             has_ended: false,
         }
     }
@@ -140,13 +148,24 @@ impl DescriptionReader {
         }
         let query = DescriptionQuery::new(&*self.library.site)
             .after(self.after.take())
-            .limit(PIECE);
+            .limit(self.limit);
         let piece = self.library.store.descriptions(&query).await?;
-        self.has_ended = piece.len() < PIECE as usize;
+        self.has_ended = piece.len() < self.limit as usize;
+        let bytes = piece.iter().map(|it| it.description.value_bytes()).sum();
+        self.limit = next_limit(piece.len(), bytes);
         let last = piece.last().map(|last| last.description.url());
         self.after = last.map(DescriptionCursor::behind_url);
         Ok(Some(piece.into_iter().map(dated).collect()))
     }
+}
+
+/// Returns how many descriptions to read next, where so many had these bytes: those that follow
+/// are hardly longer.
+fn next_limit(count: usize, bytes: usize) -> u32 {
+    let fitting = count.saturating_mul(PIECE_BYTES) / bytes.max(1);
+    u32::try_from(fitting)
+        .unwrap_or(MAX_PIECE)
+        .clamp(1, MAX_PIECE)
 }
 
 /// Returns a description without a date that only says when it was made.
@@ -187,13 +206,35 @@ mod tests {
 
     #[tokio::test]
     async fn every_description_is_read_once() {
-        for pages in [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE] {
+        let (first, most) = (FIRST_PIECE, FIRST_PIECE + MAX_PIECE);
+        for pages in [0, 1, first - 1, first, first + 1, most - 1, most, most + 1] {
             let library = library(pages).await;
+            let (mut reader, mut urls) = (library.read(), Vec::new());
+            while let Some(piece) = reader.next().await.unwrap() {
+                urls.extend(piece.iter().map(|it| it.url().to_owned()));
+            }
+            let read = urls.len();
+            urls.sort_unstable();
+            urls.dedup();
+            assert_eq!((read, urls.len()), (pages as usize, pages as usize));
             let catalogue = library
                 .catalogue(&HeavenSettings::new(SITE).unwrap())
                 .await
                 .unwrap();
             assert_eq!(catalogue.len(), pages as usize);
+        }
+    }
+
+    #[test]
+    fn a_piece_has_many_short_texts_or_a_long_one() {
+        for (count, bytes, next) in [
+            (20, 20 * 1024, MAX_PIECE),
+            (20, 20 * 32 * 1024, 32),
+            (20, 20 * PIECE_BYTES, 1),
+            (3, usize::MAX, 1),
+            (0, 0, 1),
+        ] {
+            assert_eq!(next_limit(count, bytes), next, "{count} {bytes}");
         }
     }
 

@@ -92,6 +92,12 @@ impl ResourceDescription {
         self.value(name::TITLE).unwrap_or_default()
     }
 
+    /// Returns the bytes of all values.
+    #[must_use]
+    pub fn value_bytes(&self) -> usize {
+        self.value_bytes
+    }
+
     /// Returns all attributes, in order.
     #[must_use]
     pub fn attributes(&self) -> &[Attribute] {
