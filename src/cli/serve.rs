@@ -76,6 +76,9 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let file = file.enabled(settings.general.reload_on_change && !args.demo);
     let supervisor = Supervisor::new(cli, args, &robots, file, observer.clone())?;
     announce(&server, &robots, settings, is_demo, &sites);
+    if let Some(step) = next_step(cli, &loaded, is_demo) {
+        output::line_or_note(&format!("next: {step}"));
+    }
     // The addresses are bound: who is told now may connect, and waits at most for `accept`.
     notify_service_manager(ServiceState::Ready);
     tokio::select! {
@@ -213,6 +216,31 @@ fn announce(
     }
     let active = robots.detector().load().robots().len();
     info!(robots = active, "{active} robots are known");
+}
+
+/// Returns what to do next, where nobody has said yet what is to be done for the site.
+fn next_step(cli: &Cli, loaded: &Loaded, is_demo: bool) -> Option<String> {
+    if is_demo {
+        return Some(
+            "`curl -si -A Googlebot/2.1` asks for a page below /members-only-stuff/ as a robot does; \
+             `robot-detection serve --upstream URL` serves a site of yours"
+                .to_owned(),
+        );
+    }
+    let is_told =
+        context::file(cli).exists() || loaded.is_set(&GeneralSection::KEY.filter_patterns);
+    let GeneralSection {
+        filter_patterns,
+        redirect_url,
+        ..
+    } = &loaded.settings().general;
+    (!is_told).then(|| {
+        let patterns = filter_patterns.join(", ");
+        format!(
+            "`robot-detection init --interactive` asks what robots cannot use, and writes a \
+             configuration; until then they are sent from {patterns} to {redirect_url}"
+        )
+    })
 }
 
 /// Returns the admin page's URL; a Unix socket has none.

@@ -33,6 +33,38 @@ fn offline(directory: &Path, more: &str) {
 }
 
 #[test]
+fn a_start_says_what_to_do_next_until_somebody_has_said_what_robots_cannot_use() {
+    let upstream = TestServer::with(|_| Reply::text("site"));
+    let upstream = upstream.url("");
+    let start = |file: &str, arguments: &[&str]| {
+        let directory = directory();
+        if !file.is_empty() {
+            offline(directory.path(), file);
+        }
+        let mut command = program::command(directory.path());
+        command.env("ROBOT_DETECTION_WEB_ROBOTS_DB", "");
+        let mut server = Server::start_as(command, directory.path(), arguments);
+        let patterns = server.get("/members-only-stuff/", GOOGLEBOT);
+        assert_eq!(patterns.status, 302);
+        server.stop();
+        server.next_line()
+    };
+    let plain = ["serve", "--upstream", &upstream];
+    let next = start("", &plain);
+    assert!(
+        next.starts_with("next: `robot-detection init --interactive`")
+            && next.contains("from /members-only-stuff/* to /robot-heaven/"),
+        "{next}"
+    );
+    let next = start("", &["serve", "--demo"]);
+    assert!(
+        next.contains("robot-detection serve --upstream URL"),
+        "{next}"
+    );
+    assert_eq!(start("redirect_status = 302", &plain), "");
+}
+
+#[test]
 fn the_demonstration_redirects_robots_and_lets_people_pass() {
     let directory = directory();
     let server = Server::start(directory.path(), &["serve", "--demo"]);

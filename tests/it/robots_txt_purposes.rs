@@ -192,6 +192,76 @@ fn a_robot_that_robots_txt_cannot_name_is_refused_and_told_of() {
     }
 }
 
+/// A page of the area that robots are sent away from, and one of robot heaven.
+const LED: [&str; 2] = ["/members-only-stuff/a", "/robot-heaven/"];
+
+#[test]
+fn who_is_refused_everything_is_not_led_to_heaven_either() {
+    for (settings, statuses) in [
+        ("enforce = 'on'", [403, 403]),
+        ("enforce = 'on'\nrefusal = '429'", [429, 429]),
+        // Here heaven is what they get in place of the site.
+        ("enforce = 'on'\nrefusal = 'redirect'", [302, 200]),
+        ("enforce = 'on'\nrefusal = 'pass'", [302, 200]),
+        ("enforce = 'report'", [302, 200]),
+        ("enforce = 'off'", [302, 200]),
+    ] {
+        let house = House::new(&format!("serve = 'merge'\n{settings}"));
+        let server = house.serve();
+        for (path, status) in LED.into_iter().zip(statuses) {
+            let (found, text) = get(&server, path, "GPTBot/1.2");
+            assert_eq!(found, status, "{settings} {path}: {text}");
+            let question = ["explain", "--path", path, "--user-agent", "GPTBot/1.2"];
+            let explained = succeed(house.directory.path(), &question);
+            let decision = match status {
+                200 => "decision  pass".to_owned(),
+                302 => "decision  redirect 302 /robot-heaven/".to_owned(),
+                refused => format!("decision  refuse {refused}"),
+            };
+            assert!(
+                explained.contains(&decision),
+                "{settings} {path}: {explained}"
+            );
+            if status > 400 {
+                let why = "The site refuses all robots of the purpose ai-training";
+                assert!(
+                    text.contains(&why[4..]) && explained.contains(why),
+                    "{text} {explained}"
+                );
+            }
+        }
+        let others = LED.map(|path| get(&server, path, "Googlebot/2.1").0);
+        assert_eq!(others, [302, 200], "{settings}");
+    }
+}
+
+#[test]
+fn who_always_passes_is_refused_nothing_and_what_is_reported_is_counted() {
+    let house = House::new("serve = 'settings'\nenforce = 'report'");
+    let server = house.serve();
+    for path in LED {
+        get(&server, path, "GPTBot/1.2");
+    }
+    let here = [("Host", "127.0.0.1")];
+    let metrics = request(server.addr, "GET", "/metrics", &here).text();
+    let counted = metrics
+        .lines()
+        .find(|line| line.contains("robots_txt") && line.contains("gptbot"));
+    assert!(
+        counted.is_some_and(|line| line.ends_with(" 2")),
+        "{counted:?} {metrics}"
+    );
+    drop(server);
+    let house = House::new("serve = 'settings'\nenforce = 'on'");
+    let file = house.directory.path().join("robot-detection.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("allow_robots = 'gptbot'\n{text}")).unwrap();
+    let server = house.serve();
+    for path in LED {
+        assert_eq!(get(&server, path, "GPTBot/1.2").0, 200, "{path}");
+    }
+}
+
 #[test]
 fn a_token_is_told_as_published_or_derived() {
     let directory = tempfile::tempdir().unwrap();

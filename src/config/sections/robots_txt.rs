@@ -31,10 +31,11 @@ section! {
     serve: RobotsTxtSource = "pass";
     /// File that is served where robots_txt.serve is file
     file: String;
-    /// Purposes of robots that are refused everything, such as ai-training: in robots.txt by their
-    /// product tokens or names, and whatever they are called where robots_txt.enforce is on
+    /// Purposes of robots that are refused everything, robot heaven too, such as ai-training: in
+    /// robots.txt by their product tokens or names, and whatever they are called where
+    /// robots_txt.enforce is on
     refuse_purposes: Vec<Purpose>;
-    /// Ids of robots that are refused everything
+    /// Ids of robots that are refused everything, robot heaven too
     refuse_robots: Vec<String>;
     /// Paths that every robot is refused: `*` is any run of characters, a final `$` the end
     disallow: Vec<String>;

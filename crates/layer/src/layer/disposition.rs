@@ -65,7 +65,8 @@ impl<'p> Disposition<'p> {
     /// Finds the disposition of a robot's request, and counts it against its rate limits.
     ///
     /// robots.txt is asked about what would pass or be served in place, by the path
-    /// that the robot asked for; a breach that is only reported comes beside.
+    /// that the robot asked for, and who is refused everything is not redirected either; a
+    /// breach that is only reported comes beside.
     pub(super) fn find<B>(
         shared: &Shared,
         policy: &Policy,
@@ -91,7 +92,9 @@ impl<'p> Disposition<'p> {
             return (Self::SignAgain, None);
         }
         let breach = if decision.goes_on() {
-            violation(shared, policy, request, asker)
+            violation(shared, policy, request, asker, false)
+        } else if matches!(decision, Decision::Redirect(_)) {
+            violation(shared, policy, request, asker, true)
         } else {
             None
         };
@@ -192,6 +195,7 @@ fn violation<B>(
     policy: &Policy,
     request: &Request<B>,
     asker: Asker<'_>,
+    is_redirected: bool,
 ) -> Option<Box<policy::CountedBreach>> {
     let visit = RobotRequest {
         request: header::parts(request),
@@ -201,7 +205,12 @@ fn violation<B>(
         client: asker.client,
     };
     let enforcer = &shared.enforcer;
-    let outcome = enforcer.hold(policy, &visit, || shared.clock.now_ms())?;
+    let now_ms = || shared.clock.now_ms();
+    let outcome = if is_redirected {
+        enforcer.hold_redirected(policy, &visit, now_ms)
+    } else {
+        enforcer.hold(policy, &visit, now_ms)
+    }?;
     if outcome.is_new {
         log(&visit, &outcome);
     }

@@ -90,6 +90,10 @@ impl Enforcer {
         if is_asked {
             let finding = self.explain(policy, request, target, visitor, user_agent);
             explained.add_finding(policy, finding);
+        } else if let (Decision::Redirect(_), Some(visitor)) = (judgement.decision, claimant)
+            && let Some(finding) = self.explain_redirected(policy, request, target, visitor)
+        {
+            explained.add_finding(policy, finding);
         }
         explained.add_mode();
         explained
@@ -232,6 +236,10 @@ impl RequestExplanation<'_> {
     }
 
     fn add_finding(&mut self, policy: &Policy, finding: Finding) {
+        if finding.answer.is_refusal() {
+            // What was decided before does not come.
+            self.steps.retain(|step| step.name != self.action.as_str());
+        }
         self.steps.extend(finding.steps);
         let (action, status) = match finding.answer {
             Answer::Pass => return,

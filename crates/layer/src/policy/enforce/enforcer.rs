@@ -11,7 +11,7 @@ use arc_swap::ArcSwap;
 use crate::detect::{Claim, Kind};
 use crate::policy::Judgement;
 use crate::policy::{
-    PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
+    PassReason, Policy, RefusedFor, Request, SharedRobotsFiles, Step, Visitor,
     path::{is_odd, resolved, with_normal_path},
     trace::Trace,
 };
@@ -22,8 +22,8 @@ use super::{
     crawl_delay::rate,
     records::{Records, Report, RobotCount, Violations},
     resolved::{ResolvedFile, ResolvedFiles},
-    sentences::{exempt, group_name, refused, rule_text, said, told},
-    settings::{Enforce, Enforcement},
+    sentences::{exempt, group_name, refused, refused_heaven, rule_text, said, told},
+    settings::{Enforce, Enforcement, Refusal},
 };
 
 /// Characters of the names of a group that are kept.
@@ -134,6 +134,7 @@ impl Enforcer {
 
     /// Holds a request that is not redirected to robots.txt; a breach is counted.
     ///
+    /// A page of robot heaven is refused only to robots that the site refuses everything.
     /// `now_ms` tells the time in milliseconds since 1970 where it is needed.
     #[must_use]
     pub fn hold(
@@ -143,16 +144,62 @@ impl Enforcer {
         now_ms: impl Fn() -> i64,
     ) -> Option<CountedBreach> {
         let settings = self.settings();
-        // In the order of what they cost: the last one has to read the path.
-        if settings.is_off()
-            || visit.visitor.claims_nothing()
-            || exemption(policy, &visit.request, visit.visitor).is_some()
-        {
+        if settings.is_off() || visit.visitor.claims_nothing() {
             return None;
+        }
+        // Not before: it has to read the path.
+        match exemption(policy, &visit.request, visit.visitor) {
+            None => {}
+            Some(PassReason::Heaven) => return self.hold_redirected(policy, visit, now_ms),
+            Some(_) => return None,
         }
         let file = self.file(visit.request.host)?;
         let breach = breach(settings, &file, visit, &now_ms)?;
         Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
+    }
+
+    /// Turns a robot away from robot heaven that the site refuses everything; it is counted.
+    ///
+    /// `visit` is for a page of heaven, or for one from which the robot would be sent there.
+    #[must_use]
+    pub fn hold_redirected(
+        &self,
+        policy: &Policy,
+        visit: &RobotRequest<'_>,
+        now_ms: impl Fn() -> i64,
+    ) -> Option<CountedBreach> {
+        let settings = self.settings();
+        let RobotRequest {
+            request,
+            visitor,
+            target,
+            ..
+        } = *visit;
+        let (file, reason) = self.refused_everything(policy, settings, &request, visitor)?;
+        if file.named.contains(request.host, target) {
+            return None;
+        }
+        let breach = Breach::Refused(reason);
+        Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
+    }
+
+    /// Returns why the site refuses a robot everything, robot heaven too, and the file that it is asked by.
+    ///
+    /// Where the refusal is the redirect to heaven, heaven is open.
+    fn refused_everything(
+        &self,
+        policy: &Policy,
+        settings: Enforcement,
+        request: &Request<'_>,
+        visitor: Visitor<'_>,
+    ) -> Option<(Arc<ResolvedFile>, RefusedFor)> {
+        if settings.rules == Enforce::Off || settings.refusal == Refusal::Redirect {
+            return None;
+        }
+        let robot = visitor.claim.robot()?;
+        let file = self.file(request.host)?;
+        let reason = file.refused.reason(robot)?;
+        (!policy.allows(visitor)).then_some((file, reason))
     }
 
     /// Returns what the robots.txt in force says of a path that it closes to somebody.
@@ -178,6 +225,32 @@ impl Enforcer {
         })
     }
 
+    /// Finds what [`hold_redirected`](Self::hold_redirected) would find, if anything, and says why; nothing is
+    /// counted.
+    pub(in crate::policy) fn explain_redirected(
+        &self,
+        policy: &Policy,
+        request: &Request<'_>,
+        target: &str,
+        visitor: Visitor<'_>,
+    ) -> Option<Finding> {
+        let settings = self.settings();
+        let (file, reason) = self.refused_everything(policy, settings, request, visitor)?;
+        if file.named.contains(request.host, target) {
+            return None;
+        }
+        let breach = Breach::Refused(reason);
+        let answer = answer(policy, request, &breach, settings);
+        let mut steps = Vec::new();
+        steps.step(STEP, || refused_heaven(reason));
+        steps.step(STEP, || said(answer, settings));
+        Some(Finding {
+            steps,
+            breach: Some(breach),
+            answer,
+        })
+    }
+
     /// Finds what [`hold`](Self::hold) would find, and says why; nothing is counted.
     ///
     /// `visitor` is the robot that `user_agent` names, if any; `target` is the path
@@ -193,6 +266,12 @@ impl Enforcer {
     ) -> Finding {
         let mut steps = Vec::new();
         let settings = self.settings();
+        if let Some(visitor) = visitor.filter(|visitor| !visitor.claims_nothing())
+            && exemption(policy, request, visitor) == Some(PassReason::Heaven)
+            && let Some(finding) = self.explain_redirected(policy, request, target, visitor)
+        {
+            return finding;
+        }
         let breach = self.file(request.host).and_then(|file| {
             let visitor = judge_visitor(policy, settings, request, visitor, &mut steps)?;
             if file.named.contains(request.host, target) {
@@ -309,8 +388,8 @@ fn answer(
 
 /// Returns why robots.txt is not asked about a request, if so.
 ///
-/// It is read by robots that were sent to heaven, so heaven is never refused;
-/// nor is what is there for robots, robots.txt first of all.
+/// It is read by robots that were sent to heaven, so no rule of it closes heaven, nor what is
+/// there for robots, robots.txt first of all.
 fn exemption(policy: &Policy, request: &Request<'_>, visitor: Visitor<'_>) -> Option<PassReason> {
     if policy.allows(visitor) {
         return Some(PassReason::Allowed);

@@ -49,7 +49,7 @@ struct ResolvedSet {
 pub(super) struct ResolvedFile {
     pub(super) file: RobotsTxt,
     /// Whom the site refuses whatever the file says.
-    refused: RefusedRobots,
+    pub(super) refused: RefusedRobots,
     /// By the robot's address; a registry that is exchanged has others.
     listed: ArcSwap<HashMap<usize, Arc<ResolvedRobot>>>,
     unlisted: ArcSwap<HashMap<Box<[u8]>, Arc<ResolvedRobot>>>,

@@ -69,6 +69,16 @@ pub(super) fn refused(reason: RefusedFor) -> String {
     }
 }
 
+/// Returns the sentence for a robot that the site refuses robot heaven too.
+pub(super) fn refused_heaven(reason: RefusedFor) -> String {
+    match reason {
+        RefusedFor::Purpose(purpose) => {
+            format!("The site refuses all robots of the purpose {purpose}, robot heaven too.")
+        }
+        RefusedFor::Itself => "The site refuses the robot, robot heaven too.".to_owned(),
+    }
+}
+
 /// Returns the sentence for what is done about a breach.
 pub(super) fn said(answer: Answer, settings: Enforcement) -> String {
     match answer {
