@@ -11,7 +11,7 @@ use arc_swap::ArcSwap;
 use crate::detect::{Claim, Kind};
 use crate::policy::Judgement;
 use crate::policy::{
-    PassReason, Policy, RefusedFor, Request, SharedRobotsFiles, Step, Visitor,
+    PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
     path::{is_odd, resolved, with_normal_path},
     trace::Trace,
 };
@@ -169,21 +169,13 @@ impl Enforcer {
         now_ms: impl Fn() -> i64,
     ) -> Option<CountedBreach> {
         let settings = self.settings();
-        let RobotRequest {
-            request,
-            visitor,
-            target,
-            ..
-        } = *visit;
-        let (file, reason) = self.refused_everything(policy, settings, &request, visitor)?;
-        if file.named.contains(request.host, target) {
-            return None;
-        }
-        let breach = Breach::Refused(reason);
+        let (request, target) = (&visit.request, visit.target);
+        let (file, breach) =
+            self.refused_everything(policy, settings, request, target, visit.visitor)?;
         Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
     }
 
-    /// Returns why the site refuses a robot everything, robot heaven too, and the file that it is asked by.
+    /// Returns the breach of a robot that the site refuses everything, robot heaven too, and the file in force.
     ///
     /// Where the refusal is the redirect to heaven, heaven is open.
     fn refused_everything(
@@ -191,15 +183,19 @@ impl Enforcer {
         policy: &Policy,
         settings: Enforcement,
         request: &Request<'_>,
+        target: &str,
         visitor: Visitor<'_>,
-    ) -> Option<(Arc<ResolvedFile>, RefusedFor)> {
-        if settings.rules == Enforce::Off || settings.refusal == Refusal::Redirect {
+    ) -> Option<(Arc<ResolvedFile>, Breach)> {
+        if settings.rules == Enforce::Off
+            || settings.refusal == Refusal::Redirect
+            || visitor.claims_nothing()
+        {
             return None;
         }
-        let robot = visitor.claim.robot()?;
         let file = self.file(request.host)?;
-        let reason = file.refused.reason(robot)?;
-        (!policy.allows(visitor)).then_some((file, reason))
+        let reason = file.refused.reason(visitor.claim.robot()?)?;
+        let is_open = policy.allows(visitor) || file.named.contains(request.host, target);
+        (!is_open).then_some((file, Breach::Refused(reason)))
     }
 
     /// Returns what the robots.txt in force says of a path that it closes to somebody.
@@ -235,14 +231,10 @@ impl Enforcer {
         visitor: Visitor<'_>,
     ) -> Option<Finding> {
         let settings = self.settings();
-        let (file, reason) = self.refused_everything(policy, settings, request, visitor)?;
-        if file.named.contains(request.host, target) {
-            return None;
-        }
-        let breach = Breach::Refused(reason);
+        let (_, breach) = self.refused_everything(policy, settings, request, target, visitor)?;
         let answer = answer(policy, request, &breach, settings);
         let mut steps = Vec::new();
-        steps.step(STEP, || refused_heaven(reason));
+        steps.step(STEP, || refused_heaven(&breach));
         steps.step(STEP, || said(answer, settings));
         Some(Finding {
             steps,
@@ -266,7 +258,7 @@ impl Enforcer {
     ) -> Finding {
         let mut steps = Vec::new();
         let settings = self.settings();
-        if let Some(visitor) = visitor.filter(|visitor| !visitor.claims_nothing())
+        if let Some(visitor) = visitor
             && exemption(policy, request, visitor) == Some(PassReason::Heaven)
             && let Some(finding) = self.explain_redirected(policy, request, target, visitor)
         {

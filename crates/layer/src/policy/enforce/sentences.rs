@@ -4,7 +4,7 @@ use crate::policy::{PassReason, RefusedFor, trace::quoted};
 use robot_detection_robots_txt::{Permission, RobotsTxt};
 
 use super::{
-    answer::Answer,
+    answer::{Answer, Breach},
     settings::{Enforce, Enforcement},
 };
 
@@ -69,14 +69,9 @@ pub(super) fn refused(reason: RefusedFor) -> String {
     }
 }
 
-/// Returns the sentence for a robot that the site refuses robot heaven too.
-pub(super) fn refused_heaven(reason: RefusedFor) -> String {
-    match reason {
-        RefusedFor::Purpose(purpose) => {
-            format!("The site refuses all robots of the purpose {purpose}, robot heaven too.")
-        }
-        RefusedFor::Itself => "The site refuses the robot, robot heaven too.".to_owned(),
-    }
+/// Returns the sentence for a robot that the site refuses everything.
+pub(super) fn refused_heaven(breach: &Breach) -> String {
+    format!("Robot heaven is closed too, as {breach}.")
 }
 
 /// Returns the sentence for what is done about a breach.
