@@ -220,6 +220,9 @@ fn announce(
 
 /// Returns what to do next, where nobody has said yet what is to be done for the site.
 fn next_step(cli: &Cli, loaded: &Loaded, is_demo: bool) -> Option<String> {
+    if context::file(cli).exists() || loaded.is_set(&GeneralSection::KEY.filter_patterns) {
+        return None;
+    }
     if is_demo {
         return Some(
             "`curl -si -A Googlebot/2.1` asks for a page below /members-only-stuff/ as a robot does; \
@@ -227,20 +230,16 @@ fn next_step(cli: &Cli, loaded: &Loaded, is_demo: bool) -> Option<String> {
                 .to_owned(),
         );
     }
-    let is_told =
-        context::file(cli).exists() || loaded.is_set(&GeneralSection::KEY.filter_patterns);
     let GeneralSection {
         filter_patterns,
         redirect_url,
         ..
     } = &loaded.settings().general;
-    (!is_told).then(|| {
-        let patterns = filter_patterns.join(", ");
-        format!(
-            "`robot-detection init --interactive` asks what robots cannot use, and writes a \
-             configuration; until then they are sent from {patterns} to {redirect_url}"
-        )
-    })
+    let patterns = filter_patterns.join(", ");
+    Some(format!(
+        "`robot-detection init --interactive` asks what robots cannot use, and writes a \
+         configuration; until then they are sent from {patterns} to {redirect_url}"
+    ))
 }
 
 /// Returns the admin page's URL; a Unix socket has none.
