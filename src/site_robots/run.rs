@@ -183,7 +183,13 @@ impl SiteRobotRuns {
         if !matches!(ran.summary.state, RunState::Finished | RunState::Held) {
             return Ok(ran);
         }
-        ran.published = self.publication.publish().await?.as_ref().map(files);
+        // The disk takes in what the run has recorded while files are made of it.
+        let (published, written) =
+            tokio::join!(self.publication.publish(), self.store.checkpoint());
+        if let Err(error) = written {
+            tracing::warn!("what the run has recorded stays in the log for now: {error}");
+        }
+        ran.published = published?.as_ref().map(files);
         ran.index_now = self.tell_index_now(ran.summary.run_id).await;
         ran.hook_failure = self.start_hook(&ran.summary).await;
         Ok(ran)

@@ -247,6 +247,25 @@ async fn the_file_has_a_write_ahead_log() {
 }
 
 #[tokio::test]
+async fn what_was_written_stands_in_the_file_alone_after_a_checkpoint() {
+    let database = TestDatabase::on_a_file();
+    let store = database.store().await;
+    store.add_robot(&robot("late"), 1).await.unwrap();
+    let file = store.file().unwrap();
+    // What stands in the log is not copied.
+    let copy = file.with_file_name("copy.db");
+    let url = format!("sqlite://{}", copy.display());
+    fs::copy(&file, &copy).unwrap();
+    let before = Store::connect(&url).await.unwrap();
+    assert!(before.robots().await.unwrap().is_empty());
+    before.close().await;
+    store.checkpoint().await.unwrap();
+    fs::copy(&file, &copy).unwrap();
+    let after = Store::connect(&url).await.unwrap();
+    assert_eq!(after.robots().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn each_database_in_memory_is_another() {
     let first = Store::connect("sqlite::memory:").await.unwrap();
     let second = Store::connect("sqlite::memory:").await.unwrap();

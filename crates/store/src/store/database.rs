@@ -217,6 +217,19 @@ impl Database {
         result.await.map_err(|error| self.error(statement, &error))
     }
 
+    /// Carries the log of `SQLite` over to its file; does nothing on `PostgreSQL`.
+    pub(super) async fn checkpoint(&self) -> Result<(), StoreError> {
+        let result = in_time(async {
+            match self.link.pools()? {
+                Pools::Sqlite { write, .. } => write.checkpoint().await,
+                Pools::Postgres(_) => Ok(()),
+            }
+        });
+        let what = "carry the log over to the file";
+        let result = result.await;
+        result.map_err(|error| StoreError::of_statement(what, &self.place, &error))
+    }
+
     pub(super) fn error(&self, statement: &Statement, error: &sqlx::Error) -> StoreError {
         StoreError::of_statement(statement.what, &self.place, error)
     }

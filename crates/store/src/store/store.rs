@@ -100,6 +100,17 @@ impl Store {
         Ok(key)
     }
 
+    /// Has `SQLite` write from its log into its file what it would write when it is closed.
+    ///
+    /// Whoever has other work to do meanwhile need not wait for the disk then.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does; nothing is lost, as the log stays.
+    pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        self.database.checkpoint().await
+    }
+
     /// Closes the connections, after those who use one have finished.
     pub async fn close(&self) {
         self.database.link.close().await;

@@ -41,19 +41,28 @@ macro_rules! counted {
     };
 }
 
-/// What a run has described, as it would be in force: `$1` site, `$2` run.
+/// What a run has described with content that stands elsewhere too, as it would be in force:
+/// `$1` site, `$2` run.
+///
+/// Contents are counted first: of the few that may stand twice it is asked whether they do.
 macro_rules! described_now {
     () => {
-        "WITH described AS (SELECT staged.md5 AS md5, staged.url AS url, \
+        "WITH repeated AS (SELECT md5 FROM (SELECT md5 FROM staged_descriptions \
+         WHERE site = $1 AND change = 'save' AND md5 IS NOT NULL UNION ALL \
+         SELECT md5 FROM resource_descriptions WHERE site = $1 AND md5 IS NOT NULL) AS contents \
+         GROUP BY md5 HAVING COUNT(*) > 1), \
+         described AS (SELECT staged.md5 AS md5, staged.url AS url, \
          CAST(CASE WHEN known.url IS NULL THEN 0 ELSE 1 END AS BIGINT) AS is_published \
          FROM staged_descriptions AS staged LEFT JOIN resource_descriptions AS known \
          ON known.site = staged.site AND known.url = staged.url AND known.hidden_ms IS NULL \
-         WHERE staged.site = $1 AND staged.change = 'save' AND staged.md5 IS NOT NULL \
+         WHERE staged.site = $1 AND staged.change = 'save' \
+         AND staged.md5 IN (SELECT md5 FROM repeated) \
          AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS seen WHERE seen.site = $1 \
          AND seen.url = staged.url AND seen.loss IS NOT NULL) \
          UNION ALL SELECT known.md5, known.url, CAST(1 AS BIGINT) FROM resource_descriptions AS known \
          JOIN site_robot_urls AS seen ON seen.site = known.site AND seen.url = known.url \
-         WHERE known.site = $1 AND known.md5 IS NOT NULL AND known.hidden_ms IS NULL \
+         WHERE known.site = $1 AND known.md5 IN (SELECT md5 FROM repeated) \
+         AND known.hidden_ms IS NULL \
          AND seen.run_id = $2 AND seen.described = 1 AND seen.loss IS NULL \
          AND NOT EXISTS (SELECT 1 FROM staged_descriptions AS newer \
          WHERE newer.site = $1 AND newer.url = known.url)) "

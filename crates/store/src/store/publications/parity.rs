@@ -14,16 +14,21 @@ use super::{
 pub const SAYS_MORE: &str = "it says what its original does not";
 
 statements! {
-    // `$2`: whether those are meant that said more the last time; `$4`: what was fetched as a whole
-    // since then is as its page is.
+    SAID_MORE = "look for pages to compare that said more",
+        "SELECT seen.url, seen.withdrawn FROM heaven_parity AS seen \
+         JOIN resource_descriptions AS known ON known.site = seen.site AND known.url = seen.url \
+         WHERE seen.site = $1 AND seen.since_ms IS NOT NULL \
+         AND (known.hidden_ms IS NULL OR seen.withdrawn = 1) \
+         ORDER BY seen.compared_ms, seen.url LIMIT $2 + 0";
+    // What was fetched as a whole since `$3` is as its page is.
     TO_COMPARE = "look for pages to compare",
         "SELECT known.url, COALESCE(seen.withdrawn, 0) FROM resource_descriptions AS known \
          LEFT JOIN heaven_parity AS seen ON seen.site = known.site AND seen.url = known.url \
          WHERE known.site = $1 AND (known.hidden_ms IS NULL OR seen.withdrawn = 1) \
-         AND CASE WHEN seen.since_ms IS NULL THEN 0 ELSE 1 END = $2 \
+         AND seen.since_ms IS NULL \
          AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS visited WHERE visited.site = $1 \
-         AND visited.url = known.url AND visited.fetched_ms >= $4 AND visited.status IN (200, 203)) \
-         ORDER BY COALESCE(seen.compared_ms, 0), known.url LIMIT $3 + 0";
+         AND visited.url = known.url AND visited.fetched_ms >= $3 AND visited.status IN (200, 203)) \
+         ORDER BY COALESCE(seen.compared_ms, 0), known.url LIMIT $2 + 0";
     COMPARED = "note what came of comparing a page",
         "INSERT INTO heaven_parity (site, url, compared_ms, since_ms, sentence, withdrawn) \
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (site, url) DO UPDATE SET \
@@ -135,18 +140,13 @@ impl Store {
         since_ms: i64,
         count: u32,
     ) -> Result<Vec<(String, bool)>, StoreError> {
-        let mut urls = Vec::new();
-        for (differs, limit, since_ms) in [(1, count.div_ceil(2), i64::MAX), (0, count, since_ms)] {
-            let room = u64::from(limit).saturating_sub(urls.len() as u64);
-            let differs = i64::from(differs);
-            let values = [site.into(), differs.into(), room.into(), since_ms.into()];
-            let rows: Vec<(String, i64)> = self.database.rows(&TO_COMPARE, &values).await?;
-            urls.extend(
-                rows.into_iter()
-                    .map(|(url, withdrawn)| (url, withdrawn != 0)),
-            );
-        }
-        Ok(urls)
+        let values = [site.into(), u64::from(count.div_ceil(2)).into()];
+        let mut rows: Vec<(String, i64)> = self.database.rows(&SAID_MORE, &values).await?;
+        let room = u64::from(count).saturating_sub(rows.len() as u64);
+        let values = [site.into(), room.into(), since_ms.into()];
+        rows.extend(self.database.rows(&TO_COMPARE, &values).await?);
+        let is_withdrawn = |(url, withdrawn)| (url, withdrawn != 0);
+        Ok(rows.into_iter().map(is_withdrawn).collect())
     }
 
     /// Notes what came of comparing pages, and withdraws those that say more, or shows all again.
