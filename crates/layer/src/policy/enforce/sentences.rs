@@ -71,7 +71,7 @@ pub(super) fn refused(reason: RefusedFor) -> String {
 
 /// Returns the sentence for a robot that the site refuses everything.
 pub(super) fn refused_heaven(breach: &Breach) -> String {
-    format!("Robot heaven is closed too, as {breach}.")
+    format!("Robot heaven is no exception, as {breach}.")
 }
 
 /// Returns the sentence for what is done about a breach.
