@@ -8,7 +8,8 @@ use super::{
     feed_item::FeedItem,
     files::LLMS_FULL,
     links::Site,
-    markdown_text::{heading, pieces},
+    markdown_line::{add_text, text},
+    markdown_text::{heading, pieces, without_closing},
     text::shorten,
     view::View,
 };
@@ -56,9 +57,9 @@ pub(super) fn of_content(
 
 /// Returns what site it is.
 pub(super) fn title(settings: &HeavenSettings) -> String {
-    let mut out = format!("# {}\n", EscapedText(settings.site_name()));
+    let mut out = format!("# {}\n", without_closing(text(settings.site_name())));
     if !settings.about().is_empty() {
-        let _ = write!(out, "\n> {}\n", EscapedText(settings.about()));
+        let _ = write!(out, "\n> {}\n", text(settings.about()));
     }
     out
 }
@@ -106,48 +107,16 @@ pub(super) fn llms(
     out
 }
 
-fn link(title: &str, url: &str, note: &str, out: &mut String) {
-    let _ = write!(out, "- [{}]({})", EscapedText(title), Target(url));
+/// Adds an item that leads to a page, and what is there.
+pub(super) fn link(title: &str, url: &str, note: &str, out: &mut String) {
+    out.push_str("- [");
+    add_text(out, title, true);
+    let _ = write!(out, "]({})", Target(url));
     if !note.is_empty() {
-        let _ = write!(out, ": {}", EscapedText(note));
+        out.push_str(": ");
+        add_text(out, note, false);
     }
     out.push('\n');
-}
-
-/// Text on one line, in which nothing is mark-up (`CommonMark` §2.4).
-struct EscapedText<'t>(&'t str);
-
-impl std::fmt::Display for EscapedText<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let digits = self.0.bytes().take_while(u8::is_ascii_digit).count();
-        // What makes lists and rules stands where a line begins, or behind its number.
-        let is_mark = |at: usize, byte: u8| match byte {
-            b'\\' | b'`' | b'*' | b'_' | b'[' | b']' | b'<' | b'>' | b'&' | b'|' | b'~' | b'#' => {
-                true
-            }
-            b'-' | b'+' | b'=' => at == 0,
-            b'.' | b')' => at > 0 && at == digits,
-            _ => false,
-        };
-        let mut rest = self.0;
-        let mut begin = 0;
-        let marks = self.0.bytes().enumerate();
-        for (at, byte) in marks.filter(|(at, byte)| *byte == b'\n' || is_mark(*at, *byte)) {
-            // All of these are ASCII: between them, text is whole.
-            let Some((plain, from)) = rest.split_at_checked(at - begin) else {
-                break;
-            };
-            f.write_str(plain)?;
-            if byte == b'\n' {
-                f.write_char(' ')?;
-                (rest, begin) = (from.get(1..).unwrap_or_default(), at + 1);
-            } else {
-                f.write_char('\\')?;
-                (rest, begin) = (from, at);
-            }
-        }
-        f.write_str(rest)
-    }
 }
 
 /// Target of a link (`CommonMark` §6.3).
@@ -208,24 +177,18 @@ mod tests {
     }
 
     #[test]
-    fn text_is_never_mark_up() {
-        for (text, written) in [
-            ("- item", "\\- item"),
-            ("1. item", "1\\. item"),
-            ("12) item", "12\\) item"),
-            ("1.5 is 1.5", "1\\.5 is 1.5"),
-            ("# heading", "\\# heading"),
-            ("> quote", "\\> quote"),
-            ("===", "\\==="),
-            ("[a](javascript:x)", "\\[a\\](javascript:x)"),
-            ("<script>", "\\<script\\>"),
+    fn nothing_is_escaped_that_is_no_mark_up() {
+        for (title, note) in [
             (
-                "&amp; `x` *y* _z_ ~~s~~",
-                "\\&amp; \\`x\\` \\*y\\* \\_z\\_ \\~\\~s\\~\\~",
+                "3.11.2 Documentation",
+                "a - b + c = d, 50 % of snake_case & more",
             ),
-            ("a - b + c", "a - b + c"),
+            ("3. An Informal Introduction", "1) first"),
+            ("C# and F#", "x < y > z"),
         ] {
-            assert_eq!(EscapedText(text).to_string(), written);
+            let mut line = String::new();
+            link(title, "https://a.example/", note, &mut line);
+            assert_eq!(line, format!("- [{title}](https://a.example/): {note}\n"));
         }
     }
 

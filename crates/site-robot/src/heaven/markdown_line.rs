@@ -15,6 +15,32 @@ pub(super) fn cell(line: &Line, site: Site<'_>) -> String {
     Writer::new(line, true, site).write(line, "<br>")
 }
 
+/// Adds text of a line that has begun, in which nothing is mark-up.
+pub(super) fn add_text(out: &mut String, text: &str, in_link: bool) {
+    let place = Place {
+        in_link,
+        is_cell: false,
+        is_last: true,
+    };
+    escape(out, text, place);
+}
+
+/// Returns text that begins a line, in which nothing is mark-up.
+pub(super) fn text(text: &str) -> String {
+    let mut out = String::new();
+    add_text(&mut out, text, false);
+    out
+}
+
+/// Where text stands.
+#[derive(Clone, Copy)]
+struct Place {
+    in_link: bool,
+    is_cell: bool,
+    /// Whether nothing follows on its line.
+    is_last: bool,
+}
+
 struct Writer<'c> {
     out: String,
     is_cell: bool,
@@ -213,44 +239,53 @@ impl<'c> Writer<'c> {
         self.escape(text, in_link, is_last);
     }
 
-    /// Writes text with a backslash before what would be mark-up.
     fn escape(&mut self, text: &str, in_link: bool, is_last: bool) {
-        let is_start = self.out.is_empty() || self.out.ends_with('\n');
-        let mut begin = if is_start { begin_length(text) } else { None };
-        let mut before = self.out.chars().next_back();
-        for (at, c) in text.char_indices() {
-            let rest = text.get(at + c.len_utf8()..).unwrap_or_default();
-            let next = rest.chars().next();
-            // What comes behind the last letter of this part is another part, or nothing.
-            let at_end = next.is_none() && !is_last;
-            let is_word_both = before.is_some_and(char::is_alphanumeric)
-                && next.is_some_and(char::is_alphanumeric);
-            let is_blank_both =
-                before.is_some_and(char::is_whitespace) && next.is_some_and(char::is_whitespace);
-            let is_mark = match c {
-                '`' => true,
-                '*' => !is_blank_both,
-                '_' => !is_word_both && !is_blank_both,
-                '[' => in_link || is_start && before.is_none_or(|c| c == '\n'),
-                ']' => in_link || at_end || matches!(next, Some('(' | '[' | ':')),
-                '!' => at_end || next == Some('['),
-                '<' => at_end || next.is_some_and(|c| c.is_ascii_alphabetic() || "/!?".contains(c)),
-                '&' => at_end || is_reference(rest),
-                '\\' => next.is_none_or(|c| c.is_ascii_punctuation()),
-                '~' => next == Some('~') || before == Some('~') || is_start,
-                '|' => self.is_cell || before.is_none() || before == Some('\n'),
-                _ => false,
-            };
-            let is_begin = begin == Some(at);
-            if is_begin {
-                begin = None;
-            }
-            if is_mark || is_begin {
-                self.out.push('\\');
-            }
-            self.out.push(if c == '\n' { ' ' } else { c });
-            before = Some(c);
+        let place = Place {
+            in_link,
+            is_cell: self.is_cell,
+            is_last,
+        };
+        escape(&mut self.out, text, place);
+    }
+}
+
+/// Adds text with a backslash before what would be mark-up.
+fn escape(out: &mut String, text: &str, place: Place) {
+    let is_start = out.is_empty() || out.ends_with('\n');
+    let mut begin = if is_start { begin_length(text) } else { None };
+    let mut before = out.chars().next_back();
+    for (at, c) in text.char_indices() {
+        let rest = text.get(at + c.len_utf8()..).unwrap_or_default();
+        let next = rest.chars().next();
+        // What comes behind the last letter of this part is another part, or nothing.
+        let at_end = next.is_none() && !place.is_last;
+        let is_word_both =
+            before.is_some_and(char::is_alphanumeric) && next.is_some_and(char::is_alphanumeric);
+        let is_blank_both =
+            before.is_some_and(char::is_whitespace) && next.is_some_and(char::is_whitespace);
+        let is_mark = match c {
+            '`' => true,
+            '*' => !is_blank_both,
+            '_' => !is_word_both && !is_blank_both,
+            '[' => place.in_link || is_start && before.is_none_or(|c| c == '\n'),
+            ']' => place.in_link || at_end || matches!(next, Some('(' | '[' | ':')),
+            '!' => at_end || next == Some('['),
+            '<' => at_end || next.is_some_and(|c| c.is_ascii_alphabetic() || "/!?".contains(c)),
+            '&' => at_end || is_reference(rest),
+            '\\' => next.is_none_or(|c| c.is_ascii_punctuation()),
+            '~' => next == Some('~') || before == Some('~') || is_start,
+            '|' => place.is_cell || before.is_none() || before == Some('\n'),
+            _ => false,
+        };
+        let is_begin = begin == Some(at);
+        if is_begin {
+            begin = None;
         }
+        if is_mark || is_begin {
+            out.push('\\');
+        }
+        out.push(if c == '\n' { ' ' } else { c });
+        before = Some(c);
     }
 }
 

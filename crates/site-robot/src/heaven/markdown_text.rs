@@ -67,9 +67,13 @@ fn one(piece: &Piece, is_other: bool, site: Site<'_>) -> String {
     }
 }
 
-/// Returns a heading's text, which is one line and does not end like a heading's mark.
+/// Returns a heading's text, which is one line.
 pub(super) fn heading(text: &Line, site: Site<'_>) -> String {
-    let mut text = line(text, true, site);
+    without_closing(line(text, true, site))
+}
+
+/// Returns a heading's text that does not end like its mark.
+pub(super) fn without_closing(mut text: String) -> String {
     if text.ends_with('#') && !text.ends_with("\\#") {
         text.pop();
         text.push_str("\\#");

@@ -6,7 +6,10 @@ use proptest::prelude::*;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{
-    Catalogue, HeavenSettings, links::Site, markdown::Target, markdown_line::is_like_definition,
+    Catalogue, HeavenSettings,
+    links::Site,
+    markdown::{self, Target},
+    markdown_line::is_like_definition,
     markdown_text::pieces,
 };
 use crate::matter::{Definition, Line, Piece, Run, Style, tests};
@@ -247,7 +250,30 @@ fn markdown(tree: &[Piece]) -> String {
     pieces(tree, site)
 }
 
+/// Words and signs that Markdown would take for something else.
+fn text() -> impl Strategy<Value = String> {
+    let words = prop::collection::vec("[a-c0-9.)(#>*_`\\[\\]<&;|~!:+=\\\\-]{1,4}", 1..5);
+    words.prop_map(|words| words.join(" "))
+}
+
 proptest! {
+    #[test]
+    fn what_llms_txt_lists_is_read_as_it_is(title in text(), note in text()) {
+        let mut line = String::new();
+        markdown::link(&title, "https://a.example/b", &note, &mut line);
+        let told = format!("<list><li><p>{{https://a.example/b}}{title}{{}}: {note}</list>");
+        prop_assert_eq!(of_markdown(&line), told, "{}", line);
+    }
+
+    #[test]
+    fn what_llms_txt_says_of_the_site_is_read_as_it_is(name in text(), about in text()) {
+        let settings = HeavenSettings::new("https://a.example").unwrap();
+        let settings = settings.name(&name).summary(&about);
+        let text = markdown::title(&settings);
+        let told = format!("<h1>{{}}{name}<q><p>{{}}{about}</q>");
+        prop_assert_eq!(of_markdown(&text), told, "{}", text);
+    }
+
     #[test]
     fn markdown_is_read_as_the_tree(tree in tests::pieces()) {
         let text = markdown(&tree);
