@@ -221,7 +221,7 @@ impl RobotsTxtPlan {
                     ..
                 } => Err(format!("{whose} {remark}")),
                 FetchOutcome::File { text, .. } if text.is_empty() => {
-                    Ok(format!("{whose} is empty"))
+                    Ok(format!("{whose} is empty or missing: it allows everything"))
                 }
                 FetchOutcome::File { text, .. } => Ok(format!("{whose} has {} bytes", text.len())),
                 FetchOutcome::Same { .. } => Ok(format!("{whose} is the same")),
