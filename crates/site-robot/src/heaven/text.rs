@@ -92,9 +92,18 @@ pub(super) fn shorten(text: &str, max_bytes: usize) -> String {
 #[must_use]
 pub fn xml(text: &str) -> Cow<'_, str> {
     match clean(text) {
-        Cow::Borrowed(text) => quick_xml::escape::escape(text),
-        Cow::Owned(text) => Cow::Owned(quick_xml::escape::escape(text.as_str()).into_owned()),
+        Cow::Borrowed(text) => escape(text),
+        Cow::Owned(text) => Cow::Owned(escape(&text).into_owned()),
     }
+}
+
+/// Most texts have no mark-up: many bytes are looked at at once.
+fn escape(text: &str) -> Cow<'_, str> {
+    let is_plain = |byte| !matches!(byte, b'<' | b'>' | b'&' | b'\'' | b'"' | b'\r');
+    if all_bytes(text.as_bytes(), is_plain) {
+        return Cow::Borrowed(text);
+    }
+    quick_xml::escape::escape(text)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::tree::{Line, Matter, Piece, Run, Style};
 
 /// Version that marks begin with.
-pub(super) const VERSION: &str = "1";
+pub(super) const VERSION: &str = "2";
 
 /// Bytes of marks that are kept: a page with more is told by its text alone.
 pub(super) const MAX_MARK_BYTES: usize = 2 * 1024 * 1024;
@@ -50,12 +50,22 @@ impl Matter {
 }
 
 /// Returns what marks over a text begin with.
+// Nobody gains by a text that only seems to be the one of the marks.
 pub(super) fn head(text: &str) -> String {
-    // FNV-1a: nobody gains by a text that only seems to be the one of the marks.
-    let sum = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let sum = crc32fast::hash(text.as_bytes());
     format!("{VERSION} {} {sum:x} ", text.len())
+}
+
+/// Returns marks without what they begin with; none if that is not the one of a text.
+pub(super) fn without_head<'m>(marks: &'m str, text: &str) -> Option<&'m str> {
+    if marks.starts_with("1 ") {
+        // Written before the checksum was a CRC: FNV-1a.
+        let sum = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        return marks.strip_prefix(&format!("1 {} {sum:x} ", text.len()));
+    }
+    marks.strip_prefix(&head(text))
 }
 
 struct Writer {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     MAX_DEPTH,
-    marks::{MAX_MARK_BYTES, head},
+    marks::{MAX_MARK_BYTES, without_head},
     tree::{Definition, Line, Link, Matter, Piece, Run, Style, TableCell},
 };
 
@@ -21,7 +21,7 @@ impl Matter {
         if marks.len() > 2 * MAX_MARK_BYTES {
             return None;
         }
-        let marks = marks.strip_prefix(&head(text))?;
+        let marks = without_head(marks, text)?;
         let mut reader = Reader {
             text,
             marks,

@@ -134,9 +134,19 @@ fn marks_over_another_text_are_none() {
     let deep = format!("{}{}", marks::head("a"), "q".repeat(100_000));
     assert_eq!(Matter::read("a", &deep), None);
     assert_eq!(
-        Matter::read(&told.text, &told.marks.replacen('1', "2", 1)),
+        Matter::read(&told.text, &told.marks.replacen('2', "3", 1)),
         None
     );
+}
+
+#[test]
+fn marks_of_the_version_before_are_read() {
+    // FNV-1a of "a", as its authors give it.
+    let marks = "1 1 af63dc4c8601ec8c p1t/";
+    let read = Matter::read("a", marks).unwrap();
+    let plain = Piece::Paragraph(Line::plain("a"));
+    assert_eq!(read.pieces, [plain]);
+    assert_eq!(Matter::read("b", marks), None);
 }
 
 #[test]
