@@ -16,8 +16,8 @@ use super::{
     visit::{PageVisitor, SITEMAP},
 };
 
-/// Bytes of a page that is read where its server was asked, unless a thread has nothing else
-/// to do: to wait for one takes about as long as to read it.
+/// Bytes of a page that is read where its server was asked: to wake another thread for it,
+/// and to be woken when it is done, takes about as long as to read it.
 const SMALL_BYTES: u64 = 32 * 1024;
 
 /// Media types that are never converted.
@@ -65,7 +65,7 @@ impl FetchedPage {
 }
 
 impl PageVisitor {
-    /// Reads a page, unless it is unchanged; a large one always off the threads that wait
+    /// Reads a page, unless it is unchanged; a large one off the threads that wait
     /// for servers.
     pub(super) async fn read(
         self: &Arc<Self>,
@@ -73,8 +73,7 @@ impl PageVisitor {
     ) -> Result<FinishedVisit, SiteRobotError> {
         self.render(&mut came).await;
         let bytes = came.answer.body.len() as u64;
-        let is_read_here = bytes <= SMALL_BYTES && !self.readers.has_idle();
-        let judged = if is_read_here && came.is_read_at_once(self) {
+        let judged = if came.is_read_at_once(self) && bytes <= SMALL_BYTES {
             // The next page is requested meanwhile.
             tokio::task::yield_now().await;
             came.judged(self)

@@ -1,4 +1,4 @@
-//! Threads that read pages.
+//! Threads that read large pages.
 
 use std::{
     collections::VecDeque,
@@ -17,8 +17,8 @@ use super::SiteRobotError;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// Threads that read pages, for the time of a run; a small one is read at once where it
-/// came while all of them are busy.
+/// Threads that read large pages, for the time of a run; a small one is read at once
+/// where it came.
 ///
 /// There are as many as processors, but for one, which asks servers and records
 /// meanwhile: more read nothing faster, and each takes memory of its own. What a
@@ -40,8 +40,6 @@ struct WorkQueue {
 #[derive(Default)]
 struct State {
     work: VecDeque<Work>,
-    /// Threads that wait for work.
-    idle: usize,
     has_ended: bool,
 }
 
@@ -77,12 +75,6 @@ impl Readers {
         })
     }
 
-    /// Returns `true` if a thread waits that nobody has given work to.
-    pub(super) fn has_idle(&self) -> bool {
-        let state = self.waiting.state();
-        state.work.len() < state.idle
-    }
-
     /// Reads something that a program may have to help with.
     pub(super) async fn convert<T: Send + 'static>(
         &self,
@@ -113,12 +105,11 @@ impl WorkQueue {
     /// Waits for work; none comes any more once the run has ended.
     fn next(&self) -> Option<Work> {
         let is_idle = |state: &mut State| state.work.is_empty() && !state.has_ended;
-        let mut state = self.state();
-        state.idle += 1;
-        let waited = self.came.wait_while(state, is_idle);
-        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
-        state.idle -= 1;
-        state.work.pop_front()
+        let waited = self.came.wait_while(self.state(), is_idle);
+        waited
+            .unwrap_or_else(PoisonError::into_inner)
+            .work
+            .pop_front()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
