@@ -177,6 +177,28 @@ mod tests {
     }
 
     #[test]
+    fn text_is_never_mark_up() {
+        for (plain, written) in [
+            ("- item", "\\- item"),
+            ("1. item", "1\\. item"),
+            ("12) item", "12\\) item"),
+            ("1.5 is 1.5", "1.5 is 1.5"),
+            ("# heading", "\\# heading"),
+            ("> quote", "\\> quote"),
+            ("===", "\\==="),
+            ("[a](javascript:x)", "\\[a\\](javascript:x)"),
+            ("<script>", "\\<script>"),
+            (
+                "&amp; `x` *y* _z_ ~~s~~",
+                "\\&amp; \\`x\\` \\*y\\* \\_z\\_ \\~\\~s\\~\\~",
+            ),
+            ("a - b + c", "a - b + c"),
+        ] {
+            assert_eq!(text(plain), written);
+        }
+    }
+
+    #[test]
     fn nothing_is_escaped_that_is_no_mark_up() {
         for (title, note) in [
             (
