@@ -26,6 +26,10 @@ if cargo tree --locked --workspace --all-features --edges normal --prefix none |
     exit 1
 fi
 
+# Its lock names our crates with what they depend on, and nothing else here builds it.
+echo '== the bench beside rivals'
+cargo tree --quiet --locked --manifest-path benches/rivals/Cargo.toml > /dev/null
+
 # What applications build of it; each is compiled with dependencies of its own, which takes a while.
 # `.ci/check.sh alone` tries the rest too, before a release.
 echo '== crates and features alone'
