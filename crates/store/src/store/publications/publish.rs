@@ -137,7 +137,7 @@ impl Store {
         let mut gone = 0;
         let mut after = String::new();
         loop {
-            let values = [site.into(), change.into(), (&after).into(), PIECE.into()];
+            let values = [site.into(), (&after).into(), PIECE.into()];
             let end: Option<(String,)> = self
                 .database
                 .first(&sql::LAST_STAGED_OF_PIECE, &values)

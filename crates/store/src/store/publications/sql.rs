@@ -68,9 +68,10 @@ statements! {
         "SELECT change, COUNT(*) FROM staged_descriptions WHERE site = $1 \
          GROUP BY change ORDER BY change";
 
+    // Whatever change they are of: so the key alone tells, and no row with its texts is read.
     LAST_STAGED_OF_PIECE = "look for what is staged",
-        "SELECT url FROM staged_descriptions WHERE site = $1 AND change = $2 AND url > $3 \
-         ORDER BY url LIMIT 1 OFFSET $4";
+        "SELECT url FROM staged_descriptions WHERE site = $1 AND url > $2 \
+         ORDER BY url LIMIT 1 OFFSET $3";
     PUBLISH_HIDDEN = "hide resource descriptions",
         concat!("UPDATE resource_descriptions SET hidden_ms = $5, missing_ms = NULL, \
          hidden_reason = (SELECT staged.reason FROM staged_descriptions AS staged \
