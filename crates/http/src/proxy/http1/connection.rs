@@ -21,8 +21,8 @@ use super::{
 const READ_BYTES: usize = 8 * 1024;
 /// Bytes of a read of a large response, at most: a slow client makes the proxy hold as many.
 ///
-/// A packet of the loopback interface carries 65,483 bytes. The tail of 64 KiB would be a packet of its
-/// own, which costs twice the time where client or front proxy are on the same machine.
+/// They fit into one packet of the loopback interface, 65,483 bytes. Where the client or a front proxy is
+/// on the same machine, 64 KiB take an eighth more packets, and 1.5 to 2 times as much time.
 const MAX_READ_BYTES: usize = 63 * 1024;
 /// Bytes of the output buffer that a connection keeps while it waits for a request.
 const KEPT_BYTES: usize = 16 * 1024;
