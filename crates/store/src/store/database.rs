@@ -12,6 +12,7 @@ use sqlx::{
 
 use super::{
     StoreError,
+    carry_over::CarryOver,
     error::{DatabaseLocation, Engine},
     link::Link,
     postgres,
@@ -30,6 +31,7 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) struct Database {
     pub(super) link: Link,
     pub(super) place: DatabaseLocation,
+    pub(super) log: CarryOver,
 }
 
 #[derive(Clone, Debug)]
@@ -77,6 +79,7 @@ impl Database {
         Ok(Self {
             link: Link::new(url, pools),
             place,
+            log: CarryOver::default(),
         })
     }
 
@@ -217,13 +220,15 @@ impl Database {
         result.await.map_err(|error| self.error(statement, &error))
     }
 
-    /// Carries the log of `SQLite` over to its file; does nothing on `PostgreSQL`.
+    /// Carries the log of `SQLite` over to its file, while others write; does nothing on `PostgreSQL`.
     pub(super) async fn checkpoint(&self) -> Result<(), StoreError> {
         let result = in_time(async {
-            match self.link.pools()? {
-                Pools::Sqlite { write, .. } => write.checkpoint().await,
-                Pools::Postgres(_) => Ok(()),
+            if let Pools::Sqlite { read, write } = self.link.pools()?
+                && write.file().is_some()
+            {
+                sqlite::carry_over(&read).await?;
             }
+            Ok(())
         });
         let what = "carry the log over to the file";
         let result = result.await;

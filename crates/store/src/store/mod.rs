@@ -26,6 +26,7 @@ mod audit;
 mod backup;
 mod bans;
 mod canonicals;
+mod carry_over;
 mod changes;
 mod columns;
 mod database;

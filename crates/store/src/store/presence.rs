@@ -6,6 +6,7 @@ use tokio::sync::watch;
 
 use super::{
     Store, StoreError, StoreErrorKind,
+    carry_over::CarryOver,
     database::{Database, Pools},
     error::Engine,
     link::Link,
@@ -69,7 +70,11 @@ impl Store {
             Err(error) if is_wrong_place(url, &error) => return Err(error),
             Err(error) => Link::absent(url, Some(Absence::new(now_ms, &error))),
         };
-        let database = Arc::new(Database { link, place });
+        let database = Arc::new(Database {
+            link,
+            place,
+            log: CarryOver::default(),
+        });
         Ok(Self { database })
     }
 

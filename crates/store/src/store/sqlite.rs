@@ -9,7 +9,7 @@ use std::{
 };
 
 use sqlx::{
-    ConnectOptions, Connection, SqlitePool,
+    ConnectOptions, Connection, Executor as _, SqlitePool,
     migrate::MigrateError,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
@@ -230,6 +230,15 @@ async fn connect_pool(
         .connect_with(options.clone())
         .await
         .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))
+}
+
+/// Carries the write-ahead log over to the file as far as nobody reads it.
+///
+/// On a connection that reads: the one that writes need not wait for the disk.
+pub(super) async fn carry_over(read: &SqlitePool) -> Result<(), sqlx::Error> {
+    read.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        .await
+        .map(drop)
 }
 
 async fn migrate(

@@ -94,16 +94,6 @@ impl SqliteWriter {
         })
     }
 
-    /// Carries the write-ahead log over to the file as far as nobody reads it.
-    pub(super) async fn checkpoint(&self) -> Result<(), sqlx::Error> {
-        let mut turn = self.turn().await?;
-        let done = turn
-            .connection()?
-            .execute("PRAGMA wal_checkpoint(PASSIVE)")
-            .await;
-        turn.end(done).map(drop)
-    }
-
     /// Closes the connection, after those who use it have finished.
     pub(super) async fn close(&self) {
         drop(self.kept.lock().await.0.take());

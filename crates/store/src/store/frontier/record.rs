@@ -108,7 +108,7 @@ impl Store {
                 // Deadlocks and busy databases pass, and a lost record would cost all visits of
                 // the batch.
                 Err(error) if error.is_passing() && attempt < ATTEMPTS => attempt += 1,
-                done => return done,
+                done => return done.inspect(|_| self.database.note_written(pages.len())),
             }
         }
     }

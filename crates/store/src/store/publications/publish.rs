@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Descriptions that change in one transaction: nobody waits for long.
-const PIECE: i64 = 500;
+const PIECE: usize = 500;
 
 /// Behind every URL there is.
 const LAST: &str = "\u{10ffff}";
@@ -137,7 +137,7 @@ impl Store {
         let mut gone = 0;
         let mut after = String::new();
         loop {
-            let values = [site.into(), (&after).into(), PIECE.into()];
+            let values = [site.into(), (&after).into(), (PIECE as u64).into()];
             let end: Option<(String,)> = self
                 .database
                 .first(&sql::LAST_STAGED_OF_PIECE, &values)
@@ -146,6 +146,7 @@ impl Store {
             gone += self
                 .publish_piece(site, change, (&after, upto), now_ms)
                 .await?;
+            self.database.note_written(PIECE);
             match end {
                 Some((url,)) => after = url,
                 None => return Ok(gone),
