@@ -53,7 +53,7 @@ impl RunLoop {
             return;
         }
         let (visitor, run_id) = (Arc::clone(&self.visitor), self.run.run_id);
-        self.work.spawn(async move {
+        self.work_beside(async move {
             let settings = visitor.settings();
             let (site, holder) = (&settings.site, &settings.instance);
             let claimed = settings.store.claim_urls(site, run_id, holder, &wanted);

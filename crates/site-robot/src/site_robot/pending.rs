@@ -9,12 +9,12 @@ use super::run_loop::{LOW, RunLoop, TaskResult};
 /// Pages that are recorded at once, where they come within [`PAUSE_MS`].
 const BATCH: usize = 32;
 
-/// Pages that have been visited and are not recorded, at most: while one batch is recorded, another
-/// comes. Who goes on where we were killed fetches them again.
-pub(super) const MAX_UNRECORDED: usize = 2 * BATCH;
+/// Pages that have been visited and are not recorded, at most: so many come while a disk takes in the
+/// database's log. Who goes on where we were killed fetches them again.
+pub(super) const MAX_UNRECORDED: usize = 8 * BATCH;
 
 /// Bytes of pages that wait at most: what is described of large ones takes memory.
-const MAX_BYTES: u64 = 1024 * 1024;
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Longest time for which a page waits for others to be recorded with it.
 const PAUSE_MS: i64 = 50;
@@ -105,7 +105,7 @@ impl RunLoop {
                 pages: pages.len(),
             })
         };
-        self.work.spawn(recording);
+        self.work_beside(recording);
     }
 
     /// Returns `true` if what has come is to be recorded, or more may come to be recorded with it.
@@ -155,7 +155,7 @@ mod tests {
     fn large_pages_do_not_wait() {
         let mut pending = Pending::default();
         let counts = RunCounts {
-            bytes: 600 * 1024,
+            bytes: MAX_BYTES / 2 + 1,
             ..RunCounts::default()
         };
         pending.push(page(0), &counts, 1_000);

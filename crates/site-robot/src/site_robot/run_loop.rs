@@ -1,8 +1,9 @@
 //! The loop of a run: claims URLs, begins visits as hosts allow, records the results.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use tokio::{
+    runtime::Handle,
     task::{JoinError, JoinSet},
     time::MissedTickBehavior,
 };
@@ -29,8 +30,9 @@ use super::{
 /// Interval of heartbeats, and at which commands are read.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Queued URLs of a host below which more are claimed.
-pub(super) const LOW: usize = 48;
+/// Queued URLs of a host below which more are claimed: so many are visited while a claim waits for a
+/// disk.
+pub(super) const LOW: usize = 128;
 
 /// One instance's part of a run.
 #[expect(
@@ -198,6 +200,18 @@ impl RunLoop {
                 }
             }
         }
+    }
+
+    /// Begins work with the database on a thread of its own.
+    ///
+    /// Rows are made and read there too: the thread that asks servers and reads their pages has most
+    /// to do, and a run is as fast as that one is. It is done even if the run is broken off.
+    pub(super) fn work_beside(
+        &mut self,
+        work: impl Future<Output = Result<TaskResult, SiteRobotError>> + Send + 'static,
+    ) {
+        let runtime = Handle::current();
+        self.work.spawn_blocking(move || runtime.block_on(work));
     }
 
     fn done(&mut self, done: TaskResult) {
