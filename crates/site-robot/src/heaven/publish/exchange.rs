@@ -68,7 +68,7 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
 /// Brings what was written to the disk: at once for all files, where the system can.
 ///
 /// Heaven can be made again; a system that cannot do it loses no more than that.
-fn sync(directory: &Path) {
+pub(super) fn sync(directory: &Path) {
     let Ok(directory) = fs::File::open(directory) else {
         return;
     };

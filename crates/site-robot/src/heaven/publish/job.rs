@@ -29,6 +29,10 @@ use robot_detection_store::description::ResourceDescription;
 /// Pieces of which pages are made at once; more would only hold more in memory.
 const MAX_AT_ONCE: usize = 4;
 
+/// Files after which the disk is told to take in what is there: at the end little is left that it
+/// has to be waited for.
+const SYNC_FILES: usize = 500;
+
 /// Report of a publication.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -113,6 +117,7 @@ async fn make(
     let mut reading = library.read();
     let mut making: VecDeque<JoinHandle<_>> = VecDeque::new();
     let (mut done, mut has_more) = (Ok(()), true);
+    let (mut syncing, mut synced): (Option<JoinHandle<()>>, usize) = (None, 0);
     while done.is_ok() && (has_more || !making.is_empty()) {
         let is_full = making.len() > most || !has_more;
         let first = making.pop_front_if(|_| is_full);
@@ -146,6 +151,11 @@ async fn make(
                 Ok((work, done.and(added)))
             };
             (work, done) = blocking(directory, add).await?;
+        }
+        let written = work.staging.tally().written;
+        if written >= synced + SYNC_FILES && syncing.as_ref().is_none_or(JoinHandle::is_finished) {
+            synced = written;
+            syncing = Some(spawn_blocking(work.staging.syncing()));
         }
     }
     for left in making {

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     directory::{MARK, PublishDirectory, create, remove},
-    exchange::put_in_place,
+    exchange::{put_in_place, sync},
 };
 use crate::heaven::HeavenError;
 
@@ -118,6 +118,13 @@ impl Staging {
             self.files.tally.written += 1;
         }
         Ok(())
+    }
+
+    /// Returns what has the disk take in the files that are there.
+    pub(super) fn syncing(&self) -> impl FnOnce() + Send + 'static {
+        // Without the lock: who publishes next need not wait for this.
+        let staging = self.places.staging.clone();
+        move || sync(&staging)
     }
 
     /// Moves everything into place, unless it is as before; returns `true` if it did.
