@@ -65,9 +65,10 @@ impl CatalogueBuilder {
             .extend(Entry::new(description, &mut self.words));
     }
 
-    /// Adds a URL that stands for another one, or for one that stands for that.
-    pub fn add_alias(&mut self, url: &str, alias_of: &str) {
-        self.aliases.insert(url.into(), alias_of.into());
+    /// Adds URLs that stand for others, each with the one that it stands for, or one that stands for
+    /// that.
+    pub fn add_aliases(&mut self, mut aliases: BTreeMap<Box<str>, Box<str>>) {
+        self.aliases.append(&mut aliases);
     }
 
     /// Returns the catalogue.
@@ -443,16 +444,16 @@ mod tests {
         for path in ["/page", "/other?b=1"] {
             builder.add(&ResourceDescription::new(url(path)));
         }
-        for (alias, of) in [
+        let aliases = [
             ("/old", "/older"),
             ("/older", "/page"),
             ("/other?b=1", "/page"),
             ("/gone", "/nowhere"),
             ("/ring", "/round"),
             ("/round", "/ring"),
-        ] {
-            builder.add_alias(&url(alias), &url(of));
-        }
+        ];
+        let aliases = aliases.map(|(alias, of)| (url(alias).into(), url(of).into()));
+        builder.add_aliases(BTreeMap::from(aliases));
         let catalogue = builder.build(&settings);
         for (asked, page) in [
             ("/page", Some("/page")),

@@ -1,6 +1,6 @@
 //! The descriptions that a heaven is made of.
 
-use std::time::UNIX_EPOCH;
+use std::{collections::BTreeMap, time::UNIX_EPOCH};
 
 use super::{Catalogue, CatalogueBuilder, HeavenError, HeavenSettings};
 use robot_detection_store::description::{ResourceDescription, name};
@@ -18,7 +18,7 @@ const PIECE_BYTES: usize = 1024 * 1024;
 /// Descriptions without their texts in memory at once.
 const LIGHT_PIECE: u32 = 500;
 
-/// URLs that stand for others in memory at once.
+/// URLs that stand for others in memory at once, before they are kept.
 const ALIAS_PIECE: u32 = 5_000;
 
 /// Milliseconds before a description in which its page is "changed just now".
@@ -69,6 +69,18 @@ impl Library {
     /// Fails when the database does.
     pub async fn catalogue(&self, settings: &HeavenSettings) -> Result<Catalogue, HeavenError> {
         let mut builder = CatalogueBuilder::default();
+        let (entered, aliases) = tokio::join!(self.enter_all(&mut builder), self.aliases());
+        entered?;
+        builder.add_aliases(aliases?);
+        // Of a million pages it takes seconds, in which others are to be answered.
+        let settings = settings.clone();
+        let built = tokio::task::spawn_blocking(move || builder.build(&settings));
+        built
+            .await
+            .map_err(|_| HeavenError::Unread(self.site.clone()))
+    }
+
+    async fn enter_all(&self, builder: &mut CatalogueBuilder) -> Result<(), HeavenError> {
         let mut piece = self.light_piece(Some(String::new())).await?;
         while !piece.is_empty() {
             let is_full = piece.len() == LIGHT_PIECE as usize;
@@ -82,23 +94,21 @@ impl Library {
             });
             piece = next?;
         }
-        let mut after = String::new();
+        Ok(())
+    }
+
+    /// Returns the URLs that stand for others, each with that one.
+    async fn aliases(&self) -> Result<BTreeMap<Box<str>, Box<str>>, HeavenError> {
+        let (mut all, mut after) = (BTreeMap::new(), String::new());
         loop {
-            let aliases = self.store.aliases(&self.site, &after, ALIAS_PIECE).await?;
-            for (url, alias_of) in &aliases {
-                builder.add_alias(url, alias_of);
+            let piece = self.store.aliases(&self.site, &after, ALIAS_PIECE).await?;
+            match piece.last() {
+                Some((last, _)) => after.clone_from(last),
+                None => return Ok(all),
             }
-            match aliases.into_iter().next_back() {
-                Some((last, _)) => after = last,
-                None => break,
-            }
+            let boxed = |(url, alias_of): (String, String)| (url.into(), alias_of.into());
+            all.extend(piece.into_iter().map(boxed));
         }
-        // Of a million pages it takes seconds, in which others are to be answered.
-        let settings = settings.clone();
-        let built = tokio::task::spawn_blocking(move || builder.build(&settings));
-        built
-            .await
-            .map_err(|_| HeavenError::Unread(self.site.clone()))
     }
 
     /// Returns descriptions without their texts, the first behind a URL; none behind none.

@@ -110,8 +110,7 @@ impl<'r> RunEnd<'r> {
         if let Some(ended) = self.ended_elsewhere(terms).await? {
             return self.summary(ended).await;
         }
-        withdraw_duplicates(self.settings, self.run).await?;
-        withdraw_aliases(self.settings, self.run).await?;
+        withdraw_other_urls(self.settings, self.run).await?;
         let shown = store.description_count(site).await?;
         let tally = self.tally(terms.accept, now_ms).await?;
         // To go through a large heaven takes a while.
@@ -180,14 +179,19 @@ impl<'r> RunEnd<'r> {
         let Settings { store, site, .. } = self.settings;
         let run_id = self.run.run_id;
         let mut tally = LossTally::default();
-        if !is_accepted {
-            tally.alike = store.identical_contents(site, run_id, ALIKE).await?;
-            tally.start = doubt_of_starts(self.settings, run_id).await?;
+        let hosts = store.answering_hosts(site, run_id);
+        let hosts = if is_accepted {
+            hosts.await?
+        } else {
+            let alike = store.identical_contents(site, run_id, ALIKE);
+            let start = doubt_of_starts(self.settings, run_id);
+            let (hosts, alike, start) = tokio::try_join!(hosts, alike, start)?;
+            (tally.alike, tally.start) = (alike, start);
             if tally.start.is_none() {
                 tally.start = self.doubt_of_alike(&tally.alike).await?;
             }
-        }
-        let hosts = store.answering_hosts(site, run_id).await?;
+            hosts
+        };
         let mut after = String::new();
         loop {
             let piece = store.lost_descriptions(site, run_id, &after, PIECE).await?;
@@ -312,30 +316,54 @@ fn change(fate: &Fate) -> Option<StagedChange> {
     }
 }
 
-/// Withdraws what is described under a better URL.
+/// Withdraws what another URL stands for.
+async fn withdraw_other_urls(settings: &Settings, run: &StoredRun) -> Result<(), SiteRobotError> {
+    // Mostly there is neither, and each question goes through all that is described.
+    let described = duplicates(settings, run);
+    let aliases = settings.store.not_canonical(run, DUPLICATES_PIECE);
+    let (described, mut aliases) = tokio::try_join!(described, aliases)?;
+    if withdraw_duplicates(settings, run, described).await? {
+        aliases = settings.store.not_canonical(run, DUPLICATES_PIECE).await?;
+    }
+    withdraw_aliases(settings, run, aliases).await
+}
+
+async fn duplicates(
+    settings: &Settings,
+    run: &StoredRun,
+) -> Result<Vec<DuplicateDescription>, StoreError> {
+    if !settings.generation.drops_duplicates() {
+        return Ok(Vec::new());
+    }
+    settings.store.duplicates(run, DUPLICATES_PIECE).await
+}
+
+/// Withdraws what is described under a better URL; returns `true` if anything was.
 ///
 /// `filter-by-md5` turns away what has a better URL already; a better one may come
 /// later, or be met by another instance. So it is looked at once more when a run
 /// ends, and what is described does not depend on which page was the faster.
-async fn withdraw_duplicates(settings: &Settings, run: &StoredRun) -> Result<(), SiteRobotError> {
-    if !settings.generation.drops_duplicates() {
-        return Ok(());
-    }
+async fn withdraw_duplicates(
+    settings: &Settings,
+    run: &StoredRun,
+    mut described: Vec<DuplicateDescription>,
+) -> Result<bool, SiteRobotError> {
     let reason = "filter-by-md5: a better URL has the same content";
     let outcome = format!("not described: {}", Rejection::new(Step::Data, reason));
+    let mut is_any = false;
     // There may be more than one piece; what was withdrawn is in none that comes later.
     loop {
-        let described = settings.store.duplicates(run, DUPLICATES_PIECE);
-        let described = described.await?;
         let worse: Vec<AliasDescription> = described
             .chunk_by(|one, other| one.md5 == other.md5)
             .flat_map(worse)
             .collect();
         if worse.is_empty() {
-            return Ok(());
+            return Ok(is_any);
         }
+        is_any = true;
         let withdrawn = settings.store.withdraw_duplicates(run, &worse, &outcome);
         withdrawn.await?;
+        described = duplicates(settings, run).await?;
     }
 }
 
@@ -343,17 +371,19 @@ async fn withdraw_duplicates(settings: &Settings, run: &StoredRun) -> Result<(),
 ///
 /// Only when a run ends is it known whether the canonical URL has a page: where it has none, the
 /// page that names it stays.
-async fn withdraw_aliases(settings: &Settings, run: &StoredRun) -> Result<(), SiteRobotError> {
+async fn withdraw_aliases(
+    settings: &Settings,
+    run: &StoredRun,
+    mut aliases: Vec<AliasDescription>,
+) -> Result<(), SiteRobotError> {
     let reason = "its canonical URL is described";
     let outcome = format!("not described: {}", Rejection::new(Step::Data, reason));
-    loop {
-        let aliases = settings.store.not_canonical(run, DUPLICATES_PIECE).await?;
-        if aliases.is_empty() {
-            return Ok(());
-        }
+    while !aliases.is_empty() {
         let withdrawn = settings.store.withdraw_duplicates(run, &aliases, &outcome);
         withdrawn.await?;
+        aliases = settings.store.not_canonical(run, DUPLICATES_PIECE).await?;
     }
+    Ok(())
 }
 
 /// Returns all but the best of those with one content.

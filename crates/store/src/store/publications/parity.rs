@@ -20,11 +20,13 @@ statements! {
          WHERE seen.site = $1 AND seen.since_ms IS NOT NULL \
          AND (known.hidden_ms IS NULL OR seen.withdrawn = 1) \
          ORDER BY seen.compared_ms, seen.url LIMIT $2 + 0";
-    // What was fetched as a whole since `$3` is as its page is.
+    // What was fetched as a whole since `$3` is as its page is. Few are hidden: they are looked for in
+    // an index of their own, and no text is read.
     TO_COMPARE = "look for pages to compare",
         "SELECT known.url, COALESCE(seen.withdrawn, 0) FROM resource_descriptions AS known \
          LEFT JOIN heaven_parity AS seen ON seen.site = known.site AND seen.url = known.url \
-         WHERE known.site = $1 AND (known.hidden_ms IS NULL OR seen.withdrawn = 1) \
+         WHERE known.site = $1 AND (seen.withdrawn = 1 OR known.url NOT IN (SELECT url \
+         FROM resource_descriptions WHERE site = $1 AND hidden_ms IS NOT NULL)) \
          AND seen.since_ms IS NULL \
          AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS visited WHERE visited.site = $1 \
          AND visited.url = known.url AND visited.fetched_ms >= $3 AND visited.status IN (200, 203)) \
