@@ -297,6 +297,7 @@ async fn neither_keyboard_nor_assistive_technology_meets_one() {
         met.contains("/about.html") && !met.contains(&trap),
         "{met:?}"
     );
+    browser.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

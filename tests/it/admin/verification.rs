@@ -389,6 +389,7 @@ async fn a_person_sees_the_bars_in_any_light_and_on_any_screen() {
     }
     assert_ne!(grounds[0], grounds[1], "dark has colours of its own");
     assert_ne!(grounds[0], "rgb(0, 0, 0)");
+    browser.end().await;
 }
 
 #[tokio::test]

@@ -114,4 +114,5 @@ async fn a_robot_is_slowed_in_three_clicks_and_undone_in_one_also_by_keys_withou
     browser
         .wait_for_text("#pause-all", "Pause all enforcement")
         .await;
+    fleet.browser.end().await;
 }
