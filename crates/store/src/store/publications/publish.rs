@@ -146,11 +146,11 @@ impl Store {
             gone += self
                 .publish_piece(site, change, (&after, upto), now_ms)
                 .await?;
-            self.database.note_written(PIECE);
             match end {
                 Some((url,)) => after = url,
                 None => return Ok(gone),
             }
+            self.database.note_written(PIECE);
         }
     }
 
