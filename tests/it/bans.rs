@@ -94,6 +94,8 @@ async fn who_is_refused_too_often_is_listed_and_who_is_not_is_not() {
         assert_eq!(house.ask("/closed/a", FIREFOX, "203.0.113.8"), 200);
     }
     house.refuse(3, "203.0.113.5");
+    // It has been listed before the next one begins: bans of one millisecond are listed by name.
+    house.banned("203.0.113.5");
     for address in ["2001:db8::1", "2001:DB8::2", "2001:db8:0:0:ffff::3"] {
         house.refuse(1, address);
     }
