@@ -17,6 +17,9 @@ from pages import pages
 SAMPLE = 60
 # Of a page of which both others keep no more than this share of words, they keep nothing: a list of links.
 GIVEN_UP = 0.25
+# What stands on one of so many pages of a manual says nothing of any of them.
+OFTEN = 8
+BLOCKS = {"p", "li", "td", "th", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "div"}
 TOOLS = ["heaven", "trafilatura", "readability"]
 
 
@@ -36,6 +39,8 @@ class Seen:
         self.words = words(" ".join(tree.itertext()))
         for end in tree.iterfind(".//pre//br"):
             end.tail = "\n" + (end.tail or "")
+        blocks = [block for block in tree.iter(*BLOCKS) if not any(one.tag in BLOCKS for one in block.iterdescendants())]
+        self.lines = {squeezed(block.text_content()) for block in blocks}
         self.codes = [(code.text_content()).strip("\n") for code in tree.iter("pre")]
         self.lists = [[own_text(item) for item in found.findall("li")] for found in tree.iter("ul", "ol")]
         self.tables = []
@@ -48,7 +53,7 @@ def own_text(item):
     """Returns the text of an item without the lists in it."""
     parts = [item.text or ""]
     for child in item:
-        if child.tag not in ("ul", "ol"):
+        if isinstance(child.tag, str) and child.tag not in ("ul", "ol"):
             parts.append(child.text_content())
         parts.append(child.tail or "")
     return squeezed(" ".join(parts))
@@ -113,7 +118,7 @@ def is_navigation(element):
     around = [element, *element.iterancestors()]
     names = " ".join(f"{one.get('class', '')} {one.get('id', '')}" for one in around)
     linked = sum(len(link.text_content()) for link in element.iter("a"))
-    return bool(re.search(r"\bnav|navbar|menu", names)) or linked * 2 >= len(element.text_content())
+    return bool(re.search(r"\bnav|nav\b|navbar|menu", names)) or linked * 2 >= len(element.text_content())
 
 
 class Source(Seen):
@@ -149,7 +154,7 @@ def of_manual(binary, name, files):
     sources = [Source(file.read_text()) for file in files]
     given_up = sum(is_given_up(told, source, at) for at, source in enumerate(sources))
     print(f"\n{name}: {len(files)} pages, {given_up} of them lists of links that neither of the others reads")
-    print(f"{'':12} found   alone   code  lists  tables")
+    print(f"{'':12} found   alone   code  lists  tables repeated")
     for tool in TOOLS:
         others = [told[other] for other in TOOLS if other != tool]
         agreed = found = alone = own = 0
@@ -173,8 +178,16 @@ def of_manual(binary, name, files):
             share(lists, sum(len(source.own_lists) for source in sources)),
             share(tables, sum(len(source.data) for source in sources)),
         ]
-        figures = [share(found, agreed), share(alone, own), *shares]
+        figures = [share(found, agreed), share(alone, own), *shares, repeated(told[tool])]
         print(f"{tool:12}" + " ".join(f"{figure:7.3f}" for figure in figures))
+
+
+def repeated(seen):
+    """Returns which part of pages' lines stands on many of them."""
+    often = Counter(line for page in seen for line in page.lines)
+    wide = max(3, len(seen) // OFTEN)
+    sizes = [(len(line) * count, count >= wide) for line, count in often.items()]
+    return share(sum(size for size, is_wide in sizes if is_wide), sum(size for size, _ in sizes))
 
 
 def is_given_up(told, source, at):
@@ -208,7 +221,8 @@ def main():
     for folder in sorted(args.work.glob("manuals/*")):
         found = [file for file in sorted(folder.rglob("*.html*")) if file.is_file() and not file.is_symlink()]
         # Apache's have one file for each language and one that lists them.
-        found = [file for file in found if file.suffix in (".html", ".en") and file.stat().st_size > 1000]
+        # Of a page that is longer heaven has the beginning: its text is cut at 200,000 characters.
+        found = [file for file in found if file.suffix in (".html", ".en") and 1000 < file.stat().st_size < 500_000]
         sample = random.Random(23).sample(found, min(SAMPLE, len(found)))
         pages_of = args.work / "samples" / folder.name
         pages_of.mkdir(parents=True)

@@ -5,6 +5,7 @@ use super::{
     page::{Block, BlockKind, PagePart},
     structure::Mark,
 };
+use crate::matter::says;
 
 /// Parts of a link's surroundings that are text of their own, in percent: navigation with
 /// section titles has some, a paragraph with links has far more.
@@ -21,7 +22,7 @@ const MIN_TEXT_BYTES: usize = 60;
 const MAX_WORD_BYTES: usize = 16;
 
 /// Classes and ids of what is around the matter, whatever stands in it.
-const AROUND: [&str; 9] = [
+const AROUND: [&str; 13] = [
     "breadcrumb",
     "breadcrumbs",
     "catlinks",
@@ -30,11 +31,16 @@ const AROUND: [&str; 9] = [
     "navfooter",
     "navheader",
     "printfooter",
+    "site-branding",
+    "site-description",
+    "site-title",
+    "sitesub",
     "skip-link",
 ];
 
 /// Classes and ids of a footer, of the page unless of a section.
-const EDGES: [&str; 5] = [
+const EDGES: [&str; 6] = [
+    "copyright-footer",
     "footer",
     "page-footer",
     "pagefooter",
@@ -44,8 +50,7 @@ const EDGES: [&str; 5] = [
 
 /// Words of classes and ids of what is around the matter if it consists of links: the usual
 /// ones, and those of generators that many sites share.
-const LINKED: [&str; 43] = [
-    "bottomnav",
+const LINKED: [&str; 31] = [
     "breadcrumb",
     "breadcrumbs",
     "categories",
@@ -60,13 +65,6 @@ const LINKED: [&str; 43] = [
     "language",
     "languages",
     "menu",
-    "nav",
-    "navbar",
-    "navbox",
-    "navi",
-    "navigation",
-    "navlinks",
-    "navpanel",
     "pager",
     "pagination",
     "path",
@@ -78,17 +76,16 @@ const LINKED: [&str; 43] = [
     "share",
     "sharing",
     "sidebar",
-    "sidenav",
     "skip",
     "social",
     "sponsor",
     "submenu",
-    "subnav",
     "subpages",
-    "toc",
     "toolbar",
-    "topnav",
 ];
+
+/// What such words begin or end with where generators make them up: `docnav`, `tocview`.
+const LINKED_ENDS: [&[u8]; 2] = [b"nav", b"toc"];
 
 /// What a class or an id says of its element.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -120,9 +117,12 @@ pub(super) fn named(value: &str) -> Option<Named> {
 /// Returns `true` if a word of a name is one of those; `t-navbar` and `pageMenu` are of two.
 fn has_linked_word(name: &str) -> bool {
     let is_known = |word: &[u8]| {
-        LINKED
-            .binary_search_by(|one| one.as_bytes().cmp(word))
-            .is_ok()
+        LINKED_ENDS
+            .iter()
+            .any(|end| word.starts_with(end) || word.ends_with(end))
+            || LINKED
+                .binary_search_by(|one| one.as_bytes().cmp(word))
+                .is_ok()
     };
     let (mut word, mut length, mut before) = ([0; MAX_WORD_BYTES], 0, 0_u8);
     let mut whole = ([0; MAX_WORD_BYTES], 0);
@@ -217,10 +217,10 @@ impl Around {
         }
     }
 
-    /// Ends the page.
-    pub(super) fn finish(&mut self, blocks: &mut [Block]) {
+    /// Ends a page of a title.
+    pub(super) fn finish(&mut self, title: &str, blocks: &mut [Block]) {
         self.end(0, blocks);
-        if let Some(title) = linked_before_title(blocks) {
+        if let Some(title) = linked_before_title(title, blocks) {
             let before = blocks.get_mut(..title).unwrap_or_default();
             self.move_around(0, before);
         }
@@ -267,28 +267,31 @@ impl Around {
             && is_over(MIN_CONTENTS_PERCENT);
         let is_translations =
             translations > 1 && text <= translations.saturating_mul(MAX_LANGUAGE_BYTES);
-        text > 0
-            && ((candidate.is_named && links > 0 && is_over(MIN_LINKED_PERCENT))
-                || is_contents
-                || is_translations)
+        // Links may be pictures alone: arrows to the next page.
+        (candidate.is_named && links > 0 && is_over(MIN_LINKED_PERCENT))
+            || (text > 0 && (is_contents || is_translations))
     }
 }
 
 /// Returns where the page's title stands, if mostly links stand before it.
-fn linked_before_title(blocks: &[Block]) -> Option<usize> {
+///
+/// That is its main heading; on a page without one, the first that its title says too.
+fn linked_before_title(title: &str, blocks: &[Block]) -> Option<usize> {
     let is_shown = |block: &&Block| block.place != PagePart::Around;
-    let title = blocks
-        .iter()
-        .position(|block| block.kind == BlockKind::Heading(1) && is_shown(&block))?;
-    let before = blocks.get(..title)?.iter().filter(is_shown);
+    let mut shown = blocks.iter().enumerate().filter(|(_, it)| is_shown(it));
+    let is_main = |(_, block): &(usize, &Block)| block.kind == BlockKind::Heading(1);
+    let (at, _) = shown.clone().find(is_main).or_else(|| {
+        shown.find(|(_, block)| block.heading(6).is_some_and(|(_, text)| says(title, text)))
+    })?;
+    let before = blocks.get(..at)?.iter().filter(is_shown);
     let (text, links) = before.fold((0, 0), |(text, links), block| {
         (text + block.text.len(), links + linked(block))
     });
-    (links * 100 >= text * MIN_LINKED_PERCENT).then_some(title)
+    (links * 100 >= text * MIN_LINKED_PERCENT).then_some(at)
 }
 
 /// Returns how many bytes of a block are links.
-fn linked(block: &Block) -> usize {
+pub(super) fn linked(block: &Block) -> usize {
     let mut sum = 0;
     let mut from = None;
     for span in &block.spans {
@@ -319,7 +322,9 @@ mod tests {
             ("wide NavBar", Some(Named::Around)),
             ("Site-Footer", Some(Named::Edge)),
             ("card_footer", Some(Named::IfLinked)),
-            ("navigable", None),
+            ("docnav", Some(Named::IfLinked)),
+            ("tocViewTitle", Some(Named::IfLinked)),
+            ("unnavigable", None),
             ("canvas-menus", None),
             ("a-very-long-name-of-a-class", None),
             ("", None),

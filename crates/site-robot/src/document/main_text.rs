@@ -3,10 +3,11 @@
 use url::Url;
 
 use super::{
+    around::linked,
     build::{Builder, is_loose},
     page::{Block, BlockKind, Page, PagePart},
 };
-use crate::matter::{Matter, first_sentence};
+use crate::matter::{Matter, SaidLine, first_sentence};
 
 /// Articles hold at least this share of what could be the matter, if they are it.
 const ARTICLES_SHARE: usize = 4;
@@ -43,14 +44,23 @@ impl Page {
 
     /// Returns the first paragraph of the main matter that is a sentence, else the first.
     ///
-    /// Cells, items of lists, captions and code are no paragraphs.
+    /// Cells, items of lists, captions and code are no paragraphs, nor is what consists of links.
+    /// What stands under the heading that the title says comes first.
     #[must_use]
     pub fn first_sentence(&self) -> Option<&str> {
-        let paragraphs = self.main_blocks().filter(|block| {
-            let is_text = block.kind == BlockKind::Text && !block.text.trim().is_empty();
-            is_text && is_loose(&self.containers, block.container)
+        let lines = self.main_blocks().filter_map(|block| {
+            let level = match block.kind {
+                BlockKind::Heading(level) => Some(level),
+                BlockKind::Text if is_loose(&self.containers, block.container) => None,
+                _ => return None,
+            };
+            Some(SaidLine {
+                text: block.text.trim(),
+                level,
+                linked: linked(block),
+            })
         });
-        first_sentence(paragraphs.map(|block| block.text.as_str()))
+        first_sentence(self.title.as_deref().unwrap_or_default(), lines)
     }
 
     fn build(&self, part: PageMatter, own: Option<&Url>) -> Matter {
@@ -164,6 +174,8 @@ mod tests {
             "id=mainMenu",
             "class='x related-posts'",
             "id=contentSub",
+            "class=tocset",
+            "class='docnav top'",
         ] {
             let html = format!("<div {around}>{links}</div>{text}");
             assert_eq!(main_text(&html), told, "{around}");
@@ -185,6 +197,11 @@ mod tests {
         let html =
             format!("<p>A preface that says what is to come.<a href=/t>T</a><h1>Salt</h1>{text}");
         assert!(main_text(&html).starts_with("A preface"));
+        // On a page without a main heading, the one that says what the title says.
+        let html = format!("<title>Salt | Sea</title>{before}<h2>Salt</h2>{text}");
+        assert!(main_text(&html).starts_with("Salt\nSalt is"));
+        let html = format!("<title>Sea</title>{before}<h2>Salt</h2>{text}");
+        assert!(main_text(&html).starts_with("[Overview]"));
         let languages =
             "<p>Also in: <a href=/de hreflang=de>de</a> | <a href=/fr hreflang=fr>fr</a>";
         assert!(main_text(&format!("{text}{languages}")).ends_with("away."));
@@ -198,6 +215,39 @@ mod tests {
         assert!(!main_text(&format!("{contents}{text}")).contains("Two"));
         let elsewhere = contents.replace('#', "/");
         assert!(main_text(&format!("{elsewhere}{text}")).contains("Two"));
+        let folded = format!("<details id=toc><summary>Contents</summary>{elsewhere}</details>");
+        assert!(!main_text(&format!("{folded}{text}")).contains("Contents"));
+    }
+
+    #[test]
+    fn arrows_to_other_pages_are_around() {
+        let arrow = "<a href=/b><img src=/next.png alt=Next></a>";
+        let text = "<p>Salt is what the sea leaves when the sun has taken the water away.";
+        let own = Url::parse("https://example.org/a").unwrap();
+        let pieces = |html: &str| Page::read(html).matter(PageMatter::Main, &own).pieces;
+        let html = format!("<div class=spirit-nav>{arrow}</div>{text}");
+        assert_eq!(pieces(&html), pieces(text));
+        let html = format!("<div class=plate>{arrow}</div>{text}");
+        assert_eq!(pieces(&html).len(), 2, "a picture of the page's own");
+    }
+
+    #[test]
+    fn a_page_is_summed_up_by_what_stands_under_its_title() {
+        let text = "<p>Salt is what the sea leaves when the sun has taken the water away.";
+        let told = "Salt is what the sea leaves when the sun has taken the water away.";
+        let site = "<div>The library of the harbour, since 1843.</div>";
+        let way = "<p><a href=/>The harbour and all of its islands</a> / <a href=/s>Sea.</a>";
+        let list = "<ul><li>A list of what the sea leaves to those who wait.</ul>";
+        let page = format!("<title>Salt</title>{site}<h2>Salt</h2>{way}{list}{text}");
+        assert_eq!(Page::read(&page).first_sentence(), Some(told));
+        let page = format!("<title>Sea</title>{site}<h2>Salt</h2>{text}");
+        let first = Page::read(&page).first_sentence().map(str::to_owned);
+        assert_eq!(
+            first.as_deref(),
+            Some("The library of the harbour, since 1843.")
+        );
+        let page = format!("<h1>Salt</h1>{way}{list}");
+        assert_eq!(Page::read(&page).first_sentence(), None);
     }
 
     #[test]

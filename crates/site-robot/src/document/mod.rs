@@ -22,6 +22,7 @@
 //! ```
 
 mod address;
+mod anchor;
 mod around;
 mod attributes;
 mod build;

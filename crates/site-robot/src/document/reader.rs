@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use html5gum::{Emitter, Error, State, Tokenizer};
 
 use super::{
+    anchor::take_sign_off,
     around::Around,
     attributes::{Attribute, Attributes, Name},
     dates::Dates,
@@ -257,7 +258,7 @@ impl Reader<'_> {
         } else {
             text.is_empty() && !self.structure.has_image()
         };
-        let spans = self.structure.take_spans();
+        let mut spans = self.structure.take_spans();
         if is_nothing || self.page.blocks.len() >= MAX_BLOCKS {
             return;
         }
@@ -270,6 +271,9 @@ impl Reader<'_> {
             BlockKind::Code => self.structure.take_language(),
             BlockKind::Heading(_) | BlockKind::Text => String::new(),
         };
+        if matches!(kind, BlockKind::Heading(_)) {
+            take_sign_off(&mut text, &mut spans);
+        }
         let block = Block {
             text,
             kind,
@@ -353,7 +357,8 @@ impl Emitter for Reader<'_> {
             self.raw = None;
         }
         self.end_block();
-        self.around.finish(&mut self.page.blocks);
+        let title = self.page.title.as_deref().unwrap_or_default();
+        self.around.finish(title, &mut self.page.blocks);
         [self.page.published, self.page.modified] = self.dates.take();
         self.page.containers = std::mem::take(&mut self.structure.containers);
     }

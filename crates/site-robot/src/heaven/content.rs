@@ -74,6 +74,8 @@ impl<'d> Content<'d> {
         } else {
             Layout::default()
         };
+        // Generators of manuals repeat the title there.
+        let said = Some(field(name::DESCRIPTION)).filter(|said| *said != title);
         let class = field(name::CLASSIFICATION);
         let classes = class.split(':').map(str::trim);
         Self {
@@ -89,7 +91,7 @@ impl<'d> Content<'d> {
             } else {
                 title
             },
-            description: field(name::DESCRIPTION),
+            description: said.unwrap_or_default(),
             keywords: field(name::KEYWORDS),
             author: field(name::AUTHOR),
             classes: classes
@@ -111,7 +113,7 @@ impl<'d> Content<'d> {
     /// Returns the description; without one a sentence of the text, or else the heading.
     pub(super) fn summary(&self) -> String {
         let said = if self.description.is_empty() {
-            self.matter.first_sentence()
+            self.matter.first_sentence(&self.title)
         } else {
             Some(self.description.clone())
         };
@@ -269,6 +271,10 @@ mod tests {
         for (attributes, summary) in [
             (&[("title", "T"), ("full-text", "One.")][..], "One."),
             (&[("title", "T")], "T"),
+            (
+                &[("title", "T"), ("description", "T"), ("full-text", "One.")],
+                "One.",
+            ),
             (&[("table-of-contents", "H"), ("full-text", "H")], "H"),
             (&[], "https://www.example.com/a"),
         ] {

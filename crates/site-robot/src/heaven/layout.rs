@@ -4,13 +4,10 @@ use super::{
     content::Heading,
     text::{clean, one_line},
 };
-use crate::matter::{Line, Matter, Piece, TableCell};
+use crate::matter::{Line, Matter, Piece, TableCell, says};
 
 /// Cells of a row, at most.
 const MAX_CELLS: usize = 64;
-
-/// Separators of the parts of a title.
-const BETWEEN: &str = ":|–—-·•»«/>~";
 
 /// What stands over a text, what stands in it, and what could not be found in it.
 #[derive(Debug, Default)]
@@ -144,16 +141,6 @@ fn take_heading(pieces: &mut Vec<Piece>, title: &str) -> Option<(usize, String)>
     }
     pieces.remove(at);
     Some((at, text))
-}
-
-/// Returns `true` if a title is a heading, or has it before or behind such as `|` and the site's
-/// name.
-fn says(title: &str, heading: &str) -> bool {
-    let is_mark = |mark: Option<char>| mark.is_none_or(|mark| BETWEEN.contains(mark));
-    let behind = title.strip_prefix(heading).map(str::trim_start);
-    let before = title.strip_suffix(heading).map(str::trim_end);
-    behind.is_some_and(|rest| is_mark(rest.chars().next()))
-        || before.is_some_and(|rest| is_mark(rest.chars().next_back()))
 }
 
 /// Sets the levels of headings: from 2, each at most one below the last; returns and numbers them.

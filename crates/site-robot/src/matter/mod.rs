@@ -19,10 +19,11 @@
 
 mod marks;
 mod read;
+mod sentence;
 mod tree;
 
 pub use marks::Told;
-pub(crate) use tree::first_sentence;
+pub(crate) use sentence::{SaidLine, first_sentence, says};
 pub use tree::{Definition, Line, Link, Matter, Piece, Run, Style, TableCell};
 
 /// Pieces inside of each other that are told apart, at most.

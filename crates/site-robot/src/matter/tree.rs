@@ -220,39 +220,10 @@ impl Style {
 }
 
 impl Matter {
-    /// Returns the first line of a paragraph that is a sentence, else of the first paragraph.
-    ///
-    /// Paragraphs in lists, tables and quotations do not count.
-    #[must_use]
-    pub fn first_sentence(&self) -> Option<String> {
-        let paragraphs = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Paragraph(line) => Some(line.text()),
-            _ => None,
-        });
-        first_sentence(paragraphs.filter(|text| !text.is_empty()))
-    }
-
     /// Has each heading told, wherever it stands, in order.
     pub fn for_each_heading(&mut self, tell: &mut dyn FnMut(&mut u8, &Line)) {
         headings(&mut self.pieces, tell);
     }
-}
-
-/// Returns the first paragraph that is a sentence, else the first.
-pub(crate) fn first_sentence<S: AsRef<str>>(mut paragraphs: impl Iterator<Item = S>) -> Option<S> {
-    let first = paragraphs.next()?;
-    if is_sentence(first.as_ref()) {
-        return Some(first);
-    }
-    let other = paragraphs.find(|text| is_sentence(text.as_ref()));
-    Some(other.unwrap_or(first))
-}
-
-/// Returns `true` if a text ends as sentences do, and is no mere label.
-fn is_sentence(text: &str) -> bool {
-    const ENDS: [char; 9] = ['.', '!', '?', '…', '。', '！', '？', '؟', '।'];
-    let end = text.trim_end_matches(['"', '”', '»', '\'', ')', '」']);
-    end.ends_with(ENDS) && text.chars().count() > 20 || text.chars().count() > 120
 }
 
 fn headings(pieces: &mut [Piece], tell: &mut dyn FnMut(&mut u8, &Line)) {

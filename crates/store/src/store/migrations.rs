@@ -50,6 +50,7 @@ macro_rules! files {
             "20261129110000_index_now",
             "20261201100000_instances",
             "20261202100000_instance_clocks",
+            "20261203100000_read_pages_again",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

@@ -126,6 +126,7 @@ pub(super) fn may_stand_around(name: &[u8]) -> bool {
             | b"header"
             | b"footer"
             | b"form"
+            | b"details"
     )
 }
 

@@ -1,0 +1,144 @@
+//! The sentence that says what a page is about.
+
+use super::tree::{Line, Matter, Piece, Run};
+
+/// Separators of the parts of a title.
+const BETWEEN: &str = ":|–—-·•»«/>~";
+
+/// Part of a paragraph's text that is links where it is no more than a way elsewhere, in percent.
+const MIN_LINKED_PERCENT: usize = 50;
+
+/// Line of a page, in which such a sentence is looked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SaidLine<S> {
+    pub(crate) text: S,
+    /// Level of a heading; nothing: it is a paragraph.
+    pub(crate) level: Option<u8>,
+    /// Bytes of the text that are links.
+    pub(crate) linked: usize,
+}
+
+impl Matter {
+    /// Returns the first paragraph that is a sentence, else the first.
+    ///
+    /// Those behind the heading that the title says, or else behind the main one, come before what
+    /// stands over it. Paragraphs in lists, tables and quotations do not count, nor do those that
+    /// consist of links.
+    #[must_use]
+    pub fn first_sentence(&self, title: &str) -> Option<String> {
+        let told = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Heading(level, line) => Some(told(line, Some(*level))),
+            Piece::Paragraph(line) => Some(told(line, None)),
+            _ => None,
+        });
+        first_sentence(title, told)
+    }
+}
+
+fn told(line: &Line, level: Option<u8>) -> SaidLine<String> {
+    let linked = line.runs.iter().map(|run| match run {
+        Run::Text(text, style) if style.link.is_some() => text.len(),
+        _ => 0,
+    });
+    SaidLine {
+        text: line.text(),
+        level,
+        linked: linked.sum(),
+    }
+}
+
+/// Returns the first paragraph that is a sentence, else the first; see
+/// [`Matter::first_sentence`].
+pub(crate) fn first_sentence<S: AsRef<str>>(
+    title: &str,
+    lines: impl Iterator<Item = SaidLine<S>>,
+) -> Option<S> {
+    let mut lines: Vec<_> = lines.collect();
+    let titled = |line: &SaidLine<S>| line.level.is_some() && says(title, line.text.as_ref());
+    let main = |line: &SaidLine<S>| line.level == Some(1);
+    let title = lines.iter().position(titled);
+    let title = title.or_else(|| lines.iter().position(main));
+    let title = title.map_or(0, |at| at + 1);
+    let find = |from: usize, is_wanted: fn(&str) -> bool| {
+        let mut lines = lines.iter().skip(from);
+        let found = lines.position(|it| it.is_paragraph() && is_wanted(it.text.as_ref()))?;
+        Some(from + found)
+    };
+    let at = find(title, is_sentence)
+        .or_else(|| find(0, is_sentence))
+        .or_else(|| find(title, |_| true))?;
+    Some(lines.swap_remove(at).text)
+}
+
+impl<S: AsRef<str>> SaidLine<S> {
+    fn is_paragraph(&self) -> bool {
+        let length = self.text.as_ref().len();
+        self.level.is_none() && length > 0 && self.linked * 100 < length * MIN_LINKED_PERCENT
+    }
+}
+
+/// Returns `true` if a text ends as sentences do, and is no mere label.
+fn is_sentence(text: &str) -> bool {
+    const ENDS: [char; 9] = ['.', '!', '?', '…', '。', '！', '？', '؟', '।'];
+    let end = text.trim_end_matches(['"', '”', '»', '\'', ')', '」']);
+    end.ends_with(ENDS) && text.chars().count() > 20 || text.chars().count() > 120
+}
+
+/// Returns `true` if a title is a heading, or has it before or behind such as `|` and the site's
+/// name.
+pub(crate) fn says(title: &str, heading: &str) -> bool {
+    let is_mark = |mark: Option<char>| mark.is_none_or(|mark| BETWEEN.contains(mark));
+    let behind = title.strip_prefix(heading).map(str::trim_start);
+    let before = title.strip_suffix(heading).map(str::trim_end);
+    !heading.is_empty()
+        && (behind.is_some_and(|rest| is_mark(rest.chars().next()))
+            || before.is_some_and(|rest| is_mark(rest.chars().next_back())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SALT: &str = "Salt is what the sea leaves when the sun has gone.";
+    const SITE: &str = "Small, fast and reliable; choose any three of them.";
+
+    /// Lines as they are written: `#` begins a heading, `##` one of the second level, `[` a link.
+    fn found(title: &str, lines: &[&'static str]) -> Option<&'static str> {
+        let lines = lines.iter().map(|line| {
+            let text = line.trim_start_matches(['#', '[']);
+            SaidLine {
+                text,
+                level: match line.len() - line.trim_start_matches('#').len() {
+                    0 => None,
+                    level => u8::try_from(level).ok(),
+                },
+                linked: if line.starts_with('[') { text.len() } else { 0 },
+            }
+        });
+        first_sentence(title, lines)
+    }
+
+    #[test]
+    fn a_sentence_comes_before_a_label() {
+        assert_eq!(found("", &["Log", SALT, SITE]), Some(SALT));
+        assert_eq!(found("", &["Log", "8.7"]), Some("Log"));
+        assert_eq!(found("", &["", "#Log"]), None);
+    }
+
+    #[test]
+    fn what_stands_under_the_title_comes_before_what_stands_over_it() {
+        let page = [SITE, "##Library", SITE, "##Salt", SALT];
+        assert_eq!(found("Salt | Sea", &page), Some(SALT));
+        assert_eq!(found("Other", &page), Some(SITE));
+        assert_eq!(found("Other", &[SITE, "#1. Salt", SALT]), Some(SALT));
+        assert_eq!(found("Salt", &[SITE, "##Salt", "8.7"]), Some(SITE));
+        assert_eq!(found("Salt", &["8.7", "##Salt", "Log"]), Some("Log"));
+        assert_eq!(found("Salt", &["8.7", "##Salt"]), None);
+    }
+
+    #[test]
+    fn links_say_nothing_of_the_page() {
+        assert_eq!(found("", &["[top contents prev up next", SALT]), Some(SALT));
+        assert_eq!(found("", &["[top contents prev up next"]), None);
+    }
+}
