@@ -3,14 +3,11 @@
 use url::Url;
 
 use super::{
-    around::linked,
+    around::{ARTICLES_SHARE, linked},
     build::{Builder, is_loose},
     page::{Block, BlockKind, Page, PagePart},
 };
 use crate::matter::{Matter, SaidLine, first_sentence};
-
-/// Articles hold at least this share of what could be the matter, if they are it.
-const ARTICLES_SHARE: usize = 4;
 
 /// Part of a page that is told.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -18,8 +15,10 @@ pub enum PageMatter {
     /// All of it.
     All,
     /// Its main matter: what stands in `<main>`. Where there is none it is the articles, if
-    /// they are more than teasers, else all but navigation, headers and footers. Of a page
-    /// that has nothing else, it is all.
+    /// they are more than teasers, else all but navigation, headers and footers. What a class
+    /// names as comments, advertisements and the like is none where enough is left; of what
+    /// names itself the text of the one article, that is all. Of a page that has nothing else,
+    /// it is all.
     Main,
 }
 
@@ -207,6 +206,90 @@ mod tests {
         assert!(main_text(&format!("{text}{languages}")).ends_with("away."));
     }
 
+    /// Text of a page that says enough.
+    fn long() -> String {
+        let sentence = "Salt is what the sea leaves when the sun has taken the water away. ";
+        format!("<p>{}</p>", sentence.repeat(10))
+    }
+
+    #[test]
+    fn what_others_say_and_advertise_stands_beside_what_the_page_says() {
+        let (long, other) = (long(), "<h3>Ann</h3><p>I have never seen it.</p>");
+        for class in [
+            "comments",
+            "c-related-posts",
+            "adSlot ads",
+            "newsletter-wrapper",
+        ] {
+            let html = format!("<h1>Salt</h1>{long}<div class='{class}'>{other}</div>");
+            assert!(!main_text(&html).contains("never"), "{class}");
+            // Where the page says little, it may be what others say: a forum.
+            let html = format!("<h1>Salt</h1><div class='{class}'>{other}</div>");
+            assert!(main_text(&html).contains("never"), "{class}");
+            // Where the title stands, there is the matter.
+            let html = format!("{long}<div class='{class}'><h1>Salt</h1>{other}</div>");
+            assert!(main_text(&html).contains("never"), "{class}");
+            let html = format!(
+                "<title>Salt | Sea</title>{long}<div class='{class}'><h2>Salt</h2>{other}</div>"
+            );
+            assert!(main_text(&html).contains("never"), "{class}");
+        }
+        for box_of_it in [
+            "<div class=page-with-ads>",
+            "<section id=comments>",
+            "<div class=sidebar>",
+            "<table class=related><tr><td>",
+        ] {
+            let html = format!("<h1>Salt</h1>{long}{box_of_it}{other}");
+            assert!(main_text(&html).contains("never"), "{box_of_it}");
+        }
+        // The inner one counts where the outer one is none.
+        let html =
+            format!("<div class=social><h1>Salt</h1>{long}<div class=comment>{other}</div></div>");
+        assert!(main_text(&html).ends_with("water away."));
+    }
+
+    #[test]
+    fn the_text_of_the_one_article_is_the_matter_with_what_leads_to_it() {
+        let long = long();
+        let head = "<p>The harbour today</p><h1>Salt</h1><p>How it is made.</p>";
+        let foot = "<p>Read on in our other papers, each week.</p>";
+        for text in [
+            "<div class='c-news__body'>",
+            "<div id=storytext>",
+            "<section itemprop=articleBody>",
+            "<div class=entry-content>",
+        ] {
+            let end = if text.starts_with("<div") {
+                "</div>"
+            } else {
+                "</section>"
+            };
+            let told = main_text(&format!("{head}{text}{long}{end}{foot}"));
+            assert!(told.starts_with("Salt\nHow it is made.\nSalt is"), "{told}");
+            assert!(told.ends_with("water away."), "{told}");
+            // Of several, or one that says little of the page, none is the matter alone.
+            let told = main_text(&format!("{head}{text}{long}{end}{text}{long}{end}{foot}"));
+            assert!(
+                told.starts_with("The harbour") && told.ends_with("week."),
+                "{told}"
+            );
+            let told = main_text(&format!("{head}{text}<p>Soon.</p>{end}{long}{foot}"));
+            assert!(
+                told.starts_with("The harbour") && told.ends_with("week."),
+                "{told}"
+            );
+        }
+        let all = long.repeat(5);
+        let told = main_text(&format!(
+            "{head}<div class=post-body>{long}</div>{all}{foot}"
+        ));
+        assert!(
+            told.starts_with("The harbour") && told.ends_with("week."),
+            "{told}"
+        );
+    }
+
     #[test]
     fn contents_of_the_page_itself_are_around() {
         let text = "<p>Salt is what the sea leaves when the sun has taken the water away.";
@@ -262,6 +345,10 @@ mod tests {
     #[test]
     fn elements_without_end_are_read_in_time() {
         let html = "<div class=menu><a href=#a>x</a>".repeat(20_000);
+        assert!(main_text(&html).starts_with('x'));
+        let html = "<div class='comments entry-content'><p>x".repeat(20_000);
+        assert!(main_text(&html).starts_with('x'));
+        let html = "<div class=comments><p>x</div>".repeat(20_000);
         assert!(main_text(&html).starts_with('x'));
     }
 

@@ -54,6 +54,17 @@ pub(super) enum Part {
     Edge,
     /// Navigation if it consists of links.
     IfLinked,
+    /// Beside the matter of a page that has enough of it.
+    Beside,
+    /// Text of an article, by its name.
+    ArticleText,
+}
+
+impl Part {
+    /// Returns `true` where the rest of the page cannot change it.
+    pub(super) fn is_sure(self) -> bool {
+        !matches!(self, Self::IfLinked | Self::Beside | Self::ArticleText)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -237,7 +248,7 @@ impl OpenElements {
         let is_around = match traits.part {
             Some(Part::Around) => true,
             Some(Part::Edge) => self.section.is_none(),
-            Some(Part::Main | Part::Article | Part::IfLinked) | None => false,
+            Some(_) | None => false,
         };
         let is_main = traits.part == Some(Part::Main);
         let is_article = traits.part == Some(Part::Article);

@@ -130,8 +130,7 @@ impl Reader<'_> {
 
     fn open_element(&mut self, element: Element, name: &[u8]) {
         let traits = self.traits(name);
-        let is_named = traits.part == Some(Part::IfLinked);
-        let is_part = traits.part.is_some() && !is_named;
+        let is_part = traits.part.is_some_and(Part::is_sure);
         let is_shown = !traits.is_hidden && !self.open.is_hidden();
         if is_shown && (element.is_block() || is_part) {
             // A block within a heading parts its words, and does not end it.
@@ -146,7 +145,7 @@ impl Reader<'_> {
         let depth = self.open.depth();
         if is_shown && may_stand_around(name) {
             self.around
-                .begin(depth, self.page.blocks.len(), name, is_named);
+                .begin(depth, self.page.blocks.len(), name, traits.part);
         }
         self.structure.note_language(depth, name, &self.attributes);
         self.structure.is_first_of_pre = matches!(name, b"pre" | b"listing");

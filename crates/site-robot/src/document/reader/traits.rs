@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        around::{Named, named},
+        around::{Named, is_article_text, is_beside, named},
         attributes::{Attribute, is_html_space},
         open::{Part, Traits},
         structure::Mark,
@@ -88,21 +88,28 @@ impl Reader<'_> {
         })
     }
 
+    fn is_article_text(&self) -> bool {
+        let names = [Attribute::Class, Attribute::Id, Attribute::ItemProp];
+        let mut names = names.into_iter();
+        names.any(|it| self.attributes.text(it).is_some_and(is_article_text))
+    }
+
     /// Returns the part of a page that an element is, by its class or its id.
     fn part_of_name(&self, name: &[u8]) -> Option<Part> {
         if !may_stand_around(name) {
             return None;
         }
-        let values =
-            [Attribute::Class, Attribute::Id].map(|it| self.attributes.text(it).and_then(named));
+        let class = self.attributes.text(Attribute::Class);
+        let values = [class, self.attributes.text(Attribute::Id)].map(|it| it.and_then(named));
         // What one of the two says for sure counts.
         let sure = values.iter().flatten().find(|it| **it != Named::IfLinked);
-        let found = sure.or(values.iter().flatten().next())?;
-        Some(match found {
-            Named::Around => Part::Around,
-            Named::Edge => Part::Edge,
-            Named::IfLinked => Part::IfLinked,
-        })
+        match sure.or(values.iter().flatten().next()) {
+            Some(Named::Around) => Some(Part::Around),
+            Some(Named::Edge) => Some(Part::Edge),
+            _ if self.is_article_text() => Some(Part::ArticleText),
+            _ if is_box(name) && class.is_some_and(is_beside) => Some(Part::Beside),
+            found => found.map(|_| Part::IfLinked),
+        }
     }
 }
 
@@ -128,6 +135,11 @@ pub(super) fn may_stand_around(name: &[u8]) -> bool {
             | b"form"
             | b"details"
     )
+}
+
+/// Returns `true` for an element that holds whatever there is: tables of what is `related` are matter.
+fn is_box(name: &[u8]) -> bool {
+    !matches!(name, b"table" | b"td" | b"dl" | b"p")
 }
 
 /// Returns the part of a page that an element is, by its name and its role.
