@@ -11,9 +11,9 @@ pub(super) fn take_sign_off(text: &mut String, spans: &mut Vec<Span>) {
     let last = spans.iter().rposition(is_link);
     if let Some((last, at)) = last.and_then(|last| Some((last, spans.get(last)?.at)))
         && is_sign(text.get(at..))
-        && !text.get(..at).unwrap_or_default().trim().is_empty()
+        && let length @ 1.. = text.get(..at).unwrap_or_default().trim_end().len()
     {
-        text.truncate(text.get(..at).unwrap_or_default().trim_end().len());
+        text.truncate(length);
         spans.truncate(last);
     }
     if let [first, second, ..] = spans.as_slice()

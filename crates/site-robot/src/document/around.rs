@@ -141,15 +141,6 @@ const HOLDERS: [&str; 7] = ["body", "has", "layout", "main", "no", "page", "with
 const KINDS_OF_ARTICLE: [&str; 6] = ["article", "blog", "entry", "news", "post", "story"];
 const TEXTS: [&str; 3] = ["body", "content", "text"];
 
-/// What a class or an id says of its element.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Named {
-    Around,
-    Edge,
-    /// Around if it consists of links.
-    IfLinked,
-}
-
 /// Returns `true` if a value of `class` names what stands beside the matter.
 ///
 /// Ids do not say it: those of sections are made of their headings.
@@ -183,19 +174,19 @@ fn is_joined(word: &[u8]) -> bool {
     rest.is_some_and(|rest| is_one_of(&TEXTS, rest))
 }
 
-/// Returns what a value of `class` or `id` says.
-pub(super) fn named(value: &str) -> Option<Named> {
+/// Returns what a value of `class` or `id` says of its element by itself.
+pub(super) fn named(value: &str) -> Option<Part> {
     let mut found = None;
     for name in value.split(is_html_space) {
         let is = |one: &&str| one.eq_ignore_ascii_case(name);
         if AROUND.iter().any(is) {
-            return Some(Named::Around);
+            return Some(Part::Around);
         }
         if EDGES.iter().any(is) {
-            return Some(Named::Edge);
+            return Some(Part::Edge);
         }
         if found.is_none() && has_linked_word(name) {
-            found = Some(Named::IfLinked);
+            found = Some(Part::IfLinked);
         }
     }
     found
@@ -314,7 +305,7 @@ impl Around {
     pub(super) fn end(&mut self, depth: usize, blocks: &mut [Block]) {
         while let Some(candidate) = self.open.pop_if(|open| open.depth >= depth) {
             if self.is_around(&candidate) {
-                self.move_around(candidate.first, blocks);
+                move_out(candidate.first..blocks.len(), blocks, &mut self.moved);
             }
             let named = match candidate.part {
                 Some(Part::Beside) => &mut self.beside,
@@ -333,8 +324,7 @@ impl Around {
         self.move_beside(title, blocks);
         self.move_around_article(title, blocks);
         if let Some(title) = linked_before_title(title, blocks) {
-            let before = blocks.get_mut(..title).unwrap_or_default();
-            self.move_around(0, before);
+            move_out(0..title, blocks, &mut self.moved);
         }
         // A list of links may be the matter: where nothing else is, it stays.
         for part in [PagePart::Main, PagePart::Article, PagePart::Body] {
@@ -356,19 +346,8 @@ impl Around {
         let mut moved = Vec::new();
         for range in std::mem::take(&mut self.beside) {
             let next = titles.partition_point(|at| *at < range.start);
-            if titles.get(next).is_some_and(|at| range.contains(at)) {
-                continue;
-            }
-            for (at, block) in blocks
-                .iter_mut()
-                .enumerate()
-                .take(range.end)
-                .skip(range.start)
-            {
-                if block.place != PagePart::Around {
-                    moved.push((at, block.place));
-                    block.place = PagePart::Around;
-                }
+            if titles.get(next).is_none_or(|at| !range.contains(at)) {
+                move_out(range, blocks, &mut moved);
             }
         }
         if blocks.iter().map(text_of).sum::<usize>() < MIN_MATTER_BYTES {
@@ -405,15 +384,6 @@ impl Around {
         }
     }
 
-    fn move_around(&mut self, first: usize, blocks: &mut [Block]) {
-        for (at, block) in blocks.iter_mut().enumerate().skip(first) {
-            if block.place != PagePart::Around {
-                self.moved.push((at, block.place));
-                block.place = PagePart::Around;
-            }
-        }
-    }
-
     fn is_around(&self, candidate: &Candidate) -> bool {
         let (now, before) = (&self.sums, &candidate.before);
         let text = now.text - before.text;
@@ -435,9 +405,13 @@ impl Around {
     }
 }
 
+/// Returns `true` for a main heading, and for one that the title says.
 fn is_title(title: &str, block: &Block) -> bool {
-    let heading = block.heading(6);
-    heading.is_some_and(|(level, text)| level == 1 || says(title, text))
+    block.kind == BlockKind::Heading(1) || is_said(title, block)
+}
+
+fn is_said(title: &str, block: &Block) -> bool {
+    block.heading(6).is_some_and(|(_, text)| says(title, text))
 }
 
 /// Returns how many bytes of the matter's text a block has; those of headings do not count.
@@ -445,6 +419,17 @@ fn text_of(block: &Block) -> usize {
     match (block.place, block.kind) {
         (PagePart::Around, _) | (_, BlockKind::Heading(_)) => 0,
         _ => block.text.len(),
+    }
+}
+
+/// Has blocks stand around the matter, and notes where they stood.
+fn move_out(range: Range<usize>, blocks: &mut [Block], moved: &mut Vec<(usize, PagePart)>) {
+    let blocks = blocks.iter_mut().enumerate().take(range.end);
+    for (at, block) in blocks.skip(range.start) {
+        if block.place != PagePart::Around {
+            moved.push((at, block.place));
+            block.place = PagePart::Around;
+        }
     }
 }
 
@@ -464,9 +449,8 @@ fn linked_before_title(title: &str, blocks: &[Block]) -> Option<usize> {
     let is_shown = |block: &&Block| block.place != PagePart::Around;
     let mut shown = blocks.iter().enumerate().filter(|(_, it)| is_shown(it));
     let is_main = |(_, block): &(usize, &Block)| block.kind == BlockKind::Heading(1);
-    let (at, _) = shown.clone().find(is_main).or_else(|| {
-        shown.find(|(_, block)| block.heading(6).is_some_and(|(_, text)| says(title, text)))
-    })?;
+    let main = shown.clone().find(is_main);
+    let (at, _) = main.or_else(|| shown.find(|(_, block)| is_said(title, block)))?;
     let before = blocks.get(..at)?.iter().filter(is_shown);
     let (text, links) = before.fold((0, 0), |(text, links), block| {
         (text + block.text.len(), links + linked(block))
@@ -522,14 +506,14 @@ mod tests {
     #[test]
     fn names_are_read_word_by_word() {
         for (value, told) in [
-            ("t-navbar", Some(Named::IfLinked)),
-            ("pageMenu x", Some(Named::IfLinked)),
-            ("contentSub", Some(Named::IfLinked)),
-            ("wide NavBar", Some(Named::Around)),
-            ("Site-Footer", Some(Named::Edge)),
-            ("card_footer", Some(Named::IfLinked)),
-            ("docnav", Some(Named::IfLinked)),
-            ("tocViewTitle", Some(Named::IfLinked)),
+            ("t-navbar", Some(Part::IfLinked)),
+            ("pageMenu x", Some(Part::IfLinked)),
+            ("contentSub", Some(Part::IfLinked)),
+            ("wide NavBar", Some(Part::Around)),
+            ("Site-Footer", Some(Part::Edge)),
+            ("card_footer", Some(Part::IfLinked)),
+            ("docnav", Some(Part::IfLinked)),
+            ("tocViewTitle", Some(Part::IfLinked)),
             ("unnavigable", None),
             ("canvas-menus", None),
             ("a-very-long-name-of-a-class", None),

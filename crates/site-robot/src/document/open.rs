@@ -248,7 +248,10 @@ impl OpenElements {
         let is_around = match traits.part {
             Some(Part::Around) => true,
             Some(Part::Edge) => self.section.is_none(),
-            Some(_) | None => false,
+            Some(
+                Part::Main | Part::Article | Part::IfLinked | Part::Beside | Part::ArticleText,
+            )
+            | None => false,
         };
         let is_main = traits.part == Some(Part::Main);
         let is_article = traits.part == Some(Part::Article);

@@ -54,19 +54,19 @@ pub(crate) fn first_sentence<S: AsRef<str>>(
     lines: impl Iterator<Item = SaidLine<S>>,
 ) -> Option<S> {
     let mut lines: Vec<_> = lines.collect();
-    let titled = |line: &SaidLine<S>| line.level.is_some() && says(title, line.text.as_ref());
-    let main = |line: &SaidLine<S>| line.level == Some(1);
-    let title = lines.iter().position(titled);
-    let title = title.or_else(|| lines.iter().position(main));
-    let title = title.map_or(0, |at| at + 1);
+    let is_said = |line: &SaidLine<S>| line.level.is_some() && says(title, line.text.as_ref());
+    let is_main = |line: &SaidLine<S>| line.level == Some(1);
+    let heading = lines.iter().position(is_said);
+    let heading = heading.or_else(|| lines.iter().position(is_main));
+    let under = heading.map_or(0, |at| at + 1);
     let find = |from: usize, is_wanted: fn(&str) -> bool| {
         let mut lines = lines.iter().skip(from);
         let found = lines.position(|it| it.is_paragraph() && is_wanted(it.text.as_ref()))?;
         Some(from + found)
     };
-    let at = find(title, is_sentence)
+    let at = find(under, is_sentence)
         .or_else(|| find(0, is_sentence))
-        .or_else(|| find(title, |_| true))?;
+        .or_else(|| find(under, |_| true))?;
     Some(lines.swap_remove(at).text)
 }
 

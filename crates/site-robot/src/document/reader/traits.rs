@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        around::{Named, is_article_text, is_beside, named},
+        around::{is_article_text, is_beside, named},
         attributes::{Attribute, is_html_space},
         open::{Part, Traits},
         structure::Mark,
@@ -101,14 +101,13 @@ impl Reader<'_> {
         }
         let class = self.attributes.text(Attribute::Class);
         let values = [class, self.attributes.text(Attribute::Id)].map(|it| it.and_then(named));
+        let mut named = values.iter().flatten().copied();
         // What one of the two says for sure counts.
-        let sure = values.iter().flatten().find(|it| **it != Named::IfLinked);
-        match sure.or(values.iter().flatten().next()) {
-            Some(Named::Around) => Some(Part::Around),
-            Some(Named::Edge) => Some(Part::Edge),
-            _ if self.is_article_text() => Some(Part::ArticleText),
-            _ if is_box(name) && class.is_some_and(is_beside) => Some(Part::Beside),
-            found => found.map(|_| Part::IfLinked),
+        match named.clone().find(|part| part.is_sure()) {
+            Some(sure) => Some(sure),
+            None if self.is_article_text() => Some(Part::ArticleText),
+            None if is_box(name) && class.is_some_and(is_beside) => Some(Part::Beside),
+            None => named.next(),
         }
     }
 }
@@ -137,7 +136,8 @@ pub(super) fn may_stand_around(name: &[u8]) -> bool {
     )
 }
 
-/// Returns `true` for an element that holds whatever there is: tables of what is `related` are matter.
+/// Returns `true` for an element that holds whatever there is: a table of what is `related` is
+/// matter.
 fn is_box(name: &[u8]) -> bool {
     !matches!(name, b"table" | b"td" | b"dl" | b"p")
 }
