@@ -382,6 +382,8 @@ impl Around {
                 block.place = PagePart::Around;
             }
         }
+        // That is the matter: no links stand in for it.
+        self.moved.clear();
     }
 
     fn is_around(&self, candidate: &Candidate) -> bool {

@@ -280,6 +280,11 @@ mod tests {
                 "{told}"
             );
         }
+        // Where another part has nothing but links, these do not take its place.
+        let links =
+            "<main><div class=menu><a href=/t>Tides of the sea</a></div><p>In short.</main>";
+        let told = main_text(&format!("{links}<div class=post-body>{long}</div>"));
+        assert!(told.starts_with("Salt is"), "{told}");
         let all = long.repeat(5);
         let told = main_text(&format!(
             "{head}<div class=post-body>{long}</div>{all}{foot}"
