@@ -288,10 +288,11 @@ class Program:
             self.process.kill()
             self.process.wait()
 
-    def print_file(self, name, listen, *more):
+    def print_file(self, name, listen, fails="closed"):
         return subprocess.run(
-            [self.binary, "--config", self.config, "proxy-config", name, "--listen", str(listen), *more],
+            [self.binary, "--config", self.config, "proxy-config", name, "--standalone", "--listen", str(listen)],
             check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=self.directory,
+            env={**os.environ, "ROBOT_DETECTION_CHECK_FAILS": fails},
         ).stdout
 
     def counters(self):
@@ -318,7 +319,7 @@ class Front:
         self.name, self.program = name, program
         self.port = free_port()
         self.directory = Path(tempfile.mkdtemp(dir=program.directory))
-        text = program.print_file(name, (listen or "{}").format(self.port), "--fails", fails)
+        text = program.print_file(name, (listen or "{}").format(self.port), fails)
         command = getattr(self, name)(text)
         log = open(self.directory / "log", "ab")
         self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory, env=self.environment())
