@@ -372,6 +372,7 @@ impl Server {
             let router = routers.fold(Router::new(), Router::merge);
             tasks.spawn(listener.serve(router, closing.clone()));
         }
+        let proxies = self.trusted_proxies.clone();
         let services = Arc::new(ProcessServices {
             admin,
             operations,
@@ -396,7 +397,7 @@ impl Server {
         if let Some(listener) = self.check_listener {
             let count = self.settings.check.count;
             let (serving, services) = (Arc::clone(&serving.serving), Arc::clone(&services));
-            let check = CheckService::new(serving, services, self.check_token, count);
+            let check = CheckService::new(serving, services, self.check_token, proxies, count);
             tasks.spawn(serve_on(listener, &workers, check, &closing));
         }
         for listener in self.listeners {

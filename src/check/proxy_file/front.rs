@@ -143,6 +143,10 @@ impl FrontSite {
         &self.servers
     }
 
+    pub(super) fn is_unix(&self) -> bool {
+        self.servers.iter().any(Place::is_unix)
+    }
+
     pub(super) fn name(&self) -> String {
         format!("robot_detection_site_{}", self.number)
     }
@@ -296,8 +300,11 @@ impl<'f> HostGroup<'f> {
     }
 
     pub(super) fn caddy(&self, listen: &str) -> String {
-        // Caddy takes a name with the root's dot for another one.
-        let sites = |name: &&str| format!("http://{name}:{listen}, http://{name}.:{listen}");
+        // Caddy takes a name with the root's dot for another one; no certificate has such a name.
+        let sites = |name: &&str| match listen {
+            "443" => format!("https://{name}"),
+            _ => format!("http://{name}:{listen}, http://{name}.:{listen}"),
+        };
         if self.is_named() {
             self.names.iter().map(sites).collect::<Vec<_>>().join(", ")
         } else {
@@ -305,11 +312,14 @@ impl<'f> HostGroup<'f> {
         }
     }
 
-    /// Returns the servers of the site at the root, or of the only one.
-    pub(super) fn caddy_servers(&self) -> String {
-        self.sites
-            .last()
-            .map_or_else(String::new, |site| site.caddy_servers())
+    /// Returns Caddy's matcher of these hosts; `None` where they are all.
+    pub(super) fn caddy_hosts(&self, front: &Front) -> Option<String> {
+        if self.is_named() {
+            return Some(format!("host {}", self.names.join(" ")));
+        }
+        let named = front.sites.iter().flat_map(|site| &site.hosts);
+        let named: Vec<_> = named.map(String::as_str).collect();
+        (!named.is_empty()).then(|| format!("not host {}", named.join(" ")))
     }
 
     pub(super) fn haproxy(&self) -> Vec<String> {
@@ -335,7 +345,9 @@ impl<'f> HostGroup<'f> {
     pub(super) fn traefik_own(&self) -> String {
         let own = self.own_locations();
         let own: Vec<_> = own.iter().map(|own| own.traefik()).collect();
-        self.traefik(Some(format!("({})", own.join(" || "))))
+        // Traefik decodes no slash, but this program's listener does.
+        let within = r"!PathRegexp(`\.\.`)";
+        self.traefik(Some(format!("({}) && {within}", own.join(" || "))))
     }
 
     fn traefik(&self, path: Option<String>) -> String {
