@@ -266,8 +266,19 @@ impl Front {
 
     /// Returns all servers, those of this program among them.
     pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
-        let sites = self.sites.iter().flat_map(|site| &site.servers);
-        [&self.check, &self.own].into_iter().chain(sites)
+        self.asked(false)
+    }
+
+    /// Returns the servers of this program, and those of the sites unless `only_own`.
+    pub(super) fn asked(&self, only_own: bool) -> impl Iterator<Item = &Place> {
+        let sites = self.sites.iter().filter(move |_| !only_own);
+        let servers = sites.flat_map(|site| &site.servers);
+        [&self.check, &self.own].into_iter().chain(servers)
+    }
+
+    /// Returns what this program answers on any host, each path once.
+    pub(super) fn own_paths(&self) -> Vec<&OwnPath> {
+        each_once(self.sites.iter())
     }
 }
 
@@ -278,13 +289,7 @@ impl<'f> HostGroup<'f> {
 
     /// Returns what this program answers on these hosts, each path once.
     pub(super) fn own_locations(&self) -> Vec<&'f OwnPath> {
-        let mut all: Vec<&OwnPath> = Vec::new();
-        for own in self.sites.iter().flat_map(|site| &site.own) {
-            if !all.iter().any(|known| known.path == own.path) {
-                all.push(own);
-            }
-        }
-        all
+        each_once(self.sites.iter().copied())
     }
 
     pub(super) fn has_own(&self) -> bool {
@@ -310,16 +315,6 @@ impl<'f> HostGroup<'f> {
         } else {
             format!(":{listen}")
         }
-    }
-
-    /// Returns Caddy's matcher of these hosts; `None` where they are all.
-    pub(super) fn caddy_hosts(&self, front: &Front) -> Option<String> {
-        if self.is_named() {
-            return Some(format!("host {}", self.names.join(" ")));
-        }
-        let named = front.sites.iter().flat_map(|site| &site.hosts);
-        let named: Vec<_> = named.map(String::as_str).collect();
-        (!named.is_empty()).then(|| format!("not host {}", named.join(" ")))
     }
 
     pub(super) fn haproxy(&self) -> Vec<String> {
@@ -374,6 +369,16 @@ impl<'f> HostGroup<'f> {
         };
         format!("[{}]", names.join(", "))
     }
+}
+
+fn each_once<'f>(sites: impl Iterator<Item = &'f FrontSite>) -> Vec<&'f OwnPath> {
+    let mut all: Vec<&OwnPath> = Vec::new();
+    for own in sites.flat_map(|site| &site.own) {
+        if !all.iter().any(|known| known.path == own.path) {
+            all.push(own);
+        }
+    }
+    all
 }
 
 /// Escapes what a regular expression reads as more than itself.
