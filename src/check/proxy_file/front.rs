@@ -341,7 +341,7 @@ impl<'f> HostGroup<'f> {
         let own = self.own_locations();
         let own: Vec<_> = own.iter().map(|own| own.traefik()).collect();
         // Traefik decodes no slash, but this program's listener does.
-        let within = r"!PathRegexp(`\.\.`)";
+        let within = r"!PathRegexp(`/\.\.(/|$)`)";
         self.traefik(Some(format!("({}) && {within}", own.join(" || "))))
     }
 
