@@ -181,7 +181,17 @@ impl Inspection {
             .iter()
             .find(|one| one.args.iter().any(|arg| arg == "403"));
         match first_403 {
-            Some(page) if !mentions_us(page) => self.note(page.within(block), "error_page 403 replaces the answers of robot-detection: refused and redirected robots get a plain 403; include the file of --part server before this line"),
+            Some(page) if !mentions_us(page) => {
+                let remedy = if is_server {
+                    "include the file of --part server before this line"
+                } else {
+                    "remove this line, or accept that"
+                };
+                let text = format!(
+                    "error_page 403 replaces the answers of robot-detection: refused and redirected robots get a plain 403; {remedy}"
+                );
+                self.note(page.within(block), &text);
+            }
             None if let Some(page) = own.first() => self.note(page.within(block), "error_page here replaces that of robot-detection: refused and redirected robots get a plain 403; add: error_page 403 = $robot_detection_error_page;"),
             _ => {}
         }
@@ -353,4 +363,107 @@ fn is_local(server: &Directive) -> bool {
     let is_local = |one: &Directive| local.iter().any(|start| one.first().starts_with(start));
     let mut listens = server.children("listen").peekable();
     listens.peek().is_some() && listens.all(is_local)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three files as `nginx -T` prints them.
+    const PRINTED: &str = r#"nginx: the configuration file /etc/nginx/nginx.conf syntax is ok
+# configuration file /etc/nginx/nginx.conf:
+events { }
+http {
+    error_page 404 /404.html;
+    include sites/*.conf;
+    server { listen 80; return 301 https://$host$request_uri; }
+    server { listen 80; server_name b.example; root /b; }
+    server { listen 127.0.0.1:81; root /b; }
+}
+
+# configuration file /etc/nginx/sites/a.conf:
+server {
+    listen 443 ssl; server_name a.example;
+    include /etc/nginx/ask.conf; # a } in a comment
+    rewrite ^([^.]*[^/])$ $1/ permanent;
+    rewrite ^/wp-(.*)$ /wp/$1 last;
+    set $text "a } { ; \" ' ${host}";
+    location /api/ { auth_request off; location /api/deep/ { proxy_pass http://a; } }
+    location ~ "^/x{1,2}/" { satisfy any; }
+    location /sso/ { auth_request /sso; }
+    location /own/ { error_page 404 = @app; proxy_set_header Host $host; proxy_pass http://a; }
+    location /text { return 200 hello; }
+    location /lua { content_by_lua_block { local a = "}{" -- don't
+    } }
+    location /forbidden { error_page 403 /403.html; }
+}
+
+# configuration file /etc/nginx/ask.conf:
+auth_request /robot-detection-check;
+error_page 403 = $robot_detection_error_page;
+location = /robot-detection-check { internal; proxy_pass http://robot_detection_check/check/nginx; }
+location ^~ /robot-heaven/ { auth_request off; proxy_pass http://robot_detection; }
+"#;
+
+    fn found(text: &str) -> Vec<String> {
+        let inspection = inspect(text).unwrap();
+        inspection.findings.iter().map(Finding::to_string).collect()
+    }
+
+    #[test]
+    fn each_place_is_reported_with_file_and_line() {
+        let found = found(PRINTED);
+        let expected = [
+            "/etc/nginx/sites/a.conf:1 server a.example: note: the error_page of the include replaces those at /etc/nginx/nginx.conf:3",
+            "/etc/nginx/sites/a.conf:4 server a.example: note: rewrite in a server",
+            "/etc/nginx/sites/a.conf:7 location /api/: escapes: auth_request off",
+            "/etc/nginx/sites/a.conf:8 location ~ ^/x{1,2}/: escapes: satisfy any",
+            "/etc/nginx/sites/a.conf:9 location /sso/: escapes: auth_request /sso",
+            "/etc/nginx/sites/a.conf:10 location /own/: note: the site does not get",
+            "/etc/nginx/sites/a.conf:10 location /own/: note: error_page here replaces",
+            "/etc/nginx/sites/a.conf:11 location /text: note: return",
+            "/etc/nginx/sites/a.conf:14 location /forbidden: note: error_page 403",
+            "/etc/nginx/nginx.conf:6 server b.example: escapes: no request",
+            "/etc/nginx/nginx.conf:7 server: note: is not asked about",
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}\n{expected}");
+        }
+        assert_eq!(inspect(PRINTED).unwrap().servers, 1);
+    }
+
+    #[test]
+    fn a_configuration_that_asks_nowhere_escapes() {
+        for text in ["", "http { }", "stream { server { listen 1; } }"] {
+            let inspection = inspect(text).unwrap();
+            assert_eq!(inspection.escapes(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn odd_and_cut_texts_are_read_or_refused() {
+        for (at, _) in PRINTED.char_indices() {
+            let (start, end) = PRINTED.split_at(at);
+            let _ = inspect(start);
+            let _ = inspect(end);
+            let _ = inspect(&format!("{start}\\{end}"));
+            let _ = inspect(&format!("{start}{{\u{fffd}\"{end}"));
+        }
+        let deep = "a {".repeat(100_000);
+        let itself = "# configuration file /a:\ninclude a; include a;\n";
+        let many = "# configuration file /a:\ninclude b*;include b*;include b*;\n# configuration file /b1:\ninclude c*;include c*;\n# configuration file /c1:\nx;\n";
+        for (text, is_read) in [
+            (deep.as_str(), false),
+            (itself, false),
+            (many, true),
+            ("}", false),
+            ("http {", false),
+            ("http { server { location / { proxy_pass \"", false),
+            ("include ****************b;", true),
+            (";;;{}{};", true),
+        ] {
+            assert_eq!(inspect(text).is_ok(), is_read, "{:?}", text.get(..40));
+        }
+    }
 }
