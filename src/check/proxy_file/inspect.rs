@@ -1,6 +1,9 @@
 //! Which requests of an nginx configuration escape the question: read from the output of `nginx -T`.
 
-use std::{collections::HashMap, fmt};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
 
 use super::nginx_text::{Directive, Source, TextError, parse};
 
@@ -18,7 +21,7 @@ const GROUPS: [(&str, &str, &str); 6] = [
 ];
 
 /// What is wrong at one place of the configuration.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Finding {
     /// File and line.
     place: String,
@@ -36,6 +39,7 @@ pub(crate) struct Inspection {
     pub(crate) findings: Vec<Finding>,
     /// Servers that ask.
     pub(crate) servers: usize,
+    known: HashSet<Finding>,
 }
 
 /// Settings of the levels above.
@@ -43,9 +47,8 @@ pub(crate) struct Inspection {
 struct Inherited<'d> {
     auth: Option<&'d Directive>,
     satisfies_any: bool,
-    /// Of each group, the level's directives that are in force.
-    groups: HashMap<&'static str, Vec<&'d Directive>>,
-    error_pages: Vec<&'d Directive>,
+    /// The block whose directives are in force, by their name.
+    groups: HashMap<&'static str, &'d Directive>,
 }
 
 /// Finds the places where requests escape the question.
@@ -153,9 +156,9 @@ impl Inspection {
             let Some(first) = own.first().filter(|_| uses(block, group)) else {
                 continue;
             };
-            let is_other = |one: &&&Directive| !mentions_us(one);
+            let is_other = |one: &&Directive| !mentions_us(one);
             let inherited = above.groups.get(group);
-            let cancelled = inherited.and_then(|all| all.iter().find(is_other));
+            let cancelled = inherited.and_then(|all| all.children(group).find(is_other));
             if !own.iter().any(|one| one.first().eq_ignore_ascii_case(ours)) {
                 let what = if part == "response" {
                     "headers of rules are missing from responses"
@@ -181,13 +184,24 @@ impl Inspection {
             .iter()
             .find(|one| one.args.iter().any(|arg| arg == "403"));
         match first_403 {
-            Some(page) if !mentions_us(page) => self.note(page.within(block), "error_page 403 replaces the answers of robot-detection: refused and redirected robots get a plain 403; include the file of --part server before this line"),
+            Some(page) if !mentions_us(page) => {
+                let remedy = if is_server {
+                    "include the file of --part server before this line"
+                } else {
+                    "remove this line, or accept that"
+                };
+                let text = format!(
+                    "error_page 403 replaces the answers of robot-detection: refused and redirected robots get a plain 403; {remedy}"
+                );
+                self.note(page.within(block), &text);
+            }
             None if let Some(page) = own.first() => self.note(page.within(block), "error_page here replaces that of robot-detection: refused and redirected robots get a plain 403; add: error_page 403 = $robot_detection_error_page;"),
             _ => {}
         }
         if is_server
             && own.iter().all(|one| mentions_us(one))
-            && let Some(page) = above.error_pages.iter().find(|one| !mentions_us(one))
+            && let Some(above) = above.groups.get("error_page")
+            && let Some(page) = above.children("error_page").find(|one| !mentions_us(one))
         {
             let text = format!(
                 "the error_page of the include replaces those at {}; repeat those here",
@@ -230,7 +244,7 @@ impl Inspection {
             escapes,
         };
         // A file that two blocks include is reported once.
-        if !self.findings.contains(&finding) {
+        if self.known.insert(finding.clone()) {
             self.findings.push(finding);
         }
     }
@@ -269,15 +283,11 @@ impl<'d> Inherited<'d> {
         if let Some(satisfy) = block.children("satisfy").last() {
             level.satisfies_any = satisfy.is("any");
         }
-        for (group, ..) in GROUPS {
-            let own: Vec<_> = block.children(group).collect();
-            if !own.is_empty() {
-                level.groups.insert(group, own);
+        let names = GROUPS.map(|(group, ..)| group);
+        for name in names.into_iter().chain(["error_page"]) {
+            if block.children(name).next().is_some() {
+                level.groups.insert(name, block);
             }
-        }
-        let own: Vec<_> = block.children("error_page").collect();
-        if !own.is_empty() {
-            level.error_pages = own;
         }
         level
     }
@@ -353,4 +363,107 @@ fn is_local(server: &Directive) -> bool {
     let is_local = |one: &Directive| local.iter().any(|start| one.first().starts_with(start));
     let mut listens = server.children("listen").peekable();
     listens.peek().is_some() && listens.all(is_local)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three files as `nginx -T` prints them.
+    const PRINTED: &str = r#"nginx: the configuration file /etc/nginx/nginx.conf syntax is ok
+# configuration file /etc/nginx/nginx.conf:
+events { }
+http {
+    error_page 404 /404.html;
+    include sites/*.conf;
+    server { listen 80; return 301 https://$host$request_uri; }
+    server { listen 80; server_name b.example; root /b; }
+    server { listen 127.0.0.1:81; root /b; }
+}
+
+# configuration file /etc/nginx/sites/a.conf:
+server {
+    listen 443 ssl; server_name a.example;
+    include /etc/nginx/ask.conf; # a } in a comment
+    rewrite ^([^.]*[^/])$ $1/ permanent;
+    rewrite ^/wp-(.*)$ /wp/$1 last;
+    set $text "a } { ; \" ' ${host}";
+    location /api/ { auth_request off; location /api/deep/ { proxy_pass http://a; } }
+    location ~ "^/x{1,2}/" { satisfy any; }
+    location /sso/ { auth_request /sso; }
+    location /own/ { error_page 404 = @app; proxy_set_header Host $host; proxy_pass http://a; }
+    location /text { return 200 hello; }
+    location /lua { content_by_lua_block { local a = "}{" -- don't
+    } }
+    location /forbidden { error_page 403 /403.html; }
+}
+
+# configuration file /etc/nginx/ask.conf:
+auth_request /robot-detection-check;
+error_page 403 = $robot_detection_error_page;
+location = /robot-detection-check { internal; proxy_pass http://robot_detection_check/check/nginx; }
+location ^~ /robot-heaven/ { auth_request off; proxy_pass http://robot_detection; }
+"#;
+
+    fn found(text: &str) -> Vec<String> {
+        let inspection = inspect(text).unwrap();
+        inspection.findings.iter().map(Finding::to_string).collect()
+    }
+
+    #[test]
+    fn each_place_is_reported_with_file_and_line() {
+        let found = found(PRINTED);
+        let expected = [
+            "/etc/nginx/sites/a.conf:1 server a.example: note: the error_page of the include replaces those at /etc/nginx/nginx.conf:3",
+            "/etc/nginx/sites/a.conf:4 server a.example: note: rewrite in a server",
+            "/etc/nginx/sites/a.conf:7 location /api/: escapes: auth_request off",
+            "/etc/nginx/sites/a.conf:8 location ~ ^/x{1,2}/: escapes: satisfy any",
+            "/etc/nginx/sites/a.conf:9 location /sso/: escapes: auth_request /sso",
+            "/etc/nginx/sites/a.conf:10 location /own/: note: the site does not get",
+            "/etc/nginx/sites/a.conf:10 location /own/: note: error_page here replaces",
+            "/etc/nginx/sites/a.conf:11 location /text: note: return",
+            "/etc/nginx/sites/a.conf:14 location /forbidden: note: error_page 403",
+            "/etc/nginx/nginx.conf:6 server b.example: escapes: no request",
+            "/etc/nginx/nginx.conf:7 server: note: is not asked about",
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}\n{expected}");
+        }
+        assert_eq!(inspect(PRINTED).unwrap().servers, 1);
+    }
+
+    #[test]
+    fn a_configuration_that_asks_nowhere_escapes() {
+        for text in ["", "http { }", "stream { server { listen 1; } }"] {
+            let inspection = inspect(text).unwrap();
+            assert_eq!(inspection.escapes(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn odd_and_cut_texts_are_read_or_refused() {
+        for (at, _) in PRINTED.char_indices() {
+            let (start, end) = PRINTED.split_at(at);
+            let _ = inspect(start);
+            let _ = inspect(end);
+            let _ = inspect(&format!("{start}\\{end}"));
+            let _ = inspect(&format!("{start}{{\u{fffd}\"{end}"));
+        }
+        let deep = "a {".repeat(100_000);
+        let itself = "# configuration file /a:\ninclude a; include a;\n";
+        let many = "# configuration file /a:\ninclude b*;include b*;include b*;\n# configuration file /b1:\ninclude c*;include c*;\n# configuration file /c1:\nx;\n";
+        for (text, is_read) in [
+            (deep.as_str(), false),
+            (itself, false),
+            (many, true),
+            ("}", false),
+            ("http {", false),
+            ("http { server { location / { proxy_pass \"", false),
+            ("include ****************b;", true),
+            (";;;{}{};", true),
+        ] {
+            assert_eq!(inspect(text).is_ok(), is_read, "{:?}", text.get(..40));
+        }
+    }
 }
