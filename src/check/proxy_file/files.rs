@@ -154,6 +154,8 @@ impl Traefik<'_> {
 }
 
 impl Caddy<'_> {
+    /// Port on loopback that answers while the decision endpoint does not.
+    const AWAY_PORT: u16 = 9149;
     /// Beginnings of names that CGI reads as names of ours or of the forwarding family.
     const ODD_PREFIXES: [&'static str; 8] = [
         "X_",
