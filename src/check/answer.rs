@@ -63,7 +63,13 @@ pub(crate) fn answer<B: Default>(
             response.headers_mut().insert(header::LOCATION, page);
             (response, true)
         }
-        Answered::Told(response, _) => (response, true),
+        Answered::Told(mut response, _) => {
+            // Envoy takes a status of this class for a failure, and may pass the request on.
+            if dialect == Dialect::Envoy && response.status().is_server_error() {
+                *response.status_mut() = StatusCode::FORBIDDEN;
+            }
+            (response, true)
+        }
     };
     mark(&mut response, decision);
     // The visitor gets the answer as it is, unless the proxy makes a new one of it.
@@ -248,6 +254,17 @@ mod tests {
             (response.status().as_u16(), &response.headers()["location"]),
             (302, &HeaderValue::from_static("/heaven/"))
         );
+    }
+
+    #[test]
+    fn envoy_gets_no_refusal_that_it_takes_for_a_failure() {
+        for (dialect, status) in [(Dialect::Envoy, 403), (Dialect::Caddy, 503)] {
+            let busy = Response::builder().status(503).header("retry-after", "5");
+            let busy = Answered::Told(busy.body(String::new()).unwrap(), Bytes::new());
+            let response = answer(dialect, busy, None);
+            assert_eq!(response.status(), status);
+            assert_eq!(response.headers()["retry-after"], "5");
+        }
     }
 
     #[test]

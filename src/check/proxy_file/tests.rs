@@ -339,3 +339,20 @@ fn what_a_proxy_cannot_do_is_told() {
     front.sites[0].servers = vec![Place::parse("h2c://127.0.0.1:1").unwrap()];
     assert!(proxy_file(ProxyFile::Nginx, &front, standalone(false)).is_err());
 }
+
+/// Caddy wants one scheme for all upstreams of a handler.
+#[test]
+fn caddy_s_upstream_for_an_absent_endpoint_has_the_scheme_of_the_endpoint() {
+    let mut front = front();
+    for (check, upstreams) in [
+        ("unix:/a.sock", "unix//a.sock 127.0.0.1:9149 {"),
+        (
+            "http://127.0.0.1:9000",
+            "http://127.0.0.1:9000 http://127.0.0.1:9149 {",
+        ),
+    ] {
+        front.check = Place::parse(check).unwrap();
+        let text = proxy_file(ProxyFile::Caddy, &front, standalone(true)).unwrap();
+        assert!(text.contains(upstreams), "{text}");
+    }
+}
