@@ -262,8 +262,19 @@ impl Front {
 
     /// Returns all servers, those of this program among them.
     pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
-        let sites = self.sites.iter().flat_map(|site| &site.servers);
-        [&self.check, &self.own].into_iter().chain(sites)
+        self.asked(false)
+    }
+
+    /// Returns the servers of this program, and those of the sites unless `only_own`.
+    pub(super) fn asked(&self, only_own: bool) -> impl Iterator<Item = &Place> {
+        let sites = self.sites.iter().filter(move |_| !only_own);
+        let servers = sites.flat_map(|site| &site.servers);
+        [&self.check, &self.own].into_iter().chain(servers)
+    }
+
+    /// Returns what this program answers on any host, each path once.
+    pub(super) fn own_paths(&self) -> Vec<&OwnPath> {
+        each_once(self.sites.iter())
     }
 }
 
@@ -274,13 +285,7 @@ impl<'f> HostGroup<'f> {
 
     /// Returns what this program answers on these hosts, each path once.
     pub(super) fn own_locations(&self) -> Vec<&'f OwnPath> {
-        let mut all: Vec<&OwnPath> = Vec::new();
-        for own in self.sites.iter().flat_map(|site| &site.own) {
-            if !all.iter().any(|known| known.path == own.path) {
-                all.push(own);
-            }
-        }
-        all
+        each_once(self.sites.iter().copied())
     }
 
     pub(super) fn has_own(&self) -> bool {
@@ -362,6 +367,16 @@ impl<'f> HostGroup<'f> {
         };
         format!("[{}]", names.join(", "))
     }
+}
+
+fn each_once<'f>(sites: impl Iterator<Item = &'f FrontSite>) -> Vec<&'f OwnPath> {
+    let mut all: Vec<&OwnPath> = Vec::new();
+    for own in sites.flat_map(|site| &site.own) {
+        if !all.iter().any(|known| known.path == own.path) {
+            all.push(own);
+        }
+    }
+    all
 }
 
 /// Escapes what a regular expression reads as more than itself.
