@@ -7,7 +7,7 @@ use axum::http::{
 };
 
 use crate::layer::OwnRobot;
-use crate::listen::{ClientAddr, RequestContext, read_target, withholds};
+use crate::listen::{ClientAddr, RequestContext, TrustedProxies, read_target, withholds};
 
 use super::{
     CLIENT, CONNECTION, Dialect, IDENTIFICATION_HEADER, PAGE, PREFIX, REQUEST, SCHEME,
@@ -53,7 +53,8 @@ struct Described {
 
 /// Makes of a question the request that the visitor made.
 ///
-/// `rest` is what stands behind the endpoint's own path.
+/// `rest` is what stands behind the endpoint's own path. Traefik describes the visitor by a list of
+/// addresses, in which `proxies` are passed over.
 ///
 /// # Errors
 ///
@@ -62,6 +63,7 @@ pub(crate) fn describe(
     dialect: Dialect,
     rest: &str,
     question: &mut Request<RequestContext>,
+    proxies: &TrustedProxies,
 ) -> Result<(), Misdescribed> {
     let headers = question.headers();
     if withholds(headers.get_all(CONNECTION).iter()) {
@@ -69,7 +71,7 @@ pub(crate) fn describe(
     }
     let described = match dialect {
         Dialect::Nginx | Dialect::Caddy | Dialect::Haproxy => Described::in_one(headers)?,
-        Dialect::Traefik => Described::by_traefik(headers)?,
+        Dialect::Traefik => Described::by_traefik(headers, proxies)?,
         Dialect::Envoy => Described::by_envoy(headers, rest)?,
     };
     if let Some(method) = described.method {
@@ -106,12 +108,12 @@ impl Described {
         })
     }
 
-    fn by_traefik(headers: &HeaderMap) -> Result<Self, Misdescribed> {
+    fn by_traefik(headers: &HeaderMap, proxies: &TrustedProxies) -> Result<Self, Misdescribed> {
         let sent = |name: &HeaderName| once(headers, name)?.ok_or(missing(name));
         let host = once(headers, &X_FORWARDED_HOST)?;
         let uri = read_target(sent(&X_FORWARDED_URI)?.as_bytes());
         Ok(Self {
-            client: address(&X_FORWARDED_FOR, sent(&X_FORWARDED_FOR)?.as_bytes())?,
+            client: last_address(sent(&X_FORWARDED_FOR)?.as_bytes(), proxies)?,
             is_https: scheme(headers, &X_FORWARDED_PROTO)?,
             method: Some(method(
                 &X_FORWARDED_METHOD,
@@ -209,6 +211,22 @@ fn address(name: &HeaderName, value: &[u8]) -> Result<IpAddr, Misdescribed> {
     address.ok_or(Misdescribed::Header(name.clone(), "holds no address"))
 }
 
+/// Returns the last address of Traefik's list that is not a trusted proxy's.
+///
+/// Traefik adds its peer at the end, behind the addresses that a trusted peer has sent. What is no
+/// address ends the search at the address before it, as for our own listeners.
+fn last_address(list: &[u8], proxies: &TrustedProxies) -> Result<IpAddr, Misdescribed> {
+    let mut entries = list.rsplit(|byte| *byte == b',');
+    let mut client = address(&X_FORWARDED_FOR, entries.next().unwrap_or_default())?;
+    while proxies.contains(client)
+        && let Some(entry) = entries.next()
+        && let Ok(earlier) = address(&X_FORWARDED_FOR, entry)
+    {
+        client = earlier;
+    }
+    Ok(client)
+}
+
 fn method(name: &HeaderName, value: &[u8]) -> Result<Method, Misdescribed> {
     let no_method = |_| Misdescribed::Header(name.clone(), "holds no method");
     Method::from_bytes(value).map_err(no_method)
@@ -261,4 +279,31 @@ fn is_host(host: &[u8], name: &[u8]) -> bool {
     };
     let port = rest.strip_prefix(b".").unwrap_or(rest);
     matches!(port.first(), None | Some(b':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traefik_s_list_is_read_from_its_end_past_trusted_proxies() {
+        let proxies = TrustedProxies::parse(["127.0.0.1", "198.51.100.0/24"]).unwrap();
+        for (list, client) in [
+            ("192.0.2.7", Some("192.0.2.7")),
+            ("192.0.2.7, 127.0.0.1", Some("192.0.2.7")),
+            ("192.0.2.7,198.51.100.1,127.0.0.1", Some("192.0.2.7")),
+            // The first address is the visitor's word.
+            ("203.0.113.9, 192.0.2.7, 198.51.100.1", Some("192.0.2.7")),
+            ("203.0.113.9, 192.0.2.7", Some("192.0.2.7")),
+            ("127.0.0.1", Some("127.0.0.1")),
+            ("unknown, 198.51.100.1", Some("198.51.100.1")),
+            ("192.0.2.7, unknown", None),
+            ("192.0.2.7:80", None),
+            ("", None),
+        ] {
+            let found = last_address(list.as_bytes(), &proxies).ok();
+            let client = client.map(|client| client.parse().unwrap());
+            assert_eq!(found, client, "{list}");
+        }
+    }
 }

@@ -28,7 +28,7 @@ use crate::clock::Clock;
 use crate::layer::{
     self, Decided, NoCopies, Outcome, PERSON_WORD_LASTS, Pending, ReadyHead, Reply, ServedInPlace,
 };
-use crate::listen::{HttpService, RequestContext, ServiceResponse};
+use crate::listen::{HttpService, RequestContext, ServiceResponse, TrustedProxies};
 use crate::observe::Observation;
 use crate::policy::Action;
 use crate::proxy;
@@ -65,6 +65,8 @@ struct Shared {
     /// Answers that nearly all questions get: nginx's, and that of the others.
     plain_passes: [Arc<ReadyHead>; 2],
     token: Option<CheckToken>,
+    /// Proxies in front of the one that asks.
+    proxies: TrustedProxies,
     /// Whether requests are counted here.
     counts: bool,
     clock: Clock,
@@ -83,6 +85,7 @@ impl CheckService {
     pub(super) fn new(
         destinations: Arc<Destinations>,
         token: Option<CheckToken>,
+        proxies: TrustedProxies,
         counts: bool,
     ) -> Self {
         Self {
@@ -91,6 +94,7 @@ impl CheckService {
                 plain_passes: [Dialect::Nginx, Dialect::Caddy]
                     .map(|dialect| Arc::new(plain_pass(dialect))),
                 token,
+                proxies,
                 counts,
                 clock: Clock::system(),
                 noted_ms: AtomicI64::new(i64::MIN / 2),
@@ -105,7 +109,7 @@ impl CheckService {
         question: &mut Request<RequestContext>,
     ) -> ServiceResponse<ServerBody, LayerHead, Later> {
         let shared = &*self.shared;
-        if let Err(reason) = describe(dialect, rest, question) {
+        if let Err(reason) = describe(dialect, rest, question, &shared.proxies) {
             return ServiceResponse::Now(shared.misdescribed(dialect, &reason));
         }
         if dialect != Dialect::Nginx {
@@ -164,7 +168,7 @@ impl CheckService {
                 return ServiceResponse::Now(shared.misdescribed(Dialect::Caddy, &reason));
             }
         };
-        if let Err(reason) = describe(Dialect::Nginx, "", question) {
+        if let Err(reason) = describe(Dialect::Nginx, "", question, &shared.proxies) {
             return ServiceResponse::Now(shared.misdescribed(Dialect::Caddy, &reason));
         }
         let sites = shared.destinations.serving.sites();

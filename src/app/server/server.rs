@@ -373,6 +373,7 @@ impl Server {
             let router = routers.fold(Router::new(), Router::merge);
             tasks.spawn(listener.serve(router, closing.clone()));
         }
+        let proxies = self.trusted_proxies.clone();
         let services = Arc::new(ProcessServices {
             admin,
             operations,
@@ -394,7 +395,7 @@ impl Server {
         let workers = Arc::new(self.workers);
         if let Some(listener) = self.check_listener {
             let count = self.settings.check.count;
-            let check = CheckService::new(destinations, self.check_token, count);
+            let check = CheckService::new(destinations, self.check_token, proxies, count);
             tasks.spawn(serve_on(listener, &workers, check, &closing));
         }
         for listener in self.listeners {

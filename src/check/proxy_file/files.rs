@@ -45,27 +45,6 @@ pub(crate) struct FileOptions<'o> {
     pub(crate) fails_open: bool,
 }
 
-/// Headers of a visitor that could be taken for what this program or a proxy says.
-pub(super) const FORGED: [&str; 17] = [
-    "X-Robot-Detection",
-    "X-Robot-Detection-Verdict",
-    "X-Robot-Detection-Request",
-    "X-Robot-Detection-Client",
-    "X-Robot-Detection-Scheme",
-    "X-Robot-Detection-Page",
-    "X-Robot-Detection-Token",
-    "X-Robot-Detection-Decision",
-    "X-Robot-Detection-Cause",
-    "X-Robot-Detection-Answer",
-    "X-Original-URL",
-    "X-Original-URI",
-    "X-Original-Host",
-    "X-Original-Method",
-    "X-Original-For",
-    "X-Forwarded-Prefix",
-    "Forwarded",
-];
-
 /// Headers that nginx sends to no site: the ten of this program first.
 static CLEARED: [&str; 21] = [
     "X-Robot-Detection-Request",
@@ -170,11 +149,22 @@ struct Traefik<'f> {
 }
 
 impl Traefik<'_> {
-    const FORGED: [&'static str; 17] = FORGED;
+    /// Entry point at which forwardAuth asks, so that Traefik can watch the decision endpoint.
+    const QUESTION: &'static str = "127.0.0.1:9149";
 }
 
 impl Caddy<'_> {
-    const FORGED: [&'static str; 17] = FORGED;
+    /// Beginnings of names that CGI reads as names of ours or of the forwarding family.
+    const ODD_PREFIXES: [&'static str; 8] = [
+        "X_",
+        "X.",
+        "X-Robot_",
+        "X-Robot.",
+        "X-Forwarded_",
+        "X-Forwarded.",
+        "X-Real_",
+        "X-Real.",
+    ];
 }
 
 #[derive(Template)]
@@ -191,7 +181,6 @@ struct Haproxy<'f> {
 #[template(path = "proxy_config/haproxy_lua.txt", escape = "none")]
 struct HaproxyLua<'f> {
     front: &'f Front,
-    standalone: bool,
     fails_open: bool,
 }
 
@@ -202,6 +191,21 @@ struct Envoy<'f> {
     standalone: bool,
     listen: &'f str,
     fails_open: bool,
+}
+
+impl Envoy<'_> {
+    /// Headers of a visitor that do not reach the site; Envoy limits the size of each expression.
+    const FORGED: [&'static str; 9] = [
+        "x-robot-detection-([op].*)?",
+        "x[^a-z0-9-]robot.*",
+        "x-robot[^a-z0-9-].*",
+        "x-robot-detection[^a-z0-9-].*",
+        "x[^a-z0-9]original.*",
+        "x[^a-z0-9]real[^a-z0-9]ip|forwarded",
+        "x-forwarded-(host|method|port|prefix|server|uri)",
+        "x[^a-z0-9-]forwarded.*",
+        "x-forwarded[^a-z0-9-].*",
+    ];
 }
 
 /// Makes a file.
@@ -250,12 +254,7 @@ pub(crate) fn proxy_file(
             fails_open,
         }
         .render(),
-        ProxyFile::HaproxyLua => HaproxyLua {
-            front,
-            standalone,
-            fails_open,
-        }
-        .render(),
+        ProxyFile::HaproxyLua => HaproxyLua { front, fails_open }.render(),
         ProxyFile::Envoy => Envoy {
             front,
             standalone,
@@ -270,11 +269,15 @@ pub(crate) fn proxy_file(
 
 /// A port alone is one of every address.
 fn bind(listen: &str) -> String {
-    if listen.bytes().all(|byte| byte.is_ascii_digit()) {
+    if is_port(listen) {
         format!(":{listen}")
     } else {
         listen.to_owned()
     }
+}
+
+fn is_port(listen: &str) -> bool {
+    listen.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl ProxyFile {
@@ -310,8 +313,9 @@ impl ProxyFile {
                     "{name} does not reach {unix}: it needs addresses with ports, with check.token for check.listen"
                 ))
             }
-            Self::Traefik if options.fails_open => error(format!(
-                "{name} refuses visitors while nobody answers it: set check.fails to closed"
+            Self::Caddy | Self::Envoy if !is_port(options.listen) => error(format!(
+                "--listen {:?} is not a port: {name} needs one such as 443",
+                options.listen
             )),
             _ => Ok(()),
         }

@@ -143,6 +143,10 @@ impl FrontSite {
         &self.servers
     }
 
+    pub(super) fn is_unix(&self) -> bool {
+        self.servers.iter().any(Place::is_unix)
+    }
+
     pub(super) fn name(&self) -> String {
         format!("robot_detection_site_{}", self.number)
     }
@@ -301,20 +305,16 @@ impl<'f> HostGroup<'f> {
     }
 
     pub(super) fn caddy(&self, listen: &str) -> String {
-        // Caddy takes a name with the root's dot for another one.
-        let sites = |name: &&str| format!("http://{name}:{listen}, http://{name}.:{listen}");
+        // Caddy takes a name with the root's dot for another one; no certificate has such a name.
+        let sites = |name: &&str| match listen {
+            "443" => format!("https://{name}"),
+            _ => format!("http://{name}:{listen}, http://{name}.:{listen}"),
+        };
         if self.is_named() {
             self.names.iter().map(sites).collect::<Vec<_>>().join(", ")
         } else {
             format!(":{listen}")
         }
-    }
-
-    /// Returns the servers of the site at the root, or of the only one.
-    pub(super) fn caddy_servers(&self) -> String {
-        self.sites
-            .last()
-            .map_or_else(String::new, |site| site.caddy_servers())
     }
 
     pub(super) fn haproxy(&self) -> Vec<String> {
@@ -340,7 +340,9 @@ impl<'f> HostGroup<'f> {
     pub(super) fn traefik_own(&self) -> String {
         let own = self.own_locations();
         let own: Vec<_> = own.iter().map(|own| own.traefik()).collect();
-        self.traefik(Some(format!("({})", own.join(" || "))))
+        // Traefik decodes no slash, but this program's listener does.
+        let within = r"!PathRegexp(`/\.\.(/|$)`)";
+        self.traefik(Some(format!("({}) && {within}", own.join(" || "))))
     }
 
     fn traefik(&self, path: Option<String>) -> String {
