@@ -54,21 +54,26 @@ pub(crate) fn answer<B: Default>(
     let person = Outcome::default();
     let outcome = outcome.unwrap_or(&person);
     let (decision, cause) = (decision_word(outcome), outcome.cause().as_bytes());
-    if dialect == Dialect::Nginx {
-        return to_nginx(answered, decision, cause);
+    match dialect {
+        Dialect::Nginx => return to_nginx(answered, decision, cause),
+        Dialect::Apache => return to_apache(answered, decision, cause),
+        _ => {}
     }
     let mut response = match answered {
         Answered::Passed(response) => response,
         Answered::InPlace(page, mut response) => {
-            *response.status_mut() = StatusCode::FOUND;
-            response.headers_mut().insert(header::LOCATION, page);
-            if dialect != Dialect::Haproxy {
-                return response;
+            redirect(&mut response, page);
+            match dialect {
+                Dialect::Haproxy => response,
+                Dialect::IngressNginx => return to_ingress_nginx(response),
+                _ => return response,
             }
-            response
         }
         // The file in Lua tells an answer from a failure by what is added, and takes that off.
         Answered::Told(response, _) if dialect == Dialect::Haproxy => response,
+        Answered::Told(response, _) if dialect == Dialect::IngressNginx => {
+            return to_ingress_nginx(response);
+        }
         // The visitor gets it as it is: nothing in it is for the proxy.
         Answered::Told(response, _) => return response,
     };
@@ -102,6 +107,56 @@ fn to_nginx<B: Default>(answered: Answered<B>, decision: &str, cause: &[u8]) -> 
     }
 }
 
+/// Writes the answer as one header: the status and, each behind a tab, the fields and headers.
+fn to_apache<B: Default>(answered: Answered<B>, decision: &str, cause: &[u8]) -> Response<B> {
+    let (response, text) = match answered {
+        Answered::Passed(response) => (response, Bytes::new()),
+        Answered::InPlace(page, mut response) => {
+            redirect(&mut response, page);
+            (response, Bytes::new())
+        }
+        Answered::Told(response, text) => (response, text),
+    };
+    let fields = Fields::new(response.status()).with(DECIDED, decision.as_bytes());
+    one_header(fields.with(BECAUSE, cause), response.headers(), &text)
+}
+
+/// Returns an answer of status 200 whose only header holds all others and a text.
+fn one_header<B: Default>(mut fields: Fields, headers: &HeaderMap, text: &[u8]) -> Response<B> {
+    for name in headers.keys() {
+        // Lines of cookies are no list (RFC 9110 §5.3); the text has a type of its own.
+        if *name != header::SET_COOKIE && *name != header::CONTENT_TYPE {
+            let lines = headers.get_all(name).iter().map(HeaderValue::as_bytes);
+            let lines: Vec<_> = lines.collect();
+            fields = fields.with(name.as_str(), &lines.join(&b", "[..]));
+        }
+    }
+    if !text.is_empty() {
+        fields = fields.with(TEXT, text);
+    }
+    fields.put_into(Response::default())
+}
+
+/// Reduces an answer to the two statuses that ingress-nginx does not take for a failure.
+fn to_ingress_nginx<B: Default>(mut response: Response<B>) -> Response<B> {
+    *response.status_mut() = if response.status().is_redirection() {
+        StatusCode::UNAUTHORIZED
+    } else {
+        StatusCode::FORBIDDEN
+    };
+    *response.body_mut() = B::default();
+    let headers = response.headers_mut();
+    // The visitor gets a redirect from our own listener, and nginx's page of a refusal.
+    headers.remove(header::LOCATION);
+    headers.remove(header::CONTENT_TYPE);
+    response
+}
+
+fn redirect<B>(response: &mut Response<B>, page: HeaderValue) {
+    *response.status_mut() = StatusCode::FOUND;
+    response.headers_mut().insert(header::LOCATION, page);
+}
+
 /// Returns what [`answer`] says of a person whom nothing was decided about, made once.
 pub(crate) fn plain_pass(dialect: Dialect) -> ReadyHead {
     let response = answer(dialect, Answered::Passed(Response::new(())), None);
@@ -120,6 +175,8 @@ pub(crate) fn unanswerable<B: Default>(dialect: Dialect, mut response: Response<
             response.headers_mut().insert(DECISION, refuse);
             response
         }
+        Dialect::Apache => one_header(Fields::new(response.status()), response.headers(), b""),
+        Dialect::IngressNginx => to_ingress_nginx(response),
         Dialect::Caddy | Dialect::Traefik | Dialect::Envoy => response,
     }
 }

@@ -16,6 +16,20 @@ const X_FORWARDED_METHOD: HeaderName = HeaderName::from_static("x-forwarded-meth
 const X_FORWARDED_URI: HeaderName = HeaderName::from_static("x-forwarded-uri");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_ORIGINAL_URL: HeaderName = HeaderName::from_static("x-original-url");
+const X_ORIGINAL_METHOD: HeaderName = HeaderName::from_static("x-original-method");
+const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
+
+/// Headers that ingress-nginx sets in its questions, apart from `X-Forwarded-*`.
+const INGRESS_NGINX: [&str; 7] = [
+    "x-original-url",
+    "x-original-uri",
+    "x-original-method",
+    "x-real-ip",
+    "x-request-id",
+    "x-sent-from",
+    "x-auth-request-redirect",
+];
 
 /// Why a question describes no request.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -54,9 +68,12 @@ pub(crate) fn describe(
 ) -> Result<(), Misdescribed> {
     let headers = question.headers();
     let described = match dialect {
-        Dialect::Nginx | Dialect::Caddy | Dialect::Haproxy => Described::in_one(headers)?,
+        Dialect::Nginx | Dialect::Caddy | Dialect::Haproxy | Dialect::Apache => {
+            Described::in_one(headers)?
+        }
         Dialect::Traefik => Described::by_traefik(headers)?,
         Dialect::Envoy => Described::by_envoy(headers, rest)?,
+        Dialect::IngressNginx => Described::by_ingress_nginx(headers)?,
     };
     if let Some(method) = described.method {
         *question.method_mut() = method;
@@ -105,6 +122,27 @@ impl Described {
             )?),
             uri: uri.map_err(|_| Misdescribed::Target)?,
             host: other_host(headers, host.map_or(b"", HeaderValue::as_bytes))?,
+        })
+    }
+
+    /// Reads the absolute URL that ingress-nginx sends; `Host` is the endpoint's own.
+    fn by_ingress_nginx(headers: &HeaderMap) -> Result<Self, Misdescribed> {
+        let sent = |name: &HeaderName| once(headers, name)?.ok_or(missing(name));
+        let url = sent(&X_ORIGINAL_URL)?.as_bytes();
+        let no_url = || Misdescribed::Header(X_ORIGINAL_URL, "holds no URL");
+        let mark = memchr::memmem::find(url, b"://").ok_or_else(no_url)?;
+        let (scheme, rest) = (&url[..mark], &url[mark + 3..]);
+        let slash = memchr::memchr(b'/', rest).ok_or(Misdescribed::Target)?;
+        let (host, target) = rest.split_at(slash);
+        Ok(Self {
+            client: address(&X_REAL_IP, sent(&X_REAL_IP)?.as_bytes())?,
+            is_https: Some(is_https(scheme)),
+            method: Some(method(
+                &X_ORIGINAL_METHOD,
+                sent(&X_ORIGINAL_METHOD)?.as_bytes(),
+            )?),
+            uri: Uri::try_from(target).map_err(|_| Misdescribed::Target)?,
+            host: other_host(headers, host)?,
         })
     }
 
@@ -220,7 +258,9 @@ fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
     let is_ours = |name: &&HeaderName| {
         let text = name.as_str();
         text.starts_with(PREFIX) && **name != REQUEST && **name != OwnRobot::HEADER
-            || dialect == Dialect::Traefik && text.starts_with("x-forwarded-")
+            || matches!(dialect, Dialect::Traefik | Dialect::IngressNginx)
+                && text.starts_with("x-forwarded-")
+            || dialect == Dialect::IngressNginx && INGRESS_NGINX.contains(&text)
     };
     while let Some(name) = headers.keys().find(is_ours).cloned() {
         headers.remove(name);

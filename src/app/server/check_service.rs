@@ -23,8 +23,10 @@ use crate::check::{
     WrongReport, YesNo, answer, describe, plain_pass, read_report, take_page, unanswerable,
 };
 use crate::clock::Clock;
+use crate::detect::Verdict;
 use crate::layer::{
-    self, Decided, NoCopies, PERSON_WORD_LASTS, Pending, ReadyHead, Reply, ServedInPlace,
+    self, ClaimFinding, Decided, NoCopies, PERSON_WORD_LASTS, Pending, ReadyHead, Reply,
+    ServedInPlace,
 };
 use crate::listen::{HttpService, RequestContext, ServiceResponse};
 use crate::observe::{Observation, SiteObserver};
@@ -57,8 +59,8 @@ struct Shared {
     services: Arc<ProcessServices>,
     /// Of what is for no site.
     nowhere: SiteObserver,
-    /// Answers that nearly all questions get: nginx's, and that of the others.
-    plain_passes: [Arc<ReadyHead>; 2],
+    /// Answers that nearly all questions get: nginx's, Apache's, and that of the others.
+    plain_passes: [Arc<ReadyHead>; 3],
     token: Option<CheckToken>,
     /// Whether requests are counted here.
     counts: bool,
@@ -86,7 +88,7 @@ impl CheckService {
                 nowhere: services.observer.site(&services.traffic, NO_SITE),
                 serving,
                 services,
-                plain_passes: [Dialect::Nginx, Dialect::Caddy]
+                plain_passes: [Dialect::Nginx, Dialect::Apache, Dialect::Caddy]
                     .map(|dialect| Arc::new(plain_pass(dialect))),
                 token,
                 counts,
@@ -133,6 +135,16 @@ impl CheckService {
                         ServiceResponse::Ready(LayerHead(Arc::clone(shared.plain_pass(dialect))))
                     }
                     Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
+                    // Apache asks one question at a time: an answer that waits holds all visitors.
+                    // The lookup goes on, and the next request finds its verdict.
+                    Err(pending) if dialect == Dialect::Apache => {
+                        let unsettled = ClaimFinding {
+                            verdict: Verdict::Pending,
+                            proof: pending.proof,
+                        };
+                        let decided = served.decide_settled(question, unsettled);
+                        ServiceResponse::Now(asked.answer(question, decided))
+                    }
                     Err(pending) => ServiceResponse::Later(Box::pin(settle(
                         Arc::clone(served),
                         RequestContext::take(question),
@@ -250,11 +262,11 @@ impl Shared {
     }
 
     fn plain_pass(&self, dialect: Dialect) -> &Arc<ReadyHead> {
-        let [nginx, others] = &self.plain_passes;
-        if dialect == Dialect::Nginx {
-            nginx
-        } else {
-            others
+        let [nginx, apache, others] = &self.plain_passes;
+        match dialect {
+            Dialect::Nginx => nginx,
+            Dialect::Apache => apache,
+            _ => others,
         }
     }
 

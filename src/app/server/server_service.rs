@@ -10,9 +10,13 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
+use axum::http::{
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version, header,
+    uri::PathAndQuery,
+};
 use pin_project_lite::pin_project;
 
+use crate::check::{REDIRECT_PATH, requested_page};
 use crate::layer::{self, Additions, Decided, OWN_PAGE, Outcome, Pending, Reply};
 use crate::listen::{HttpService, ReadyHead, RequestContext, ServiceResponse};
 use crate::observe::{Observation, ObserveFuture, SiteObserver};
@@ -74,6 +78,7 @@ impl ServerService {
     ) -> ServiceResponse<ServerBody, LayerHead, ServerFuture> {
         let later =
             |answering| ServiceResponse::Later(ServerFuture::new(answering, ends_connection));
+        send_on(request);
         let sites = self.shared.serving.sites();
         let found = sites.places.find_for(request);
         let observer = match found {
@@ -93,7 +98,7 @@ impl ServerService {
                 return match served.decide(request) {
                     Ok(decided) => {
                         answered(decided, observation, ends_connection, |is_learnt_from| {
-                            served.answer(request, is_learnt_from)
+                            pass(served, request, is_learnt_from)
                         })
                     }
                     Err(verdict) => later(Answering::Waiting {
@@ -183,6 +188,41 @@ impl ReadyHead for LayerHead {
     }
 }
 
+/// Page to which a visitor returns who is not redirected.
+#[derive(Clone)]
+struct ReturnTo(PathAndQuery);
+
+/// Makes the request for the page out of one that ingress-nginx has redirected here.
+fn send_on(request: &mut Request<RequestContext>) {
+    if request.uri().path() != REDIRECT_PATH
+        || !matches!(*request.method(), Method::GET | Method::HEAD)
+    {
+        return;
+    }
+    let host = layer::host(request).unwrap_or_default();
+    if let Some(page) = requested_page(request.uri(), host) {
+        *request.uri_mut() = Uri::from(page.clone());
+        request.extensions_mut().insert(ReturnTo(page));
+    }
+}
+
+/// Answers a request that passes: by the site, or with the way to the page where that is asked.
+fn pass(
+    served: &Served,
+    request: &mut Request<RequestContext>,
+    is_learnt_from: bool,
+) -> SiteFuture {
+    let Some(ReturnTo(page)) = request.extensions_mut().remove() else {
+        return served.answer(request, is_learnt_from);
+    };
+    let mut response = Response::<ServerBody>::default();
+    *response.status_mut() = StatusCode::FOUND;
+    let headers = response.headers_mut();
+    headers.extend(HeaderValue::try_from(page.as_str()).map(|page| (header::LOCATION, page)));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    SiteFuture::ready(response)
+}
+
 /// Answers whoever says by a click that he is a person.
 ///
 /// Before the site's layer, which takes him for a program.
@@ -246,7 +286,7 @@ async fn settle(
     request.body_mut().restart_clock();
     let decided = served.decide_settled(&mut request, finding);
     let response = answered(decided, observation, false, |is_learnt_from| {
-        served.answer(&mut request, is_learnt_from)
+        pass(&served, &mut request, is_learnt_from)
     });
     match response.into_response(request.headers_mut(), Option::unwrap_or_default) {
         Ok(response) => Ok(response),
