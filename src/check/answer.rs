@@ -4,7 +4,6 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, heade
 use bytes::Bytes;
 
 use crate::layer::{Outcome, ReadyHead};
-use crate::policy::Action;
 use crate::traffic::decision_word;
 
 use super::{ANSWER, CAUSE, DECISION, Dialect};
@@ -54,74 +53,74 @@ pub(crate) fn answer<B: Default>(
     let person = Outcome::default();
     let outcome = outcome.unwrap_or(&person);
     let (decision, cause) = (decision_word(outcome), outcome.cause().as_bytes());
-    match dialect {
-        Dialect::Nginx => return to_nginx(answered, decision, cause),
-        Dialect::Apache => return to_apache(answered, decision, cause),
-        _ => {}
+    if dialect == Dialect::Nginx {
+        return to_nginx(answered, decision, cause);
     }
-    let mut response = match answered {
-        Answered::Passed(response) => response,
+    let (mut response, text) = match answered {
+        Answered::Passed(response) => (response, None),
         Answered::InPlace(page, mut response) => {
-            redirect(&mut response, page);
-            match dialect {
-                Dialect::Haproxy => response,
-                Dialect::IngressNginx => return to_ingress_nginx(response),
-                _ => return response,
-            }
+            *response.status_mut() = StatusCode::FOUND;
+            response.headers_mut().insert(header::LOCATION, page);
+            (response, Some(Bytes::new()))
         }
-        // The file in Lua tells an answer from a failure by what is added, and takes that off.
-        Answered::Told(response, _) if dialect == Dialect::Haproxy => response,
-        Answered::Told(response, _) if dialect == Dialect::IngressNginx => {
-            return to_ingress_nginx(response);
-        }
-        // The visitor gets it as it is: nothing in it is for the proxy.
-        Answered::Told(response, _) => return response,
+        Answered::Told(response, text) => (response, Some(text)),
     };
-    let headers = response.headers_mut();
-    join_lists(headers);
-    headers.insert(DECISION, HeaderValue::from_static(decision));
-    let cause: Vec<u8> = one_line(cause).collect();
-    headers.extend(HeaderValue::from_bytes(&cause).map(|cause| (CAUSE, cause)));
+    let is_for_visitor = text.is_some();
+    if dialect == Dialect::Apache {
+        let fields = Fields::new(response.status()).with(DECIDED, decision.as_bytes());
+        let text = text.unwrap_or_default();
+        response = one_header(fields.with(BECAUSE, cause), response.headers(), &text);
+    } else if dialect == Dialect::IngressNginx && is_for_visitor {
+        response = to_ingress_nginx(response);
+    }
+    mark(&mut response, decision);
+    if dialect == Dialect::Apache {
+        return response;
+    }
+    // The visitor gets the answer as it is, unless the proxy makes a new one of it.
+    if !is_for_visitor || dialect == Dialect::Haproxy {
+        let headers = response.headers_mut();
+        join_lists(headers);
+        let cause: Vec<u8> = one_line(cause).collect();
+        headers.extend(HeaderValue::from_bytes(&cause).map(|cause| (CAUSE, cause)));
+    }
     response
 }
 
+/// Adds the decision, by which a proxy distinguishes an answer from the failure of a server between.
+pub(crate) fn mark<B>(response: &mut Response<B>, decision: &'static str) {
+    let decision = HeaderValue::from_static(decision);
+    response.headers_mut().insert(DECISION, decision);
+}
+
 /// Says it to nginx, which drops body and status of an answer that lets nobody pass.
-fn to_nginx<B: Default>(answered: Answered<B>, decision: &str, cause: &[u8]) -> Response<B> {
+fn to_nginx<B: Default>(
+    answered: Answered<B>,
+    decision: &'static str,
+    cause: &[u8],
+) -> Response<B> {
     let fields = |status| {
         let fields = Fields::new(status).with(DECIDED, decision.as_bytes());
         fields.with(BECAUSE, cause)
     };
-    match answered {
+    let mut response = match answered {
         Answered::Passed(mut response) => {
             join_lists(response.headers_mut());
             fields(StatusCode::OK).put_into(response)
         }
         Answered::InPlace(page, mut response) => {
-            let status = StatusCode::UNAUTHORIZED;
-            *response.status_mut() = status;
-            fields(status)
+            *response.status_mut() = StatusCode::FORBIDDEN;
+            fields(StatusCode::OK)
                 .with(IN_PLACE, page.as_bytes())
                 .put_into(response)
         }
         Answered::Told(response, text) => folded(fields(response.status()), response, &text),
-    }
-}
-
-/// Writes the answer as one header: the status and, each behind a tab, the fields and headers.
-fn to_apache<B: Default>(answered: Answered<B>, decision: &str, cause: &[u8]) -> Response<B> {
-    let (response, text) = match answered {
-        Answered::Passed(response) => (response, Bytes::new()),
-        Answered::InPlace(page, mut response) => {
-            redirect(&mut response, page);
-            (response, Bytes::new())
-        }
-        Answered::Told(response, text) => (response, text),
     };
-    let fields = Fields::new(response.status()).with(DECIDED, decision.as_bytes());
-    one_header(fields.with(BECAUSE, cause), response.headers(), &text)
+    mark(&mut response, decision);
+    response
 }
 
-/// Returns an answer of status 200 whose only header holds all others and a text.
+/// Returns an answer whose only header holds all others and a text, for the line of Apache's map.
 fn one_header<B: Default>(mut fields: Fields, headers: &HeaderMap, text: &[u8]) -> Response<B> {
     for name in headers.keys() {
         // Lines of cookies are no list (RFC 9110 §5.3); the text has a type of its own.
@@ -152,11 +151,6 @@ fn to_ingress_nginx<B: Default>(mut response: Response<B>) -> Response<B> {
     response
 }
 
-fn redirect<B>(response: &mut Response<B>, page: HeaderValue) {
-    *response.status_mut() = StatusCode::FOUND;
-    response.headers_mut().insert(header::LOCATION, page);
-}
-
 /// Returns what [`answer`] says of a person whom nothing was decided about, made once.
 pub(crate) fn plain_pass(dialect: Dialect) -> ReadyHead {
     let response = answer(dialect, Answered::Passed(Response::new(())), None);
@@ -164,21 +158,6 @@ pub(crate) fn plain_pass(dialect: Dialect) -> ReadyHead {
     let headers = head.headers.iter();
     let headers = headers.map(|(name, value)| (name.clone(), value.clone()));
     ReadyHead::new(head.status, headers.collect())
-}
-
-/// Says that a request cannot be decided about, with the answer that its visitor is to get.
-pub(crate) fn unanswerable<B: Default>(dialect: Dialect, mut response: Response<B>) -> Response<B> {
-    match dialect {
-        Dialect::Nginx => folded(Fields::new(response.status()), response, b""),
-        Dialect::Haproxy => {
-            let refuse = HeaderValue::from_static(Action::Refuse.as_str());
-            response.headers_mut().insert(DECISION, refuse);
-            response
-        }
-        Dialect::Apache => one_header(Fields::new(response.status()), response.headers(), b""),
-        Dialect::IngressNginx => to_ingress_nginx(response),
-        Dialect::Caddy | Dialect::Traefik | Dialect::Envoy => response,
-    }
 }
 
 /// Turns an answer into one header.
@@ -289,8 +268,8 @@ mod tests {
             let response = answer(dialect, told(), None);
             assert_eq!(response.status(), 402);
             assert_eq!(response.body(), "Pay.\nHere: ü\n");
-            let mut names = response.headers().keys();
-            assert!(!names.any(|name| name.as_str().starts_with("x-robot-detection")));
+            assert_eq!(response.headers()[DECISION], "pass");
+            assert!(!response.headers().contains_key(CAUSE));
         }
     }
 
@@ -302,8 +281,8 @@ mod tests {
         assert_eq!(
             (response.status().as_u16(), &response.headers()[ANSWER]),
             (
-                401,
-                &HeaderValue::from_static("401\tdecision=pass\tcause=not-a-robot\tpage=/heaven/")
+                403,
+                &HeaderValue::from_static("200\tdecision=pass\tcause=not-a-robot\tpage=/heaven/")
             )
         );
         let response = answer(Dialect::Caddy, in_place(), None);

@@ -7,9 +7,12 @@ use axum::http::{
 };
 
 use crate::layer::OwnRobot;
-use crate::listen::{ClientAddr, RequestContext};
+use crate::listen::{ClientAddr, RequestContext, read_target, withholds};
 
-use super::{CLIENT, Dialect, PAGE, PREFIX, REQUEST, SCHEME};
+use super::{
+    CLIENT, CONNECTION, Dialect, IDENTIFICATION_HEADER, PAGE, PREFIX, REQUEST, SCHEME,
+    VERDICT_HEADER,
+};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_METHOD: HeaderName = HeaderName::from_static("x-forwarded-method");
@@ -31,15 +34,23 @@ const INGRESS_NGINX: [&str; 7] = [
     "x-auth-request-redirect",
 ];
 
+/// Headers of this program's names that stay in a described request.
+const KEPT: [HeaderName; 4] = [
+    REQUEST,
+    OwnRobot::HEADER,
+    IDENTIFICATION_HEADER,
+    VERDICT_HEADER,
+];
+
 /// Why a question describes no request.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub(crate) enum Misdescribed {
     /// The proxy's file is at fault, or not the one that this program prints.
     #[error("the header {0} {1}; print the proxy's file again: robot-detection proxy-config")]
     Header(HeaderName, &'static str),
-    /// The visitor's request has a target that none of this program's listeners would take.
-    #[error("the request's target is none of HTTP's")]
-    Target,
+    /// The visitor's request is one that no listener of this program takes.
+    #[error("the visitor's request is not valid HTTP")]
+    Request,
 }
 
 /// What a question says of the request that its visitor made.
@@ -67,6 +78,9 @@ pub(crate) fn describe(
     question: &mut Request<RequestContext>,
 ) -> Result<(), Misdescribed> {
     let headers = question.headers();
+    if withholds(headers.get_all(CONNECTION).iter()) {
+        return Err(Misdescribed::Request);
+    }
     let described = match dialect {
         Dialect::Nginx | Dialect::Caddy | Dialect::Haproxy | Dialect::Apache => {
             Described::in_one(headers)?
@@ -99,7 +113,7 @@ impl Described {
         let is_https = Some(is_https(next()?));
         let method = Some(method(&REQUEST, next()?)?);
         let host = other_host(headers, next()?)?;
-        let uri = Uri::try_from(next()?).map_err(|_| Misdescribed::Target)?;
+        let uri = read_target(next()?).map_err(|_| Misdescribed::Request)?;
         Ok(Self {
             client,
             is_https,
@@ -112,7 +126,7 @@ impl Described {
     fn by_traefik(headers: &HeaderMap) -> Result<Self, Misdescribed> {
         let sent = |name: &HeaderName| once(headers, name)?.ok_or(missing(name));
         let host = once(headers, &X_FORWARDED_HOST)?;
-        let uri = Uri::try_from(sent(&X_FORWARDED_URI)?.as_bytes());
+        let uri = read_target(sent(&X_FORWARDED_URI)?.as_bytes());
         Ok(Self {
             client: address(&X_FORWARDED_FOR, sent(&X_FORWARDED_FOR)?.as_bytes())?,
             is_https: scheme(headers, &X_FORWARDED_PROTO)?,
@@ -120,7 +134,7 @@ impl Described {
                 &X_FORWARDED_METHOD,
                 sent(&X_FORWARDED_METHOD)?.as_bytes(),
             )?),
-            uri: uri.map_err(|_| Misdescribed::Target)?,
+            uri: uri.map_err(|_| Misdescribed::Request)?,
             host: other_host(headers, host.map_or(b"", HeaderValue::as_bytes))?,
         })
     }
@@ -132,7 +146,7 @@ impl Described {
         let no_url = || Misdescribed::Header(X_ORIGINAL_URL, "holds no URL");
         let mark = memchr::memmem::find(url, b"://").ok_or_else(no_url)?;
         let (scheme, rest) = (&url[..mark], &url[mark + 3..]);
-        let slash = memchr::memchr(b'/', rest).ok_or(Misdescribed::Target)?;
+        let slash = memchr::memchr(b'/', rest).ok_or(Misdescribed::Request)?;
         let (host, target) = rest.split_at(slash);
         Ok(Self {
             client: address(&X_REAL_IP, sent(&X_REAL_IP)?.as_bytes())?,
@@ -141,24 +155,23 @@ impl Described {
                 &X_ORIGINAL_METHOD,
                 sent(&X_ORIGINAL_METHOD)?.as_bytes(),
             )?),
-            uri: Uri::try_from(target).map_err(|_| Misdescribed::Target)?,
-            host: other_host(headers, host)?,
+            uri: read_target(target).map_err(|_| Misdescribed::Request)?,
+            host: Some(HeaderValue::from_bytes(host).map_err(|_| Misdescribed::Request)?),
         })
     }
 
     /// It asks with the visitor's method and `Host`, and the visitor's path behind its own.
     fn by_envoy(headers: &HeaderMap, rest: &str) -> Result<Self, Misdescribed> {
         let client = once(headers, &CLIENT)?.ok_or(missing(&CLIENT))?;
-        let uri = if rest.starts_with('/') {
-            Uri::try_from(rest)
-        } else {
-            Uri::try_from(format!("/{rest}"))
-        };
+        if !rest.starts_with('/') {
+            return Err(Misdescribed::Request);
+        }
+        let uri = Uri::try_from(rest);
         Ok(Self {
             client: address(&CLIENT, client.as_bytes())?,
             is_https: scheme(headers, &SCHEME)?,
             method: None,
-            uri: uri.map_err(|_| Misdescribed::Target)?,
+            uri: uri.map_err(|_| Misdescribed::Request)?,
             host: None,
         })
     }
@@ -249,7 +262,8 @@ fn is_https(scheme: &[u8]) -> bool {
 
 /// Takes off what describes the request, so that the rest is what the visitor sent.
 ///
-/// By what it signs, and by nothing else, our own site robot is known: that stays.
+/// By what it signs, and by nothing else, our own site robot is known: that stays. So do the names by
+/// which the site is told who a visitor is: a visitor that sends them is refused.
 fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
     if let Some(line) = headers.get_mut(REQUEST) {
         // The name stays: a map with the names of the next question is not built anew for it.
@@ -257,7 +271,7 @@ fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
     }
     let is_ours = |name: &&HeaderName| {
         let text = name.as_str();
-        text.starts_with(PREFIX) && **name != REQUEST && **name != OwnRobot::HEADER
+        text.starts_with(PREFIX) && !KEPT.contains(name)
             || matches!(dialect, Dialect::Traefik | Dialect::IngressNginx)
                 && text.starts_with("x-forwarded-")
             || dialect == Dialect::IngressNginx && INGRESS_NGINX.contains(&text)
@@ -275,7 +289,7 @@ fn other_host(headers: &HeaderMap, routed_by: &[u8]) -> Result<Option<HeaderValu
     if matches!(routed_by, b"" | b"-") || host.is_some_and(|host| is_host(host, routed_by)) {
         return Ok(None);
     }
-    let host = HeaderValue::from_bytes(routed_by).map_err(|_| Misdescribed::Target)?;
+    let host = HeaderValue::from_bytes(routed_by).map_err(|_| Misdescribed::Request)?;
     Ok(Some(host))
 }
 

@@ -8,39 +8,47 @@ use std::{
         Arc,
         atomic::{AtomicI64, Ordering},
     },
+    time::Duration,
 };
 
 use axum::{
     body::to_bytes,
     http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header},
 };
+use bytes::Bytes;
 use serde_json::{Value, json};
 use tracing::warn;
 
-use crate::assembly::{IDENTIFICATION_HEADER, VERDICT_HEADER};
 use crate::check::{
-    Answered, Asked, CheckToken, Dialect, MAX_REPORT_BYTES, Misdescribed, Page, Reported,
-    WrongReport, YesNo, answer, describe, plain_pass, read_report, take_page, unanswerable,
+    Answered, Asked, CheckToken, Dialect, IDENTIFICATION_HEADER, MAX_REPORT_BYTES, Misdescribed,
+    Page, Reported, VERDICT_HEADER, WrongReport, YesNo, answer, describe, mark, plain_pass,
+    read_report, take_page,
 };
 use crate::clock::Clock;
 use crate::detect::Verdict;
 use crate::layer::{
-    self, ClaimFinding, Decided, NoCopies, PERSON_WORD_LASTS, Pending, ReadyHead, Reply,
+    self, ClaimFinding, Decided, NoCopies, Outcome, PERSON_WORD_LASTS, Pending, ReadyHead, Reply,
     ServedInPlace,
 };
 use crate::listen::{HttpService, RequestContext, ServiceResponse};
-use crate::observe::{Observation, SiteObserver};
+use crate::observe::Observation;
+use crate::policy::Action;
+use crate::proxy;
 use crate::suspect::Mark;
 
 use super::{
-    process_services::ProcessServices,
+    destination::{Destination, Destinations, NO_SITE},
     server_body::ServerBody,
-    server_service::{LayerHead, NO_SITE},
-    serving::{Served, Serving, settled},
+    server_service::LayerHead,
+    serving::{Served, settled},
     site_router::guarded,
     table::Found,
 };
 
+/// Longest wait for a verdict: the files of proxies give up after 2 seconds.
+const MAX_WAIT: Duration = Duration::from_millis(1_500);
+/// Cause of the refusal of a question that describes no request.
+const ODD_QUESTION: &str = "odd-question";
 /// Time for which a wrong question is not logged again.
 const NOTED_FOR_MS: i64 = 60_000;
 
@@ -55,10 +63,7 @@ pub(super) struct CheckService {
 
 #[derive(Debug)]
 struct Shared {
-    serving: Arc<Serving>,
-    services: Arc<ProcessServices>,
-    /// Of what is for no site.
-    nowhere: SiteObserver,
+    destinations: Arc<Destinations>,
     /// Answers that nearly all questions get: nginx's, Apache's, and that of the others.
     plain_passes: [Arc<ReadyHead>; 3],
     token: Option<CheckToken>,
@@ -78,16 +83,13 @@ struct Question {
 
 impl CheckService {
     pub(super) fn new(
-        serving: Arc<Serving>,
-        services: Arc<ProcessServices>,
+        destinations: Arc<Destinations>,
         token: Option<CheckToken>,
         counts: bool,
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
-                nowhere: services.observer.site(&services.traffic, NO_SITE),
-                serving,
-                services,
+                destinations,
                 plain_passes: [Dialect::Nginx, Dialect::Apache, Dialect::Caddy]
                     .map(|dialect| Arc::new(plain_pass(dialect))),
                 token,
@@ -108,57 +110,58 @@ impl CheckService {
         if let Err(reason) = describe(dialect, rest, question) {
             return ServiceResponse::Now(shared.misdescribed(dialect, &reason));
         }
-        if shared.services.router(question).is_some() {
-            // Pages of this program, which a file of its own making sends to it unasked.
-            return ServiceResponse::Now(Response::default());
-        }
-        let sites = shared.serving.sites();
-        let found = sites.places.find_for(question);
         if dialect != Dialect::Nginx {
             // The others can only redirect, and no suspect is sent away from the page he asked for.
             question.extensions_mut().insert(NoCopies);
         }
-        let observer = match found {
-            Found::Site(served) => served.observer(),
-            Found::NoPath | Found::NoHost => &shared.nowhere,
-        };
+        let destinations = &*shared.destinations;
+        let sites = destinations.serving.sites();
+        let (destination, observer) = destinations.find(&sites, question, false);
         let asked = Question {
             dialect,
             observation: observer.begin(question),
             counts: shared.counts,
         };
-        let status = match found {
-            Found::Site(served) => {
-                return match served.decide(question) {
-                    Ok(decided) if is_plain_pass(&decided) => {
-                        asked.observation.told(None, asked.counts);
-                        ServiceResponse::Ready(LayerHead(Arc::clone(shared.plain_pass(dialect))))
-                    }
-                    Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
-                    // Apache asks one question at a time: an answer that waits holds all visitors.
-                    // The lookup goes on, and the next request finds its verdict.
-                    Err(pending) if dialect == Dialect::Apache => {
-                        let unsettled = ClaimFinding {
-                            verdict: Verdict::Pending,
-                            proof: pending.proof,
-                        };
-                        let decided = served.decide_settled(question, unsettled);
-                        ServiceResponse::Now(asked.answer(question, decided))
-                    }
-                    Err(pending) => ServiceResponse::Later(Box::pin(settle(
+        let outcome = destination.outcome();
+        match destination {
+            Destination::Site(served) => match served.decide(question) {
+                Ok(decided) if is_plain_pass(&decided) && proxy::refusal(question).is_none() => {
+                    asked.observation.told(None, asked.counts);
+                    ServiceResponse::Ready(LayerHead(Arc::clone(shared.plain_pass(dialect))))
+                }
+                Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
+                // Apache asks one question at a time: an answer that waits holds all visitors.
+                // The lookup goes on, and a later request finds its verdict.
+                Err(pending) if dialect == Dialect::Apache => {
+                    let unsettled = ClaimFinding {
+                        verdict: Verdict::Pending,
+                        proof: pending.proof,
+                    };
+                    let decided = served.decide_settled(question, unsettled);
+                    ServiceResponse::Now(asked.answer(question, decided))
+                }
+                Err(mut pending) => {
+                    pending.limit = pending.limit.min(MAX_WAIT);
+                    ServiceResponse::Later(Box::pin(settle(
                         Arc::clone(served),
                         RequestContext::take(question),
                         pending,
                         asked,
-                    ))),
-                };
+                    )))
+                }
+            },
+            // The proxy's file sends these requests to this program.
+            Destination::Process(_) | Destination::Confirmation(..) => {
+                let passed = Answered::Passed(Response::default());
+                ServiceResponse::Now(asked.tell(passed, outcome))
             }
-            Found::NoPath => StatusCode::NOT_FOUND,
-            // RFC 9110 §15.5.20
-            Found::NoHost => StatusCode::MISDIRECTED_REQUEST,
-        };
-        asked.observation.told(None, asked.counts);
-        ServiceResponse::Now(refused(dialect, status))
+            Destination::Refused(status, cause) => {
+                let refusal = Outcome::refused(cause.unwrap_or(NO_SITE));
+                let response = answer(dialect, refused(status), Some(&refusal));
+                asked.observation.told(outcome, asked.counts);
+                ServiceResponse::Now(response)
+            }
+        }
     }
 
     /// Serves the page that is to stand in place of another, as the decision has said.
@@ -176,15 +179,16 @@ impl CheckService {
         if let Err(reason) = describe(Dialect::Nginx, "", question) {
             return ServiceResponse::Now(shared.misdescribed(Dialect::Caddy, &reason));
         }
-        let sites = shared.serving.sites();
+        let sites = shared.destinations.serving.sites();
         let Found::Site(served) = sites.places.find_for(question) else {
-            return ServiceResponse::Now(refused(Dialect::Caddy, StatusCode::MISDIRECTED_REQUEST));
+            return ServiceResponse::Now(status(StatusCode::MISDIRECTED_REQUEST));
         };
         layer::ask_for(question, &page.path, page.is_for_suspect);
         let answering = served.answer(question, false);
         ServiceResponse::Later(Box::pin(async move {
             let Ok(mut response) = answering.await;
             layer::mark_in_place(response.headers_mut());
+            mark(&mut response, Action::Pass.as_str());
             Ok(response)
         }))
     }
@@ -230,7 +234,7 @@ impl Shared {
     ///
     /// Fails with those that are about no site on which a mark counts; then nobody is marked.
     fn take(&self, all: &[Reported]) -> Result<Value, String> {
-        let sites = self.serving.sites();
+        let sites = self.destinations.serving.sites();
         let (mut known, mut wrong) = (Vec::new(), WrongReport::default());
         for (reported, number) in all.iter().zip(1..) {
             match sites.places.find(reported.host.as_deref(), "/") {
@@ -271,13 +275,12 @@ impl Shared {
     }
 
     fn misdescribed(&self, dialect: Dialect, reason: &Misdescribed) -> Response<ServerBody> {
-        match reason {
-            Misdescribed::Target => refused(dialect, StatusCode::BAD_REQUEST),
-            Misdescribed::Header(..) => {
-                self.note(&format!("by {}: {reason}", dialect.as_str()));
-                failed(&reason.to_string())
-            }
+        // The fault is the visitor's, and not of the proxy's file.
+        if *reason != Misdescribed::Request {
+            self.note(&format!("by {}: {reason}", dialect.as_str()));
         }
+        let refusal = Outcome::refused(ODD_QUESTION);
+        answer(dialect, refused(StatusCode::BAD_REQUEST), Some(&refusal))
     }
 
     /// Logs what is wrong with questions, once in a while: each visitor makes one.
@@ -302,18 +305,23 @@ impl HttpService for CheckService {
         &self,
         question: &mut Request<RequestContext>,
     ) -> ServiceResponse<ServerBody, LayerHead, Later> {
+        let uri = mem::take(question.uri_mut());
+        let asked = Asked::of(&uri);
+        if asked == Asked::Health {
+            return ServiceResponse::Now(said(StatusCode::OK, "ok\n".to_owned()));
+        }
         let token = self.shared.token.as_ref();
         if token.is_some_and(|token| !token.is_in(question.headers())) {
             self.shared
                 .note("the token is missing or wrong: check.token");
-            return ServiceResponse::Now(failed("the token is missing or wrong"));
+            let text = "the token is missing or wrong\n".to_owned();
+            return ServiceResponse::Now(said(StatusCode::FORBIDDEN, text));
         }
-        let uri = mem::take(question.uri_mut());
-        match Asked::of(&uri) {
+        match asked {
             Asked::Decision(dialect, rest) => self.decide(dialect, rest, question),
             Asked::Page => self.page(question),
             Asked::Report => self.report(question),
-            Asked::Nothing => ServiceResponse::Now(status(StatusCode::NOT_FOUND)),
+            Asked::Health | Asked::Nothing => ServiceResponse::Now(status(StatusCode::NOT_FOUND)),
         }
     }
 }
@@ -328,6 +336,8 @@ impl Question {
         let answered = match reply {
             Reply::Now(response) => told(*response),
             Reply::Ready(head) => told(head.response(ServerBody::default(), HeaderMap::default())),
+            // Our own proxy forwards no such request.
+            Reply::Passes(_) if let Some(status) = proxy::refusal(request) => refused(status),
             Reply::Passes(mut additions) => {
                 let page = page(request);
                 let mut response = passed(request);
@@ -338,6 +348,14 @@ impl Question {
                 }
             }
         };
+        self.tell(answered, outcome)
+    }
+
+    fn tell(
+        self,
+        answered: Answered<ServerBody>,
+        outcome: Option<Outcome>,
+    ) -> Response<ServerBody> {
         let response = answer(self.dialect, answered, outcome.as_ref());
         self.observation.told(outcome, self.counts);
         response
@@ -388,29 +406,28 @@ fn told(mut response: Response<ServerBody>) -> Answered<ServerBody> {
     Answered::Told(response, text)
 }
 
-/// Returns the answer to a question whose request this program's own listener would refuse.
-fn refused(dialect: Dialect, refusal: StatusCode) -> Response<ServerBody> {
+/// Returns the answer to a visitor whom every door refuses.
+fn refused(refusal: StatusCode) -> Answered<ServerBody> {
     let mut response = status(refusal);
     let no_store = HeaderValue::from_static("no-store");
     response
         .headers_mut()
         .insert(header::CACHE_CONTROL, no_store);
-    unanswerable(dialect, response)
-}
-
-/// Tells a proxy that its question is wrong: to most of them this is as if nobody had answered.
-fn failed(text: &str) -> Response<ServerBody> {
-    said(StatusCode::INTERNAL_SERVER_ERROR, format!("{text}\n"))
+    Answered::Told(response, Bytes::new())
 }
 
 fn said(status: StatusCode, text: String) -> Response<ServerBody> {
     let mut response = Response::new(ServerBody::text(text));
     *response.status_mut() = status;
+    let word = if status.is_success() {
+        Action::Pass
+    } else {
+        Action::Refuse
+    };
+    mark(&mut response, word.as_str());
     response
 }
 
 fn status(status: StatusCode) -> Response<ServerBody> {
-    let mut response = Response::<ServerBody>::default();
-    *response.status_mut() = status;
-    response
+    said(status, String::new())
 }
