@@ -23,7 +23,7 @@ pub(crate) use dialect::{Asked, Dialect};
 pub(crate) use map_line::{MAX_LINE_BYTES, line_from_answer, question_from_line};
 pub(crate) use proxy_file::{
     FileOptions, Front, FrontSite, GivenHeader, NginxPart, OwnPath, Place, PlaceError, ProxyFile,
-    proxy_file,
+    inspect, proxy_file,
 };
 pub(crate) use redirect::requested_page;
 pub(crate) use report::{MAX_REPORT_BYTES, Reported, WrongReport, YesNo, read_report};

@@ -34,8 +34,10 @@ pub(crate) enum NginxPart {
     Http,
     /// Inside each `server { }`.
     Server,
-    /// Inside each location that sets headers itself.
+    /// Inside each server or location that sets headers of requests.
     Location,
+    /// Inside each server or location that sets headers of responses.
+    Response,
 }
 
 /// How a file is printed.
@@ -74,10 +76,37 @@ pub(super) const FORGED: [&str; 17] = [
     "Forwarded",
 ];
 
+/// Headers that nginx sends to no site: the ten of this program first.
+static CLEARED: [&str; 21] = [
+    "X-Robot-Detection-Request",
+    "X-Robot-Detection-Client",
+    "X-Robot-Detection-Scheme",
+    "X-Robot-Detection-Page",
+    "X-Robot-Detection-Token",
+    "X-Robot-Detection-Decision",
+    "X-Robot-Detection-Cause",
+    "X-Robot-Detection-Answer",
+    "X-Robot-Detection-Own",
+    "X-Robot-Detection-Probe",
+    "X-Forwarded-Port",
+    "X-Forwarded-Server",
+    "X-Forwarded-Prefix",
+    "X-Forwarded-Uri",
+    "X-Forwarded-Method",
+    "Forwarded",
+    "X-Original-URL",
+    "X-Original-URI",
+    "X-Original-Host",
+    "X-Original-Method",
+    "X-Original-For",
+];
+
 #[derive(Template)]
 #[template(path = "proxy_config/nginx.txt", escape = "none")]
 struct Nginx<'f> {
     front: &'f Front,
+    /// `None`: a standalone file.
+    part: Option<NginxPart>,
     listen: &'f str,
     fails_open: bool,
 }
@@ -85,9 +114,40 @@ struct Nginx<'f> {
 impl Nginx<'_> {
     /// nginx's `return` takes no variable for the status; the one that most answers have is first.
     const REDIRECTS: [u16; 5] = [302, 301, 303, 307, 308];
-    const REFUSALS: [u16; 12] = [400, 401, 402, 404, 406, 410, 418, 421, 429, 451, 503, 508];
+    const REFUSALS: [u16; 15] = [
+        400, 401, 402, 404, 406, 410, 418, 421, 429, 451, 503, 508, 413, 414, 431,
+    ];
+    /// Statuses with which an HTTP parser refuses a question.
+    const UNREAD: [u16; 4] = [400, 413, 414, 431];
+    const IN_PLACE: &'static str = IN_PLACE;
+    /// Headers that the site gets from nobody.
+    const OURS: &'static [&'static str] = CLEARED.split_at(10).0;
+    /// The same, and those that the site gets only if its own configuration sets them.
+    const CLEARED: &'static [&'static str] = &CLEARED;
     /// Fields that only logs read, or few answers have, each under its own name.
     const ALONE: [&'static str; 3] = [DECIDED, BECAUSE, IN_PLACE];
+
+    /// Returns the variables that keep what the first answer says, each with its header.
+    fn kept(&self) -> Vec<(String, String)> {
+        let always = [
+            ("answer", "x_robot_detection_answer"),
+            ("id", "x_robot_detection"),
+            ("verdict", "x_robot_detection_verdict"),
+            ("tag", "x_robots_tag"),
+            ("vary", "vary"),
+        ];
+        let always = always.map(|(name, header)| (name.to_owned(), header.to_owned()));
+        let given = self.front.given.iter().map(|header| {
+            let name = format!("given_{}", header.number);
+            (name, header.name.as_str().replace('-', "_"))
+        });
+        always.into_iter().chain(given).collect()
+    }
+
+    /// Returns the name of a header in the environment of a CGI program.
+    fn cgi(name: &str) -> String {
+        format!("HTTP_{}", name.to_ascii_uppercase().replace('-', "_"))
+    }
 
     /// Returns the expression that reads the status of an answer, and whatever else stands in the
     /// answer to the visitor: one for all, as each costs nginx more than what it finds.
@@ -313,6 +373,7 @@ pub(crate) fn proxy_file(
     let made = match file {
         ProxyFile::Nginx => Nginx {
             front,
+            part: options.part,
             listen,
             fails_open,
         }
@@ -414,7 +475,7 @@ impl ProxyFile {
         }
         match self {
             Self::Nginx if !is_part && !options.standalone => error(
-                "nginx includes three files: add --part http, --part server or --part location; or --standalone for a whole file"
+                "nginx includes four files: add --part http, server, location or response; or --standalone for a whole file"
                     .to_owned(),
             ),
             Self::IngressNginx | Self::EnvoyGateway | Self::Istio
@@ -427,7 +488,7 @@ impl ProxyFile {
             Self::IngressNginx if options.fails_open => error(format!(
                 "{name} refuses visitors while the endpoint does not answer: set check.fails to closed"
             )),
-            Self::Nginx if let Some(h2c) = front.places().find(|place| place.is_h2c()) => error(
+            Self::Nginx if let Some(h2c) = front.asked(is_part).find(|place| place.is_h2c()) => error(
                 format!("{name} does not speak HTTP/2 with {h2c}: use http://"),
             ),
             Self::Traefik if let Some(unix) = front.places().find(|place| place.is_unix()) => {

@@ -315,11 +315,6 @@ impl Front {
         groups
     }
 
-    /// Returns the paths of this program on any of the sites.
-    pub(super) fn own_paths(&self) -> Vec<&OwnPath> {
-        each_once(self.sites.iter().flat_map(|site| &site.own))
-    }
-
     /// Returns the names of headers that decisions read, but for some.
     pub(super) fn asked_headers<'n>(
         &'n self,
@@ -345,8 +340,19 @@ impl Front {
 
     /// Returns all servers, those of this program among them.
     pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
-        let sites = self.sites.iter().flat_map(|site| &site.servers);
-        [&self.check, &self.own].into_iter().chain(sites)
+        self.asked(false)
+    }
+
+    /// Returns the servers of this program, and those of the sites unless `only_own`.
+    pub(super) fn asked(&self, only_own: bool) -> impl Iterator<Item = &Place> {
+        let sites = self.sites.iter().filter(move |_| !only_own);
+        let servers = sites.flat_map(|site| &site.servers);
+        [&self.check, &self.own].into_iter().chain(servers)
+    }
+
+    /// Returns what this program answers on any host, each path once.
+    pub(super) fn own_paths(&self) -> Vec<&OwnPath> {
+        each_once(self.sites.iter())
     }
 }
 
@@ -357,7 +363,7 @@ impl<'f> HostGroup<'f> {
 
     /// Returns what this program answers on these hosts, each path once.
     pub(super) fn own_locations(&self) -> Vec<&'f OwnPath> {
-        each_once(self.sites.iter().flat_map(|site| &site.own))
+        each_once(self.sites.iter().copied())
     }
 
     /// Returns the names of the hosts; `None`: every host.
@@ -450,9 +456,9 @@ impl<'f> HostGroup<'f> {
     }
 }
 
-fn each_once<'p>(paths: impl Iterator<Item = &'p OwnPath>) -> Vec<&'p OwnPath> {
+fn each_once<'f>(sites: impl Iterator<Item = &'f FrontSite>) -> Vec<&'f OwnPath> {
     let mut all: Vec<&OwnPath> = Vec::new();
-    for own in paths {
+    for own in sites.flat_map(|site| &site.own) {
         if !all.iter().any(|known| known.path == own.path) {
             all.push(own);
         }
