@@ -56,16 +56,27 @@ pub(crate) fn answer<B: Default>(
     if dialect == Dialect::Nginx {
         return to_nginx(answered, decision, cause);
     }
-    let (mut response, is_for_visitor) = match answered {
-        Answered::Passed(response) => (response, false),
+    let (mut response, text) = match answered {
+        Answered::Passed(response) => (response, None),
         Answered::InPlace(page, mut response) => {
             *response.status_mut() = StatusCode::FOUND;
             response.headers_mut().insert(header::LOCATION, page);
-            (response, true)
+            (response, Some(Bytes::new()))
         }
-        Answered::Told(response, _) => (response, true),
+        Answered::Told(response, text) => (response, Some(text)),
     };
+    let is_for_visitor = text.is_some();
+    if dialect == Dialect::Apache {
+        let fields = Fields::new(response.status()).with(DECIDED, decision.as_bytes());
+        let text = text.unwrap_or_default();
+        response = one_header(fields.with(BECAUSE, cause), response.headers(), &text);
+    } else if dialect == Dialect::IngressNginx && is_for_visitor {
+        response = to_ingress_nginx(response);
+    }
     mark(&mut response, decision);
+    if dialect == Dialect::Apache {
+        return response;
+    }
     // The visitor gets the answer as it is, unless the proxy makes a new one of it.
     if !is_for_visitor || dialect == Dialect::Haproxy {
         let headers = response.headers_mut();
@@ -106,6 +117,37 @@ fn to_nginx<B: Default>(
         Answered::Told(response, text) => folded(fields(response.status()), response, &text),
     };
     mark(&mut response, decision);
+    response
+}
+
+/// Returns an answer whose only header holds all others and a text, for the line of Apache's map.
+fn one_header<B: Default>(mut fields: Fields, headers: &HeaderMap, text: &[u8]) -> Response<B> {
+    for name in headers.keys() {
+        // Lines of cookies are no list (RFC 9110 §5.3); the text has a type of its own.
+        if *name != header::SET_COOKIE && *name != header::CONTENT_TYPE {
+            let lines = headers.get_all(name).iter().map(HeaderValue::as_bytes);
+            let lines: Vec<_> = lines.collect();
+            fields = fields.with(name.as_str(), &lines.join(&b", "[..]));
+        }
+    }
+    if !text.is_empty() {
+        fields = fields.with(TEXT, text);
+    }
+    fields.put_into(Response::default())
+}
+
+/// Reduces an answer to the two statuses that ingress-nginx does not take for a failure.
+fn to_ingress_nginx<B: Default>(mut response: Response<B>) -> Response<B> {
+    *response.status_mut() = if response.status().is_redirection() {
+        StatusCode::UNAUTHORIZED
+    } else {
+        StatusCode::FORBIDDEN
+    };
+    *response.body_mut() = B::default();
+    let headers = response.headers_mut();
+    // The visitor gets a redirect from our own listener, and nginx's page of a refusal.
+    headers.remove(header::LOCATION);
+    headers.remove(header::CONTENT_TYPE);
     response
 }
 

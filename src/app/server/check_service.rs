@@ -25,8 +25,10 @@ use crate::check::{
     read_report, take_page,
 };
 use crate::clock::Clock;
+use crate::detect::Verdict;
 use crate::layer::{
-    self, Decided, NoCopies, Outcome, PERSON_WORD_LASTS, Pending, ReadyHead, Reply, ServedInPlace,
+    self, ClaimFinding, Decided, NoCopies, Outcome, PERSON_WORD_LASTS, Pending, ReadyHead, Reply,
+    ServedInPlace,
 };
 use crate::listen::{HttpService, RequestContext, ServiceResponse, TrustedProxies};
 use crate::observe::Observation;
@@ -62,8 +64,8 @@ pub(super) struct CheckService {
 #[derive(Debug)]
 struct Shared {
     destinations: Arc<Destinations>,
-    /// Answers that nearly all questions get: nginx's, and that of the others.
-    plain_passes: [Arc<ReadyHead>; 2],
+    /// Answers that nearly all questions get: nginx's, Apache's, and that of the others.
+    plain_passes: [Arc<ReadyHead>; 3],
     token: Option<CheckToken>,
     /// Proxies in front of the one that asks.
     proxies: TrustedProxies,
@@ -91,7 +93,7 @@ impl CheckService {
         Self {
             shared: Arc::new(Shared {
                 destinations,
-                plain_passes: [Dialect::Nginx, Dialect::Caddy]
+                plain_passes: [Dialect::Nginx, Dialect::Apache, Dialect::Caddy]
                     .map(|dialect| Arc::new(plain_pass(dialect))),
                 token,
                 proxies,
@@ -132,6 +134,16 @@ impl CheckService {
                     ServiceResponse::Ready(LayerHead(Arc::clone(shared.plain_pass(dialect))))
                 }
                 Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
+                // Apache asks one question at a time: an answer that waits holds all visitors.
+                // The lookup goes on, and a later request finds its verdict.
+                Err(pending) if dialect == Dialect::Apache => {
+                    let unsettled = ClaimFinding {
+                        verdict: Verdict::Pending,
+                        proof: pending.proof,
+                    };
+                    let decided = served.decide_settled(question, unsettled);
+                    ServiceResponse::Now(asked.answer(question, decided))
+                }
                 Err(mut pending) => {
                     pending.limit = pending.limit.min(MAX_WAIT);
                     ServiceResponse::Later(Box::pin(settle(
@@ -258,11 +270,11 @@ impl Shared {
     }
 
     fn plain_pass(&self, dialect: Dialect) -> &Arc<ReadyHead> {
-        let [nginx, others] = &self.plain_passes;
-        if dialect == Dialect::Nginx {
-            nginx
-        } else {
-            others
+        let [nginx, apache, others] = &self.plain_passes;
+        match dialect {
+            Dialect::Nginx => nginx,
+            Dialect::Apache => apache,
+            _ => others,
         }
     }
 
