@@ -1,0 +1,163 @@
+"""Starts real fronts: with the files that the program prints, or as plain proxies to compare with."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from program import free_port, wait_for
+
+ALL = ["nginx", "apache", "caddy", "haproxy", "traefik", "envoy"]
+COMMANDS = {"apache": "apache2"}
+
+PLAIN = {
+    "nginx": "server {{ listen {port}; location / {{ proxy_pass http://127.0.0.1:{site}; "
+             "proxy_set_header Host $http_host; }} }}",
+    "apache": 'ProxyRequests Off\nAllowEncodedSlashes NoDecode\nProxyPass "/" "http://127.0.0.1:{site}/" nocanon\n',
+    "caddy": ":{port} {{\n\treverse_proxy 127.0.0.1:{site}\n}}\n",
+    "haproxy": "defaults\n    mode http\n    timeout connect 5s\n    timeout client 30s\n    timeout server 30s\n"
+               "listen plain\n    bind :{port}\n    server site 127.0.0.1:{site}\n",
+    "traefik": "http:\n  routers:\n    plain:\n      rule: 'PathPrefix(`/`)'\n      service: site\n  services:\n"
+               "    site:\n      loadBalancer:\n        servers:\n          - url: 'http://127.0.0.1:{site}'\n",
+    "envoy": """
+static_resources:
+  listeners:
+  - address: {{ socket_address: {{ address: 0.0.0.0, port_value: {port} }} }}
+    filter_chains:
+    - filters:
+      - name: envoy.filters.network.http_connection_manager
+        typed_config:
+          "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+          stat_prefix: plain
+          use_remote_address: true
+          http_filters:
+          - name: envoy.filters.http.router
+            typed_config: {{ "@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router }}
+          route_config:
+            virtual_hosts: [{{ name: all, domains: ["*"], routes: [{{ match: {{ prefix: / }}, route: {{ cluster: site }} }}] }}]
+  clusters:
+  - name: site
+    load_assignment:
+      cluster_name: site
+      endpoints: [{{ lb_endpoints: [{{ endpoint: {{ address: {{ socket_address: {{ address: 127.0.0.1, port_value: {site} }} }} }} }}] }}]
+""",
+}
+
+# A CDN at 127.0.0.2 whose X-Forwarded-For the front believes: what an administrator adds to the printed file.
+CDN = "127.0.0.2"
+
+
+class Front:
+    """A running front; `port` takes visitors in."""
+
+    def __init__(self, name, program, is_plain=False, behind_cdn=False):
+        self.name, self.program, self.behind_cdn = name, program, behind_cdn
+        self.port = free_port()
+        self.directory = Path(tempfile.mkdtemp(dir=program.directory, prefix=f"{name}-"))
+        if is_plain:
+            text = PLAIN[name].format(port=self.port, site=program.sites[0].port)
+        else:
+            text = self.printed(name)
+        self.start(getattr(self, name)(text))
+
+    def start(self, command):
+        environment = {**os.environ, "HOME": str(self.directory), "XDG_DATA_HOME": str(self.directory),
+                       "XDG_CONFIG_HOME": str(self.directory)}
+        with open(self.directory / "log", "ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory, env=environment)
+        wait_for(self.port, self.process, self.log)
+
+    def printed(self, file):
+        standalone = ["--standalone"] if "--standalone" in self.program.run("proxy-config", "--help") else []
+        return self.program.run("proxy-config", file, *standalone, "--listen", str(self.port))
+
+    def nginx(self, text):
+        directory = self.directory
+        real_ip = f"set_real_ip_from {CDN}; real_ip_header X-Forwarded-For;" if self.behind_cdn else ""
+        temporary = " ".join(f"{name}_temp_path {directory}/{name};" for name in
+                             ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        (directory / "robot-detection.conf").write_text(text)
+        (directory / "nginx.conf").write_text(
+            f"daemon off; pid {directory}/pid; error_log {directory}/error.log; worker_processes 1;\n"
+            f"events {{ worker_connections 1024; }}\nhttp {{ access_log off; {temporary} {real_ip}\n"
+            f"include {directory}/robot-detection.conf; }}\n"
+        )
+        command = ["nginx", "-c", directory / "nginx.conf", "-p", directory]
+        return command + (["-g", "user root;"] if os.getuid() == 0 else [])
+
+    def apache(self, text):
+        modules = "mpm_event authz_core proxy proxy_http rewrite headers remoteip setenvif".split()
+        loaded = "".join(f"LoadModule {m}_module /usr/lib/apache2/modules/mod_{m}.so\n" for m in modules)
+        remote_ip = f"RemoteIPHeader X-Forwarded-For\nRemoteIPTrustedProxy {CDN}\n" if self.behind_cdn else ""
+        user = "User www-data\nGroup www-data\n" if os.getuid() == 0 else ""
+        (self.directory / "apache.conf").write_text(
+            f"ServerRoot {self.directory}\nServerName localhost\nPidFile {self.directory}/pid\n{user}"
+            f"ErrorLog {self.directory}/error.log\nDefaultRuntimeDir {self.directory}\nListen {self.port}\n"
+            f"{loaded}{remote_ip}{text}"
+        )
+        self.directory.chmod(0o755)
+        return ["apache2", "-D", "FOREGROUND", "-f", self.directory / "apache.conf"]
+
+    def caddy(self, text):
+        cdn = f"\tservers {{\n\t\ttrusted_proxies static {CDN}/32\n\t}}\n" if self.behind_cdn else ""
+        (self.directory / "Caddyfile").write_text("{\n\tadmin off\n\tauto_https off\n" + cdn + "}\n" + text)
+        return ["caddy", "run", "--config", self.directory / "Caddyfile", "--adapter", "caddyfile"]
+
+    def haproxy(self, text):
+        if "robot-detection.lua" in text:
+            lua = self.directory / "robot-detection.lua"
+            lua.write_text(self.program.run("proxy-config", "haproxy-lua"))
+            text = text.replace("/etc/haproxy/robot-detection.lua", str(lua))
+        if self.behind_cdn:
+            line = f"    http-request set-src req.hdr_ip(X-Forwarded-For,-1) if {{ src {CDN} }}\n"
+            text = re_insert(text, "    bind ", line)
+        (self.directory / "haproxy.cfg").write_text(text)
+        return ["haproxy", "-db", "-f", self.directory / "haproxy.cfg"]
+
+    def traefik(self, text):
+        (self.directory / "dynamic.yml").write_text(text)
+        trusted = f", forwardedHeaders: {{ trustedIPs: ['{CDN}/32'] }}" if self.behind_cdn else ""
+        (self.directory / "traefik.yml").write_text(
+            f"global: {{ checkNewVersion: false, sendAnonymousUsage: false }}\n"
+            f"entryPoints: {{ web: {{ address: ':{self.port}'{trusted} }} }}\n"
+            f"providers: {{ file: {{ filename: {self.directory}/dynamic.yml }} }}\n"
+        )
+        return ["traefik", "--configFile=" + str(self.directory / "traefik.yml")]
+
+    def envoy(self, text):
+        if self.behind_cdn:
+            text = text.replace("use_remote_address: true", f"""use_remote_address: false
+          original_ip_detection_extensions:
+          - name: envoy.http.original_ip_detection.xff
+            typed_config:
+              "@type": type.googleapis.com/envoy.extensions.http.original_ip_detection.xff.v3.XffConfig
+              xff_trusted_cidrs: {{ cidrs: [{{ address_prefix: {CDN}, prefix_len: 32 }}] }}""")
+        (self.directory / "envoy.yaml").write_text(text)
+        return ["envoy", "-c", self.directory / "envoy.yaml", "--disable-hot-restart", "--concurrency", "1",
+                "--log-level", "warning"]
+
+    def is_alive(self):
+        return self.process.poll() is None
+
+    def log(self):
+        names = [self.directory / "log", self.directory / "error.log"]
+        return "\n".join(name.read_text(errors="replace")[-3000:] for name in names if name.exists())
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def re_insert(text, before, line):
+    """Inserts a line behind the first one that begins so."""
+    at = text.index("\n", text.index(before)) + 1
+    return text[:at] + line + text[at:]
+
+
+def is_installed(name):
+    return shutil.which(COMMANDS.get(name, name)) is not None
