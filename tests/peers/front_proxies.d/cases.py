@@ -102,6 +102,12 @@ class Case:
     agent: str = None
     is_odd: bool = False  # Its head is not plain HTTP/1.1, so only proxies can be asked, not `explain`.
 
+    def is_plain(self):
+        return self.name.startswith("plain")
+
+    def is_malformed(self):
+        return self.name.startswith("malformed")
+
     def kind(self):
         """Name without the number of a random case, and without its User-Agent."""
         return re.sub(r"^(random) .*|^(\w+) (firefox|gptbot|chrome|nameless|empty|tool|googlebot|unlisted)", r"\1\2", self.name)

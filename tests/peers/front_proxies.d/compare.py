@@ -15,27 +15,46 @@ class Outcome:
     kind: str
     detail: str = ""
     identity: tuple = ()
+    # What the site was sent, if the request reached it.
     seen: dict = None
+    # Headers and text that a decision adds to the response.
+    added: tuple = ()
     is_ours: bool = False
 
+    def decision(self):
+        return self.kind, self.detail, self.identity
+
     def __str__(self):
-        return " ".join(filter(None, [self.kind, self.detail, *self.identity]))
+        text = " ".join(filter(None, [self.kind, self.detail, *self.identity]))
+        return re.sub(r"redirect (\.\./)*login.*", "redirect to the login", text)[:100]
 
 
 def outcome(answer):
     site = answer.header("x-site")
+    added = added_to(answer)
     if site is not None:
         seen = json.loads(site)
-        return Outcome("pass", identity=identity(seen["cgi"]), seen=seen)
+        return Outcome("pass", identity=identity(seen["cgi"]), seen=seen, added=added)
     if answer.status == 0:
         return Outcome("nothing")
     if 300 <= answer.status < 400:
-        return Outcome("redirect", str(answer.header("location")))
+        return Outcome("redirect", str(answer.header("location")), added=added)
     if answer.status >= 500 and answer.status not in (501, 505):
         return Outcome("failure", str(answer.status))
     if answer.status >= 400:
-        return Outcome("refusal", str(answer.status), is_ours="no-store" in (answer.header("cache-control") or ""))
+        text = answer.body.decode("utf-8", "replace").strip()
+        is_ours = "no-store" in (answer.header("cache-control") or "")
+        return Outcome("refusal", str(answer.status), added=(*added, ("text", text)), is_ours=is_ours)
     return Outcome("page")
+
+
+def added_to(answer):
+    names = ("x-robots-tag", "retry-after", "www-authenticate", "content-usage")
+    added = [(name, answer.header(name)) for name in names if answer.header(name)]
+    # Lines of a list mean the same in any order.
+    added.append(("link", ", ".join(sorted((answer.header("link") or "").split(", ")))))
+    added.append(("varies", "user-agent" in (answer.header("vary") or "").lower()))
+    return tuple(added)
 
 
 def endpoint_outcome(answer):
@@ -47,10 +66,6 @@ def endpoint_outcome(answer):
     return result
 
 
-def identity(variables):
-    return tuple("|".join(variables.get(name, ["-"])) for name in IDENTITY)
-
-
 def explained_outcome(told, own):
     """Reads a decision of `explain`, such as `pass`, `redirect 302 /x` or `refuse 451`; it names no identity."""
     word, _, rest = told["decision"].partition(" ")
@@ -58,10 +73,19 @@ def explained_outcome(told, own):
     return Outcome(kind, rest.split(" ")[-1], own.identity)
 
 
-# Differences that the book describes (docs/src/keep-your-proxy.md): name, door, test, sentence of the book.
+def identity(variables):
+    return tuple("|".join(variables.get(name, ["-"])) for name in IDENTITY)
+
+
+# Differences that the book describes (docs/src/keep-your-proxy.md): name, door, test of the case and of the
+# outcomes of the own proxy and of the other door, sentence of the book.
 DOCUMENTED = [
-    ("in place", lambda door: "nginx" not in door, lambda case, own, other: own.kind == "page" and other.kind == "redirect",
+    ("page in place", lambda door: "nginx" not in door or "ingress" in door,
+     lambda case, own, other: own.kind == "page" and other.kind == "redirect" and "/pages/" in case.target,
      "`serve` in place works with nginx; with the others the robot is redirected to the page."),
+    ("headers of a rule", lambda door: door in ("traefik", "envoy"),
+     lambda case, own, other: own.decision() == other.decision() and own.kind == "pass",
+     "Envoy adds them to the site's own and replaces none; Traefik gives them on refusals and redirects alone."),
 ]
 
 
@@ -71,55 +95,61 @@ class Differences:
     def __init__(self):
         self.groups = defaultdict(list)
         self.documented = defaultdict(int)
-        self.bypasses = 0
-
-    def add(self, door, case, own, other, is_bypass=False):
-        self.groups[(not is_bypass, door, brief(own), brief(other))].append(case)
-        self.bypasses += is_bypass
 
     def judge(self, door, case, own, other, refuses_itself=lambda: False):
         """Returns whether the outcomes are the same, after what is no difference."""
-        if (own.kind, own.detail, own.identity) == (other.kind, other.detail, other.identity):
+        if own.decision() == other.decision() and not (case.is_plain() and other.seen and own.added != other.added):
             return True
+        for row, is_for, is_so, _ in DOCUMENTED:
+            if is_for(door) and is_so(case, own, other):
+                self.documented[(row, door)] += 1
+                return True
         is_own_page = own.kind == "page" or asks_own_page(case)
         if other.kind == "pass" and own.kind != "pass" and (not is_own_page or is_refused(case)):
-            self.add(door, case, own, other, is_bypass=True)
+            # The front has repaired the message, and the site gets what was asked about.
+            if case.is_malformed() and other.seen and not other.seen["refused"]:
+                return True
+            self.groups[(0, door, str(own), str(other))].append(case)
             return False
         # A front asks for our own pages without a question, by its own reading of the path.
         if is_own_page and (other.seen is None or asks_own_page(case)):
             return True
-        for name, is_for, is_so, _ in DOCUMENTED:
-            if is_for(door) and is_so(case, own, other):
-                self.documented[(name, door)] += 1
-                return True
-        if other.kind in ("refusal", "nothing") and not other.is_ours and refuses_itself():
+        if other.kind in ("refusal", "nothing") and (case.is_malformed() or not other.is_ours and refuses_itself()):
             return True
-        self.add(door, case, own, other)
+        self.groups[(1, door, str(own), str(other) + added_difference(own, other))].append(case)
         return False
 
-    def print(self, limit=60, examples=1):
+    def print(self, limit=60):
         groups = sorted(self.groups.items(), key=lambda group: (group[0][:2], -len(group[1])))
         for (is_difference, door, own, other), cases in groups[:limit]:
             what = "differs" if is_difference else "PASSES WHERE THE OWN PROXY DOES NOT"
             print(f"  {door} {what}, {len(cases)} times: own proxy: {own}; {door}: {other}")
             names = sorted({case.kind() for case in cases})
             print(f"    in: {', '.join(names[:20])}")
-            for case in cases[:: max(1, len(cases) // examples)][:examples]:
-                print(f"    {case.name}: {case.shown()}")
+            print(f"    {cases[0].name}: {cases[0].shown()}")
         if len(groups) > limit:
             print(f"  and {len(groups) - limit} more groups")
+        for (row, door), times in sorted(self.documented.items()):
+            print(f"  as the book says: {row}, {door}: {times}")
+
+    def bypasses(self):
+        return sum(len(cases) for key, cases in self.groups.items() if not key[0])
 
     def __len__(self):
         return sum(len(cases) for cases in self.groups.values())
 
 
-def has_forged(seen):
-    """Names of the identity that hold a value which the visitor sent, by the way to read them."""
-    return [f"{way} {name}" for way in ("cgi", "wsgi", "raw") for name, values in seen[way].items()
-            if any(FORGED in value for value in values)]
+def added_difference(own, other):
+    """Names the headers that only one of two equal decisions adds."""
+    if own.decision() != other.decision():
+        return ""
+    return f" with {sorted(set(own.added) ^ set(other.added), key=str)}"
 
 
-OWN_PAGES = re.compile(r"(https?:)?(//[^/]*)?/(robot-detection/admin|robot-heaven|robots\.txt|health|metrics|ready)(/|$|\?)", re.I)
+# Own pages of the configuration; `+` of a path means that what stands below belongs to them.
+OWN_PAGES = re.compile(
+    r"(https?:)?(//[^/]*)?/(robot-detection/admin|robot-heaven|robots\.txt|health|ready|metrics)(/|$|\?)", re.IGNORECASE
+)
 
 
 def asks_own_page(case):
@@ -127,12 +157,13 @@ def asks_own_page(case):
     return OWN_PAGES.match(case.target) is not None
 
 
-def brief(result):
-    """Outcome without what differs from case to case."""
-    return re.sub(r"redirect (\.\./)*login.*", r"redirect login", str(result))[:100]
-
-
 def is_refused(case):
     """Whether a robot asks for what an application reads as a refused path."""
-    segments = resolved(case.target.encode("latin-1", "replace").decode("latin-1"))
+    segments = resolved(case.target)
     return bool(case.agent) and "bot" in case.agent.lower() and segments[:1] == [b"refused"] and len(segments) > 1
+
+
+def has_forged(seen):
+    """Names of the identity that hold a value which the visitor sent, by the way to read them."""
+    return [f"{way} {name}" for way in ("cgi", "wsgi", "raw") for name, values in seen[way].items()
+            if any(FORGED in value for value in values)]

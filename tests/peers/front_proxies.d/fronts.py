@@ -51,15 +51,21 @@ CDN = "127.0.0.2"
 class Front:
     """A running front; `port` takes visitors in."""
 
-    def __init__(self, name, program, is_plain=False, behind_cdn=False):
+    def __init__(self, name, program, is_plain=False, behind_cdn=False, fails="closed"):
         self.name, self.program, self.behind_cdn = name, program, behind_cdn
         self.port = free_port()
         self.directory = Path(tempfile.mkdtemp(dir=program.directory, prefix=f"{name}-"))
         if is_plain:
             text = PLAIN[name].format(port=self.port, site=program.sites[0].port)
         else:
-            text = self.printed(name)
+            text = self.printed(name, fails)
         self.start(getattr(self, name)(text))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
 
     def start(self, command):
         environment = {**os.environ, "HOME": str(self.directory), "XDG_DATA_HOME": str(self.directory),
@@ -68,9 +74,10 @@ class Front:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory, env=environment)
         wait_for(self.port, self.process, self.log)
 
-    def printed(self, file):
-        standalone = ["--standalone"] if "--standalone" in self.program.run("proxy-config", "--help") else []
-        return self.program.run("proxy-config", file, *standalone, "--listen", str(self.port))
+    def printed(self, file, fails="closed"):
+        usage = self.program.run("proxy-config", "--help")
+        more = ["--standalone"] if "--standalone" in usage else ["--fails", fails]
+        return self.program.run("proxy-config", file, *more, "--listen", str(self.port))
 
     def nginx(self, text):
         directory = self.directory

@@ -1,6 +1,8 @@
 """The program under test with its sites, and the questions that each front asks its decision endpoint."""
 
 import json
+import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -104,9 +106,16 @@ class Program:
         site, shop, docs = (site.port for site in self.sites)
         self.config.write_text(CONFIG.format(
             directory=self.directory, own=self.own, check=self.check, token=TOKEN, site=site, shop=shop, docs=docs,
-            verify=verify, fails=f'fails = "{fails}"' if fails else "", trusted=trusted,
+            verify=verify, fails=f'fails = "{fails}"' if fails and self.knows("check.fails") else "", trusted=trusted,
         ))
         self.process = None
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)
 
     def start(self):
         with open(self.directory / "program.log", "ab") as log:
@@ -115,6 +124,10 @@ class Program:
             )
         wait_for(self.own, self.process, (self.directory / "program.log").read_text)
         return self
+
+    def knows(self, setting):
+        shown = subprocess.run([self.binary, "init", "--stdout"], capture_output=True, text=True, cwd=self.directory).stdout
+        return setting.upper().replace(".", "_") in shown
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -199,8 +212,14 @@ def unfold(answer):
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    """Returns a port below those that the system gives to clients, which would take it meanwhile."""
+    while True:
+        port = random.randint(20_000, 32_000)
+        try:
+            socket.create_server(("0.0.0.0", port)).close()
+            return port
+        except OSError:
+            continue
 
 
 def wait_for(port, process, log, seconds=60):

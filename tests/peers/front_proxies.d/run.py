@@ -1,7 +1,6 @@
 """Sends the same requests through `explain`, the own proxy, the decision endpoint and real fronts, and compares."""
 
 import argparse
-import shutil
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,8 +9,45 @@ from pathlib import Path
 import cases as generator
 import compare
 import fronts
+import modes
 import wire
 from program import DIALECTS, Program, question, unfold
+
+SAMPLE = ["nginx", "apache", "haproxy"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", default="target/release/robot-detection")
+    parser.add_argument("--only", action="append", choices=fronts.ALL, help="this front; may be repeated")
+    parser.add_argument("--sample", action="store_true", help="Debian's fronts, and all but a failing endpoint")
+    parser.add_argument("--seed", type=int, default=45)
+    parser.add_argument("--cases", type=int, default=6_000, help="fixed and random requests to compare")
+    chosen = {}
+    for name, mode in [("compare", compare_all), *modes.ALL.items()]:
+        parser.add_argument(f"--{name}", action="append_const", dest="modes", const=name, help=mode.__doc__)
+        chosen[name] = mode
+    arguments = parser.parse_args()
+    arguments.binary = Path(arguments.binary).resolve()
+    if not arguments.binary.exists():
+        print(f"error: {arguments.binary} does not exist: cargo build --release", file=sys.stderr)
+        return 2
+    arguments.fronts = arguments.only or (SAMPLE if arguments.sample else fronts.ALL)
+    missing = [name for name in arguments.fronts if not fronts.is_installed(name)]
+    if missing:
+        print(f"error: not installed: {', '.join(missing)}", file=sys.stderr)
+        return 2
+    if arguments.sample:
+        arguments.cases = min(arguments.cases, 3_000)
+        arguments.modes = arguments.modes or ["compare", "forged", "sizes", "cdn"]
+    faults = 0
+    for name in arguments.modes or chosen:
+        start = time.monotonic()
+        print(f"== {name}: {chosen[name].__doc__}")
+        found = chosen[name](arguments, send_all)
+        faults += found
+        print(f"== {name}: {found} faults in {time.monotonic() - start:.0f} s")
+    return 1 if faults else 0
 
 
 def send_all(cases, send):
@@ -19,84 +55,64 @@ def send_all(cases, send):
         return list(pool.map(send, cases))
 
 
-def compare_all(arguments, program):
-    """The generator's requests through every door."""
+def compare_all(arguments, _):
+    """The same requests through every door."""
     cases = generator.all_cases(arguments.seed, arguments.cases)
     print(f"{len(cases)} requests, seed {arguments.seed}")
-    found = compare.Differences()
-    own = send_all(cases, lambda case: compare.outcome(wire.exchange(program.own, case.raw)))
-    for case, outcome in zip(cases, own):
-        if outcome.seen and outcome.seen["refused"] and case.agent and "bot" in case.agent:
-            print(f"  note: the own proxy passes {case.name} {case.target[:80]!r}")
-    finish(found, "own proxy", cases, own)
-    explained = program.explain(cases)
-    for case, outcome in zip(cases, own):
-        if id(case) in explained:
-            found.judge("explain", case, outcome, compare.explained_outcome(explained[id(case)], outcome))
-    print(f"explain: {len(explained)} requests")
-    for dialect in DIALECTS if not arguments.only or "endpoint" in arguments.only else []:
-        askable = [(case, outcome) for case, outcome in zip(cases, own) if not case.is_odd]
-        answers = send_all(askable, lambda pair: unfold(wire.exchange(program.check, question(dialect, pair[0]))))
-        for (case, outcome), answer in zip(askable, answers):
-            found.judge(f"endpoint for {dialect}", case, outcome, compare.endpoint_outcome(answer))
-        print(f"endpoint for {dialect}: {len(askable)} requests")
-    for name in chosen(arguments):
-        start = time.monotonic()
-        front = fronts.Front(name, program)
-        plain = fronts.Front(name, program, is_plain=True)
-        try:
-            others = send_all(cases, lambda case: compare.outcome(wire.exchange(front.port, case.raw)))
-            for case, outcome, other in zip(cases, own, others):
-                found.judge(name, case, outcome, other, lambda: refuses_itself(plain, case))
-            if not front.is_alive():
-                print(f"  {name} ENDED with {front.process.returncode}")
-        finally:
-            front.stop()
-            plain.stop()
-        print(f"{name}: {len(cases)} requests in {time.monotonic() - start:.0f} s")
+    with Program(arguments.binary) as program:
+        found = compare.Differences()
+        own, own_counters = send_counted(program, program.own, cases)
+        for case, outcome in zip(cases, own):
+            if outcome.seen and outcome.seen["refused"] and compare.is_refused(case):
+                print(f"  note: the own proxy passes {case.kind()}: {case.shown()}")
+        explained = program.explain(cases)
+        for case, outcome in zip(cases, own):
+            if id(case) in explained:
+                found.judge("explain", case, outcome, compare.explained_outcome(explained[id(case)], outcome))
+        print(f"explain: {len(explained)} requests")
+        for dialect in DIALECTS:
+            askable = [(case, outcome) for case, outcome in zip(cases, own) if not case.is_odd]
+            answers = send_all(askable, lambda pair: unfold(wire.exchange(program.check, question(dialect, pair[0]))))
+            for (case, outcome), answer in zip(askable, answers):
+                found.judge(f"endpoint for {dialect}", case, outcome, compare.endpoint_outcome(answer))
+            print(f"endpoint for {dialect}: {len(askable)} requests")
+        faults = sum(compare_front(name, program, cases, own, own_counters, found) for name in arguments.fronts)
     found.print()
-    for (row, door), times in sorted(found.documented.items()):
-        print(f"  documented: {row}, {door}: {times}")
-    print(f"{len(found)} differences, {found.bypasses} of them pass where the own proxy refuses")
-    return len(found)
+    print(f"{len(found)} differences; in {found.bypasses()} of them a request passes that the own proxy does not pass")
+    return faults + len(found)
 
 
-def finish(found, door, cases, outcomes):
-    pass
+def compare_front(name, program, cases, own, own_counters, found):
+    start, faults = time.monotonic(), 0
+    with fronts.Front(name, program) as front, fronts.Front(name, program, is_plain=True) as plain:
+        others, counters = send_counted(program, front.port, cases)
+        for case, outcome, other in zip(cases, own, others):
+            found.judge(name, case, outcome, other, lambda: refuses_itself(plain, case))
+        if counters != own_counters:
+            faults += 1
+            print(f"  {name} counts differently: {sorted(set(counters.items()) ^ set(own_counters.items()))}")
+        if not front.is_alive():
+            faults += 1
+            print(f"  {name} ended with {front.process.returncode}: {front.log()}")
+    print(f"{name}: {len(cases)} requests in {time.monotonic() - start:.0f} s")
+    return faults
+
+
+def send_counted(program, port, cases):
+    """Returns the outcomes of all cases, and what the plain ones of them have added to the counters."""
+    before = program.counters()
+    plain = send_all([case for case in cases if case.is_plain()], lambda case: wire.exchange(port, case.raw))
+    # Each request is counted once its response has ended.
+    time.sleep(0.5)
+    after = program.counters()
+    rest = send_all([case for case in cases if not case.is_plain()], lambda case: wire.exchange(port, case.raw))
+    added = {key: value - before.get(key, 0) for key, value in after.items() if value != before.get(key, 0)}
+    return [compare.outcome(answer) for answer in plain + rest], added
 
 
 def refuses_itself(plain, case):
     """Whether this front refuses the request without asking, as a plain proxy does."""
     return compare.outcome(wire.exchange(plain.port, case.raw)).kind in ("refusal", "nothing")
-
-
-def chosen(arguments):
-    names = [name for name in arguments.only or fronts.ALL if name in fronts.ALL]
-    missing = [name for name in names if not fronts.is_installed(name)]
-    if missing:
-        raise SystemExit(f"error: not installed: {', '.join(missing)}")
-    return names
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", default="target/release/robot-detection")
-    parser.add_argument("--only", action="append", choices=[*fronts.ALL, "endpoint"], help="may be repeated")
-    parser.add_argument("--seed", type=int, default=45)
-    parser.add_argument("--cases", type=int, default=3_600)
-    arguments = parser.parse_args()
-    binary = Path(arguments.binary).resolve()
-    if not binary.exists():
-        print(f"error: {binary} does not exist: cargo build --release", file=sys.stderr)
-        return 2
-    program = Program(binary)
-    try:
-        program.start()
-        faults = compare_all(arguments, program)
-    finally:
-        program.stop()
-        shutil.rmtree(program.directory, ignore_errors=True)
-    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def is_identity(folded):
 
 def resolved(target):
     """Segments of the path that an application reads: decoded once, without dot segments and empty ones."""
-    path = target.encode("latin-1").split(b"?")[0].split(b"#")[0]
+    path = target.encode("latin-1", "replace").split(b"?")[0].split(b"#")[0]
     path = re.sub(rb"^[a-zA-Z]+://[^/]*", b"", path)
     segments = []
     for segment in unquote_to_bytes(path).split(b"/"):
