@@ -119,16 +119,21 @@ class Differences:
         self.groups[(1, door, str(own), str(other) + added_difference(own, other))].append(case)
         return False
 
-    def print(self, limit=60):
+    def print(self, most=15):
         groups = sorted(self.groups.items(), key=lambda group: (group[0][:2], -len(group[1])))
-        for (is_difference, door, own, other), cases in groups[:limit]:
+        printed = defaultdict(int)
+        for (is_difference, door, own, other), cases in groups:
+            printed[door] += 1
+            if printed[door] > most:
+                continue
             what = "differs" if is_difference else "PASSES WHERE THE OWN PROXY DOES NOT"
             print(f"  {door} {what}, {len(cases)} times: own proxy: {own}; {door}: {other}")
             names = sorted({case.kind() for case in cases})
             print(f"    in: {', '.join(names[:20])}")
             print(f"    {cases[0].name}: {cases[0].shown()}")
-        if len(groups) > limit:
-            print(f"  and {len(groups) - limit} more groups")
+        for door, number in printed.items():
+            if number > most:
+                print(f"  {door}: and {number - most} more groups")
         for (row, door), times in sorted(self.documented.items()):
             print(f"  as the book says: {row}, {door}: {times}")
 

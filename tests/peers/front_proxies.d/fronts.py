@@ -51,12 +51,14 @@ CDN = "127.0.0.2"
 class Front:
     """A running front; `port` takes visitors in."""
 
-    def __init__(self, name, program, is_plain=False, behind_cdn=False, fails="closed"):
+    def __init__(self, name, program, setup="standalone", behind_cdn=False, fails="closed"):
         self.name, self.program, self.behind_cdn = name, program, behind_cdn
         self.port = free_port()
         self.directory = Path(tempfile.mkdtemp(dir=program.directory, prefix=f"{name}-"))
-        if is_plain:
+        if setup == "plain":
             text = PLAIN[name].format(port=self.port, site=program.sites[0].port)
+        elif setup == "include":
+            text = getattr(self, f"{name}_including")(*(site.port for site in program.sites))
         else:
             text = self.printed(name, fails)
         self.start(getattr(self, name)(text))
@@ -78,6 +80,25 @@ class Front:
         usage = self.program.run("proxy-config", "--help")
         more = ["--standalone"] if "--standalone" in usage else ["--fails", fails]
         return self.program.run("proxy-config", file, *more, "--listen", str(self.port))
+
+    def include(self, file, *arguments):
+        """Writes what is printed to be included, and returns where."""
+        path = self.directory / "-".join([file, *arguments]).replace("--", "")
+        path.write_text(self.program.run("proxy-config", file, *arguments))
+        return path
+
+    def nginx_including(self, site, shop, docs):
+        parts = {part: self.include("nginx", "--part", part) for part in ("http", "server", "location", "response")}
+
+        def server(head, locations):
+            text = "".join(
+                f"location {path} {{ proxy_pass http://127.0.0.1:{port}; proxy_set_header Host $http_host; "
+                f"proxy_set_header X-Forwarded-For $remote_addr; include {parts['location']}; }}\n"
+                for path, port in locations
+            )
+            return f"server {{ listen {self.port}{head}; include {parts['server']};\n{text}}}\n"
+        return (f"include {parts['http']};\n" + server(" default_server", [("/", site), ("/docs/", docs), ("= /docs", docs)])
+                + server("; server_name shop.example.org *.shop.example.org", [("/", shop)]))
 
     def nginx(self, text):
         directory = self.directory

@@ -42,36 +42,42 @@ class Check:
 
 def sizes(arguments, send_all):
     """Header counts and sizes up to each front's limit: no front dies, no 5xx for a browser, no pass for a robot."""
-    check, number = Check(), 400 if arguments.sample else 2_000
-    for name, front, port in opened(arguments, Program(arguments.binary)):
-        check.begin()
-        most_lines, most_bytes, most_in_all = LIMITS[name]
-        rng = random.Random(arguments.seed)
-        requests = []
-        for index in range(number):
-            who = "firefox" if index % 2 else "gptbot"
-            lines = rng.choice([1, rng.randint(1, most_lines), rng.randint(max(1, most_lines * 3 // 4), most_lines + 5)])
-            most = min(most_bytes, (most_in_all - 400) // lines - 16)
-            size = max(0, int(most * rng.choice([0, 0.01, rng.random(), rng.uniform(0.9, 1.02)])))
-            headers = [(f"X-Line-{line}", "s" * size) for line in range(lines)]
-            if rng.random() < 0.3:
-                headers = [("Cookie" if rng.random() < 0.5 else "X-Same", value) for _, value in headers]
-            target = "/open/1" if who == "firefox" else "/refused/x"
-            requests.append((who, lines, size, wire.head("GET", target, [
-                ("Host", "example.org"), ("User-Agent", AGENTS[who]), *headers])))
-        answers = send_all(requests, lambda request: compare.outcome(wire.exchange(port, request[3])))
-        kinds = {}
-        for (who, lines, size, raw), answer in zip(requests, answers):
-            key = f"{who} {answer.kind} {answer.detail}".strip()
-            kinds[key] = kinds.get(key, 0) + 1
-            what = f"{name}: {who} with {lines} lines of {size} bytes ({len(raw)} in all): {answer}"
-            check(not (who == "firefox" and answer.kind == "failure"), what)
-            check(not (who == "gptbot" and answer.kind in ("pass", "failure")), what)
-        check(front is None or front.is_alive(), f"{name} ended with {front and front.process.returncode}: {front and front.log()}")
-        after = compare.outcome(wire.ask(port, "/open/1", AGENTS["firefox"]))
-        check(after.kind == "pass", f"{name} afterwards: {after}")
-        print(f"{name}: {number} requests: " + ", ".join(f"{kind}: {times}" for kind, times in sorted(kinds.items())))
+    check, number = Check(), 200 if arguments.sample else 1_000
+    for fails in ("closed", "open"):
+        for name, front, port in opened(arguments, Program(arguments.binary, fails=fails), fails=fails):
+            check.begin()
+            requests = list(sized_requests(random.Random(f"{arguments.seed} {fails}"), number, *LIMITS[name]))
+            answers = send_all(requests, lambda request: compare.outcome(wire.exchange(port, request[2])))
+            kinds = {}
+            for (who, what, raw), answer in zip(requests, answers):
+                key = f"{who} {answer.kind} {answer.detail}".strip()
+                kinds[key] = kinds.get(key, 0) + 1
+                what = f"{name}, fails {fails}: {who} with {what}, {len(raw)} bytes in all: {answer}"
+                check(not (who == "firefox" and answer.kind == "failure"), what)
+                check(not (who == "gptbot" and answer.kind in ("pass", "failure")), what)
+            if front:
+                check(front.is_alive(), f"{name} ended with {front.process.returncode}: {front.log()}")
+            after = compare.outcome(wire.ask(port, "/open/1", AGENTS["firefox"]))
+            check(after.kind == "pass", f"{name} afterwards: {after}")
+            print(f"{name}, fails {fails}: " + ", ".join(f"{kind}: {times}" for kind, times in sorted(kinds.items())))
     return check.faults
+
+
+def sized_requests(rng, number, most_lines, most_bytes, most_in_all):
+    for index in range(number):
+        who = "firefox" if index % 2 else "gptbot"
+        lines = rng.choice([1, rng.randint(1, most_lines), rng.randint(max(1, most_lines * 3 // 4), most_lines + 5)])
+        most = min(most_bytes, (most_in_all - 400) // lines - 16)
+        size = max(0, int(most * rng.choice([0, 0.01, rng.random(), rng.uniform(0.9, 1.02)])))
+        name = rng.choice(["X-Line-{}", "X-Line-{}", "Cookie", "X-Same", "Accept-Language"])
+        headers = [(name.format(line), "s" * size) for line in range(lines)]
+        target = "/open/1" if who == "firefox" else rng.choice(["/refused/x", "/members-only-stuff/a", "/closed/1"])
+        longer = int(min(most_bytes - 100, most_in_all - 400 - lines * (size + 16)) * rng.random())
+        if rng.random() < 0.2 and longer > 0:
+            target += rng.choice(["y", "?y=", "%20"]) + "z" * longer
+        agent = AGENTS[who] + (" " + "u" * rng.randint(1, 3_000) if rng.random() < 0.1 else "")
+        yield who, f"{lines} lines of {size} bytes, a target of {len(target)}", wire.head(
+            "GET", target, [("Host", "example.org"), ("User-Agent", agent), *headers])
 
 
 def forged(arguments, send_all):
@@ -166,12 +172,12 @@ def failing(arguments, _):
 ALL = {"forged": forged, "sizes": sizes, "cdn": cdn, "failing": failing}
 
 
-def opened(arguments, program, behind_cdn=False):
+def opened(arguments, program, **how):
     """Starts the program, yields its own proxy, and then one front after the other."""
     with program:
         yield "own proxy", None, program.own
         for name in arguments.fronts:
-            with fronts.Front(name, program, behind_cdn=behind_cdn) as front:
+            with fronts.Front(name, program, **how) as front:
                 yield name, front, front.port
 
 

@@ -24,7 +24,7 @@ def main():
     parser.add_argument("--seed", type=int, default=45)
     parser.add_argument("--cases", type=int, default=6_000, help="fixed and random requests to compare")
     chosen = {}
-    for name, mode in [("compare", compare_all), *modes.ALL.items()]:
+    for name, mode in [("compare", compare_all), ("includes", compare_includes), *modes.ALL.items()]:
         parser.add_argument(f"--{name}", action="append_const", dest="modes", const=name, help=mode.__doc__)
         chosen[name] = mode
     arguments = parser.parse_args()
@@ -55,7 +55,12 @@ def send_all(cases, send):
         return list(pool.map(send, cases))
 
 
-def compare_all(arguments, _):
+def compare_includes(arguments, _):
+    """The same requests through fronts whose own configuration includes what is printed."""
+    return compare_all(arguments, _, setup="include")
+
+
+def compare_all(arguments, _, setup="standalone"):
     """The same requests through every door."""
     cases = generator.all_cases(arguments.seed, arguments.cases)
     print(f"{len(cases)} requests, seed {arguments.seed}")
@@ -70,21 +75,21 @@ def compare_all(arguments, _):
             if id(case) in explained:
                 found.judge("explain", case, outcome, compare.explained_outcome(explained[id(case)], outcome))
         print(f"explain: {len(explained)} requests")
-        for dialect in DIALECTS:
+        for dialect in DIALECTS if setup == "standalone" else []:
             askable = [(case, outcome) for case, outcome in zip(cases, own) if not case.is_odd]
             answers = send_all(askable, lambda pair: unfold(wire.exchange(program.check, question(dialect, pair[0]))))
             for (case, outcome), answer in zip(askable, answers):
                 found.judge(f"endpoint for {dialect}", case, outcome, compare.endpoint_outcome(answer))
             print(f"endpoint for {dialect}: {len(askable)} requests")
-        faults = sum(compare_front(name, program, cases, own, own_counters, found) for name in arguments.fronts)
+        faults = sum(compare_front(name, program, cases, own, own_counters, found, setup) for name in arguments.fronts)
     found.print()
     print(f"{len(found)} differences; in {found.bypasses()} of them a request passes that the own proxy does not pass")
     return faults + len(found)
 
 
-def compare_front(name, program, cases, own, own_counters, found):
+def compare_front(name, program, cases, own, own_counters, found, setup):
     start, faults = time.monotonic(), 0
-    with fronts.Front(name, program) as front, fronts.Front(name, program, is_plain=True) as plain:
+    with fronts.Front(name, program, setup) as front, fronts.Front(name, program, "plain") as plain:
         others, counters = send_counted(program, front.port, cases)
         for case, outcome, other in zip(cases, own, others):
             found.judge(name, case, outcome, other, lambda: refuses_itself(plain, case))
