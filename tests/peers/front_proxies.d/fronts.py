@@ -44,6 +44,9 @@ static_resources:
 """,
 }
 
+# What `--listen` says so that a front speaks HTTP/2 without TLS.
+HTTP_2 = {"nginx": "{} http2", "haproxy": ":{} proto h2", "envoy": "{}"}
+
 # A CDN at 127.0.0.2 whose X-Forwarded-For the front believes: what an administrator adds to the printed file.
 CDN = "127.0.0.2"
 
@@ -51,7 +54,7 @@ CDN = "127.0.0.2"
 class Front:
     """A running front; `port` takes visitors in."""
 
-    def __init__(self, name, program, setup="standalone", behind_cdn=False, fails="closed"):
+    def __init__(self, name, program, setup="standalone", behind_cdn=False, fails="closed", listen="{}"):
         self.name, self.program, self.behind_cdn = name, program, behind_cdn
         self.port = free_port()
         self.directory = Path(tempfile.mkdtemp(dir=program.directory, prefix=f"{name}-"))
@@ -60,7 +63,7 @@ class Front:
         elif setup == "include":
             text = getattr(self, f"{name}_including")(*(site.port for site in program.sites))
         else:
-            text = self.printed(name, fails)
+            text = self.printed(name, fails, listen.format(self.port))
         self.start(getattr(self, name)(text))
 
     def __enter__(self):
@@ -76,10 +79,10 @@ class Front:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory, env=environment)
         wait_for(self.port, self.process, self.log)
 
-    def printed(self, file, fails="closed"):
+    def printed(self, file, fails, listen):
         usage = self.program.run("proxy-config", "--help")
         more = ["--standalone"] if "--standalone" in usage else ["--fails", fails]
-        return self.program.run("proxy-config", file, *more, "--listen", str(self.port))
+        return self.program.run("proxy-config", file, *more, "--listen", listen)
 
     def include(self, file, *arguments):
         """Writes what is printed to be included, and returns where."""

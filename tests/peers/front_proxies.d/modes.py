@@ -3,6 +3,7 @@
 import random
 import signal
 import statistics
+import subprocess
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -169,7 +170,40 @@ def failing(arguments, _):
     return check.faults
 
 
-ALL = {"forged": forged, "sizes": sizes, "cdn": cdn, "failing": failing}
+def protocols(arguments, _):
+    """WebSockets pass through, and requests by HTTP/2 get the same decisions."""
+    check = Check()
+    for name, _, port in opened(arguments, Program(arguments.binary)):
+        for agent in ("firefox", "gptbot"):
+            target = "/open/socket" if agent == "firefox" else "/refused/socket"
+            raw = wire.head("GET", target, [
+                ("Host", "example.org"), ("User-Agent", AGENTS[agent]), ("Connection", "Upgrade"), ("Upgrade", "websocket"),
+                ("Sec-WebSocket-Version", "13"), ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+            ])
+            with wire.connect(port) as stream:
+                stream.sendall(raw)
+                reader = stream.makefile("rb")
+                status = wire.read_answer(reader).status
+                check(status == (101 if agent == "firefox" else 451), f"{name}: {agent} with a WebSocket: {status}")
+                if status == 101:
+                    stream.sendall(b"hello")
+                    check(reader.read(5) == b"hello", f"{name}: the WebSocket does not pass messages")
+        print(f"{name}: WebSockets done")
+    with Program(arguments.binary) as program:
+        for name in set(arguments.fronts) & set(fronts.HTTP_2):
+            with fronts.Front(name, program, listen=fronts.HTTP_2[name]) as front:
+                for agent, target, expected in [("firefox", "/refused/a", "2 200"), ("gptbot", "/refused/a", "2 451"),
+                                                ("gptbot", "/members-only-stuff/a", "2 302"), ("googlebot", "/", "2 200")]:
+                    got = subprocess.run(
+                        ["curl", "-s", "-o", "/dev/null", "-w", "%{http_version} %{http_code}", "--http2-prior-knowledge",
+                         "-A", AGENTS[agent], "-H", "Host: example.org", f"http://127.0.0.1:{front.port}{target}"],
+                        stdout=subprocess.PIPE, text=True).stdout
+                    check(got == expected, f"{name}: {agent} asks by HTTP/2 for {target}: {got}")
+            print(f"{name}: HTTP/2 done")
+    return check.faults
+
+
+ALL = {"forged": forged, "sizes": sizes, "protocols": protocols, "cdn": cdn, "failing": failing}
 
 
 def opened(arguments, program, **how):

@@ -14,7 +14,7 @@ import wire
 from upstream import Site
 
 TOKEN = "0123456789abcdef0123"
-DIALECTS = ["nginx", "caddy", "traefik", "haproxy", "envoy", "ingress-nginx"]
+DIALECTS = ["nginx", "caddy", "traefik", "haproxy", "envoy", "apache", "ingress-nginx"]
 
 CONFIG = """
 web_robots_db = ""
@@ -176,7 +176,7 @@ def question(dialect, case):
     """Writes the question that a front of this kind asks about a case."""
     set_by_front = {
         "nginx": ["x-robot-detection-request"], "caddy": ["x-robot-detection-request"],
-        "haproxy": ["x-robot-detection-request"], "envoy": ["x-robot-detection-client", "x-robot-detection-scheme"],
+        "haproxy": ["x-robot-detection-request"], "apache": ["x-robot-detection-request"], "envoy": ["x-robot-detection-client", "x-robot-detection-scheme"],
         "traefik": [f"x-forwarded-{part}" for part in ("for", "proto", "method", "host", "uri")],
         "ingress-nginx": ["x-original-url", "x-original-method", "x-real-ip", "x-forwarded-for"],
     }[dialect] + ["x-robot-detection-token", "x-robot-detection-client", "x-robot-detection-scheme",

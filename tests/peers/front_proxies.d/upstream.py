@@ -1,5 +1,7 @@
 """Web site behind every proxy: it passes back what it was sent, as CGI, WSGI and raw applications read it."""
 
+import base64
+import hashlib
 import json
 import re
 import socket
@@ -34,8 +36,10 @@ class Site:
                 headers = wire.read_headers(reader)
                 named = dict(headers)
                 if named.get("upgrade", "").lower() == "websocket":
+                    key = named.get("sec-websocket-key", "") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+                    accept = base64.b64encode(hashlib.sha1(key.encode()).digest())
                     stream.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-                                   + self.described(method, target, headers) + b"\r\n")
+                                   b"Sec-WebSocket-Accept: " + accept + b"\r\n" + self.described(method, target, headers) + b"\r\n")
                     stream.sendall(reader.read(5))
                     return
                 if named.get("expect", "").lower() == "100-continue":
