@@ -58,6 +58,7 @@ SPELLINGS = r"""
 {b}/{p}/{x}/../../      {b}/a/..//{p}/{x}       {b}/a//../{p}/{x}       {b}/a//../../{p}/{x}
 {b}/a/.../{p}/{x}       {b}/%ef%bc%8e%ef%bc%8e/{p}/{x} {b}/~/../{p}/{x} {b}/{p}/{x}/
 http://{h}{b}/{p}/{x}   HTTP://{h}{b}//{p}/{x}  http://{h}:80{b}/a/../{p}/{x} http://other.example{b}/{p}/{x}
+http://shop.example.org{b}/{p}/{x} http://example.org{b}/{p}/{x}
 https://{h}{b}/{p}/{x}  http://u@{h}{b}/{p}/{x} http:{b}/{p}/{x}        //{h}{b}/{p}/{x}
 {p}/{x}                 *                       ?/{p}/{x}               {b}/{p}/{x}{long}
 {b}{dots}/{p}/{x}       {b}/{p}{nul}/{x}        {b}/{p}/{x}{tab}y       {b}/{p}/{x}{high}
@@ -165,6 +166,17 @@ def spelled_cases():
     """Every spelling of a refused path."""
     for spelling, who in itertools.product(SPELLINGS, ["gptbot", "firefox"]):
         yield make(f"spelled {who} {spelling}", "GET", spell(spelling, "/refused/x"), agent=AGENTS[who])
+
+
+def site_cases():
+    """Requests on the border between two sites."""
+    paths = ["/docs", "/docs/", "/docs/secret/1", "/docsx/1", "/docs%2fsecret/1", "/docs/../open/1", "/open/../docs/secret/1",
+             "/%64ocs/secret/1", "/docs//secret/1", "//docs/secret/1", "/docs/%2e%2e/open/1", "/docs;x/secret/1", "/DOCS/1",
+             "/cart/1", "http://shop.example.org/cart/1", "http://example.org/docs/secret/1", "http://SHOP.example.org:80/cart/1"]
+    hosts = ["example.org", "EXAMPLE.org", "example.org.", "example.org:80", "shop.example.org", "a.shop.example.org",
+             "a.b.shop.example.org", "Shop.Example.Org.:8080", "xshop.example.org", "shop.example.org.evil.example"]
+    for target, host, who in itertools.product(paths, hosts, ["gptbot", "firefox"]):
+        yield make(f"site {who} {host} {target}", "GET", target, agent=AGENTS[who], host=host)
 
 
 def forged_cases():
@@ -290,5 +302,5 @@ def malformed_cases():
 
 def all_cases(seed, number):
     """The fixed cases, and random ones up to the number."""
-    fixed = [*plain_cases(), *detour_cases(), *spelled_cases(), *forged_cases(), *malformed_cases()]
+    fixed = [*plain_cases(), *detour_cases(), *spelled_cases(), *site_cases(), *forged_cases(), *malformed_cases()]
     return fixed + list(itertools.islice(random_cases(seed), max(number - len(fixed), 500)))

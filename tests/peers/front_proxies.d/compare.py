@@ -24,8 +24,12 @@ class Outcome:
     def decision(self):
         return self.kind, self.detail, self.identity
 
+    def site(self):
+        return self.seen and self.seen["site"]
+
     def __str__(self):
-        text = " ".join(filter(None, [self.kind, self.detail, *self.identity]))
+        site = f"to {self.site()}" if self.seen else ""
+        text = " ".join(filter(None, [self.kind, site, self.detail, *self.identity]))
         return re.sub(r"redirect (\.\./)*login.*", "redirect to the login", text)[:100]
 
 
@@ -34,9 +38,9 @@ def outcome(answer):
     added = added_to(answer)
     if site is not None:
         seen = json.loads(site)
-        return Outcome("pass", identity=identity(seen["cgi"]), seen=seen, added=added)
-    if answer.status == 0:
-        return Outcome("nothing")
+        return Outcome("pass", "", identity(seen["cgi"]), seen, added)
+    if answer.status < 100:
+        return Outcome("pass" if answer.body.startswith(b"site") else "nothing")
     if 300 <= answer.status < 400:
         return Outcome("redirect", str(answer.header("location")), added=added)
     if answer.status >= 500 and answer.status not in (501, 505):
@@ -83,6 +87,9 @@ DOCUMENTED = [
     ("page in place", lambda door: "nginx" not in door or "ingress" in door,
      lambda case, own, other: own.kind == "page" and other.kind == "redirect" and "/pages/" in case.target,
      "`serve` in place works with nginx; with the others the robot is redirected to the page."),
+    ("path of the question", lambda door: door == "nginx",
+     lambda case, own, other: own.kind == "pass" and other.kind == "refusal" and "robot-detection-check" in case.target,
+     "The file uses the path /robot-detection-check itself, which no visitor can ask for."),
     ("headers of a rule", lambda door: door in ("traefik", "envoy"),
      lambda case, own, other: own.decision() == other.decision() and own.kind == "pass",
      "Envoy adds them to the site's own and replaces none; Traefik gives them on refusals and redirects alone."),
@@ -98,7 +105,8 @@ class Differences:
 
     def judge(self, door, case, own, other, refuses_itself=lambda: False):
         """Returns whether the outcomes are the same, after what is no difference."""
-        if own.decision() == other.decision() and not (case.is_plain() and other.seen and own.added != other.added):
+        if own.decision() == other.decision() and own.site() == (other.site() or own.site()) and not (
+                case.is_plain() and other.seen and own.added != other.added):
             return True
         for row, is_for, is_so, _ in DOCUMENTED:
             if is_for(door) and is_so(case, own, other):
@@ -107,7 +115,7 @@ class Differences:
         is_own_page = own.kind == "page" or asks_own_page(case)
         if other.kind == "pass" and own.kind != "pass" and (not is_own_page or is_refused(case)):
             # The front has repaired the message, and the site gets what was asked about.
-            if case.is_malformed() and other.seen and not other.seen["refused"]:
+            if case.is_malformed() and not (is_refused(case) and other.seen and other.seen["refused"]):
                 return True
             self.groups[(0, door, str(own), str(other))].append(case)
             return False

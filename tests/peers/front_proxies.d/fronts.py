@@ -100,7 +100,8 @@ class Front:
                 for path, port in locations
             )
             return f"server {{ listen {self.port}{head}; include {parts['server']};\n{text}}}\n"
-        return (f"include {parts['http']};\n" + server(" default_server", [("/", site), ("/docs/", docs), ("= /docs", docs)])
+        return (f"include {parts['http']};\n" + server(" default_server", [("/", site)])
+                + server("; server_name example.org", [("/", site), ("/docs/", docs), ("= /docs", docs)])
                 + server("; server_name shop.example.org *.shop.example.org", [("/", shop)]))
 
     def nginx(self, text):

@@ -100,7 +100,7 @@ class Program:
     def __init__(self, binary, verify="enabled = false", fails=None, trusted=""):
         self.binary = binary
         self.directory = Path(tempfile.mkdtemp(prefix="front-proxies-"))
-        self.sites = [Site(), Site(), Site()]
+        self.sites = [Site("main"), Site("shop"), Site("docs")]
         self.own, self.check = free_port(), free_port()
         self.config = self.directory / "robot-detection.toml"
         site, shop, docs = (site.port for site in self.sites)

@@ -18,7 +18,8 @@ FORGED = "203.0.113.66"
 class Site:
     """Upstream server that describes each request in the header `X-Site` of its response."""
 
-    def __init__(self):
+    def __init__(self, name):
+        self.name = name
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -57,7 +58,7 @@ class Site:
             stream.close()
 
     def described(self, method, target, headers):
-        seen = {"port": self.port, "method": method, "target": target[:300], "lines": len(headers)}
+        seen = {"site": self.name, "method": method, "target": target[:300], "lines": len(headers)}
         seen["refused"] = resolved(target)[:1] == [b"refused"] and len(resolved(target)) > 1
         for way, fold in (("cgi", cgi), ("wsgi", wsgi), ("raw", raw)):
             identity = {}

@@ -76,7 +76,8 @@ def read_answer(reader, is_head=False):
         line = reader.readline(65_536)
         match = re.match(rb"HTTP/1\.[01] (\d{3})", line)
         if not match:
-            return Answer()
+            # HTTP/0.9 has no head.
+            return Answer(9, [], line + reader.read(1_000)) if line else Answer()
         answer = Answer(int(match[1]), read_headers(reader))
         if answer.status >= 200 or answer.status == 101:
             break
