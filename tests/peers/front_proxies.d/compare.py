@@ -81,18 +81,21 @@ def identity(variables):
     return tuple("|".join(variables.get(name, ["-"])) for name in IDENTITY)
 
 
-# Differences that the book describes (docs/src/keep-your-proxy.md): name, door, test of the case and of the
-# outcomes of the own proxy and of the other door, sentence of the book.
+# Differences that the book describes (docs/src/keep-your-proxy.md): name, doors, test of the case and of the outcomes
+# of the own proxy and of the other door, sentence of the book.
 DOCUMENTED = [
-    ("page in place", lambda door: "nginx" not in door or "ingress" in door,
+    ("page in place", r"^(?!.*nginx)|ingress",
      lambda case, own, other: own.kind == "page" and other.kind == "redirect" and "/pages/" in case.target,
      "`serve` in place works with nginx; with the others the robot is redirected to the page."),
-    ("path of the question", lambda door: door == "nginx",
-     lambda case, own, other: own.kind == "pass" and other.kind == "refusal" and "robot-detection-check" in case.target,
-     "The file uses the path /robot-detection-check itself, which no visitor can ask for."),
-    ("headers of a rule", lambda door: door in ("traefik", "envoy"),
+    ("headers of a rule", r"^(traefik|envoy|.* include)$",
      lambda case, own, other: own.decision() == other.decision() and own.kind == "pass",
-     "Envoy adds them to the site's own and replaces none; Traefik gives them on refusals and redirects alone."),
+     "Envoy and included files add them to the site's own; Traefik gives them on refusals and redirects alone."),
+    ("path of the question", r"^nginx",
+     lambda case, own, other: own.kind == "pass" and other.kind == "refusal" and "robot-detection-check" in case.target,
+     "nginx keeps the path /robot-detection-check for the question: no visitor can ask for it."),
+    ("malformed requests", r"^explain$",
+     lambda case, own, other: own.kind == "refusal" and own.detail in ("400", "414", "431", "501"),
+     "`explain` decides about requests that the listener refuses as malformed, too."),
 ]
 
 
@@ -108,8 +111,8 @@ class Differences:
         if own.decision() == other.decision() and own.site() == (other.site() or own.site()) and not (
                 case.is_plain() and other.seen and own.added != other.added):
             return True
-        for row, is_for, is_so, _ in DOCUMENTED:
-            if is_for(door) and is_so(case, own, other):
+        for row, doors, is_so, _ in DOCUMENTED:
+            if re.search(doors, door) and is_so(case, own, other):
                 self.documented[(row, door)] += 1
                 return True
         is_own_page = own.kind == "page" or asks_own_page(case)
@@ -124,7 +127,9 @@ class Differences:
             return True
         if other.kind in ("refusal", "nothing") and (case.is_malformed() or not other.is_ours and refuses_itself()):
             return True
-        self.groups[(1, door, str(own), str(other) + added_difference(own, other))].append(case)
+        same = own.decision() == other.decision() and own.site() == other.site()
+        outcomes = ("the same decision", f"other headers {sorted(set(own.added) ^ set(other.added), key=str)}")
+        self.groups[(1, door, *(outcomes if same else (str(own), str(other))))].append(case)
         return False
 
     def print(self, most=15):
@@ -150,13 +155,6 @@ class Differences:
 
     def __len__(self):
         return sum(len(cases) for cases in self.groups.values())
-
-
-def added_difference(own, other):
-    """Names the headers that only one of two equal decisions adds."""
-    if own.decision() != other.decision():
-        return ""
-    return f" with {sorted(set(own.added) ^ set(other.added), key=str)}"
 
 
 # Own pages of the configuration; `+` of a path means that what stands below belongs to them.

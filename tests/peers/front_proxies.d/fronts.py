@@ -1,6 +1,7 @@
 """Starts real fronts: with the files that the program prints, or as plain proxies to compare with."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -131,10 +132,45 @@ class Front:
         self.directory.chmod(0o755)
         return ["apache2", "-D", "FOREGROUND", "-f", self.directory / "apache.conf"]
 
+    def caddy_including(self, site, shop, docs):
+        def host(names, handled):
+            return f"{names} {{\n\timport robot_detection\n{handled}}}\n"
+        port = self.port
+        return (f"import {self.include('caddy')}\n" + host(f":{port}", f"\treverse_proxy 127.0.0.1:{site}\n")
+                + host(f"http://shop.example.org:{port}, http://*.shop.example.org:{port}",
+                       f"\treverse_proxy 127.0.0.1:{shop}\n")
+                + host(f"http://example.org:{port}",
+                       f"\t@docs path /docs /docs/*\n\thandle @docs {{\n\t\treverse_proxy 127.0.0.1:{docs}\n\t}}\n"
+                       f"\thandle {{\n\t\treverse_proxy 127.0.0.1:{site}\n\t}}\n"))
+
     def caddy(self, text):
-        cdn = f"\tservers {{\n\t\ttrusted_proxies static {CDN}/32\n\t}}\n" if self.behind_cdn else ""
-        (self.directory / "Caddyfile").write_text("{\n\tadmin off\n\tauto_https off\n" + cdn + "}\n" + text)
+        cdn = f"\tservers {{\n\t\ttrusted_proxies static {CDN}/32\n\t\ttrusted_proxies_strict\n\t}}\n"
+        options = "{\n\tadmin off\n\tauto_https off\n" + (cdn if self.behind_cdn else "") + "}\n"
+        (self.directory / "Caddyfile").write_text(options + text)
         return ["caddy", "run", "--config", self.directory / "Caddyfile", "--adapter", "caddyfile"]
+
+    def haproxy_including(self, site, shop, docs):
+        printed = self.include("haproxy").read_text()
+        lines = [line[2:] for line in printed.splitlines() if line.startswith("#>")]
+        in_global, in_frontend = lines[0], "\n".join(lines[1:])
+        backends = "".join(f"backend {name}\n    server {name} 127.0.0.1:{port}\n"
+                           for name, port in (("site", site), ("shop", shop), ("docs", docs)))
+        return f"""global
+{in_global}
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 30s
+    timeout server 30s
+frontend visitors
+    bind :{self.port}
+{in_frontend}
+    acl is_shop hdr(host),field(1,:),lower,rtrim(.) -m str shop.example.org
+    acl is_shop hdr(host),field(1,:),lower,rtrim(.) -m end .shop.example.org
+    use_backend shop if is_shop
+    use_backend docs if {{ hdr(host),field(1,:),lower,rtrim(.) -m str example.org }} {{ path -m reg ^/docs(/|$) }}
+    default_backend site
+{backends}{printed}"""
 
     def haproxy(self, text):
         if "robot-detection.lua" in text:
@@ -142,20 +178,66 @@ class Front:
             lua.write_text(self.program.run("proxy-config", "haproxy-lua"))
             text = text.replace("/etc/haproxy/robot-detection.lua", str(lua))
         if self.behind_cdn:
-            line = f"    http-request set-src req.hdr_ip(X-Forwarded-For,-1) if {{ src {CDN} }}\n"
-            text = re_insert(text, "    bind ", line)
+            set_src = f"    http-request set-src req.hdr_ip(X-Forwarded-For,-1) if {{ src {CDN} }}\n"
+            text = insert_after(text, "    bind ", set_src)
         (self.directory / "haproxy.cfg").write_text(text)
         return ["haproxy", "-db", "-f", self.directory / "haproxy.cfg"]
 
+    def traefik_including(self, site, shop, docs):
+        routers = [("site", site, "PathPrefix(`/`)"), ("docs", docs, "Host(`example.org`) && PathRegexp(`^/docs(/|$)`)"),
+                   ("shop", shop, "HostRegexp(`(^|\\.)shop\\.example\\.org$`)")]
+        text = "http:\n  routers:\n"
+        for name, _, rule in routers:
+            text += f"    {name}: {{ rule: '{rule}', service: {name}, middlewares: [robot-detection] }}\n"
+        text += "  services:\n"
+        for name, port, _ in routers:
+            text += f"    {name}: {{ loadBalancer: {{ servers: [{{ url: 'http://127.0.0.1:{port}' }}] }} }}\n"
+        (self.directory / "sites.yml").write_text(text)
+        return self.program.run("proxy-config", "traefik")
+
     def traefik(self, text):
-        (self.directory / "dynamic.yml").write_text(text)
+        dynamic = self.directory / "dynamic"
+        dynamic.mkdir()
+        (dynamic / "robot-detection.yml").write_text(text)
+        if (self.directory / "sites.yml").exists():
+            (self.directory / "sites.yml").rename(dynamic / "sites.yml")
         trusted = f", forwardedHeaders: {{ trustedIPs: ['{CDN}/32'] }}" if self.behind_cdn else ""
+        # The comment of a file that fails open has what belongs into the static configuration.
+        more = re.search(r'address: "([\d.:]+)"\n.*\n#   ping', text)
+        question = (f", robot-detection: {{ address: '{more[1]}', forwardedHeaders: {{ trustedIPs: ['127.0.0.1/32'] }} }}"
+                    if more else "")
         (self.directory / "traefik.yml").write_text(
             f"global: {{ checkNewVersion: false, sendAnonymousUsage: false }}\n"
-            f"entryPoints: {{ web: {{ address: ':{self.port}'{trusted} }} }}\n"
-            f"providers: {{ file: {{ filename: {self.directory}/dynamic.yml }} }}\n"
+            f"entryPoints: {{ web: {{ address: ':{self.port}'{trusted} }}{question} }}\n"
+            + ("ping: { manualRouting: true }\n" if more else "")
+            + f"providers: {{ file: {{ directory: {dynamic} }} }}\n"
         )
         return ["traefik", "--configFile=" + str(self.directory / "traefik.yml")]
+
+    def envoy_including(self, site, shop, docs):
+        """Copies the printed lists into a configuration with three sites."""
+        _, filters, *routes, clusters = self.program.run("proxy-config", "envoy").split("\n---\n")
+        below = lambda part: part.split("\n", 2)[2].rstrip("\n") + "\n"
+        route = "              - {{ match: {{ {} }}, route: {{ cluster: {} }} }}\n".format
+        hosts = ""
+        for number, part in enumerate(routes):
+            domains = re.search(r"for (\[.*\])", part.split("\n")[0])
+            domains = domains[1] if domains else '["*"]'
+            hosts += f"            - name: host_{number}\n              domains: {domains}\n              routes:\n" + below(part)
+            if "shop" in domains:
+                hosts += route("prefix: /", "shop")
+            elif "example.org" in domains:
+                hosts += route("path_separated_prefix: /docs", "docs") + route("prefix: /", "site")
+            else:
+                hosts += route("prefix: /", "site")
+        head, _, rest = PLAIN["envoy"].format(port=self.port, site=site).partition("          http_filters:\n")
+        router, _, rest = rest.partition("          route_config:\n")
+        cluster = rest[rest.index("  - name: site\n"):]
+        sites = "".join(cluster.replace(" site\n", f" {name}\n").replace(f"port_value: {site} ", f"port_value: {port} ")
+                        for name, port in (("site", site), ("shop", shop), ("docs", docs)))
+        return (f"{head}          upgrade_configs: [{{ upgrade_type: websocket }}]\n          http_filters:\n{below(filters)}{router}"
+                f"          route_config:\n            virtual_hosts:\n{hosts}  clusters:\n"
+                + re.sub("^  ", "", below(clusters), flags=re.MULTILINE) + sites)
 
     def envoy(self, text):
         if self.behind_cdn:
@@ -185,7 +267,7 @@ class Front:
             self.process.wait()
 
 
-def re_insert(text, before, line):
+def insert_after(text, before, line):
     """Inserts a line behind the first one that begins so."""
     at = text.index("\n", text.index(before)) + 1
     return text[:at] + line + text[at:]

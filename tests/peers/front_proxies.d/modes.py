@@ -171,7 +171,7 @@ def failing(arguments, _):
 
 
 def protocols(arguments, _):
-    """WebSockets pass through, and requests by HTTP/2 get the same decisions."""
+    """WebSockets pass through, connections stay open, and requests by HTTP/2 get the same decisions."""
     check = Check()
     for name, _, port in opened(arguments, Program(arguments.binary)):
         for agent in ("firefox", "gptbot"):
@@ -188,7 +188,8 @@ def protocols(arguments, _):
                 if status == 101:
                     stream.sendall(b"hello")
                     check(reader.read(5) == b"hello", f"{name}: the WebSocket does not pass messages")
-        print(f"{name}: WebSockets done")
+        kept_alive(check, name, port)
+        print(f"{name}: WebSockets and connections that stay open done")
     with Program(arguments.binary) as program:
         for name in set(arguments.fronts) & set(fronts.HTTP_2):
             with fronts.Front(name, program, listen=fronts.HTTP_2[name]) as front:
@@ -201,6 +202,29 @@ def protocols(arguments, _):
                     check(got == expected, f"{name}: {agent} asks by HTTP/2 for {target}: {got}")
             print(f"{name}: HTTP/2 done")
     return check.faults
+
+
+def kept_alive(check, name, port):
+    """A refused request with a body, or of HEAD, leaves nothing behind that the next one of its connection would get."""
+    body = b"GET /refused/x HTTP/1.1\r\nHost: example.org\r\n\r\n"
+    chunked = f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
+    for method, more, sent in [("HEAD", [], b""), ("GET", [], b""), ("POST", [("Content-Length", len(body))], body),
+                               ("GET", [("Content-Length", len(body))], body),
+                               ("POST", [("Transfer-Encoding", "chunked")], chunked)]:
+        headers = [("Host", "example.org"), ("User-Agent", AGENTS["gptbot"]), ("Connection", "keep-alive"), *more]
+        then = [("Host", "example.org"), ("User-Agent", AGENTS["firefox"])]
+        with wire.connect(port) as stream:
+            reader = stream.makefile("rb")
+            stream.sendall(wire.head(method, "/refused/x", headers, body=sent))
+            first = compare.outcome(wire.read_answer(reader, method == "HEAD"))
+            check((first.kind, first.detail) == ("refusal", "451"), f"{name}: {method} with {more}: {first}")
+            try:
+                stream.sendall(wire.head("GET", "/open/1", then))
+                second = compare.outcome(wire.read_answer(reader))
+            except OSError:
+                second = compare.Outcome("nothing")
+            is_right = second.kind in ("pass", "nothing") and second.identity in ((), ("-", "-"))
+            check(is_right, f"{name}: after {method} with {more}: {second}")
 
 
 ALL = {"forged": forged, "sizes": sizes, "protocols": protocols, "cdn": cdn, "failing": failing}

@@ -92,7 +92,7 @@ def compare_front(name, program, cases, own, own_counters, found, setup):
     with fronts.Front(name, program, setup) as front, fronts.Front(name, program, "plain") as plain:
         others, counters = send_counted(program, front.port, cases)
         for case, outcome, other in zip(cases, own, others):
-            found.judge(name, case, outcome, other, lambda: refuses_itself(plain, case))
+            found.judge(name + (" include" if setup == "include" else ""), case, outcome, other, lambda: refuses_itself(plain, case))
         if counters != own_counters:
             faults += 1
             print(f"  {name} counts differently: {sorted(set(counters.items()) ^ set(own_counters.items()))}")
