@@ -192,7 +192,7 @@ def nginx_asks(directory, core, name, site, asked, socket, names, program):
         conf = nginx_conf(directory, port, http, locations, name.replace(" ", "-"))
     else:
         config = directory / "asked-ours.toml"
-        printed = subprocess.run([program, "--config", config, "proxy-config", "nginx", "--listen", f"127.0.0.1:{port}"],
+        printed = subprocess.run([program, "--config", config, "proxy-config", "nginx", "--standalone", "--listen", f"127.0.0.1:{port}"],
                                  check=True, capture_output=True, text=True).stdout
         conf = nginx_conf(directory, free_port(), printed, "return 204;", name.replace(" ", "-"))
     running = Running(name, ["nginx", "-c", conf], port, core, directory)

@@ -19,7 +19,8 @@ pub(crate) use answer::{Answered, answer, plain_pass, unanswerable};
 pub(crate) use described::{Misdescribed, Page, describe, take_page};
 pub(crate) use dialect::{Asked, Dialect};
 pub(crate) use proxy_file::{
-    Front, FrontSite, GivenHeader, OwnPath, Place, PlaceError, ProxyFile, proxy_file,
+    FileOptions, Front, FrontSite, GivenHeader, NginxPart, OwnPath, Place, PlaceError, ProxyFile,
+    proxy_file,
 };
 pub(crate) use report::{MAX_REPORT_BYTES, Reported, WrongReport, YesNo, read_report};
 pub(crate) use token::CheckToken;

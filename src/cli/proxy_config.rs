@@ -6,27 +6,34 @@ use clap::{Args, ValueEnum};
 
 use crate::admin::DEFAULT_SITE;
 use crate::assembly;
-use crate::check::{PlaceError, ProxyFile, proxy_file};
-use crate::config::Loaded;
+use crate::check::{FileOptions, NginxPart, PlaceError, ProxyFile, proxy_file};
+use crate::config::{FailMode, Loaded};
 
 use super::{Cli, context, output, traps, usage::WrongUsage};
 
 /// Arguments of `proxy-config`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "The file is made of the configuration: check.listen, the sites and their servers. It holds check.token.\n\nExample: robot-detection proxy-config nginx > /etc/nginx/conf.d/robot-detection.conf && nginx -t"
+    after_help = "The file is made from the configuration: check.listen, check.fails, the sites and their servers. It contains check.token.\n\nExample: robot-detection proxy-config nginx --part http > /etc/nginx/conf.d/robot-detection.conf && nginx -t"
 )]
 pub(super) struct ProxyConfigArgs {
     /// Proxy that the file is for
     #[arg(value_enum)]
     proxy: ProxyArg,
-    /// Where the proxy takes visitors in: a port, or what stands behind nginx's `listen`
-    #[arg(long, value_name = "PORT", default_value = "80")]
+    /// Part of nginx's configuration that includes the file
+    #[arg(long, value_enum, conflicts_with = "standalone")]
+    part: Option<PartArg>,
+    /// Print a whole file that works alone; without it, what an existing configuration includes
+    #[arg(long)]
+    standalone: bool,
+    /// Where the proxy of a standalone file listens: a port, or the arguments of nginx's `listen`
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value = "80",
+        requires = "standalone"
+    )]
     listen: String,
-    /// What becomes of visitors while robot-detection is away or slow: open lets them pass, closed
-    /// refuses them
-    #[arg(long, value_enum, default_value_t)]
-    fails: FailsArg,
 }
 
 /// Proxy, by its name.
@@ -46,14 +53,15 @@ enum ProxyArg {
     Envoy,
 }
 
-/// What becomes of visitors while nobody decides.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
-enum FailsArg {
-    /// They pass.
-    Open,
-    /// They are refused.
-    #[default]
-    Closed,
+/// Part of nginx's configuration.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PartArg {
+    /// Once, inside http { }
+    Http,
+    /// Inside each server { }
+    Server,
+    /// Inside each location that has its own proxy_set_header, fastcgi_param, add_header or the like
+    Location,
 }
 
 /// Prints the file.
@@ -79,8 +87,13 @@ pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<Exi
         );
         return Err(WrongUsage(text).into());
     }
-    let fails_open = args.fails == FailsArg::Open;
-    let file = proxy_file(args.proxy.file(), &front, &args.listen, fails_open).map_err(wrong)?;
+    let options = FileOptions {
+        standalone: args.standalone,
+        part: args.part.map(PartArg::part),
+        listen: &args.listen,
+        fails_open: loaded.settings().check.fails == FailMode::Open,
+    };
+    let file = proxy_file(args.proxy.file(), &front, options).map_err(wrong)?;
     output::text(&file)?;
     for warning in warnings(&loaded) {
         output::note(&format!("warning: {warning}"));
@@ -109,6 +122,16 @@ impl ProxyArg {
             Self::Haproxy => ProxyFile::Haproxy,
             Self::HaproxyLua => ProxyFile::HaproxyLua,
             Self::Envoy => ProxyFile::Envoy,
+        }
+    }
+}
+
+impl PartArg {
+    fn part(self) -> NginxPart {
+        match self {
+            Self::Http => NginxPart::Http,
+            Self::Server => NginxPart::Server,
+            Self::Location => NginxPart::Location,
         }
     }
 }

@@ -19,6 +19,30 @@ pub(crate) enum ProxyFile {
     Envoy,
 }
 
+/// Part of nginx's configuration that includes a file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum NginxPart {
+    /// Once, inside `http { }`.
+    Http,
+    /// Inside each `server { }`.
+    Server,
+    /// Inside each location that sets headers itself.
+    Location,
+}
+
+/// How a file is printed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileOptions<'o> {
+    /// `true`: a whole file that works alone; `false`: what an existing configuration includes.
+    pub(crate) standalone: bool,
+    /// Where nginx includes the file, unless it is standalone.
+    pub(crate) part: Option<NginxPart>,
+    /// Port at which a standalone file's proxy listens.
+    pub(crate) listen: &'o str,
+    /// Whether requests pass while the decision endpoint does not answer.
+    pub(crate) fails_open: bool,
+}
+
 /// Headers of a visitor that could be taken for what this program or a proxy says.
 pub(super) const FORGED: [&str; 17] = [
     "X-Robot-Detection",
@@ -72,6 +96,7 @@ impl Nginx<'_> {
 #[template(path = "proxy_config/caddy.txt", escape = "none")]
 struct Caddy<'f> {
     front: &'f Front,
+    standalone: bool,
     listen: &'f str,
     fails_open: bool,
 }
@@ -80,6 +105,8 @@ struct Caddy<'f> {
 #[template(path = "proxy_config/traefik.txt", escape = "none")]
 struct Traefik<'f> {
     front: &'f Front,
+    standalone: bool,
+    fails_open: bool,
 }
 
 impl Traefik<'_> {
@@ -94,6 +121,7 @@ impl Caddy<'_> {
 #[template(path = "proxy_config/haproxy.txt", escape = "none")]
 struct Haproxy<'f> {
     front: &'f Front,
+    standalone: bool,
     listen: &'f str,
     lua: &'f str,
     fails_open: bool,
@@ -103,17 +131,20 @@ struct Haproxy<'f> {
 #[template(path = "proxy_config/haproxy_lua.txt", escape = "none")]
 struct HaproxyLua<'f> {
     front: &'f Front,
+    standalone: bool,
+    fails_open: bool,
 }
 
 #[derive(Template)]
 #[template(path = "proxy_config/envoy.txt", escape = "none")]
 struct Envoy<'f> {
     front: &'f Front,
+    standalone: bool,
     listen: &'f str,
     fails_open: bool,
 }
 
-/// Makes a file; `listen` is the port at which its proxy takes visitors in.
+/// Makes a file.
 ///
 /// # Errors
 ///
@@ -121,10 +152,15 @@ struct Envoy<'f> {
 pub(crate) fn proxy_file(
     file: ProxyFile,
     front: &Front,
-    listen: &str,
-    fails_open: bool,
+    options: FileOptions<'_>,
 ) -> Result<String, PlaceError> {
-    file.check(front, fails_open)?;
+    let FileOptions {
+        standalone,
+        listen,
+        fails_open,
+        ..
+    } = options;
+    file.check(front, options)?;
     let made = match file {
         ProxyFile::Nginx => Nginx {
             front,
@@ -134,21 +170,34 @@ pub(crate) fn proxy_file(
         .render(),
         ProxyFile::Caddy => Caddy {
             front,
+            standalone,
             listen,
             fails_open,
         }
         .render(),
-        ProxyFile::Traefik => Traefik { front }.render(),
+        ProxyFile::Traefik => Traefik {
+            front,
+            standalone,
+            fails_open,
+        }
+        .render(),
         ProxyFile::Haproxy => Haproxy {
             front,
+            standalone,
             listen: &bind(listen),
             lua: "/etc/haproxy/robot-detection.lua",
             fails_open,
         }
         .render(),
-        ProxyFile::HaproxyLua => HaproxyLua { front }.render(),
+        ProxyFile::HaproxyLua => HaproxyLua {
+            front,
+            standalone,
+            fails_open,
+        }
+        .render(),
         ProxyFile::Envoy => Envoy {
             front,
+            standalone,
             listen,
             fails_open,
         }
@@ -180,10 +229,18 @@ impl ProxyFile {
         }
     }
 
-    fn check(self, front: &Front, fails_open: bool) -> Result<(), PlaceError> {
+    fn check(self, front: &Front, options: FileOptions<'_>) -> Result<(), PlaceError> {
         let name = self.as_str();
         let error = |text: String| Err(PlaceError(text));
+        let is_part = options.part.is_some();
+        if self != Self::Nginx && is_part {
+            return error(format!("--part is for nginx only: leave it out for {name}"));
+        }
         match self {
+            Self::Nginx if !is_part && !options.standalone => error(
+                "nginx includes three files: add --part http, --part server or --part location; or --standalone for a whole file"
+                    .to_owned(),
+            ),
             Self::Nginx if let Some(h2c) = front.places().find(|place| place.is_h2c()) => error(
                 format!("{name} does not speak HTTP/2 with {h2c}: use http://"),
             ),
@@ -192,8 +249,8 @@ impl ProxyFile {
                     "{name} does not reach {unix}: it needs addresses with ports, with check.token for check.listen"
                 ))
             }
-            Self::Traefik if fails_open => error(format!(
-                "{name} refuses visitors while nobody answers it; leave --fails open out"
+            Self::Traefik if options.fails_open => error(format!(
+                "{name} refuses visitors while nobody answers it: set check.fails to closed"
             )),
             _ => Ok(()),
         }

@@ -9,7 +9,7 @@ mod front;
 mod given_header;
 mod place;
 
-pub(crate) use files::{ProxyFile, proxy_file};
+pub(crate) use files::{FileOptions, NginxPart, ProxyFile, proxy_file};
 pub(crate) use front::{Front, FrontSite, OwnPath};
 pub(crate) use given_header::GivenHeader;
 pub(crate) use place::{Place, PlaceError};

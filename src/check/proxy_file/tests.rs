@@ -17,7 +17,16 @@ fn front() -> Front {
 }
 
 fn printed(file: ProxyFile, front: &Front) -> String {
-    proxy_file(file, front, "80", false).unwrap()
+    proxy_file(file, front, standalone(false)).unwrap()
+}
+
+fn standalone(fails_open: bool) -> FileOptions<'static> {
+    FileOptions {
+        standalone: true,
+        part: None,
+        listen: "80",
+        fails_open,
+    }
 }
 
 #[test]
@@ -231,7 +240,7 @@ fn headers_that_rules_give_are_in_each_file_that_can_carry_them() {
 #[test]
 fn what_a_proxy_cannot_do_is_told() {
     let mut front = front();
-    let error = proxy_file(ProxyFile::Traefik, &front, "80", false).unwrap_err();
+    let error = proxy_file(ProxyFile::Traefik, &front, standalone(false)).unwrap_err();
     assert!(
         error
             .to_string()
@@ -239,7 +248,7 @@ fn what_a_proxy_cannot_do_is_told() {
         "{error}"
     );
     front.check = Place::parse("http://127.0.0.1:9000").unwrap();
-    assert!(proxy_file(ProxyFile::Traefik, &front, "80", true).is_err());
+    assert!(proxy_file(ProxyFile::Traefik, &front, standalone(true)).is_err());
     front.sites[0].servers = vec![Place::parse("h2c://127.0.0.1:1").unwrap()];
-    assert!(proxy_file(ProxyFile::Nginx, &front, "80", false).is_err());
+    assert!(proxy_file(ProxyFile::Nginx, &front, standalone(false)).is_err());
 }

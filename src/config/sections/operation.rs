@@ -6,7 +6,7 @@ use crate::access_log::LineFormat;
 use crate::alerts::Secret;
 use crate::config::{
     section::section,
-    types::{LogFilter, OwnPath},
+    types::{FailMode, LogFilter, OwnPath},
 };
 use crate::listen::ListenAddr;
 use crate::store::KeptAddresses;
@@ -40,6 +40,9 @@ section! {
     /// Secret that they send (X-Robot-Detection-Token); on a Unix socket, whose permissions say who
     /// may ask, it may be empty
     token: Option<Secret>;
+    /// What a proxy does with requests while robot-detection is away or slow: closed refuses them,
+    /// open passes them to the site. After a change, print the proxy's file again
+    fails: FailMode = "closed";
     /// Whether requests that are asked about are counted here, without what only an answer shows
     /// (status, bytes, time); false: by the proxy's log (robot-detection traffic import --follow)
     count: bool = "true";

@@ -11,5 +11,5 @@ pub use robot::{Depth, FormFields, HostRobots, RobotLines};
 pub use schedule::Schedule;
 pub use texts::{DatabaseUrl, Lines, LogFilter, OwnPath, RegistryUrl, Verbatim};
 pub use words::{
-    HeavenSource, Mode, OpenTo, ParityAction, RobotsTxtSource, SuspectAction, Visitors,
+    FailMode, HeavenSource, Mode, OpenTo, ParityAction, RobotsTxtSource, SuspectAction, Visitors,
 };

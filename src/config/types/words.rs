@@ -103,6 +103,16 @@ enumeration! {
 }
 
 enumeration! {
+    /// What a proxy does with requests while the decision endpoint does not answer.
+    pub enum FailMode {
+        /// Refuse them.
+        Closed = "closed",
+        /// Pass them to the site.
+        Open = "open",
+    }
+}
+
+enumeration! {
     /// What is done with suspects.
     pub enum SuspectAction {
         /// Nobody is looked at.
@@ -157,6 +167,7 @@ words! {
     Payment: "payment";
     Usage: "use";
     SuspectAction: "action";
+    FailMode: "way to fail";
     OpenTo: "group of readers";
     ParityAction: "action";
     Rendering: "way to read pages";

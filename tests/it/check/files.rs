@@ -26,7 +26,7 @@ fn each_proxy_has_a_file_of_this_configuration() {
         ("haproxy-lua", "unix@/run/robot-detection/check.sock"),
         ("envoy", "port_value: 3000"),
     ] {
-        let (code, file, error) = printed(CONFIG, &[proxy]);
+        let (code, file, error) = printed(CONFIG, &[proxy, "--standalone"]);
         assert_eq!((code, error.as_str()), (Some(0), ""), "{proxy}");
         assert!(file.contains(telling), "{proxy}: {file}");
         assert!(
@@ -40,7 +40,7 @@ fn each_proxy_has_a_file_of_this_configuration() {
     }
     let tcp = CONFIG.replace("unix:/run/robot-detection/check.sock", "127.0.0.1:9000")
         + "token = '0123456789abcdef'\n";
-    let (code, file, _) = printed(&tcp, &["traefik"]);
+    let (code, file, _) = printed(&tcp, &["traefik", "--standalone"]);
     assert_eq!(code, Some(0));
     assert!(
         file.contains("address: \"http://127.0.0.1:9000/check/traefik\""),
@@ -55,7 +55,10 @@ fn paths_of_traps_are_sent_to_this_program() {
     std::fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
     let early = run(directory.path(), &["traps"]);
     assert_eq!(early.status.code(), Some(1));
-    let without = run(directory.path(), &["proxy-config", "nginx"]);
+    let without = run(
+        directory.path(),
+        &["proxy-config", "nginx", "--part", "server"],
+    );
     assert!(without.status.success());
     for output in [early, without] {
         let error = String::from_utf8(output.stderr).unwrap();
@@ -76,7 +79,7 @@ fn paths_of_traps_are_sent_to_this_program() {
         ("haproxy", "-m str PATH"),
         ("envoy", "path: \"PATH\""),
     ] {
-        let file = succeed(directory.path(), &["proxy-config", proxy]);
+        let file = succeed(directory.path(), &["proxy-config", proxy, "--standalone"]);
         for path in paths {
             let line = own.replace("PATH", path.as_str().unwrap());
             assert!(file.contains(&line), "{proxy}: {line}\n{file}");
@@ -87,8 +90,9 @@ fn paths_of_traps_are_sent_to_this_program() {
 #[test]
 fn a_file_says_in_a_line_what_becomes_of_visitors_while_nobody_decides() {
     for proxy in ["nginx", "caddy", "haproxy", "envoy"] {
-        let (_, closed, _) = printed(CONFIG, &[proxy]);
-        let (_, open, _) = printed(CONFIG, &[proxy, "--fails", "open"]);
+        let open = format!("{CONFIG}fails = 'open'\n");
+        let (_, closed, _) = printed(CONFIG, &[proxy, "--standalone"]);
+        let (_, open, _) = printed(&open, &[proxy, "--standalone"]);
         assert!(
             closed.contains("away or slow: visitors are refused"),
             "{closed}"
@@ -100,22 +104,43 @@ fn a_file_says_in_a_line_what_becomes_of_visitors_while_nobody_decides() {
 #[test]
 fn what_is_missing_for_a_file_is_told() {
     for (config, arguments, told) in [
-        ("", &["nginx"][..], "set check.listen"),
+        ("", &["nginx", "--standalone"][..], "set check.listen"),
         (
             "[check]\nlisten = 'unix:/run/check.sock'\n",
-            &["nginx"],
+            &["nginx", "--standalone"],
             "set server.upstream",
         ),
-        (CONFIG, &["traefik"], "it needs addresses with ports"),
-        (CONFIG, &["nginx", "--listen", "80; }"], "--listen"),
+        (CONFIG, &["nginx"], "add --part http"),
+        (CONFIG, &["caddy", "--part", "http"], "for nginx only"),
+        (
+            CONFIG,
+            &["nginx", "--part", "http", "--standalone"],
+            "--part",
+        ),
+        (CONFIG, &["caddy", "--listen", "80"], "--standalone"),
+        (
+            &format!("{CONFIG}fails = 'shut'\n"),
+            &["caddy"],
+            "check.fails",
+        ),
+        (
+            CONFIG,
+            &["traefik", "--standalone"],
+            "it needs addresses with ports",
+        ),
+        (
+            CONFIG,
+            &["nginx", "--standalone", "--listen", "80; }"],
+            "--listen",
+        ),
         (
             &CONFIG.replace("/run/robot", "/run/\"; }"),
-            &["nginx"],
+            &["nginx", "--standalone"],
             "cannot be written",
         ),
         (
             &CONFIG.replace("unix:/run/robot-detection/", "unix:"),
-            &["nginx"],
+            &["nginx", "--standalone"],
             "the whole path",
         ),
     ] {
@@ -127,7 +152,7 @@ fn what_is_missing_for_a_file_is_told() {
 
 #[test]
 fn whoever_forgets_to_be_trusted_is_warned() {
-    let (code, _, error) = printed(&CONFIG.replace("['127.0.0.1']", "[]"), &["nginx"]);
+    let (code, _, error) = printed(&CONFIG.replace("['127.0.0.1']", "[]"), &["caddy"]);
     assert_eq!(code, Some(0));
     assert!(error.contains("server.trusted_proxies"), "{error}");
     succeed(
@@ -144,11 +169,11 @@ fn the_headers_of_a_configuration_s_rules_are_carried() {
          [[site.rule]]\naction = 'refuse'\nheaders = {{ Link = '</l.xml>; rel=license' }}\n"
     );
     for proxy in ["nginx", "caddy", "haproxy", "envoy"] {
-        let (code, file, error) = printed(&config, &[proxy]);
+        let (code, file, error) = printed(&config, &[proxy, "--standalone"]);
         assert_eq!((code, error.as_str()), (Some(0), ""), "{proxy}");
         assert!(file.contains("content-usage"), "{proxy}: {file}");
         assert!(file.to_lowercase().contains("link"), "{proxy}: {file}");
-        let (_, without, _) = printed(CONFIG, &[proxy]);
+        let (_, without, _) = printed(CONFIG, &[proxy, "--standalone"]);
         assert!(!without.contains("_given"), "{proxy}: {without}");
     }
 }

@@ -139,7 +139,10 @@ fn explain_and_other_proxies_know_who_answers() {
         explained.contains("with the terms of content"),
         "{explained}"
     );
-    let file = succeed(directory.path(), &["proxy-config", "nginx"]);
+    let file = succeed(
+        directory.path(),
+        &["proxy-config", "nginx", "--part", "server"],
+    );
     assert!(file.contains("location = /terms/license.xml {"), "{file}");
     assert!(
         file.contains("location = /.well-known/tdmrep.json {"),

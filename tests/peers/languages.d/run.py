@@ -98,7 +98,7 @@ def run(name, command, binary, directory):
     with ExitStack() as stack:
         start(stack, command(site), site, log=log, cwd=EXAMPLE, env=environment)
         start(stack, [binary, "--config", config, "serve"], own, log=log, cwd=directory, env=environment)
-        printed = [binary, "--config", config, "proxy-config", "nginx", "--listen", f"127.0.0.1:{front}"]
+        printed = [binary, "--config", config, "proxy-config", "nginx", "--standalone", "--listen", f"127.0.0.1:{front}"]
         conf = subprocess.run(printed, check=True, stdout=subprocess.PIPE, cwd=directory, env=environment).stdout
         (directory / "robot-detection.conf").write_bytes(conf)
         places = "".join(
