@@ -107,7 +107,11 @@ class Case:
         return self.name.startswith("plain")
 
     def is_malformed(self):
-        return self.name.startswith("malformed")
+        """Whether the message or its target is none of HTTP's, which some fronts repair before they ask."""
+        return self.name.startswith("malformed") or not re.match(r"/|https?://[^/@]+/", self.target, re.IGNORECASE)
+
+    def has_odd_name(self):
+        return any(re.search("[^A-Za-z0-9-]", name) for name, _ in self.headers)
 
     def kind(self):
         """Name without the number of a random case, and without its User-Agent."""

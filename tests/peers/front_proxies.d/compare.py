@@ -27,10 +27,13 @@ class Outcome:
     def site(self):
         return self.seen and self.seen["site"]
 
+    def brief(self):
+        """Kind and detail, without what differs between visitors."""
+        return re.sub(r"redirect (\.\./)*login.*", "redirect to the login", f"{self.kind} {self.detail}".strip())[:100]
+
     def __str__(self):
         site = f"to {self.site()}" if self.seen else ""
-        text = " ".join(filter(None, [self.kind, site, self.detail, *self.identity]))
-        return re.sub(r"redirect (\.\./)*login.*", "redirect to the login", text)[:100]
+        return " ".join(filter(None, [self.brief(), site, *self.identity]))
 
 
 def outcome(answer):
@@ -93,6 +96,13 @@ DOCUMENTED = [
     ("path of the question", r"^nginx",
      lambda case, own, other: own.kind == "pass" and other.kind == "refusal" and "robot-detection-check" in case.target,
      "nginx keeps the path /robot-detection-check for the question: no visitor can ask for it."),
+    ("dropped names", r"^(nginx|apache)",
+     lambda case, own, other: own.detail == "400" and other.kind == "pass" and case.has_odd_name()
+     and not (other.seen and has_forged(other.seen)),
+     "nginx and Apache drop header names with other characters than letters, digits and hyphens."),
+    ("limits", r"^(?!explain)",
+     lambda case, own, other: own.detail in ("414", "431") and not (other.seen and other.seen["refused"] and is_refused(case)),
+     "The front's limits of headers and targets apply, not those of robot-detection's listener."),
     ("malformed requests", r"^explain$",
      lambda case, own, other: own.kind == "refusal" and own.detail in ("400", "414", "431", "501"),
      "`explain` decides about requests that the listener refuses as malformed, too."),
@@ -120,7 +130,7 @@ class Differences:
             # The front has repaired the message, and the site gets what was asked about.
             if case.is_malformed() and not (is_refused(case) and other.seen and other.seen["refused"]):
                 return True
-            self.groups[(0, door, str(own), str(other))].append(case)
+            self.groups[(0, door, own.brief(), other.brief())].append(case)
             return False
         # A front asks for our own pages without a question, by its own reading of the path.
         if is_own_page and (other.seen is None or asks_own_page(case)):
@@ -129,6 +139,8 @@ class Differences:
             return True
         same = own.decision() == other.decision() and own.site() == other.site()
         outcomes = ("the same decision", f"other headers {sorted(set(own.added) ^ set(other.added), key=str)}")
+        if own.kind != other.kind:
+            outcomes, same = (own.brief(), other.brief()), True
         self.groups[(1, door, *(outcomes if same else (str(own), str(other))))].append(case)
         return False
 

@@ -119,14 +119,29 @@ class Front:
         command = ["nginx", "-c", directory / "nginx.conf", "-p", directory]
         return command + (["-g", "user root;"] if os.getuid() == 0 else [])
 
+    def apache_including(self, site, shop, docs):
+        """The RewriteMap; the standalone file is the arrangement in which Apache stands in front of the program."""
+        # The program runs as the test's own user, and there is none of its name.
+        printed = self.program.run("proxy-config", "apache").replace(" robot-detection:robot-detection", "")
+        path = self.directory / "robot-detection.conf"
+        path.write_text(printed)
+
+        def host(names, *passes):
+            text = "".join(f'ProxyPass "{where}" "http://127.0.0.1:{port}{where}" nocanon\n' for where, port in passes)
+            return (f"<VirtualHost *:{self.port}>\n{names}\nInclude {path}\nAllowEncodedSlashes NoDecode\n"
+                    f"ProxyPreserveHost On\n{text}</VirtualHost>\n")
+        return (host("ServerName other.example", ("/", site)) + host("ServerName example.org", ("/docs", docs), ("/", site))
+                + host("ServerName shop.example.org\nServerAlias *.shop.example.org", ("/", shop)))
+
     def apache(self, text):
         modules = "mpm_event authz_core proxy proxy_http rewrite headers remoteip setenvif".split()
         loaded = "".join(f"LoadModule {m}_module /usr/lib/apache2/modules/mod_{m}.so\n" for m in modules)
         remote_ip = f"RemoteIPHeader X-Forwarded-For\nRemoteIPTrustedProxy {CDN}\n" if self.behind_cdn else ""
         user = "User www-data\nGroup www-data\n" if os.getuid() == 0 else ""
+        listen = "" if re.search(r"^Listen ", text, re.MULTILINE) else f"Listen {self.port}\n"
         (self.directory / "apache.conf").write_text(
             f"ServerRoot {self.directory}\nServerName localhost\nPidFile {self.directory}/pid\n{user}"
-            f"ErrorLog {self.directory}/error.log\nDefaultRuntimeDir {self.directory}\nListen {self.port}\n"
+            f"ErrorLog {self.directory}/error.log\nDefaultRuntimeDir {self.directory}\n{listen}"
             f"{loaded}{remote_ip}{text}"
         )
         self.directory.chmod(0o755)

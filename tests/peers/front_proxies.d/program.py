@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import signal
 import socket
@@ -183,8 +184,10 @@ def question(dialect, case):
                   "x-robot-detection-request", "x-robot-detection-page"]
     kept = [(n, v) for n, v in case.headers if wire.to_bytes(n).decode("latin-1").lower() not in LEFT_OUT
             and wire.to_bytes(n).decode("latin-1").lower() not in set_by_front]
-    host = case.host or "-"
-    target = case.target
+    host, target = case.host or "-", case.target
+    absolute = re.match(r"https?://(?:[^/@]*@)?([^/]*)(/.*)", target, re.IGNORECASE)
+    if dialect == "envoy" and absolute:
+        host, target = absolute.groups()
     description = {
         "envoy": [("X-Robot-Detection-Client", wire.VISITOR), ("X-Robot-Detection-Scheme", "http")],
         "traefik": [("X-Forwarded-For", wire.VISITOR), ("X-Forwarded-Proto", "http"), ("X-Forwarded-Method", case.method),

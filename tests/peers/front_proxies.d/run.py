@@ -64,7 +64,8 @@ def compare_all(arguments, _, setup="standalone"):
     """The same requests through every door."""
     cases = generator.all_cases(arguments.seed, arguments.cases)
     print(f"{len(cases)} requests, seed {arguments.seed}")
-    with Program(arguments.binary) as program:
+    # A request that is decided about gets the same decision, whatever happens when none can be had.
+    with Program(arguments.binary, fails="open" if setup == "include" else "closed") as program:
         found = compare.Differences()
         own, own_counters = send_counted(program, program.own, cases)
         for case, outcome in zip(cases, own):
@@ -76,7 +77,8 @@ def compare_all(arguments, _, setup="standalone"):
                 found.judge("explain", case, outcome, compare.explained_outcome(explained[id(case)], outcome))
         print(f"explain: {len(explained)} requests")
         for dialect in DIALECTS if setup == "standalone" else []:
-            askable = [(case, outcome) for case, outcome in zip(cases, own) if not case.is_odd]
+            askable = [(case, outcome) for case, outcome in zip(cases, own) if not case.is_odd
+                       and (dialect != "envoy" or "/" in case.target[:8])]
             answers = send_all(askable, lambda pair: unfold(wire.exchange(program.check, question(dialect, pair[0]))))
             for (case, outcome), answer in zip(askable, answers):
                 found.judge(f"endpoint for {dialect}", case, outcome, compare.endpoint_outcome(answer))
