@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use crate::check::REFUSAL_LINE;
 use crate::config::{CheckSection, ConfigErrors, ListenerSettings, Loaded, ServerSection};
 use crate::listen::{ListenAddr, ListenSettings, TrustedProxies};
 
@@ -59,13 +60,12 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
     Ok(listeners)
 }
 
-/// Bytes and headers by which a question may be larger than the request that it is about.
-const MAX_DESCRIPTION_BYTES: usize = 16 * 1_024;
-const MAX_DESCRIPTION_HEADERS: usize = 16;
+/// Limits of a question: no proxy takes larger requests by default (Envoy: 60 KiB, 100 headers).
+const MAX_QUESTION_BYTES: usize = 128 * 1_024;
+const MAX_QUESTION_LINE_BYTES: usize = 64 * 1_024;
+const MAX_QUESTION_HEADERS: usize = 256;
 /// Fewer could be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
-/// Name of the header that holds a request's target.
-const MAX_NAME_BYTES: usize = 64;
 
 /// Returns the listener of those who ask for decisions.
 pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, ConfigErrors> {
@@ -89,11 +89,15 @@ pub(crate) fn check_listener(loaded: &Loaded) -> Result<Option<ListenSettings>, 
     }
     let server = &settings.server;
     Ok(Some(ListenSettings {
-        // The visitor is told by a header of the question, and by no other.
-        trusted_proxies: TrustedProxies::default(),
-        max_headers: server.max_headers + MAX_DESCRIPTION_HEADERS,
-        max_header_bytes: server.max_header_bytes + MAX_DESCRIPTION_BYTES,
-        max_header_line_bytes: server.max_header_line_bytes + MAX_NAME_BYTES,
+        // No peer is trusted: a header of the question names the visitor.
+        trusted_proxies: match server.client_address_header.clone() {
+            Some(name) => TrustedProxies::default().client_header(name),
+            None => TrustedProxies::default(),
+        },
+        max_headers: server.max_headers.max(MAX_QUESTION_HEADERS),
+        max_header_bytes: server.max_header_bytes.max(MAX_QUESTION_BYTES),
+        max_header_line_bytes: server.max_header_line_bytes.max(MAX_QUESTION_LINE_BYTES),
+        refusal_line: Some(REFUSAL_LINE),
         // All questions come from a few proxies.
         max_connections_per_address: 0,
         ..listen(loaded, addr)

@@ -39,4 +39,4 @@ pub use robots_txt::{robots_txt, robots_txt_in_force};
 pub(crate) use signing::Signing;
 pub use sources::sources;
 pub(crate) use suspects::finds_suspects;
-pub(crate) use upstream::{IDENTIFICATION_HEADER, VERDICT_HEADER, proxy};
+pub(crate) use upstream::proxy;

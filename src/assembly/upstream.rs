@@ -1,16 +1,9 @@
 //! From `[server]` to the proxy in front of the upstream.
 
-use http::HeaderName;
-
+use crate::check::{IDENTIFICATION_HEADER, VERDICT_HEADER};
 use crate::config::{ConfigErrors, Loaded, ServerSection, Settings};
 use crate::layer::OwnRobot;
 use crate::proxy::{HealthCheck, Proxy, ProxyError, ProxySettings};
-
-/// Header that tells the upstream which robot a request claims to come from.
-pub(crate) const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
-
-/// Header of the layer beside it, which tells the verdict on the claim.
-pub(crate) const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
 
 pub(crate) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, ConfigErrors> {
     let health_check = (!settings.server.health_path.is_empty())

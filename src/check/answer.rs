@@ -4,7 +4,6 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, heade
 use bytes::Bytes;
 
 use crate::layer::{Outcome, ReadyHead};
-use crate::policy::Action;
 use crate::traffic::decision_word;
 
 use super::{ANSWER, CAUSE, DECISION, Dialect};
@@ -57,49 +56,57 @@ pub(crate) fn answer<B: Default>(
     if dialect == Dialect::Nginx {
         return to_nginx(answered, decision, cause);
     }
-    let mut response = match answered {
-        Answered::Passed(response) => response,
+    let (mut response, is_for_visitor) = match answered {
+        Answered::Passed(response) => (response, false),
         Answered::InPlace(page, mut response) => {
             *response.status_mut() = StatusCode::FOUND;
             response.headers_mut().insert(header::LOCATION, page);
-            if dialect != Dialect::Haproxy {
-                return response;
-            }
-            response
+            (response, true)
         }
-        // The file in Lua tells an answer from a failure by what is added, and takes that off.
-        Answered::Told(response, _) if dialect == Dialect::Haproxy => response,
-        // The visitor gets it as it is: nothing in it is for the proxy.
-        Answered::Told(response, _) => return response,
+        Answered::Told(response, _) => (response, true),
     };
-    let headers = response.headers_mut();
-    join_lists(headers);
-    headers.insert(DECISION, HeaderValue::from_static(decision));
-    let cause: Vec<u8> = one_line(cause).collect();
-    headers.extend(HeaderValue::from_bytes(&cause).map(|cause| (CAUSE, cause)));
+    mark(&mut response, decision);
+    // The visitor gets the answer as it is, unless the proxy makes a new one of it.
+    if !is_for_visitor || dialect == Dialect::Haproxy {
+        let headers = response.headers_mut();
+        join_lists(headers);
+        let cause: Vec<u8> = one_line(cause).collect();
+        headers.extend(HeaderValue::from_bytes(&cause).map(|cause| (CAUSE, cause)));
+    }
     response
 }
 
+/// Adds the decision, by which a proxy distinguishes an answer from the failure of a server between.
+pub(crate) fn mark<B>(response: &mut Response<B>, decision: &'static str) {
+    let decision = HeaderValue::from_static(decision);
+    response.headers_mut().insert(DECISION, decision);
+}
+
 /// Says it to nginx, which drops body and status of an answer that lets nobody pass.
-fn to_nginx<B: Default>(answered: Answered<B>, decision: &str, cause: &[u8]) -> Response<B> {
+fn to_nginx<B: Default>(
+    answered: Answered<B>,
+    decision: &'static str,
+    cause: &[u8],
+) -> Response<B> {
     let fields = |status| {
         let fields = Fields::new(status).with(DECIDED, decision.as_bytes());
         fields.with(BECAUSE, cause)
     };
-    match answered {
+    let mut response = match answered {
         Answered::Passed(mut response) => {
             join_lists(response.headers_mut());
             fields(StatusCode::OK).put_into(response)
         }
         Answered::InPlace(page, mut response) => {
-            let status = StatusCode::UNAUTHORIZED;
-            *response.status_mut() = status;
-            fields(status)
+            *response.status_mut() = StatusCode::FORBIDDEN;
+            fields(StatusCode::OK)
                 .with(IN_PLACE, page.as_bytes())
                 .put_into(response)
         }
         Answered::Told(response, text) => folded(fields(response.status()), response, &text),
-    }
+    };
+    mark(&mut response, decision);
+    response
 }
 
 /// Returns what [`answer`] says of a person whom nothing was decided about, made once.
@@ -109,19 +116,6 @@ pub(crate) fn plain_pass(dialect: Dialect) -> ReadyHead {
     let headers = head.headers.iter();
     let headers = headers.map(|(name, value)| (name.clone(), value.clone()));
     ReadyHead::new(head.status, headers.collect())
-}
-
-/// Says that a request cannot be decided about, with the answer that its visitor is to get.
-pub(crate) fn unanswerable<B: Default>(dialect: Dialect, mut response: Response<B>) -> Response<B> {
-    match dialect {
-        Dialect::Nginx => folded(Fields::new(response.status()), response, b""),
-        Dialect::Haproxy => {
-            let refuse = HeaderValue::from_static(Action::Refuse.as_str());
-            response.headers_mut().insert(DECISION, refuse);
-            response
-        }
-        Dialect::Caddy | Dialect::Traefik | Dialect::Envoy => response,
-    }
 }
 
 /// Turns an answer into one header.
@@ -232,8 +226,8 @@ mod tests {
             let response = answer(dialect, told(), None);
             assert_eq!(response.status(), 402);
             assert_eq!(response.body(), "Pay.\nHere: ü\n");
-            let mut names = response.headers().keys();
-            assert!(!names.any(|name| name.as_str().starts_with("x-robot-detection")));
+            assert_eq!(response.headers()[DECISION], "pass");
+            assert!(!response.headers().contains_key(CAUSE));
         }
     }
 
@@ -245,8 +239,8 @@ mod tests {
         assert_eq!(
             (response.status().as_u16(), &response.headers()[ANSWER]),
             (
-                401,
-                &HeaderValue::from_static("401\tdecision=pass\tcause=not-a-robot\tpage=/heaven/")
+                403,
+                &HeaderValue::from_static("200\tdecision=pass\tcause=not-a-robot\tpage=/heaven/")
             )
         );
         let response = answer(Dialect::Caddy, in_place(), None);

@@ -7,9 +7,12 @@ use axum::http::{
 };
 
 use crate::layer::OwnRobot;
-use crate::listen::{ClientAddr, RequestContext};
+use crate::listen::{ClientAddr, RequestContext, TrustedProxies, read_target, withholds};
 
-use super::{CLIENT, Dialect, PAGE, PREFIX, REQUEST, SCHEME};
+use super::{
+    CLIENT, CONNECTION, Dialect, IDENTIFICATION_HEADER, PAGE, PREFIX, REQUEST, SCHEME,
+    VERDICT_HEADER,
+};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_METHOD: HeaderName = HeaderName::from_static("x-forwarded-method");
@@ -17,15 +20,23 @@ const X_FORWARDED_URI: HeaderName = HeaderName::from_static("x-forwarded-uri");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
+/// Headers of this program's names that stay in a described request.
+const KEPT: [HeaderName; 4] = [
+    REQUEST,
+    OwnRobot::HEADER,
+    IDENTIFICATION_HEADER,
+    VERDICT_HEADER,
+];
+
 /// Why a question describes no request.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub(crate) enum Misdescribed {
     /// The proxy's file is at fault, or not the one that this program prints.
     #[error("the header {0} {1}; print the proxy's file again: robot-detection proxy-config")]
     Header(HeaderName, &'static str),
-    /// The visitor's request has a target that none of this program's listeners would take.
-    #[error("the request's target is none of HTTP's")]
-    Target,
+    /// The visitor's request is one that no listener of this program takes.
+    #[error("the visitor's request is not valid HTTP")]
+    Request,
 }
 
 /// What a question says of the request that its visitor made.
@@ -42,7 +53,8 @@ struct Described {
 
 /// Makes of a question the request that the visitor made.
 ///
-/// `rest` is what stands behind the endpoint's own path.
+/// `rest` is what stands behind the endpoint's own path. Traefik describes the visitor by a list of
+/// addresses, in which `proxies` are passed over.
 ///
 /// # Errors
 ///
@@ -51,11 +63,15 @@ pub(crate) fn describe(
     dialect: Dialect,
     rest: &str,
     question: &mut Request<RequestContext>,
+    proxies: &TrustedProxies,
 ) -> Result<(), Misdescribed> {
     let headers = question.headers();
+    if withholds(headers.get_all(CONNECTION).iter()) {
+        return Err(Misdescribed::Request);
+    }
     let described = match dialect {
         Dialect::Nginx | Dialect::Caddy | Dialect::Haproxy => Described::in_one(headers)?,
-        Dialect::Traefik => Described::by_traefik(headers)?,
+        Dialect::Traefik => Described::by_traefik(headers, proxies)?,
         Dialect::Envoy => Described::by_envoy(headers, rest)?,
     };
     if let Some(method) = described.method {
@@ -82,7 +98,7 @@ impl Described {
         let is_https = Some(is_https(next()?));
         let method = Some(method(&REQUEST, next()?)?);
         let host = other_host(headers, next()?)?;
-        let uri = Uri::try_from(next()?).map_err(|_| Misdescribed::Target)?;
+        let uri = read_target(next()?).map_err(|_| Misdescribed::Request)?;
         Ok(Self {
             client,
             is_https,
@@ -92,18 +108,18 @@ impl Described {
         })
     }
 
-    fn by_traefik(headers: &HeaderMap) -> Result<Self, Misdescribed> {
+    fn by_traefik(headers: &HeaderMap, proxies: &TrustedProxies) -> Result<Self, Misdescribed> {
         let sent = |name: &HeaderName| once(headers, name)?.ok_or(missing(name));
         let host = once(headers, &X_FORWARDED_HOST)?;
-        let uri = Uri::try_from(sent(&X_FORWARDED_URI)?.as_bytes());
+        let uri = read_target(sent(&X_FORWARDED_URI)?.as_bytes());
         Ok(Self {
-            client: address(&X_FORWARDED_FOR, sent(&X_FORWARDED_FOR)?.as_bytes())?,
+            client: last_address(sent(&X_FORWARDED_FOR)?.as_bytes(), proxies)?,
             is_https: scheme(headers, &X_FORWARDED_PROTO)?,
             method: Some(method(
                 &X_FORWARDED_METHOD,
                 sent(&X_FORWARDED_METHOD)?.as_bytes(),
             )?),
-            uri: uri.map_err(|_| Misdescribed::Target)?,
+            uri: uri.map_err(|_| Misdescribed::Request)?,
             host: other_host(headers, host.map_or(b"", HeaderValue::as_bytes))?,
         })
     }
@@ -111,16 +127,15 @@ impl Described {
     /// It asks with the visitor's method and `Host`, and the visitor's path behind its own.
     fn by_envoy(headers: &HeaderMap, rest: &str) -> Result<Self, Misdescribed> {
         let client = once(headers, &CLIENT)?.ok_or(missing(&CLIENT))?;
-        let uri = if rest.starts_with('/') {
-            Uri::try_from(rest)
-        } else {
-            Uri::try_from(format!("/{rest}"))
-        };
+        if !rest.starts_with('/') {
+            return Err(Misdescribed::Request);
+        }
+        let uri = Uri::try_from(rest);
         Ok(Self {
             client: address(&CLIENT, client.as_bytes())?,
             is_https: scheme(headers, &SCHEME)?,
             method: None,
-            uri: uri.map_err(|_| Misdescribed::Target)?,
+            uri: uri.map_err(|_| Misdescribed::Request)?,
             host: None,
         })
     }
@@ -196,6 +211,22 @@ fn address(name: &HeaderName, value: &[u8]) -> Result<IpAddr, Misdescribed> {
     address.ok_or(Misdescribed::Header(name.clone(), "holds no address"))
 }
 
+/// Returns the last address of Traefik's list that is not a trusted proxy's.
+///
+/// Traefik adds its peer at the end, behind the addresses that a trusted peer has sent. What is no
+/// address ends the search at the address before it, as for our own listeners.
+fn last_address(list: &[u8], proxies: &TrustedProxies) -> Result<IpAddr, Misdescribed> {
+    let mut entries = list.rsplit(|byte| *byte == b',');
+    let mut client = address(&X_FORWARDED_FOR, entries.next().unwrap_or_default())?;
+    while proxies.contains(client)
+        && let Some(entry) = entries.next()
+        && let Ok(earlier) = address(&X_FORWARDED_FOR, entry)
+    {
+        client = earlier;
+    }
+    Ok(client)
+}
+
 fn method(name: &HeaderName, value: &[u8]) -> Result<Method, Misdescribed> {
     let no_method = |_| Misdescribed::Header(name.clone(), "holds no method");
     Method::from_bytes(value).map_err(no_method)
@@ -211,7 +242,8 @@ fn is_https(scheme: &[u8]) -> bool {
 
 /// Takes off what describes the request, so that the rest is what the visitor sent.
 ///
-/// By what it signs, and by nothing else, our own site robot is known: that stays.
+/// By what it signs, and by nothing else, our own site robot is known: that stays. So do the names by
+/// which the site is told who a visitor is: a visitor that sends them is refused.
 fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
     if let Some(line) = headers.get_mut(REQUEST) {
         // The name stays: a map with the names of the next question is not built anew for it.
@@ -219,7 +251,7 @@ fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
     }
     let is_ours = |name: &&HeaderName| {
         let text = name.as_str();
-        text.starts_with(PREFIX) && **name != REQUEST && **name != OwnRobot::HEADER
+        text.starts_with(PREFIX) && !KEPT.contains(name)
             || dialect == Dialect::Traefik && text.starts_with("x-forwarded-")
     };
     while let Some(name) = headers.keys().find(is_ours).cloned() {
@@ -235,7 +267,7 @@ fn other_host(headers: &HeaderMap, routed_by: &[u8]) -> Result<Option<HeaderValu
     if matches!(routed_by, b"" | b"-") || host.is_some_and(|host| is_host(host, routed_by)) {
         return Ok(None);
     }
-    let host = HeaderValue::from_bytes(routed_by).map_err(|_| Misdescribed::Target)?;
+    let host = HeaderValue::from_bytes(routed_by).map_err(|_| Misdescribed::Request)?;
     Ok(Some(host))
 }
 
@@ -247,4 +279,31 @@ fn is_host(host: &[u8], name: &[u8]) -> bool {
     };
     let port = rest.strip_prefix(b".").unwrap_or(rest);
     matches!(port.first(), None | Some(b':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traefik_s_list_is_read_from_its_end_past_trusted_proxies() {
+        let proxies = TrustedProxies::parse(["127.0.0.1", "198.51.100.0/24"]).unwrap();
+        for (list, client) in [
+            ("192.0.2.7", Some("192.0.2.7")),
+            ("192.0.2.7, 127.0.0.1", Some("192.0.2.7")),
+            ("192.0.2.7,198.51.100.1,127.0.0.1", Some("192.0.2.7")),
+            // The first address is the visitor's word.
+            ("203.0.113.9, 192.0.2.7, 198.51.100.1", Some("192.0.2.7")),
+            ("203.0.113.9, 192.0.2.7", Some("192.0.2.7")),
+            ("127.0.0.1", Some("127.0.0.1")),
+            ("unknown, 198.51.100.1", Some("198.51.100.1")),
+            ("192.0.2.7, unknown", None),
+            ("192.0.2.7:80", None),
+            ("", None),
+        ] {
+            let found = last_address(list.as_bytes(), &proxies).ok();
+            let client = client.map(|client| client.parse().unwrap());
+            assert_eq!(found, client, "{list}");
+        }
+    }
 }

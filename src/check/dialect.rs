@@ -27,8 +27,10 @@ pub(crate) enum Asked<'a> {
     Decision(Dialect, &'a str),
     /// The page that is served in place of another one.
     Page,
-    /// To hear what the application says of visitors.
+    /// What the application reports of visitors.
     Report,
+    /// Whether the endpoint answers.
+    Health,
     Nothing,
 }
 
@@ -70,6 +72,7 @@ impl<'a> Asked<'a> {
             Some(dialect) if !rest.starts_with('/') => Self::Decision(dialect, ""),
             None if word == "page" && !rest.starts_with('/') => Self::Page,
             None if word == "report" && rest.is_empty() => Self::Report,
+            None if word == "health" && rest.is_empty() => Self::Health,
             _ => Self::Nothing,
         }
     }
@@ -96,6 +99,7 @@ mod tests {
             ("/check/page/a", Asked::Nothing),
             ("/check/report", Asked::Report),
             ("/check/report/a", Asked::Nothing),
+            ("/check/health", Asked::Health),
             ("/check/nginx/a", Asked::Nothing),
             ("/check/nginx?a", Asked::Decision(Dialect::Nginx, "")),
             ("/check/page?a", Asked::Page),

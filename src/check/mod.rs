@@ -15,17 +15,22 @@ mod proxy_file;
 mod report;
 mod token;
 
-pub(crate) use answer::{Answered, answer, plain_pass, unanswerable};
+pub(crate) use answer::{Answered, answer, mark, plain_pass};
 pub(crate) use described::{Misdescribed, Page, describe, take_page};
 pub(crate) use dialect::{Asked, Dialect};
 pub(crate) use proxy_file::{
     FileOptions, Front, FrontSite, GivenHeader, NginxPart, OwnPath, Place, PlaceError, ProxyFile,
-    proxy_file,
+    inspect, proxy_file,
 };
 pub(crate) use report::{MAX_REPORT_BYTES, Reported, WrongReport, YesNo, read_report};
 pub(crate) use token::CheckToken;
 
 use axum::http::HeaderName;
+
+/// Header that tells the upstream which robot a request claims to come from.
+pub(crate) const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
+/// Header that tells the upstream the verdict on the claim.
+pub(crate) const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
 
 /// Header by which nginx, Caddy and HAProxy describe a request: address, scheme, method, host and
 /// target, with a blank between them.
@@ -40,6 +45,10 @@ const PAGE: HeaderName = HeaderName::from_static("x-robot-detection-page");
 
 /// Headers by which it is told what was decided.
 const DECISION: HeaderName = HeaderName::from_static("x-robot-detection-decision");
+/// The same in answers of the listener, to questions that are malformed or too large.
+pub(crate) const REFUSAL_LINE: &str = "x-robot-detection-decision: refuse\r\n";
+/// Connection options of the visitor's request, which proxies do not forward.
+const CONNECTION: HeaderName = HeaderName::from_static("x-robot-detection-connection");
 const CAUSE: HeaderName = HeaderName::from_static("x-robot-detection-cause");
 /// What nginx makes its answer of; one line, as it copies each header of every question's answer.
 const ANSWER: HeaderName = HeaderName::from_static("x-robot-detection-answer");

@@ -1,15 +1,23 @@
 //! `proxy-config`: the file with which another proxy asks us.
 
-use std::process::ExitCode;
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::{Args, ValueEnum};
 
 use crate::admin::DEFAULT_SITE;
 use crate::assembly;
-use crate::check::{FileOptions, NginxPart, PlaceError, ProxyFile, proxy_file};
+use crate::check::{FileOptions, NginxPart, PlaceError, ProxyFile, inspect, proxy_file};
 use crate::config::{FailMode, Loaded};
 
 use super::{Cli, context, output, traps, usage::WrongUsage};
+
+/// Most that is read of a configuration of nginx.
+const MAX_INSPECTED_BYTES: u64 = 16 << 20;
 
 /// Arguments of `proxy-config`.
 #[derive(Args, Clone, Debug)]
@@ -23,6 +31,10 @@ pub(super) struct ProxyConfigArgs {
     /// Part of nginx's configuration that includes the file
     #[arg(long, value_enum, conflicts_with = "standalone")]
     part: Option<PartArg>,
+    /// Read the output of `nginx -T` (-: standard input), and list the locations whose requests
+    /// robot-detection is not asked about; exit code 1 if there are any
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["part", "standalone"])]
+    inspect: Option<PathBuf>,
     /// Print a whole file that works alone; without it, what an existing configuration includes
     #[arg(long)]
     standalone: bool,
@@ -60,12 +72,17 @@ enum PartArg {
     Http,
     /// Inside each server { }
     Server,
-    /// Inside each location that has its own proxy_set_header, fastcgi_param, add_header or the like
+    /// Next to each group of proxy_set_header, fastcgi_param, uwsgi_param, scgi_param
     Location,
+    /// Next to each group of add_header
+    Response,
 }
 
 /// Prints the file.
 pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<ExitCode> {
+    if let Some(file) = &args.inspect {
+        return inspect_file(args.proxy, file);
+    }
     let loaded = context::load(cli)?;
     let wrong = |error: PlaceError| WrongUsage(error.to_string());
     // Whoever sets a server up prints the file before it has started once.
@@ -101,6 +118,37 @@ pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
+/// Lists what escapes the question in a configuration of nginx.
+fn inspect_file(proxy: ProxyArg, file: &Path) -> anyhow::Result<ExitCode> {
+    if !matches!(proxy, ProxyArg::Nginx) {
+        return Err(WrongUsage("--inspect reads the output of nginx -T only".to_owned()).into());
+    }
+    let wrong = |text: String| WrongUsage(format!("cannot inspect {}: {text}", file.display()));
+    let input: Box<dyn Read> = if file == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(file).map_err(|error| wrong(error.to_string()))?)
+    };
+    let mut bytes = Vec::new();
+    let mut input = input.take(MAX_INSPECTED_BYTES + 1);
+    let read = input.read_to_end(&mut bytes);
+    let read = read.map_err(|error| wrong(error.to_string()))?;
+    if u64::try_from(read).is_ok_and(|read| read > MAX_INSPECTED_BYTES) {
+        return Err(wrong("it is larger than 16 MiB".to_owned()).into());
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let inspection = inspect(&text).map_err(|error| wrong(error.to_string()))?;
+    for finding in &inspection.findings {
+        output::text(&format!("{finding}\n"))?;
+    }
+    let escapes = inspection.escapes();
+    let (servers, notes) = (inspection.servers, inspection.findings.len() - escapes);
+    output::text(&format!(
+        "servers that ask: {servers}; places where requests escape: {escapes}; notes: {notes}\n"
+    ))?;
+    Ok(ExitCode::from(u8::from(escapes > 0)))
+}
+
 /// Returns what is to be set beside the file.
 fn warnings(loaded: &Loaded) -> Vec<&'static str> {
     let settings = loaded.settings();
@@ -132,6 +180,7 @@ impl PartArg {
             Self::Http => NginxPart::Http,
             Self::Server => NginxPart::Server,
             Self::Location => NginxPart::Location,
+            Self::Response => NginxPart::Response,
         }
     }
 }

@@ -9,4 +9,5 @@ mod counting;
 mod deciding;
 mod files;
 mod house;
+mod nginx;
 mod trusting;

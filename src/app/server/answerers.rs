@@ -19,7 +19,7 @@ use super::{
     pages::Heaven,
     plan,
     process_services::{ProcessServices, is_operation},
-    table::is_below,
+    table::is_own_page,
 };
 
 const ROBOTS_TXT: &str = "/robots.txt";
@@ -93,7 +93,7 @@ impl Answerers {
         if self.has_operations && asks_operations() {
             return Answerer::Operations;
         }
-        let is_admin = |admin: &String| is_below(path.as_bytes(), admin.as_bytes());
+        let is_admin = |admin: &String| is_own_page(path, admin);
         if self.admin.as_ref().is_some_and(is_admin) {
             return Answerer::Admin;
         }

@@ -8,37 +8,45 @@ use std::{
         Arc,
         atomic::{AtomicI64, Ordering},
     },
+    time::Duration,
 };
 
 use axum::{
     body::to_bytes,
     http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header},
 };
+use bytes::Bytes;
 use serde_json::{Value, json};
 use tracing::warn;
 
-use crate::assembly::{IDENTIFICATION_HEADER, VERDICT_HEADER};
 use crate::check::{
-    Answered, Asked, CheckToken, Dialect, MAX_REPORT_BYTES, Misdescribed, Page, Reported,
-    WrongReport, YesNo, answer, describe, plain_pass, read_report, take_page, unanswerable,
+    Answered, Asked, CheckToken, Dialect, IDENTIFICATION_HEADER, MAX_REPORT_BYTES, Misdescribed,
+    Page, Reported, VERDICT_HEADER, WrongReport, YesNo, answer, describe, mark, plain_pass,
+    read_report, take_page,
 };
 use crate::clock::Clock;
 use crate::layer::{
-    self, Decided, NoCopies, PERSON_WORD_LASTS, Pending, ReadyHead, Reply, ServedInPlace,
+    self, Decided, NoCopies, Outcome, PERSON_WORD_LASTS, Pending, ReadyHead, Reply, ServedInPlace,
 };
-use crate::listen::{HttpService, RequestContext, ServiceResponse};
-use crate::observe::{Observation, SiteObserver};
+use crate::listen::{HttpService, RequestContext, ServiceResponse, TrustedProxies};
+use crate::observe::Observation;
+use crate::policy::Action;
+use crate::proxy;
 use crate::suspect::Mark;
 
 use super::{
-    process_services::ProcessServices,
+    destination::{Destination, Destinations, NO_SITE},
     server_body::ServerBody,
-    server_service::{LayerHead, NO_SITE},
-    serving::{Served, Serving, settled},
+    server_service::LayerHead,
+    serving::{Served, settled},
     site_router::guarded,
     table::Found,
 };
 
+/// Longest wait for a verdict: the files of proxies give up after 2 seconds.
+const MAX_WAIT: Duration = Duration::from_millis(1_500);
+/// Cause of the refusal of a question that describes no request.
+const ODD_QUESTION: &str = "odd-question";
 /// Time for which a wrong question is not logged again.
 const NOTED_FOR_MS: i64 = 60_000;
 
@@ -53,13 +61,12 @@ pub(super) struct CheckService {
 
 #[derive(Debug)]
 struct Shared {
-    serving: Arc<Serving>,
-    services: Arc<ProcessServices>,
-    /// Of what is for no site.
-    nowhere: SiteObserver,
+    destinations: Arc<Destinations>,
     /// Answers that nearly all questions get: nginx's, and that of the others.
     plain_passes: [Arc<ReadyHead>; 2],
     token: Option<CheckToken>,
+    /// Proxies in front of the one that asks.
+    proxies: TrustedProxies,
     /// Whether requests are counted here.
     counts: bool,
     clock: Clock,
@@ -76,19 +83,18 @@ struct Question {
 
 impl CheckService {
     pub(super) fn new(
-        serving: Arc<Serving>,
-        services: Arc<ProcessServices>,
+        destinations: Arc<Destinations>,
         token: Option<CheckToken>,
+        proxies: TrustedProxies,
         counts: bool,
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
-                nowhere: services.observer.site(&services.traffic, NO_SITE),
-                serving,
-                services,
+                destinations,
                 plain_passes: [Dialect::Nginx, Dialect::Caddy]
                     .map(|dialect| Arc::new(plain_pass(dialect))),
                 token,
+                proxies,
                 counts,
                 clock: Clock::system(),
                 noted_ms: AtomicI64::new(i64::MIN / 2),
@@ -103,50 +109,51 @@ impl CheckService {
         question: &mut Request<RequestContext>,
     ) -> ServiceResponse<ServerBody, LayerHead, Later> {
         let shared = &*self.shared;
-        if let Err(reason) = describe(dialect, rest, question) {
+        if let Err(reason) = describe(dialect, rest, question, &shared.proxies) {
             return ServiceResponse::Now(shared.misdescribed(dialect, &reason));
         }
-        if shared.services.router(question).is_some() {
-            // Pages of this program, which a file of its own making sends to it unasked.
-            return ServiceResponse::Now(Response::default());
-        }
-        let sites = shared.serving.sites();
-        let found = sites.places.find_for(question);
         if dialect != Dialect::Nginx {
             // The others can only redirect, and no suspect is sent away from the page he asked for.
             question.extensions_mut().insert(NoCopies);
         }
-        let observer = match found {
-            Found::Site(served) => served.observer(),
-            Found::NoPath | Found::NoHost => &shared.nowhere,
-        };
+        let destinations = &*shared.destinations;
+        let sites = destinations.serving.sites();
+        let (destination, observer) = destinations.find(&sites, question, false);
         let asked = Question {
             dialect,
             observation: observer.begin(question),
             counts: shared.counts,
         };
-        let status = match found {
-            Found::Site(served) => {
-                return match served.decide(question) {
-                    Ok(decided) if is_plain_pass(&decided) => {
-                        asked.observation.told(None, asked.counts);
-                        ServiceResponse::Ready(LayerHead(Arc::clone(shared.plain_pass(dialect))))
-                    }
-                    Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
-                    Err(pending) => ServiceResponse::Later(Box::pin(settle(
+        let outcome = destination.outcome();
+        match destination {
+            Destination::Site(served) => match served.decide(question) {
+                Ok(decided) if is_plain_pass(&decided) && proxy::refusal(question).is_none() => {
+                    asked.observation.told(None, asked.counts);
+                    ServiceResponse::Ready(LayerHead(Arc::clone(shared.plain_pass(dialect))))
+                }
+                Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
+                Err(mut pending) => {
+                    pending.limit = pending.limit.min(MAX_WAIT);
+                    ServiceResponse::Later(Box::pin(settle(
                         Arc::clone(served),
                         RequestContext::take(question),
                         pending,
                         asked,
-                    ))),
-                };
+                    )))
+                }
+            },
+            // The proxy's file sends these requests to this program.
+            Destination::Process(_) | Destination::Confirmation(..) => {
+                let passed = Answered::Passed(Response::default());
+                ServiceResponse::Now(asked.tell(passed, outcome))
             }
-            Found::NoPath => StatusCode::NOT_FOUND,
-            // RFC 9110 §15.5.20
-            Found::NoHost => StatusCode::MISDIRECTED_REQUEST,
-        };
-        asked.observation.told(None, asked.counts);
-        ServiceResponse::Now(refused(dialect, status))
+            Destination::Refused(status, cause) => {
+                let refusal = Outcome::refused(cause.unwrap_or(NO_SITE));
+                let response = answer(dialect, refused(status), Some(&refusal));
+                asked.observation.told(outcome, asked.counts);
+                ServiceResponse::Now(response)
+            }
+        }
     }
 
     /// Serves the page that is to stand in place of another, as the decision has said.
@@ -161,18 +168,19 @@ impl CheckService {
                 return ServiceResponse::Now(shared.misdescribed(Dialect::Caddy, &reason));
             }
         };
-        if let Err(reason) = describe(Dialect::Nginx, "", question) {
+        if let Err(reason) = describe(Dialect::Nginx, "", question, &shared.proxies) {
             return ServiceResponse::Now(shared.misdescribed(Dialect::Caddy, &reason));
         }
-        let sites = shared.serving.sites();
+        let sites = shared.destinations.serving.sites();
         let Found::Site(served) = sites.places.find_for(question) else {
-            return ServiceResponse::Now(refused(Dialect::Caddy, StatusCode::MISDIRECTED_REQUEST));
+            return ServiceResponse::Now(status(StatusCode::MISDIRECTED_REQUEST));
         };
         layer::ask_for(question, &page.path, page.is_for_suspect);
         let answering = served.answer(question, false);
         ServiceResponse::Later(Box::pin(async move {
             let Ok(mut response) = answering.await;
             layer::mark_in_place(response.headers_mut());
+            mark(&mut response, Action::Pass.as_str());
             Ok(response)
         }))
     }
@@ -218,7 +226,7 @@ impl Shared {
     ///
     /// Fails with those that are about no site on which a mark counts; then nobody is marked.
     fn take(&self, all: &[Reported]) -> Result<Value, String> {
-        let sites = self.serving.sites();
+        let sites = self.destinations.serving.sites();
         let (mut known, mut wrong) = (Vec::new(), WrongReport::default());
         for (reported, number) in all.iter().zip(1..) {
             match sites.places.find(reported.host.as_deref(), "/") {
@@ -259,13 +267,12 @@ impl Shared {
     }
 
     fn misdescribed(&self, dialect: Dialect, reason: &Misdescribed) -> Response<ServerBody> {
-        match reason {
-            Misdescribed::Target => refused(dialect, StatusCode::BAD_REQUEST),
-            Misdescribed::Header(..) => {
-                self.note(&format!("by {}: {reason}", dialect.as_str()));
-                failed(&reason.to_string())
-            }
+        // The fault is the visitor's, and not of the proxy's file.
+        if *reason != Misdescribed::Request {
+            self.note(&format!("by {}: {reason}", dialect.as_str()));
         }
+        let refusal = Outcome::refused(ODD_QUESTION);
+        answer(dialect, refused(StatusCode::BAD_REQUEST), Some(&refusal))
     }
 
     /// Logs what is wrong with questions, once in a while: each visitor makes one.
@@ -290,18 +297,23 @@ impl HttpService for CheckService {
         &self,
         question: &mut Request<RequestContext>,
     ) -> ServiceResponse<ServerBody, LayerHead, Later> {
+        let uri = mem::take(question.uri_mut());
+        let asked = Asked::of(&uri);
+        if asked == Asked::Health {
+            return ServiceResponse::Now(said(StatusCode::OK, "ok\n".to_owned()));
+        }
         let token = self.shared.token.as_ref();
         if token.is_some_and(|token| !token.is_in(question.headers())) {
             self.shared
                 .note("the token is missing or wrong: check.token");
-            return ServiceResponse::Now(failed("the token is missing or wrong"));
+            let text = "the token is missing or wrong\n".to_owned();
+            return ServiceResponse::Now(said(StatusCode::FORBIDDEN, text));
         }
-        let uri = mem::take(question.uri_mut());
-        match Asked::of(&uri) {
+        match asked {
             Asked::Decision(dialect, rest) => self.decide(dialect, rest, question),
             Asked::Page => self.page(question),
             Asked::Report => self.report(question),
-            Asked::Nothing => ServiceResponse::Now(status(StatusCode::NOT_FOUND)),
+            Asked::Health | Asked::Nothing => ServiceResponse::Now(status(StatusCode::NOT_FOUND)),
         }
     }
 }
@@ -316,6 +328,8 @@ impl Question {
         let answered = match reply {
             Reply::Now(response) => told(*response),
             Reply::Ready(head) => told(head.response(ServerBody::default(), HeaderMap::default())),
+            // Our own proxy forwards no such request.
+            Reply::Passes(_) if let Some(status) = proxy::refusal(request) => refused(status),
             Reply::Passes(mut additions) => {
                 let page = page(request);
                 let mut response = passed(request);
@@ -326,6 +340,14 @@ impl Question {
                 }
             }
         };
+        self.tell(answered, outcome)
+    }
+
+    fn tell(
+        self,
+        answered: Answered<ServerBody>,
+        outcome: Option<Outcome>,
+    ) -> Response<ServerBody> {
         let response = answer(self.dialect, answered, outcome.as_ref());
         self.observation.told(outcome, self.counts);
         response
@@ -376,29 +398,28 @@ fn told(mut response: Response<ServerBody>) -> Answered<ServerBody> {
     Answered::Told(response, text)
 }
 
-/// Returns the answer to a question whose request this program's own listener would refuse.
-fn refused(dialect: Dialect, refusal: StatusCode) -> Response<ServerBody> {
+/// Returns the answer to a visitor whom every door refuses.
+fn refused(refusal: StatusCode) -> Answered<ServerBody> {
     let mut response = status(refusal);
     let no_store = HeaderValue::from_static("no-store");
     response
         .headers_mut()
         .insert(header::CACHE_CONTROL, no_store);
-    unanswerable(dialect, response)
-}
-
-/// Tells a proxy that its question is wrong: to most of them this is as if nobody had answered.
-fn failed(text: &str) -> Response<ServerBody> {
-    said(StatusCode::INTERNAL_SERVER_ERROR, format!("{text}\n"))
+    Answered::Told(response, Bytes::new())
 }
 
 fn said(status: StatusCode, text: String) -> Response<ServerBody> {
     let mut response = Response::new(ServerBody::text(text));
     *response.status_mut() = status;
+    let word = if status.is_success() {
+        Action::Pass
+    } else {
+        Action::Refuse
+    };
+    mark(&mut response, word.as_str());
     response
 }
 
 fn status(status: StatusCode) -> Response<ServerBody> {
-    let mut response = Response::<ServerBody>::default();
-    *response.status_mut() = status;
-    response
+    said(status, String::new())
 }

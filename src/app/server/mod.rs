@@ -8,6 +8,7 @@ mod assemble;
 mod check_service;
 mod claim_prover;
 mod demo;
+mod destination;
 mod exposition;
 mod handle;
 mod listener_metrics;

@@ -17,7 +17,7 @@ use crate::suspect::Coherence;
 use crate::traffic::Traffic;
 use crate::way_out::WayOut;
 
-use super::{table::is_below, traps::KnownVisitors};
+use super::{table::is_own_page, traps::KnownVisitors};
 
 /// What is of the process, and answers on every site.
 ///
@@ -49,8 +49,7 @@ impl ProcessServices {
             return Some(router);
         }
         let (prefix, router) = self.admin.as_ref()?;
-        let path = request.uri().path().as_bytes();
-        is_below(path, prefix.as_bytes()).then_some(router)
+        is_own_page(request.uri().path(), prefix).then_some(router)
     }
 }
 

@@ -28,9 +28,10 @@ use crate::origins::{Origins, Wanted};
 use crate::proxy::ProxyError;
 
 use super::{
-    RobotDetection, check_service::CheckService, demo, listener_metrics::ListenerMetrics,
-    made_pages::MadePages, operations, plan::Plan, process_services::ProcessServices,
-    server_service::ServerService, serving::Serving, target::Target, traps::KnownVisitors,
+    RobotDetection, check_service::CheckService, demo, destination::Destinations,
+    listener_metrics::ListenerMetrics, made_pages::MadePages, operations, plan::Plan,
+    process_services::ProcessServices, server_service::ServerService, serving::Serving,
+    target::Target, traps::KnownVisitors,
 };
 
 /// Settings of the server, read and judged.
@@ -372,6 +373,7 @@ impl Server {
             let router = routers.fold(Router::new(), Router::merge);
             tasks.spawn(listener.serve(router, closing.clone()));
         }
+        let proxies = self.trusted_proxies.clone();
         let services = Arc::new(ProcessServices {
             admin,
             operations,
@@ -387,16 +389,13 @@ impl Server {
         });
         let serving = Serving::new(robots, self.plan, Arc::clone(&services), self.demo, pages);
         let serving = Served::new(robots, serving);
-        let service = ServerService::new(
-            Arc::clone(&serving.serving),
-            Arc::clone(&services),
-            is_draining,
-        );
+        let destinations = Destinations::new(Arc::clone(&serving.serving), Arc::clone(&services));
+        let destinations = Arc::new(destinations);
+        let service = ServerService::new(Arc::clone(&destinations), is_draining);
         let workers = Arc::new(self.workers);
         if let Some(listener) = self.check_listener {
             let count = self.settings.check.count;
-            let (serving, services) = (Arc::clone(&serving.serving), Arc::clone(&services));
-            let check = CheckService::new(serving, services, self.check_token, count);
+            let check = CheckService::new(destinations, self.check_token, proxies, count);
             tasks.spawn(serve_on(listener, &workers, check, &closing));
         }
         for listener in self.listeners {

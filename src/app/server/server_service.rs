@@ -13,24 +13,17 @@ use std::{
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 use pin_project_lite::pin_project;
 
-use crate::layer::{self, Additions, Decided, OWN_PAGE, Outcome, Pending, Reply};
+use crate::layer::{self, Additions, Decided, Pending, Reply};
 use crate::listen::{HttpService, ReadyHead, RequestContext, ServiceResponse};
-use crate::observe::{Observation, ObserveFuture, SiteObserver};
+use crate::observe::{Observation, ObserveFuture};
 
 use super::{
+    destination::{Destination, Destinations},
     pages,
-    process_services::ProcessServices,
     server_body::ServerBody,
-    serving::{Served, Serving, settled},
+    serving::{Served, settled},
     site_router::SiteFuture,
-    table::Found,
 };
-
-/// Cause of what is done with whoever says that he is a person.
-const WAY_OUT: &str = "way-out";
-
-/// Name of what is for no site, in metrics and logs.
-pub(super) const NO_SITE: &str = "none";
 
 /// Future of the response to a request that waits for a verdict.
 type Settled = Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
@@ -43,25 +36,16 @@ pub(super) struct ServerService {
 
 #[derive(Debug)]
 struct Shared {
-    serving: Arc<Serving>,
-    services: Arc<ProcessServices>,
-    /// Of what is for no site.
-    nowhere: SiteObserver,
+    destinations: Arc<Destinations>,
     is_draining: Arc<AtomicBool>,
 }
 
 impl ServerService {
     /// Creates it; once `is_draining`, answers over HTTP/1.1 end their connections.
-    pub(super) fn new(
-        serving: Arc<Serving>,
-        services: Arc<ProcessServices>,
-        is_draining: Arc<AtomicBool>,
-    ) -> Self {
+    pub(super) fn new(destinations: Arc<Destinations>, is_draining: Arc<AtomicBool>) -> Self {
         Self {
             shared: Arc::new(Shared {
-                nowhere: services.observer.site(&services.traffic, NO_SITE),
-                serving,
-                services,
+                destinations,
                 is_draining,
             }),
         }
@@ -74,22 +58,14 @@ impl ServerService {
     ) -> ServiceResponse<ServerBody, LayerHead, ServerFuture> {
         let later =
             |answering| ServiceResponse::Later(ServerFuture::new(answering, ends_connection));
-        let sites = self.shared.serving.sites();
-        let found = sites.places.find_for(request);
-        let observer = match found {
-            Found::Site(served) => served.observer(),
-            Found::NoPath | Found::NoHost => &self.shared.nowhere,
-        };
-        // Before the site's layer: nothing that a rule says may shut the administrator out.
-        if let Some(future) = self.ask_process(request, observer) {
-            return later(Answering::Observed { future });
-        }
-        let status = match found {
-            Found::Site(served) => {
-                if let Some(future) = let_out(request, served, observer) {
-                    return later(Answering::Observed { future });
-                }
-                let observation = observer.begin(request);
+        let destinations = &*self.shared.destinations;
+        let sites = destinations.serving.sites();
+        let is_believed = request.body().client().trusted;
+        let (destination, observer) = destinations.find(&sites, request, is_believed);
+        let mut observation = observer.begin(request);
+        let outcome = destination.outcome();
+        let future = match destination {
+            Destination::Site(served) => {
                 return match served.decide(request) {
                     Ok(decided) => {
                         answered(decided, observation, ends_connection, |is_learnt_from| {
@@ -106,33 +82,18 @@ impl ServerService {
                     }),
                 };
             }
-            Found::NoPath => StatusCode::NOT_FOUND,
-            // RFC 9110 §15.5.20
-            Found::NoHost => StatusCode::MISDIRECTED_REQUEST,
+            Destination::Process(router) => {
+                SiteFuture::of_process(&destinations.services, router, request)
+            }
+            Destination::Confirmation(served, action) => served.router().let_out(request, action),
+            Destination::Refused(status, _) => {
+                SiteFuture::ready(pages::status(status).map(ServerBody::from))
+            }
         };
-        let mut observation = observer.begin(request);
-        observation.decided(None);
-        let future = SiteFuture::ready(pages::status(status).map(ServerBody::from));
+        observation.decided(outcome);
         later(Answering::Observed {
             future: ObserveFuture::new(future, observation, Additions::default()),
         })
-    }
-
-    /// Asks the admin pages or operations, if the request is for them: no visitor asks there.
-    fn ask_process(
-        &self,
-        request: &mut Request<RequestContext>,
-        observer: &SiteObserver,
-    ) -> Option<ObserveFuture<SiteFuture>> {
-        let services = &self.shared.services;
-        let router = services.router(request)?;
-        let mut observation = observer.begin(request);
-        observation.decided(Some(Outcome::own(OWN_PAGE)));
-        Some(ObserveFuture::new(
-            SiteFuture::of_process(services, router, request),
-            observation,
-            Additions::default(),
-        ))
     }
 }
 
@@ -181,25 +142,6 @@ impl ReadyHead for LayerHead {
     fn response<B>(&self, body: B, room: HeaderMap) -> Response<B> {
         self.0.response(body, room)
     }
-}
-
-/// Answers whoever says by a click that he is a person.
-///
-/// Before the site's layer, which takes him for a program.
-fn let_out(
-    request: &mut Request<RequestContext>,
-    served: &Served,
-    observer: &SiteObserver,
-) -> Option<ObserveFuture<SiteFuture>> {
-    let router = served.router();
-    let action = router.way_out_of(request)?;
-    let mut observation = observer.begin(request);
-    observation.decided(Some(Outcome::of_person(WAY_OUT)));
-    Some(ObserveFuture::new(
-        router.let_out(request, action),
-        observation,
-        Additions::default(),
-    ))
 }
 
 /// Returns what a site has decided as the listener wants it, and observes it; `pass` asks who is

@@ -16,9 +16,9 @@ use tower_layer::Layer as _;
 use tracing::warn;
 
 use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
-use crate::assembly::IDENTIFICATION_HEADER;
 use crate::bans::Bans;
 use crate::canonical::{CanonicalKeeper, Canonicals, Reading};
+use crate::check::IDENTIFICATION_HEADER;
 use crate::clock::Clock;
 use crate::config::CanonicalSection;
 use crate::detect::Verdict;

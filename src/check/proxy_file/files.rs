@@ -26,8 +26,10 @@ pub(crate) enum NginxPart {
     Http,
     /// Inside each `server { }`.
     Server,
-    /// Inside each location that sets headers itself.
+    /// Inside each server or location that sets headers of requests.
     Location,
+    /// Inside each server or location that sets headers of responses.
+    Response,
 }
 
 /// How a file is printed.
@@ -43,10 +45,8 @@ pub(crate) struct FileOptions<'o> {
     pub(crate) fails_open: bool,
 }
 
-/// Headers of a visitor that could be taken for what this program or a proxy says.
-pub(super) const FORGED: [&str; 17] = [
-    "X-Robot-Detection",
-    "X-Robot-Detection-Verdict",
+/// Headers that nginx sends to no site: the ten of this program first.
+static CLEARED: [&str; 21] = [
     "X-Robot-Detection-Request",
     "X-Robot-Detection-Client",
     "X-Robot-Detection-Scheme",
@@ -55,19 +55,27 @@ pub(super) const FORGED: [&str; 17] = [
     "X-Robot-Detection-Decision",
     "X-Robot-Detection-Cause",
     "X-Robot-Detection-Answer",
+    "X-Robot-Detection-Own",
+    "X-Robot-Detection-Probe",
+    "X-Forwarded-Port",
+    "X-Forwarded-Server",
+    "X-Forwarded-Prefix",
+    "X-Forwarded-Uri",
+    "X-Forwarded-Method",
+    "Forwarded",
     "X-Original-URL",
     "X-Original-URI",
     "X-Original-Host",
     "X-Original-Method",
     "X-Original-For",
-    "X-Forwarded-Prefix",
-    "Forwarded",
 ];
 
 #[derive(Template)]
 #[template(path = "proxy_config/nginx.txt", escape = "none")]
 struct Nginx<'f> {
     front: &'f Front,
+    /// `None`: a standalone file.
+    part: Option<NginxPart>,
     listen: &'f str,
     fails_open: bool,
 }
@@ -75,9 +83,40 @@ struct Nginx<'f> {
 impl Nginx<'_> {
     /// nginx's `return` takes no variable for the status; the one that most answers have is first.
     const REDIRECTS: [u16; 5] = [302, 301, 303, 307, 308];
-    const REFUSALS: [u16; 12] = [400, 401, 402, 404, 406, 410, 418, 421, 429, 451, 503, 508];
+    const REFUSALS: [u16; 15] = [
+        400, 401, 402, 404, 406, 410, 418, 421, 429, 451, 503, 508, 413, 414, 431,
+    ];
+    /// Statuses with which an HTTP parser refuses a question.
+    const UNREAD: [u16; 4] = [400, 413, 414, 431];
+    const IN_PLACE: &'static str = IN_PLACE;
+    /// Headers that the site gets from nobody.
+    const OURS: &'static [&'static str] = CLEARED.split_at(10).0;
+    /// The same, and those that the site gets only if its own configuration sets them.
+    const CLEARED: &'static [&'static str] = &CLEARED;
     /// Fields that only logs read, or few answers have, each under its own name.
     const ALONE: [&'static str; 3] = [DECIDED, BECAUSE, IN_PLACE];
+
+    /// Returns the variables that keep what the first answer says, each with its header.
+    fn kept(&self) -> Vec<(String, String)> {
+        let always = [
+            ("answer", "x_robot_detection_answer"),
+            ("id", "x_robot_detection"),
+            ("verdict", "x_robot_detection_verdict"),
+            ("tag", "x_robots_tag"),
+            ("vary", "vary"),
+        ];
+        let always = always.map(|(name, header)| (name.to_owned(), header.to_owned()));
+        let given = self.front.given.iter().map(|header| {
+            let name = format!("given_{}", header.number);
+            (name, header.name.as_str().replace('-', "_"))
+        });
+        always.into_iter().chain(given).collect()
+    }
+
+    /// Returns the name of a header in the environment of a CGI program.
+    fn cgi(name: &str) -> String {
+        format!("HTTP_{}", name.to_ascii_uppercase().replace('-', "_"))
+    }
 
     /// Returns the expression that reads the status of an answer, and whatever else stands in the
     /// answer to the visitor: one for all, as each costs nginx more than what it finds.
@@ -110,11 +149,22 @@ struct Traefik<'f> {
 }
 
 impl Traefik<'_> {
-    const FORGED: [&'static str; 17] = FORGED;
+    /// Entry point at which forwardAuth asks, so that Traefik can watch the decision endpoint.
+    const QUESTION: &'static str = "127.0.0.1:9149";
 }
 
 impl Caddy<'_> {
-    const FORGED: [&'static str; 17] = FORGED;
+    /// Beginnings of names that CGI reads as names of ours or of the forwarding family.
+    const ODD_PREFIXES: [&'static str; 8] = [
+        "X_",
+        "X.",
+        "X-Robot_",
+        "X-Robot.",
+        "X-Forwarded_",
+        "X-Forwarded.",
+        "X-Real_",
+        "X-Real.",
+    ];
 }
 
 #[derive(Template)]
@@ -131,7 +181,6 @@ struct Haproxy<'f> {
 #[template(path = "proxy_config/haproxy_lua.txt", escape = "none")]
 struct HaproxyLua<'f> {
     front: &'f Front,
-    standalone: bool,
     fails_open: bool,
 }
 
@@ -142,6 +191,21 @@ struct Envoy<'f> {
     standalone: bool,
     listen: &'f str,
     fails_open: bool,
+}
+
+impl Envoy<'_> {
+    /// Headers of a visitor that do not reach the site; Envoy limits the size of each expression.
+    const FORGED: [&'static str; 9] = [
+        "x-robot-detection-([op].*)?",
+        "x[^a-z0-9-]robot.*",
+        "x-robot[^a-z0-9-].*",
+        "x-robot-detection[^a-z0-9-].*",
+        "x[^a-z0-9]original.*",
+        "x[^a-z0-9]real[^a-z0-9]ip|forwarded",
+        "x-forwarded-(host|method|port|prefix|server|uri)",
+        "x[^a-z0-9-]forwarded.*",
+        "x-forwarded[^a-z0-9-].*",
+    ];
 }
 
 /// Makes a file.
@@ -164,6 +228,7 @@ pub(crate) fn proxy_file(
     let made = match file {
         ProxyFile::Nginx => Nginx {
             front,
+            part: options.part,
             listen,
             fails_open,
         }
@@ -189,12 +254,7 @@ pub(crate) fn proxy_file(
             fails_open,
         }
         .render(),
-        ProxyFile::HaproxyLua => HaproxyLua {
-            front,
-            standalone,
-            fails_open,
-        }
-        .render(),
+        ProxyFile::HaproxyLua => HaproxyLua { front, fails_open }.render(),
         ProxyFile::Envoy => Envoy {
             front,
             standalone,
@@ -209,11 +269,15 @@ pub(crate) fn proxy_file(
 
 /// A port alone is one of every address.
 fn bind(listen: &str) -> String {
-    if listen.bytes().all(|byte| byte.is_ascii_digit()) {
+    if is_port(listen) {
         format!(":{listen}")
     } else {
         listen.to_owned()
     }
+}
+
+fn is_port(listen: &str) -> bool {
+    listen.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl ProxyFile {
@@ -238,10 +302,10 @@ impl ProxyFile {
         }
         match self {
             Self::Nginx if !is_part && !options.standalone => error(
-                "nginx includes three files: add --part http, --part server or --part location; or --standalone for a whole file"
+                "nginx includes four files: add --part http, server, location or response; or --standalone for a whole file"
                     .to_owned(),
             ),
-            Self::Nginx if let Some(h2c) = front.places().find(|place| place.is_h2c()) => error(
+            Self::Nginx if let Some(h2c) = front.asked(is_part).find(|place| place.is_h2c()) => error(
                 format!("{name} does not speak HTTP/2 with {h2c}: use http://"),
             ),
             Self::Traefik if let Some(unix) = front.places().find(|place| place.is_unix()) => {
@@ -249,8 +313,9 @@ impl ProxyFile {
                     "{name} does not reach {unix}: it needs addresses with ports, with check.token for check.listen"
                 ))
             }
-            Self::Traefik if options.fails_open => error(format!(
-                "{name} refuses visitors while nobody answers it: set check.fails to closed"
+            Self::Caddy | Self::Envoy if !is_port(options.listen) => error(format!(
+                "--listen {:?} is not a port: {name} needs one such as 443",
+                options.listen
             )),
             _ => Ok(()),
         }

@@ -143,6 +143,10 @@ impl FrontSite {
         &self.servers
     }
 
+    pub(super) fn is_unix(&self) -> bool {
+        self.servers.iter().any(Place::is_unix)
+    }
+
     pub(super) fn name(&self) -> String {
         format!("robot_detection_site_{}", self.number)
     }
@@ -262,8 +266,19 @@ impl Front {
 
     /// Returns all servers, those of this program among them.
     pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
-        let sites = self.sites.iter().flat_map(|site| &site.servers);
-        [&self.check, &self.own].into_iter().chain(sites)
+        self.asked(false)
+    }
+
+    /// Returns the servers of this program, and those of the sites unless `only_own`.
+    pub(super) fn asked(&self, only_own: bool) -> impl Iterator<Item = &Place> {
+        let sites = self.sites.iter().filter(move |_| !only_own);
+        let servers = sites.flat_map(|site| &site.servers);
+        [&self.check, &self.own].into_iter().chain(servers)
+    }
+
+    /// Returns what this program answers on any host, each path once.
+    pub(super) fn own_paths(&self) -> Vec<&OwnPath> {
+        each_once(self.sites.iter())
     }
 }
 
@@ -274,13 +289,7 @@ impl<'f> HostGroup<'f> {
 
     /// Returns what this program answers on these hosts, each path once.
     pub(super) fn own_locations(&self) -> Vec<&'f OwnPath> {
-        let mut all: Vec<&OwnPath> = Vec::new();
-        for own in self.sites.iter().flat_map(|site| &site.own) {
-            if !all.iter().any(|known| known.path == own.path) {
-                all.push(own);
-            }
-        }
-        all
+        each_once(self.sites.iter().copied())
     }
 
     pub(super) fn has_own(&self) -> bool {
@@ -296,20 +305,16 @@ impl<'f> HostGroup<'f> {
     }
 
     pub(super) fn caddy(&self, listen: &str) -> String {
-        // Caddy takes a name with the root's dot for another one.
-        let sites = |name: &&str| format!("http://{name}:{listen}, http://{name}.:{listen}");
+        // Caddy takes a name with the root's dot for another one; no certificate has such a name.
+        let sites = |name: &&str| match listen {
+            "443" => format!("https://{name}"),
+            _ => format!("http://{name}:{listen}, http://{name}.:{listen}"),
+        };
         if self.is_named() {
             self.names.iter().map(sites).collect::<Vec<_>>().join(", ")
         } else {
             format!(":{listen}")
         }
-    }
-
-    /// Returns the servers of the site at the root, or of the only one.
-    pub(super) fn caddy_servers(&self) -> String {
-        self.sites
-            .last()
-            .map_or_else(String::new, |site| site.caddy_servers())
     }
 
     pub(super) fn haproxy(&self) -> Vec<String> {
@@ -335,7 +340,9 @@ impl<'f> HostGroup<'f> {
     pub(super) fn traefik_own(&self) -> String {
         let own = self.own_locations();
         let own: Vec<_> = own.iter().map(|own| own.traefik()).collect();
-        self.traefik(Some(format!("({})", own.join(" || "))))
+        // Traefik decodes no slash, but this program's listener does.
+        let within = r"!PathRegexp(`\.\.`)";
+        self.traefik(Some(format!("({}) && {within}", own.join(" || "))))
     }
 
     fn traefik(&self, path: Option<String>) -> String {
@@ -362,6 +369,16 @@ impl<'f> HostGroup<'f> {
         };
         format!("[{}]", names.join(", "))
     }
+}
+
+fn each_once<'f>(sites: impl Iterator<Item = &'f FrontSite>) -> Vec<&'f OwnPath> {
+    let mut all: Vec<&OwnPath> = Vec::new();
+    for own in sites.flat_map(|site| &site.own) {
+        if !all.iter().any(|known| known.path == own.path) {
+            all.push(own);
+        }
+    }
+    all
 }
 
 /// Escapes what a regular expression reads as more than itself.

@@ -37,6 +37,15 @@ impl GivenHeader {
         self.name == header::LINK || self.name == header::WWW_AUTHENTICATE
     }
 
+    /// Returns the name as Caddy spells it in placeholders: `Content-Usage`.
+    pub(super) fn canonical(&self) -> String {
+        let words = self.name.as_str().split('-').map(|word| {
+            let (first, rest) = word.split_at(word.len().min(1));
+            first.to_ascii_uppercase() + rest
+        });
+        words.collect::<Vec<_>>().join("-")
+    }
+
     /// Returns the variable of nginx that has it of the site's response.
     pub(super) fn nginx(&self) -> String {
         format!("$upstream_http_{}", self.name.as_str().replace('-', "_"))

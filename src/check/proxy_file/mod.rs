@@ -7,11 +7,14 @@
 mod files;
 mod front;
 mod given_header;
+mod inspect;
+mod nginx_text;
 mod place;
 
 pub(crate) use files::{FileOptions, NginxPart, ProxyFile, proxy_file};
 pub(crate) use front::{Front, FrontSite, OwnPath};
 pub(crate) use given_header::GivenHeader;
+pub(crate) use inspect::inspect;
 pub(crate) use place::{Place, PlaceError};
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ fn what_is_missing_for_a_file_is_told() {
             &["nginx", "--standalone"],
             "set server.upstream",
         ),
-        (CONFIG, &["nginx"], "add --part http"),
+        (CONFIG, &["nginx"], "add --part http, server"),
         (CONFIG, &["caddy", "--part", "http"], "for nginx only"),
         (
             CONFIG,

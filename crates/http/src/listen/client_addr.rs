@@ -156,19 +156,23 @@ impl TrustedProxies {
         name.is_some_and(|name| headers.contains_key(name))
     }
 
-    /// Removes what names a client and is not believed: other spellings, and from whom is not trusted all.
+    /// Removes the client header where it is not believed: other spellings of its name, and every
+    /// one of an untrusted peer. Returns `true` if there was another spelling.
     #[inline]
-    pub(super) fn clean_client_header(&self, is_trusted: bool, headers: &mut HeaderMap) {
+    pub(super) fn clean_client_header(&self, is_trusted: bool, headers: &mut HeaderMap) -> bool {
         let Some(wanted) = &self.client_header else {
-            return;
+            return false;
         };
+        let mut is_misspelt = false;
         let is_wrong = |name: &&HeaderName| {
             is_spelling_of(name.as_str().as_bytes(), wanted.as_str().as_bytes())
                 && !(is_trusted && *name == wanted)
         };
         while let Some(name) = headers.keys().find(is_wrong).cloned() {
+            is_misspelt |= name != wanted;
             headers.remove(name);
         }
+        is_misspelt
     }
 
     /// Resolves the client; `headers` are given only if some of them may name another one.
@@ -336,7 +340,11 @@ pub(crate) fn is_forwarding(name: &HeaderName) -> bool {
     match name.first() {
         // By the first byte: this is asked for each header of each request.
         Some(b'f') => name == b"forwarded",
-        Some(b'x') => begins_as(name, b"x-forwarded") || is_spelling_of(name, b"x-real-ip"),
+        Some(b'x') => {
+            begins_as(name, b"x-forwarded")
+                || begins_as(name, b"x-original-")
+                || is_spelling_of(name, b"x-real-ip")
+        }
         _ => false,
     }
 }

@@ -15,8 +15,15 @@ const NAMES: [&str; 6] = [
     "user-agent",
     "x-real-ip",
 ];
-/// Prefixes of such names.
-const PREFIXES: [&str; 8] = [
+/// Prefixes of names by which a proxy or a robot detector reports who a visitor is.
+const IDENTITY_PREFIXES: [&str; 4] = [
+    "x-forwarded",
+    "x-original-",
+    "x-real-ip",
+    "x-robot-detection",
+];
+/// Prefixes of guarded names.
+const PREFIXES: [&str; 9] = [
     "accept-",
     "content-",
     "if-",
@@ -24,6 +31,7 @@ const PREFIXES: [&str; 8] = [
     "sec-",
     "signature-",
     "x-forwarded",
+    "x-original-",
     "x-robot-detection",
 ];
 
@@ -57,14 +65,16 @@ pub fn clean_headers(headers: &mut HeaderMap) {
     trim_values(headers);
 }
 
-/// Brings a request that hyper has read to the form of a plain one.
-pub(super) fn clean<B>(request: &mut Request<B>) {
-    strip_misspelt(request.headers_mut());
+/// Brings a request that hyper has read to the form of a plain one; returns `true` if a removed
+/// header could have been taken for the word of a proxy about who the visitor is.
+pub(super) fn clean<B>(request: &mut Request<B>) -> bool {
+    let is_forged = strip_misspelt(request.headers_mut());
     // hyper trims the values of HTTP/1, and `RequestFraming` has encoded the target.
     if request.version() == Version::HTTP_2 {
         trim_values(request.headers_mut());
         encode_target(request.uri_mut());
     }
+    is_forged
 }
 
 /// Removes blanks around values.
@@ -89,6 +99,19 @@ pub(crate) fn is_guarded(name: &[u8]) -> bool {
         || PREFIXES
             .iter()
             .any(|prefix| begins_as(name, prefix.as_bytes()))
+}
+
+/// Returns `true` if `Connection` names a header by which a visitor is identified.
+///
+/// A proxy removes what `Connection` names (RFC 9110 §7.6.1), so that a server behind it sees another
+/// visitor than the proxy. No client has a reason to ask for that.
+pub fn withholds<'v>(lines: impl Iterator<Item = &'v HeaderValue>) -> bool {
+    let mut options = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    options.any(|option| {
+        let option = option.trim_ascii().to_ascii_lowercase();
+        let begins = |prefix: &&str| begins_as(&option, prefix.as_bytes());
+        option == b"user-agent" || IDENTITY_PREFIXES.iter().any(begins)
+    })
 }
 
 /// Returns `true` if a name is a spelling of another one.
@@ -121,10 +144,14 @@ fn is_odd(byte: u8) -> bool {
     IS_ODD.get(usize::from(byte)).is_some_and(|is_odd| *is_odd)
 }
 
-fn strip_misspelt(headers: &mut HeaderMap) {
+fn strip_misspelt(headers: &mut HeaderMap) -> bool {
+    let mut is_forged = false;
     while let Some(name) = headers.keys().find(|name| is_misspelt(name)).cloned() {
+        let begins = |prefix: &&str| begins_as(name.as_str().as_bytes(), prefix.as_bytes());
+        is_forged |= IDENTITY_PREFIXES.iter().any(begins);
         headers.remove(name);
     }
+    is_forged
 }
 
 #[cold]

@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, io::Write as _, mem};
 
+use http::{Uri, uri::InvalidUri};
+
 /// Bytes that are kept of a line that comes in pieces: enough for a name and a length.
 const KEPT_BYTES: usize = 256;
 
@@ -10,8 +12,8 @@ const KEPT_BYTES: usize = 256;
 /// hyper takes a bare line feed for the end of the trailers, or for the first byte of a
 /// trailer, and so skips the request that follows; it removes a `Content-Length` beside a
 /// `Transfer-Encoding` before anybody sees it; and it refuses targets with bytes beyond
-/// ASCII that are not UTF-8. Here the bytes are cut before a line that breaks the chunked
-/// coding, two lengths are noticed, and bytes beyond ASCII in a target become `%XX`.
+/// ASCII that are not UTF-8, and cuts targets at `#`. Here the bytes are cut before a line that breaks the chunked
+/// coding, two lengths are noticed, and bytes beyond ASCII, and `#`, in a target become `%XX`.
 ///
 /// # Example
 ///
@@ -166,7 +168,7 @@ impl RequestFraming {
         self.may_switch = false;
     }
 
-    /// Returns where the target begins in a part of a line, if that has bytes beyond ASCII.
+    /// Returns where the target begins in a part of a line, if that has bytes beyond ASCII, or `#`.
     fn raw_target(&mut self, part: &[u8]) -> Option<usize> {
         if self.head.has_line || !matches!(self.state, State::Head) {
             return None;
@@ -176,7 +178,7 @@ impl RequestFraming {
             start = memchr::memchr(b' ', part)?;
             self.partial.is_target = true;
         }
-        let is_raw = part.get(start..).is_some_and(|target| !target.is_ascii());
+        let is_raw = part.get(start..).is_some_and(is_raw);
         // Behind an upgrade the bytes may be no request at all, and must not be changed.
         (is_raw && !self.may_switch).then_some(start)
     }
@@ -362,10 +364,32 @@ impl RewrittenBytes {
     }
 }
 
-/// Appends text with its bytes beyond ASCII as `%XX`.
+/// Reads the target of a request line as the listeners of this crate do.
+///
+/// Bytes beyond ASCII and `#` become `%XX` (RFC 3986 §2.1): programs differ in where they end a target
+/// that has a fragment, which RFC 9112 §3.2 does not allow.
+///
+/// # Errors
+///
+/// Fails on a target that no listener takes.
+pub fn read_target(target: &[u8]) -> Result<Uri, InvalidUri> {
+    if !is_raw(target) {
+        return Uri::try_from(target);
+    }
+    let mut encoded = Vec::with_capacity(2 * target.len());
+    percent_encode(target, &mut encoded);
+    Uri::try_from(encoded)
+}
+
+/// Returns `true` if a target has bytes that are encoded.
+pub(super) fn is_raw(target: &[u8]) -> bool {
+    !target.is_ascii() || memchr::memchr(b'#', target).is_some()
+}
+
+/// Appends a target with its bytes beyond ASCII, and `#`, as `%XX`.
 pub(super) fn percent_encode(text: &[u8], output: &mut Vec<u8>) {
     for byte in text {
-        if byte.is_ascii() {
+        if byte.is_ascii() && *byte != b'#' {
             output.push(*byte);
         } else {
             // Writing to a `Vec` does not fail.

@@ -50,7 +50,7 @@ pub(super) async fn serve<S: HttpService>(
     // HTTP/2 frames say where a message ends (RFC 9113 §8.1): there is nothing to check beside.
     let tapped_by = (!is_http2).then(|| Arc::clone(&activity));
     let stream = TappedStream::new(stream, unread, tapped_by, settings);
-    let io = ConnectionIo::new(stream, activity, permit);
+    let io = ConnectionIo::new(stream, activity, permit, settings.refusal_line);
     if is_http2 {
         let builder = http2_builder(settings, &shared.tasks);
         let connection = Gathered::new(io, |io| builder.serve_connection(io, service));

@@ -19,6 +19,7 @@ use super::{
 pub(super) struct ConnectionIo {
     stream: TokioIo<TappedStream<Stream>>,
     activity: Arc<Activity>,
+    refusal_line: Option<&'static str>,
     /// TLS buffers what the client does not take: writes succeed, only a flush waits.
     flushes: bool,
     _permit: ConnectionPermit,
@@ -29,13 +30,26 @@ impl ConnectionIo {
         stream: TappedStream<Stream>,
         activity: Arc<Activity>,
         permit: ConnectionPermit,
+        refusal_line: Option<&'static str>,
     ) -> Self {
         Self {
+            refusal_line,
             flushes: stream.inner().is_tls(),
             stream: TokioIo::new(stream),
             activity,
             _permit: permit,
         }
+    }
+
+    /// Returns an answer that no service gave, with the line that such answers have here.
+    fn refusal(&self, answer: &[u8]) -> Option<Vec<u8>> {
+        let line = self.refusal_line?;
+        let name = line.split(':').next()?;
+        let is_refusal = answer.starts_with(b"HTTP/1.1 4")
+            && memchr::memmem::find(answer, name.as_bytes()).is_none();
+        let at = memchr::memchr(b'\n', answer).filter(|_| is_refusal)? + 1;
+        let (status, rest) = answer.split_at_checked(at)?;
+        Some([status, line.as_bytes(), rest].concat())
     }
 
     fn written<T>(&self, result: &Poll<io::Result<T>>) {
@@ -66,6 +80,14 @@ impl Write for ConnectionIo {
     ) -> Poll<io::Result<usize>> {
         if self.activity.is_answer_last() {
             self.stream.inner_mut().inner_mut().end_with_write();
+        }
+        if let Some(refusal) = self.refusal(buf) {
+            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, &refusal))?;
+            self.activity.wrote();
+            // Of a client that does not take a few hundred bytes the connection ends.
+            let is_whole = written == refusal.len();
+            let cut = io::ErrorKind::WriteZero;
+            return Poll::Ready(is_whole.then_some(buf.len()).ok_or(cut.into()));
         }
         let result = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.written(&result);

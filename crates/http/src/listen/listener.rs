@@ -70,6 +70,9 @@ pub struct ListenSettings {
     ///
     /// Trusted proxies and Unix sockets have no limit.
     pub max_connections_per_address: usize,
+    /// Header line, with its line end, in answers that no service gives: those to requests which are
+    /// malformed or exceed a limit.
+    pub refusal_line: Option<&'static str>,
     /// Serve requests without a body by a parser of our own, and the others by hyper; else all
     /// by hyper.
     ///
@@ -95,6 +98,7 @@ impl Default for ListenSettings {
             max_body_bytes: 0,
             max_connections: 10_000,
             max_connections_per_address: 0,
+            refusal_line: None,
             fast_path: true,
             drain_timeout: Duration::from_secs(30),
         }

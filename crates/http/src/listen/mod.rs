@@ -89,9 +89,9 @@ pub use client_addr::{ClientAddr, TrustedProxies, TrustedProxyError};
 pub use counts::ConnectionCounts;
 #[doc(hidden)]
 pub use fast_path::{PlainHead, PlainReader};
-pub use fields::clean_headers;
 pub(crate) use fields::{begins_as, is_guarded, is_spelling_of, trim_values};
-pub use framing::RequestFraming;
+pub use fields::{clean_headers, withholds};
+pub use framing::{RequestFraming, read_target};
 pub use guard::{BodyError, BodyGuard, GuardedBody};
 #[doc(hidden)]
 pub use http_service::{HttpService, ReadyHead, ServiceResponse};

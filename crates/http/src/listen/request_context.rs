@@ -32,6 +32,7 @@ pub struct RequestContext {
     /// None: there is none, and hyper has not seen the request.
     pub(super) body: Option<Incoming>,
     pub(super) client: ClientAddr,
+    pub(super) is_forged: bool,
     pub(super) guard: Option<BodyGuard>,
     /// When its head was complete, or when it had waited for the verdict that it is decided by.
     pub(super) started_at: Instant,
@@ -50,6 +51,16 @@ impl RequestContext {
     #[must_use]
     pub fn client(&self) -> ClientAddr {
         self.client
+    }
+
+    /// Returns `true` if an untrusted client sent a misspelt form of an identity header.
+    ///
+    /// CGI and its descendants read `X_Forwarded_For` as `X-Forwarded-For` (RFC 3875 §4.1.18). The
+    /// listener has removed such headers: `Forwarded`, `X-Forwarded-*`, `X-Original-*`, `X-Real-IP`,
+    /// `X-Robot-Detection*` and the [client header](super::TrustedProxies::client_header).
+    #[must_use]
+    pub fn is_forged(&self) -> bool {
+        self.is_forged
     }
 
     /// Sets who the client is, where the request tells of one that another server has taken in.
@@ -87,6 +98,7 @@ impl RequestContext {
         let nothing = Self {
             body: None,
             client: request_context.client,
+            is_forged: request_context.is_forged,
             guard: None,
             started_at: request_context.started_at,
         };

@@ -51,6 +51,9 @@ impl<S> ConnectionService<S> {
         if request.version() < Version::HTTP_2 && heads.is_unclear(self.activity.requests()) {
             return Some(StatusCode::BAD_REQUEST);
         }
+        if fields::withholds(request.headers().get_all(CONNECTION).iter()) {
+            return Some(StatusCode::BAD_REQUEST);
+        }
         if request.body().is_end_stream() {
             return None;
         }
@@ -83,8 +86,9 @@ impl<S> ConnectionService<S> {
         // Before the headers are cleaned: a misspelt forwarding
         // header, too, says that the peer is not the client.
         let client = trusted_proxies.resolve_from(self.origin, request.headers());
-        trusted_proxies.clean_client_header(self.origin.trusted, request.headers_mut());
-        fields::clean(&mut request);
+        let trusted = self.origin.trusted;
+        let is_forged = trusted_proxies.clean_client_header(trusted, request.headers_mut());
+        let is_forged = fields::clean(&mut request) || is_forged;
         let guard = (!request.body().is_end_stream()).then(|| {
             let max_bytes = self.shared.settings.max_body_bytes;
             BodyGuard::new(Arc::clone(&self.activity), max_bytes)
@@ -92,6 +96,7 @@ impl<S> ConnectionService<S> {
         request.map(|body| RequestContext {
             body: Some(body),
             client,
+            is_forged: is_forged && !trusted,
             guard,
             started_at: Instant::now(),
         })
@@ -107,10 +112,12 @@ impl<S> ConnectionService<S> {
         let forwards = notes.forwards || trusted_proxies.has_client_header(request.headers());
         let headers = forwards.then(|| request.headers());
         let client = trusted_proxies.resolve_forwarded(self.origin, headers);
-        trusted_proxies.clean_client_header(self.origin.trusted, request.headers_mut());
+        let trusted = self.origin.trusted;
+        let is_forged = trusted_proxies.clean_client_header(trusted, request.headers_mut());
         request.map(|()| RequestContext {
             body: None,
             client,
+            is_forged: is_forged && !trusted,
             guard: None,
             started_at: Instant::now(),
         })

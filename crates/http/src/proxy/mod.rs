@@ -73,5 +73,6 @@ pub use error::ProxyError;
 pub use forward_future::ForwardFuture;
 pub use http1::{Http1Error, ResponsePart, ResponseReader};
 pub use proxy_body::{ProxyBody, ProxyBodyError};
+pub use request::refusal;
 pub use service::{Proxy, ProxyFuture};
 pub use settings::{HealthCheck, ProxySettings, ServerState};

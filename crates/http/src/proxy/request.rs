@@ -3,7 +3,7 @@
 use std::net::Ipv6Addr;
 
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Uri, Version,
+    HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, Version,
     header::{CONNECTION, CONTENT_LENGTH, COOKIE, HOST, TE, TRANSFER_ENCODING, UPGRADE, VIA},
     request::Parts,
     uri::Scheme,
@@ -102,9 +102,7 @@ pub(super) fn rewrite(
     client: Option<&ClientAddr>,
     facts: RequestFacts,
 ) -> Result<RewrittenRequest, ErrorPage> {
-    // RFC 9110 §15.6.2. No tunnel to anywhere (RFC 9110 §9.3.6),
-    // and no echo of credentials (RFC 9110 §9.3.8).
-    if parts.method == Method::CONNECT || parts.method == Method::TRACE {
+    if is_for_others(&parts.method) {
         return Err(ErrorPage::NotImplemented);
     }
     let (names, values) = HeaderPresence::of(&parts.headers);
@@ -112,7 +110,7 @@ pub(super) fn rewrite(
     if names.has_coding && headers::has_unknown_coding(&parts.headers) {
         return Err(ErrorPage::NotImplemented);
     }
-    if !has_usable_target(parts) {
+    if !is_usable(&parts.method, &parts.uri) {
         return Err(ErrorPage::BadRequest);
     }
     let (host, is_there) = host(rules, parts, values)?;
@@ -181,16 +179,36 @@ fn retarget(upstream: &Upstream, parts: &mut Parts) -> Result<(), ErrorPage> {
 /// Returns `true` if the target is a path, or the `*` of `OPTIONS` (RFC 9112 §3.2.1, §3.2.4).
 ///
 /// A gateway answers for no other scheme than those of HTTP (RFC 9110 §7.4).
-fn has_usable_target(parts: &Parts) -> bool {
+fn is_usable(method: &Method, uri: &Uri) -> bool {
     let is_other = |scheme: &Scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS;
-    if parts.uri.scheme().is_some_and(is_other) {
+    if uri.scheme().is_some_and(is_other) {
         return false;
     }
-    match parts.uri.path() {
+    match uri.path() {
         "" => false,
-        "*" => parts.method == Method::OPTIONS,
+        "*" => *method == Method::OPTIONS,
         _ => true,
     }
+}
+
+/// Returns `true` for a method that asks for a tunnel to anywhere (RFC 9110 §9.3.6), or for an echo of
+/// credentials (RFC 9110 §9.3.8); RFC 9110 §15.6.2.
+fn is_for_others(method: &Method) -> bool {
+    *method == Method::CONNECT || *method == Method::TRACE
+}
+
+/// Returns the status by which a [`Proxy`](super::Proxy) refuses a request whatever its upstream, for a
+/// server that decides about a request that another one forwards.
+#[must_use]
+pub fn refusal<B>(request: &Request<B>) -> Option<StatusCode> {
+    let (method, uri) = (request.method(), request.uri());
+    if is_for_others(method) {
+        return Some(ErrorPage::NotImplemented.status());
+    }
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let has_host = hosts.next().is_none_or(is_host) && hosts.next().is_none();
+    let is_right = is_usable(method, uri) && has_host && authority(uri).is_ok();
+    (!is_right).then(|| ErrorPage::BadRequest.status())
 }
 
 /// Returns the requested host: the target's authority,

@@ -69,42 +69,37 @@ pub(super) struct Agent<'h> {
     pub(super) key: AgentKey,
 }
 
+/// Makes one line of several of `User-Agent`, which the application would read otherwise than the layer.
+///
+/// Some programs read the first one, and some all (RFC 9110 §5.3).
+pub(super) fn join_agents(headers: &mut HeaderMap) {
+    // Where no header is repeated, nothing is looked up.
+    if headers.len() == headers.keys_len() {
+        return;
+    }
+    let lines: Vec<_> = headers
+        .get_all(USER_AGENT)
+        .iter()
+        .map(HeaderValue::as_bytes)
+        .collect();
+    if lines.len() > 1
+        && let Ok(joined) = HeaderValue::from_bytes(&lines.join(&b", "[..]))
+    {
+        headers.insert(USER_AGENT, joined);
+    }
+}
+
 impl<'d, 'h> Claimed<'d, 'h> {
     /// Finds it out.
     ///
     /// Who signs as robots do is one, whatever the User-Agent says: no browser sends these headers.
     pub(super) fn of(detector: &'d Detector, headers: &'h HeaderMap) -> Self {
-        let mut claimed = Self::by_name(detector, headers);
+        let agent = headers
+            .get(USER_AGENT)
+            .map_or(&b""[..], HeaderValue::as_bytes);
+        let mut claimed = Self::by(detector, agent);
         claimed.claim = signed_claim(detector, headers, claimed.claim);
         claimed
-    }
-
-    /// Returns the claim of the first User-Agent header that makes one.
-    ///
-    /// Without a header that says anything the visitor is nameless; a robot's name goes before
-    /// what many people share.
-    fn by_name(detector: &'d Detector, headers: &'h HeaderMap) -> Self {
-        // Where no header is repeated, the look-up of one is enough, at half the cost.
-        if headers.len() == headers.keys_len() {
-            return match headers.get(USER_AGENT) {
-                Some(value) => Self::by(detector, value.as_bytes()),
-                None => Self::by(detector, b""),
-            };
-        }
-        let values = headers.get_all(USER_AGENT).iter();
-        let named = values
-            .map(HeaderValue::as_bytes)
-            .filter(|value| !value.trim_ascii().is_empty());
-        let (mut shared, mut first) = (None, None);
-        for value in named {
-            let found = Self::by(detector, value);
-            match found.claim {
-                Some(Claim::Shared(_)) => _ = shared.get_or_insert(found),
-                Some(_) => return found,
-                None => _ = first.get_or_insert(found),
-            }
-        }
-        shared.or(first).unwrap_or_else(|| Self::by(detector, b""))
     }
 
     fn by(detector: &'d Detector, text: &'h [u8]) -> Self {

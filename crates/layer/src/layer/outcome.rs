@@ -108,6 +108,16 @@ impl Outcome {
         }
     }
 
+    /// Creates the outcome of a request that is refused before its sender is looked at.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn refused(cause: &'static str) -> Self {
+        Self {
+            decision: Action::Refuse,
+            ..Self::of_person(cause)
+        }
+    }
+
     /// Sets the verdict on the claim, where somebody looked into it.
     pub(super) fn verdict_of(mut self, verdict: Option<Verdict>) -> Self {
         self.verdict = verdict;

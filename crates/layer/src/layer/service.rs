@@ -177,6 +177,7 @@ impl Shared {
         client: impl Fn(&Request<B>) -> Addresses,
         lookup: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<ClaimFinding>, W>,
     ) -> Result<Decided<R>, W> {
+        header::join_agents(request.headers_mut());
         let detector = self.detector.load();
         let answers = self.answers.in_force(&self.policy);
         let policy = &*answers.policy;

@@ -103,7 +103,8 @@ fn plain(
     // Exactly one space between the parts of the request line (RFC 9112 §3).
     let target = rest.get(..memchr::memchr(b' ', rest)?)?;
     // Without an early exit, so that the compiler checks many bytes with one instruction.
-    let is_graphic = (target.iter()).fold(true, |all, byte| all & byte.is_ascii_graphic());
+    let is_plain = |byte: &u8| byte.is_ascii_graphic() & (*byte != b'#');
+    let is_graphic = (target.iter()).fold(true, |all, byte| all & is_plain(byte));
     // Origin-form only (RFC 9112 §3.2.1): the other forms
     // of a target change the host, or are no path.
     let is_origin = target.first() == Some(&b'/') && is_graphic;

@@ -1,0 +1,114 @@
+//! What a request is for, whichever door it comes by.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    http::{Request, StatusCode},
+};
+
+use crate::check::{IDENTIFICATION_HEADER, VERDICT_HEADER};
+use crate::layer::{OWN_PAGE, Outcome};
+use crate::listen::RequestContext;
+use crate::observe::SiteObserver;
+
+use super::{
+    process_services::ProcessServices,
+    serving::{Served, Serving, Sites},
+    table::Found,
+};
+
+/// Name of the requests that are for no site, in metrics and logs.
+pub(super) const NO_SITE: &str = "none";
+/// Cause of the confirmation that a visitor is a person.
+const WAY_OUT: &str = "way-out";
+/// Cause of a refusal because of a header that only a proxy or this program may set.
+const FORGED_HEADER: &str = "forged-header";
+
+/// Finds the destination of a request, for the proxy and for the decision endpoint.
+#[derive(Debug)]
+pub(super) struct Destinations {
+    pub(super) serving: Arc<Serving>,
+    pub(super) services: Arc<ProcessServices>,
+    nowhere: SiteObserver,
+}
+
+/// What a request is for.
+#[derive(Debug)]
+pub(super) enum Destination<'s> {
+    /// A page of the program: the console, or an operational endpoint.
+    Process(&'s Router),
+    /// The form by which a suspect confirms to be a person; with the path of the form.
+    Confirmation(&'s Arc<Served>, String),
+    /// A site, which decides.
+    Site(&'s Arc<Served>),
+    /// Nothing: every door refuses the request.
+    Refused(StatusCode, Option<&'static str>),
+}
+
+impl Destinations {
+    pub(super) fn new(serving: Arc<Serving>, services: Arc<ProcessServices>) -> Self {
+        Self {
+            nowhere: services.observer.site(&services.traffic, NO_SITE),
+            serving,
+            services,
+        }
+    }
+
+    /// Returns the destination of a request, and the observer of its site.
+    ///
+    /// `is_believed`: the peer may set the identity headers of this program.
+    pub(super) fn find<'s>(
+        &'s self,
+        sites: &'s Sites,
+        request: &Request<RequestContext>,
+        is_believed: bool,
+    ) -> (Destination<'s>, &'s SiteObserver) {
+        let found = sites.places.find_for(request);
+        let observer = match found {
+            Found::Site(served) => served.observer(),
+            Found::NoPath | Found::NoHost => &self.nowhere,
+        };
+        let destination = if is_forged(request, is_believed) {
+            Destination::Refused(StatusCode::BAD_REQUEST, Some(FORGED_HEADER))
+        } else if let Some(router) = self.services.router(request) {
+            // Before the site decides: no rule may shut the administrator out.
+            Destination::Process(router)
+        } else {
+            match found {
+                // Before the site decides: it takes the sender for a program.
+                Found::Site(served) => match served.router().way_out_of(request) {
+                    Some(action) => Destination::Confirmation(served, action),
+                    None => Destination::Site(served),
+                },
+                Found::NoPath => Destination::Refused(StatusCode::NOT_FOUND, None),
+                // RFC 9110 §15.5.20
+                Found::NoHost => Destination::Refused(StatusCode::MISDIRECTED_REQUEST, None),
+            }
+        };
+        (destination, observer)
+    }
+}
+
+impl Destination<'_> {
+    /// Returns the outcome that is counted, where no site decides.
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        match self {
+            Self::Process(_) => Some(Outcome::own(OWN_PAGE)),
+            Self::Confirmation(..) => Some(Outcome::of_person(WAY_OUT)),
+            Self::Refused(_, cause) => cause.map(Outcome::refused),
+            Self::Site(_) => None,
+        }
+    }
+}
+
+/// Returns `true` if a visitor has sent headers by which this program or a proxy tells who a visitor is.
+fn is_forged(request: &Request<RequestContext>, is_believed: bool) -> bool {
+    let headers = request.headers();
+    let is_sent = || {
+        [IDENTIFICATION_HEADER, VERDICT_HEADER]
+            .iter()
+            .any(|name| headers.contains_key(name))
+    };
+    request.body().is_forged() || !is_believed && is_sent()
+}

@@ -1,0 +1,469 @@
+//! Which requests of an nginx configuration escape the question: read from the output of `nginx -T`.
+
+use std::{collections::HashMap, fmt};
+
+use super::nginx_text::{Directive, Source, TextError, parse};
+
+/// Location of nginx in which this program is asked.
+const QUESTION: &str = "/robot-detection-check";
+/// Directives that are inherited only by a level that has none of the same name, each with the name
+/// of our line and the part that contains it.
+const GROUPS: [(&str, &str, &str); 6] = [
+    ("proxy_set_header", "X-Robot-Detection", "location"),
+    ("grpc_set_header", "X-Robot-Detection", "location"),
+    ("fastcgi_param", "HTTP_X_ROBOT_DETECTION", "location"),
+    ("uwsgi_param", "HTTP_X_ROBOT_DETECTION", "location"),
+    ("scgi_param", "HTTP_X_ROBOT_DETECTION", "location"),
+    ("add_header", "X-Robots-Tag", "response"),
+];
+
+/// What is wrong at one place of the configuration.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Finding {
+    /// File and line.
+    place: String,
+    /// The location or server.
+    block: String,
+    text: String,
+    /// `true`: requests get to the site unasked; `false`: they are asked about, but something of
+    /// the answer is lost.
+    pub(crate) escapes: bool,
+}
+
+/// Result of an inspection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inspection {
+    pub(crate) findings: Vec<Finding>,
+    /// Servers that ask.
+    pub(crate) servers: usize,
+}
+
+/// Settings of the levels above.
+#[derive(Clone, Default)]
+struct Inherited<'d> {
+    auth: Option<&'d Directive>,
+    satisfies_any: bool,
+    /// Of each group, the level's directives that are in force.
+    groups: HashMap<&'static str, Vec<&'d Directive>>,
+    error_pages: Vec<&'d Directive>,
+}
+
+/// Finds the places where requests escape the question.
+///
+/// # Errors
+///
+/// Fails on a text that is not an nginx configuration, and on one that is too deep or too long.
+pub(crate) fn inspect(text: &str) -> Result<Inspection, TextError> {
+    let source = Source::of(text);
+    let main = parse(&source)?;
+    let mut inspection = Inspection::default();
+    for http in main.iter().filter(|one| one.name == "http") {
+        let above = Inherited::default().below(http);
+        for server in http.children("server") {
+            inspection.server(server, &above);
+        }
+    }
+    if inspection.servers == 0 {
+        inspection.findings.push(Finding {
+            place: source.name(),
+            block: "http".to_owned(),
+            text:
+                "no server asks robot-detection; include the file of --part server in each server"
+                    .to_owned(),
+            escapes: true,
+        });
+    }
+    Ok(inspection)
+}
+
+impl Inspection {
+    /// Returns the number of places where requests escape.
+    pub(crate) fn escapes(&self) -> usize {
+        self.findings.iter().filter(|one| one.escapes).count()
+    }
+
+    fn server(&mut self, server: &Directive, above: &Inherited<'_>) {
+        let level = above.below(server);
+        let asks = level.asks() || server.any(&|one| is_question(one));
+        if asks {
+            self.servers += 1;
+            self.level(server, above, &level, true);
+            return;
+        }
+        let mut root = server.children("location").filter(|one| one.is("/"));
+        if refers(server) || root.any(refers) {
+            for location in server.children("location").filter(|one| !refers(one)) {
+                self.note(location, "requests are not asked about");
+            }
+        } else if is_local(server) {
+            self.note(
+                server,
+                "is not asked about: it listens on this machine only",
+            );
+        } else {
+            self.escape(
+                server,
+                "no request of this server is asked about; include the file of --part server",
+            );
+        }
+    }
+
+    /// Looks at a server or location, and at the locations in it.
+    fn level<'d>(
+        &mut self,
+        block: &'d Directive,
+        above: &Inherited<'d>,
+        level: &Inherited<'d>,
+        is_outer: bool,
+    ) {
+        let own_auth = block.children("auth_request").last();
+        let is_server = block.name == "server";
+        if level.asks() {
+            let own_satisfy = block.children("satisfy").next();
+            if level.satisfies_any && (is_server || own_satisfy.is_some()) {
+                self.escape(own_satisfy.unwrap_or(block).within(block), "satisfy any lets a request pass that robot-detection refuses, and one that robot-detection passes needs no password; use satisfy all");
+            }
+            self.lost(block, above);
+        } else if !is_server && !refers(block) && (is_outer || own_auth.is_some()) {
+            let text = match own_auth {
+                Some(off) if off.is("off") => {
+                    "auth_request off: requests are not asked about; remove this line".to_owned()
+                }
+                Some(other) => format!(
+                    "auth_request {} replaces the question; remove this line, and ask that server from your application",
+                    other.first()
+                ),
+                None => {
+                    "requests are not asked about; include the file of --part server in the server"
+                        .to_owned()
+                }
+            };
+            self.escape(own_auth.unwrap_or(block).within(block), &text);
+        }
+        for location in block.children("location").filter(|one| !is_ours(one)) {
+            self.level(location, level, &level.below(location), is_server);
+        }
+    }
+
+    /// Reports what a level loses of the answers although its requests are asked about.
+    fn lost(&mut self, block: &Directive, above: &Inherited<'_>) {
+        let is_server = block.name == "server";
+        for (group, ours, part) in GROUPS {
+            let own: Vec<_> = block.children(group).collect();
+            let Some(first) = own.first().filter(|_| uses(block, group)) else {
+                continue;
+            };
+            let is_other = |one: &&&Directive| !mentions_us(one);
+            let inherited = above.groups.get(group);
+            let cancelled = inherited.and_then(|all| all.iter().find(is_other));
+            if !own.iter().any(|one| one.first().eq_ignore_ascii_case(ours)) {
+                let what = if part == "response" {
+                    "headers of rules are missing from responses"
+                } else {
+                    "the site does not get the robot's identity"
+                };
+                let text = format!(
+                    "{what}: the {group} lines here replace those of robot-detection; include the file of --part {part} next to them"
+                );
+                self.note(first.within(block), &text);
+            } else if let Some(cancelled) = cancelled
+                && own.iter().all(|one| mentions_us(one))
+            {
+                let text = format!(
+                    "the {group} lines of the include replace those at {}; repeat those here, or remove the include",
+                    cancelled.place()
+                );
+                self.note(first.within(block), &text);
+            }
+        }
+        let own: Vec<_> = block.children("error_page").collect();
+        let first_403 = own
+            .iter()
+            .find(|one| one.args.iter().any(|arg| arg == "403"));
+        match first_403 {
+            Some(page) if !mentions_us(page) => {
+                let remedy = if is_server {
+                    "include the file of --part server before this line"
+                } else {
+                    "remove this line, or accept that"
+                };
+                let text = format!(
+                    "error_page 403 replaces the answers of robot-detection: refused and redirected robots get a plain 403; {remedy}"
+                );
+                self.note(page.within(block), &text);
+            }
+            None if let Some(page) = own.first() => self.note(page.within(block), "error_page here replaces that of robot-detection: refused and redirected robots get a plain 403; add: error_page 403 = $robot_detection_error_page;"),
+            _ => {}
+        }
+        if is_server
+            && own.iter().all(|one| mentions_us(one))
+            && let Some(page) = above.error_pages.iter().find(|one| !mentions_us(one))
+        {
+            let text = format!(
+                "the error_page of the include replaces those at {}; repeat those here",
+                page.place()
+            );
+            self.note(block.within(block), &text);
+        }
+        let mut sets = block.children("auth_request_set").peekable();
+        if let Some(first) = sets.peek().copied()
+            && !sets.any(mentions_us)
+        {
+            self.note(first.within(block), "auth_request_set here replaces those of robot-detection: the robot's identity is missing, and an internal redirect asks again; repeat the lines of --part server");
+        }
+        for found in block.own("return").filter(|one| returns_content(one)) {
+            self.note(found.within(block), "return answers without asking");
+        }
+        if is_server {
+            for found in block.own("rewrite").filter(|one| may_rewrite_question(one)) {
+                let text = format!(
+                    "rewrite in a server also applies to the question: if it matches {QUESTION}, every request gets an error; move it into a location"
+                );
+                self.note(found.within(block), &text);
+            }
+        }
+    }
+
+    fn note(&mut self, at: impl Into<At>, text: &str) {
+        self.add(at.into(), text, false);
+    }
+
+    fn escape(&mut self, at: impl Into<At>, text: &str) {
+        self.add(at.into(), text, true);
+    }
+
+    fn add(&mut self, at: At, text: &str, escapes: bool) {
+        let finding = Finding {
+            place: at.place,
+            block: at.block,
+            text: text.to_owned(),
+            escapes,
+        };
+        // A file that two blocks include is reported once.
+        if !self.findings.contains(&finding) {
+            self.findings.push(finding);
+        }
+    }
+}
+
+/// Place of a directive, and the block that it is in.
+struct At {
+    place: String,
+    block: String,
+}
+
+impl From<&Directive> for At {
+    fn from(block: &Directive) -> Self {
+        block.within(block)
+    }
+}
+
+impl Directive {
+    fn within(&self, block: &Self) -> At {
+        let names = block.children("server_name").flat_map(|one| &one.args);
+        let names: Vec<_> = names.chain(&block.args).map(String::as_str).collect();
+        At {
+            place: self.place(),
+            block: [block.name.as_str(), &names.join(" ")]
+                .join(" ")
+                .trim()
+                .to_owned(),
+        }
+    }
+}
+
+impl<'d> Inherited<'d> {
+    fn below(&self, block: &'d Directive) -> Self {
+        let mut level = self.clone();
+        level.auth = block.children("auth_request").last().or(level.auth);
+        if let Some(satisfy) = block.children("satisfy").last() {
+            level.satisfies_any = satisfy.is("any");
+        }
+        for (group, ..) in GROUPS {
+            let own: Vec<_> = block.children(group).collect();
+            if !own.is_empty() {
+                level.groups.insert(group, own);
+            }
+        }
+        let own: Vec<_> = block.children("error_page").collect();
+        if !own.is_empty() {
+            level.error_pages = own;
+        }
+        level
+    }
+
+    fn asks(&self) -> bool {
+        self.auth.is_some_and(is_question)
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.escapes { "escapes" } else { "note" };
+        write!(f, "{} {}: {kind}: {}", self.place, self.block, self.text)
+    }
+}
+
+fn is_question(directive: &Directive) -> bool {
+    directive.name == "auth_request" && directive.is(QUESTION)
+}
+
+/// Returns `true` for a location of the printed files.
+fn is_ours(location: &Directive) -> bool {
+    let name = location.args.last().map_or("", String::as_str);
+    let passes = location.children("proxy_pass").next();
+    name == QUESTION
+        || name.starts_with("@robot_detection")
+        || passes.is_some_and(|one| one.is("http://robot_detection"))
+}
+
+fn mentions_us(directive: &Directive) -> bool {
+    let is_ours = |arg: &String| {
+        let arg = arg.to_ascii_lowercase().replace('-', "_");
+        arg.contains("robot_detection")
+    };
+    // The lines that clear a header of another family are followed by an empty value.
+    directive.args.iter().any(is_ours) || directive.args.get(1).is_some_and(String::is_empty)
+}
+
+/// Returns `true` if a block, or a location in it, passes requests to a server of the group's kind.
+fn uses(block: &Directive, group: &str) -> bool {
+    let Some((protocol, _)) = group.split_once('_').filter(|(first, _)| *first != "add") else {
+        return true;
+    };
+    block.any(&|one| one.name.strip_suffix("_pass") == Some(protocol))
+}
+
+/// Returns `true` if a `return` answers with a text of its own, and neither redirects nor refuses.
+fn returns_content(directive: &Directive) -> bool {
+    let status = directive.first().parse::<u16>();
+    status.is_ok_and(|status| (200..300).contains(&status)) && directive.args.len() > 1
+}
+
+/// Returns `true` if a block redirects or refuses, and has nothing of the site.
+fn refers(block: &Directive) -> bool {
+    block.children("return").any(|one| !returns_content(one))
+}
+
+/// Returns `false` if a pattern begins with a path that is not the question's.
+fn may_rewrite_question(directive: &Directive) -> bool {
+    let Some(pattern) = directive.first().strip_prefix('^') else {
+        return true;
+    };
+    let is_literal = |c: char| c.is_ascii_alphanumeric() || "/_-".contains(c);
+    let literal = pattern.split(|c| !is_literal(c)).next().unwrap_or_default();
+    // What follows a literal may make its last character optional.
+    let sure = literal.strip_suffix(is_literal).unwrap_or_default();
+    QUESTION.starts_with(sure)
+}
+
+/// Returns `true` if a server listens on loopback addresses and Unix sockets only.
+fn is_local(server: &Directive) -> bool {
+    let local = ["127.", "localhost", "[::1]", "unix:"];
+    let is_local = |one: &Directive| local.iter().any(|start| one.first().starts_with(start));
+    let mut listens = server.children("listen").peekable();
+    listens.peek().is_some() && listens.all(is_local)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three files as `nginx -T` prints them.
+    const PRINTED: &str = r#"nginx: the configuration file /etc/nginx/nginx.conf syntax is ok
+# configuration file /etc/nginx/nginx.conf:
+events { }
+http {
+    error_page 404 /404.html;
+    include sites/*.conf;
+    server { listen 80; return 301 https://$host$request_uri; }
+    server { listen 80; server_name b.example; root /b; }
+    server { listen 127.0.0.1:81; root /b; }
+}
+
+# configuration file /etc/nginx/sites/a.conf:
+server {
+    listen 443 ssl; server_name a.example;
+    include /etc/nginx/ask.conf; # a } in a comment
+    rewrite ^([^.]*[^/])$ $1/ permanent;
+    rewrite ^/wp-(.*)$ /wp/$1 last;
+    set $text "a } { ; \" ' ${host}";
+    location /api/ { auth_request off; location /api/deep/ { proxy_pass http://a; } }
+    location ~ "^/x{1,2}/" { satisfy any; }
+    location /sso/ { auth_request /sso; }
+    location /own/ { error_page 404 = @app; proxy_set_header Host $host; proxy_pass http://a; }
+    location /text { return 200 hello; }
+    location /lua { content_by_lua_block { local a = "}{" -- don't
+    } }
+    location /forbidden { error_page 403 /403.html; }
+}
+
+# configuration file /etc/nginx/ask.conf:
+auth_request /robot-detection-check;
+error_page 403 = $robot_detection_error_page;
+location = /robot-detection-check { internal; proxy_pass http://robot_detection_check/check/nginx; }
+location ^~ /robot-heaven/ { auth_request off; proxy_pass http://robot_detection; }
+"#;
+
+    fn found(text: &str) -> Vec<String> {
+        let inspection = inspect(text).unwrap();
+        inspection.findings.iter().map(Finding::to_string).collect()
+    }
+
+    #[test]
+    fn each_place_is_reported_with_file_and_line() {
+        let found = found(PRINTED);
+        let expected = [
+            "/etc/nginx/sites/a.conf:1 server a.example: note: the error_page of the include replaces those at /etc/nginx/nginx.conf:3",
+            "/etc/nginx/sites/a.conf:4 server a.example: note: rewrite in a server",
+            "/etc/nginx/sites/a.conf:7 location /api/: escapes: auth_request off",
+            "/etc/nginx/sites/a.conf:8 location ~ ^/x{1,2}/: escapes: satisfy any",
+            "/etc/nginx/sites/a.conf:9 location /sso/: escapes: auth_request /sso",
+            "/etc/nginx/sites/a.conf:10 location /own/: note: the site does not get",
+            "/etc/nginx/sites/a.conf:10 location /own/: note: error_page here replaces",
+            "/etc/nginx/sites/a.conf:11 location /text: note: return",
+            "/etc/nginx/sites/a.conf:14 location /forbidden: note: error_page 403",
+            "/etc/nginx/nginx.conf:6 server b.example: escapes: no request",
+            "/etc/nginx/nginx.conf:7 server: note: is not asked about",
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}\n{expected}");
+        }
+        assert_eq!(inspect(PRINTED).unwrap().servers, 1);
+    }
+
+    #[test]
+    fn a_configuration_that_asks_nowhere_escapes() {
+        for text in ["", "http { }", "stream { server { listen 1; } }"] {
+            let inspection = inspect(text).unwrap();
+            assert_eq!(inspection.escapes(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn odd_and_cut_texts_are_read_or_refused() {
+        for (at, _) in PRINTED.char_indices() {
+            let (start, end) = PRINTED.split_at(at);
+            let _ = inspect(start);
+            let _ = inspect(end);
+            let _ = inspect(&format!("{start}\\{end}"));
+            let _ = inspect(&format!("{start}{{\u{fffd}\"{end}"));
+        }
+        let deep = "a {".repeat(100_000);
+        let itself = "# configuration file /a:\ninclude a; include a;\n";
+        let many = "# configuration file /a:\ninclude b*;include b*;include b*;\n# configuration file /b1:\ninclude c*;include c*;\n# configuration file /c1:\nx;\n";
+        for (text, is_read) in [
+            (deep.as_str(), false),
+            (itself, false),
+            (many, true),
+            ("}", false),
+            ("http {", false),
+            ("http { server { location / { proxy_pass \"", false),
+            ("include ****************b;", true),
+            (";;;{}{};", true),
+        ] {
+            assert_eq!(inspect(text).is_ok(), is_read, "{:?}", text.get(..40));
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The text of an nginx configuration, as `nginx -T` prints it: each file behind its name.
+
+use std::{iter::Peekable, mem, str::Chars};
+
+/// Levels of blocks and included files.
+const MAX_DEPTH: usize = 32;
+/// Directives, those of a file counted each time it is included.
+const MAX_DIRECTIVES: usize = 500_000;
+/// Line with which `nginx -T` begins a file.
+const MARK: &str = "# configuration file ";
+
+/// Files of a configuration, the main file first.
+#[derive(Debug)]
+pub(super) struct Source<'t> {
+    files: Vec<(&'t str, &'t str)>,
+}
+
+/// Directive, with its block.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Directive {
+    pub(super) name: String,
+    pub(super) args: Vec<String>,
+    block: Vec<Directive>,
+    file: String,
+    line: usize,
+}
+
+/// Error of a text that cannot be read.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{place}: {reason}")]
+pub(crate) struct TextError {
+    place: String,
+    reason: &'static str,
+}
+
+impl<'t> Source<'t> {
+    /// Takes a text apart; without a file's name, it is one file.
+    pub(super) fn of(text: &'t str) -> Self {
+        // Name, start and end of each; what nginx prints before the first is no configuration.
+        let mut found: Vec<(&str, usize, usize)> = Vec::new();
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            let start = at;
+            at += line.len();
+            let name = line.strip_prefix(MARK).map(str::trim_end);
+            if let Some(name) = name.and_then(|name| name.strip_suffix(':')) {
+                found.push((name, at, at));
+            } else if let Some(last) = found.last_mut() {
+                last.2 = start + line.len();
+            }
+        }
+        if found.is_empty() {
+            found.push(("configuration", 0, text.len()));
+        }
+        let files = found.into_iter();
+        let files =
+            files.map(|(name, start, end)| (name, text.get(start..end).unwrap_or_default()));
+        Self {
+            files: files.collect(),
+        }
+    }
+
+    /// Returns the name of the main file.
+    pub(super) fn name(&self) -> String {
+        self.files.first().map_or("", |(name, _)| name).to_owned()
+    }
+
+    /// Returns the files that an `include` names: a path, or a pattern with `*` and `?`.
+    fn included(&self, pattern: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
+        let main = self.name();
+        let directory = main.rsplit_once('/').map_or("", |(directory, _)| directory);
+        let pattern = if pattern.starts_with('/') {
+            pattern.to_owned()
+        } else {
+            format!("{directory}/{pattern}")
+        };
+        let files = self.files.iter().copied();
+        files.filter(move |(name, _)| matches(pattern.as_bytes(), name.as_bytes()))
+    }
+}
+
+/// Reads the main file, with the files that it includes in their places.
+pub(super) fn parse(source: &Source<'_>) -> Result<Vec<Directive>, TextError> {
+    let mut reader = Reader {
+        source,
+        directives: 0,
+    };
+    let Some(&main) = source.files.first() else {
+        return Ok(Vec::new());
+    };
+    reader.file(main, 0)
+}
+
+struct Reader<'s, 't> {
+    source: &'s Source<'t>,
+    directives: usize,
+}
+
+impl Reader<'_, '_> {
+    fn file(
+        &mut self,
+        (name, text): (&str, &str),
+        depth: usize,
+    ) -> Result<Vec<Directive>, TextError> {
+        let mut words = Words {
+            file: name,
+            line: 1,
+            chars: text.chars().peekable(),
+        };
+        self.block(&mut words, depth, false)
+    }
+
+    fn block(
+        &mut self,
+        words: &mut Words<'_>,
+        depth: usize,
+        is_inner: bool,
+    ) -> Result<Vec<Directive>, TextError> {
+        if depth > MAX_DEPTH {
+            return Err(words.error("blocks or included files are nested too deeply"));
+        }
+        let mut all = Vec::new();
+        let mut one = Directive::default();
+        loop {
+            let word = words.next_word();
+            let line = words.line;
+            match word {
+                None if is_inner => return Err(words.error("the text ends inside a block")),
+                None => return Ok(all),
+                Some(Word::Close) if is_inner => return Ok(all),
+                Some(Word::Close) => return Err(words.error("unexpected }")),
+                Some(Word::Text(text)) if one.name.is_empty() => {
+                    one = Directive {
+                        name: text,
+                        file: words.file.to_owned(),
+                        line,
+                        ..Directive::default()
+                    };
+                }
+                Some(Word::Text(text)) => one.args.push(text),
+                Some(end) => {
+                    self.directives += 1;
+                    if self.directives > MAX_DIRECTIVES {
+                        return Err(words.error("too many directives"));
+                    }
+                    let mut found = mem::take(&mut one);
+                    if matches!(end, Word::Open) {
+                        if found.name.ends_with("_by_lua_block") {
+                            words.skip_block();
+                        } else {
+                            found.block = self.block(words, depth + 1, true)?;
+                        }
+                    } else if found.name == "include" {
+                        for file in self.source.included(found.first()) {
+                            all.extend(self.file(file, depth + 1)?);
+                        }
+                        continue;
+                    }
+                    all.push(found);
+                }
+            }
+        }
+    }
+}
+
+impl Directive {
+    /// Returns the first argument, or an empty text.
+    pub(super) fn first(&self) -> &str {
+        self.args.first().map_or("", String::as_str)
+    }
+
+    /// Returns `true` if this is the only argument.
+    pub(super) fn is(&self, arg: &str) -> bool {
+        self.args.len() == 1 && self.first() == arg
+    }
+
+    /// Returns the directives of one name in its block.
+    pub(super) fn children<'d>(&'d self, name: &'d str) -> impl Iterator<Item = &'d Self> {
+        self.block.iter().filter(move |one| one.name == name)
+    }
+
+    /// Returns the directives of one name in its block, and in each `if` there.
+    pub(super) fn own<'d>(&'d self, name: &'d str) -> impl Iterator<Item = &'d Self> {
+        let conditional = self.children("if").flat_map(move |one| one.children(name));
+        self.children(name).chain(conditional)
+    }
+
+    /// Returns `true` if a directive in its block, at any depth, is of a kind.
+    pub(super) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
+        self.block.iter().any(|one| is(one) || one.any(is))
+    }
+
+    /// Returns file and line.
+    pub(super) fn place(&self) -> String {
+        format!("{}:{}", self.file, self.line)
+    }
+}
+
+enum Word {
+    Text(String),
+    Open,
+    Close,
+    End,
+}
+
+/// Words of a file.
+struct Words<'t> {
+    file: &'t str,
+    /// Line of the last character.
+    line: usize,
+    chars: Peekable<Chars<'t>>,
+}
+
+impl Words<'_> {
+    fn next_char(&mut self) -> Option<char> {
+        let next = self.chars.next();
+        self.line += usize::from(next == Some('\n'));
+        next
+    }
+
+    fn next_word(&mut self) -> Option<Word> {
+        loop {
+            match self.next_char()? {
+                ';' => return Some(Word::End),
+                '{' => return Some(Word::Open),
+                '}' => return Some(Word::Close),
+                '#' => while self.next_char().is_some_and(|c| c != '\n') {},
+                quote @ ('"' | '\'') => return Some(Word::Text(self.quoted(quote))),
+                c if c.is_whitespace() => {}
+                c => return Some(Word::Text(self.bare(c))),
+            }
+        }
+    }
+
+    /// Reads up to a quote; a text that is cut ends there.
+    fn quoted(&mut self, quote: char) -> String {
+        let mut text = String::new();
+        while let Some(c) = self.next_char() {
+            if c == quote {
+                break;
+            }
+            text.push(c);
+            if c == '\\' {
+                text.extend(self.next_char());
+            }
+        }
+        text
+    }
+
+    /// Reads a word without quotes: a brace behind a dollar is part of it.
+    fn bare(&mut self, first: char) -> String {
+        let mut text = String::from(first);
+        let mut is_escaped = first == '\\';
+        while let Some(&c) = self.chars.peek() {
+            let is_variable = c == '{' && text.ends_with('$');
+            let ends = c.is_whitespace() || c == ';' || c == '{';
+            if ends && !is_escaped && !is_variable {
+                break;
+            }
+            is_escaped = c == '\\' && !is_escaped;
+            text.push(c);
+            self.next_char();
+        }
+        text
+    }
+
+    /// Skips a block of Lua, whose quotes and comments are not nginx's.
+    fn skip_block(&mut self) {
+        let mut depth = 1_usize;
+        while depth > 0
+            && let Some(c) = self.next_char()
+        {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+        }
+    }
+
+    fn error(&self, reason: &'static str) -> TextError {
+        TextError {
+            place: format!("{}:{}", self.file, self.line),
+            reason,
+        }
+    }
+}
+
+/// Returns `true` if a name matches a pattern, in which `*` and `?` stand for no slash.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    // Where the last star was, and how much of the name it has taken.
+    let (mut star, mut p, mut n) = (None, 0, 0);
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(&c) if c == name[n] || (c == b'?' && name[n] != b'/') => {
+                p += 1;
+                n += 1;
+            }
+            _ => {
+                let Some((at, taken)) = star.filter(|&(_, taken)| name[taken] != b'/') else {
+                    return false;
+                };
+                star = Some((at, taken + 1));
+                (p, n) = (at + 1, taken + 1);
+            }
+        }
+    }
+    pattern[p..].iter().all(|c| *c == b'*')
+}
