@@ -29,7 +29,7 @@ PATHS = [
 PLAIN_PATHS = [
     "/", "/robots.txt", "/robot-heaven/", "/robot-heaven/none", "/robot-detection/admin", "/robot-detection/admin/",
     "/robot-detection/admin/assets/none", "/robot-detection/admin/api/none", "/check/nginx", "/check/page",
-    "/check/health", "/robot-detection-check", "/metrics", "/health", "/index.php?a=b", "/favicon.ico", "/docs",
+    "/check/health", "/robot-detection-check", "/index.php?a=b", "/favicon.ico", "/docs",
     "/members-only-stuff", "/refused", "/a%20b?x=%2F&y", "/.well-known/http-message-signatures-directory",
     "/wp-login.php", "/%E2%82%AC",
 ]
@@ -108,10 +108,21 @@ class Case:
 
     def is_malformed(self):
         """Whether the message or its target is none of HTTP's, which some fronts repair before they ask."""
-        return self.name.startswith("malformed") or not re.match(r"/|https?://[^/@]+/", self.target, re.IGNORECASE)
+        return self.name.startswith("malformed") or not re.match(r"(https?://[^/@]+)?/[^#]*$", self.target, re.IGNORECASE)
 
     def has_odd_name(self):
         return any(re.search("[^A-Za-z0-9-]", name) for name, _ in self.headers)
+
+    def nominates_headers(self):
+        return any(name == "Connection" and value.startswith("close, ") for name, value in self.headers)
+
+    def simpler(self):
+        """The request without odd names, and without headers that Connection names."""
+        raw = re.sub(rb"\r\nConnection: [^\r]*", b"\r\nConnection: close", self.raw)
+        for name, _ in self.headers:
+            if re.search("[^A-Za-z0-9-]", name):
+                raw = re.sub(b"\r\n" + re.escape(name.encode()) + rb": [^\r]*", b"", raw)
+        return raw
 
     def kind(self):
         """Name without the number of a random case, and without its User-Agent."""
@@ -267,41 +278,50 @@ HEADER_SETS = [
     lambda rng: ("From", "googlebot(at)googlebot.com"),
 ]
 
-# Heads that are not plain HTTP/1.1, as bytes.
-MALFORMED = {
-    "bare line feeds": b"GET {t} HTTP/1.1\nHost: example.org\nUser-Agent: {a}\nConnection: close\n\n",
-    "folded header": b"GET {t} HTTP/1.1\r\nHost: example.org\r\nUser-Agent: Mozilla/5.0\r\n {a}\r\nConnection: close\r\n\r\n",
-    "blank before colon": b"GET {t} HTTP/1.1\r\nHost: example.org\r\nUser-Agent : {a}\r\nConnection: close\r\n\r\n",
-    "blank before the first header": b"GET {t} HTTP/1.1\r\n Host: example.org\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "two hosts": b"GET {t} HTTP/1.1\r\nHost: example.org\r\nHost: shop.example.org\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "bad host": b"GET {t} HTTP/1.1\r\nHost: exa mple/org\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "host with path": b"GET {t} HTTP/1.1\r\nHost: example.org/open\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "empty host": b"GET {t} HTTP/1.1\r\nHost:\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "host with user": b"GET {t} HTTP/1.1\r\nHost: shop.example.org@example.org\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "no version": b"GET {t}\r\n\r\n",
-    "version 1.2": b"GET {t} HTTP/1.2\r\nHost: example.org\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "version 2.0": b"GET {t} HTTP/2.0\r\nHost: example.org\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "two blanks": b"GET  {t}  HTTP/1.1\r\nHost: example.org\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "tab in the line": b"GET\t{t}\tHTTP/1.1\r\nHost: example.org\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "blank lines first": b"\r\n\r\nGET {t} HTTP/1.1\r\nHost: example.org\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "NUL in a value": b"GET {t} HTTP/1.1\r\nHost: example.org\r\nUser-Agent: {a}\0\r\nConnection: close\r\n\r\n",
-    "CR in a value": b"GET {t} HTTP/1.1\r\nHost: example.org\r\nUser-Agent: Mozilla/5.0\r{a}\r\nConnection: close\r\n\r\n",
-    "no name": b"GET {t} HTTP/1.1\r\nHost: example.org\r\n: x\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "no colon": b"GET {t} HTTP/1.1\r\nHost: example.org\r\nnonsense\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "odd characters in a name": b"GET {t} HTTP/1.1\r\nHost: example.org\r\nX(Robot)Detection: x\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "two lengths": b"POST {t} HTTP/1.1\r\nHost: example.org\r\nContent-Length: 1\r\nContent-Length: 2\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\nxx",
-    "length and chunks": b"POST {t} HTTP/1.1\r\nHost: example.org\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n0\r\n\r\n",
-    "odd chunks": b"POST {t} HTTP/1.1\r\nHost: example.org\r\nTransfer-Encoding: xchunked\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n0\r\n\r\n",
-    "CONNECT": b"CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "underscore agent": b"GET {t} HTTP/1.1\r\nHost: example.org\r\nUser_Agent: Firefox\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n",
-    "agent in the trailer": b"POST {t} HTTP/1.1\r\nHost: example.org\r\nTransfer-Encoding: chunked\r\nTrailer: X-Robot-Detection\r\nUser-Agent: {a}\r\nConnection: close\r\n\r\n0\r\nX-Robot-Detection: 203.0.113.66\r\n\r\n",
-}
+# Requests that are not plain HTTP/1.1: lines with `|` between them, {t} the target, {h} and {a} the Host and User-Agent lines.
+MALFORMED = """
+no version               = GET {t}
+version 1.2              = GET {t} HTTP/1.2|{h}|{a}
+version 2.0              = GET {t} HTTP/2.0|{h}|{a}
+two blanks               = GET  {t}  HTTP/1.1|{h}|{a}
+tabs                     = GET\t{t}\tHTTP/1.1|{h}|{a}
+blank lines first        = ||GET {t} HTTP/1.1|{h}|{a}
+folded header            = GET {t} HTTP/1.1|{h}|User-Agent: Mozilla/5.0| {agent}
+blank before colon       = GET {t} HTTP/1.1|{h}|User-Agent : {agent}
+blank before first       = GET {t} HTTP/1.1| {h}|{a}
+two hosts                = GET {t} HTTP/1.1|{h}|Host: shop.example.org|{a}
+bad host                 = GET {t} HTTP/1.1|Host: exa mple/org|{a}
+host with path           = GET {t} HTTP/1.1|Host: example.org/open|{a}
+host with query          = GET {t} HTTP/1.1|Host: example.org?x|{a}
+host with user           = GET {t} HTTP/1.1|Host: shop.example.org@example.org|{a}
+empty host               = GET {t} HTTP/1.1|Host:|{a}
+NUL in a value           = GET {t} HTTP/1.1|{h}|{a}\0
+CR in a value            = GET {t} HTTP/1.1|{h}|User-Agent: Mozilla/5.0\r{agent}
+no name                  = GET {t} HTTP/1.1|{h}|: x|{a}
+no colon                 = GET {t} HTTP/1.1|{h}|nonsense|{a}
+odd characters in a name = GET {t} HTTP/1.1|{h}|X(Robot)Detection: x|{a}
+two lengths              = POST {t} HTTP/1.1|{h}|Content-Length: 1|Content-Length: 2|{a}||xx
+length and chunks        = POST {t} HTTP/1.1|{h}|Content-Length: 3|Transfer-Encoding: chunked|{a}||0||
+odd chunks               = POST {t} HTTP/1.1|{h}|Transfer-Encoding: xchunked|{a}||0||
+CONNECT                  = CONNECT example.org:443 HTTP/1.1|{h}|{a}
+agent with underscore    = GET {t} HTTP/1.1|{h}|User_Agent: Firefox|{a}
+trailer                  = POST {t} HTTP/1.1|{h}|Transfer-Encoding: chunked|Trailer: X-Robot-Detection|{a}||0|X-Robot-Detection: 203.0.113.66||
+"""
 
 
 def malformed_cases():
-    for (name, text), target, who in itertools.product(MALFORMED.items(), ["/open/1", "/refused/x"], ["firefox", "gptbot"]):
-        raw = text.replace(b"{t}", target.encode()).replace(b"{a}", AGENTS[who].encode())
-        yield Case(f"malformed {who}: {name}", raw, "GET", target, [], agent=AGENTS[who], is_odd=True)
+    lines = [line.split(" = ", 1) for line in MALFORMED.strip("\n").split("\n")]
+    for (name, text), target, who in itertools.product(lines, ["/open/1", "/refused/x"], ["firefox", "gptbot"]):
+        agent = AGENTS[who]
+        text = text.format(t=target, h="Host: example.org", a=f"User-Agent: {agent}", agent=agent)
+        head, _, body = text.lstrip("|").partition("||")
+        blank = "\r\n\r\n" if name.startswith("blank lines") else ""
+        raw = blank + head.replace("|", "\r\n") + "\r\nConnection: close\r\n\r\n" + body.replace("|", "\r\n")
+        if name.startswith("no version"):
+            raw = head + "\r\n\r\n"
+        for ending, how in (("\r\n", ""), ("\n", " with bare line feeds")):
+            yield Case(f"malformed {who}: {name.strip()}{how}", raw.replace("\r\n", ending).encode("latin-1"), "GET", target, [],
+                       agent=agent, is_odd=True)
 
 
 def all_cases(seed, number):

@@ -21,28 +21,7 @@ PLAIN = {
                "listen plain\n    bind :{port}\n    server site 127.0.0.1:{site}\n",
     "traefik": "http:\n  routers:\n    plain:\n      rule: 'PathPrefix(`/`)'\n      service: site\n  services:\n"
                "    site:\n      loadBalancer:\n        servers:\n          - url: 'http://127.0.0.1:{site}'\n",
-    "envoy": """
-static_resources:
-  listeners:
-  - address: {{ socket_address: {{ address: 0.0.0.0, port_value: {port} }} }}
-    filter_chains:
-    - filters:
-      - name: envoy.filters.network.http_connection_manager
-        typed_config:
-          "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-          stat_prefix: plain
-          use_remote_address: true
-          http_filters:
-          - name: envoy.filters.http.router
-            typed_config: {{ "@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router }}
-          route_config:
-            virtual_hosts: [{{ name: all, domains: ["*"], routes: [{{ match: {{ prefix: / }}, route: {{ cluster: site }} }}] }}]
-  clusters:
-  - name: site
-    load_assignment:
-      cluster_name: site
-      endpoints: [{{ lb_endpoints: [{{ endpoint: {{ address: {{ socket_address: {{ address: 127.0.0.1, port_value: {site} }} }} }} }}] }}]
-""",
+    "envoy": (Path(__file__).parent / "plain_envoy.yaml").read_text(),
 }
 
 # What `--listen` says so that a front speaks HTTP/2 without TLS.

@@ -17,84 +17,6 @@ from upstream import Site
 TOKEN = "0123456789abcdef0123"
 DIALECTS = ["nginx", "caddy", "traefik", "haproxy", "envoy", "apache", "ingress-nginx"]
 
-CONFIG = """
-web_robots_db = ""
-filter_pattern = "/members-only-stuff/*"
-redirect_url = "/robot-heaven/"
-[database]
-url = "sqlite://{directory}/robots.db"
-[server]
-listen = "127.0.0.1:{own}"
-upstream = "http://127.0.0.1:{site}"
-trusted_proxies = ["127.0.0.1"{trusted}]
-[check]
-listen = "127.0.0.1:{check}"
-token = "{token}"
-{fails}
-[robots_txt]
-serve = "settings"
-disallow = "/closed/*"
-enforce = "on"
-[verify]
-{verify}
-[[rule]]
-name = "refused"
-path = "/refused/*"
-action = "refuse"
-status = 451
-[[rule]]
-name = "pay"
-path = "/paid/*"
-robots = "gptbot"
-action = "refuse"
-status = 402
-text = "Pay first: https://example.org/licence"
-[[rule]]
-name = "gone"
-path = "/gone/*"
-action = "refuse"
-status = 410
-[[rule]]
-name = "in place"
-path = "/pages/*"
-action = "serve"
-[[rule]]
-name = "posts"
-path = "/forms/*"
-methods = ["POST", "PUT"]
-action = "refuse"
-[[rule]]
-name = "training"
-path = "/news/*"
-robots = "gptbot"
-action = "refuse"
-status = 402
-headers = {{ "WWW-Authenticate" = "License", "Content-Usage" = "train-ai=n", "Link" = ["</l.xml>; rel=license", "</t>; rel=terms"] }}
-[[rule]]
-name = "terms"
-path = "/news/*"
-visitors = "robots"
-action = "pass"
-headers = {{ "Content-Usage" = "train-ai=n", "Link" = ["</l.xml>; rel=license", "</t>; rel=terms"] }}
-[[x_robots_tag]]
-path = "/tagged/*"
-value = "noindex"
-[[site]]
-name = "shop"
-hosts = ["shop.example.org", "*.shop.example.org"]
-upstream = "http://127.0.0.1:{shop}"
-filter_pattern = "/cart/*"
-redirect_url = "/robot-heaven/"
-[[site]]
-name = "docs"
-hosts = ["example.org"]
-path = "/docs"
-upstream = "http://127.0.0.1:{docs}"
-filter_pattern = "/docs/secret/*"
-redirect_url = "/robot-heaven/"
-"""
-
-
 class Program:
     """The program, started with a configuration of its own."""
 
@@ -105,7 +27,8 @@ class Program:
         self.own, self.check = free_port(), free_port()
         self.config = self.directory / "robot-detection.toml"
         site, shop, docs = (site.port for site in self.sites)
-        self.config.write_text(CONFIG.format(
+        template = (Path(__file__).parent / "robot-detection.toml").read_text()
+        self.config.write_text(template.format(
             directory=self.directory, own=self.own, check=self.check, token=TOKEN, site=site, shop=shop, docs=docs,
             verify=verify, fails=f'fails = "{fails}"' if fails and self.knows("check.fails") else "", trusted=trusted,
         ))
@@ -209,7 +132,7 @@ def unfold(answer):
     status, *fields = line.split("\t")
     fields = dict(field.partition("=")[::2] for field in fields)
     if "page" in fields:
-        return wire.Answer(302, [("location", fields["page"])])
+        return wire.Answer(204)
     headers = [("location", fields["location"])] if "location" in fields else []
     return wire.Answer(int(status), headers + answer.headers)
 

@@ -81,7 +81,8 @@ def compare_all(arguments, _, setup="standalone"):
                        and (dialect != "envoy" or "/" in case.target[:8])]
             answers = send_all(askable, lambda pair: unfold(wire.exchange(program.check, question(dialect, pair[0]))))
             for (case, outcome), answer in zip(askable, answers):
-                found.judge(f"endpoint for {dialect}", case, outcome, compare.endpoint_outcome(answer))
+                found.judge(f"endpoint for {dialect}", case, outcome, compare.endpoint_outcome(answer),
+                        own_of_simpler=lambda: own_of_simpler(program, case))
             print(f"endpoint for {dialect}: {len(askable)} requests")
         faults = sum(compare_front(name, program, cases, own, own_counters, found, setup) for name in arguments.fronts)
     found.print()
@@ -94,7 +95,8 @@ def compare_front(name, program, cases, own, own_counters, found, setup):
     with fronts.Front(name, program, setup) as front, fronts.Front(name, program, "plain") as plain:
         others, counters = send_counted(program, front.port, cases)
         for case, outcome, other in zip(cases, own, others):
-            found.judge(name + (" include" if setup == "include" else ""), case, outcome, other, lambda: refuses_itself(plain, case))
+            found.judge(name + (" include" if setup == "include" else ""), case, outcome, other,
+                        lambda: refuses_itself(plain, case), lambda: own_of_simpler(program, case))
         if counters != own_counters:
             faults += 1
             print(f"  {name} counts differently: {sorted(set(counters.items()) ^ set(own_counters.items()))}")
@@ -115,6 +117,10 @@ def send_counted(program, port, cases):
     rest = send_all([case for case in cases if not case.is_plain()], lambda case: wire.exchange(port, case.raw))
     added = {key: value - before.get(key, 0) for key, value in after.items() if value != before.get(key, 0)}
     return [compare.outcome(answer) for answer in plain + rest], added
+
+
+def own_of_simpler(program, case):
+    return compare.outcome(wire.exchange(program.own, case.simpler()))
 
 
 def refuses_itself(plain, case):
