@@ -154,9 +154,9 @@ class Differences:
         if case.is_malformed() and other.kind in ("pass", "refusal", "nothing"):
             # A front may repair a message; then the site gets what was asked about.
             return None if not (is_refused(case) and other.seen and other.seen["refused"]) else (0, door, own.brief(), other.brief())
-        # The endpoint may let pass what a front sends to our own pages without a question.
+        # The endpoint and `explain` may let pass what a front sends to our own pages without a question.
         is_own_page = own.kind == "page" or asks_own_page(case)
-        if other.seen is None and door.startswith("endpoint") and is_own_page and not (other.kind == "pass" and is_refused(case)):
+        if other.seen is None and door.startswith(("endpoint", "explain")) and is_own_page and not (other.kind == "pass" and is_refused(case)):
             return None
         if other.kind in ("refusal", "nothing") and not other.is_ours and refuses_itself():
             return None
