@@ -60,10 +60,10 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
     Ok(listeners)
 }
 
-/// Limits of a question: no proxy takes larger requests by default (Envoy: 60 KiB, 100 headers).
+/// Limits of a question, above those of nginx (32 KiB), Envoy (60 KiB) and HAProxy (16 KiB).
 const MAX_QUESTION_BYTES: usize = 128 * 1_024;
 const MAX_QUESTION_LINE_BYTES: usize = 64 * 1_024;
-const MAX_QUESTION_HEADERS: usize = 256;
+const MAX_QUESTION_HEADERS: usize = 8_192;
 /// Fewer could be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
 

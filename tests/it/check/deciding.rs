@@ -80,6 +80,80 @@ async fn every_dialect_decides_as_our_own_proxy_does() {
     }
 }
 
+/// Ways to the path `/refused/x` that begin at a page of this program or of the site.
+const DETOURS: [&str; 13] = [
+    "/robot-detection/admin/../../refused/x",
+    "/robot-detection/admin/%2e%2e/%2e%2e/refused/x",
+    "/robot-detection/admin/..%2f..%2frefused/x",
+    "/robot-detection/admin/x/../../../refused/x",
+    "/robot-detection/admin/assets/../../../refused/x",
+    "/robot-detection/admin/api/../../../refused/x",
+    "/robot-detection/admin/./../..//refused/x",
+    "/robot-heaven/../refused/x",
+    "/robot-heaven/%2E%2E/refused/x",
+    "/robots.txt/../refused/x",
+    "/healthz/../refused/x",
+    "/x/%2e%2e/refused/x",
+    "//refused//x",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_detour_by_a_page_of_the_program_passes() {
+    let house = House::with(
+        "[[rule]]\nname = 'refused'\npath = '/refused/*'\naction = 'refuse'\nstatus = 451\n\
+         [check]\nlisten = \"unix:check.sock\"\n",
+    )
+    .await;
+    for path in DETOURS {
+        let own = house.own("GET", path, GPTBOT);
+        assert_eq!(own.status, 451, "{path}");
+        for dialect in DIALECTS {
+            let asked = house.check(dialect, "GET", path, GPTBOT);
+            let status = if dialect == "nginx" {
+                told_status(&asked)
+            } else {
+                asked.status
+            };
+            assert_eq!(status, 451, "{dialect} {path}");
+        }
+    }
+    for dialect in DIALECTS {
+        let asked = house.check(dialect, "GET", "/robot-detection/admin/login", GPTBOT);
+        assert_eq!(asked.status, 200, "{dialect}: the console is never shut");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_the_proxy_never_forwards_is_refused() {
+    let house = House::new().await;
+    for dialect in DIALECTS {
+        for (method, path, status) in [
+            ("TRACE", "/", 501),
+            ("CONNECT", "/", 501),
+            ("GET", "*", 400),
+        ] {
+            let asked = house.check(dialect, method, path, FIREFOX);
+            let told = if asked.status == 403 {
+                told_status(&asked)
+            } else {
+                asked.status
+            };
+            assert!(
+                told == status || dialect == "envoy" && told == 404,
+                "{dialect} {method}: {told}"
+            );
+        }
+        for host in ["example.org/open", "u@example.org", "exa mple"] {
+            let odd = question(dialect, "GET", "/", &[("User-Agent", FIREFOX)]);
+            let odd = odd.replace("Host: example.org", &format!("Host: {host}"));
+            assert!(
+                matches!(house.ask(&odd).status, 400 | 403),
+                "{dialect} {host}"
+            );
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_passes_takes_along_what_the_site_is_told_of_robots() {
     let house = House::new().await;
@@ -123,7 +197,7 @@ async fn a_page_in_place_is_nginx_s_to_fetch_and_a_redirect_of_the_others() {
             assert_eq!(asked.header("cache-control"), "no-store");
             continue;
         }
-        assert_eq!(asked.status, 401);
+        assert_eq!(asked.status, 403);
         let page = field(&asked, "page");
         let more = [("User-Agent", GOOGLEBOT), ("X-Robot-Detection-Page", &page)];
         let fetched = house.ask(&question("page", "GET", "/pages/1", &more));

@@ -7,10 +7,14 @@ use std::{
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, ReadBuf};
 
 use super::{
     connection_permit::ConnectionPermit, head_tap::TappedStream, idle::Activity, stream::Stream,
 };
+
+/// Bytes behind a refusal: as many as a Go server takes in one head.
+const MAX_LINGERING_BYTES: usize = 1024 * 1024;
 
 /// Connection that reports when bytes move, and holds its permit.
 ///
@@ -20,6 +24,9 @@ pub(super) struct ConnectionIo {
     stream: TokioIo<TappedStream<Stream>>,
     activity: Arc<Activity>,
     refusal_line: Option<&'static str>,
+    /// Bytes that are read and dropped behind a refusal, so that its client, which may still be
+    /// sending, reads the answer and not that the connection was reset.
+    lingering: usize,
     /// TLS buffers what the client does not take: writes succeed, only a flush waits.
     flushes: bool,
     _permit: ConnectionPermit,
@@ -34,6 +41,7 @@ impl ConnectionIo {
     ) -> Self {
         Self {
             refusal_line,
+            lingering: 0,
             flushes: stream.inner().is_tls(),
             stream: TokioIo::new(stream),
             activity,
@@ -84,6 +92,7 @@ impl Write for ConnectionIo {
         if let Some(refusal) = self.refusal(buf) {
             let written = ready!(Pin::new(&mut self.stream).poll_write(cx, &refusal))?;
             self.activity.wrote();
+            self.lingering = MAX_LINGERING_BYTES;
             // Of a client that does not take a few hundred bytes the connection ends.
             let is_whole = written == refusal.len();
             let cut = io::ErrorKind::WriteZero;
@@ -117,6 +126,19 @@ impl Write for ConnectionIo {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+        let mut dropped = [0; 4_096];
+        while self.lingering > 0 {
+            let mut dropped = ReadBuf::new(&mut dropped);
+            let stream = self.stream.inner_mut().inner_mut();
+            // The connection is over: an error ends it as its end does.
+            let read = ready!(AsyncRead::poll_read(Pin::new(stream), cx, &mut dropped));
+            let len = dropped.filled().len();
+            self.lingering = match read {
+                Ok(()) if len > 0 => self.lingering.saturating_sub(len),
+                Ok(()) | Err(_) => 0,
+            };
+        }
+        Poll::Ready(Ok(()))
     }
 }
