@@ -72,9 +72,9 @@ enum PartArg {
     Http,
     /// Inside each server { }
     Server,
-    /// Next to each group of proxy_set_header, fastcgi_param, uwsgi_param, scgi_param
+    /// Next to each group of `proxy_set_header`, `fastcgi_param` and the like
     Location,
-    /// Next to each group of add_header
+    /// Next to each group of `add_header`
     Response,
 }
 

@@ -1,6 +1,9 @@
 //! Which requests of an nginx configuration escape the question: read from the output of `nginx -T`.
 
-use std::{collections::HashMap, fmt};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
 
 use super::nginx_text::{Directive, Source, TextError, parse};
 
@@ -18,7 +21,7 @@ const GROUPS: [(&str, &str, &str); 6] = [
 ];
 
 /// What is wrong at one place of the configuration.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Finding {
     /// File and line.
     place: String,
@@ -36,6 +39,7 @@ pub(crate) struct Inspection {
     pub(crate) findings: Vec<Finding>,
     /// Servers that ask.
     pub(crate) servers: usize,
+    known: HashSet<Finding>,
 }
 
 /// Settings of the levels above.
@@ -43,9 +47,8 @@ pub(crate) struct Inspection {
 struct Inherited<'d> {
     auth: Option<&'d Directive>,
     satisfies_any: bool,
-    /// Of each group, the level's directives that are in force.
-    groups: HashMap<&'static str, Vec<&'d Directive>>,
-    error_pages: Vec<&'d Directive>,
+    /// The block whose directives are in force, by their name.
+    groups: HashMap<&'static str, &'d Directive>,
 }
 
 /// Finds the places where requests escape the question.
@@ -153,9 +156,9 @@ impl Inspection {
             let Some(first) = own.first().filter(|_| uses(block, group)) else {
                 continue;
             };
-            let is_other = |one: &&&Directive| !mentions_us(one);
+            let is_other = |one: &&Directive| !mentions_us(one);
             let inherited = above.groups.get(group);
-            let cancelled = inherited.and_then(|all| all.iter().find(is_other));
+            let cancelled = inherited.and_then(|all| all.children(group).find(is_other));
             if !own.iter().any(|one| one.first().eq_ignore_ascii_case(ours)) {
                 let what = if part == "response" {
                     "headers of rules are missing from responses"
@@ -197,7 +200,8 @@ impl Inspection {
         }
         if is_server
             && own.iter().all(|one| mentions_us(one))
-            && let Some(page) = above.error_pages.iter().find(|one| !mentions_us(one))
+            && let Some(above) = above.groups.get("error_page")
+            && let Some(page) = above.children("error_page").find(|one| !mentions_us(one))
         {
             let text = format!(
                 "the error_page of the include replaces those at {}; repeat those here",
@@ -240,7 +244,7 @@ impl Inspection {
             escapes,
         };
         // A file that two blocks include is reported once.
-        if !self.findings.contains(&finding) {
+        if self.known.insert(finding.clone()) {
             self.findings.push(finding);
         }
     }
@@ -279,15 +283,11 @@ impl<'d> Inherited<'d> {
         if let Some(satisfy) = block.children("satisfy").last() {
             level.satisfies_any = satisfy.is("any");
         }
-        for (group, ..) in GROUPS {
-            let own: Vec<_> = block.children(group).collect();
-            if !own.is_empty() {
-                level.groups.insert(group, own);
+        let names = GROUPS.map(|(group, ..)| group);
+        for name in names.into_iter().chain(["error_page"]) {
+            if block.children(name).next().is_some() {
+                level.groups.insert(name, block);
             }
-        }
-        let own: Vec<_> = block.children("error_page").collect();
-        if !own.is_empty() {
-            level.error_pages = own;
         }
         level
     }

@@ -20,7 +20,7 @@ pub(super) struct Source<'t> {
 pub(super) struct Directive {
     pub(super) name: String,
     pub(super) args: Vec<String>,
-    block: Vec<Directive>,
+    block: Vec<Self>,
     file: String,
     line: usize,
 }
@@ -224,12 +224,16 @@ impl Words<'_> {
                 ';' => return Some(Word::End),
                 '{' => return Some(Word::Open),
                 '}' => return Some(Word::Close),
-                '#' => while self.next_char().is_some_and(|c| c != '\n') {},
+                '#' => self.skip_line(),
                 quote @ ('"' | '\'') => return Some(Word::Text(self.quoted(quote))),
                 c if c.is_whitespace() => {}
                 c => return Some(Word::Text(self.bare(c))),
             }
         }
+    }
+
+    fn skip_line(&mut self) {
+        while self.next_char().is_some_and(|c| c != '\n') {}
     }
 
     /// Reads up to a quote; a text that is cut ends there.
@@ -264,7 +268,7 @@ impl Words<'_> {
         text
     }
 
-    /// Skips a block of Lua, whose quotes and comments are not nginx's.
+    /// Skips a block of Lua, in whose texts and comments braces do not count.
     fn skip_block(&mut self) {
         let mut depth = 1_usize;
         while depth > 0
@@ -273,6 +277,8 @@ impl Words<'_> {
             match c {
                 '{' => depth += 1,
                 '}' => depth -= 1,
+                '"' | '\'' => drop(self.quoted(c)),
+                '-' if self.chars.peek() == Some(&'-') => self.skip_line(),
                 _ => {}
             }
         }
@@ -288,20 +294,21 @@ impl Words<'_> {
 
 /// Returns `true` if a name matches a pattern, in which `*` and `?` stand for no slash.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    // Where the last star was, and how much of the name it has taken.
+    // Where the last star is, and up to where it has taken the name.
     let (mut star, mut p, mut n) = (None, 0, 0);
-    while n < name.len() {
+    while let Some(&c) = name.get(n) {
         match pattern.get(p) {
             Some(b'*') => {
                 star = Some((p, n));
                 p += 1;
             }
-            Some(&c) if c == name[n] || (c == b'?' && name[n] != b'/') => {
+            Some(&expected) if expected == c || (expected == b'?' && c != b'/') => {
                 p += 1;
                 n += 1;
             }
             _ => {
-                let Some((at, taken)) = star.filter(|&(_, taken)| name[taken] != b'/') else {
+                let Some((at, taken)) = star.filter(|(_, taken)| name.get(*taken) != Some(&b'/'))
+                else {
                     return false;
                 };
                 star = Some((at, taken + 1));
@@ -309,5 +316,5 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
             }
         }
     }
-    pattern[p..].iter().all(|c| *c == b'*')
+    pattern.iter().skip(p).all(|c| *c == b'*')
 }
