@@ -138,7 +138,6 @@ fn each_file_asks_at_its_own_path_and_gives_one_address() {
             "X-Robot-Detection-Request \"{client_ip} ",
         ),
         (
-        (
             ProxyFile::Envoy,
             "/check/envoy",
             "DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT",
@@ -169,7 +168,10 @@ fn forged_headers_do_not_reach_the_site() {
             ProxyFile::Haproxy,
             "del-header '^x[^a-z0-9]robot[^a-z0-9]detection' -m reg\n",
         ),
-        (ProxyFile::Envoy, "{ regex: \"x-robot-detection-([op].*)?\" }"),
+        (
+            ProxyFile::Envoy,
+            "{ regex: \"x-robot-detection-([op].*)?\" }",
+        ),
     ] {
         let text = printed(file, &front);
         assert!(text.contains(line), "{text}");
@@ -189,7 +191,9 @@ fn a_header_is_once_in_each_of_traefik_s_maps() {
         front.token = token;
         let text = printed(ProxyFile::Traefik, &front);
         for map in text.split("customRequestHeaders:\n").skip(1) {
-            let keys = map.lines().map_while(|line| line.strip_prefix("          "));
+            let keys = map
+                .lines()
+                .map_while(|line| line.strip_prefix("          "));
             let mut keys: Vec<_> = keys.filter_map(|line| line.split(':').next()).collect();
             let all = keys.len();
             keys.sort_unstable();
@@ -204,10 +208,22 @@ fn an_include_leaves_servers_and_sites_to_their_owner() {
     let mut front = front();
     front.check = Place::parse("http://127.0.0.1:9000").unwrap();
     for (file, own, whole) in [
-        (ProxyFile::Caddy, "(robot_detection) {", "import robot_detection\n\thandle"),
+        (
+            ProxyFile::Caddy,
+            "(robot_detection) {",
+            "import robot_detection\n\thandle",
+        ),
         (ProxyFile::Haproxy, "\n#>    lua-load ", "bind :80"),
-        (ProxyFile::Traefik, "robot-detection:\n      chain:", "robot-detection-site-1:"),
-        (ProxyFile::Envoy, "\n          http_filters:\n", "filter_chains:"),
+        (
+            ProxyFile::Traefik,
+            "robot-detection:\n      chain:",
+            "robot-detection-site-1:",
+        ),
+        (
+            ProxyFile::Envoy,
+            "\n          http_filters:\n",
+            "filter_chains:",
+        ),
     ] {
         let text = printed(file, &front);
         assert!(text.contains(whole), "{text}");
@@ -218,7 +234,10 @@ fn an_include_leaves_servers_and_sites_to_their_owner() {
         let text = proxy_file(file, &front, options).unwrap();
         assert!(text.contains(own), "{text}");
         assert!(!text.contains(whole) && !text.contains(":3000\""), "{text}");
-        assert!(text.contains("127.0.0.1:8080") || text.contains("port_value: 8080"), "{text}");
+        assert!(
+            text.contains("127.0.0.1:8080") || text.contains("port_value: 8080"),
+            "{text}"
+        );
     }
 }
 
