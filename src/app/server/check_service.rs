@@ -25,6 +25,7 @@ use crate::check::{
     read_report, take_page,
 };
 use crate::clock::Clock;
+use crate::config::{CheckSection, FailMode};
 use crate::detect::Verdict;
 use crate::layer::{
     self, ClaimFinding, Decided, NoCopies, Outcome, PERSON_WORD_LASTS, Pending, ReadyHead, Reply,
@@ -47,6 +48,8 @@ use super::{
 
 /// Longest wait for a verdict: the files of proxies give up after 2 seconds.
 const MAX_WAIT: Duration = Duration::from_millis(1_500);
+/// The same where a proxy lets requests pass after 250 milliseconds without an answer.
+const MAX_WAIT_IF_OPEN: Duration = Duration::from_millis(200);
 /// Cause of the refusal of a question that describes no request.
 const ODD_QUESTION: &str = "odd-question";
 /// Time for which a wrong question is not logged again.
@@ -71,6 +74,7 @@ struct Shared {
     proxies: TrustedProxies,
     /// Whether requests are counted here.
     counts: bool,
+    max_wait: Duration,
     clock: Clock,
     /// When it was last logged that a question is wrong.
     noted_ms: AtomicI64,
@@ -88,7 +92,7 @@ impl CheckService {
         destinations: Arc<Destinations>,
         token: Option<CheckToken>,
         proxies: TrustedProxies,
-        counts: bool,
+        settings: &CheckSection,
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -97,7 +101,11 @@ impl CheckService {
                     .map(|dialect| Arc::new(plain_pass(dialect))),
                 token,
                 proxies,
-                counts,
+                counts: settings.count,
+                max_wait: match settings.fails {
+                    FailMode::Open => MAX_WAIT_IF_OPEN,
+                    FailMode::Closed => MAX_WAIT,
+                },
                 clock: Clock::system(),
                 noted_ms: AtomicI64::new(i64::MIN / 2),
             }),
@@ -145,7 +153,7 @@ impl CheckService {
                     ServiceResponse::Now(asked.answer(question, decided))
                 }
                 Err(mut pending) => {
-                    pending.limit = pending.limit.min(MAX_WAIT);
+                    pending.limit = pending.limit.min(shared.max_wait);
                     ServiceResponse::Later(Box::pin(settle(
                         Arc::clone(served),
                         RequestContext::take(question),
