@@ -67,7 +67,7 @@ def added_to(answer):
 
 def endpoint_outcome(answer):
     if answer.status == 200:
-        names = [(name.replace("-", "_").upper(), [value]) for name, value in answer.headers]
+        names = [(name.replace("-", "_").upper(), [value]) for name, value in reversed(answer.headers)]
         return Outcome("pass", identity=identity(dict(names)))
     result = outcome(answer)
     result.is_ours = True
@@ -91,6 +91,9 @@ DOCUMENTED = [
     ("page in place", r"^(?!.*nginx)|ingress",
      lambda case, own, other: own.kind == "page" and other.kind == "redirect" and "/pages/" in case.target,
      "`serve` in place works with nginx; with the others the robot is redirected to the page."),
+    ("200, 401 or 403", r"ingress-nginx",
+     lambda case, own, other: own.kind not in ("pass", "nothing") and other.detail in ("401", "403"),
+     "The controller takes 200, 401 and 403 only: refusals have the status 403, and redirects begin with 401."),
     ("headers of a rule", r"^(traefik|envoy|.* include)$",
      lambda case, own, other: own.decision() == other.decision() and own.kind == "pass",
      "Envoy and included files add them to the site's own; Traefik gives them on refusals and redirects alone."),

@@ -5,8 +5,10 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
+import wire
 from program import free_port, wait_for
 
 ALL = ["nginx", "apache", "caddy", "haproxy", "traefik", "envoy"]
@@ -58,6 +60,10 @@ class Front:
         with open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory, env=environment)
         wait_for(self.port, self.process, self.log)
+        # Traefik listens before it has read the files of its provider.
+        deadline = time.monotonic() + 15
+        while wire.ask(self.port, "/open/1").status == 404 and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     def printed(self, file, fails, listen):
         usage = self.program.run("proxy-config", "--help")

@@ -164,7 +164,7 @@ def failing(arguments, _):
     for fails in ("open", "closed"):
         with Program(arguments.binary, fails=fails) as program:
             for name in arguments.fronts:
-                with fronts.Front(name, program, fails=fails) as front:
+                with fronts.Front(name, program, usual_setup(name), fails=fails) as front:
                     for how in ("stopped", "hanging", "restarted under load"):
                         fail(check, program, front, fails, how)
     return check.faults
@@ -235,8 +235,13 @@ def opened(arguments, program, **how):
     with program:
         yield "own proxy", None, program.own
         for name in arguments.fronts:
-            with fronts.Front(name, program, **how) as front:
+            with fronts.Front(name, program, usual_setup(name), **how) as front:
                 yield name, front, front.port
+
+
+def usual_setup(name):
+    """Apache's standalone file puts the program in its way, so the included one is the door to test."""
+    return "include" if name == "apache" else "standalone"
 
 
 # Milliseconds a request may take: before and after the front has noticed; and seconds until all is well again.

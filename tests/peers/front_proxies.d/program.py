@@ -109,7 +109,7 @@ def question(dialect, case):
             and wire.to_bytes(n).decode("latin-1").lower() not in set_by_front]
     host, target = case.host or "-", case.target
     absolute = re.match(r"https?://(?:[^/@]*@)?([^/]*)(/.*)", target, re.IGNORECASE)
-    if dialect == "envoy" and absolute:
+    if dialect in ("envoy", "ingress-nginx") and absolute:
         host, target = absolute.groups()
     description = {
         "envoy": [("X-Robot-Detection-Client", wire.VISITOR), ("X-Robot-Detection-Scheme", "http")],
@@ -125,16 +125,15 @@ def question(dialect, case):
 
 
 def unfold(answer):
-    """Reads the answer to nginx: the response that its visitor gets."""
+    """Reads the answer to nginx or Apache, a line of fields: the response that its visitor gets."""
     line = answer.header("x-robot-detection-answer")
-    if answer.status not in (401, 403) or line is None:
+    if line is None:
         return answer
     status, *fields = line.split("\t")
     fields = dict(field.partition("=")[::2] for field in fields)
     if "page" in fields:
         return wire.Answer(204)
-    headers = [("location", fields["location"])] if "location" in fields else []
-    return wire.Answer(int(status), headers + answer.headers)
+    return wire.Answer(int(status), [*fields.items(), *answer.headers])
 
 
 def free_port():
