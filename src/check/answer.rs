@@ -6,7 +6,7 @@ use bytes::Bytes;
 use crate::layer::{Outcome, ReadyHead};
 use crate::traffic::decision_word;
 
-use super::{ANSWER, CAUSE, DECISION, Dialect};
+use super::{ANSWER, CAUSE, DECISION, Dialect, IDENTIFICATION_HEADER, VERDICT_HEADER};
 
 /// Headers of an answer that lets nobody pass, which nginx makes anew, in the order in which they
 /// are told; each with the word for it in the variables of nginx's file.
@@ -60,10 +60,20 @@ pub(crate) fn answer<B: Default>(
         Answered::Passed(response) => (response, None),
         Answered::InPlace(page, mut response) => {
             *response.status_mut() = StatusCode::FOUND;
-            response.headers_mut().insert(header::LOCATION, page);
+            let headers = response.headers_mut();
+            headers.insert(header::LOCATION, page);
+            // The visitor gets this answer: the identity is for the site.
+            headers.remove(IDENTIFICATION_HEADER);
+            headers.remove(VERDICT_HEADER);
             (response, Some(Bytes::new()))
         }
-        Answered::Told(response, text) => (response, Some(text)),
+        Answered::Told(mut response, text) => {
+            // Envoy takes such a status for a failure, and may let the request pass.
+            if dialect == Dialect::Envoy && response.status().is_server_error() {
+                *response.status_mut() = StatusCode::FORBIDDEN;
+            }
+            (response, Some(text))
+        }
     };
     let is_for_visitor = text.is_some();
     if dialect == Dialect::Apache {
@@ -270,6 +280,15 @@ mod tests {
             assert_eq!(response.body(), "Pay.\nHere: ü\n");
             assert_eq!(response.headers()[DECISION], "pass");
             assert!(!response.headers().contains_key(CAUSE));
+        }
+    }
+
+    #[test]
+    fn envoy_gets_no_refusal_that_it_takes_for_a_failure() {
+        for (dialect, status) in [(Dialect::Envoy, 403), (Dialect::Caddy, 503)] {
+            let unavailable = Response::builder().status(503).body(String::new());
+            let told = Answered::Told(unavailable.unwrap(), Bytes::new());
+            assert_eq!(answer(dialect, told, None).status(), status);
         }
     }
 

@@ -281,7 +281,7 @@ fn is_https(scheme: &[u8]) -> bool {
 /// Takes off what describes the request, so that the rest is what the visitor sent.
 ///
 /// By what it signs, and by nothing else, our own site robot is known: that stays. So do the names by
-/// which the site is told who a visitor is: a visitor that sends them is refused.
+/// which the site identifies a visitor: a visitor that sends them is refused.
 fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
     if let Some(line) = headers.get_mut(REQUEST) {
         // The name stays: a map with the names of the next question is not built anew for it.

@@ -31,7 +31,7 @@ pub(crate) enum Asked<'a> {
     Decision(Dialect, &'a str),
     /// The page that is served in place of another one.
     Page,
-    /// What the application reports of visitors.
+    /// A report of the application about visitors.
     Report,
     /// Whether the endpoint answers.
     Health,

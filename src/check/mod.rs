@@ -31,9 +31,9 @@ pub(crate) use token::CheckToken;
 
 use axum::http::HeaderName;
 
-/// Header that tells the upstream which robot a request claims to come from.
+/// Header with the id of the robot that a request claims to come from.
 pub(crate) const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
-/// Header that tells the upstream the verdict on the claim.
+/// Header with the verdict on the claim.
 pub(crate) const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
 
 /// Header by which nginx, Caddy and HAProxy describe a request: address, scheme, method, host and

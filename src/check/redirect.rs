@@ -10,7 +10,7 @@ const PARAMETER: &str = "rd=";
 
 /// Returns the requested page in a URL such as `/robot-detection/redirect?rd=https://HOST/PAGE`.
 ///
-/// Only a page of the same host counts: nobody is sent to another one by what a link says.
+/// Only a page of the same host counts: a link cannot redirect visitors to another host.
 pub(crate) fn requested_page(uri: &Uri, host: &str) -> Option<PathAndQuery> {
     if uri.path() != REDIRECT_PATH {
         return None;

@@ -2,7 +2,7 @@
 //!
 //! Apache asks one question at a time, of all its visitors, and waits for the answer without a
 //! limit. So there are two processes: a parent that only passes lines, and its worker that asks the
-//! decision endpoint. The parent answers every line in time, whatever the worker does: it says
+//! decision endpoint. The parent answers every line in time, whatever the worker does: it answers
 //! [`AWAY`], and from then on at once, until the worker (or a new one) reaches the endpoint again.
 
 use std::{
@@ -37,7 +37,7 @@ const ENDPOINT_WITHIN: Duration = Duration::from_secs(2);
 /// Length of an answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
 
-/// Answer while nobody decides.
+/// Answer while the decision endpoint is away.
 const AWAY: &[u8] = b"away";
 /// Answer about a request that no question can describe.
 const REFUSED: &[u8] = b"400\tdecision=refuse\tcause=malformed";
@@ -285,11 +285,11 @@ trait Connection: Read + Write {}
 impl Connection for TcpStream {}
 impl Connection for UnixStream {}
 
-type Kept = Option<BufReader<Box<dyn Connection>>>;
+type KeptConnection = Option<BufReader<Box<dyn Connection>>>;
 
 impl Endpoint {
     /// Asks by the kept connection, or by a new one where the endpoint has ended that.
-    fn ask(&self, kept: &mut Kept, question: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    fn ask(&self, kept: &mut KeptConnection, question: &[u8]) -> io::Result<Option<Vec<u8>>> {
         if let Some(mut connection) = kept.take()
             && let Ok(answer) = ask_by(&mut connection, question)
         {

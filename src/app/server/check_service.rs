@@ -28,8 +28,8 @@ use crate::clock::Clock;
 use crate::config::{CheckSection, FailMode};
 use crate::detect::Verdict;
 use crate::layer::{
-    self, ClaimFinding, Decided, NoCopies, Outcome, PERSON_WORD_LASTS, Pending, ReadyHead, Reply,
-    ServedInPlace,
+    self, ClaimFinding, Decided, NoCopies, OWN_PAGE, Outcome, PERSON_WORD_LASTS, Pending,
+    ReadyHead, Reply, ServedInPlace,
 };
 use crate::listen::{HttpService, RequestContext, ServiceResponse, TrustedProxies};
 use crate::observe::Observation;
@@ -143,7 +143,7 @@ impl CheckService {
                 }
                 Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
                 // Apache asks one question at a time: an answer that waits holds all visitors.
-                // The lookup goes on, and a later request finds its verdict.
+                // The lookup continues, and a later request finds the verdict.
                 Err(pending) if dialect == Dialect::Apache => {
                     let unsettled = ClaimFinding {
                         verdict: Verdict::Pending,
@@ -162,10 +162,13 @@ impl CheckService {
                     )))
                 }
             },
-            // The proxy's file sends these requests to this program.
             Destination::Process(_) | Destination::Confirmation(..) => {
-                let passed = Answered::Passed(Response::default());
-                ServiceResponse::Now(asked.tell(passed, outcome))
+                // The proxy's file sends these requests to this program unasked. A proxy that asks reads
+                // the path as one of the site, which never gets such a request from our own proxy.
+                let refusal = Outcome::refused(OWN_PAGE);
+                let response = answer(dialect, refused(StatusCode::NOT_FOUND), Some(&refusal));
+                asked.observation.told(Some(refusal), asked.counts);
+                ServiceResponse::Now(response)
             }
             Destination::Refused(status, cause) => {
                 let refusal = Outcome::refused(cause.unwrap_or(NO_SITE));

@@ -99,7 +99,7 @@ impl Nginx<'_> {
     /// Statuses with which an HTTP parser refuses a question.
     const UNREAD: [u16; 4] = [400, 413, 414, 431];
     const IN_PLACE: &'static str = IN_PLACE;
-    /// Headers that the site gets from nobody.
+    /// Headers that do not reach the site.
     const OURS: &'static [&'static str] = CLEARED.split_at(10).0;
     /// The same, and those that the site gets only if its own configuration sets them.
     const CLEARED: &'static [&'static str] = &CLEARED;
@@ -313,10 +313,22 @@ impl Apache<'_> {
         all
     }
 
-    /// Returns the other headers that only a proxy or this program sends.
+    /// Returns the other headers that only this program sends.
     fn ours() -> impl Iterator<Item = &'static str> {
         let ours = CLEARED.into_iter();
         ours.filter(|name| name.starts_with("X-Robot-Detection-"))
+    }
+
+    /// Returns the headers that only a proxy in front of Apache may send.
+    fn forwarding() -> impl Iterator<Item = &'static str> {
+        let others = CLEARED.into_iter();
+        let others = others.filter(|name| !name.starts_with("X-Robot-Detection-"));
+        others.chain([
+            "X-Forwarded-For",
+            "X-Forwarded-Proto",
+            "X-Forwarded-Host",
+            "X-Real-IP",
+        ])
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Front {
     pub(crate) client_header: Option<String>,
 }
 
-/// Headers by which robots and suspects are told, for proxies that hand over named headers only.
+/// Headers by which robots and suspects are recognised, for proxies that hand over named headers only.
 const ASKED: [&str; 28] = [
     "User-Agent",
     "Accept",

@@ -20,7 +20,7 @@ const GROUPS: [(&str, &str, &str); 6] = [
     ("add_header", "X-Robots-Tag", "response"),
 ];
 
-/// What is wrong at one place of the configuration.
+/// Fault at one place of the configuration.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Finding {
     /// File and line.
@@ -334,7 +334,7 @@ fn uses(block: &Directive, group: &str) -> bool {
     block.any(&|one| one.name.strip_suffix("_pass") == Some(protocol))
 }
 
-/// Returns `true` if a `return` answers with a text of its own, and neither redirects nor refuses.
+/// Returns `true` if a `return` answers with a text, and neither redirects nor refuses.
 fn returns_content(directive: &Directive) -> bool {
     let status = directive.first().parse::<u16>();
     status.is_ok_and(|status| (200..300).contains(&status)) && directive.args.len() > 1

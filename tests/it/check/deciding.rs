@@ -117,9 +117,10 @@ async fn no_detour_by_a_page_of_the_program_passes() {
             assert_eq!(status, 451, "{dialect} {path}");
         }
     }
+    // Every proxy's file sends this page to the program unasked: the site never gets it.
     for dialect in DIALECTS {
-        let asked = house.check(dialect, "GET", "/robot-detection/admin/login", GPTBOT);
-        assert_eq!(asked.status, 200, "{dialect}: the console is never shut");
+        let asked = house.check(dialect, "GET", "/robot-detection/admin/login", FIREFOX);
+        assert!(matches!(asked.status, 401 | 403 | 404), "{dialect}");
     }
 }
 
