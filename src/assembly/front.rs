@@ -1,7 +1,9 @@
 //! From the configuration to what the files of other proxies tell.
 
+use axum::http::HeaderName;
+
 use crate::check::{Front, FrontSite, GivenHeader, OwnPath, Place, PlaceError};
-use crate::config::{Loaded, RobotsTxtSource, Settings};
+use crate::config::{Loaded, RobotsTxtSource, RuleSettings, Settings};
 use crate::licensing::Licensing;
 use crate::listen::ListenAddr;
 use crate::verify::Signer;
@@ -47,13 +49,45 @@ pub(crate) fn front<'t>(
     let given = rules_of_all(settings, &sites)
         .flat_map(|rule| &rule.headers)
         .map(|(name, _)| name.as_str());
+    let of_rules = rules_of_all(settings, &sites).map(|rule| &rule.when);
+    let tags = sites.iter().map(|site| site.loaded().settings());
+    let tags = tags.chain([settings]).flat_map(|one| &one.tables.tags);
+    let conditions = of_rules.chain(tags.map(|tag| &tag.when));
+    let conditions = conditions.filter_map(|when| when.request_headers.as_ref());
+    let mut read: Vec<_> = conditions
+        .flatten()
+        .filter_map(|text| read_header(text))
+        .collect();
+    read.sort_unstable();
+    read.dedup();
+    let waiting = rules_of_all(settings, &sites).filter(|rule| rule.wait_milliseconds.is_some());
+    let client_header = settings.server.client_address_header.as_ref();
     Ok(Front {
+        read,
+        waiting: waiting.map(label).collect(),
+        client_header: client_header.map(|name| name.as_str().to_owned()),
         given: GivenHeader::all(given),
         check: place(check, "check.listen")?,
         token,
         own: own(settings)?,
         sites: all,
     })
+}
+
+/// Returns the name in a condition such as `!Accept-Language` or `Accept: text/*`.
+fn read_header(condition: &str) -> Option<String> {
+    let condition = condition.trim().trim_start_matches('!');
+    let name = condition.split(':').next()?.trim().to_ascii_lowercase();
+    HeaderName::try_from(name.as_str()).ok()?;
+    Some(name)
+}
+
+fn label(rule: &RuleSettings) -> String {
+    if rule.name.is_empty() {
+        "A rule without a name".to_owned()
+    } else {
+        format!("The rule {:?}", rule.name)
+    }
 }
 
 fn trap_paths(traps: &[&str]) -> Result<Vec<OwnPath>, PlaceError> {

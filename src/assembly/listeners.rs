@@ -60,7 +60,7 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
     Ok(listeners)
 }
 
-/// Limits of a question, above those of nginx (32 KiB), Envoy (60 KiB) and HAProxy (16 KiB).
+/// Limits of a question; nginx accepts heads of 32 KiB, Envoy of 60 KiB, HAProxy of 16 KiB.
 const MAX_QUESTION_BYTES: usize = 128 * 1_024;
 const MAX_QUESTION_LINE_BYTES: usize = 64 * 1_024;
 const MAX_QUESTION_HEADERS: usize = 8_192;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use crate::layer::{Outcome, ReadyHead};
 use crate::traffic::decision_word;
 
-use super::{ANSWER, CAUSE, DECISION, Dialect};
+use super::{ANSWER, CAUSE, DECISION, Dialect, IDENTIFICATION_HEADER, VERDICT_HEADER};
 
 /// Headers of an answer that lets nobody pass, which nginx makes anew, in the order in which they
 /// are told; each with the word for it in the variables of nginx's file.
@@ -56,22 +56,37 @@ pub(crate) fn answer<B: Default>(
     if dialect == Dialect::Nginx {
         return to_nginx(answered, decision, cause);
     }
-    let (mut response, is_for_visitor) = match answered {
-        Answered::Passed(response) => (response, false),
+    let (mut response, text) = match answered {
+        Answered::Passed(response) => (response, None),
         Answered::InPlace(page, mut response) => {
             *response.status_mut() = StatusCode::FOUND;
-            response.headers_mut().insert(header::LOCATION, page);
-            (response, true)
+            let headers = response.headers_mut();
+            headers.insert(header::LOCATION, page);
+            // The visitor gets this answer: the identity is for the site.
+            headers.remove(IDENTIFICATION_HEADER);
+            headers.remove(VERDICT_HEADER);
+            (response, Some(Bytes::new()))
         }
-        Answered::Told(mut response, _) => {
-            // Envoy takes a status of this class for a failure, and may pass the request on.
+        Answered::Told(mut response, text) => {
+            // Envoy takes such a status for a failure, and may let the request pass.
             if dialect == Dialect::Envoy && response.status().is_server_error() {
                 *response.status_mut() = StatusCode::FORBIDDEN;
             }
-            (response, true)
+            (response, Some(text))
         }
     };
+    let is_for_visitor = text.is_some();
+    if dialect == Dialect::Apache {
+        let fields = Fields::new(response.status()).with(DECIDED, decision.as_bytes());
+        let text = text.unwrap_or_default();
+        response = one_header(fields.with(BECAUSE, cause), response.headers(), &text);
+    } else if dialect == Dialect::IngressNginx && is_for_visitor {
+        response = to_ingress_nginx(response);
+    }
     mark(&mut response, decision);
+    if dialect == Dialect::Apache {
+        return response;
+    }
     // The visitor gets the answer as it is, unless the proxy makes a new one of it.
     if !is_for_visitor || dialect == Dialect::Haproxy {
         let headers = response.headers_mut();
@@ -112,6 +127,37 @@ fn to_nginx<B: Default>(
         Answered::Told(response, text) => folded(fields(response.status()), response, &text),
     };
     mark(&mut response, decision);
+    response
+}
+
+/// Returns an answer whose only header holds all others and a text, for the line of Apache's map.
+fn one_header<B: Default>(mut fields: Fields, headers: &HeaderMap, text: &[u8]) -> Response<B> {
+    for name in headers.keys() {
+        // Lines of cookies are no list (RFC 9110 §5.3); the text has a type of its own.
+        if *name != header::SET_COOKIE && *name != header::CONTENT_TYPE {
+            let lines = headers.get_all(name).iter().map(HeaderValue::as_bytes);
+            let lines: Vec<_> = lines.collect();
+            fields = fields.with(name.as_str(), &lines.join(&b", "[..]));
+        }
+    }
+    if !text.is_empty() {
+        fields = fields.with(TEXT, text);
+    }
+    fields.put_into(Response::default())
+}
+
+/// Reduces an answer to the two statuses that ingress-nginx does not take for a failure.
+fn to_ingress_nginx<B: Default>(mut response: Response<B>) -> Response<B> {
+    *response.status_mut() = if response.status().is_redirection() {
+        StatusCode::UNAUTHORIZED
+    } else {
+        StatusCode::FORBIDDEN
+    };
+    *response.body_mut() = B::default();
+    let headers = response.headers_mut();
+    // The visitor gets a redirect from our own listener, and nginx's page of a refusal.
+    headers.remove(header::LOCATION);
+    headers.remove(header::CONTENT_TYPE);
     response
 }
 
@@ -238,6 +284,15 @@ mod tests {
     }
 
     #[test]
+    fn envoy_gets_no_refusal_that_it_takes_for_a_failure() {
+        for (dialect, status) in [(Dialect::Envoy, 403), (Dialect::Caddy, 503)] {
+            let unavailable = Response::builder().status(503).body(String::new());
+            let told = Answered::Told(unavailable.unwrap(), Bytes::new());
+            assert_eq!(answer(dialect, told, None).status(), status);
+        }
+    }
+
+    #[test]
     fn a_page_in_place_is_nginx_s_to_serve_and_a_redirect_of_the_others() {
         let in_place =
             || Answered::InPlace(HeaderValue::from_static("/heaven/"), Response::new(()));
@@ -254,17 +309,6 @@ mod tests {
             (response.status().as_u16(), &response.headers()["location"]),
             (302, &HeaderValue::from_static("/heaven/"))
         );
-    }
-
-    #[test]
-    fn envoy_gets_no_refusal_that_it_takes_for_a_failure() {
-        for (dialect, status) in [(Dialect::Envoy, 403), (Dialect::Caddy, 503)] {
-            let busy = Response::builder().status(503).header("retry-after", "5");
-            let busy = Answered::Told(busy.body(String::new()).unwrap(), Bytes::new());
-            let response = answer(dialect, busy, None);
-            assert_eq!(response.status(), status);
-            assert_eq!(response.headers()["retry-after"], "5");
-        }
     }
 
     #[test]

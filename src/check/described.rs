@@ -19,6 +19,20 @@ const X_FORWARDED_METHOD: HeaderName = HeaderName::from_static("x-forwarded-meth
 const X_FORWARDED_URI: HeaderName = HeaderName::from_static("x-forwarded-uri");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_ORIGINAL_URL: HeaderName = HeaderName::from_static("x-original-url");
+const X_ORIGINAL_METHOD: HeaderName = HeaderName::from_static("x-original-method");
+const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
+
+/// Headers that ingress-nginx sets in its questions, apart from `X-Forwarded-*`.
+const INGRESS_NGINX: [&str; 7] = [
+    "x-original-url",
+    "x-original-uri",
+    "x-original-method",
+    "x-real-ip",
+    "x-request-id",
+    "x-sent-from",
+    "x-auth-request-redirect",
+];
 
 /// Headers of this program's names that stay in a described request.
 const KEPT: [HeaderName; 4] = [
@@ -70,9 +84,12 @@ pub(crate) fn describe(
         return Err(Misdescribed::Request);
     }
     let described = match dialect {
-        Dialect::Nginx | Dialect::Caddy | Dialect::Haproxy => Described::in_one(headers)?,
+        Dialect::Nginx | Dialect::Caddy | Dialect::Haproxy | Dialect::Apache => {
+            Described::in_one(headers)?
+        }
         Dialect::Traefik => Described::by_traefik(headers, proxies)?,
         Dialect::Envoy => Described::by_envoy(headers, rest)?,
+        Dialect::IngressNginx => Described::by_ingress_nginx(headers)?,
     };
     if let Some(method) = described.method {
         *question.method_mut() = method;
@@ -121,6 +138,28 @@ impl Described {
             )?),
             uri: uri.map_err(|_| Misdescribed::Request)?,
             host: other_host(headers, host.map_or(b"", HeaderValue::as_bytes))?,
+        })
+    }
+
+    /// Reads the absolute URL that ingress-nginx sends; `Host` is the endpoint's own.
+    fn by_ingress_nginx(headers: &HeaderMap) -> Result<Self, Misdescribed> {
+        let sent = |name: &HeaderName| once(headers, name)?.ok_or(missing(name));
+        let url = sent(&X_ORIGINAL_URL)?.as_bytes();
+        let no_url = || Misdescribed::Header(X_ORIGINAL_URL, "holds no URL");
+        let mark = memchr::memmem::find(url, b"://").ok_or_else(no_url)?;
+        let (scheme, rest) = url.split_at_checked(mark).unwrap_or_default();
+        let rest = rest.get("://".len()..).unwrap_or_default();
+        let slash = memchr::memchr(b'/', rest).ok_or(Misdescribed::Request)?;
+        let (host, target) = rest.split_at(slash);
+        Ok(Self {
+            client: address(&X_REAL_IP, sent(&X_REAL_IP)?.as_bytes())?,
+            is_https: Some(is_https(scheme)),
+            method: Some(method(
+                &X_ORIGINAL_METHOD,
+                sent(&X_ORIGINAL_METHOD)?.as_bytes(),
+            )?),
+            uri: read_target(target).map_err(|_| Misdescribed::Request)?,
+            host: Some(HeaderValue::from_bytes(host).map_err(|_| Misdescribed::Request)?),
         })
     }
 
@@ -243,7 +282,7 @@ fn is_https(scheme: &[u8]) -> bool {
 /// Takes off what describes the request, so that the rest is what the visitor sent.
 ///
 /// By what it signs, and by nothing else, our own site robot is known: that stays. So do the names by
-/// which the site is told who a visitor is: a visitor that sends them is refused.
+/// which the site identifies a visitor: a visitor that sends them is refused.
 fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
     if let Some(line) = headers.get_mut(REQUEST) {
         // The name stays: a map with the names of the next question is not built anew for it.
@@ -252,7 +291,9 @@ fn take_description(headers: &mut HeaderMap, dialect: Dialect) {
     let is_ours = |name: &&HeaderName| {
         let text = name.as_str();
         text.starts_with(PREFIX) && !KEPT.contains(name)
-            || dialect == Dialect::Traefik && text.starts_with("x-forwarded-")
+            || matches!(dialect, Dialect::Traefik | Dialect::IngressNginx)
+                && text.starts_with("x-forwarded-")
+            || dialect == Dialect::IngressNginx && INGRESS_NGINX.contains(&text)
     };
     while let Some(name) = headers.keys().find(is_ours).cloned() {
         headers.remove(name);

@@ -18,6 +18,10 @@ pub(crate) enum Dialect {
     Haproxy,
     /// `ext_authz` over HTTP: the same; method and path are those of its request.
     Envoy,
+    /// The program of Apache's `RewriteMap`: each answer is one header, which it prints as a line.
+    Apache,
+    /// `auth-url`: 200, 401 (a redirect, given by our own listener) or 403.
+    IngressNginx,
 }
 
 /// What is asked for at a path of the endpoint.
@@ -27,7 +31,7 @@ pub(crate) enum Asked<'a> {
     Decision(Dialect, &'a str),
     /// The page that is served in place of another one.
     Page,
-    /// What the application reports of visitors.
+    /// A report of the application about visitors.
     Report,
     /// Whether the endpoint answers.
     Health,
@@ -36,12 +40,14 @@ pub(crate) enum Asked<'a> {
 
 impl Dialect {
     /// Every one of them, in the order of the documentation.
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Nginx,
         Self::Caddy,
         Self::Traefik,
         Self::Haproxy,
         Self::Envoy,
+        Self::Apache,
+        Self::IngressNginx,
     ];
 
     /// Returns the word for it, in paths and commands.
@@ -52,6 +58,8 @@ impl Dialect {
             Self::Traefik => "traefik",
             Self::Haproxy => "haproxy",
             Self::Envoy => "envoy",
+            Self::Apache => "apache",
+            Self::IngressNginx => "ingress-nginx",
         }
     }
 }
@@ -103,7 +111,12 @@ mod tests {
             ("/check/nginx/a", Asked::Nothing),
             ("/check/nginx?a", Asked::Decision(Dialect::Nginx, "")),
             ("/check/page?a", Asked::Page),
-            ("/check/apache", Asked::Nothing),
+            ("/check/apache", Asked::Decision(Dialect::Apache, "")),
+            (
+                "/check/ingress-nginx",
+                Asked::Decision(Dialect::IngressNginx, ""),
+            ),
+            ("/check/ingress", Asked::Nothing),
             ("/check/", Asked::Nothing),
             ("/check", Asked::Nothing),
             ("/", Asked::Nothing),

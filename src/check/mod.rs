@@ -11,25 +11,29 @@
 mod answer;
 mod described;
 mod dialect;
+mod map_line;
 mod proxy_file;
+mod redirect;
 mod report;
 mod token;
 
 pub(crate) use answer::{Answered, answer, mark, plain_pass};
 pub(crate) use described::{Misdescribed, Page, describe, take_page};
 pub(crate) use dialect::{Asked, Dialect};
+pub(crate) use map_line::{MAX_LINE_BYTES, line_from_answer, question_from_line};
 pub(crate) use proxy_file::{
     FileOptions, Front, FrontSite, GivenHeader, NginxPart, OwnPath, Place, PlaceError, ProxyFile,
     inspect, proxy_file,
 };
+pub(crate) use redirect::requested_page;
 pub(crate) use report::{MAX_REPORT_BYTES, Reported, WrongReport, YesNo, read_report};
 pub(crate) use token::CheckToken;
 
 use axum::http::HeaderName;
 
-/// Header that tells the upstream which robot a request claims to come from.
+/// Header with the id of the robot that a request claims to come from.
 pub(crate) const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
-/// Header that tells the upstream the verdict on the claim.
+/// Header with the verdict on the claim.
 pub(crate) const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
 
 /// Header by which nginx, Caddy and HAProxy describe a request: address, scheme, method, host and
@@ -52,6 +56,9 @@ const CONNECTION: HeaderName = HeaderName::from_static("x-robot-detection-connec
 const CAUSE: HeaderName = HeaderName::from_static("x-robot-detection-cause");
 /// What nginx makes its answer of; one line, as it copies each header of every question's answer.
 const ANSWER: HeaderName = HeaderName::from_static("x-robot-detection-answer");
+
+/// Path of our own listener to which ingress-nginx sends visitors that are to be redirected.
+pub(crate) const REDIRECT_PATH: &str = "/robot-detection/redirect";
 
 /// What every header of this program's begins with; a visitor's are no description.
 const PREFIX: &str = "x-robot-detection";

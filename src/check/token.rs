@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderName};
 use ring::{hmac, rand::SystemRandom};
 
 /// Header of the secret; `Authorization` is the visitor's.
-const TOKEN: HeaderName = HeaderName::from_static("x-robot-detection-token");
+pub(super) const TOKEN: HeaderName = HeaderName::from_static("x-robot-detection-token");
 
 /// Secret of the decision endpoint, compared in constant time.
 #[derive(Clone)]

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::alerts::AlertsCommand;
+use super::apache_map::ApacheMapArgs;
 use super::bans::BansArgs;
 use super::fleet::FleetArgs;
 use super::health::HealthArgs;
@@ -92,6 +93,9 @@ Example: robot-detection traps"
     Database(DatabaseCommand),
     /// Prints the file with which another proxy asks what becomes of each request
     ProxyConfig(ProxyConfigArgs),
+    /// Answer the questions of Apache's `RewriteMap` on standard input
+    #[command(hide = true)]
+    ApacheMap(ApacheMapArgs),
     /// Writes a commented configuration file
     Init(InitArgs),
     /// Checks configuration, database, sources, upstream, robot heaven and site robot

@@ -14,6 +14,7 @@
 
 mod admin;
 mod alerts;
+mod apache_map;
 mod args;
 mod bans;
 mod context;

@@ -63,6 +63,14 @@ enum ProxyArg {
     HaproxyLua,
     /// `ext_authz` over HTTP
     Envoy,
+    /// `RewriteMap`; --standalone: Apache in front of robot-detection and behind it
+    Apache,
+    /// Annotations of an Ingress: `auth-url`
+    IngressNginx,
+    /// `SecurityPolicy`
+    EnvoyGateway,
+    /// Mesh configuration, `AuthorizationPolicy` and `EnvoyFilter`
+    Istio,
 }
 
 /// Part of nginx's configuration.
@@ -109,6 +117,7 @@ pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<Exi
         part: args.part.map(PartArg::part),
         listen: &args.listen,
         fails_open: loaded.settings().check.fails == FailMode::Open,
+        map_command: &map_command(cli)?,
     };
     let file = proxy_file(args.proxy.file(), &front, options).map_err(wrong)?;
     output::text(&file)?;
@@ -116,6 +125,14 @@ pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<Exi
         output::note(&format!("warning: {warning}"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the command that Apache starts: this program, with this configuration.
+fn map_command(cli: &Cli) -> anyhow::Result<String> {
+    let program = std::env::current_exe()?;
+    let config = std::path::absolute(context::file(cli))?;
+    let (program, config) = (program.display(), config.display());
+    Ok(format!("{program} --config {config} apache-map"))
 }
 
 /// Lists what escapes the question in a configuration of nginx.
@@ -170,6 +187,10 @@ impl ProxyArg {
             Self::Haproxy => ProxyFile::Haproxy,
             Self::HaproxyLua => ProxyFile::HaproxyLua,
             Self::Envoy => ProxyFile::Envoy,
+            Self::Apache => ProxyFile::Apache,
+            Self::IngressNginx => ProxyFile::IngressNginx,
+            Self::EnvoyGateway => ProxyFile::EnvoyGateway,
+            Self::Istio => ProxyFile::Istio,
         }
     }
 }

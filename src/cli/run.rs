@@ -12,9 +12,9 @@ use crate::listen::inherit_sockets;
 use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
-    Cli, Command, admin, alerts, bans, database, doctor, explain, fleet, health, heaven, identify,
-    init, output, proxy_config, registry, robots_txt, rules, serve, site_robot, suspects, traffic,
-    traps,
+    Cli, Command, admin, alerts, apache_map, bans, database, doctor, explain, fleet, health,
+    heaven, identify, init, output, proxy_config, registry, robots_txt, rules, serve, site_robot,
+    suspects, traffic, traps,
     usage::{WRONG_USAGE, WrongUsage},
     verify,
 };
@@ -54,6 +54,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     }
     match &cli.command {
         // These need no runtime, or build one of another kind.
+        Command::ApacheMap(args) => apache_map::run(cli, args),
         Command::Identify(args) => identify::run(cli, args),
         Command::Init(args) => init::run(args),
         Command::RobotsTxt(command) => robots_txt::run(cli, command),
@@ -88,7 +89,8 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Suspects(command) => suspects::run(cli, command).await,
         Command::Traffic(command) => traffic::run(cli, command).await,
         Command::Rules(command) => Box::pin(rules::run(cli, command)).await,
-        Command::Identify(_)
+        Command::ApacheMap(_)
+        | Command::Identify(_)
         | Command::Init(_)
         | Command::RobotsTxt(_)
         | Command::SiteRobot(_)

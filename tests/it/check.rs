@@ -5,6 +5,7 @@
     reason = "what helpers of a test cannot do fails the test"
 )]
 
+mod apache;
 mod counting;
 mod deciding;
 mod files;

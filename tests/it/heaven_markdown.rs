@@ -456,7 +456,7 @@ async fn a_proxy_that_asks_serves_it_where_it_can() {
     let page = answer
         .split('\t')
         .find_map(|field| field.strip_prefix("page="));
-    assert_eq!((told.status, page.is_some()), (401, true), "{answer}");
+    assert_eq!((told.status, page.is_some()), (403, true), "{answer}");
     let header = format!("X-Robot-Detection-Page: {}\r\n", page.unwrap());
     let served = ask("page", "/salt", &header);
     assert!(is_markdown(&served), "{:?}", served.headers);

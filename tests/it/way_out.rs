@@ -412,7 +412,7 @@ async fn nginx_serves_copies_and_proxies_that_only_redirect_let_suspects_pass() 
     let asked = question("/check/nginx", "");
     let answer = asked.header("x-robot-detection-answer");
     let page = answer.rsplit_once("\tpage=").unwrap().1;
-    assert_eq!((asked.status, page), (401, "/robot-heaven/?suspect"));
+    assert_eq!((asked.status, page), (403, "/robot-heaven/?suspect"));
     let copy = question(
         "/check/page",
         &format!("X-Robot-Detection-Page: {page}\r\n"),

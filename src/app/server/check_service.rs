@@ -25,8 +25,11 @@ use crate::check::{
     read_report, take_page,
 };
 use crate::clock::Clock;
+use crate::config::{CheckSection, FailMode};
+use crate::detect::Verdict;
 use crate::layer::{
-    self, Decided, NoCopies, Outcome, PERSON_WORD_LASTS, Pending, ReadyHead, Reply, ServedInPlace,
+    self, ClaimFinding, Decided, NoCopies, OWN_PAGE, Outcome, PERSON_WORD_LASTS, Pending,
+    ReadyHead, Reply, ServedInPlace,
 };
 use crate::listen::{HttpService, RequestContext, ServiceResponse, TrustedProxies};
 use crate::observe::Observation;
@@ -45,6 +48,8 @@ use super::{
 
 /// Longest wait for a verdict: the files of proxies give up after 2 seconds.
 const MAX_WAIT: Duration = Duration::from_millis(1_500);
+/// The same where a proxy lets requests pass after 250 milliseconds without an answer.
+const MAX_WAIT_IF_OPEN: Duration = Duration::from_millis(200);
 /// Cause of the refusal of a question that describes no request.
 const ODD_QUESTION: &str = "odd-question";
 /// Time for which a wrong question is not logged again.
@@ -62,13 +67,14 @@ pub(super) struct CheckService {
 #[derive(Debug)]
 struct Shared {
     destinations: Arc<Destinations>,
-    /// Answers that nearly all questions get: nginx's, and that of the others.
-    plain_passes: [Arc<ReadyHead>; 2],
+    /// Answers that nearly all questions get: nginx's, Apache's, and that of the others.
+    plain_passes: [Arc<ReadyHead>; 3],
     token: Option<CheckToken>,
     /// Proxies in front of the one that asks.
     proxies: TrustedProxies,
     /// Whether requests are counted here.
     counts: bool,
+    max_wait: Duration,
     clock: Clock,
     /// When it was last logged that a question is wrong.
     noted_ms: AtomicI64,
@@ -86,16 +92,20 @@ impl CheckService {
         destinations: Arc<Destinations>,
         token: Option<CheckToken>,
         proxies: TrustedProxies,
-        counts: bool,
+        settings: &CheckSection,
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
                 destinations,
-                plain_passes: [Dialect::Nginx, Dialect::Caddy]
+                plain_passes: [Dialect::Nginx, Dialect::Apache, Dialect::Caddy]
                     .map(|dialect| Arc::new(plain_pass(dialect))),
                 token,
                 proxies,
-                counts,
+                counts: settings.count,
+                max_wait: match settings.fails {
+                    FailMode::Open => MAX_WAIT_IF_OPEN,
+                    FailMode::Closed => MAX_WAIT,
+                },
                 clock: Clock::system(),
                 noted_ms: AtomicI64::new(i64::MIN / 2),
             }),
@@ -132,8 +142,18 @@ impl CheckService {
                     ServiceResponse::Ready(LayerHead(Arc::clone(shared.plain_pass(dialect))))
                 }
                 Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
+                // Apache asks one question at a time: an answer that waits holds all visitors.
+                // The lookup continues, and a later request finds the verdict.
+                Err(pending) if dialect == Dialect::Apache => {
+                    let unsettled = ClaimFinding {
+                        verdict: Verdict::Pending,
+                        proof: pending.proof,
+                    };
+                    let decided = served.decide_settled(question, unsettled);
+                    ServiceResponse::Now(asked.answer(question, decided))
+                }
                 Err(mut pending) => {
-                    pending.limit = pending.limit.min(MAX_WAIT);
+                    pending.limit = pending.limit.min(shared.max_wait);
                     ServiceResponse::Later(Box::pin(settle(
                         Arc::clone(served),
                         RequestContext::take(question),
@@ -142,10 +162,13 @@ impl CheckService {
                     )))
                 }
             },
-            // The proxy's file sends these requests to this program.
             Destination::Process(_) | Destination::Confirmation(..) => {
-                let passed = Answered::Passed(Response::default());
-                ServiceResponse::Now(asked.tell(passed, outcome))
+                // The proxy's file sends these requests to this program unasked. A proxy that asks reads
+                // the path as one of the site, which never gets such a request from our own proxy.
+                let refusal = Outcome::refused(OWN_PAGE);
+                let response = answer(dialect, refused(StatusCode::NOT_FOUND), Some(&refusal));
+                asked.observation.told(Some(refusal), asked.counts);
+                ServiceResponse::Now(response)
             }
             Destination::Refused(status, cause) => {
                 let refusal = Outcome::refused(cause.unwrap_or(NO_SITE));
@@ -258,11 +281,11 @@ impl Shared {
     }
 
     fn plain_pass(&self, dialect: Dialect) -> &Arc<ReadyHead> {
-        let [nginx, others] = &self.plain_passes;
-        if dialect == Dialect::Nginx {
-            nginx
-        } else {
-            others
+        let [nginx, apache, others] = &self.plain_passes;
+        match dialect {
+            Dialect::Nginx => nginx,
+            Dialect::Apache => apache,
+            _ => others,
         }
     }
 

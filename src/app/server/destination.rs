@@ -1,4 +1,4 @@
-//! What a request is for, whichever door it comes by.
+//! Destinations of requests: the same for the proxy and for the decision endpoint.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) struct Destinations {
     nowhere: SiteObserver,
 }
 
-/// What a request is for.
+/// Destination of a request.
 #[derive(Debug)]
 pub(super) enum Destination<'s> {
     /// A page of the program: the console, or an operational endpoint.
@@ -102,7 +102,7 @@ impl Destination<'_> {
     }
 }
 
-/// Returns `true` if a visitor has sent headers by which this program or a proxy tells who a visitor is.
+/// Returns `true` if a visitor has sent headers by which this program or a proxy identifies visitors.
 fn is_forged(request: &Request<RequestContext>, is_believed: bool) -> bool {
     let headers = request.headers();
     let is_sent = || {

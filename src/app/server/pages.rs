@@ -11,7 +11,7 @@ use tower_http::services::ServeDir;
 use crate::layer::{ServedInPlace, prefers_markdown};
 use crate::store::Store;
 
-use super::{made_pages::MadePages, process_services::ProcessServices};
+use super::{made_pages::MadePages, process_services::ProcessServices, table::is_own_page};
 
 /// Page: path below the root, content type, content.
 pub(super) type Page = (&'static str, &'static str, &'static str);
@@ -133,7 +133,7 @@ impl Heaven {
 
     /// Returns `true` if a path is robot heaven or below it.
     pub(super) fn contains(&self, path: &str) -> bool {
-        path.starts_with(&self.path) || self.path.strip_suffix('/') == Some(path)
+        is_own_page(path, self.path.trim_end_matches('/'))
     }
 
     pub(super) async fn answer(&self, request: Request<Body>) -> Response<Body> {

@@ -394,8 +394,8 @@ impl Server {
         let service = ServerService::new(Arc::clone(&destinations), is_draining);
         let workers = Arc::new(self.workers);
         if let Some(listener) = self.check_listener {
-            let count = self.settings.check.count;
-            let check = CheckService::new(destinations, self.check_token, proxies, count);
+            let settings = &self.settings.check;
+            let check = CheckService::new(destinations, self.check_token, proxies, settings);
             tasks.spawn(serve_on(listener, &workers, check, &closing));
         }
         for listener in self.listeners {

@@ -10,9 +10,13 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
+use axum::http::{
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version, header,
+    uri::PathAndQuery,
+};
 use pin_project_lite::pin_project;
 
+use crate::check::{REDIRECT_PATH, requested_page};
 use crate::layer::{self, Additions, Decided, Pending, Reply};
 use crate::listen::{HttpService, ReadyHead, RequestContext, ServiceResponse};
 use crate::observe::{Observation, ObserveFuture};
@@ -58,6 +62,7 @@ impl ServerService {
     ) -> ServiceResponse<ServerBody, LayerHead, ServerFuture> {
         let later =
             |answering| ServiceResponse::Later(ServerFuture::new(answering, ends_connection));
+        send_on(request);
         let destinations = &*self.shared.destinations;
         let sites = destinations.serving.sites();
         let is_believed = request.body().client().trusted;
@@ -69,7 +74,7 @@ impl ServerService {
                 return match served.decide(request) {
                     Ok(decided) => {
                         answered(decided, observation, ends_connection, |is_learnt_from| {
-                            served.answer(request, is_learnt_from)
+                            pass(served, request, is_learnt_from)
                         })
                     }
                     Err(verdict) => later(Answering::Waiting {
@@ -144,6 +149,40 @@ impl ReadyHead for LayerHead {
     }
 }
 
+/// Page to which a visitor returns that is not redirected.
+#[derive(Clone)]
+struct ReturnTo(PathAndQuery);
+
+/// Turns a request that ingress-nginx has redirected here into the request for the page.
+fn send_on(request: &mut Request<RequestContext>) {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !is_read || request.uri().path() != REDIRECT_PATH {
+        return;
+    }
+    let host = layer::host(request).unwrap_or_default();
+    if let Some(page) = requested_page(request.uri(), host) {
+        *request.uri_mut() = Uri::from(page.clone());
+        request.extensions_mut().insert(ReturnTo(page));
+    }
+}
+
+/// Answers a request that passes: by the site, or with the way back to the requested page.
+fn pass(
+    served: &Served,
+    request: &mut Request<RequestContext>,
+    is_learnt_from: bool,
+) -> SiteFuture {
+    let Some(ReturnTo(page)) = request.extensions_mut().remove() else {
+        return served.answer(request, is_learnt_from);
+    };
+    let mut response = Response::<ServerBody>::default();
+    *response.status_mut() = StatusCode::FOUND;
+    let headers = response.headers_mut();
+    headers.extend(HeaderValue::try_from(page.as_str()).map(|page| (header::LOCATION, page)));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    SiteFuture::ready(response)
+}
+
 /// Returns what a site has decided as the listener wants it, and observes it; `pass` asks who is
 /// behind the layer, and is told whether the answer may tell a canonical URL.
 fn answered(
@@ -188,7 +227,7 @@ async fn settle(
     request.body_mut().restart_clock();
     let decided = served.decide_settled(&mut request, finding);
     let response = answered(decided, observation, false, |is_learnt_from| {
-        served.answer(&mut request, is_learnt_from)
+        pass(&served, &mut request, is_learnt_from)
     });
     match response.into_response(request.headers_mut(), Option::unwrap_or_default) {
         Ok(response) => Ok(response),

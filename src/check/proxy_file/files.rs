@@ -2,10 +2,11 @@
 
 use askama::Template;
 
+use crate::check::REDIRECT_PATH;
 use crate::check::answer::{BECAUSE, DECIDED, FOLDED, IN_PLACE, TEXT};
 
 use super::front::Front;
-use super::place::PlaceError;
+use super::place::{PlaceError, plain};
 
 /// File that is printed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -17,6 +18,13 @@ pub(crate) enum ProxyFile {
     /// The file in Lua that HAProxy's loads.
     HaproxyLua,
     Envoy,
+    Apache,
+    /// Annotations of an Ingress.
+    IngressNginx,
+    /// Policies of the Gateway API's implementation by Envoy.
+    EnvoyGateway,
+    /// Mesh configuration and policy.
+    Istio,
 }
 
 /// Part of nginx's configuration that includes a file.
@@ -43,6 +51,8 @@ pub(crate) struct FileOptions<'o> {
     pub(crate) listen: &'o str,
     /// Whether requests pass while the decision endpoint does not answer.
     pub(crate) fails_open: bool,
+    /// Command that Apache starts, with whole paths.
+    pub(crate) map_command: &'o str,
 }
 
 /// Headers that nginx sends to no site: the ten of this program first.
@@ -89,7 +99,7 @@ impl Nginx<'_> {
     /// Statuses with which an HTTP parser refuses a question.
     const UNREAD: [u16; 4] = [400, 413, 414, 431];
     const IN_PLACE: &'static str = IN_PLACE;
-    /// Headers that the site gets from nobody.
+    /// Headers that do not reach the site.
     const OURS: &'static [&'static str] = CLEARED.split_at(10).0;
     /// The same, and those that the site gets only if its own configuration sets them.
     const CLEARED: &'static [&'static str] = &CLEARED;
@@ -210,6 +220,152 @@ impl Envoy<'_> {
     ];
 }
 
+#[derive(Template)]
+#[template(path = "proxy_config/apache.txt", escape = "none")]
+struct Apache<'f> {
+    front: &'f Front,
+    standalone: bool,
+    listen: &'f str,
+    fails_open: bool,
+    command: &'f str,
+}
+
+impl Apache<'_> {
+    const REDIRECTS: [u16; 5] = Nginx::REDIRECTS;
+    /// Those for which Apache has a line; others become 403.
+    const REFUSALS: [u16; 11] = [400, 401, 402, 404, 406, 410, 421, 429, 451, 503, 508];
+    /// Headers with a value of the answer's own, and the words for their variables.
+    const FIELDS: [(&'static str, &'static str); 9] = [
+        ("x-robot-detection", "ID"),
+        ("x-robot-detection-verdict", "VERDICT"),
+        ("vary", "VARY"),
+        ("x-robots-tag", "TAG"),
+        ("cache-control", "CACHE"),
+        ("retry-after", "RETRY"),
+        ("www-authenticate", "AUTHENTICATE"),
+        ("link", "LINK"),
+        ("accept-signature", "SIGN"),
+    ];
+
+    /// Returns the key of a lookup, whose fields are as the program of the map reads them.
+    fn key(front: &Front) -> String {
+        let mut fields = vec![
+            "%{REMOTE_ADDR}".to_owned(),
+            "%{REQUEST_SCHEME}".to_owned(),
+            "%{THE_REQUEST}".to_owned(),
+            "%{HTTP:Host}".to_owned(),
+            "%{SERVER_NAME}".to_owned(),
+        ];
+        let asked = front.asked_headers(&["Cookie", "Authorization"]);
+        fields.extend(asked.map(|name| format!("{name}: %{{HTTP:{name}}}")));
+        for (name, variable) in [
+            ("Cookie", "COOKIE"),
+            ("Authorization", "AUTHORIZATION"),
+            // Which of the names it was does not matter: this one is refused.
+            ("X_Robot_Detection", "ODD"),
+        ] {
+            fields.push(format!("{name}: %{{ENV:ROBOT_DETECTION_{variable}}}"));
+        }
+        format!("{}\t{}", fields.len(), fields.join("\t"))
+    }
+
+    /// Returns expressions of names that a server may read as ours, or as the forwarding family's.
+    fn odd_names(front: &Front) -> Vec<String> {
+        let mut odd = vec![
+            "^(?!x-robot-detection(?:-[a-z0-9]+)*$)x[^a-z0-9]robot[^a-z0-9]detection(?:[^a-z0-9]|$)".to_owned(),
+            "^(?!x-(?:forwarded|original)(?:-[a-z0-9]+)*$)x[^a-z0-9](?:forwarded|original)[^a-z0-9]".to_owned(),
+            "^(?!x-real-ip$)x[^a-z0-9]real[^a-z0-9]ip$".to_owned(),
+        ];
+        let header = front.client_header.as_deref();
+        odd.extend(header.filter(|name| name.contains('-')).map(|name| {
+            let spelled = name.replace(|c: char| !c.is_ascii_alphanumeric(), "[^a-z0-9]");
+            format!("^(?!{}$){spelled}$", super::front::escaped(name))
+        }));
+        odd
+    }
+
+    fn own(front: &Front) -> Option<String> {
+        let own: Vec<_> = front.own_paths().iter().map(|own| own.apache()).collect();
+        (!own.is_empty()).then(|| own.join("|"))
+    }
+
+    fn fields(front: &Front) -> Vec<(String, String)> {
+        let fields = Self::FIELDS.map(|(name, word)| (name.to_owned(), word.to_owned()));
+        let given = front.given.iter().filter(|header| !header.is_of_answers());
+        let given =
+            given.map(|header| (header.name.to_string(), format!("GIVEN_{}", header.number)));
+        fields.into_iter().chain(given).collect()
+    }
+
+    /// Returns the names of the identity that WSGI and the like read as the same.
+    fn identity_spellings() -> Vec<String> {
+        let mut all = Vec::new();
+        for words in [
+            &["X", "Robot", "Detection"][..],
+            &["X", "Robot", "Detection", "Verdict"],
+        ] {
+            let (first, rest) = words.split_at(1);
+            let first = first.concat();
+            all.extend(rest.iter().fold(vec![first], |names, word| {
+                let with = |sign: char| move |name: &String| format!("{name}{sign}{word}");
+                let hyphens = names.iter().map(with('-'));
+                hyphens.chain(names.iter().map(with('_'))).collect()
+            }));
+        }
+        all
+    }
+
+    /// Returns the other headers that only this program sends.
+    fn ours() -> impl Iterator<Item = &'static str> {
+        let ours = CLEARED.into_iter();
+        ours.filter(|name| name.starts_with("X-Robot-Detection-"))
+    }
+
+    /// Returns the headers that only a proxy in front of Apache may send.
+    fn forwarding() -> impl Iterator<Item = &'static str> {
+        let others = CLEARED.into_iter();
+        let others = others.filter(|name| !name.starts_with("X-Robot-Detection-"));
+        others.chain([
+            "X-Forwarded-For",
+            "X-Forwarded-Proto",
+            "X-Forwarded-Host",
+            "X-Real-IP",
+        ])
+    }
+}
+
+#[derive(Template)]
+#[template(path = "proxy_config/ingress_nginx.txt", escape = "none")]
+struct IngressNginx<'f> {
+    front: &'f Front,
+    token: &'f str,
+}
+
+impl IngressNginx<'_> {
+    const REDIRECT_PATH: &'static str = REDIRECT_PATH;
+}
+
+#[derive(Template)]
+#[template(path = "proxy_config/envoy_gateway.txt", escape = "none")]
+struct EnvoyGateway<'f> {
+    front: &'f Front,
+    fails_open: bool,
+}
+
+#[derive(Template)]
+#[template(path = "proxy_config/istio.txt", escape = "none")]
+struct Istio<'f> {
+    front: &'f Front,
+    fails_open: bool,
+}
+
+/// Returns the headers that Envoy hands over, where each is named.
+fn envoy_headers(front: &Front) -> Vec<String> {
+    let more = ["Cookie", "Authorization"].into_iter();
+    let names = front.asked_headers(&[]).chain(more);
+    names.map(str::to_ascii_lowercase).collect()
+}
+
 /// Makes a file.
 ///
 /// # Errors
@@ -224,9 +380,11 @@ pub(crate) fn proxy_file(
         standalone,
         listen,
         fails_open,
+        map_command,
         ..
     } = options;
     file.check(front, options)?;
+    let token = front.token.as_deref().unwrap_or_default();
     let made = match file {
         ProxyFile::Nginx => Nginx {
             front,
@@ -264,9 +422,28 @@ pub(crate) fn proxy_file(
             fails_open,
         }
         .render(),
+        ProxyFile::Apache => Apache {
+            front,
+            standalone,
+            listen,
+            fails_open,
+            command: plain_command(map_command)?,
+        }
+        .render(),
+        ProxyFile::IngressNginx => IngressNginx { front, token }.render(),
+        ProxyFile::EnvoyGateway => EnvoyGateway { front, fails_open }.render(),
+        ProxyFile::Istio => Istio { front, fails_open }.render(),
     };
     let text = made.map_err(|error| PlaceError(format!("the file cannot be made: {error}")))?;
     Ok(format!("{}\n", text.trim()))
+}
+
+/// Returns a command whose words no configuration reads as more than themselves.
+fn plain_command(command: &str) -> Result<&str, PlaceError> {
+    command
+        .split(' ')
+        .try_for_each(|word| plain(word).map(drop))?;
+    Ok(command)
 }
 
 /// A port alone is one of every address.
@@ -292,6 +469,10 @@ impl ProxyFile {
             Self::Haproxy => "haproxy",
             Self::HaproxyLua => "haproxy-lua",
             Self::Envoy => "envoy",
+            Self::Apache => "apache",
+            Self::IngressNginx => "ingress-nginx",
+            Self::EnvoyGateway => "envoy-gateway",
+            Self::Istio => "istio",
         }
     }
 
@@ -307,6 +488,16 @@ impl ProxyFile {
                 "nginx includes four files: add --part http, server, location or response; or --standalone for a whole file"
                     .to_owned(),
             ),
+            Self::IngressNginx | Self::EnvoyGateway | Self::Istio
+                if front.check.is_unix() || front.own.is_unix() =>
+            {
+                error(format!(
+                    "{name} does not reach a Unix socket: set check.listen, with check.token, and server.listen to addresses"
+                ))
+            }
+            Self::IngressNginx if options.fails_open => error(format!(
+                "{name} refuses visitors while the endpoint does not answer: set check.fails to closed"
+            )),
             Self::Nginx if let Some(h2c) = front.asked(is_part).find(|place| place.is_h2c()) => error(
                 format!("{name} does not speak HTTP/2 with {h2c}: use http://"),
             ),

@@ -17,7 +17,45 @@ pub(crate) struct Front {
     pub(crate) sites: Vec<FrontSite>,
     /// Headers that rules give to responses.
     pub(crate) given: Vec<GivenHeader>,
+    /// Names of headers that conditions of rules read.
+    pub(crate) read: Vec<String>,
+    /// Rules that wait for a verdict.
+    pub(crate) waiting: Vec<String>,
+    /// Header with the visitor's address, where a trusted proxy sends one.
+    pub(crate) client_header: Option<String>,
 }
+
+/// Headers by which robots and suspects are recognised, for proxies that hand over named headers only.
+const ASKED: [&str; 28] = [
+    "User-Agent",
+    "Accept",
+    "Accept-Language",
+    "Accept-Encoding",
+    "Upgrade-Insecure-Requests",
+    "Referer",
+    "Origin",
+    "Range",
+    "Via",
+    "From",
+    "Content-Type",
+    "Sec-CH-UA",
+    "Sec-CH-UA-Mobile",
+    "Sec-CH-UA-Platform",
+    "Sec-Fetch-Site",
+    "Sec-Fetch-Mode",
+    "Sec-Fetch-Dest",
+    "Sec-Fetch-User",
+    "Sec-WebSocket-Key",
+    "Signature",
+    "Signature-Input",
+    "Signature-Agent",
+    "Content-Digest",
+    "Date",
+    "X-Robot-Detection",
+    "X-Robot-Detection-Verdict",
+    "X-Robot-Detection-Own",
+    "X-Robot-Detection-Probe",
+];
 
 /// Site behind a proxy.
 #[derive(Clone, Debug)]
@@ -92,6 +130,31 @@ impl OwnPath {
     pub(super) fn haproxy(&self) -> String {
         let how = if self.is_prefix { "beg" } else { "str" };
         format!("path,url_dec -m {how} {}", self.path)
+    }
+
+    /// Returns the end of an expression that begins with `^`.
+    pub(super) fn apache(&self) -> String {
+        let end = if self.is_prefix { "" } else { "$" };
+        format!("{}{end}", escaped(&self.path))
+    }
+
+    pub(super) fn kubernetes(&self) -> String {
+        let how = if self.is_prefix { "Prefix" } else { "Exact" };
+        format!("path: \"{}\", pathType: {how}", self.path)
+    }
+
+    pub(super) fn gateway(&self) -> String {
+        let how = if self.is_prefix {
+            "PathPrefix"
+        } else {
+            "Exact"
+        };
+        format!("path: {{ type: {how}, value: \"{}\" }}", self.path)
+    }
+
+    pub(super) fn istio(&self) -> String {
+        let end = if self.is_prefix { "*" } else { "" };
+        format!("{}{end}", self.path)
     }
 
     pub(super) fn envoy(&self) -> String {
@@ -256,6 +319,21 @@ impl Front {
         groups
     }
 
+    /// Returns the names of headers that decisions read, but for some.
+    pub(super) fn asked_headers<'n>(
+        &'n self,
+        without: &'n [&str],
+    ) -> impl Iterator<Item = &'n str> {
+        let is_known = move |name: &&str| {
+            let mut known = ASKED.iter().chain(without).chain(["Host"].iter());
+            known.any(|known| known.eq_ignore_ascii_case(name))
+        };
+        let read = self.read.iter().map(String::as_str);
+        ASKED
+            .into_iter()
+            .chain(read.filter(move |name| !is_known(name)))
+    }
+
     pub(super) fn check_places(&self) -> [&Place; 1] {
         [&self.check]
     }
@@ -290,6 +368,15 @@ impl<'f> HostGroup<'f> {
     /// Returns what this program answers on these hosts, each path once.
     pub(super) fn own_locations(&self) -> Vec<&'f OwnPath> {
         each_once(self.sites.iter().copied())
+    }
+
+    /// Returns the names of the hosts; `None`: every host.
+    pub(super) fn ingress_names(&self) -> Vec<Option<&'f str>> {
+        if self.is_named() {
+            self.names.iter().copied().map(Some).collect()
+        } else {
+            vec![None]
+        }
     }
 
     pub(super) fn has_own(&self) -> bool {
@@ -382,7 +469,7 @@ fn each_once<'f>(sites: impl Iterator<Item = &'f FrontSite>) -> Vec<&'f OwnPath>
 }
 
 /// Escapes what a regular expression reads as more than itself.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
         if !c.is_ascii_alphanumeric() && !"/-_~=@:,".contains(c) {

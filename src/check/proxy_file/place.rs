@@ -128,6 +128,18 @@ impl Place {
         }
     }
 
+    /// Returns its port, where it has one.
+    pub(super) fn port(&self) -> &str {
+        self.at.rsplit_once(':').map_or("", |(_, port)| port)
+    }
+
+    pub(super) fn apache(&self) -> String {
+        match self.protocol {
+            Protocol::Unix => format!("unix:{}|http://localhost", self.at),
+            _ => self.caddy(),
+        }
+    }
+
     pub(super) fn envoy(&self) -> String {
         if self.is_unix() {
             return format!("{{ pipe: {{ path: {} }} }}", self.at);

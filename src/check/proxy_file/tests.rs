@@ -13,6 +13,9 @@ fn front() -> Front {
         own: Place::parse("http://127.0.0.1:8080").unwrap(),
         sites: vec![site],
         given: Vec::new(),
+        read: vec!["x-monitor".to_owned()],
+        waiting: Vec::new(),
+        client_header: None,
     }
 }
 
@@ -26,6 +29,7 @@ fn standalone(fails_open: bool) -> FileOptions<'static> {
         part: None,
         listen: "80",
         fails_open,
+        map_command: "/usr/bin/robot-detection apache-map",
     }
 }
 

@@ -4,22 +4,25 @@ use std::{fs::File, io::Read as _, net::IpAddr, path::Path, sync::Arc};
 
 use anyhow::Context as _;
 use arc_swap::Guard;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, StatusCode, header::CONNECTION};
 use tokio::sync::OnceCell;
 
 use crate::app::{self, ClaimProver, SiteAnswers, SiteIndex};
 use crate::assembly::finds_suspects;
 use crate::canonical::{CanonicalKeeper, Canonicals};
+use crate::check::{IDENTIFICATION_HEADER, VERDICT_HEADER};
 use crate::cli::{Cli, args::ExplainArgs, context, output};
 use crate::clock::Clock;
 use crate::config::{CanonicalSection, Loaded};
 use crate::detect::{Claim, SharedDetector};
 use crate::layer::CanonicalRedirects;
+use crate::listen::{is_misspelt_identity, withholds};
 use crate::live_rules::LiveRuleSet;
 use crate::policy::{
-    Enforcer, PassReason, Policy, Request, RobotsFiles, Sender, SharedPolicy, SharedRobotsFiles,
-    Visitor,
+    Enforcer, PassReason, Policy, Request, RequestExplanation, RobotsFiles, Sender, SharedPolicy,
+    SharedRobotsFiles, Visitor,
 };
+use crate::proxy;
 use crate::robots_txt::{Dialect, RobotsTxt};
 use crate::suspect::{Coherence, Findings, Reasons, Transport};
 use crate::verify::{Proof, SignatureProver, SignedRequest};
@@ -169,6 +172,10 @@ impl Explainer {
             Some((text, location)) => explained.canonical(text, location),
             None => explained,
         };
+        let explained = match asked.as_ref().and_then(|asked| refusal(asked, &explained)) {
+            Some((status, text)) => explained.refused(status.as_u16(), text),
+            None => explained,
+        };
         // A robot that may fetch nothing may still fetch this (RFC 9309 §2.2.2).
         let answers = explained.passes() || request.path() == "/robots.txt";
         let answered_by = answers.then(|| site.answered_by(request, asked.as_ref(), visitor));
@@ -263,6 +270,31 @@ fn whole(request: &ExplainedRequest, headers: &HeaderMap) -> Option<http::Reques
     *asked.uri_mut() = request.target.parse().ok()?;
     asked.headers_mut().clone_from(headers);
     Some(asked)
+}
+
+/// Returns why every door refuses a request, whatever the policy.
+fn refusal(
+    asked: &http::Request<()>,
+    explained: &RequestExplanation<'_>,
+) -> Option<(StatusCode, &'static str)> {
+    let headers = asked.headers();
+    let is_identity = |name: &HeaderName| {
+        [IDENTIFICATION_HEADER, VERDICT_HEADER].contains(name) || is_misspelt_identity(name)
+    };
+    if headers.keys().any(is_identity) {
+        let text =
+            "The request has a header by which only a proxy, or this program, identifies visitors.";
+        return Some((StatusCode::BAD_REQUEST, text));
+    }
+    if withholds(headers.get_all(CONNECTION).iter()) {
+        let text = "Connection names a header that identifies the visitor.";
+        return Some((StatusCode::BAD_REQUEST, text));
+    }
+    let status = proxy::refusal(asked).filter(|_| explained.passes())?;
+    Some((
+        status,
+        "The method, the target or the host is not one that a proxy forwards.",
+    ))
 }
 
 impl SiteContext {

@@ -40,7 +40,7 @@ section! {
     /// Secret that they send (X-Robot-Detection-Token); on a Unix socket, whose permissions say who
     /// may ask, it may be empty
     token: Option<Secret>;
-    /// What a proxy does with requests while robot-detection is away or slow: closed refuses them,
+    /// Treatment of requests by a proxy while robot-detection is away or slow: closed refuses them,
     /// open passes them to the site. After a change, print the proxy's file again
     fails: FailMode = "closed";
     /// Whether requests that are asked about are counted here, without what only an answer shows

@@ -103,7 +103,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// What a proxy does with requests while the decision endpoint does not answer.
+    /// Treatment of requests by a proxy while the decision endpoint does not answer.
     pub enum FailMode {
         /// Refuse them.
         Closed = "closed",

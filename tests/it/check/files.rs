@@ -177,3 +177,58 @@ fn the_headers_of_a_configuration_s_rules_are_carried() {
         assert!(!without.contains("_given"), "{proxy}: {without}");
     }
 }
+
+#[test]
+fn apache_s_files_name_the_program_and_what_rules_read() {
+    let config = CONFIG.replacen(
+        "[server]\n",
+        "[server]\nclient_address_header = 'CF-Connecting-IP'\n",
+        1,
+    ) + "[[rule]]\nname = 'monitor'\naction = 'refuse'\nrequest_headers = ['!X-Monitor']\n\
+         verdicts = ['verified']\nwait_milliseconds = 500\n";
+    let (code, file, error) = printed(&config, &["apache"]);
+    assert_eq!((code, error.as_str()), (Some(0), ""));
+    for part in [
+        "# The rule \"monitor\" does not wait for its verdict here",
+        "robot-detection.toml apache-map\" robot-detection:robot-detection",
+        "\tx-monitor: %{HTTP:x-monitor}\t",
+        "cf[^a-z0-9]connecting[^a-z0-9]ip$",
+        "/robot-heaven/",
+        "visitors are refused (503)",
+    ] {
+        assert!(file.contains(part), "{part}: {file}");
+    }
+    let open = CONFIG.replacen("[check]\n", "[check]\nfails = 'open'\n", 1);
+    let (_, file, _) = printed(&open, &["apache"]);
+    assert!(file.contains("away or slow: visitors pass"), "{file}");
+    assert!(
+        !file.contains("R=503,L]\nRewriteCond %{ENV:ROBOT_DETECTION_STATUS} ."),
+        "{file}"
+    );
+    let (_, file, _) = printed(CONFIG, &["apache", "--standalone", "--listen", "443"]);
+    assert!(
+        file.contains("ProxyPass \"/\" \"http://127.0.0.1:8080/\" nocanon"),
+        "{file}"
+    );
+}
+
+#[test]
+fn files_for_kubernetes_need_addresses() {
+    let tcp = CONFIG.replace("unix:/run/robot-detection/check.sock", "0.0.0.0:9000")
+        + "token = '0123456789abcdef'\n";
+    for (proxy, part) in [
+        (
+            "ingress-nginx",
+            ".svc.cluster.local:9000/check/ingress-nginx\"",
+        ),
+        ("envoy-gateway", "path: /check/envoy"),
+        ("istio", "x-robot-detection-token: \"0123456789abcdef\""),
+    ] {
+        let (code, file, error) = printed(&tcp, &[proxy]);
+        assert_eq!((code, error.as_str()), (Some(0), ""), "{proxy}");
+        assert!(file.contains(part), "{proxy}: {file}");
+        let (code, _, error) = printed(CONFIG, &[proxy]);
+        assert_eq!(code, Some(2), "{proxy}");
+        assert!(error.contains("does not reach a Unix socket"), "{error}");
+    }
+}

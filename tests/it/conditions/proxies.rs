@@ -75,11 +75,10 @@ async fn a_header_of_somebody_else_is_neither_believed_nor_passed_on() {
     let house =
         House::new("trusted_proxies = 'list:front'\nclient_address_header = 'CF-Connecting-IP'")
             .await;
-    for name in [CF, "cf_connecting_ip"] {
-        assert_eq!(house.ask(&[(name, "192.0.2.1")]), 200);
-        let seen = house.site.last_request();
-        assert!(!seen.contains("192.0.2.1"), "{seen}");
-    }
+    assert_eq!(house.ask(&[(CF, "192.0.2.1")]), 200);
+    let seen = house.site.last_request();
+    assert!(!seen.contains("192.0.2.1"), "{seen}");
+    assert_eq!(house.ask(&[("cf_connecting_ip", "192.0.2.1")]), 400);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -92,6 +92,15 @@ pub(super) fn is_misspelt(name: &HeaderName) -> bool {
     name.iter().any(|byte| is_odd(*byte)) && is_guarded(name)
 }
 
+/// Returns `true` for a name that CGI reads as that of a header by which a proxy, or a robot detector,
+/// identifies a visitor, and that is not such a name (RFC 3875 §4.1.18).
+#[must_use]
+pub fn is_misspelt_identity(name: &HeaderName) -> bool {
+    let text = name.as_str().as_bytes();
+    let begins = |prefix: &&str| begins_as(text, prefix.as_bytes());
+    is_misspelt(name) && IDENTITY_PREFIXES.iter().any(begins)
+}
+
 /// Returns `true` if a header frames, attributes or decides a request, in any spelling.
 pub(crate) fn is_guarded(name: &[u8]) -> bool {
     let is_name = |other: &&str| is_spelling_of(name, other.as_bytes());
@@ -147,8 +156,7 @@ fn is_odd(byte: u8) -> bool {
 fn strip_misspelt(headers: &mut HeaderMap) -> bool {
     let mut is_forged = false;
     while let Some(name) = headers.keys().find(|name| is_misspelt(name)).cloned() {
-        let begins = |prefix: &&str| begins_as(name.as_str().as_bytes(), prefix.as_bytes());
-        is_forged |= IDENTITY_PREFIXES.iter().any(begins);
+        is_forged |= is_misspelt_identity(&name);
         headers.remove(name);
     }
     is_forged

@@ -90,7 +90,7 @@ pub use counts::ConnectionCounts;
 #[doc(hidden)]
 pub use fast_path::{PlainHead, PlainReader};
 pub(crate) use fields::{begins_as, is_guarded, is_spelling_of, trim_values};
-pub use fields::{clean_headers, withholds};
+pub use fields::{clean_headers, is_misspelt_identity, withholds};
 pub use framing::{RequestFraming, read_target};
 pub use guard::{BodyError, BodyGuard, GuardedBody};
 #[doc(hidden)]

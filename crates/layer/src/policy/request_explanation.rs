@@ -127,6 +127,18 @@ impl RequestExplanation<'_> {
         self
     }
 
+    /// Replaces the decision by the refusal of every request of this kind, whatever the policy.
+    #[must_use]
+    pub fn refused(mut self, status: u16, text: &str) -> Self {
+        let (name, text) = (Action::Refuse.as_str(), text.to_owned());
+        self.steps.push(Step { name, text });
+        self.action = Action::Refuse;
+        self.status = Some(status);
+        (self.location, self.pass_reason) = (None, None);
+        self.is_dry_run = false;
+        self
+    }
+
     /// Adds what was found of the browser that the visitor names, behind what it says it is.
     #[must_use]
     pub fn suspicion(mut self, findings: &Findings) -> Self {

@@ -1,0 +1,201 @@
+//! Lines between Apache's `RewriteMap` and the decision endpoint.
+//!
+//! Apache's key is one line of fields with a tab between them: the number of the fields behind it,
+//! the visitor's address, the scheme, the request line as it came, `Host`, the server's name, and
+//! then each header that Apache hands over as `Name: value`. A visitor who sends a tab in a header
+//! changes the number of the fields, and is refused: no field can be forged.
+
+use std::net::IpAddr;
+
+use axum::http::Method;
+
+use super::{ANSWER, DECISION, Dialect, REQUEST, token::TOKEN};
+
+/// Length of a key, in bytes; a longer one is refused.
+pub(crate) const MAX_LINE_BYTES: usize = 16 << 10;
+
+/// Headers of an answer that are looked at.
+const MAX_HEADERS: usize = 64;
+
+/// Returns the HTTP request that asks the endpoint about the request in a key; `None`: refuse it.
+pub(crate) fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Vec<u8>> {
+    let is_control = |byte: &u8| (*byte < b' ' && *byte != b'\t') || *byte == 0x7f;
+    if line.len() > MAX_LINE_BYTES || line.iter().any(is_control) {
+        return None;
+    }
+    let mut fields = line.split(|byte| *byte == b'\t');
+    let number: usize = text(fields.next()?)?.parse().ok()?;
+    if fields.clone().count() != number {
+        return None;
+    }
+    let address: IpAddr = text(fields.next()?)?.parse().ok()?;
+    let scheme = text(fields.next()?).filter(|scheme| is_token(scheme.as_bytes()))?;
+    let (method, target) = method_and_target(fields.next()?)?;
+    let (host, server_name) = (fields.next()?, fields.next()?);
+    // Only a request of HTTP/1.0 names no host.
+    let host = if host.is_empty() { server_name } else { host };
+
+    let mut question = format!("GET /check/{} HTTP/1.1\r\n", Dialect::Apache.as_str()).into_bytes();
+    let mut add = |name: &[u8], value: &[&[u8]]| {
+        question.extend_from_slice(name);
+        question.extend_from_slice(b": ");
+        question.extend_from_slice(&value.concat());
+        question.extend_from_slice(b"\r\n");
+    };
+    add(b"Host", &[host]);
+    let described = format!("{address} {scheme} {method} - ");
+    add(REQUEST.as_str().as_bytes(), &[described.as_bytes(), target]);
+    if let Some(token) = token {
+        add(TOKEN.as_str().as_bytes(), &[token]);
+    }
+    for field in fields {
+        let (name, value) = field.split_at_checked(memchr::memchr(b':', field)?)?;
+        let value = value.get(1..)?.trim_ascii();
+        if !is_token(name) {
+            return None;
+        }
+        // Apache writes nothing for a header that is missing.
+        if !value.is_empty() {
+            add(name, &[value]);
+        }
+    }
+    question.extend_from_slice(b"\r\n");
+    Some(question)
+}
+
+/// Returns the line for Apache in the head of the endpoint's answer, and the length of its body.
+///
+/// Where the endpoint gives no line its own refusal is one; without a decision there is none.
+pub(crate) fn line_from_answer(head: &[u8]) -> (Option<Vec<u8>>, u64) {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut answer = httparse::Response::new(&mut headers);
+    if answer.parse(head).is_err() {
+        return (None, 0);
+    }
+    let find = |name: &str| {
+        let mut headers = answer.headers.iter();
+        let found = headers.find(|header| header.name.eq_ignore_ascii_case(name));
+        found.map(|header| header.value)
+    };
+    let length = find("content-length").and_then(|length| text(length)?.parse().ok());
+    let line = find(ANSWER.as_str()).map(<[u8]>::to_vec);
+    let refused = || {
+        find(DECISION.as_str())?;
+        let status = answer.code.filter(|status| (400..500).contains(status))?;
+        Some(format!("{status}\tdecision=refuse").into_bytes())
+    };
+    (line.or_else(refused), length.unwrap_or_default())
+}
+
+/// Reads a request line; `None` where it is not of HTTP/1.0 or later.
+fn method_and_target(line: &[u8]) -> Option<(Method, &[u8])> {
+    let end = memchr::memmem::rfind(line, b" HTTP/")?;
+    let line = line.get(..end)?;
+    let (method, target) = line.split_at_checked(memchr::memchr(b' ', line)?)?;
+    let target = target.get(1..)?;
+    let is_whole = !target.is_empty() && !target.contains(&b' ');
+    is_whole.then_some((Method::from_bytes(method).ok()?, target))
+}
+
+fn is_token(text: &[u8]) -> bool {
+    let is_sign = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    !text.is_empty() && text.iter().all(is_sign)
+}
+
+fn text(bytes: &[u8]) -> Option<&str> {
+    str::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LINE: &str = "7\t192.0.2.7\thttps\tGET /a%2fb?c HTTP/1.1\texample.org\tlocalhost\t\
+        User-Agent: Googlebot/2.1\tAccept: ";
+
+    fn question(line: &str) -> Option<String> {
+        let question = question_from_line(line.as_bytes(), Some(b"secret"));
+        question.map(|question| String::from_utf8(question).unwrap())
+    }
+
+    #[test]
+    fn a_line_is_a_question_with_the_headers_that_were_sent() {
+        let expected = "GET /check/apache HTTP/1.1\r\nHost: example.org\r\n\
+            x-robot-detection-request: 192.0.2.7 https GET - /a%2fb?c\r\n\
+            x-robot-detection-token: secret\r\nUser-Agent: Googlebot/2.1\r\n\r\n";
+        assert_eq!(question(LINE).as_deref(), Some(expected));
+        let without_host = LINE.replace("\texample.org\t", "\t\t");
+        assert!(
+            question(&without_host)
+                .unwrap()
+                .contains("Host: localhost\r\n")
+        );
+    }
+
+    #[test]
+    fn odd_lines_are_refused() {
+        for (from, to) in [
+            ("Googlebot", "Google\tbot"),
+            ("Googlebot", "Firefox\tSignature: x"),
+            ("Googlebot", "Google\rbot"),
+            ("Googlebot", "Google\u{1}bot"),
+            ("Googlebot", "Google\u{7f}bot"),
+            ("7\t", "8\t"),
+            ("7\t", "\t"),
+            ("192.0.2.7", "192.0.2"),
+            ("192.0.2.7", ""),
+            ("https", ""),
+            (" HTTP/1.1", ""),
+            ("/a%2fb?c", "/a b"),
+            ("GET ", ""),
+            ("/a%2fb?c ", ""),
+            ("Accept: ", "Accept"),
+            ("Accept: ", "Acc ept: "),
+        ] {
+            assert_eq!(
+                question(&LINE.replacen(from, to, 1)),
+                None,
+                "{from:?} {to:?}"
+            );
+        }
+        let longest = |bytes| LINE.replace("/a%2fb?c", &format!("/{}", "a".repeat(bytes)));
+        assert!(question(&longest(15_000)).is_some());
+        assert_eq!(question(&longest(MAX_LINE_BYTES)), None);
+        assert_eq!(question(""), None);
+    }
+
+    #[test]
+    fn an_answer_is_its_line_and_a_refusal_of_the_endpoint_is_one() {
+        let line = |head: &str| line_from_answer(format!("{head}\r\n\r\n").as_bytes());
+        let answered =
+            "HTTP/1.1 200 OK\r\nX-Robot-Detection-Answer: 200\tdecision=pass\r\nContent-Length: 0";
+        assert_eq!(line(answered), (Some(b"200\tdecision=pass".to_vec()), 0));
+        let parser =
+            "HTTP/1.1 431 Large\r\nX-Robot-Detection-Decision: refuse\r\nContent-Length: 5";
+        assert_eq!(line(parser), (Some(b"431\tdecision=refuse".to_vec()), 5));
+        for other in [
+            "HTTP/1.1 500 Failed\r\nX-Robot-Detection-Decision: refuse",
+            "HTTP/1.1 404 Not Found",
+            "HTTP/1.1 200 OK",
+            "garbage",
+            "",
+        ] {
+            assert_eq!(line(other).0, None, "{other}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_a_bounded_question_or_refused(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+            for line in [line.clone(), [LINE.as_bytes(), &line].concat()] {
+                if let Some(question) = question_from_line(&line, None) {
+                    prop_assert!(question.len() < line.len() + 200);
+                    prop_assert!(question.windows(4).position(|end| end == b"\r\n\r\n") == Some(question.len() - 4));
+                }
+                let _ = line_from_answer(&line);
+            }
+        }
+    }
+}

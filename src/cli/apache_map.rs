@@ -1,0 +1,341 @@
+//! `apache-map`: the program of Apache's `RewriteMap`.
+//!
+//! Apache asks one question at a time, of all its visitors, and waits for the answer without a
+//! limit. So there are two processes: a parent that only passes lines, and its worker that asks the
+//! decision endpoint. The parent answers every line in time, whatever the worker does: it answers
+//! [`AWAY`], and from then on at once, until the worker (or a new one) reaches the endpoint again.
+
+use std::{
+    env,
+    io::{self, BufRead, BufReader, ErrorKind, Read, Write},
+    net::{SocketAddr, TcpStream},
+    os::{fd::OwnedFd, unix::net::UnixStream},
+    path::PathBuf,
+    process::{Child, Command, ExitCode, Stdio},
+    sync::mpsc::{Receiver, Sender, channel},
+    thread,
+    time::Duration,
+};
+
+use clap::Args;
+use tokio::time::Instant;
+
+use crate::alerts::Secret;
+use crate::assembly::from_here;
+use crate::check::{MAX_LINE_BYTES, line_from_answer, question_from_line};
+use crate::listen::ListenAddr;
+
+use super::{Cli, context, usage::WrongUsage};
+
+/// Time for one answer.
+const ANSWER_WITHIN: Duration = Duration::from_millis(250);
+/// Time for the worker to start and reach the endpoint, before it is started again.
+const PROBE_WITHIN: Duration = Duration::from_secs(1);
+/// Time between two probes.
+const PROBE_EVERY: Duration = Duration::from_millis(250);
+/// Time that a worker waits for the endpoint; its parent has given it up long before.
+const ENDPOINT_WITHIN: Duration = Duration::from_secs(2);
+
+/// Length of an answer, in bytes.
+const MAX_ANSWER_BYTES: usize = 64 << 10;
+
+/// Answer while the decision endpoint is away.
+const AWAY: &[u8] = b"away";
+/// Answer about a request that no question can describe.
+const REFUSED: &[u8] = b"400\tdecision=refuse\tcause=malformed";
+/// The parent's own question, and its answer.
+const HEALTH: &[u8] = b"health";
+const HEALTHY: &[u8] = b"healthy";
+const HEALTH_REQUEST: &[u8] = b"GET /check/health HTTP/1.1\r\nHost: robot-detection\r\n\r\n";
+
+/// Arguments of `apache-map`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Apache starts this program: robot-detection proxy-config apache prints the configuration for it."
+)]
+pub(super) struct ApacheMapArgs {
+    /// Run as the worker that asks the endpoint
+    #[arg(long, hide = true)]
+    worker: bool,
+}
+
+/// Answers Apache's lines until the input ends.
+pub(super) fn run(cli: &Cli, args: &ApacheMapArgs) -> anyhow::Result<ExitCode> {
+    if args.worker {
+        work(cli)?;
+    } else {
+        pass_lines()?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The parent: one line for each line, in their order, and none held.
+fn pass_lines() -> io::Result<()> {
+    let mut workers = Workers::start();
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let mut line = Vec::new();
+    while read_line(&mut input, &mut line)? {
+        let answer = if line.len() > MAX_LINE_BYTES {
+            REFUSED.to_vec()
+        } else {
+            workers.ask(&line).unwrap_or_else(|| AWAY.to_vec())
+        };
+        // In one write: Apache reads while the rest is not there yet.
+        output.write_all(&[&answer, &b"\n"[..]].concat())?;
+        output.flush()?;
+    }
+    Ok(())
+}
+
+/// Reads a line without its end, and of a line that is too long only its start; `false`: the end.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let limit = MAX_LINE_BYTES as u64 + 2;
+    input.by_ref().take(limit).read_until(b'\n', line)?;
+    if line.pop_if(|last| *last == b'\n').is_some() {
+        return Ok(true);
+    }
+    if line.len() <= MAX_LINE_BYTES {
+        // Nobody waits for the answer to a line that has no end.
+        return Ok(false);
+    }
+    input.skip_until(b'\n')?;
+    Ok(true)
+}
+
+/// The worker in use, and the thread that finds the next one.
+struct Workers {
+    worker: Option<Worker>,
+    found: Receiver<Worker>,
+    tell: Sender<Worker>,
+}
+
+/// Process that asks the endpoint.
+struct Worker {
+    child: Child,
+    stream: BufReader<UnixStream>,
+    /// Questions so far: an answer carries its number, so that none is taken for another's.
+    asked: u64,
+}
+
+impl Workers {
+    fn start() -> Self {
+        let (tell, found) = channel();
+        let mut workers = Self {
+            worker: None,
+            found,
+            tell,
+        };
+        workers.find(None, false);
+        workers.worker = workers.found.recv_timeout(ANSWER_WITHIN).ok();
+        workers
+    }
+
+    /// Asks the worker; `None` where it does not answer, and at once until one is found again.
+    fn ask(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        let worker = self.worker.take().or_else(|| self.found.try_recv().ok());
+        let mut worker = worker?;
+        let answer = worker.ask(line, ANSWER_WITHIN);
+        match answer {
+            Ok(answer) if is_answer(&answer) => {
+                self.worker = Some(worker);
+                Some(answer)
+            }
+            other => {
+                // It may work, and not reach the endpoint.
+                let is_alive = other.is_ok_and(|answer| answer == AWAY);
+                self.find(Some(worker), is_alive);
+                None
+            }
+        }
+    }
+
+    /// Finds a worker that reaches the endpoint, by a thread that ends with it.
+    fn find(&self, old: Option<Worker>, is_alive: bool) {
+        let tell = self.tell.clone();
+        thread::spawn(move || {
+            // Others end here: the visitors do not wait for it.
+            let mut worker = old.filter(|_| is_alive);
+            loop {
+                worker = worker.or_else(|| Worker::start().ok());
+                let health = worker
+                    .as_mut()
+                    .map(|worker| worker.ask(HEALTH, PROBE_WITHIN));
+                match health {
+                    Some(Ok(answer)) if answer == HEALTHY => break,
+                    Some(Ok(answer)) if answer == AWAY => {}
+                    _ => worker = None,
+                }
+                thread::sleep(PROBE_EVERY);
+            }
+            // Without a receiver the parent has ended.
+            let _ = worker.map(|worker| tell.send(worker));
+        });
+    }
+}
+
+impl Worker {
+    /// Starts this program again, with the same arguments.
+    fn start() -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let mut arguments = env::args_os();
+        // By its name, and not by the file that runs: an update replaces that.
+        let program = arguments.next().unwrap_or_default();
+        let child = Command::new(PathBuf::from(program))
+            .args(arguments)
+            .arg("--worker")
+            .stdin(Stdio::from(OwnedFd::from(theirs.try_clone()?)))
+            .stdout(Stdio::from(OwnedFd::from(theirs)))
+            .spawn()?;
+        Ok(Self {
+            child,
+            stream: BufReader::new(ours),
+            asked: 0,
+        })
+    }
+
+    fn ask(&mut self, line: &[u8], within: Duration) -> io::Result<Vec<u8>> {
+        let deadline = Instant::now() + within;
+        self.asked += 1;
+        let number = format!("{}\t", self.asked).into_bytes();
+        let stream = self.stream.get_mut();
+        stream.set_write_timeout(Some(within))?;
+        stream.write_all(&[&number, line, &b"\n"[..]].concat())?;
+        let mut answer = Vec::new();
+        while answer.last() != Some(&b'\n') {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || answer.len() > MAX_ANSWER_BYTES {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            self.stream.get_ref().set_read_timeout(Some(left))?;
+            let bytes = self.stream.fill_buf()?;
+            let end = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+            if end == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            answer.extend_from_slice(bytes.get(..end).unwrap_or(bytes));
+            self.stream.consume(end);
+        }
+        answer.pop();
+        let answer = answer.strip_prefix(&number[..]).map(<[u8]>::to_vec);
+        answer.ok_or_else(|| ErrorKind::InvalidData.into())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It may hang, or be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns `true` for a status and its fields.
+fn is_answer(answer: &[u8]) -> bool {
+    let status = answer.split(|byte| *byte == b'\t').next();
+    status.is_some_and(|status| status.len() == 3 && status.iter().all(u8::is_ascii_digit))
+}
+
+/// The worker: asks the endpoint about each line, over a connection that is kept.
+fn work(cli: &Cli) -> anyhow::Result<()> {
+    let loaded = context::load(cli)?;
+    let check = &loaded.settings().check;
+    let listen = match check.listen.as_ref() {
+        Some(ListenAddr::Tcp(addr)) => Endpoint::Tcp(from_here(*addr)),
+        Some(ListenAddr::Unix(path)) => Endpoint::Unix(path.clone()),
+        _ => {
+            let text =
+                "apache-map has no endpoint to ask: set check.listen to unix:PATH or an address";
+            return Err(WrongUsage(text.to_owned()).into());
+        }
+    };
+    let token = check.token.as_ref().map(Secret::bytes);
+    let mut connection = None;
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let mut line = Vec::new();
+    while read_line(&mut input, &mut line)? {
+        let tab = memchr::memchr(b'\t', &line).unwrap_or(line.len());
+        let (number, line) = line.split_at(tab);
+        let line = line.get(1..).unwrap_or_default();
+        let answer = if line == HEALTH {
+            let head = listen.ask(&mut connection, HEALTH_REQUEST);
+            head.map_or(AWAY.to_vec(), |_| HEALTHY.to_vec())
+        } else {
+            match question_from_line(line, token) {
+                Some(question) => {
+                    let answer = listen.ask(&mut connection, &question);
+                    answer.ok().flatten().unwrap_or_else(|| AWAY.to_vec())
+                }
+                None => REFUSED.to_vec(),
+            }
+        };
+        output.write_all(&[number, b"\t", &answer, b"\n"].concat())?;
+        output.flush()?;
+    }
+    Ok(())
+}
+
+/// Where the endpoint is.
+enum Endpoint {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+/// Connection to the endpoint.
+trait Connection: Read + Write {}
+
+impl Connection for TcpStream {}
+impl Connection for UnixStream {}
+
+type KeptConnection = Option<BufReader<Box<dyn Connection>>>;
+
+impl Endpoint {
+    /// Asks by the kept connection, or by a new one where the endpoint has ended that.
+    fn ask(&self, kept: &mut KeptConnection, question: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        if let Some(mut connection) = kept.take()
+            && let Ok(answer) = ask_by(&mut connection, question)
+        {
+            *kept = Some(connection);
+            return Ok(answer);
+        }
+        let mut connection = BufReader::new(self.connect()?);
+        let answer = ask_by(&mut connection, question)?;
+        *kept = Some(connection);
+        Ok(answer)
+    }
+
+    fn connect(&self) -> io::Result<Box<dyn Connection>> {
+        Ok(match self {
+            Self::Tcp(addr) => {
+                let stream = TcpStream::connect_timeout(addr, ENDPOINT_WITHIN)?;
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(ENDPOINT_WITHIN))?;
+                Box::new(stream)
+            }
+            Self::Unix(path) => {
+                let stream = UnixStream::connect(path)?;
+                stream.set_read_timeout(Some(ENDPOINT_WITHIN))?;
+                Box::new(stream)
+            }
+        })
+    }
+}
+
+/// Sends a question and reads its answer; `None`: it came, and decides nothing.
+fn ask_by(
+    connection: &mut BufReader<Box<dyn Connection>>,
+    question: &[u8],
+) -> io::Result<Option<Vec<u8>>> {
+    connection.get_mut().write_all(question)?;
+    let mut head = Vec::new();
+    let limit = MAX_ANSWER_BYTES as u64;
+    let mut limited = connection.by_ref().take(limit);
+    while !head.ends_with(b"\r\n\r\n") {
+        if limited.read_until(b'\n', &mut head)? == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let (line, length) = line_from_answer(&head);
+    io::copy(&mut connection.by_ref().take(length), &mut io::sink())?;
+    Ok(line)
+}

@@ -1,0 +1,330 @@
+"""Generator of requests: paths × spellings × methods × headers × User-Agents, the same for the same seed."""
+
+import itertools
+import random
+import re
+from dataclasses import dataclass
+
+import wire
+from upstream import FORGED
+
+AGENTS = {
+    "googlebot": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+    "gptbot": "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)",
+    "firefox": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+    "chrome": "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+              "Chrome/141.0.0.0 Safari/537.36",
+    "unlisted": "AcmeCorpSpider/1.0",
+    "tool": "curl/8.5.0",
+    "empty": "",
+    "nameless": None,
+}
+
+# Paths with at least two segments, which every spelling needs.
+PATHS = [
+    "/members-only-stuff/a", "/refused/x", "/paid/1", "/gone/1.php", "/pages/1", "/closed/1", "/tagged/1",
+    "/news/1", "/forms/1", "/cart/1", "/docs/1", "/docs/secret/1", "/open/1.php", "/assets/a.css",
+]
+# Paths that are asked for as they are.
+PLAIN_PATHS = [
+    "/", "/robots.txt", "/robot-heaven/", "/robot-heaven/none", "/robot-detection/admin", "/robot-detection/admin/",
+    "/robot-detection/admin/assets/none", "/robot-detection/admin/api/none", "/check/nginx", "/check/page",
+    "/check/health", "/robot-detection-check", "/index.php?a=b", "/favicon.ico", "/docs",
+    "/members-only-stuff", "/refused", "/a%20b?x=%2F&y", "/.well-known/http-message-signatures-directory",
+    "/wp-login.php", "/%E2%82%AC",
+]
+
+# Each is a target of `/P/X`: {p} the first segment, {x} the others, {b} what a detour puts before them;
+# {p1}, {pe}, {pa}, {pd}: first letter, last letter, all letters percent-encoded, first one encoded twice.
+SPELLINGS = r"""
+{b}/{p}/{x}             {b}/{p1}/{x}            {b}/{pe}/{x}            {b}/{pa}/{x}
+{b}/{pl}/{x}            {b}/{pd}/{x}            {b}//{p}/{x}            {b}///{p}/{x}
+{b}/./{p}/{x}           {b}/.//{p}/{x}          {b}/%2e/{p}/{x}         {b}/a/../{p}/{x}
+{b}/a/%2e%2e/{p}/{x}    {b}/a/.%2e/{p}/{x}      {b}/a/%2E./{p}/{x}      {b}/a/..%2f{p}/{x}
+{b}/a%2f..%2f{p}/{x}    {b}/a/b/../../{p}/{x}   {b}/../{p}/{x}          {b}/../../{p}/{x}
+{b}/%2e%2e/{p}/{x}      {b}/%2E%2e%2F{p}/{x}    {b}/..%2f{p}/{x}        {b}/..;/{p}/{x}
+{b}/a/..;/{p}/{x}       {b}/a/..;y=1/{p}/{x}    {b}/;/{p}/{x}           {b}/;y/{p}/{x}
+{b}/{p};y/{x}           {b}/{p};/{x}            {b}/{p}/;y/{x}          {b}/{p}/{x};y
+{b}/\{p}/{x}            {b}/{p}\{x}             {b}/%5c{p}/{x}          {b}/a\..\{p}/{x}
+{b}/a/..\{p}/{x}        {b}/a%5c..%5c{p}/{x}    {b}/{p}./{x}            {b}/{p}../{x}
+{b}/{p}%2e/{x}          {b}/{p}%20/{x}          {b}/{p}%00/{x}          {b}/{p}/%00{x}
+{b}/%00/../{p}/{x}      {b}/{p}%0a/{x}          {b}/{p}%0d%0a/{x}       {b}/{p}/{x}%09
+{b}/{p}/{x}#y           {b}/#/../{p}/{x}        {b}/?/../{p}/{x}        {b}/{p}/{x}?y=z
+{b}/{p}/{x}?/../..      {b}/{p}/{x}%3fy         {b}/a%23/../{p}/{x}     {b}/a%3f/../{p}/{x}
+{b}/%252f{p}/{x}        {b}/a/%252e%252e/{p}/{x} {b}/%c0%af{p}/{x}      {b}/a/%c0%ae%c0%ae/{p}/{x}
+{b}/%e0%80%af{p}/{x}    {b}/%u002f{p}/{x}       {b}/%zz/../{p}/{x}      {b}/{p}/{x}%
+{b}/{pu}/{x}            {b}/{pt}/{x}            {b}/{p}//{x}            {b}/{p}/./{x}
+{b}/{p}/../{p}/{x}      {b}/{p}%2f{x}           {b}/{p}%2F{x}           {b}/{p}/{x}/..
+{b}/{p}/{x}/../../      {b}/a/..//{p}/{x}       {b}/a//../{p}/{x}       {b}/a//../../{p}/{x}
+{b}/a/.../{p}/{x}       {b}/%ef%bc%8e%ef%bc%8e/{p}/{x} {b}/~/../{p}/{x} {b}/{p}/{x}/
+http://{h}{b}/{p}/{x}   HTTP://{h}{b}//{p}/{x}  http://{h}:80{b}/a/../{p}/{x} http://other.example{b}/{p}/{x}
+http://shop.example.org{b}/{p}/{x} http://example.org{b}/{p}/{x}
+https://{h}{b}/{p}/{x}  http://u@{h}{b}/{p}/{x} http:{b}/{p}/{x}        //{h}{b}/{p}/{x}
+{p}/{x}                 *                       ?/{p}/{x}               {b}/{p}/{x}{long}
+{b}{dots}/{p}/{x}       {b}/{p}{nul}/{x}        {b}/{p}/{x}{tab}y       {b}/{p}/{x}{high}
+{b}/{p}/{x}{blank}y     {b}/%2e%2e{nul}/{p}/{x} {b}/{p}/{x}{quote}y     {b}/{p}/{x}|^`{brace}
+""".split()
+
+# Ways past the pages that this program serves itself, back to the root.
+DETOURS = [
+    "/robot-detection/admin/../..", "/robot-detection/admin/%2e%2e/%2e%2e", "/robot-detection/admin/..%2f..",
+    "/robot-detection/admin/x/../../..", "/robot-detection/admin/assets/../../..", "/robot-detection/admin/api/../../..",
+    "/robot-detection/admin//../..", "/robot-detection/admin/..;/..", "/robot-heaven/..", "/robot-heaven/%2e%2e",
+    "/robots.txt/..", "/check/nginx/../..", "/.well-known/http-message-signatures-directory/../..",
+]
+
+# Names that an application may read as ours or as those of a proxy.
+FORGED_NAMES = [
+    "X-Robot-Detection", "X-Robot-Detection-Verdict", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host",
+    "X-Forwarded-Port", "X-Forwarded-Prefix", "X-Forwarded-Server", "X-Forwarded-Uri", "X-Forwarded-Method",
+    "X-Original-URL", "X-Original-URI", "X-Original-Method", "X-Original-Host", "X-Original-For", "X-Real-IP",
+    "Forwarded",
+]
+# Names of the question and of its answer, which reach no site either.
+INTERNAL_NAMES = [
+    "X-Robot-Detection-Request", "X-Robot-Detection-Client", "X-Robot-Detection-Scheme", "X-Robot-Detection-Token",
+    "X-Robot-Detection-Page", "X-Robot-Detection-Answer", "X-Robot-Detection-Decision", "X-Robot-Detection-Cause",
+    "X-Robot-Detection-Probe", "X-Robot-Detection-Own", "X-Robot-Detection-Tag", "X-Robot-Detection-Given-1",
+]
+METHODS = ["GET"] * 8 + ["HEAD", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND", "get", "Get", "TRACE",
+                         "MKCOL", "REPORT", "FOO", "GETX", "QUERY"]
+
+
+@dataclass
+class Case:
+    """One request as bytes, with the name by which a report finds it again."""
+
+    name: str
+    raw: bytes
+    method: str
+    target: str
+    headers: list
+    host: str = "example.org"
+    agent: str = None
+    is_odd: bool = False  # Its head is not plain HTTP/1.1, so only proxies can be asked, not `explain`.
+
+    def is_plain(self):
+        return self.name.startswith("plain")
+
+    def is_malformed(self):
+        """Whether the message or its target is none of HTTP's, which some fronts repair before they ask."""
+        return self.name.startswith("malformed") or not re.match(r"(https?://[^/@]+)?/[^#]*$", self.target, re.IGNORECASE)
+
+    def has_odd_name(self):
+        return any(re.search("[^A-Za-z0-9-]", name) for name, _ in self.headers)
+
+    def nominates_headers(self):
+        return any(name == "Connection" and value.startswith("close, ") for name, value in self.headers)
+
+    def simpler(self):
+        """The request without odd names, and without headers that Connection names."""
+        raw = re.sub(rb"\r\nConnection: [^\r]*", b"\r\nConnection: close", self.raw)
+        for name, _ in self.headers:
+            if re.search("[^A-Za-z0-9-]", name):
+                raw = re.sub(b"\r\n" + re.escape(name.encode()) + rb": [^\r]*", b"", raw)
+        return raw
+
+    def kind(self):
+        """Name without the number of a random case, and without its User-Agent."""
+        return re.sub(r"^(random) .*|^(\w+) (firefox|gptbot|chrome|nameless|empty|tool|googlebot|unlisted)", r"\1\2", self.name)
+
+    def shown(self):
+        """Bytes of the request, shortened."""
+        raw = self.raw.replace(b"Connection: close\r\n", b"")
+        for agent in filter(None, AGENTS.values()):
+            raw = raw.replace(agent.encode(), agent[:11].encode() + b"..." + agent[-10:].encode() if len(agent) > 30 else agent.encode())
+        return repr(raw if len(raw) < 400 else raw[:250] + b" ... " + raw[-100:])
+
+
+def spell(template, path, host="example.org", before=""):
+    """Writes a path in another way."""
+    p, _, x = path[1:].partition("/")
+    escape = "%{:02x}".format
+    target = template.format(
+        b=before, p=p, x=x, h=host, p1=escape(ord(p[0])) + p[1:], pe=p[:-1] + escape(ord(p[-1])),
+        pa="".join(escape(ord(c)) for c in p), pl=p[:1] + escape(ord(p[1])).upper() + p[2:],
+        pd="%25" + escape(ord(p[0]))[1:] + p[1:], pu=p.upper(), pt=p.title(), long="x" * 4_000, dots="/a/.." * 300,
+        nul="\0", tab="\t", high="\xff\xfe", blank=" ", quote='"<>', brace="{}",
+    )
+    return target
+
+
+def make(name, method, target, headers=(), agent=None, host="example.org", version="HTTP/1.1", body=b"", is_odd=False):
+    lines = [] if host is None else [("Host", host)]
+    lines += [*wire.agent_line(agent), *headers]
+    odd = is_odd or any(ord(c) <= 32 or ord(c) > 126 for c in target)
+    return Case(name, wire.head(method, target, lines, version, body), method, target, lines, host, agent, odd)
+
+
+def plain_cases():
+    """Every User-Agent asks for every path, without any trick."""
+    hosts = ["example.org", "shop.example.org"]
+    for (who, agent), path, host in itertools.product(AGENTS.items(), PATHS + PLAIN_PATHS, hosts):
+        yield make(f"plain {who} {host}", "GET", path, agent=agent, host=host)
+    for (who, agent), method, path in itertools.product(
+        AGENTS.items(), ["HEAD", "POST", "PUT", "OPTIONS"], ["/members-only-stuff/a", "/forms/1", "/refused/x"]
+    ):
+        body = b"x" * 10 if method in ("POST", "PUT") else b""
+        headers = [("Content-Length", len(body))] if body else []
+        yield make(f"plain {who}", method, path, headers, agent, body=body)
+
+
+def detour_cases():
+    """Every detour past our own pages, with every spelling of a refused path."""
+    for detour, spelling in itertools.product(DETOURS, SPELLINGS):
+        if "{b}" in spelling:
+            yield make(f"detour {detour} {spelling}", "GET", spell(spelling, "/refused/x", before=detour),
+                       agent=AGENTS["googlebot"])
+
+
+def spelled_cases():
+    """Every spelling of a refused path."""
+    for spelling, who in itertools.product(SPELLINGS, ["gptbot", "firefox"]):
+        yield make(f"spelled {who} {spelling}", "GET", spell(spelling, "/refused/x"), agent=AGENTS[who])
+
+
+def site_cases():
+    """Requests on the border between two sites."""
+    paths = ["/docs", "/docs/", "/docs/secret/1", "/docsx/1", "/docs%2fsecret/1", "/docs/../open/1", "/open/../docs/secret/1",
+             "/%64ocs/secret/1", "/docs//secret/1", "//docs/secret/1", "/docs/%2e%2e/open/1", "/docs;x/secret/1", "/DOCS/1",
+             "/cart/1", "http://shop.example.org/cart/1", "http://example.org/docs/secret/1", "http://SHOP.example.org:80/cart/1"]
+    hosts = ["example.org", "EXAMPLE.org", "example.org.", "example.org:80", "shop.example.org", "a.shop.example.org",
+             "a.b.shop.example.org", "Shop.Example.Org.:8080", "xshop.example.org", "shop.example.org.evil.example"]
+    for target, host, who in itertools.product(paths, hosts, ["gptbot", "firefox"]):
+        yield make(f"site {who} {host} {target}", "GET", target, agent=AGENTS[who], host=host)
+
+
+def forged_cases():
+    """Every forged name in every spelling, from a browser and from a robot."""
+    for name, (how, spelled), who in itertools.product(FORGED_NAMES, enumerate(odd_names("")), ["firefox", "gptbot"]):
+        yield make(f"forged {who} {how}", "GET", "/open/1", [(odd_names(name)[how], FORGED)], AGENTS[who])
+    for name in INTERNAL_NAMES:
+        yield make("forged internal", "GET", "/open/1", [(name, FORGED)], AGENTS["firefox"])
+
+
+def odd_names(name):
+    """Spellings that a CGI or WSGI application may fold to the same name."""
+    return [name, name.replace("-", "_"), name.replace("-", "."), name.lower().replace("-", "_", 1),
+            name.replace("-", "_").swapcase(), name[::-1].replace("-", "_", 1)[::-1], name.replace("-", "+"),
+            name.replace("-", "~", 1)]
+
+
+def random_cases(seed):
+    """Random combinations, without end."""
+    rng = random.Random(seed)
+    hosts = ["example.org"] * 6 + ["shop.example.org", "SHOP.example.org", "a.shop.example.org",
+                                   "shop.example.org:8080", "shop.example.org.", "other.example", "192.0.2.1", "[::1]"]
+    for number in itertools.count():
+        host = rng.choice(hosts)
+        path = rng.choice(PATHS) if rng.random() < 0.85 else rng.choice(PLAIN_PATHS)
+        target = path
+        if path in PATHS and rng.random() < 0.5:
+            before = rng.choice(DETOURS) if rng.random() < 0.15 else ""
+            target = spell(rng.choice(SPELLINGS), path, host, before)
+        who = rng.choice(list(AGENTS))
+        method = rng.choice(METHODS)
+        headers, version, body, is_odd = [], "HTTP/1.1", b"", False
+        for _ in range(rng.choice([0, 0, 1, 1, 2, 3])):
+            more = rng.choice(HEADER_SETS)(rng)
+            headers += more if isinstance(more, list) else [more]
+        if method in ("POST", "PUT", "PATCH", "REPORT", "QUERY") or rng.random() < 0.05:
+            body = b"y" * rng.choice([0, 1, 100, 5_000])
+            if body and rng.random() < 0.3:
+                headers.append(("Transfer-Encoding", "chunked"))
+                body = f"{len(body):x}".encode() + b"\r\n" + body + b"\r\n0\r\n\r\n"
+            else:
+                headers.append(("Content-Length", len(body)))
+        if rng.random() < 0.05:
+            version, is_odd = "HTTP/1.0", True
+            host = rng.choice([host, None])
+        elif rng.random() < 0.01:
+            host, is_odd = None, True
+        agents = [AGENTS[who]]
+        if rng.random() < 0.03:
+            headers += wire.agent_line(AGENTS[rng.choice(["gptbot", "firefox", "empty"])])
+        yield make(f"random {seed}/{number} {who}", method, target, headers, agents[0], host, version, body, is_odd)
+
+
+HEADER_SETS = [
+    lambda rng: ("Cookie", "session=" + "c" * rng.choice([1, 50, 1_500, 3_500])),
+    lambda rng: [("Cookie", "a=1"), ("Cookie", "b=2")],
+    lambda rng: ("Authorization", rng.choice(["Basic dXNlcjpwYXNz", "Bearer x", ""])),
+    lambda rng: ("Accept", rng.choice(["text/markdown", "text/markdown, text/html;q=0.5", "text/html", "*/*", ""])),
+    lambda rng: ("Accept-Language", rng.choice(["de", "en;q=0.5", "\xe4\xf6", ""])),
+    lambda rng: (rng.choice(FORGED_NAMES), FORGED),
+    lambda rng: (rng.choice(odd_names(rng.choice(FORGED_NAMES))), FORGED),
+    lambda rng: (rng.choice(INTERNAL_NAMES), FORGED),
+    lambda rng: [("X-Forwarded-For", "192.0.2.7"), ("X-Forwarded-For", FORGED)],
+    lambda rng: (rng.choice(FORGED_NAMES), rng.choice(["", " ", ",", "localhost", "127.0.0.1", "https"])),
+    lambda rng: [(f"X-Line-{number}", "v") for number in range(rng.choice([1, 20, 60, 85]))],
+    lambda rng: [("X-Same", str(number)) for number in range(rng.choice([2, 30]))],
+    lambda rng: ("X-Long", "l" * rng.choice([1_000, 3_900])),
+    lambda rng: ("X-Empty", ""),
+    lambda rng: ("X-Text", rng.choice(["a\tb", "\xff\xfe", "${env}", "%[src]", "{uri}", "'\"\\", "%REQ(:path)%"])),
+    lambda rng: [("Upgrade", rng.choice(["h2c", "foo", "websocket"])), ("Connection", "upgrade, close")],
+    lambda rng: ("Connection", rng.choice(["close, X-Robot-Detection", "close, User-Agent", "close, X-Forwarded-For",
+                                           "close, Host, Cookie"])),
+    lambda rng: ("Expect", "100-continue"),
+    lambda rng: ("Referer", "http://example.org/refused/x"),
+    lambda rng: ("Range", "bytes=0-1"),
+    lambda rng: ("If-None-Match", '"x"'),
+    lambda rng: ("Signature-Agent", '"https://robot.example"'),
+    lambda rng: ("X-HTTP-Method-Override", rng.choice(["GET", "POST"])),
+    lambda rng: ("X-Rewrite-URL", "/open/1"),
+    lambda rng: ("TE", "trailers"),
+    lambda rng: ("Via", "1.1 x"),
+    lambda rng: ("Sec-Fetch-Mode", "navigate"),
+    lambda rng: ("Early-Data", "1"),
+    lambda rng: ("From", "googlebot(at)googlebot.com"),
+]
+
+# Requests that are not plain HTTP/1.1: lines with `|` between them, {t} the target, {h} and {a} the Host and User-Agent lines.
+MALFORMED = """
+no version               = GET {t}
+version 1.2              = GET {t} HTTP/1.2|{h}|{a}
+version 2.0              = GET {t} HTTP/2.0|{h}|{a}
+two blanks               = GET  {t}  HTTP/1.1|{h}|{a}
+tabs                     = GET\t{t}\tHTTP/1.1|{h}|{a}
+blank lines first        = ||GET {t} HTTP/1.1|{h}|{a}
+folded header            = GET {t} HTTP/1.1|{h}|User-Agent: Mozilla/5.0| {agent}
+blank before colon       = GET {t} HTTP/1.1|{h}|User-Agent : {agent}
+blank before first       = GET {t} HTTP/1.1| {h}|{a}
+two hosts                = GET {t} HTTP/1.1|{h}|Host: shop.example.org|{a}
+bad host                 = GET {t} HTTP/1.1|Host: exa mple/org|{a}
+host with path           = GET {t} HTTP/1.1|Host: example.org/open|{a}
+host with query          = GET {t} HTTP/1.1|Host: example.org?x|{a}
+host with user           = GET {t} HTTP/1.1|Host: shop.example.org@example.org|{a}
+empty host               = GET {t} HTTP/1.1|Host:|{a}
+NUL in a value           = GET {t} HTTP/1.1|{h}|{a}\0
+CR in a value            = GET {t} HTTP/1.1|{h}|User-Agent: Mozilla/5.0\r{agent}
+no name                  = GET {t} HTTP/1.1|{h}|: x|{a}
+no colon                 = GET {t} HTTP/1.1|{h}|nonsense|{a}
+odd characters in a name = GET {t} HTTP/1.1|{h}|X(Robot)Detection: x|{a}
+two lengths              = POST {t} HTTP/1.1|{h}|Content-Length: 1|Content-Length: 2|{a}||xx
+length and chunks        = POST {t} HTTP/1.1|{h}|Content-Length: 3|Transfer-Encoding: chunked|{a}||0||
+odd chunks               = POST {t} HTTP/1.1|{h}|Transfer-Encoding: xchunked|{a}||0||
+CONNECT                  = CONNECT example.org:443 HTTP/1.1|{h}|{a}
+agent with underscore    = GET {t} HTTP/1.1|{h}|User_Agent: Firefox|{a}
+trailer                  = POST {t} HTTP/1.1|{h}|Transfer-Encoding: chunked|Trailer: X-Robot-Detection|{a}||0|X-Robot-Detection: 203.0.113.66||
+"""
+
+
+def malformed_cases():
+    lines = [line.split(" = ", 1) for line in MALFORMED.strip("\n").split("\n")]
+    for (name, text), target, who in itertools.product(lines, ["/open/1", "/refused/x"], ["firefox", "gptbot"]):
+        agent = AGENTS[who]
+        text = text.format(t=target, h="Host: example.org", a=f"User-Agent: {agent}", agent=agent)
+        head, _, body = text.lstrip("|").partition("||")
+        blank = "\r\n\r\n" if name.startswith("blank lines") else ""
+        raw = blank + head.replace("|", "\r\n") + "\r\nConnection: close\r\n\r\n" + body.replace("|", "\r\n")
+        if name.startswith("no version"):
+            raw = head + "\r\n\r\n"
+        for ending, how in (("\r\n", ""), ("\n", " with bare line feeds")):
+            yield Case(f"malformed {who}: {name.strip()}{how}", raw.replace("\r\n", ending).encode("latin-1"), "GET", target, [],
+                       agent=agent, is_odd=True)
+
+
+def all_cases(seed, number):
+    """The fixed cases, and random ones up to the number."""
+    fixed = [*plain_cases(), *detour_cases(), *spelled_cases(), *site_cases(), *forged_cases(), *malformed_cases()]
+    return fixed + list(itertools.islice(random_cases(seed), max(number - len(fixed), 500)))

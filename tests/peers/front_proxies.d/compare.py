@@ -1,0 +1,214 @@
+"""Compares the decision that each door gave for the same request with that of the own proxy."""
+
+import json
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+
+from cases import AGENTS
+from upstream import FORGED, IDENTITY, resolved
+
+
+@dataclass
+class Outcome:
+    """Result of one request: `pass`, `redirect`, `refusal`, `page` (ours), `failure` (5xx) or `nothing`."""
+
+    kind: str
+    detail: str = ""
+    identity: tuple = ()
+    # What the site was sent, if the request reached it.
+    seen: dict = None
+    # Headers and text that a decision adds to the response.
+    added: tuple = ()
+    is_ours: bool = False
+
+    def decision(self):
+        return self.kind, self.detail, self.identity
+
+    def site(self):
+        return self.seen and self.seen["site"]
+
+    def brief(self):
+        """Kind and detail, without what differs between visitors."""
+        return re.sub(r"redirect (\.\./)*login.*", "redirect to the login", f"{self.kind} {self.detail}".strip())[:100]
+
+    def __str__(self):
+        site = f"to {self.site()}" if self.seen else ""
+        return " ".join(filter(None, [self.brief(), site, *self.identity]))
+
+
+def outcome(answer):
+    site = answer.header("x-site")
+    added = added_to(answer)
+    if site is not None:
+        seen = json.loads(site)
+        return Outcome("pass", "", identity(seen["cgi"]), seen, added)
+    if answer.status < 100:
+        return Outcome("pass" if answer.body.startswith(b"site") else "nothing")
+    if 300 <= answer.status < 400:
+        return Outcome("redirect", str(answer.header("location")), added=added)
+    if answer.status >= 500 and answer.status not in (501, 505):
+        return Outcome("failure", str(answer.status))
+    if answer.status >= 400:
+        text = answer.body.decode("utf-8", "replace").strip()
+        is_ours = "no-store" in (answer.header("cache-control") or "")
+        return Outcome("refusal", str(answer.status), added=(*added, ("text", text)), is_ours=is_ours)
+    return Outcome("page")
+
+
+def added_to(answer):
+    names = ("x-robots-tag", "retry-after", "www-authenticate", "content-usage")
+    added = [(name, answer.header(name)) for name in names if answer.header(name)]
+    # Lines of a list mean the same in any order.
+    added.append(("link", ", ".join(sorted((answer.header("link") or "").split(", ")))))
+    added.append(("varies", "user-agent" in (answer.header("vary") or "").lower()))
+    return tuple(added)
+
+
+def endpoint_outcome(answer):
+    if answer.status == 200:
+        names = [(name.replace("-", "_").upper(), [value]) for name, value in reversed(answer.headers)]
+        return Outcome("pass", identity=identity(dict(names)))
+    result = outcome(answer)
+    result.is_ours = True
+    return result
+
+
+def explained_outcome(told, own):
+    """Reads a decision of `explain`, such as `pass`, `redirect 302 /x` or `refuse 451`; it names no identity."""
+    word, _, rest = told["decision"].partition(" ")
+    kind = {"refuse": "refusal", "serve": "page"}.get(word, word)
+    return Outcome(kind, "" if kind == "page" else rest.split(" ")[-1], own.identity)
+
+
+def identity(variables):
+    return tuple("|".join(variables.get(name, ["-"])) for name in IDENTITY)
+
+
+# Differences that the book describes (docs/src/keep-your-proxy.md): name, doors, test of the case and of the outcomes
+# of the own proxy and of the other door, sentence of the book.
+DOCUMENTED = [
+    ("page in place", r"^(?!.*nginx)|ingress",
+     lambda case, own, other: own.kind == "page" and other.kind == "redirect" and "/pages/" in case.target,
+     "`serve` in place works with nginx; with the others the robot is redirected to the page."),
+    ("200, 401 or 403", r"ingress-nginx",
+     lambda case, own, other: own.kind not in ("pass", "nothing") and other.detail in ("401", "403"),
+     "The controller takes 200, 401 and 403 only: refusals have the status 403, and redirects begin with 401."),
+    ("headers of a rule", r"^(traefik|envoy|.* include)$",
+     lambda case, own, other: own.decision() == other.decision() and own.kind == "pass",
+     "Envoy and included files add them to the site's own; Traefik gives them on refusals and redirects alone."),
+    ("path of the question", r"^nginx",
+     lambda case, own, other: own.kind == "pass" and other.kind == "refusal" and "robot-detection-check" in case.target,
+     "nginx keeps the path /robot-detection-check for the question: no visitor can ask for it."),
+    ("first User-Agent", r"^(caddy|traefik)",
+     lambda case, own, other: sum(name == "User-Agent" for name, _ in case.headers) > 1 and case.agent != AGENTS["gptbot"],
+     "Of several User-Agent lines Caddy and Traefik hand on the first, to the question and to the site."),
+    ("limits", r"^(?!explain)",
+     lambda case, own, other: own.detail in ("414", "431") and not (other.seen and other.seen["refused"] and is_refused(case)),
+     "The front's limits of headers and targets apply, not those of robot-detection's listener."),
+    ("malformed requests", r"^explain$",
+     lambda case, own, other: own.kind == "refusal" and own.detail in ("400", "414", "431", "501"),
+     "`explain` decides about requests that the listener refuses as malformed, too."),
+]
+
+
+# The same, for a request that the own proxy refuses with 400 and that other doors treat as one with fewer headers.
+SIMPLIFIED = [
+    ("dropped names", r"^(nginx|apache)", lambda case: case.has_odd_name(),
+     "nginx and Apache drop header names with other characters than letters, digits and hyphens."),
+    ("Connection", r"^(?!explain)", lambda case: case.nominates_headers(),
+     "robot-detection's listener refuses a Connection header that names end-to-end headers; nginx and HAProxy ignore it."),
+]
+
+
+class Differences:
+    """Collects differences, and groups those that look alike."""
+
+    def __init__(self):
+        self.groups = defaultdict(list)
+        self.documented = defaultdict(int)
+
+    def judge(self, door, case, own, other, refuses_itself=lambda: False, own_of_simpler=None):
+        """Counts a difference that is not documented.
+
+        `own_of_simpler` asks the own proxy for the request as a front reads it that drops headers.
+        """
+        fault = self.fault(door, case, own, other, refuses_itself)
+        if fault and own.detail == "400" and own_of_simpler:
+            for row, doors, is_so, _ in SIMPLIFIED:
+                if re.search(doors, door) and is_so(case) and not self.fault(door, case, own_of_simpler(), other, refuses_itself):
+                    self.documented[(row, door)] += 1
+                    return
+        if fault:
+            self.groups[fault].append(case)
+
+    def fault(self, door, case, own, other, refuses_itself):
+        """Returns what differs: 0 for a bypass, otherwise 1; the door and both outcomes."""
+        is_same = own.decision() == other.decision() and own.site() == (other.site() or own.site())
+        if is_same and not (case.is_plain() and other.seen and own.added != other.added):
+            return None
+        for row, doors, is_so, _ in DOCUMENTED:
+            if re.search(doors, door) and is_so(case, own, other):
+                self.documented[(row, door)] += 1
+                return None
+        if is_same:
+            added = sorted(set(own.added) ^ set(other.added), key=str)
+            return 1, door, "the same decision", f"other headers {added}"
+        if case.is_malformed() and other.kind in ("pass", "refusal", "nothing"):
+            # A front may repair a message; then the site gets what was asked about.
+            return None if not (is_refused(case) and other.seen and other.seen["refused"]) else (0, door, own.brief(), other.brief())
+        # The endpoint and `explain` may let pass what a front sends to our own pages without a question.
+        is_own_page = own.kind == "page" or asks_own_page(case)
+        if other.seen is None and door.startswith(("endpoint", "explain")) and is_own_page and not (other.kind == "pass" and is_refused(case)):
+            return None
+        if other.kind in ("refusal", "nothing") and not other.is_ours and refuses_itself():
+            return None
+        if own.kind != other.kind:
+            return int(other.kind != "pass"), door, own.brief(), other.brief()
+        return 1, door, str(own), str(other)
+
+    def print(self, most=15):
+        groups = sorted(self.groups.items(), key=lambda group: (group[0][:2], -len(group[1])))
+        printed = defaultdict(int)
+        for (is_difference, door, own, other), cases in groups:
+            printed[door] += 1
+            if printed[door] > most:
+                continue
+            what = "differs" if is_difference else "PASSES WHERE THE OWN PROXY DOES NOT"
+            print(f"  {door} {what}, {len(cases)} times: own proxy: {own}; {door}: {other}")
+            names = sorted({case.kind() for case in cases})
+            print(f"    in: {', '.join(names[:20])}")
+            print(f"    {cases[0].name}: {cases[0].shown()}")
+        for door, number in printed.items():
+            if number > most:
+                print(f"  {door}: and {number - most} more groups")
+        for (row, door), times in sorted(self.documented.items()):
+            print(f"  as the book says: {row}, {door}: {times}")
+
+    def bypasses(self):
+        return sum(len(cases) for key, cases in self.groups.items() if not key[0])
+
+    def __len__(self):
+        return sum(len(cases) for cases in self.groups.values())
+
+
+OWN_PAGES = re.compile(
+    r"(https?:)?(//[^/]*)?/(robot-detection/admin|robot-heaven|robots\.txt|\.well-known/http-message-signatures-directory)(/|$|\?)", re.IGNORECASE
+)
+
+
+def asks_own_page(case):
+    """Whether the target as it was sent begins with a page of this program's own."""
+    return OWN_PAGES.match(case.target) is not None
+
+
+def is_refused(case):
+    """Whether a robot asks for what an application reads as a refused path."""
+    segments = resolved(case.target)
+    return bool(case.agent) and "bot" in case.agent.lower() and segments[:1] == [b"refused"] and len(segments) > 1
+
+
+def has_forged(seen):
+    """Names of the identity that hold a value which the visitor sent, by the way to read them."""
+    return [f"{way} {name}" for way in ("cgi", "wsgi", "raw") for name, values in seen[way].items()
+            if any(FORGED in value for value in values)]
