@@ -107,6 +107,8 @@ class Site:
     def __init__(self):
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # Head and body are two writes: the second would wait 40 ms for an acknowledgement.
+            disable_nagle_algorithm = True
 
             def answer(self):
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
