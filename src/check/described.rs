@@ -147,7 +147,8 @@ impl Described {
         let url = sent(&X_ORIGINAL_URL)?.as_bytes();
         let no_url = || Misdescribed::Header(X_ORIGINAL_URL, "holds no URL");
         let mark = memchr::memmem::find(url, b"://").ok_or_else(no_url)?;
-        let (scheme, rest) = (&url[..mark], &url[mark + 3..]);
+        let (scheme, rest) = url.split_at_checked(mark).unwrap_or_default();
+        let rest = rest.get("://".len()..).unwrap_or_default();
         let slash = memchr::memchr(b'/', rest).ok_or(Misdescribed::Request)?;
         let (host, target) = rest.split_at(slash);
         Ok(Self {

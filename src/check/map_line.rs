@@ -49,8 +49,8 @@ pub(crate) fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Ve
         add(TOKEN.as_str().as_bytes(), &[token]);
     }
     for field in fields {
-        let colon = memchr::memchr(b':', field)?;
-        let (name, value) = (&field[..colon], field[colon + 1..].trim_ascii());
+        let (name, value) = field.split_at_checked(memchr::memchr(b':', field)?)?;
+        let value = value.get(1..)?.trim_ascii();
         if !is_token(name) {
             return None;
         }
@@ -91,8 +91,8 @@ pub(crate) fn line_from_answer(head: &[u8]) -> (Option<Vec<u8>>, u64) {
 fn method_and_target(line: &[u8]) -> Option<(Method, &[u8])> {
     let end = memchr::memmem::rfind(line, b" HTTP/")?;
     let line = line.get(..end)?;
-    let blank = memchr::memchr(b' ', line)?;
-    let (method, target) = (&line[..blank], &line[blank + 1..]);
+    let (method, target) = line.split_at_checked(memchr::memchr(b' ', line)?)?;
+    let target = target.get(1..)?;
     let is_whole = !target.is_empty() && !target.contains(&b' ');
     is_whole.then_some((Method::from_bytes(method).ok()?, target))
 }

@@ -14,11 +14,13 @@ use std::{
     process::{Child, Command, ExitCode, Stdio},
     sync::mpsc::{Receiver, Sender, channel},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use clap::Args;
+use tokio::time::Instant;
 
+use crate::alerts::Secret;
 use crate::assembly::from_here;
 use crate::check::{MAX_LINE_BYTES, line_from_answer, question_from_line};
 use crate::listen::ListenAddr;
@@ -211,7 +213,7 @@ impl Worker {
             if end == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
-            answer.extend_from_slice(&bytes[..end]);
+            answer.extend_from_slice(bytes.get(..end).unwrap_or(bytes));
             self.stream.consume(end);
         }
         answer.pop();
@@ -247,7 +249,7 @@ fn work(cli: &Cli) -> anyhow::Result<()> {
             return Err(WrongUsage(text.to_owned()).into());
         }
     };
-    let token = check.token.as_ref().map(|token| token.bytes());
+    let token = check.token.as_ref().map(Secret::bytes);
     let mut connection = None;
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let mut line = Vec::new();

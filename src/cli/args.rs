@@ -93,7 +93,7 @@ Example: robot-detection traps"
     Database(DatabaseCommand),
     /// Prints the file with which another proxy asks what becomes of each request
     ProxyConfig(ProxyConfigArgs),
-    /// Answer the questions of Apache's RewriteMap on standard input
+    /// Answer the questions of Apache's `RewriteMap` on standard input
     #[command(hide = true)]
     ApacheMap(ApacheMapArgs),
     /// Writes a commented configuration file

@@ -65,11 +65,11 @@ enum ProxyArg {
     Envoy,
     /// `RewriteMap`; --standalone: Apache in front of robot-detection and behind it
     Apache,
-    /// Annotations of an Ingress: auth-url
+    /// Annotations of an Ingress: `auth-url`
     IngressNginx,
-    /// SecurityPolicy
+    /// `SecurityPolicy`
     EnvoyGateway,
-    /// Mesh configuration, AuthorizationPolicy and EnvoyFilter
+    /// Mesh configuration, `AuthorizationPolicy` and `EnvoyFilter`
     Istio,
 }
 

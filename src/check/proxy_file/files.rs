@@ -382,6 +382,7 @@ pub(crate) fn proxy_file(
         ..
     } = options;
     file.check(front, options)?;
+    let token = front.token.as_deref().unwrap_or_default();
     let made = match file {
         ProxyFile::Nginx => Nginx {
             front,
@@ -427,11 +428,7 @@ pub(crate) fn proxy_file(
             command: plain_command(map_command)?,
         }
         .render(),
-        ProxyFile::IngressNginx => IngressNginx {
-            front,
-            token: front.token.as_deref().unwrap_or_default(),
-        }
-        .render(),
+        ProxyFile::IngressNginx => IngressNginx { front, token }.render(),
         ProxyFile::EnvoyGateway => EnvoyGateway { front, fails_open }.render(),
         ProxyFile::Istio => Istio { front, fails_open }.render(),
     };

@@ -179,6 +179,29 @@ impl Inspection {
                 self.note(first.within(block), &text);
             }
         }
+        self.lost_pages(block, above);
+        let mut sets = block.children("auth_request_set").peekable();
+        if let Some(first) = sets.peek().copied()
+            && !sets.any(mentions_us)
+        {
+            self.note(first.within(block), "auth_request_set here replaces those of robot-detection: the robot's identity is missing, and an internal redirect asks again; repeat the lines of --part server");
+        }
+        for found in block.own("return").filter(|one| returns_content(one)) {
+            self.note(found.within(block), "return answers without asking");
+        }
+        if is_server {
+            for found in block.own("rewrite").filter(|one| may_rewrite_question(one)) {
+                let text = format!(
+                    "rewrite in a server also applies to the question: if it matches {QUESTION}, every request gets an error; move it into a location"
+                );
+                self.note(found.within(block), &text);
+            }
+        }
+    }
+
+    /// Reports the `error_page` lines by which a level loses the answers of robot-detection.
+    fn lost_pages(&mut self, block: &Directive, above: &Inherited<'_>) {
+        let is_server = block.name == "server";
         let own: Vec<_> = block.children("error_page").collect();
         let first_403 = own
             .iter()
@@ -208,23 +231,6 @@ impl Inspection {
                 page.place()
             );
             self.note(block.within(block), &text);
-        }
-        let mut sets = block.children("auth_request_set").peekable();
-        if let Some(first) = sets.peek().copied()
-            && !sets.any(mentions_us)
-        {
-            self.note(first.within(block), "auth_request_set here replaces those of robot-detection: the robot's identity is missing, and an internal redirect asks again; repeat the lines of --part server");
-        }
-        for found in block.own("return").filter(|one| returns_content(one)) {
-            self.note(found.within(block), "return answers without asking");
-        }
-        if is_server {
-            for found in block.own("rewrite").filter(|one| may_rewrite_question(one)) {
-                let text = format!(
-                    "rewrite in a server also applies to the question: if it matches {QUESTION}, every request gets an error; move it into a location"
-                );
-                self.note(found.within(block), &text);
-            }
         }
     }
 

@@ -134,15 +134,12 @@ async fn a_request_that_the_proxy_never_forwards_is_refused() {
             ("GET", "*", 400),
         ] {
             let asked = house.check(dialect, method, path, FIREFOX);
-            let told = if asked.status == 403 {
-                told_status(&asked)
-            } else {
-                asked.status
-            };
-            assert!(
-                told == status || dialect == "envoy" && told == 404,
-                "{dialect} {method}: {told}"
-            );
+            match dialect {
+                "nginx" => assert_eq!(told_status(&asked), status, "{method}"),
+                // It takes 501 for a failure, and its question has the path behind the endpoint's.
+                "envoy" => assert!(matches!(asked.status, 403 | 404), "{method}"),
+                _ => assert_eq!(asked.status, status, "{dialect} {method}"),
+            }
         }
         for host in ["example.org/open", "u@example.org", "exa mple"] {
             let odd = question(dialect, "GET", "/", &[("User-Agent", FIREFOX)]);

@@ -198,8 +198,7 @@ impl Shared {
             is_person,
             is_judged: claim.is_some(),
         };
-        let (client, suspicion) = self.sent_by(policy, request, sender, client);
-        let Suspicion { reasons, cookie } = suspicion;
+        let (client, Suspicion { reasons, cookie }) = self.sent_by(policy, request, sender, client);
         let aim = self.aim(request, own);
         let is_noted = aim == Aim::Trap || !reasons.is_empty();
         let claim = claim.or_else(|| is_noted.then_some(Claim::Person));

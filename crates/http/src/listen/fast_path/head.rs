@@ -103,11 +103,12 @@ fn plain(
     // Exactly one space between the parts of the request line (RFC 9112 §3).
     let target = rest.get(..memchr::memchr(b' ', rest)?)?;
     // Without an early exit, so that the compiler checks many bytes with one instruction.
-    let is_plain = |byte: &u8| byte.is_ascii_graphic() & (*byte != b'#');
-    let is_graphic = (target.iter()).fold(true, |all, byte| all & is_plain(byte));
+    let is_graphic = (target.iter()).fold(true, |all, byte| all & byte.is_ascii_graphic());
     // Origin-form only (RFC 9112 §3.2.1): the other forms
     // of a target change the host, or are no path.
     let is_origin = target.first() == Some(&b'/') && is_graphic;
+    // A fragment is not part of a target: it is encoded, and not cut off.
+    let is_origin = is_origin && memchr::memchr(b'#', target).is_none();
     // HTTP/1.0 knows neither chunks nor persistence by default (RFC 9112 §6.1,
     // §9.3), and a bare line feed is for hyper to judge (RFC 9112 §2.2).
     let rest = rest.get(target.len()..)?.strip_prefix(b" HTTP/1.1\r\n")?;
