@@ -8,7 +8,10 @@ use crate::licensing::Licensing;
 use crate::listen::ListenAddr;
 use crate::verify::Signer;
 
-use super::{Signing, from_here, licensing, rules::rules_of_all};
+use super::{
+    Signing, from_here, licensing,
+    rules::{answer_setting, rules_of_all},
+};
 
 /// Returns what stands behind a proxy that asks a server with these settings; `traps` tells those of a
 /// site by its name, and of the site that has none of its own.
@@ -60,11 +63,11 @@ pub(crate) fn front<'t>(
         .collect();
     read.sort_unstable();
     read.dedup();
-    let waiting = rules_of_all(settings, &sites).filter(|rule| rule.wait_milliseconds.is_some());
+    let unjudged = rules_of_all(settings, &sites).filter_map(unjudged);
     let client_header = settings.server.client_address_header.as_ref();
     Ok(Front {
         read,
-        waiting: waiting.map(label).collect(),
+        unjudged: unjudged.collect(),
         client_header: client_header.map(|name| name.as_str().to_owned()),
         given: GivenHeader::all(given),
         check: place(check, "check.listen")?,
@@ -82,12 +85,22 @@ fn read_header(condition: &str) -> Option<String> {
     Some(name)
 }
 
-fn label(rule: &RuleSettings) -> String {
-    if rule.name.is_empty() {
+/// Returns what the door of a proxy that asks one question at a time does not judge of a rule.
+fn unjudged(rule: &RuleSettings) -> Option<String> {
+    let name = if rule.name.is_empty() {
         "A rule without a name".to_owned()
     } else {
         format!("The rule {:?}", rule.name)
+    };
+    if let Some(key) = answer_setting(rule) {
+        let text = "the decision endpoint does not see answers of the site";
+        return Some(format!("{name} never acts by {key} here: {text}."));
     }
+    rule.wait_milliseconds?;
+    let text = "the first requests of a robot are \"pending\"";
+    Some(format!(
+        "{name} does not wait for its verdict here: {text}."
+    ))
 }
 
 fn trap_paths(traps: &[&str]) -> Result<Vec<OwnPath>, PlaceError> {

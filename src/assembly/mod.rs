@@ -36,6 +36,7 @@ pub(crate) use policy::{OPERATION_PATHS, policy_builder};
 pub(crate) use robot_conf::{read as read_text, robot_conf, unused_keys};
 pub(crate) use robots_txt::robots_txt_of_settings;
 pub use robots_txt::{robots_txt, robots_txt_in_force};
+pub(crate) use rules::answer_setting;
 pub(crate) use signing::Signing;
 pub use sources::sources;
 pub(crate) use suspects::finds_suspects;

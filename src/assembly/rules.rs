@@ -18,6 +18,16 @@ pub(super) fn rules_of_all<'s>(
     all.flat_map(|settings| &settings.tables.rules)
 }
 
+/// Returns the setting by which a rule depends on answers of the site.
+pub(crate) fn answer_setting(rule: &RuleSettings) -> Option<&'static str> {
+    // Whose requests count too acts by these.
+    let by_time = rule
+        .load_milliseconds
+        .filter(|_| rule.load_requests.is_none());
+    let by_errors = rule.errors.map(|_| "errors");
+    by_errors.or(by_time.map(|_| "when.upstream_milliseconds"))
+}
+
 pub(crate) fn rule(settings: &RuleSettings, all: &Settings, origins: &Origins) -> RuleBuilder {
     let mut rule = Rule::builder(settings.action)
         .name(&settings.name)

@@ -12,7 +12,6 @@ use std::{
 
 use axum::http::{
     HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version, header,
-    uri::PathAndQuery,
 };
 use pin_project_lite::pin_project;
 
@@ -149,9 +148,9 @@ impl ReadyHead for LayerHead {
     }
 }
 
-/// Page to which a visitor returns that is not redirected.
+/// URL to which a visitor returns that is not redirected.
 #[derive(Clone)]
-struct ReturnTo(PathAndQuery);
+struct ReturnTo(HeaderValue);
 
 /// Turns a request that ingress-nginx has redirected here into the request for the page.
 fn send_on(request: &mut Request<RequestContext>) {
@@ -160,9 +159,9 @@ fn send_on(request: &mut Request<RequestContext>) {
         return;
     }
     let host = layer::host(request).unwrap_or_default();
-    if let Some(page) = requested_page(request.uri(), host) {
-        *request.uri_mut() = Uri::from(page.clone());
-        request.extensions_mut().insert(ReturnTo(page));
+    if let Some((url, page)) = requested_page(request.uri(), host) {
+        *request.uri_mut() = Uri::from(page);
+        request.extensions_mut().insert(ReturnTo(url));
     }
 }
 
@@ -172,13 +171,13 @@ fn pass(
     request: &mut Request<RequestContext>,
     is_learnt_from: bool,
 ) -> SiteFuture {
-    let Some(ReturnTo(page)) = request.extensions_mut().remove() else {
+    let Some(ReturnTo(url)) = request.extensions_mut().remove() else {
         return served.answer(request, is_learnt_from);
     };
     let mut response = Response::<ServerBody>::default();
     *response.status_mut() = StatusCode::FOUND;
     let headers = response.headers_mut();
-    headers.extend(HeaderValue::try_from(page.as_str()).map(|page| (header::LOCATION, page)));
+    headers.insert(header::LOCATION, url);
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     SiteFuture::ready(response)
 }

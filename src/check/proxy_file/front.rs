@@ -19,8 +19,8 @@ pub(crate) struct Front {
     pub(crate) given: Vec<GivenHeader>,
     /// Names of headers that conditions of rules read.
     pub(crate) read: Vec<String>,
-    /// Rules that wait for a verdict.
-    pub(crate) waiting: Vec<String>,
+    /// What a proxy that asks one question at a time does not judge of rules, a sentence each.
+    pub(crate) unjudged: Vec<String>,
     /// Header with the visitor's address, where a trusted proxy sends one.
     pub(crate) client_header: Option<String>,
 }

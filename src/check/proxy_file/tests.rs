@@ -14,7 +14,7 @@ fn front() -> Front {
         sites: vec![site],
         given: Vec::new(),
         read: vec!["x-monitor".to_owned()],
-        waiting: Vec::new(),
+        unjudged: Vec::new(),
         client_header: None,
     }
 }

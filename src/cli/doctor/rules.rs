@@ -1,8 +1,8 @@
 //! Rules that do nothing yet: they wait for a word, or for answers that nobody here sees.
 
 use crate::app;
+use crate::assembly::answer_setting;
 use crate::clock::Clock;
-use crate::config::RuleSettings;
 use crate::store::{Store, TrafficSum};
 
 use super::{check::Check, run::Subject, sites::sites};
@@ -28,11 +28,23 @@ pub(super) async fn rules(subject: &Subject<'_>) -> Vec<Check> {
             let text = unconfirmed(rule.label(), site.name(), &sums);
             checks.push(Check::warning(&name, text));
         }
-        if subject.settings.check.listen.is_none() || !settings.server.upstream.is_empty() {
+        if subject.settings.check.listen.is_none() {
             continue;
         }
-        let rules = settings.tables.rules.iter().zip(policy.rules());
-        let unseen = rules.filter_map(|(settings, rule)| Some((rule.label(), asks(settings)?)));
+        let rules = || settings.tables.rules.iter().zip(policy.rules());
+        let waiting = rules().filter(|(settings, _)| settings.wait_milliseconds.is_some());
+        checks.extend(waiting.map(|(_, rule)| {
+            let label = rule.label();
+            let text = format!(
+                "{label} does not wait for its verdict behind the map of Apache (proxy-config apache): the first requests of a robot are \"pending\" there"
+            );
+            Check::warning(&name, text)
+        }));
+        if !settings.server.upstream.is_empty() {
+            continue;
+        }
+        let unseen =
+            rules().filter_map(|(settings, rule)| Some((rule.label(), answer_setting(settings)?)));
         checks.extend(unseen.map(|(label, key)| {
             let text = format!(
                 "{label} never acts by {key}: the decision endpoint does not see answers, and no server.upstream is set whose answers this program would see"
@@ -66,14 +78,4 @@ fn unconfirmed(label: &str, site: &str, sums: &[TrafficSum]) -> String {
     format!(
         "{label} only notes what it would do, as it is about people too; of the requests of the last 7 days it would have touched {all}, {of_people} of them people's: write people = true beside it for it to act"
     )
-}
-
-/// Returns the setting by which a rule hangs on answers.
-fn asks(rule: &RuleSettings) -> Option<&'static str> {
-    // Whose requests count too acts by these.
-    let by_time = rule
-        .load_milliseconds
-        .filter(|_| rule.load_requests.is_none());
-    let by_errors = rule.errors.map(|_| "errors");
-    by_errors.or(by_time.map(|_| "when.upstream_milliseconds"))
 }

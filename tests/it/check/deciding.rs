@@ -396,7 +396,7 @@ async fn a_visitor_whom_ingress_nginx_redirects_is_sent_where_the_decision_says(
     let back = sent(&page, FIREFOX);
     assert_eq!(
         (back.status, back.header("location").as_str()),
-        (302, "/members-only-stuff/a")
+        (302, page.as_str())
     );
     assert_eq!(sent(&format!("http://{host}/paid/1"), GPTBOT).status, 402);
     assert!(
@@ -404,6 +404,9 @@ async fn a_visitor_whom_ingress_nginx_redirects_is_sent_where_the_decision_says(
         "nobody is served a page there"
     );
     // A link to another host redirects nobody: the path is the site's then.
+    let odd = format!("http://{host}//members-only-stuff/a");
+    assert_eq!(told(&sent(&odd, GPTBOT)), told(&own));
+    assert_eq!(sent(&odd, FIREFOX).header("location"), odd);
     let other = sent("http://evil.example/a", FIREFOX);
     assert_eq!((other.status, other.header("location").as_str()), (200, ""));
 }
