@@ -51,6 +51,8 @@ pub mod origins;
 mod own_robot;
 #[cfg(feature = "admin")]
 mod pace;
+#[cfg(feature = "server")]
+mod probe;
 #[cfg(feature = "admin")]
 pub mod robots_file;
 #[cfg(feature = "server")]

@@ -8,6 +8,7 @@ use axum::http::{
 
 use crate::layer::OwnRobot;
 use crate::listen::{ClientAddr, RequestContext, TrustedProxies, read_target, withholds};
+use crate::probe::PROBE_HEADER;
 
 use super::{
     CLIENT, CONNECTION, Dialect, IDENTIFICATION_HEADER, PAGE, PREFIX, REQUEST, SCHEME,
@@ -35,7 +36,8 @@ const INGRESS_NGINX: [&str; 7] = [
 ];
 
 /// Headers of this program's names that stay in a described request.
-const KEPT: [HeaderName; 4] = [
+const KEPT: [HeaderName; 5] = [
+    PROBE_HEADER,
     REQUEST,
     OwnRobot::HEADER,
     IDENTIFICATION_HEADER,

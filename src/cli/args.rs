@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use url::Url;
 
 use super::alerts::AlertsCommand;
 use super::apache_map::ApacheMapArgs;
@@ -375,6 +376,23 @@ pub(super) struct DoctorArgs {
         conflicts_with = "offline"
     )]
     pub(super) agents: Option<String>,
+    /// Asks a proxy in front as GPTBot, as a false Googlebot and as a browser, and checks nothing else:
+    /// whether it asks robot-detection about each path, and does what it is told; exit code 1 for a fault
+    #[arg(long, value_name = "URL", conflicts_with_all = ["offline", "agents"])]
+    pub(super) front: Option<Url>,
+    /// Host that the proxy is asked for, if it is not that of the URL
+    #[arg(long, requires = "front")]
+    pub(super) host: Option<String>,
+    /// Further path to ask for, may be repeated
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["offline", "agents"])]
+    pub(super) path: Vec<String>,
+    /// Page of the site that prints the headers that it receives, to check that none is forged
+    #[arg(long, value_name = "PATH", requires = "front")]
+    pub(super) echo: Option<String>,
+    /// Leaves one request without an answer, to see what visitors get while robot-detection is away;
+    /// other visitors may get the same for up to a second
+    #[arg(long, requires = "front")]
+    pub(super) failing: bool,
     /// Prints JSON
     #[arg(long)]
     pub(super) json: bool,

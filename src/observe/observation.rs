@@ -9,6 +9,7 @@ use crate::access_log::{Line, LoggedAnswer};
 use crate::detect::{Kind, Verdict};
 use crate::layer::Outcome;
 use crate::listen::RequestContext;
+use crate::probe::Probe;
 use crate::suspicion::Slip;
 use crate::traffic::{Ticket, decision_word};
 
@@ -40,6 +41,8 @@ pub(crate) struct Observation {
     slip: Option<Slip>,
     body_bytes: u64,
     counts: bool,
+    /// Of a request of `doctor`, which is neither counted nor logged.
+    probe: Option<Box<Probe>>,
 }
 
 impl Observation {
@@ -63,6 +66,14 @@ impl Observation {
             slip: site.leave(request),
             body_bytes: 0,
             counts: true,
+            probe: None,
+        }
+    }
+
+    /// Has the request stored as one of `doctor`.
+    pub(crate) fn store_for(&mut self, probe: Option<Box<Probe>>) {
+        if probe.is_some() {
+            (self.slip, self.ticket, self.probe) = (None, None, probe);
         }
     }
 
@@ -151,6 +162,9 @@ impl Drop for Observation {
     // Only a drop comes at the end of every request: a client that goes away has hyper drop future
     // and body wherever they are.
     fn drop(&mut self) {
+        if let Some(probe) = self.probe.take() {
+            return probe.store(self.outcome.as_ref());
+        }
         self.judge(self.status.unwrap_or_default());
         let shared = &*self.site.shared;
         let inner = &shared.observer.inner;

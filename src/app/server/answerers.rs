@@ -8,7 +8,7 @@ use crate::index_now::IndexNowKey;
 use crate::layer::{MarkdownPages as _, asks_for_markdown, opens_page};
 use crate::licensing::Licensing;
 use crate::listen::ClientAddr;
-use crate::policy::{self, SharedRobotsFiles, Visitor};
+use crate::policy::{self, SharedRobotsFiles, Visitor, is_own_path};
 use crate::store::Store;
 use crate::traps::TrapPages;
 use crate::verify::Signer;
@@ -19,7 +19,6 @@ use super::{
     pages::Heaven,
     plan,
     process_services::{ProcessServices, is_operation},
-    table::is_own_page,
 };
 
 const ROBOTS_TXT: &str = "/robots.txt";
@@ -93,7 +92,7 @@ impl Answerers {
         if self.has_operations && asks_operations() {
             return Answerer::Operations;
         }
-        let is_admin = |admin: &String| is_own_page(path, admin);
+        let is_admin = |admin: &String| is_own_path(path, admin);
         if self.admin.as_ref().is_some_and(is_admin) {
             return Answerer::Admin;
         }

@@ -34,11 +34,12 @@ use crate::layer::{
 use crate::listen::{HttpService, RequestContext, ServiceResponse, TrustedProxies};
 use crate::observe::Observation;
 use crate::policy::Action;
+use crate::probe::Door;
 use crate::proxy;
 use crate::suspect::Mark;
 
 use super::{
-    destination::{Destination, Destinations, NO_SITE},
+    destination::{Arrived, Destination, Destinations, NO_SITE},
     server_body::ServerBody,
     server_service::LayerHead,
     serving::{Served, settled},
@@ -50,6 +51,8 @@ use super::{
 const MAX_WAIT: Duration = Duration::from_millis(1_500);
 /// The same where a proxy lets requests pass after 250 milliseconds without an answer.
 const MAX_WAIT_IF_OPEN: Duration = Duration::from_millis(200);
+/// How long `doctor` has a question wait, to see what the proxy does meanwhile.
+const SILENCE: Duration = Duration::from_secs(5);
 /// Cause of the refusal of a question that describes no request.
 const ODD_QUESTION: &str = "odd-question";
 /// Time for which a wrong question is not logged again.
@@ -128,10 +131,20 @@ impl CheckService {
         }
         let destinations = &*shared.destinations;
         let sites = destinations.serving.sites();
-        let (destination, observer) = destinations.find(&sites, question, false);
+        let Arrived {
+            destination,
+            observer,
+            probe,
+        } = destinations.find(&sites, question, Door::Endpoint, false);
+        let is_silent = probe.as_ref().is_some_and(|probe| probe.is_silent);
+        let mut observation = observer.begin(question);
+        observation.store_for(probe);
+        if is_silent {
+            return ServiceResponse::Later(Box::pin(stay_silent(observation)));
+        }
         let asked = Question {
             dialect,
-            observation: observer.begin(question),
+            observation,
             counts: shared.counts,
         };
         let outcome = destination.outcome();
@@ -380,6 +393,13 @@ impl Question {
 /// Returns `true` of a person's request that passes, where nothing more is to be said.
 fn is_plain_pass((reply, outcome): &Decided<ServerBody>) -> bool {
     outcome.is_none() && matches!(reply, Reply::Passes(additions) if additions.are_none())
+}
+
+/// Does not answer for longer than any proxy waits, but for Traefik.
+async fn stay_silent(observation: Observation) -> Result<Response<ServerBody>, Infallible> {
+    tokio::time::sleep(SILENCE).await;
+    drop(observation);
+    Ok(status(StatusCode::SERVICE_UNAVAILABLE))
 }
 
 /// Waits for the verdict on a request's claim, and decides with what is known then.

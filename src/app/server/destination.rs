@@ -11,6 +11,7 @@ use crate::check::{IDENTIFICATION_HEADER, VERDICT_HEADER};
 use crate::layer::{OWN_PAGE, Outcome};
 use crate::listen::RequestContext;
 use crate::observe::SiteObserver;
+use crate::probe::{Door, Probe};
 
 use super::{
     process_services::ProcessServices,
@@ -31,6 +32,16 @@ pub(super) struct Destinations {
     pub(super) serving: Arc<Serving>,
     pub(super) services: Arc<ProcessServices>,
     nowhere: SiteObserver,
+}
+
+/// What is known of a request that has arrived.
+#[derive(Debug)]
+pub(super) struct Arrived<'s> {
+    pub(super) destination: Destination<'s>,
+    /// Observer of its site.
+    pub(super) observer: &'s SiteObserver,
+    /// It is one of `doctor`.
+    pub(super) probe: Option<Box<Probe>>,
 }
 
 /// Destination of a request.
@@ -55,21 +66,24 @@ impl Destinations {
         }
     }
 
-    /// Returns the destination of a request, and the observer of its site.
+    /// Finds the destination of a request.
     ///
     /// `is_believed`: the peer may set the identity headers of this program.
     pub(super) fn find<'s>(
         &'s self,
         sites: &'s Sites,
-        request: &Request<RequestContext>,
+        request: &mut Request<RequestContext>,
+        door: Door,
         is_believed: bool,
-    ) -> (Destination<'s>, &'s SiteObserver) {
+    ) -> Arrived<'s> {
+        let probe = self.services.probes.take(request, door);
+        let request = &*request;
         let found = sites.places.find_for(request);
         let observer = match found {
             Found::Site(served) => served.observer(),
             Found::NoPath | Found::NoHost => &self.nowhere,
         };
-        let destination = if is_forged(request, is_believed) {
+        let destination = if probe.is_err() || is_forged(request, is_believed) {
             Destination::Refused(StatusCode::BAD_REQUEST, Some(FORGED_HEADER))
         } else if let Some(router) = self.services.router(request) {
             // Before the site decides: no rule may shut the administrator out.
@@ -86,7 +100,11 @@ impl Destinations {
                 Found::NoHost => Destination::Refused(StatusCode::MISDIRECTED_REQUEST, None),
             }
         };
-        (destination, observer)
+        Arrived {
+            destination,
+            observer,
+            probe: probe.unwrap_or_default(),
+        }
     }
 }
 

@@ -9,9 +9,10 @@ use tower::ServiceExt as _;
 use tower_http::services::ServeDir;
 
 use crate::layer::{ServedInPlace, prefers_markdown};
+use crate::policy::is_own_path;
 use crate::store::Store;
 
-use super::{made_pages::MadePages, process_services::ProcessServices, table::is_own_page};
+use super::{made_pages::MadePages, process_services::ProcessServices};
 
 /// Page: path below the root, content type, content.
 pub(super) type Page = (&'static str, &'static str, &'static str);
@@ -133,7 +134,7 @@ impl Heaven {
 
     /// Returns `true` if a path is robot heaven or below it.
     pub(super) fn contains(&self, path: &str) -> bool {
-        is_own_page(path, self.path.trim_end_matches('/'))
+        is_own_path(path, self.path.trim_end_matches('/'))
     }
 
     pub(super) async fn answer(&self, request: Request<Body>) -> Response<Body> {

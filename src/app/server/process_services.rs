@@ -13,11 +13,13 @@ use crate::assembly::OPERATION_PATHS;
 use crate::bans::Bans;
 use crate::listen::{ClientAddr, RequestContext};
 use crate::observe::Observer;
+use crate::policy::is_own_path;
+use crate::probe::Probes;
 use crate::suspect::Coherence;
 use crate::traffic::Traffic;
 use crate::way_out::WayOut;
 
-use super::{table::is_own_page, traps::KnownVisitors};
+use super::traps::KnownVisitors;
 
 /// What is of the process, and answers on every site.
 ///
@@ -36,6 +38,7 @@ pub(super) struct ProcessServices {
     pub(super) coherence: Arc<Coherence>,
     pub(super) way_out: WayOut,
     pub(super) visitors: KnownVisitors,
+    pub(super) probes: Arc<Probes>,
     pub(super) runtime: Handle,
     pub(super) tasks: TaskTracker,
 }
@@ -49,7 +52,7 @@ impl ProcessServices {
             return Some(router);
         }
         let (prefix, router) = self.admin.as_ref()?;
-        is_own_page(request.uri().path(), prefix).then_some(router)
+        is_own_path(request.uri().path(), prefix).then_some(router)
     }
 }
 

@@ -374,6 +374,7 @@ impl Server {
             tasks.spawn(listener.serve(router, closing.clone()));
         }
         let proxies = self.trusted_proxies.clone();
+        let visitors = KnownVisitors::new(robots).await;
         let services = Arc::new(ProcessServices {
             admin,
             operations,
@@ -382,7 +383,8 @@ impl Server {
             bans: robots.keep_bans(self.bans, self.trusted_proxies),
             coherence,
             way_out: robots.keep_way_out(),
-            visitors: KnownVisitors::new(robots).await,
+            probes: Arc::new(visitors.probes(robots)),
+            visitors,
             // Connections are served on the threads of `Workers`, each with a runtime of its own.
             runtime: Handle::current(),
             tasks: robots.tasks().clone(),

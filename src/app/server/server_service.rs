@@ -19,9 +19,10 @@ use crate::check::{REDIRECT_PATH, requested_page};
 use crate::layer::{self, Additions, Decided, Pending, Reply};
 use crate::listen::{HttpService, ReadyHead, RequestContext, ServiceResponse};
 use crate::observe::{Observation, ObserveFuture};
+use crate::probe::Door;
 
 use super::{
-    destination::{Destination, Destinations},
+    destination::{Arrived, Destination, Destinations},
     pages,
     server_body::ServerBody,
     serving::{Served, settled},
@@ -65,8 +66,13 @@ impl ServerService {
         let destinations = &*self.shared.destinations;
         let sites = destinations.serving.sites();
         let is_believed = request.body().client().trusted;
-        let (destination, observer) = destinations.find(&sites, request, is_believed);
+        let Arrived {
+            destination,
+            observer,
+            probe,
+        } = destinations.find(&sites, request, Door::Proxy, is_believed);
         let mut observation = observer.begin(request);
+        observation.store_for(probe);
         let outcome = destination.outcome();
         let future = match destination {
             Destination::Site(served) => {

@@ -227,13 +227,6 @@ fn is_below(path: &[u8], prefix: &[u8]) -> bool {
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
 }
 
-/// Returns `true` if a path is that of a page of this program or below it, also in its normal form:
-/// `/admin/../x` is a path of the site.
-pub(super) fn is_own_page(path: &str, prefix: &str) -> bool {
-    let prefix = prefix.as_bytes();
-    is_below(path.as_bytes(), prefix) && with_normal_path(path, |path| is_below(path, prefix))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,9 @@
 
 use tracing::warn;
 
+use crate::clock::Clock;
 use crate::index_now::{AnnouncerSettings, IndexNowKey};
+use crate::probe::Probes;
 use crate::store::Store;
 use crate::suspect::Marks;
 use crate::traps::{TrapPages, TrapPaths};
@@ -34,6 +36,12 @@ impl KnownVisitors {
     pub(super) fn traps(&self, has_traps: bool, site: &str) -> Option<TrapPages> {
         let seed = self.seed.filter(|_| has_traps)?;
         Some(TrapPages::new(TrapPaths::new(seed, site)))
+    }
+
+    /// Returns what takes the requests of `doctor`.
+    pub(super) fn probes(&self, robots: &RobotDetection) -> Probes {
+        let (store, tasks) = (robots.store().clone(), robots.tasks().clone());
+        Probes::new(self.seed, store, Clock::system(), tasks)
     }
 
     /// Returns the key by which search engines know a site, where they are told of its pages.

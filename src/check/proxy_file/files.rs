@@ -258,6 +258,7 @@ impl Apache<'_> {
         ];
         let asked = front.asked_headers(&["Cookie", "Authorization"]);
         fields.extend(asked.map(|name| format!("{name}: %{{HTTP:{name}}}")));
+        fields.push("X-Robot-Detection-Connection: %{HTTP:Connection}".to_owned());
         for (name, variable) in [
             ("Cookie", "COOKIE"),
             ("Authorization", "AUTHORIZATION"),

@@ -448,7 +448,8 @@ impl<'f> HostGroup<'f> {
     }
 
     pub(super) fn envoy(&self) -> String {
-        let quoted = |name: &&str| format!("\"{name}\"");
+        // With the root's dot a name is another one for Envoy.
+        let quoted = |name: &&str| format!("\"{name}\", \"{name}.\"");
         let names: Vec<_> = if self.is_named() {
             self.names.iter().map(quoted).collect()
         } else {

@@ -5,6 +5,7 @@ mod agreement;
 mod certificates;
 mod check;
 mod database;
+mod front;
 mod heaven;
 mod index_now;
 mod licensing;

@@ -21,6 +21,7 @@ use super::{
     certificates::certificates,
     check::Check,
     database::database,
+    front::{FrontChecks, front},
     heaven::heaven_checks,
     licensing::licensing_checks,
     origins::origins,
@@ -60,14 +61,20 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
     let configured = configuration(&subject);
     let is_configured = configured.is_ok();
     let mut checks = vec![configured];
-    checks.extend(match &args.agents {
-        Some(url) => agents(&subject, url).await,
-        None => all(&subject, args.offline).await?,
-    });
+    let mut asked = FrontChecks::default();
+    if let Some(url) = &args.agents {
+        checks.extend(agents(&subject, url).await);
+    } else {
+        if args.front.is_none() {
+            checks.extend(all(&subject, args.offline).await?);
+        }
+        asked = front(&subject, args).await?;
+        checks.append(&mut asked.checks);
+    }
     if let Some(store) = &subject.store {
         store.close().await;
     }
-    print(&checks, args.json)?;
+    print(&checks, &asked, args.json)?;
     // As `serve` would end: 2 where the configuration is wrong, 1 where anything else is.
     Ok(match (checks.iter().all(Check::is_ok), is_configured) {
         (true, _) => ExitCode::SUCCESS,
@@ -81,7 +88,8 @@ fn refused(error: anyhow::Error, as_json: bool) -> anyhow::Result<ExitCode> {
     // Another error is about a file that cannot be read, and ends the command as it ends `serve`.
     let ConfigErrors(errors) = error.downcast::<ConfigErrors>()?;
     let wrong = |error: &ConfigError| Check::new("configuration", Err(error.to_string()));
-    print(&errors.iter().map(wrong).collect::<Vec<_>>(), as_json)?;
+    let checks: Vec<_> = errors.iter().map(wrong).collect();
+    print(&checks, &FrontChecks::default(), as_json)?;
     Ok(ExitCode::from(WRONG_USAGE))
 }
 
@@ -192,14 +200,18 @@ async fn alerts(subject: &Subject<'_>) -> Vec<Check> {
     alerts.iter().map(check).collect()
 }
 
-fn print(checks: &[Check], as_json: bool) -> anyhow::Result<()> {
+fn print(checks: &[Check], asked: &FrontChecks, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let is_well = checks.iter().all(Check::is_ok);
         let checks = checks.iter().map(Check::object).collect::<Vec<_>>();
-        output::json(&json!({"ok": is_well, "checks": checks}))?;
+        output::json(&json!({"ok": is_well, "checks": checks, "requests": asked.object()}))?;
     } else {
         for check in checks {
             output::line(&check.line())?;
+        }
+        if !asked.rows.is_empty() {
+            let (header, rows) = asked.table();
+            output::table(&header, &rows)?;
         }
     }
     Ok(())

@@ -104,7 +104,7 @@ fn is_served(addr: &ListenAddr) -> bool {
 }
 
 /// Returns the readiness report of this program's server at an address, if one serves there.
-async fn readiness(addr: &ListenAddr) -> Option<Value> {
+pub(super) async fn readiness(addr: &ListenAddr) -> Option<Value> {
     let ListenAddr::Tcp(addr) = addr else {
         return None;
     };

@@ -53,7 +53,12 @@ impl Drop for Nginx {
 
 impl Nginx {
     /// Starts a site with the includes of a program that has these settings.
-    fn start(directory: &Path, application: SocketAddr, settings: &[(&str, &str)]) -> Self {
+    fn start(
+        directory: &Path,
+        application: SocketAddr,
+        settings: &[(&str, &str)],
+        site: &str,
+    ) -> Self {
         for part in ["http", "server", "location", "response"] {
             let mut printing = command(directory);
             printing.args(["proxy-config", "nginx", "--part", part]);
@@ -76,7 +81,7 @@ impl Nginx {
             fs::write(directory.join(name), text).unwrap();
         }
         let addr = free_addr();
-        let site = SITE
+        let site = site
             .replace("# include", "include")
             .replace("ADDRESS", &addr.to_string())
             .replace("APPLICATION", &application.to_string());
@@ -130,6 +135,10 @@ fn nginx(directory: &Path) -> Command {
 
 /// Starts nginx in front of a house's site.
 fn in_front_of(house: &House, fails: &str) -> Nginx {
+    in_front_of_site(house, fails, SITE)
+}
+
+fn in_front_of_site(house: &House, fails: &str, site: &str) -> Nginx {
     let check = format!("unix:{}/check.sock", house.directory.path().display());
     let upstream = format!("http://{}", house.site.addr);
     let settings = [
@@ -141,7 +150,7 @@ fn in_front_of(house: &House, fails: &str) -> Nginx {
         ),
         ("ROBOT_DETECTION_SERVER_UPSTREAM", &upstream),
     ];
-    Nginx::start(house.directory.path(), house.site.addr, &settings)
+    Nginx::start(house.directory.path(), house.site.addr, &settings, site)
 }
 
 /// Returns the number of requests that the endpoint has counted.
@@ -295,7 +304,7 @@ async fn refusals_of_the_parser_and_pages_in_place_are_no_failures() {
         let settings = settings(fails);
         let settings = settings.each_ref();
         let settings = settings.map(|(name, value)| (*name, value.as_str()));
-        let nginx = Nginx::start(directory.path(), application.addr, &settings);
+        let nginx = Nginx::start(directory.path(), application.addr, &settings, SITE);
         for (user_agent, status) in [
             ("large", 431),
             ("broken", broken),
@@ -402,4 +411,40 @@ async fn locations_that_escape_are_found_in_what_nginx_prints() {
             .contains("location @application: note: the site does not get the robot's identity"),
         "{findings}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_finds_what_a_front_does_not_ask_about() {
+    let house = House::new().await;
+    let more = "location /api/ { auth_request off; proxy_pass http://APPLICATION; }";
+    let nginx = in_front_of_site(&house, "closed", &SITE.replace("# MORE", more));
+    let front = format!("http://{}", nginx.addr);
+    let doctor = |arguments: &[&str]| {
+        let arguments = [&["doctor", "--front", &front], arguments].concat();
+        let output = run(house.directory.path(), &arguments);
+        let text = String::from_utf8(output.stdout).unwrap();
+        (output.status.code(), text)
+    };
+    let before = counted(&house);
+    let (code, text) = doctor(&["--failing"]);
+    assert_eq!(code, Some(0), "{text}");
+    for expected in [
+        "ok    front: robot-detection is asked about 4 paths",
+        "ok    front: visitors get what robot-detection decides",
+        "ok    address: 127.0.0.1 arrives",
+        "as check.fails = \"closed\" has it",
+        "302 /robot-heaven/ redirect",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    // No figure of the site's visitors has the requests of `doctor` in it.
+    assert_eq!(counted(&house), before);
+    let (code, text) = doctor(&["--path", "/api/x"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(
+        text.contains("FAIL  front: /api/x: robot-detection is not asked"),
+        "{text}"
+    );
+    let sent = house.site.requests().concat().to_lowercase();
+    assert!(!sent.contains("x-robot-detection-probe"), "{sent}");
 }

@@ -91,6 +91,8 @@ async fn a_visitor_that_sends_identity_headers_is_refused_at_every_door() {
     for (name, is_refused) in [
         ("X-Robot-Detection", true),
         ("X-Robot-Detection-Verdict", true),
+        // Only `doctor` can make its value.
+        ("X-Robot-Detection-Probe", true),
         ("X_Robot_Detection", true),
         ("x.robot-detection", true),
         ("X-Robot_Detection-Own", true),

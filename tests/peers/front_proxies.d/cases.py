@@ -86,6 +86,7 @@ INTERNAL_NAMES = [
     "X-Robot-Detection-Page", "X-Robot-Detection-Answer", "X-Robot-Detection-Decision", "X-Robot-Detection-Cause",
     "X-Robot-Detection-Probe", "X-Robot-Detection-Own", "X-Robot-Detection-Tag", "X-Robot-Detection-Given-1",
 ]
+IDENTITY_NAMES = ["x-robot-detection", "x-robot-detection-verdict"]
 METHODS = ["GET"] * 8 + ["HEAD", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND", "get", "Get", "TRACE",
                          "MKCOL", "REPORT", "FOO", "GETX", "QUERY"]
 
@@ -108,21 +109,57 @@ class Case:
 
     def is_malformed(self):
         """Whether the message or its target is none of HTTP's, which some fronts repair before they ask."""
-        return self.name.startswith("malformed") or not re.match(r"(https?://[^/@]+)?/[^#]*$", self.target, re.IGNORECASE)
+        names = [name for name, _ in self.headers]
+        return (self.name.startswith("malformed") or not re.match(r"(https?://[^/@]+)?/[^#]*$", self.target, re.IGNORECASE)
+                or ("Transfer-Encoding" in names and b" HTTP/1.0\r\n" in self.raw)
+                or ("Host" not in names and b" HTTP/1.1\r\n" in self.raw))
+
+    def is_no_uri(self):
+        """Whether the target has characters that RFC 3986 does not know."""
+        return re.search(r"[^!-~]|[\"<>\\^`{|}]", self.target) is not None
 
     def has_odd_name(self):
         return any(re.search("[^A-Za-z0-9-]", name) for name, _ in self.headers)
 
+    def without_odd_names(self, raw):
+        return without_lines(raw, [name for name, _ in self.headers if re.search("[^A-Za-z0-9-]", name)])
+
     def nominates_headers(self):
         return any(name == "Connection" and value.startswith("close, ") for name, value in self.headers)
 
-    def simpler(self):
-        """The request without odd names, and without headers that Connection names."""
-        raw = re.sub(rb"\r\nConnection: [^\r]*", b"\r\nConnection: close", self.raw)
-        for name, _ in self.headers:
-            if re.search("[^A-Za-z0-9-]", name):
-                raw = re.sub(b"\r\n" + re.escape(name.encode()) + rb": [^\r]*", b"", raw)
-        return raw
+    def without_nominations(self, raw):
+        return re.sub(rb"\r\nConnection: close, [^\r]*", b"\r\nConnection: close", raw)
+
+    def without_nominated(self, raw):
+        nominated = {name.strip().lower() for key, value in self.headers if key == "Connection" for name in str(value).split(",")[1:]}
+        return without_lines(raw, [name for name, _ in self.headers if name.lower() in nominated - {"host"}])
+
+    def has_identity(self):
+        return self.has_odd_name() or any(name.lower() in IDENTITY_NAMES for name, _ in self.headers)
+
+    def has_empty_identity(self):
+        return any(name.lower() in IDENTITY_NAMES and not value.strip() for name, value in self.headers)
+
+    def without_identity(self, raw):
+        return self.without_odd_names(without_lines(raw, [name for name, _ in self.headers if name.lower() in IDENTITY_NAMES]))
+
+    def is_cleaned(self):
+        return re.search(r"/(\.|%2e){0,2}(/|\?|$)", self.target.split("://")[-1][1:], re.IGNORECASE) is not None
+
+    def cleaned(self, raw, is_apache=False):
+        """The request as Go reads it, or as Apache reads one with a host: without dot segments, Go's also without empty ones."""
+        path, mark, query = self.target.partition("?")
+        origin, path = re.match(r"(https?://[^/]*|)(.*)", path, re.IGNORECASE).groups()
+        segments = []
+        for segment in path.split("/")[1:]:
+            dots = segment if is_apache else re.sub("%2e", ".", segment, flags=re.IGNORECASE)
+            if dots == "..":
+                segments = segments[:-1]
+            elif dots != "." and (segment or is_apache):
+                segments.append(segment)
+        end = "/" if segments and path.endswith("/") and not is_apache else ""
+        target = origin + "/" + "/".join(segments) + end + mark + query
+        return raw.replace(f" {self.target} ".encode("latin-1"), f" {target} ".encode("latin-1"), 1)
 
     def kind(self):
         """Name without the number of a random case, and without its User-Agent."""
@@ -134,6 +171,12 @@ class Case:
         for agent in filter(None, AGENTS.values()):
             raw = raw.replace(agent.encode(), agent[:11].encode() + b"..." + agent[-10:].encode() if len(agent) > 30 else agent.encode())
         return repr(raw if len(raw) < 400 else raw[:250] + b" ... " + raw[-100:])
+
+
+def without_lines(raw, names):
+    for name in names:
+        raw = re.sub(b"\r\n" + re.escape(name.encode()) + rb": [^\r]*", b"", raw)
+    return raw
 
 
 def spell(template, path, host="example.org", before=""):

@@ -3,9 +3,10 @@
 import json
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from urllib.parse import unquote
 
-from cases import AGENTS
+from cases import AGENTS, Case
 from upstream import FORGED, IDENTITY, resolved
 
 
@@ -23,14 +24,24 @@ class Outcome:
     is_ours: bool = False
 
     def decision(self):
-        return self.kind, self.detail, self.identity
+        # The way back that a login gets is a path as the front writes it.
+        return self.kind, re.sub(r"^(\.\./)*(\./)?login.*", "login", self.detail), self.identity
+
+    def on_the_same_host(self, case, own):
+        """The same outcome, with a redirect to the host that was asked relative as the own proxy's."""
+        host = re.match(r"https?://([^/]+)/", case.target, re.IGNORECASE)
+        host = (host[1] if host else case.host or "").lower()
+        origin, _, path = self.detail.removeprefix("http://").partition("/")
+        host = host.removesuffix(":80")
+        is_same = self.kind == "redirect" and own.detail == "/" + path and origin in (host, host.replace(".:", ":").rstrip("."))
+        return replace(self, detail=own.detail) if is_same else self
 
     def site(self):
         return self.seen and self.seen["site"]
 
     def brief(self):
         """Kind and detail, without what differs between visitors."""
-        return re.sub(r"redirect (\.\./)*login.*", "redirect to the login", f"{self.kind} {self.detail}".strip())[:100]
+        return re.sub(r"redirect (\.\./)*(\./)?login.*", "redirect to the login", f"{self.kind} {self.detail}".strip())[:100]
 
     def __str__(self):
         site = f"to {self.site()}" if self.seen else ""
@@ -86,38 +97,46 @@ def identity(variables):
 
 
 # Differences that the book describes (docs/src/keep-your-proxy.md): name, doors, test of the case and of the outcomes
-# of the own proxy and of the other door, sentence of the book.
+# of the own proxy and of the other door.
 DOCUMENTED = [
     ("page in place", r"^(?!.*nginx)|ingress",
-     lambda case, own, other: own.kind == "page" and other.kind == "redirect" and "/pages/" in case.target,
-     "`serve` in place works with nginx; with the others the robot is redirected to the page."),
-    ("200, 401 or 403", r"ingress-nginx",
-     lambda case, own, other: own.kind not in ("pass", "nothing") and other.detail in ("401", "403"),
-     "The controller takes 200, 401 and 403 only: refusals have the status 403, and redirects begin with 401."),
+     lambda case, own, other: own.kind == "page" and other.kind == "redirect" and resolved(case.target)[:1] == [b"pages"]),
+    ("other statuses", r"ingress-nginx",
+     lambda case, own, other: own.kind not in ("pass", "nothing") and other.detail in ("401", "403")),
+    ("other statuses", r"envoy|apache include",
+     lambda case, own, other: own.kind == "refusal" and own.detail >= "500" and other.detail == "403"),
     ("headers of a rule", r"^(traefik|envoy|.* include)$",
-     lambda case, own, other: own.decision() == other.decision() and own.kind == "pass",
-     "Envoy and included files add them to the site's own; Traefik gives them on refusals and redirects alone."),
+     lambda case, own, other: own.decision() == other.decision() and own.kind == "pass" and own.site() == (other.site() or own.site())),
     ("path of the question", r"^nginx",
-     lambda case, own, other: own.kind == "pass" and other.kind == "refusal" and "robot-detection-check" in case.target,
-     "nginx keeps the path /robot-detection-check for the question: no visitor can ask for it."),
+     lambda case, own, other: own.kind == "pass" and other.kind == "refusal" and "robot-detection-check" in case.target),
     ("first User-Agent", r"^(caddy|traefik)",
-     lambda case, own, other: sum(name == "User-Agent" for name, _ in case.headers) > 1 and case.agent != AGENTS["gptbot"],
-     "Of several User-Agent lines Caddy and Traefik hand on the first, to the question and to the site."),
+     lambda case, own, other: sum(name == "User-Agent" for name, _ in case.headers) > 1 and case.agent != AGENTS["gptbot"]),
+    ("first User-Agent", r"^apache",
+     lambda case, own, other: [value for name, value in case.headers if name == "User-Agent"] == ["", ""]),
     ("limits", r"^(?!explain)",
-     lambda case, own, other: own.detail in ("414", "431") and not (other.seen and other.seen["refused"] and is_refused(case)),
-     "The front's limits of headers and targets apply, not those of robot-detection's listener."),
+     lambda case, own, other: own.detail in ("414", "431") and not (other.seen and other.seen["refused"] and is_refused(case))),
+    ("limits", r"^envoy",
+     lambda case, own, other: own.kind == "refusal" and other.detail == "500" and len(case.headers) > 80),
     ("malformed requests", r"^explain$",
-     lambda case, own, other: own.kind == "refusal" and own.detail in ("400", "414", "431", "501"),
-     "`explain` decides about requests that the listener refuses as malformed, too."),
+     lambda case, own, other: own.kind == "refusal" and own.detail in ("400", "414", "431", "501")),
+    ("sites", r"^(nginx|caddy|haproxy|envoy|traefik|.* include)$",
+     lambda case, own, other: own.decision() == other.decision() and own.site() != (other.site() or own.site())
+     and ("docs" in unquote(case.target).lower() or case.host.count(".") > 3 or "://" in case.target)),
+    ("sites", r" include$",
+     lambda case, own, other: own.decision() == other.decision() and own.site() != (other.site() or own.site())),
 ]
 
 
-# The same, for a request that the own proxy refuses with 400 and that other doors treat as one with fewer headers.
-SIMPLIFIED = [
-    ("dropped names", r"^(nginx|apache)", lambda case: case.has_odd_name(),
-     "nginx and Apache drop header names with other characters than letters, digits and hyphens."),
-    ("Connection", r"^(?!explain)", lambda case: case.nominates_headers(),
-     "robot-detection's listener refuses a Connection header that names end-to-end headers; nginx and HAProxy ignore it."),
+# The same for a request that a front reads as another one: name, doors, test of the case, how the front reads it.
+# Then the own proxy's decision about that request counts.
+READ_OTHERWISE = [
+    ("dropped names", r"^(nginx|apache|caddy|traefik)", Case.has_odd_name, Case.without_odd_names),
+    ("dropped names", r"^(envoy|apache include)", Case.has_empty_identity, Case.without_identity),
+    ("Connection", r"^(?!explain)", Case.nominates_headers, Case.without_nominations),
+    ("Connection", r"^(apache|envoy|traefik)", Case.nominates_headers, Case.without_nominated),
+    ("trusted proxy", r"^(?!endpoint|explain)", Case.has_identity, Case.without_identity),
+    ("cleaned paths", r"^traefik", Case.is_cleaned, Case.cleaned),
+    ("cleaned paths", r"^apache$", Case.is_cleaned, lambda case, raw: case.cleaned(raw, is_apache=True)),
 ]
 
 
@@ -128,33 +147,37 @@ class Differences:
         self.groups = defaultdict(list)
         self.documented = defaultdict(int)
 
-    def judge(self, door, case, own, other, refuses_itself=lambda: False, own_of_simpler=None):
-        """Counts a difference that is not documented.
-
-        `own_of_simpler` asks the own proxy for the request as a front reads it that drops headers.
-        """
+    def judge(self, door, case, own, other, refuses_itself=lambda: False, own_of=None):
+        """Counts a difference that is not documented; `own_of` sends other bytes to the own proxy."""
         fault = self.fault(door, case, own, other, refuses_itself)
-        if fault and own.detail == "400" and own_of_simpler:
-            for row, doors, is_so, _ in SIMPLIFIED:
-                if re.search(doors, door) and is_so(case) and not self.fault(door, case, own_of_simpler(), other, refuses_itself):
-                    self.documented[(row, door)] += 1
-                    return
+        raw, rows = case.raw, []
+        for row, doors, is_so, read in READ_OTHERWISE if fault and own_of else []:
+            # Only what a trusted proxy sends on unasked is not refused.
+            is_asked = row == "trusted proxy" and door != "apache" and not asks_own_page(case)
+            if not re.search(doors, door) or not is_so(case) or is_asked:
+                continue
+            raw, rows = read(case, raw), [*rows, row]
+            if not self.fault(door, case, own_of(raw), other, refuses_itself):
+                self.documented[(" and ".join(sorted(set(rows))), door)] += 1
+                return
         if fault:
             self.groups[fault].append(case)
 
     def fault(self, door, case, own, other, refuses_itself):
         """Returns what differs: 0 for a bypass, otherwise 1; the door and both outcomes."""
+        other = other.on_the_same_host(case, own)
         is_same = own.decision() == other.decision() and own.site() == (other.site() or own.site())
         if is_same and not (case.is_plain() and other.seen and own.added != other.added):
             return None
-        for row, doors, is_so, _ in DOCUMENTED:
+        for row, doors, is_so in DOCUMENTED:
             if re.search(doors, door) and is_so(case, own, other):
                 self.documented[(row, door)] += 1
                 return None
         if is_same:
             added = sorted(set(own.added) ^ set(other.added), key=str)
             return 1, door, "the same decision", f"other headers {added}"
-        if case.is_malformed() and other.kind in ("pass", "refusal", "nothing"):
+        is_malformed = case.is_malformed() or own.detail == "400" and case.is_no_uri()
+        if is_malformed and (other.kind in ("pass", "redirect", "refusal", "nothing") or other.kind == "failure" and refuses_itself()):
             # A front may repair a message; then the site gets what was asked about.
             return None if not (is_refused(case) and other.seen and other.seen["refused"]) else (0, door, own.brief(), other.brief())
         # The endpoint and `explain` may let pass what a front sends to our own pages without a question.

@@ -112,7 +112,7 @@ class Front:
         path.write_text(printed)
 
         def host(names, *passes):
-            text = "".join(f'ProxyPass "{where}" "http://127.0.0.1:{port}{where}" nocanon\n' for where, port in passes)
+            text = "".join(f'ProxyPass "{where}" "http://127.0.0.1:{port}{where}" nocanon upgrade=websocket\n' for where, port in passes)
             return (f"<VirtualHost *:{self.port}>\n{names}\nInclude {path}\nAllowEncodedSlashes NoDecode\n"
                     f"ProxyPreserveHost On\n{text}</VirtualHost>\n")
         return (host("ServerName other.example", ("/", site)) + host("ServerName example.org", ("/docs", docs), ("/", site))

@@ -165,6 +165,8 @@ def failing(arguments, _):
         with Program(arguments.binary, fails=fails) as program:
             for name in arguments.fronts:
                 with fronts.Front(name, program, usual_setup(name), fails=fails) as front:
+                    # Until then Caddy's own answer while the program is away does not listen.
+                    time.sleep(1.2)
                     for how in ("stopped", "hanging", "restarted under load"):
                         fail(check, program, front, fails, how)
     return check.faults

@@ -46,9 +46,12 @@ class Site:
                 if named.get("expect", "").lower() == "100-continue":
                     stream.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
                 wire.read_body(reader, named)
-                text = b"" if method == "HEAD" else b"site\n"
+                text = b"site\n"
+                if target == "/echo":
+                    text += "".join(f"{name}: {value}\n" for name, value in headers).encode("latin-1", "replace")
+                length, text = len(text), b"" if method == "HEAD" else text
                 stream.sendall(
-                    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n"
+                    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n" % length +
                     b"Content-Usage: train-ai=y\r\nLink: </a.css>; rel=preload\r\n"
                     + self.described(method, target, headers) + b"\r\n" + text
                 )

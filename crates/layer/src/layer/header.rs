@@ -81,8 +81,9 @@ pub(super) fn join_agents(headers: &mut HeaderMap) {
         .get_all(USER_AGENT)
         .iter()
         .map(HeaderValue::as_bytes)
+        .filter(|line| !line.is_empty())
         .collect();
-    if lines.len() > 1
+    if !lines.is_empty()
         && let Ok(joined) = HeaderValue::from_bytes(&lines.join(&b", "[..]))
     {
         headers.insert(USER_AGENT, joined);

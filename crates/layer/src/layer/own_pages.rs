@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use http::{HeaderValue, Uri};
 
-use crate::policy::with_normal_path;
+use crate::policy::is_own_path;
 
 type Has = Arc<dyn Fn(&Uri) -> bool + Send + Sync>;
 
@@ -65,13 +65,8 @@ impl OwnPath {
         Self(path.trim_end_matches('/').into())
     }
 
-    /// Returns `true` if a path is this one or below it, as it stands and in its normal form.
     pub(super) fn contains(&self, path: &str) -> bool {
-        let is_below = |path: &[u8]| {
-            let rest = path.strip_prefix(self.0.as_bytes());
-            rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
-        };
-        is_below(path.as_bytes()) && with_normal_path(path, is_below)
+        is_own_path(path, &self.0)
     }
 }
 

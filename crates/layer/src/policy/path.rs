@@ -20,6 +20,25 @@ pub fn with_normal_path<T>(target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
     }
 }
 
+/// Returns `true` if a path is that of a page of the program, or below it.
+///
+/// A path with `..` is none: proxies and applications differ in what they read there.
+#[must_use]
+pub fn is_own_path(path: &str, own: &str) -> bool {
+    let is_below = |path: &[u8]| {
+        let rest = path.strip_prefix(own.as_bytes());
+        // `/shopping` is not below `/shop`.
+        rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
+    };
+    let goes_up = || {
+        let decoded: Vec<_> = decode(path.as_bytes()).collect();
+        decoded
+            .split(|&byte| byte == b'/')
+            .any(|segment| segment == b"..")
+    };
+    is_below(path.as_bytes()) && with_normal_path(path, is_below) && !goes_up()
+}
+
 /// Returns the normal form of a path that a setting names.
 pub(super) fn normal_path(path: &[u8]) -> Vec<u8> {
     let mut room = vec![0; path.len().max(1)];

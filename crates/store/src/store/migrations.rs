@@ -51,6 +51,7 @@ macro_rules! files {
             "20261201100000_instances",
             "20261202100000_instance_clocks",
             "20261203100000_read_pages_again",
+            "20261204100000_probes",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

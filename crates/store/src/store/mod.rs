@@ -46,6 +46,7 @@ mod pace;
 mod postgres;
 mod postgres_backup;
 mod presence;
+mod probes;
 mod process_lock;
 mod publications;
 mod refreshes;

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::{
     canonicals, descriptions,
     error::Engine,
-    evidence, frontier, index_now, instances, live_rules, pace, publications,
+    evidence, frontier, index_now, instances, live_rules, pace, probes, publications,
     robots::{RobotQuery, RobotSort},
     statement::Statement,
     traffic, way_out,
@@ -478,6 +478,7 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     all.extend(canonicals::every_statement());
     all.extend(way_out::every_statement());
     all.extend(index_now::every_statement());
+    all.extend(probes::every_statement());
     for words in [0, 1, SEARCH_WORDS] {
         all.push(count_page(words));
         for sort in RobotSort::ALL {

@@ -1,0 +1,47 @@
+//! What was seen of the requests by which `doctor` checks a proxy.
+
+use super::{Store, StoreError, sql::statements, statement::Statement};
+
+/// Milliseconds after which a note is removed.
+const KEPT_MS: i64 = 600_000;
+
+statements! {
+    NOTE = "note a request of doctor",
+        "INSERT INTO probes (id, noted_ms, note) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING";
+    FORGET = "remove notes of requests of doctor",
+        "DELETE FROM probes WHERE noted_ms < $1";
+    READ = "read the note of a request of doctor",
+        "SELECT note FROM probes WHERE id = $1";
+}
+
+/// Returns every statement that can be asked for.
+pub(super) fn every_statement() -> impl Iterator<Item = Statement> {
+    FIXED.iter().copied().cloned()
+}
+
+impl Store {
+    /// Stores a note, and removes those that are older than ten minutes.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn note_probe(&self, id: &str, note: &str, now_ms: i64) -> Result<(), StoreError> {
+        let oldest = [(now_ms - KEPT_MS).into()];
+        self.database.execute(&FORGET, &oldest).await?;
+        let values = [id.into(), now_ms.into(), note.into()];
+        self.database.execute(&NOTE, &values).await.map(|_| ())
+    }
+
+    /// Returns a note, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn probe(&self, id: &str) -> Result<Option<String>, StoreError> {
+        let row = self
+            .database
+            .first::<(String,)>(&READ, &[id.into()])
+            .await?;
+        Ok(row.map(|(note,)| note))
+    }
+}

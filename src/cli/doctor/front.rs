@@ -1,0 +1,588 @@
+//! `doctor --front`: asks a proxy as several visitors, and compares what they get with what was decided.
+
+use std::{
+    net::{IpAddr, SocketAddr, UdpSocket},
+    time::Duration,
+};
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+use url::Url;
+
+use crate::app;
+use crate::check::{IDENTIFICATION_HEADER, VERDICT_HEADER};
+use crate::clock::Clock;
+use crate::config::FailMode;
+use crate::fetch::{DirectClient, DirectResponse, DirectSettings};
+use crate::listen::ListenAddr;
+use crate::probe::{Door, Note, PROBE_HEADER, ProbeKey};
+use crate::store::Store;
+
+use super::{
+    super::args::DoctorArgs,
+    check::Check,
+    run::Subject,
+    server::readiness,
+    sites::{ServedSite, sites},
+};
+
+/// Longest wait for what the server stores of the requests.
+const MAX_WAIT: Duration = Duration::from_secs(2);
+/// Longest wait for an answer; a question is left without one for 5 seconds.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Most bytes that are read of a page.
+const MAX_BYTES: u64 = 1 << 20;
+/// Address that a visitor claims to have (RFC 5737).
+const FORGED_ADDRESS: &str = "192.0.2.66";
+/// Names that CGI reads as names of ours or of a proxy, and those themselves.
+const FORGED_NAMES: [&str; 5] = [
+    "x-robot-detection",
+    "x_robot_detection",
+    "x.robot.detection.verdict",
+    "x_forwarded_for",
+    "x_real_ip",
+];
+const MARK: &str = "forged-by-doctor";
+
+/// Visitors, each with its User-Agent and whether it sends what browsers send.
+const VISITORS: [(&str, &str, bool); 3] = [
+    (
+        "GPTBot",
+        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)",
+        false,
+    ),
+    (
+        "false Googlebot",
+        "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+        false,
+    ),
+    ("browser", BROWSER, true),
+];
+const BROWSER: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0";
+/// Headers of a browser that rules and the search for suspects read.
+const BROWSER_HEADERS: [(HeaderName, &str); 3] = [
+    (header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8"),
+    (header::ACCEPT_LANGUAGE, "en-GB,en;q=0.5"),
+    (HeaderName::from_static("sec-fetch-mode"), "navigate"),
+];
+
+/// What was asked of a proxy.
+#[derive(Debug, Default)]
+pub(super) struct FrontChecks {
+    pub(super) checks: Vec<Check>,
+    /// For each path: the answers to the visitors.
+    pub(super) rows: Vec<(String, Vec<Cell>)>,
+}
+
+/// Answer to one visitor for one path.
+#[derive(Debug)]
+pub(super) struct Cell {
+    id: String,
+    answer: Result<DirectResponse, String>,
+    note: Option<Note>,
+}
+
+/// Sends requests to a proxy.
+struct Front<'s> {
+    client: DirectClient,
+    url: Url,
+    host: Option<HeaderValue>,
+    key: ProbeKey,
+    store: &'s Store,
+    /// Our own proxy: what it does not note is its own page.
+    is_own: bool,
+}
+
+/// Asks a proxy, or without one our own, if it serves.
+pub(super) async fn front(subject: &Subject<'_>, args: &DoctorArgs) -> anyhow::Result<FrontChecks> {
+    let name = args.front.as_ref().map_or("own proxy", |_| "front");
+    let failed = |text: &str| FrontChecks {
+        checks: vec![Check::new(name, Err(text.to_owned()))],
+        rows: Vec::new(),
+    };
+    let Some(store) = &subject.store else {
+        return Ok(failed("the database that the server uses is not reached"));
+    };
+    let Some(url) = (match &args.front {
+        Some(url) => Some(url.clone()),
+        None => own_url(subject).await,
+    }) else {
+        return Ok(FrontChecks::default());
+    };
+    let host = match (&args.host, &args.front) {
+        (None, None) => own_host(subject),
+        (host, _) => host.clone(),
+    };
+    let host = host.as_deref().map(HeaderValue::from_str).transpose()?;
+    let settings = DirectSettings {
+        timeout: TIMEOUT,
+        max_body_bytes: MAX_BYTES,
+        ..DirectSettings::default()
+    };
+    let front = Front {
+        client: DirectClient::new(settings)?,
+        url,
+        host,
+        key: ProbeKey::new(
+            store
+                .fleet_seed([fastrand::u64(..), fastrand::u64(..)])
+                .await?,
+        ),
+        store,
+        is_own: args.front.is_none(),
+    };
+    let mut found = FrontChecks::default();
+    for path in front.paths(subject, &args.path) {
+        let mut row = Vec::new();
+        for (_, agent, is_browser) in VISITORS {
+            row.push(
+                front
+                    .ask(&path, agent, is_browser, HeaderMap::new(), false)
+                    .await,
+            );
+        }
+        found.rows.push((path, row));
+    }
+    front
+        .read(found.rows.iter_mut().flat_map(|(_, row)| row))
+        .await?;
+    found.checks.push(front.asked(name, &found.rows));
+    found.checks.push(front.done(name, &found.rows));
+    if !front.is_own {
+        found.checks.push(front.complete(&found.rows));
+        found.checks.push(front.address().await?);
+        found
+            .checks
+            .extend(front.forged(args.echo.as_deref()).await?);
+        found
+            .checks
+            .push(front.failing(subject, args.failing).await?);
+    }
+    Ok(found)
+}
+
+impl Front<'_> {
+    /// Returns the paths to ask for: those of the issue's matrix, and one below each filtered prefix.
+    fn paths(&self, subject: &Subject<'_>, more: &[String]) -> Vec<String> {
+        let mut paths = [
+            "/",
+            "/robot-detection-probe.css",
+            "/robot-detection-probe.php",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let host = self.host.as_ref().and_then(|host| host.to_str().ok());
+        let host = host.or(self.url.host_str()).unwrap_or_default();
+        for site in sites(subject.loaded) {
+            let hosts = &site.loaded.settings().server.hosts;
+            if !hosts.is_empty() && !hosts.iter().any(|name| is_host(name, host)) {
+                continue;
+            }
+            // What is wrong with the patterns the check of the configuration reports.
+            let policy = app::policy(&site.loaded).ok();
+            let patterns = policy.iter().flat_map(|policy| policy.filter_patterns());
+            paths.extend(patterns.map(|pattern| pattern.replace('*', "robot-detection-probe")));
+        }
+        paths.extend(more.iter().cloned());
+        paths.retain(|path| path.starts_with('/'));
+        let mut known = Vec::new();
+        paths.retain(|path| {
+            !known.contains(path) && {
+                known.push(path.clone());
+                true
+            }
+        });
+        paths
+    }
+
+    /// Sends one request with a token.
+    async fn ask(
+        &self,
+        path: &str,
+        agent: &str,
+        is_browser: bool,
+        mut headers: HeaderMap,
+        is_silent: bool,
+    ) -> Cell {
+        let id = format!("{:032x}", fastrand::u128(..));
+        let token = self.key.token(&id, is_silent, Clock::system().now_ms());
+        let mut set = |name: HeaderName, value: &str| {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(name, value);
+            }
+        };
+        set(PROBE_HEADER, &token);
+        set(header::USER_AGENT, agent);
+        if is_browser {
+            for (name, value) in BROWSER_HEADERS {
+                set(name, value);
+            }
+        }
+        if let Some(host) = &self.host {
+            headers.insert(header::HOST, host.clone());
+        }
+        let answer = match self.url.join(path) {
+            Ok(url) => {
+                let sent = self
+                    .client
+                    .send_beginning(Method::GET, &url, headers, MAX_BYTES);
+                sent.await.map_err(|error| error.to_string())
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        Cell {
+            id,
+            answer,
+            note: None,
+        }
+    }
+
+    /// Reads what the server has stored; it does so shortly after each answer.
+    async fn read<'c>(&self, cells: impl Iterator<Item = &'c mut Cell>) -> anyhow::Result<()> {
+        let deadline = Instant::now() + MAX_WAIT;
+        for cell in cells {
+            loop {
+                let note = self.store.probe(&cell.id).await?;
+                cell.note = note.and_then(|note| serde_json::from_str(&note).ok());
+                if cell.note.is_some() || cell.answer.is_err() || Instant::now() >= deadline {
+                    break;
+                }
+                sleep(Duration::from_millis(50)).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that robot-detection was asked about each request.
+    fn asked(&self, name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
+        let cells = rows
+            .iter()
+            .flat_map(|(path, row)| row.iter().map(move |cell| (path, cell)));
+        let mut faults = Vec::new();
+        for (path, cell) in cells {
+            let fault = match &cell.answer {
+                Err(error) => format!("{path}: no answer: {error}"),
+                Ok(_) if cell.note.is_none() => format!("{path}: robot-detection is not asked"),
+                Ok(_) => continue,
+            };
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        }
+        let door = if self.is_own { "decides" } else { "is asked" };
+        summary(
+            name,
+            faults,
+            format!("robot-detection {door} about {} paths", rows.len()),
+        )
+    }
+
+    /// Checks that visitors get what was decided.
+    fn done(&self, name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
+        let mut faults = Vec::new();
+        for (path, row) in rows {
+            for (cell, (visitor, ..)) in row.iter().zip(VISITORS) {
+                let (Ok(answer), Some(note)) = (&cell.answer, &cell.note) else {
+                    continue;
+                };
+                let is_done = match note.decision.as_str() {
+                    "refuse" => answer.status >= 400,
+                    "redirect" => (300..400).contains(&answer.status),
+                    _ => true,
+                };
+                if !is_done {
+                    let (decision, status) = (&note.decision, answer.status);
+                    faults.push(format!(
+                        "{path}: the decision for {visitor} is {decision}, the answer {status}"
+                    ));
+                }
+                if note.door == Door::Endpoint && note.target != *path {
+                    faults.push(format!("{path}: asked about as {}", note.target));
+                }
+            }
+        }
+        summary(
+            name,
+            faults,
+            "visitors get what robot-detection decides".to_owned(),
+        )
+    }
+
+    /// Checks that questions have the headers that are judged.
+    fn complete(&self, rows: &[(String, Vec<Cell>)]) -> Check {
+        let notes = rows.iter().filter_map(|(_, row)| row.last()?.note.as_ref());
+        let mut missing = Vec::new();
+        for note in notes {
+            for (name, value) in BROWSER_HEADERS {
+                let is_it =
+                    |(known, sent): &(String, String)| known == name.as_str() && sent == value;
+                if !note.headers.iter().any(is_it) && !missing.contains(&name.to_string()) {
+                    missing.push(name.to_string());
+                }
+            }
+        }
+        let faults = missing
+            .into_iter()
+            .map(|name| format!("the question lacks the visitor's {name}"));
+        summary(
+            "headers",
+            faults.collect(),
+            "questions have the visitor's headers".to_owned(),
+        )
+    }
+
+    /// Checks that the visitor's address arrives, and no other that he writes down.
+    async fn address(&self) -> anyhow::Result<Check> {
+        let mut headers = HeaderMap::new();
+        headers.insert("x-forwarded-for", HeaderValue::from_static(FORGED_ADDRESS));
+        let mut cell = self.ask("/", BROWSER, true, headers, false).await;
+        self.read(std::iter::once(&mut cell)).await?;
+        let name = "address";
+        let (Ok(answer), Some(note)) = (&cell.answer, &cell.note) else {
+            return Ok(Check::warning(
+                name,
+                "not checked: robot-detection was not asked".to_owned(),
+            ));
+        };
+        let peer = answer.peer.map(|peer| peer.ip().to_canonical());
+        let own = answer.peer.and_then(local_address);
+        let seen = note.address.to_canonical();
+        Ok(if FORGED_ADDRESS.parse() == Ok(seen) {
+            let text = "the proxy believes X-Forwarded-For from this machine: visitors from here, or from everywhere, choose their address";
+            Check::new(name, Err(text.to_owned()))
+        } else if Some(seen) == own {
+            Check::new(name, Ok(format!("{seen} arrives, which is this machine's")))
+        } else if Some(seen) == peer || seen.is_loopback() {
+            let text =
+                format!("{seen} arrives, which is the proxy's: set the visitor's address there");
+            Check::new(name, Err(text))
+        } else {
+            let text = format!(
+                "{seen} arrives; it is right if this machine reaches the proxy under that address"
+            );
+            Check::warning(name, text)
+        })
+    }
+
+    /// Checks that the site reads no identity that a visitor has sent.
+    async fn forged(&self, echo: Option<&str>) -> anyhow::Result<Vec<Check>> {
+        let name = "forged headers";
+        let mut faults = Vec::new();
+        for forged in FORGED_NAMES {
+            let mut headers = HeaderMap::new();
+            headers.insert(
+                HeaderName::from_static(forged),
+                HeaderValue::from_static(MARK),
+            );
+            let cell = self
+                .ask(echo.unwrap_or("/"), BROWSER, true, headers, false)
+                .await;
+            match &cell.answer {
+                Ok(answer) if answer.status == 400 => {}
+                Ok(answer) if contains(&answer.body, MARK) => {
+                    faults.push(format!("the site reads the visitor's {forged}"));
+                }
+                Ok(_) if forged == IDENTIFICATION_HEADER.as_str() => {
+                    faults.push(format!("{forged} is not refused with 400"));
+                }
+                Ok(_) => {}
+                Err(error) => faults.push(format!("{forged}: no answer: {error}")),
+            }
+        }
+        let mut checks = Vec::new();
+        match echo {
+            None => {
+                let text = "what the site receives is not checked: add --echo with a page that prints its headers";
+                checks.push(summary(
+                    name,
+                    faults,
+                    "X-Robot-Detection is refused".to_owned(),
+                ));
+                checks.push(Check::warning("echo", text.to_owned()));
+            }
+            Some(echo) => {
+                checks.push(summary(name, faults, "the site reads none".to_owned()));
+                checks.push(self.identity(echo).await?);
+            }
+        }
+        Ok(checks)
+    }
+
+    /// Checks that the site is told of a robot that passes.
+    async fn identity(&self, echo: &str) -> anyhow::Result<Check> {
+        let (_, agent, _) = VISITORS[0];
+        let mut cell = self.ask(echo, agent, false, HeaderMap::new(), false).await;
+        self.read(std::iter::once(&mut cell)).await?;
+        let passes = cell
+            .note
+            .as_ref()
+            .is_some_and(|note| note.decision == "pass");
+        let (id, verdict) = (IDENTIFICATION_HEADER, VERDICT_HEADER);
+        Ok(match &cell.answer {
+            Ok(answer) if passes && contains(&answer.body, "gptbot") => {
+                Check::new("echo", Ok(format!("the site receives {id} and {verdict}")))
+            }
+            _ if passes => Check::new(
+                "echo",
+                Err(format!(
+                    "{echo} does not show {id}: gptbot: the site does not receive it, or does not print its headers"
+                )),
+            ),
+            _ => Check::warning(
+                "echo",
+                format!("GPTBot does not pass to {echo}, so that {id} was not seen"),
+            ),
+        })
+    }
+
+    /// Checks what visitors get while robot-detection does not answer.
+    async fn failing(&self, subject: &Subject<'_>, is_wanted: bool) -> anyhow::Result<Check> {
+        let name = "failing";
+        if !is_wanted {
+            let text = "not checked: add --failing, which leaves one request without an answer";
+            return Ok(Check::warning(name, text.to_owned()));
+        }
+        let begun = Instant::now();
+        let mut cell = self.ask("/", BROWSER, true, HeaderMap::new(), true).await;
+        let took = begun.elapsed().as_millis();
+        self.read(std::iter::once(&mut cell)).await?;
+        let is_open = subject.settings.check.fails == FailMode::Open;
+        let status = cell.answer.as_ref().ok().map(|answer| answer.status);
+        let is_failure = |status: &u16| *status >= 500 || *status == 403;
+        let passes = status.is_some_and(|status| !is_failure(&status));
+        let text = match status {
+            Some(status) => format!("{status} after {took} ms"),
+            None => format!("no answer within {took} ms"),
+        };
+        let word = if is_open { "open" } else { "closed" };
+        Ok(if cell.note.is_none() {
+            Check::warning(
+                name,
+                "not checked: robot-detection was not asked".to_owned(),
+            )
+        } else if passes == is_open {
+            Check::new(
+                name,
+                Ok(format!("{text}, as check.fails = \"{word}\" has it")),
+            )
+        } else if is_open && matches!(status, Some(502 | 504)) {
+            let text = format!("{text}: so does Traefik for up to a second, and no other proxy");
+            Check::warning(name, text)
+        } else {
+            let text =
+                format!("{text}, but check.fails is \"{word}\": print the proxy's file again");
+            Check::new(name, Err(text))
+        })
+    }
+}
+
+impl FrontChecks {
+    /// Returns the matrix of paths and visitors as a table.
+    pub(super) fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let visitors = VISITORS.iter().map(|(name, ..)| *name);
+        let row = |(path, cells): &(String, Vec<Cell>)| {
+            let cells = cells.iter().map(Cell::shown);
+            std::iter::once(path.clone()).chain(cells).collect()
+        };
+        let header = std::iter::once("PATH").chain(visitors).collect();
+        (header, self.rows.iter().map(row).collect())
+    }
+
+    /// Returns the matrix for programs.
+    pub(super) fn object(&self) -> Value {
+        let cells = self.rows.iter().flat_map(|(path, cells)| {
+            let cells = cells.iter().zip(VISITORS);
+            cells.map(move |(cell, (visitor, ..))| {
+                json!({
+                    "path": path,
+                    "visitor": visitor,
+                    "status": cell.answer.as_ref().ok().map(|answer| answer.status),
+                    "location": cell.location(),
+                    "asked": cell.note.is_some(),
+                    "seen": cell.note,
+                })
+            })
+        });
+        cells.collect()
+    }
+}
+
+impl Cell {
+    fn location(&self) -> Option<&str> {
+        let answer = self.answer.as_ref().ok()?;
+        answer.headers.get(header::LOCATION)?.to_str().ok()
+    }
+
+    /// Returns the answer as a person reads it: `302 /robot-heaven/`.
+    fn shown(&self) -> String {
+        let Ok(answer) = &self.answer else {
+            return "no answer".to_owned();
+        };
+        let mut text = answer.status.to_string();
+        if let Some(location) = self.location() {
+            text = format!("{text} {location}");
+        }
+        match &self.note {
+            None => text + " (not asked)",
+            Some(note) if note.decision == "pass" => text + " pass",
+            Some(note) => format!("{text} {}", note.decision),
+        }
+    }
+}
+
+/// Returns the URL of our own proxy, if it serves.
+async fn own_url(subject: &Subject<'_>) -> Option<Url> {
+    let addr = subject.server?.addr();
+    readiness(&ListenAddr::Tcp(addr)).await?;
+    Url::parse(&format!("http://localhost:{}/", addr.port())).ok()
+}
+
+/// Returns a host of a site, where no site is there for all hosts.
+fn own_host(subject: &Subject<'_>) -> Option<String> {
+    let sites = sites(subject.loaded);
+    let hosts = |site: &ServedSite| site.loaded.settings().server.hosts.clone();
+    if sites.iter().any(|site| hosts(site).is_empty()) {
+        return None;
+    }
+    let mut names = sites.iter().flat_map(hosts);
+    names.find(|name| !name.starts_with('*'))
+}
+
+/// Returns a check that fails with each fault.
+fn summary(name: &str, faults: Vec<String>, text: String) -> Check {
+    let result = if faults.is_empty() {
+        Ok(text)
+    } else {
+        Err(faults.join("; "))
+    };
+    Check::new(name, result)
+}
+
+/// Returns `true` if a host is one of a setting's, which may begin with `*.`.
+fn is_host(name: &str, host: &str) -> bool {
+    let host = host.split(':').next().unwrap_or_default();
+    match name.strip_prefix('*') {
+        Some(end) => host
+            .to_ascii_lowercase()
+            .ends_with(&end.to_ascii_lowercase()),
+        None => name.eq_ignore_ascii_case(host),
+    }
+}
+
+/// Returns the address from which this machine reaches another.
+fn local_address(peer: SocketAddr) -> Option<IpAddr> {
+    let any = if peer.is_ipv4() {
+        "0.0.0.0:0"
+    } else {
+        "[::]:0"
+    };
+    // Nothing is sent: connecting a UDP socket only chooses the address.
+    let socket = UdpSocket::bind(any).ok()?;
+    socket.connect(peer).ok()?;
+    Some(socket.local_addr().ok()?.ip().to_canonical())
+}
+
+fn contains(body: &[u8], text: &str) -> bool {
+    memchr::memmem::find(body, text.as_bytes()).is_some()
+}

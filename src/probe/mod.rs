@@ -1,0 +1,15 @@
+//! Requests by which `doctor` finds out how a proxy asks, and what it does with the answers.
+//!
+//! Such a request has a signed token that is good once and for a minute. The server decides about it
+//! as about any other, but neither counts nor logs it: it stores what it saw, and `doctor` reads that.
+
+mod probes;
+mod token;
+
+pub(crate) use probes::{Door, Note, Probe, Probes};
+pub(crate) use token::ProbeKey;
+
+use axum::http::HeaderName;
+
+/// Header with the token.
+pub(crate) const PROBE_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-probe");

@@ -1,0 +1,182 @@
+//! Takes probes at the doors, and stores what was seen of them.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use axum::http::{HeaderName, HeaderValue, Request};
+use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+use tracing::warn;
+
+use crate::clock::Clock;
+use crate::layer::Outcome;
+use crate::listen::RequestContext;
+use crate::store::Store;
+use crate::traffic::decision_word;
+
+use super::{PROBE_HEADER, ProbeKey, token::Token};
+
+/// Most tokens that are remembered as used; more are refused.
+const MAX_USED: usize = 1_000;
+/// Most bytes that are kept of a header's value.
+const MAX_VALUE_BYTES: usize = 200;
+
+/// Takes probes, each token once.
+#[derive(Debug)]
+pub(crate) struct Probes {
+    /// `None`: the database has not told the seed, so no token is valid.
+    key: Option<ProbeKey>,
+    /// When used tokens expire, in seconds since 1970, by their ids.
+    used: Mutex<HashMap<String, i64>>,
+    store: Store,
+    clock: Clock,
+    runtime: Handle,
+    tasks: TaskTracker,
+}
+
+/// A probe whose decision is awaited.
+#[derive(Debug)]
+pub(crate) struct Probe {
+    probes: Arc<Probes>,
+    id: String,
+    pub(crate) is_silent: bool,
+    note: Note,
+}
+
+/// Door at which a probe arrived.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Door {
+    /// The decision endpoint.
+    Endpoint,
+    /// Our own proxy.
+    Proxy,
+}
+
+/// What was seen of a probe.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct Note {
+    pub(crate) door: Door,
+    pub(crate) address: IpAddr,
+    pub(crate) target: String,
+    /// Names in lower case; long values are cut.
+    pub(crate) headers: Vec<(String, String)>,
+    /// Word for the decision; empty: none was made.
+    pub(crate) decision: String,
+    pub(crate) cause: String,
+}
+
+impl Probes {
+    pub(crate) fn new(
+        seed: Option<[u64; 2]>,
+        store: Store,
+        clock: Clock,
+        tasks: TaskTracker,
+    ) -> Self {
+        Self {
+            key: seed.map(ProbeKey::new),
+            used: Mutex::default(),
+            store,
+            clock,
+            runtime: Handle::current(),
+            tasks,
+        }
+    }
+
+    /// Takes the token from a request, and notes the request; `None`: it has no token.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the token is forged, too old or used.
+    #[inline]
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        request: &mut Request<RequestContext>,
+        door: Door,
+    ) -> Result<Option<Box<Probe>>, ()> {
+        if !request.headers().contains_key(PROBE_HEADER) {
+            return Ok(None);
+        }
+        let token = request.headers_mut().remove(PROBE_HEADER);
+        let token = token.and_then(|token| self.use_once(token.to_str().ok()?));
+        let Token { id, is_silent, .. } = token.ok_or(())?;
+        let headers = request.headers().iter().filter(|(name, _)| is_shown(name));
+        let note = Note {
+            door,
+            address: request.body().client().client,
+            target: request
+                .uri()
+                .path_and_query()
+                .map_or_else(String::new, ToString::to_string),
+            headers: headers
+                .map(|(name, value)| (name.as_str().to_owned(), cut(value)))
+                .collect(),
+            decision: String::new(),
+            cause: String::new(),
+        };
+        Ok(Some(Box::new(Probe {
+            probes: Arc::clone(self),
+            id,
+            is_silent,
+            note,
+        })))
+    }
+
+    fn use_once(&self, token: &str) -> Option<Token> {
+        let now_ms = self.clock.now_ms();
+        let token = self.key.as_ref()?.read(token, now_ms)?;
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.retain(|_, expires_s| *expires_s >= now_ms / 1_000);
+        let is_new = used.len() < MAX_USED && !used.contains_key(&token.id);
+        is_new.then(|| {
+            used.insert(token.id.clone(), token.expires_s);
+            token
+        })
+    }
+}
+
+impl Probe {
+    /// Stores what was seen and decided.
+    pub(crate) fn store(self, outcome: Option<&Outcome>) {
+        let Self {
+            probes,
+            id,
+            mut note,
+            is_silent,
+        } = self;
+        let nobody = Outcome::default();
+        let outcome = outcome.unwrap_or(&nobody);
+        if !is_silent {
+            decision_word(outcome).clone_into(&mut note.decision);
+            outcome.cause().clone_into(&mut note.cause);
+        }
+        let (store, now_ms) = (probes.store.clone(), probes.clock.now_ms());
+        probes.tasks.spawn_on(
+            async move {
+                let text = serde_json::to_string(&note).unwrap_or_default();
+                if let Err(error) = store.note_probe(&id, &text, now_ms).await {
+                    warn!(%error, "cannot note a request of doctor: {error}");
+                }
+            },
+            &probes.runtime,
+        );
+    }
+}
+
+/// Returns `false` for headers that hold secrets of the proxy's.
+fn is_shown(name: &HeaderName) -> bool {
+    !matches!(
+        name.as_str(),
+        "authorization" | "cookie" | "x-robot-detection-token"
+    )
+}
+
+fn cut(value: &HeaderValue) -> String {
+    let bytes = value.as_bytes();
+    let bytes = bytes.get(..MAX_VALUE_BYTES).unwrap_or(bytes);
+    String::from_utf8_lossy(bytes).into_owned()
+}
