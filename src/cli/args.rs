@@ -376,8 +376,8 @@ pub(super) struct DoctorArgs {
         conflicts_with = "offline"
     )]
     pub(super) agents: Option<String>,
-    /// Asks a proxy in front as GPTBot, as a false Googlebot and as a browser, and checks nothing else:
-    /// whether it asks robot-detection about each path, and does what it is told; exit code 1 for a fault
+    /// Asks a proxy in front of robot-detection as two robots and as a browser, and checks nothing else:
+    /// whether it asks about each path, and does what it is told; exit code 1 for a fault
     #[arg(long, value_name = "URL", conflicts_with_all = ["offline", "agents"])]
     pub(super) front: Option<Url>,
     /// Host that the proxy is asked for, if it is not that of the URL

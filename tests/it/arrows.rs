@@ -112,6 +112,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "suspicion",
                 ],
             ),
+            ("probe", &["clock", "layer", "listen", "store", "traffic"]),
             (
                 "observe",
                 &[
@@ -122,6 +123,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "fetch",
                     "layer",
                     "listen",
+                    "probe",
                     "suspect",
                     "suspicion",
                     "telemetry",
@@ -175,7 +177,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                 "bans",
                 &["clock", "detect", "fetch", "layer", "policy", "store"],
             ),
-            ("check", &["layer", "listen", "policy", "traffic"]),
+            ("check", &["layer", "listen", "policy", "probe", "traffic"]),
             (
                 "assembly",
                 &[

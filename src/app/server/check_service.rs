@@ -147,49 +147,18 @@ impl CheckService {
             observation,
             counts: shared.counts,
         };
-        let outcome = destination.outcome();
-        match destination {
-            Destination::Site(served) => match served.decide(question) {
-                Ok(decided) if is_plain_pass(&decided) && proxy::refusal(question).is_none() => {
-                    asked.observation.told(None, asked.counts);
-                    ServiceResponse::Ready(LayerHead(Arc::clone(shared.plain_pass(dialect))))
-                }
-                Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
-                // Apache asks one question at a time: an answer that waits holds all visitors.
-                // The lookup continues, and a later request finds the verdict.
-                Err(pending) if dialect == Dialect::Apache => {
-                    let unsettled = ClaimFinding {
-                        verdict: Verdict::Pending,
-                        proof: pending.proof,
-                    };
-                    let decided = served.decide_settled(question, unsettled);
-                    ServiceResponse::Now(asked.answer(question, decided))
-                }
-                Err(mut pending) => {
-                    pending.limit = pending.limit.min(shared.max_wait);
-                    ServiceResponse::Later(Box::pin(settle(
-                        Arc::clone(served),
-                        RequestContext::take(question),
-                        pending,
-                        asked,
-                    )))
-                }
-            },
+        let (status, refusal) = match destination {
+            Destination::Site(served) => return shared.of_site(served, question, asked),
+            // The proxy's file sends these requests to this program unasked. A proxy that asks reads
+            // the path as one of the site, which never gets such a request from our own proxy.
             Destination::Process(_) | Destination::Confirmation(..) => {
-                // The proxy's file sends these requests to this program unasked. A proxy that asks reads
-                // the path as one of the site, which never gets such a request from our own proxy.
-                let refusal = Outcome::refused(OWN_PAGE);
-                let response = answer(dialect, refused(StatusCode::NOT_FOUND), Some(&refusal));
-                asked.observation.told(Some(refusal), asked.counts);
-                ServiceResponse::Now(response)
+                (StatusCode::NOT_FOUND, Outcome::refused(OWN_PAGE))
             }
             Destination::Refused(status, cause) => {
-                let refusal = Outcome::refused(cause.unwrap_or(NO_SITE));
-                let response = answer(dialect, refused(status), Some(&refusal));
-                asked.observation.told(outcome, asked.counts);
-                ServiceResponse::Now(response)
+                (status, Outcome::refused(cause.unwrap_or(NO_SITE)))
             }
-        }
+        };
+        ServiceResponse::Now(asked.tell(refused(status), Some(refusal)))
     }
 
     /// Serves the page that is to stand in place of another, as the decision has said.
@@ -256,6 +225,42 @@ impl CheckService {
 }
 
 impl Shared {
+    /// Answers with what a site decides.
+    fn of_site(
+        &self,
+        served: &Arc<Served>,
+        question: &mut Request<RequestContext>,
+        asked: Question,
+    ) -> ServiceResponse<ServerBody, LayerHead, Later> {
+        match served.decide(question) {
+            Ok(decided) if is_plain_pass(&decided) && proxy::refusal(question).is_none() => {
+                let plain = Arc::clone(self.plain_pass(asked.dialect));
+                asked.observation.told(None, asked.counts);
+                ServiceResponse::Ready(LayerHead(plain))
+            }
+            Ok(decided) => ServiceResponse::Now(asked.answer(question, decided)),
+            // Apache asks one question at a time: an answer that waits holds all visitors.
+            // The lookup continues, and a later request finds the verdict.
+            Err(pending) if asked.dialect == Dialect::Apache => {
+                let unsettled = ClaimFinding {
+                    verdict: Verdict::Pending,
+                    proof: pending.proof,
+                };
+                let decided = served.decide_settled(question, unsettled);
+                ServiceResponse::Now(asked.answer(question, decided))
+            }
+            Err(mut pending) => {
+                pending.limit = pending.limit.min(self.max_wait);
+                ServiceResponse::Later(Box::pin(settle(
+                    Arc::clone(served),
+                    RequestContext::take(question),
+                    pending,
+                    asked,
+                )))
+            }
+        }
+    }
+
     /// Marks the visitors of a report; returns how many of them are people, and how long that holds.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ use crate::clock::Clock;
 use crate::config::FailMode;
 use crate::fetch::{DirectClient, DirectResponse, DirectSettings};
 use crate::listen::ListenAddr;
+use crate::policy::Policy;
 use crate::probe::{Door, Note, PROBE_HEADER, ProbeKey};
 use crate::store::Store;
 
@@ -97,72 +98,76 @@ struct Front<'s> {
 /// Asks a proxy, or without one our own, if it serves.
 pub(super) async fn front(subject: &Subject<'_>, args: &DoctorArgs) -> anyhow::Result<FrontChecks> {
     let name = args.front.as_ref().map_or("own proxy", |_| "front");
-    let failed = |text: &str| FrontChecks {
-        checks: vec![Check::new(name, Err(text.to_owned()))],
-        rows: Vec::new(),
-    };
-    let Some(store) = &subject.store else {
-        return Ok(failed("the database that the server uses is not reached"));
-    };
+    let mut found = FrontChecks::default();
     let Some(url) = (match &args.front {
         Some(url) => Some(url.clone()),
         None => own_url(subject).await,
     }) else {
-        return Ok(FrontChecks::default());
+        return Ok(found);
     };
-    let host = match (&args.host, &args.front) {
-        (None, None) => own_host(subject),
-        (host, _) => host.clone(),
+    let Some(store) = &subject.store else {
+        let text = "the database that the server uses is not reached".to_owned();
+        found.checks.push(Check::new(name, Err(text)));
+        return Ok(found);
     };
-    let host = host.as_deref().map(HeaderValue::from_str).transpose()?;
-    let settings = DirectSettings {
-        timeout: TIMEOUT,
-        max_body_bytes: MAX_BYTES,
-        ..DirectSettings::default()
-    };
-    let front = Front {
-        client: DirectClient::new(settings)?,
-        url,
-        host,
-        key: ProbeKey::new(
-            store
-                .fleet_seed([fastrand::u64(..), fastrand::u64(..)])
-                .await?,
-        ),
-        store,
-        is_own: args.front.is_none(),
-    };
-    let mut found = FrontChecks::default();
+    let front = Front::new(subject, args, url, store).await?;
     for path in front.paths(subject, &args.path) {
         let mut row = Vec::new();
         for (_, agent, is_browser) in VISITORS {
-            row.push(
-                front
-                    .ask(&path, agent, is_browser, HeaderMap::new(), false)
-                    .await,
-            );
+            let none = HeaderMap::new();
+            row.push(front.ask(&path, agent, is_browser, none, false).await);
         }
         found.rows.push((path, row));
     }
-    front
-        .read(found.rows.iter_mut().flat_map(|(_, row)| row))
-        .await?;
-    found.checks.push(front.asked(name, &found.rows));
-    found.checks.push(front.done(name, &found.rows));
+    let mut answers = found.rows.iter().flat_map(|(_, row)| row);
+    if let Some(Err(error)) = answers.next().map(|cell| &cell.answer)
+        && answers.all(|cell| cell.answer.is_err())
+    {
+        found.checks.push(Check::new(name, Err(error.clone())));
+        found.rows.clear();
+        return Ok(found);
+    }
+    let cells = found.rows.iter_mut().flat_map(|(_, row)| row);
+    front.read(cells).await?;
+    found.checks = vec![front.asked(name, &found.rows), done(name, &found.rows)];
     if !front.is_own {
-        found.checks.push(front.complete(&found.rows));
+        found.checks.push(complete(&found.rows));
         found.checks.push(front.address().await?);
-        found
-            .checks
-            .extend(front.forged(args.echo.as_deref()).await?);
-        found
-            .checks
-            .push(front.failing(subject, args.failing).await?);
+        let forged = front.forged(args.echo.as_deref()).await?;
+        found.checks.extend(forged);
+        let failing = front.failing(subject, args.failing).await?;
+        found.checks.push(failing);
     }
     Ok(found)
 }
 
-impl Front<'_> {
+impl<'s> Front<'s> {
+    async fn new(
+        subject: &Subject<'_>,
+        args: &DoctorArgs,
+        url: Url,
+        store: &'s Store,
+    ) -> anyhow::Result<Self> {
+        let host = match (&args.host, &args.front) {
+            (None, None) => own_host(subject),
+            (host, _) => host.clone(),
+        };
+        let settings = DirectSettings {
+            timeout: TIMEOUT,
+            max_body_bytes: MAX_BYTES,
+            ..DirectSettings::default()
+        };
+        let random = [fastrand::u64(..), fastrand::u64(..)];
+        Ok(Self {
+            client: DirectClient::new(settings)?,
+            url,
+            host: host.as_deref().map(HeaderValue::from_str).transpose()?,
+            key: ProbeKey::new(store.fleet_seed(random).await?),
+            store,
+            is_own: args.front.is_none(),
+        })
+    }
+
     /// Returns the paths to ask for: those of the matrix, and one below each filtered prefix.
     fn paths(&self, subject: &Subject<'_>, more: &[String]) -> Vec<String> {
         let mut paths = [
@@ -181,7 +186,7 @@ impl Front<'_> {
             }
             // What is wrong with the patterns the check of the configuration reports.
             let policy = app::policy(&site.loaded).ok();
-            let patterns = policy.iter().flat_map(|policy| policy.filter_patterns());
+            let patterns = policy.iter().flat_map(Policy::filter_patterns);
             paths.extend(patterns.map(|pattern| pattern.replace('*', "robot-detection-probe")));
         }
         paths.extend(more.iter().cloned());
@@ -273,62 +278,8 @@ impl Front<'_> {
         let door = if self.is_own { "decides" } else { "is asked" };
         summary(
             name,
-            faults,
-            format!("robot-detection {door} about {} paths", rows.len()),
-        )
-    }
-
-    /// Checks that visitors get what was decided.
-    fn done(&self, name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
-        let mut faults = Vec::new();
-        for (path, row) in rows {
-            for (cell, (visitor, ..)) in row.iter().zip(VISITORS) {
-                let (Ok(answer), Some(note)) = (&cell.answer, &cell.note) else {
-                    continue;
-                };
-                let is_done = match note.decision.as_str() {
-                    "refuse" => answer.status >= 400,
-                    "redirect" => (300..400).contains(&answer.status),
-                    _ => true,
-                };
-                if !is_done {
-                    let (decision, status) = (&note.decision, answer.status);
-                    faults.push(format!(
-                        "{path}: the decision for {visitor} is {decision}, the answer {status}"
-                    ));
-                }
-                if note.door == Door::Endpoint && note.target != *path {
-                    faults.push(format!("{path}: asked about as {}", note.target));
-                }
-            }
-        }
-        summary(
-            name,
-            faults,
-            "visitors get what robot-detection decides".to_owned(),
-        )
-    }
-
-    /// Checks that questions have the headers that are judged.
-    fn complete(&self, rows: &[(String, Vec<Cell>)]) -> Check {
-        let notes = rows.iter().filter_map(|(_, row)| row.last()?.note.as_ref());
-        let mut missing = Vec::new();
-        for note in notes {
-            for (name, value) in BROWSER_HEADERS {
-                let is_it =
-                    |(known, sent): &(String, String)| known == name.as_str() && sent == value;
-                if !note.headers.iter().any(is_it) && !missing.contains(&name.to_string()) {
-                    missing.push(name.to_string());
-                }
-            }
-        }
-        let faults = missing
-            .into_iter()
-            .map(|name| format!("the question lacks the visitor's {name}"));
-        summary(
-            "headers",
-            faults.collect(),
-            "questions have the visitor's headers".to_owned(),
+            &faults,
+            &format!("robot-detection {door} about {} paths", rows.len()),
         )
     }
 
@@ -394,15 +345,11 @@ impl Front<'_> {
         match echo {
             None => {
                 let text = "what the site receives is not checked: add --echo with a page that prints its headers";
-                checks.push(summary(
-                    name,
-                    faults,
-                    "X-Robot-Detection is refused".to_owned(),
-                ));
+                checks.push(summary(name, &faults, "X-Robot-Detection is refused"));
                 checks.push(Check::warning("echo", text.to_owned()));
             }
             Some(echo) => {
-                checks.push(summary(name, faults, "the site reads none".to_owned()));
+                checks.push(summary(name, &faults, "the site reads none"));
                 checks.push(self.identity(echo).await?);
             }
         }
@@ -531,6 +478,55 @@ impl Cell {
     }
 }
 
+/// Checks that visitors get what was decided.
+fn done(name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
+    let mut faults = Vec::new();
+    for (path, row) in rows {
+        for (cell, (visitor, ..)) in row.iter().zip(VISITORS) {
+            let (Ok(answer), Some(note)) = (&cell.answer, &cell.note) else {
+                continue;
+            };
+            let is_done = match note.decision.as_str() {
+                "refuse" => answer.status >= 400,
+                "redirect" => (300..400).contains(&answer.status),
+                _ => true,
+            };
+            if !is_done {
+                let (decision, status) = (&note.decision, answer.status);
+                faults.push(format!(
+                    "{path}: the decision for {visitor} is {decision}, the answer {status}"
+                ));
+            }
+            if note.door == Door::Endpoint && note.target != *path {
+                faults.push(format!("{path}: asked about as {}", note.target));
+            }
+        }
+    }
+    summary(name, &faults, "visitors get what robot-detection decides")
+}
+
+/// Checks that questions have the headers that are judged.
+fn complete(rows: &[(String, Vec<Cell>)]) -> Check {
+    let notes = rows.iter().filter_map(|(_, row)| row.last()?.note.as_ref());
+    let mut missing = Vec::new();
+    for note in notes {
+        for (name, value) in BROWSER_HEADERS {
+            let is_it = |(known, sent): &(String, String)| known == name.as_str() && sent == value;
+            if !note.headers.iter().any(is_it) && !missing.contains(&name.to_string()) {
+                missing.push(name.to_string());
+            }
+        }
+    }
+    let faults = missing
+        .into_iter()
+        .map(|name| format!("the question lacks the visitor's {name}"));
+    summary(
+        "headers",
+        &faults.collect::<Vec<_>>(),
+        "questions have the visitor's headers",
+    )
+}
+
 /// Returns the URL of our own proxy, if it serves.
 async fn own_url(subject: &Subject<'_>) -> Option<Url> {
     let addr = subject.server?.addr();
@@ -550,9 +546,9 @@ fn own_host(subject: &Subject<'_>) -> Option<String> {
 }
 
 /// Returns a check that fails with each fault.
-fn summary(name: &str, faults: Vec<String>, text: String) -> Check {
+fn summary(name: &str, faults: &[String], text: &str) -> Check {
     let result = if faults.is_empty() {
-        Ok(text)
+        Ok(text.to_owned())
     } else {
         Err(faults.join("; "))
     };

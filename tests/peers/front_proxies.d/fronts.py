@@ -39,9 +39,13 @@ class Front:
     def __init__(self, name, program, setup="standalone", behind_cdn=False, fails="closed", listen="{}"):
         self.name, self.program, self.behind_cdn = name, program, behind_cdn
         self.port = free_port()
+        # Other programs that belong to it, such as PHP.
+        self.helpers = []
         self.directory = Path(tempfile.mkdtemp(dir=program.directory, prefix=f"{name}-"))
         if setup == "plain":
             text = PLAIN[name].format(port=self.port, site=program.sites[0].port)
+        elif callable(setup):
+            text = setup(self)
         elif setup == "include":
             text = getattr(self, f"{name}_including")(*(site.port for site in program.sites))
         else:
@@ -265,6 +269,9 @@ frontend visitors
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        for helper in self.helpers:
+            helper.terminate()
+            helper.wait()
 
 
 def insert_after(text, before, line):

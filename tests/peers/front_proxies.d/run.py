@@ -10,6 +10,7 @@ import cases as generator
 import compare
 import fronts
 import modes
+import setups
 import wire
 from program import DIALECTS, Program, question, unfold
 
@@ -24,7 +25,8 @@ def main():
     parser.add_argument("--seed", type=int, default=45)
     parser.add_argument("--cases", type=int, default=6_000, help="fixed and random requests to compare")
     chosen = {}
-    for name, mode in [("compare", compare_all), ("includes", compare_includes), *modes.ALL.items()]:
+    for name, mode in [("compare", compare_all), ("includes", compare_includes), *modes.ALL.items(),
+                       ("setups", setups.setups)]:
         parser.add_argument(f"--{name}", action="append_const", dest="modes", const=name, help=mode.__doc__)
         chosen[name] = mode
     arguments = parser.parse_args()
