@@ -36,6 +36,9 @@ pub(crate) const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-
 /// Header with the verdict on the claim.
 pub(crate) const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
 
+/// Headers that only this program, or a proxy that it trusts, may set.
+pub(crate) const IDENTITY_HEADERS: [HeaderName; 2] = [IDENTIFICATION_HEADER, VERDICT_HEADER];
+
 /// Header by which nginx, Caddy and HAProxy describe a request: address, scheme, method, host and
 /// target, with a blank between them.
 ///

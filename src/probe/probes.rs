@@ -180,3 +180,39 @@ fn cut(value: &HeaderValue) -> String {
     let bytes = bytes.get(..MAX_VALUE_BYTES).unwrap_or(bytes);
     String::from_utf8_lossy(bytes).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_token_is_good_once_and_for_a_minute() {
+        let store = Store::connect("sqlite::memory:").await.unwrap();
+        let (clock, seed) = (Clock::manual(1_000_000), Some([1, 2]));
+        let probes = Probes::new(seed, store, clock, TaskTracker::new());
+        let key = |seed| ProbeKey::new(seed);
+        let made = |seed, id: &str, at_ms| key(seed).token(id, false, at_ms);
+        let token = made([1, 2], "a", 1_000_000);
+        assert!(probes.use_once(&token).is_some());
+        assert!(probes.use_once(&token).is_none(), "it comes again");
+        assert!(probes.use_once(&made([1, 2], "b", 940_000)).is_some());
+        for (wrong, why) in [
+            (made([1, 2], "c", 938_000), "it is too old"),
+            (made([1, 2], "d", 1_100_000), "it is from the future"),
+            (
+                made([1, 3], "e", 1_000_000),
+                "it is of another installation",
+            ),
+            (token.replace("a.", "f."), "it was changed"),
+            (token.replace("answer", "silence"), "it was changed"),
+            (String::new(), "it is empty"),
+        ] {
+            assert!(probes.use_once(&wrong).is_none(), "{why}: {wrong}");
+        }
+        for number in 0..2 * MAX_USED {
+            let token = made([1, 2], &number.to_string(), 1_000_000);
+            probes.use_once(&token);
+        }
+        assert!(probes.used.lock().unwrap().len() <= MAX_USED);
+    }
+}

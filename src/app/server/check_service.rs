@@ -20,9 +20,8 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::check::{
-    Answered, Asked, CheckToken, Dialect, IDENTIFICATION_HEADER, MAX_REPORT_BYTES, Misdescribed,
-    Page, Reported, VERDICT_HEADER, WrongReport, YesNo, answer, describe, mark, plain_pass,
-    read_report, take_page,
+    Answered, Asked, CheckToken, Dialect, IDENTITY_HEADERS, MAX_REPORT_BYTES, Misdescribed, Page,
+    Reported, WrongReport, YesNo, answer, describe, mark, plain_pass, read_report, take_page,
 };
 use crate::clock::Clock;
 use crate::config::{CheckSection, FailMode};
@@ -432,7 +431,7 @@ fn page(request: &Request<RequestContext>) -> Option<HeaderValue> {
 /// Returns what a request that passes takes with it to the upstream.
 fn passed(request: &mut Request<RequestContext>) -> Response<ServerBody> {
     let mut response = Response::<ServerBody>::default();
-    for name in [IDENTIFICATION_HEADER, VERDICT_HEADER] {
+    for name in IDENTITY_HEADERS {
         if let Some(value) = request.headers_mut().remove(&name) {
             response.headers_mut().insert(name, value);
         }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    http::{Request, StatusCode},
+    http::{HeaderName, Request, StatusCode},
 };
 
-use crate::check::{IDENTIFICATION_HEADER, VERDICT_HEADER};
+use crate::check::IDENTITY_HEADERS;
 use crate::layer::{OWN_PAGE, Outcome};
 use crate::listen::RequestContext;
 use crate::observe::SiteObserver;
@@ -122,11 +122,6 @@ impl Destination<'_> {
 
 /// Returns `true` if a visitor has sent headers by which this program or a proxy identifies visitors.
 fn is_forged(request: &Request<RequestContext>, is_believed: bool) -> bool {
-    let headers = request.headers();
-    let is_sent = || {
-        [IDENTIFICATION_HEADER, VERDICT_HEADER]
-            .iter()
-            .any(|name| headers.contains_key(name))
-    };
-    request.body().is_forged() || !is_believed && is_sent()
+    let is_sent = |name: &HeaderName| request.headers().contains_key(name);
+    request.body().is_forged() || !is_believed && IDENTITY_HEADERS.iter().any(is_sent)
 }

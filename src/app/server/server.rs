@@ -369,8 +369,8 @@ impl Server {
         ));
         if let Some(listener) = self.admin_listener {
             let routers = [operations.take(), admin.take().map(|(_, router)| router)];
-            let routers = routers.into_iter().flatten();
-            let router = routers.fold(Router::new(), Router::merge);
+            let router = routers.into_iter().flatten();
+            let router = router.fold(Router::new(), Router::merge);
             tasks.spawn(listener.serve(router, closing.clone()));
         }
         let proxies = self.trusted_proxies.clone();
@@ -393,11 +393,11 @@ impl Server {
         let serving = Served::new(robots, serving);
         let destinations = Destinations::new(Arc::clone(&serving.serving), Arc::clone(&services));
         let destinations = Arc::new(destinations);
-        let service = ServerService::new(Arc::clone(&destinations), is_draining);
-        let workers = Arc::new(self.workers);
+        let is_asked = self.check_listener.is_some();
+        let service = ServerService::new(Arc::clone(&destinations), is_asked, is_draining);
+        let (workers, check) = (Arc::new(self.workers), &self.settings.check);
         if let Some(listener) = self.check_listener {
-            let settings = &self.settings.check;
-            let check = CheckService::new(destinations, self.check_token, proxies, settings);
+            let check = CheckService::new(destinations, self.check_token, proxies, check);
             tasks.spawn(serve_on(listener, &workers, check, &closing));
         }
         for listener in self.listeners {

@@ -41,15 +41,22 @@ pub(super) struct ServerService {
 #[derive(Debug)]
 struct Shared {
     destinations: Arc<Destinations>,
+    /// Whether there is a decision endpoint, and so perhaps ingress-nginx, which sends visitors here.
+    sends_on: bool,
     is_draining: Arc<AtomicBool>,
 }
 
 impl ServerService {
     /// Creates it; once `is_draining`, answers over HTTP/1.1 end their connections.
-    pub(super) fn new(destinations: Arc<Destinations>, is_draining: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(
+        destinations: Arc<Destinations>,
+        sends_on: bool,
+        is_draining: Arc<AtomicBool>,
+    ) -> Self {
         Self {
             shared: Arc::new(Shared {
                 destinations,
+                sends_on,
                 is_draining,
             }),
         }
@@ -62,7 +69,9 @@ impl ServerService {
     ) -> ServiceResponse<ServerBody, LayerHead, ServerFuture> {
         let later =
             |answering| ServiceResponse::Later(ServerFuture::new(answering, ends_connection));
-        send_on(request);
+        if self.shared.sends_on {
+            send_on(request);
+        }
         let destinations = &*self.shared.destinations;
         let sites = destinations.serving.sites();
         let is_believed = request.body().client().trusted;

@@ -2,7 +2,6 @@
 
 use tracing::warn;
 
-use crate::clock::Clock;
 use crate::index_now::{AnnouncerSettings, IndexNowKey};
 use crate::probe::Probes;
 use crate::store::Store;
@@ -41,7 +40,7 @@ impl KnownVisitors {
     /// Returns what takes the requests of `doctor`.
     pub(super) fn probes(&self, robots: &RobotDetection) -> Probes {
         let (store, tasks) = (robots.store().clone(), robots.tasks().clone());
-        Probes::new(self.seed, store, Clock::system(), tasks)
+        Probes::new(self.seed, store, robots.clock().clone(), tasks)
     }
 
     /// Returns the key by which search engines know a site, where they are told of its pages.

@@ -91,6 +91,7 @@ struct Front<'s> {
     host: Option<HeaderValue>,
     key: ProbeKey,
     store: &'s Store,
+    clock: Clock,
     /// Our own proxy: what it does not note is its own page.
     is_own: bool,
 }
@@ -157,6 +158,9 @@ impl<'s> Front<'s> {
             max_body_bytes: MAX_BYTES,
             ..DirectSettings::default()
         };
+        // Instances whose clocks are wrong go by the database's.
+        let clock = Clock::system();
+        clock.correct(clock.now_ms() - store.now_ms().await?);
         let random = [fastrand::u64(..), fastrand::u64(..)];
         Ok(Self {
             client: DirectClient::new(settings)?,
@@ -164,6 +168,7 @@ impl<'s> Front<'s> {
             host: host.as_deref().map(HeaderValue::from_str).transpose()?,
             key: ProbeKey::new(store.fleet_seed(random).await?),
             store,
+            clock,
             is_own: args.front.is_none(),
         })
     }
@@ -211,7 +216,7 @@ impl<'s> Front<'s> {
         is_silent: bool,
     ) -> Cell {
         let id = format!("{:032x}", fastrand::u128(..));
-        let token = self.key.token(&id, is_silent, Clock::system().now_ms());
+        let token = self.key.token(&id, is_silent, self.clock.now_ms());
         let mut set = |name: HeaderName, value: &str| {
             if let Ok(value) = HeaderValue::from_str(value) {
                 headers.insert(name, value);

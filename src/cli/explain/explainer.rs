@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 use crate::app::{self, ClaimProver, SiteAnswers, SiteIndex};
 use crate::assembly::finds_suspects;
 use crate::canonical::{CanonicalKeeper, Canonicals};
-use crate::check::{IDENTIFICATION_HEADER, VERDICT_HEADER};
+use crate::check::IDENTITY_HEADERS;
 use crate::cli::{Cli, args::ExplainArgs, context, output};
 use crate::clock::Clock;
 use crate::config::{CanonicalSection, Loaded};
@@ -22,6 +22,7 @@ use crate::policy::{
     Enforcer, PassReason, Policy, Request, RequestExplanation, RobotsFiles, Sender, SharedPolicy,
     SharedRobotsFiles, Visitor,
 };
+use crate::probe::PROBE_HEADER;
 use crate::proxy;
 use crate::robots_txt::{Dialect, RobotsTxt};
 use crate::suspect::{Coherence, Findings, Reasons, Transport};
@@ -279,7 +280,7 @@ fn refusal(
 ) -> Option<(StatusCode, &'static str)> {
     let headers = asked.headers();
     let is_identity = |name: &HeaderName| {
-        [IDENTIFICATION_HEADER, VERDICT_HEADER].contains(name) || is_misspelt_identity(name)
+        IDENTITY_HEADERS.contains(name) || *name == PROBE_HEADER || is_misspelt_identity(name)
     };
     if headers.keys().any(is_identity) {
         let text =
