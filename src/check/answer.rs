@@ -133,7 +133,7 @@ fn to_nginx<B: Default>(
 /// Returns an answer whose only header holds all others and a text, for the line of Apache's map.
 fn one_header<B: Default>(mut fields: Fields, headers: &HeaderMap, text: &[u8]) -> Response<B> {
     for name in headers.keys() {
-        // Lines of cookies are no list (RFC 9110 §5.3); the text has a type of its own.
+        // Lines of cookies are no list (RFC 9110 §5.3); the text has another type.
         if *name != header::SET_COOKIE && *name != header::CONTENT_TYPE {
             let lines = headers.get_all(name).iter().map(HeaderValue::as_bytes);
             let lines: Vec<_> = lines.collect();

@@ -69,7 +69,7 @@ struct Described {
 
 /// Makes of a question the request that the visitor made.
 ///
-/// `rest` is what stands behind the endpoint's own path. Traefik describes the visitor by a list of
+/// `rest` is the part of the target after the endpoint's path. Traefik describes the visitor by a list of
 /// addresses, in which `proxies` are passed over.
 ///
 /// # Errors

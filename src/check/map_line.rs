@@ -65,7 +65,7 @@ pub(crate) fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Ve
 
 /// Returns the line for Apache in the head of the endpoint's answer, and the length of its body.
 ///
-/// Where the endpoint gives no line its own refusal is one; without a decision there is none.
+/// A refusal by the endpoint without such a line becomes a line. An answer without a decision has no line.
 pub(crate) fn line_from_answer(head: &[u8]) -> (Option<Vec<u8>>, u64) {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut answer = httparse::Response::new(&mut headers);

@@ -377,10 +377,10 @@ pub(super) struct DoctorArgs {
     )]
     pub(super) agents: Option<String>,
     /// Asks a proxy in front of robot-detection as two robots and as a browser, and checks nothing else:
-    /// whether it asks about each path, and does what it is told; exit code 1 for a fault
+    /// whether it asks about each path, and applies the decisions; exit code 1 for a fault
     #[arg(long, value_name = "URL", conflicts_with_all = ["offline", "agents"])]
     pub(super) front: Option<Url>,
-    /// Host that the proxy is asked for, if it is not that of the URL
+    /// Host header to send instead of the URL's host
     #[arg(long, requires = "front")]
     pub(super) host: Option<String>,
     /// Further path to ask for, may be repeated

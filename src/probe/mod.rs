@@ -1,4 +1,4 @@
-//! Requests by which `doctor` finds out how a proxy asks, and what it does with the answers.
+//! Requests by which `doctor` finds out how a proxy asks, and whether it applies the answers.
 //!
 //! Such a request has a signed token that is good once and for a minute. The server decides about it
 //! as about any other, but neither counts nor logs it: it stores what it saw, and `doctor` reads that.

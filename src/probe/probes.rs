@@ -57,7 +57,7 @@ pub(crate) enum Door {
     Proxy,
 }
 
-/// What was seen of a probe.
+/// Note about a probe.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct Note {
     pub(crate) door: Door,

@@ -9,7 +9,7 @@ const GOOD_FOR_S: i64 = 60;
 #[derive(Clone, Debug)]
 pub(crate) struct ProbeKey(hmac::Key);
 
-/// What a valid token says.
+/// Content of a valid token.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Token {
     pub(super) id: String,

@@ -34,7 +34,7 @@ pub(super) struct Destinations {
     nowhere: SiteObserver,
 }
 
-/// What is known of a request that has arrived.
+/// Destination of a request, with its observer.
 #[derive(Debug)]
 pub(super) struct Arrived<'s> {
     pub(super) destination: Destination<'s>,

@@ -19,7 +19,7 @@ pub(crate) struct Front {
     pub(crate) given: Vec<GivenHeader>,
     /// Names of headers that conditions of rules read.
     pub(crate) read: Vec<String>,
-    /// What a proxy that asks one question at a time does not judge of rules, a sentence each.
+    /// Parts of rules that are not applied behind a proxy that asks one question at a time, a sentence each.
     pub(crate) unjudged: Vec<String>,
     /// Header with the visitor's address, where a trusted proxy sends one.
     pub(crate) client_header: Option<String>,
@@ -347,7 +347,7 @@ impl Front {
         self.asked(false)
     }
 
-    /// Returns the servers of this program, and those of the sites unless `only_own`.
+    /// Returns the servers of this program, and the servers of the sites unless `only_own`.
     pub(super) fn asked(&self, only_own: bool) -> impl Iterator<Item = &Place> {
         let sites = self.sites.iter().filter(move |_| !only_own);
         let servers = sites.flat_map(|site| &site.servers);

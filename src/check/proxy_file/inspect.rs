@@ -166,7 +166,7 @@ impl Inspection {
                     "the site does not get the robot's identity"
                 };
                 let text = format!(
-                    "{what}: the {group} lines here replace those of robot-detection; include the file of --part {part} next to them"
+                    "{what}: the {group} lines here replace the ones of robot-detection; include the file of --part {part} next to them"
                 );
                 self.note(first.within(block), &text);
             } else if let Some(cancelled) = cancelled
@@ -184,7 +184,7 @@ impl Inspection {
         if let Some(first) = sets.peek().copied()
             && !sets.any(mentions_us)
         {
-            self.note(first.within(block), "auth_request_set here replaces those of robot-detection: the robot's identity is missing, and an internal redirect asks again; repeat the lines of --part server");
+            self.note(first.within(block), "auth_request_set here replaces the ones of robot-detection: the robot's identity is missing, and an internal redirect asks again; repeat the lines of --part server");
         }
         for found in block.own("return").filter(|one| returns_content(one)) {
             self.note(found.within(block), "return answers without asking");
@@ -358,7 +358,7 @@ fn may_rewrite_question(directive: &Directive) -> bool {
     };
     let is_literal = |c: char| c.is_ascii_alphanumeric() || "/_-".contains(c);
     let literal = pattern.split(|c| !is_literal(c)).next().unwrap_or_default();
-    // What follows a literal may make its last character optional.
+    // The character after a literal may make its last character optional.
     let sure = literal.strip_suffix(is_literal).unwrap_or_default();
     QUESTION.starts_with(sure)
 }

@@ -4,7 +4,7 @@ use std::{iter::Peekable, mem, str::Chars};
 
 /// Levels of blocks and included files.
 const MAX_DEPTH: usize = 32;
-/// Directives, those of a file counted each time it is included.
+/// Directives; a file counts each time it is included.
 const MAX_DIRECTIVES: usize = 500_000;
 /// Line with which `nginx -T` begins a file.
 const MARK: &str = "# configuration file ";

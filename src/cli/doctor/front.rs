@@ -1,4 +1,4 @@
-//! `doctor --front`: asks a proxy as several visitors, and compares what they get with what was decided.
+//! `doctor --front`: asks a proxy as several visitors, and compares the answers with the decisions.
 
 use std::{
     net::{IpAddr, SocketAddr, UdpSocket},
@@ -68,7 +68,7 @@ const BROWSER_HEADERS: [(HeaderName, &str); 3] = [
     (HeaderName::from_static("sec-fetch-mode"), "navigate"),
 ];
 
-/// What was asked of a proxy.
+/// Result of the requests to a proxy.
 #[derive(Debug, Default)]
 pub(super) struct FrontChecks {
     pub(super) checks: Vec<Check>,
@@ -173,7 +173,7 @@ impl<'s> Front<'s> {
         })
     }
 
-    /// Returns the paths to ask for: those of the matrix, and one below each filtered prefix.
+    /// Returns the paths to ask for: a few common ones, and one below each filtered prefix.
     fn paths(&self, subject: &Subject<'_>, more: &[String]) -> Vec<String> {
         let mut paths = [
             "/",
@@ -189,7 +189,7 @@ impl<'s> Front<'s> {
             if !hosts.is_empty() && !hosts.iter().any(|name| is_host(name, host)) {
                 continue;
             }
-            // What is wrong with the patterns the check of the configuration reports.
+            // The check of the configuration reports wrong patterns.
             let policy = app::policy(&site.loaded).ok();
             let patterns = policy.iter().flat_map(Policy::filter_patterns);
             paths.extend(patterns.map(|pattern| pattern.replace('*', "robot-detection-probe")));
@@ -288,7 +288,7 @@ impl<'s> Front<'s> {
         )
     }
 
-    /// Checks that the visitor's address arrives, and no other that he writes down.
+    /// Checks that the visitor's address arrives, and not one that the visitor claims.
     async fn address(&self) -> anyhow::Result<Check> {
         let mut headers = HeaderMap::new();
         headers.insert("x-forwarded-for", HeaderValue::from_static(FORGED_ADDRESS));
@@ -361,7 +361,7 @@ impl<'s> Front<'s> {
         Ok(checks)
     }
 
-    /// Checks that the site is told of a robot that passes.
+    /// Checks that the site receives the identity of a robot that passes.
     async fn identity(&self, echo: &str) -> anyhow::Result<Check> {
         let (_, agent, _) = VISITORS[0];
         let mut cell = self.ask(echo, agent, false, HeaderMap::new(), false).await;

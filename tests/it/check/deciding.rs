@@ -403,7 +403,7 @@ async fn a_visitor_whom_ingress_nginx_redirects_is_sent_where_the_decision_says(
         house.site.requests().is_empty(),
         "nobody is served a page there"
     );
-    // A link to another host redirects nobody: the path is the site's then.
+    // A link to another host does not redirect: then the path belongs to the site.
     let odd = format!("http://{host}//members-only-stuff/a");
     assert_eq!(told(&sent(&odd, GPTBOT)), told(&own));
     assert_eq!(sent(&odd, FIREFOX).header("location"), odd);

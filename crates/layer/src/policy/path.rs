@@ -22,7 +22,7 @@ pub fn with_normal_path<T>(target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
 
 /// Returns `true` if a path is that of a page of the program, or below it.
 ///
-/// A path with `..` is none: proxies and applications differ in what they read there.
+/// A path that contains `..` is never one: proxies and applications resolve it in different ways.
 #[must_use]
 pub fn is_own_path(path: &str, own: &str) -> bool {
     let is_below = |path: &[u8]| {

@@ -1,4 +1,4 @@
-//! What was seen of the requests by which `doctor` checks a proxy.
+//! Notes about the requests by which `doctor` checks a proxy.
 
 use super::{Store, StoreError, sql::statements, statement::Statement};
 
