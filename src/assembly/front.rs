@@ -26,7 +26,7 @@ pub(crate) fn front<'t>(
     let settings = loaded.settings();
     let check = settings.check.listen.as_ref();
     let check = check.ok_or_else(|| {
-        let text = "nobody can ask yet: set check.listen, such as [check] listen = \"unix:/run/robot-detection/check.sock\"";
+        let text = "no decision endpoint is configured (or the configuration file was not found: --config FILE): set check.listen, such as [check] listen = \"unix:/run/robot-detection/check.sock\"";
         PlaceError(text.to_owned())
     })?;
     let token = settings.check.token.as_ref();

@@ -1,8 +1,7 @@
 //! From `[server]` to the proxy in front of the upstream.
 
-use crate::check::{IDENTIFICATION_HEADER, VERDICT_HEADER};
+use crate::check::{IDENTIFICATION_HEADER, PREFIX, VERDICT_HEADER};
 use crate::config::{ConfigErrors, Loaded, ServerSection, Settings};
-use crate::layer::OwnRobot;
 use crate::proxy::{HealthCheck, Proxy, ProxyError, ProxySettings};
 
 pub(crate) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, ConfigErrors> {
@@ -33,7 +32,7 @@ pub(crate) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, Confi
             proxy
                 .keep_header(IDENTIFICATION_HEADER)
                 .keep_header(VERDICT_HEADER)
-                .keep_header(OwnRobot::HEADER)
+                .hide_headers(PREFIX)
         })
         .map_err(|error| {
             let key = match &error {

@@ -64,4 +64,4 @@ const ANSWER: HeaderName = HeaderName::from_static("x-robot-detection-answer");
 pub(crate) const REDIRECT_PATH: &str = "/robot-detection/redirect";
 
 /// What every header of this program's begins with; a visitor's are no description.
-const PREFIX: &str = "x-robot-detection";
+pub(crate) const PREFIX: &str = "x-robot-detection";

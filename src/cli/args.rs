@@ -122,7 +122,8 @@ pub(super) struct ServeArgs {
     /// Server behind the proxy, may be repeated; without it a demonstration site is served
     #[arg(long, value_name = "URL", conflicts_with = "demo")]
     pub(super) upstream: Vec<String>,
-    /// Serves a demonstration site from memory: no configuration or database file, no network
+    /// Serves a demonstration site from memory: no configuration or database file, no network; with
+    /// --config, the demonstration site with the settings of that file
     #[arg(long)]
     pub(super) demo: bool,
 }

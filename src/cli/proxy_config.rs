@@ -22,7 +22,7 @@ const MAX_INSPECTED_BYTES: u64 = 16 << 20;
 /// Arguments of `proxy-config`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "The file is made from the configuration: check.listen, check.fails, the sites and their servers. It contains check.token.\n\nExample: robot-detection proxy-config nginx --part http > /etc/nginx/conf.d/robot-detection.conf && nginx -t"
+    after_help = "The file is made from the configuration: check.listen, check.fails, the sites and their servers. It contains check.token.\n\nExample: robot-detection proxy-config nginx --part server > /etc/nginx/robot-detection/server.conf"
 )]
 pub(super) struct ProxyConfigArgs {
     /// Proxy that the file is for
@@ -154,6 +154,10 @@ fn inspect_file(proxy: ProxyArg, file: &Path) -> anyhow::Result<ExitCode> {
         return Err(wrong("it is larger than 16 MiB".to_owned()).into());
     }
     let text = String::from_utf8_lossy(&bytes);
+    if !text.contains("# configuration file ") {
+        let reason = "it is not the output of nginx -T; run nginx -t to see whether nginx reads its configuration";
+        return Err(wrong(reason.to_owned()).into());
+    }
     let inspection = inspect(&text).map_err(|error| wrong(error.to_string()))?;
     for finding in &inspection.findings {
         output::text(&format!("{finding}\n"))?;

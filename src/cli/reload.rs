@@ -24,6 +24,7 @@ use super::{
     Cli,
     args::ServeArgs,
     context,
+    doctor::validate,
     reload_losses::{HeldBack, losses},
     serve,
 };
@@ -129,7 +130,10 @@ impl Supervisor {
         self.observer.reopen_log();
         let text = self.file.text();
         let is_accepted = Reloads::ACCEPTING.contains(&by);
-        let reloaded = serve::load_for_server(&self.cli, &self.args).and_then(|loaded| {
+        let reloaded = serve::load(&self.cli, &self.args).and_then(|loaded| {
+            // A wrong value is told before anything that would be removed.
+            validate(&loaded)?;
+            serve::has_site(&self.cli, &self.args, &loaded)?;
             let (old, old_text) = &self.in_force;
             let losses = losses((old, old_text), (&loaded, &text));
             if !losses.is_empty() && !is_accepted {

@@ -8,14 +8,14 @@ use crate::config::{Loaded, Settings, SiteLoaded};
 /// Fewest rules whose removal is held back.
 const FEWEST_RULES: usize = 3;
 
-/// Reload that waits until somebody accepts it.
+/// Reload that waits for an acceptance.
 #[derive(Debug, thiserror::Error)]
 #[error("it is held back: {}; `robot-detection reload --accept` applies it", .0.join("; "))]
 pub(super) struct HeldBack(pub(super) Vec<String>);
 
 /// Returns what a new configuration would remove, a sentence for each; nothing: it may be applied.
 ///
-/// The texts are those of the files; a file that was emptied or cut off is recognised by them.
+/// With each configuration comes the text of its file, by which a file that was emptied or cut off is recognised.
 pub(super) fn losses(
     (old, old_text): (&Loaded, &str),
     (new, new_text): (&Loaded, &str),

@@ -8,8 +8,8 @@ use tracing::{info, warn};
 use crate::admin::{generate_password, hash_password};
 use crate::app::{self, RobotDetection, Server, ServerSettings};
 use crate::config::{
-    DatabaseSection, GeneralSection, Key, Loaded, Loader, RobotsTxtSection, ServerSection,
-    Settings, SiteLoaded, wants_colours,
+    ConfigErrors, DatabaseSection, GeneralSection, Key, Loaded, Loader, RobotsTxtSection,
+    ServerSection, Settings, SiteLoaded, wants_colours,
 };
 use crate::listen::{ListenAddr, OpenFileLimit, ServiceState, notify_service_manager};
 use crate::telemetry::start_log;
@@ -43,11 +43,14 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     OpenFileLimit::raise();
     // Before the configuration is loaded: a change in between is then seen as one.
     let file = FileWatch::new(cli);
-    let loaded = load_for_server(cli, args)?;
+    let loaded = load(cli, args)?;
     let settings = loaded.settings();
     start_log(&settings.log.level, settings.log.format, wants_colours())?;
-    let server_settings = ServerSettings::new(&loaded, args.demo)?;
+    // Without a named file, only the environment configures the demonstration.
+    let is_alone = is_alone(cli, args);
+    let server_settings = ServerSettings::new(&loaded, is_alone)?;
     let builder = app::assemble(&loaded)?.wait_for_database(true);
+    has_site(cli, args, &loaded)?;
     warn_unknown_words(&loaded);
     let is_demo = server_settings.is_demo();
     let sites: Vec<String> = server_settings.sites().collect();
@@ -60,7 +63,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     if is_new {
         warn!("the database that was there before is gone: a new one was made in its place");
     }
-    if !args.demo {
+    if !is_alone {
         robots.start_site_robots(&loaded)?;
     }
     if let Some(absence) = robots.store().absence() {
@@ -73,7 +76,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     }
     let stop = CancellationToken::new();
     // The demonstration was not made from the file.
-    let file = file.enabled(settings.general.reload_on_change && !args.demo);
+    let file = file.enabled(settings.general.reload_on_change && !is_alone);
     let read = (file, loaded.clone());
     let supervisor = Supervisor::new(cli, args, &robots, read, observer.clone())?;
     announce(&server, &robots, settings, is_demo, &sites);
@@ -94,9 +97,13 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     Ok(ExitCode::SUCCESS)
 }
 
+fn is_alone(cli: &Cli, args: &ServeArgs) -> bool {
+    args.demo && cli.config.is_none()
+}
+
 /// Reads the settings as `serve` has them, with its flags.
 pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
-    let loader = if args.demo {
+    let loader = if is_alone(cli, args) {
         let database = cli
             .database
             .clone()
@@ -115,17 +122,16 @@ pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
     load_from(loader, args)
 }
 
-/// Reads the settings for a server; a file that names no site is an error.
+/// Fails if there is a configuration file that names no site.
 ///
 /// An emptied file would show the demonstration to the public.
-pub(super) fn load_for_server(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
-    let loaded = load(cli, args)?;
+pub(super) fn has_site(cli: &Cli, args: &ServeArgs, loaded: &Loaded) -> Result<(), ConfigErrors> {
     let is_for_others = loaded.settings().check.listen.is_some();
-    if args.demo || is_for_others || !is_demonstration(&loaded) || !context::file(cli).exists() {
-        return Ok(loaded);
+    if args.demo || is_for_others || !is_demonstration(loaded) || !context::file(cli).exists() {
+        return Ok(());
     }
     let text = "the configuration file names no site: set it, a [[site]] or check.listen; `serve --demo` shows the demonstration";
-    Err(loaded.wrong(&ServerSection::KEY.upstream, text).into())
+    Err(loaded.wrong(&ServerSection::KEY.upstream, text))
 }
 
 /// Adds the flags of `serve` to what file and environment say.

@@ -34,6 +34,8 @@ pub(crate) struct Probes {
     used: Mutex<HashMap<String, i64>>,
     store: Store,
     clock: Clock,
+    /// Tokens of before may have been used.
+    started_ms: i64,
     runtime: Handle,
     tasks: TaskTracker,
 }
@@ -81,6 +83,7 @@ impl Probes {
             key: seed.map(ProbeKey::new),
             used: Mutex::default(),
             store,
+            started_ms: clock.now_ms(),
             clock,
             runtime: Handle::current(),
             tasks,
@@ -144,6 +147,9 @@ impl Probes {
     fn use_once(&self, token: &str) -> Option<Token> {
         let now_ms = self.clock.now_ms();
         let token = self.key.as_ref()?.read(token, now_ms)?;
+        if token.made_s() < self.started_ms / 1_000 {
+            return None;
+        }
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.retain(|_, expires_s| *expires_s >= now_ms / 1_000);
         let is_new = used.len() < MAX_USED && !used.contains_key(&token.id);
@@ -205,15 +211,21 @@ mod tests {
         let store = Store::connect("sqlite::memory:").await.unwrap();
         let (clock, seed) = (Clock::manual(1_000_000), Some([1, 2]));
         let probes = Probes::new(seed, store, clock, TaskTracker::new());
+        let key_of_before = ProbeKey::new([1, 2]).token("0", Purpose::Answer, 990_000);
+        assert!(
+            probes.use_once(&key_of_before).is_none(),
+            "the process is new"
+        );
         let key = |seed| ProbeKey::new(seed);
         let made = |seed, id: &str, at_ms| key(seed).token(id, Purpose::Answer, at_ms);
-        let token = made([1, 2], "a", 1_000_000);
+        probes.clock.advance(std::time::Duration::from_secs(100));
+        let token = made([1, 2], "a", 1_100_000);
         assert!(probes.use_once(&token).is_some());
         assert!(probes.use_once(&token).is_none(), "it comes again");
-        assert!(probes.use_once(&made([1, 2], "b", 940_000)).is_some());
+        assert!(probes.use_once(&made([1, 2], "b", 1_040_000)).is_some());
         for (wrong, why) in [
-            (made([1, 2], "c", 938_000), "it is too old"),
-            (made([1, 2], "d", 1_100_000), "it is from the future"),
+            (made([1, 2], "c", 1_038_000), "it is too old"),
+            (made([1, 2], "d", 1_200_000), "it is from the future"),
             (
                 made([1, 3], "e", 1_000_000),
                 "it is of another installation",
@@ -225,7 +237,7 @@ mod tests {
             assert!(probes.use_once(&wrong).is_none(), "{why}: {wrong}");
         }
         for number in 0..2 * MAX_USED {
-            let token = made([1, 2], &number.to_string(), 1_000_000);
+            let token = made([1, 2], &number.to_string(), 1_100_000);
             probes.use_once(&token);
         }
         assert!(probes.used.lock().unwrap().len() <= MAX_USED);

@@ -19,6 +19,13 @@ pub(super) struct Token {
     pub(super) purpose: Purpose,
 }
 
+impl Token {
+    /// Returns when the token was made, in seconds since 1970.
+    pub(super) fn made_s(&self) -> i64 {
+        self.expires_s - GOOD_FOR_S
+    }
+}
+
 /// Use of a token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Purpose {

@@ -245,15 +245,18 @@ fn a_port_in_use_and_a_database_that_cannot_be_opened_are_one_line_and_exit_code
     offline(directory.path(), "");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap().to_string();
+    let upstream = "http://127.0.0.1:9";
     let no_directory = "sqlite:///nonexistent/directory/robots.db";
     for arguments in [
-        vec!["serve", "--listen", &addr],
+        vec!["serve", "--listen", &addr, "--upstream", upstream],
         vec![
             "--database",
             no_directory,
             "serve",
             "--listen",
             "127.0.0.1:0",
+            "--upstream",
+            upstream,
         ],
     ] {
         let output = run(directory.path(), &arguments);

@@ -130,11 +130,17 @@ pub(super) async fn front(subject: &Subject<'_>, args: &DoctorArgs) -> anyhow::R
     }
     let cells = found.rows.iter_mut().flat_map(|(_, row)| row);
     front.read(cells).await?;
-    found.checks = vec![front.asked(name, &found.rows), done(name, &found.rows)];
+    found.checks.push(front.asked(name, &found.rows));
+    let mut cells = found.rows.iter().flat_map(|(_, row)| row);
+    if cells.all(|cell| cell.note.is_none()) {
+        // Nothing else can be said of a proxy that does not ask.
+        return Ok(found);
+    }
+    found.checks.push(done(name, &found.rows));
     if !front.is_own {
         found.checks.push(complete(&found.rows));
         found.checks.push(front.address().await?);
-        let forged = front.forged(args.echo.as_deref()).await?;
+        let forged = front.forged(&found.rows, args.echo.as_deref()).await?;
         found.checks.extend(forged);
         let failing = front.failing(subject, args.failing).await?;
         found.checks.push(failing);
@@ -270,11 +276,12 @@ impl<'s> Front<'s> {
 
     /// Checks that robot-detection was asked about each request.
     fn asked(&self, name: &str, rows: &[(String, Vec<Cell>)]) -> Check {
-        let cells = rows
-            .iter()
-            .flat_map(|(path, row)| row.iter().map(move |cell| (path, cell)));
+        let cells = || {
+            let rows = rows.iter();
+            rows.flat_map(|(path, row)| row.iter().map(move |cell| (path, cell)))
+        };
         let mut faults = Vec::new();
-        for (path, cell) in cells {
+        for (path, cell) in cells() {
             let fault = match &cell.answer {
                 Err(error) => format!("{path}: no answer: {error}"),
                 Ok(_) if cell.note.is_none() => format!("{path}: robot-detection is not asked"),
@@ -283,6 +290,12 @@ impl<'s> Front<'s> {
             if !faults.contains(&fault) {
                 faults.push(fault);
             }
+        }
+        let mut answers = cells().map(|(_, cell)| cell);
+        if let Some(first) = answers.next().and_then(Cell::hint)
+            && answers.all(|cell| cell.hint() == Some(first))
+        {
+            faults = vec![first.to_owned()];
         }
         let door = if self.is_own { "decides" } else { "is asked" };
         summary(
@@ -326,9 +339,24 @@ impl<'s> Front<'s> {
     }
 
     /// Checks that the site reads no identity that a visitor has sent.
-    async fn forged(&self, echo: Option<&str>) -> anyhow::Result<Vec<Check>> {
+    async fn forged(
+        &self,
+        rows: &[(String, Vec<Cell>)],
+        echo: Option<&str>,
+    ) -> anyhow::Result<Vec<Check>> {
         let name = "forged headers";
         let mut faults = Vec::new();
+        let is_asked = |row: &[Cell]| row.iter().all(|cell| cell.note.is_some());
+        for (path, _) in rows.iter().filter(|(_, row)| is_asked(row)) {
+            let mut headers = HeaderMap::new();
+            headers.insert(IDENTIFICATION_HEADER, HeaderValue::from_static(MARK));
+            let cell = self.ask(path, BROWSER, true, headers, false).await;
+            if cell.answer.is_ok_and(|answer| answer.status != 400) {
+                faults.push(format!(
+                    "{path}: {IDENTIFICATION_HEADER} is not refused with 400"
+                ));
+            }
+        }
         for forged in FORGED_NAMES {
             let mut headers = HeaderMap::new();
             headers.insert(
@@ -342,9 +370,6 @@ impl<'s> Front<'s> {
                 Ok(answer) if answer.status == 400 => {}
                 Ok(answer) if contains(&answer.body, MARK) => {
                     faults.push(format!("the site reads the visitor's {forged}"));
-                }
-                Ok(_) if forged == IDENTIFICATION_HEADER.as_str() => {
-                    faults.push(format!("{forged} is not refused with 400"));
                 }
                 Ok(_) => {}
                 Err(error) => faults.push(format!("{forged}: no answer: {error}")),
@@ -465,6 +490,25 @@ impl FrontChecks {
 }
 
 impl Cell {
+    /// Returns the probable cause where the server stored nothing about the request.
+    fn hint(&self) -> Option<&'static str> {
+        let status = self.answer.as_ref().ok()?.status;
+        if self.note.is_some() {
+            return None;
+        }
+        Some(match status {
+            400 => {
+                "robot-detection refuses the token: run doctor with the configuration file and the database of the server"
+            }
+            403 | 500.. => {
+                "the proxy gets no answer at check.listen: check that robot-detection runs, that the proxy's user is in the group of the socket, that no chroot hides the socket, and the proxy's error log"
+            }
+            _ => {
+                "robot-detection is not asked about any path: include what proxy-config prints in this site of the proxy"
+            }
+        })
+    }
+
     fn location(&self) -> Option<&str> {
         let answer = self.answer.as_ref().ok()?;
         answer.headers.get(header::LOCATION)?.to_str().ok()

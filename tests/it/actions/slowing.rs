@@ -8,7 +8,7 @@ use robot_detection::{
 };
 
 use super::app;
-use crate::support::program::{FIREFOX, GOOGLEBOT, Server, eventually};
+use crate::support::program::{FIREFOX, GOOGLEBOT, Server, eventually, request};
 
 const BINGBOT: &str = "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)";
 
@@ -37,6 +37,18 @@ fn a_robot_that_comes_too_fast_is_told_when_to_come_again() {
     assert!((1..=43_200).contains(&wait), "{wait}");
     assert_eq!(slowed.header("cache-control"), "no-store");
     assert_eq!(slowed.header("vary"), "User-Agent");
+    let preflight = [
+        ("User-Agent", GOOGLEBOT),
+        ("Origin", "https://app.example"),
+        ("Access-Control-Request-Method", "PUT"),
+    ];
+    // The page that asks could not wait.
+    let asked = request(server.addr, "OPTIONS", "/", &preflight);
+    assert_ne!(asked.status, 429, "{asked:?}");
+    assert_eq!(
+        request(server.addr, "OPTIONS", "/", &preflight[..2]).status,
+        429
+    );
     assert_eq!(server.get("/robots.txt", GOOGLEBOT).status, 200);
     assert_eq!(server.get("/", BINGBOT).status, 200);
     for _ in 0..5 {

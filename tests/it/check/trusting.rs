@@ -128,6 +128,19 @@ async fn a_visitor_that_sends_identity_headers_is_refused_at_every_door() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_internal_header_of_a_visitor_reaches_the_site() {
+    let house = House::new().await;
+    for name in ["Answer", "Own", "Token", "Tag", "Request"] {
+        let name = format!("X-Robot-Detection-{name}");
+        let headers = [("User-Agent", FIREFOX), (name.as_str(), "forged")];
+        let answer = request(house.server.addr, "GET", "/page", &headers);
+        assert_eq!(answer.status, 200, "{name}");
+        let sent = house.site.last_request().to_lowercase();
+        assert!(!sent.contains("forged"), "{sent}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_large_or_malformed_question_is_refused_by_an_answer_of_the_endpoint() {
     let house = House::new().await;
     let long = "a".repeat(60 * 1024);

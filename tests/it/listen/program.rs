@@ -66,7 +66,8 @@ pub(super) fn configured(directory: &Path, text: &str) -> Command {
     fs::write(file, format!("{common}{text}")).unwrap();
     let mut command = command(directory);
     let log = fs::File::create(directory.join("stderr.log")).unwrap();
-    command.arg("serve").stdin(Stdio::null()).stderr(log);
+    let arguments = ["--config", "robot-detection.toml", "serve", "--demo"];
+    command.args(arguments).stdin(Stdio::null()).stderr(log);
     command
 }
 
@@ -229,7 +230,7 @@ fn wrong_listeners_are_told_with_their_place() {
 fn activated(directory: &Path, text: &str, socket: impl Into<OwnedFd>, names: &str) -> Command {
     let program = configured(directory, text);
     let mut command = Command::new("sh");
-    let script = "exec 3<&0 </dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" serve";
+    let script = "exec 3<&0 </dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" --config robot-detection.toml serve --demo";
     command
         .args(["-c", script])
         .arg(program.get_program())

@@ -127,7 +127,7 @@ fn a_rule_of_a_site_is_about_that_site_and_stays_when_it_is_gone() {
     };
     assert_eq!((ask("shop.example"), ask("www.example")), (403, 200));
     house.configure("");
-    let (status, _) = instance.json("POST", "reload", "");
+    let (status, _) = instance.json("POST", "reload?accept=true", "");
     assert_eq!(status, 200);
     assert_eq!(ask("shop.example"), 200);
     let (_, told) = instance.json("GET", "rules", "");

@@ -111,7 +111,7 @@ fn the_documents_are_those_of_http() {
             .contains("ai-all")
     });
     configure(directory.path(), "");
-    server.signal("HUP");
+    server.reload(directory.path());
     eventually("no terms", || server.get(path, FIREFOX).status == 404);
 }
 

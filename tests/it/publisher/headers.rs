@@ -175,7 +175,7 @@ fn what_everybody_gets_is_the_same_for_caches() {
     }
     // A reload takes headers away again.
     configure(directory.path(), "filter_pattern = ''\nredirect_url = ''\n");
-    server.signal("HUP");
+    server.reload(directory.path());
     crate::support::program::eventually("the new file", || {
         server.get("/a", FIREFOX).header("content-usage") == "train-ai=y"
     });

@@ -150,7 +150,7 @@ fn explain_tells_of_each_rule() {
 }
 
 #[test]
-fn a_hangup_reloads_rules_and_lists_and_a_bad_rule_changes_nothing() {
+fn a_reload_puts_rules_and_lists_in_force_and_a_bad_rule_changes_nothing() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), RULES);
     let server = Server::start(directory.path(), &["serve"]);
@@ -163,7 +163,7 @@ fn a_hangup_reloads_rules_and_lists_and_a_bad_rule_changes_nothing() {
         directory.path(),
         "deny_robots = ['bingbot']\n[[rule]]\nrobots = ['gptbot']\naction = 'redirect'\nredirect_url = '/x/'",
     );
-    server.signal("HUP");
+    server.reload(directory.path());
     eventually("the new rule is in force", || place(GPTBOT) == "/x/");
     assert_eq!(
         (place(BINGBOT), place(CURL)),

@@ -320,7 +320,7 @@ async fn a_reload_that_removes_something_waits_until_it_is_accepted() {
         assert!(text.contains("reload --accept"), "{text}");
         assert_eq!(body(&answered("shop.example").await), "up");
     }
-    // The watch sees it too, and goes on after it.
+    // The watch sees it too, and continues.
     fs::write(house.directory.path().join("robot-detection.toml"), "").unwrap();
     eventually("the empty file is held back", || {
         house.log().contains("the configuration file names no site")

@@ -335,9 +335,12 @@ async fn a_new_file_is_for_its_owner_only() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new robots.db");
     let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    let lock = directory.path().join("new robots.db.lock");
     let url = format!("sqlite://{}", path.display());
     let store = Store::connect(&url).await.unwrap();
     assert_eq!(mode(), 0o600);
+    let of_lock = fs::metadata(&lock).unwrap().permissions().mode();
+    assert_eq!(of_lock & 0o777, 0o600, "{}", lock.display());
     store.close().await;
 
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();

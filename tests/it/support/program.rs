@@ -63,6 +63,32 @@ pub(crate) fn succeed(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Returns what has `serve` show the demonstration, where a test's configuration names no site.
+fn demonstration(
+    command: &Command,
+    directory: &Path,
+    arguments: &[&str],
+) -> &'static [&'static str] {
+    let file = std::fs::read_to_string(directory.join("robot-detection.toml"));
+    let names_site = |text: String| {
+        ["upstream", "[[site]]", "[check]"]
+            .iter()
+            .any(|word| text.contains(word))
+    };
+    let is_set = |name: &str| command.get_envs().any(|(set, _)| set == name);
+    let is_named = arguments.iter().any(|argument| argument.starts_with("--"))
+        || [
+            "ROBOT_DETECTION_SERVER_UPSTREAM",
+            "ROBOT_DETECTION_CHECK_LISTEN",
+        ]
+        .into_iter()
+        .any(is_set);
+    if arguments.first() != Some(&"serve") || is_named || file.map_or(true, names_site) {
+        return &[];
+    }
+    &["--config", "robot-detection.toml", "serve", "--demo"]
+}
+
 /// A running `serve`; killed when it goes out of scope.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -87,7 +113,12 @@ impl Server {
             clippy::zombie_processes,
             reason = "`Drop` waits; a test that panics here is over"
         )]
+        let shown = demonstration(&command, directory, arguments);
+        let arguments = arguments
+            .get(usize::from(!shown.is_empty())..)
+            .unwrap_or_default();
         let mut child = command
+            .args(shown)
             .args(arguments)
             .args(["--listen", "127.0.0.1:0"])
             .stdin(Stdio::null())
@@ -125,6 +156,12 @@ impl Server {
                 };
             }
         }
+    }
+
+    /// Has it reload its configuration, whatever that removes.
+    pub(crate) fn reload(&self, directory: &Path) {
+        let url = format!("http://localhost:{}", self.addr.port());
+        succeed(directory, &["reload", "--accept", "--url", &url]);
     }
 
     pub(crate) fn get(&self, path: &str, user_agent: &str) -> Answer {

@@ -31,6 +31,8 @@ pub(super) struct Rules {
     pub(super) preserve_host: bool,
     /// Our own headers, which a client's `Connection` cannot remove.
     pub(super) kept: Vec<HeaderName>,
+    /// Beginning of the names of headers that are not forwarded.
+    pub(super) hidden: Option<&'static str>,
     pub(super) via: Via,
 }
 
@@ -125,6 +127,10 @@ pub(super) fn rewrite(
     // one is for the whole way (RFC 9110 §10.1.4).
     let takes_trailers = names.has_te && headers::has_token(map, &TE, "trailers");
     names.strip(map, &rules.kept);
+    if let Some(prefix) = rules.hidden {
+        let is_hidden = |name: &HeaderName| name.as_str().starts_with(prefix);
+        headers::remove_where(map, |name| is_hidden(name) && !rules.kept.contains(name));
+    }
     let (forwarded_headers, host) = if rules.preserve_host {
         if !is_there {
             map.insert(HOST, host.clone());
@@ -421,6 +427,7 @@ mod tests {
             upstream: Upstream::parse("http://origin.example").unwrap(),
             preserve_host: true,
             kept: Vec::new(),
+            hidden: None,
             via: Via::new(7),
         }
     }

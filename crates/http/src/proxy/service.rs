@@ -98,6 +98,7 @@ impl Proxy {
                 upstream: first,
                 preserve_host: settings.preserve_host,
                 kept: Vec::new(),
+                hidden: None,
                 via: Via::new(id),
             },
             servers,
@@ -120,6 +121,12 @@ impl Proxy {
     #[must_use]
     pub fn keep_header(self, name: HeaderName) -> Self {
         self.with(|inner| inner.rules.kept.push(name))
+    }
+
+    /// Sets the beginning of the names of headers that the servers do not receive, but for kept ones.
+    #[must_use]
+    pub fn hide_headers(self, prefix: &'static str) -> Self {
+        self.with(|inner| inner.rules.hidden = Some(prefix))
     }
 
     /// Sets how long a response may stand still once it has begun.

@@ -2,7 +2,10 @@
 
 use std::{net::IpAddr, time::Duration};
 
-use http::{HeaderValue, Request};
+use http::{
+    HeaderName, HeaderValue, Method, Request,
+    header::{ACCESS_CONTROL_REQUEST_METHOD, ORIGIN},
+};
 use tracing::warn;
 
 use crate::detect::Verdict;
@@ -76,7 +79,7 @@ impl<'p> Disposition<'p> {
     ) -> (Self, Option<Box<policy::CountedBreach>>) {
         let visitor = asker.visitor;
         // The limit counts all requests of the robot, also those that are refused below.
-        for rule in judgement.paced_by() {
+        for rule in judgement.paced_by().filter(|_| !is_preflight(request)) {
             if let Some(paced) = asker.paced(rule)
                 && let Err(wait) = paced.check(shared.clock.now_ms())
             {
@@ -159,6 +162,14 @@ impl<'p> Disposition<'p> {
             },
         }
     }
+}
+
+/// Returns `true` if a browser asks whether a page of another site may send a request.
+///
+/// The page cannot repeat it, so an answer such as 429 would break the application.
+fn is_preflight<B>(request: &Request<B>) -> bool {
+    let has = |name: HeaderName| request.headers().contains_key(name);
+    request.method() == Method::OPTIONS && has(ORIGIN) && has(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
 /// Returns `true` if a rule would do something to a request that it matches.

@@ -175,10 +175,27 @@ fn check(pattern: &str) -> Result<(), String> {
         "it starts with neither / nor *, so it matches no path; write it from the root"
     } else if pattern.chars().any(char::is_control) {
         "it holds a control character"
+    } else if names_query(pattern) {
+        "it names a query, but patterns match paths only, so it would match no request; remove ? and what follows, or write \\? for a question mark"
     } else {
         return Ok(());
     };
     Err(problem.to_owned())
+}
+
+/// Returns `true` if a `?` ends a pattern, or is followed by the name of a parameter and `=`.
+fn names_query(pattern: &str) -> bool {
+    let mut is_escaped = false;
+    pattern.char_indices().any(|(at, c)| {
+        let is_mark = c == '?' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        let behind = pattern.get(at + 1..).filter(|_| is_mark);
+        behind.is_some_and(|behind| {
+            let is_of_name = |c: char| c.is_alphanumeric() || "-_.~%".contains(c);
+            let value = behind.trim_start_matches(is_of_name);
+            behind.is_empty() || value.starts_with('=') && value.len() < behind.len()
+        })
+    })
 }
 
 #[derive(Default)]
@@ -390,6 +407,9 @@ mod tests {
             ("/[z-a]", "write a-z"),
             ("/a\\", "write \\\\"),
             ("/a\u{7}", "control"),
+            ("/*?add-to-cart=*", "paths only"),
+            ("/shop?", "paths only"),
+            ("/shop/??a%5B%5D=1", "paths only"),
             ("//a/*", "leave them out"),
             ("/a/../b", "leave them out"),
             ("/a/./*", "leave them out"),
@@ -401,6 +421,15 @@ mod tests {
         }
         let long = format!("/{}", "a".repeat(MAX_PATTERN_BYTES));
         assert!(FilterPattern::parse(&long).is_err());
+    }
+
+    #[test]
+    fn a_question_mark_is_one_character_elsewhere() {
+        for pattern in [
+            "/a?b", "/?/a", "/a?b/c=d", "/a?*", "/a\\?b=c", "/a?=b", "/a?b?c",
+        ] {
+            assert!(FilterPattern::parse(pattern).is_ok(), "{pattern}");
+        }
     }
 
     #[test]

@@ -258,10 +258,12 @@ pub(super) async fn lock_start(
 ) -> Result<File, StoreError> {
     // Not the database itself: closing that would drop the locks that `SQLite` has on it.
     let path = beside(database, ".lock");
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    // As the database: nobody else may hold the lock.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options
         .open(&path)
         .map_err(|error| cannot_lock(place, &path, &error))?;
     let waiting = async {

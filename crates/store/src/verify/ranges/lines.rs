@@ -1,15 +1,16 @@
-//! Lists of one prefix a line.
+//! Lists of prefixes by lines.
 
 use super::{
     RangesError,
     entries::{DocumentEntries, day},
+    prefix,
     selection::Selection,
 };
 
 /// What separates the first column from others.
 const SEPARATORS: &[char] = &[',', ';', '\t', ' '];
 
-/// Reads plain text and CSV: the first column of each line, comments left out.
+/// Reads plain text and CSV: the first column of each line, and further ones that are prefixes.
 ///
 /// The first line may be a heading.
 pub(super) fn read(
@@ -25,12 +26,15 @@ pub(super) fn read(
         if let Some(comment) = comment.filter(|_| found.created.is_none()) {
             found.created = comment.split_whitespace().find_map(day);
         }
-        let column = first_column(content);
-        if column.is_empty() {
+        let mut columns = columns(content);
+        let Some(column) = columns.next() else {
             continue;
-        }
+        };
         if !(is_first && is_heading(column)) {
             found.add(column, is_selected)?;
+            for net in columns.filter_map(prefix::read) {
+                found.push(Some(net), is_selected)?;
+            }
         }
         is_first = false;
     }
@@ -46,13 +50,12 @@ fn split_comment(line: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn first_column(content: &str) -> &str {
-    // From one address to another: not to be read as the first alone.
-    if content.contains(" - ") {
-        return content;
-    }
-    let column = content.split(SEPARATORS).next().unwrap_or_default();
-    column.trim_matches(['"', '\'', ' '])
+fn columns(content: &str) -> impl Iterator<Item = &str> {
+    // From one address to another: not to be read as the two alone.
+    let is_range = content.contains(" - ");
+    let columns = content.split(move |c| !is_range && SEPARATORS.contains(&c));
+    let columns = columns.map(|column| column.trim_matches(['"', '\'', ' ']));
+    columns.filter(|column| !column.is_empty())
 }
 
 fn is_heading(column: &str) -> bool {
@@ -90,6 +93,20 @@ mod tests {
             nets(text),
             ["192.0.2.0/24", "2001:db8::/48", "198.51.100.0/24"]
         );
+    }
+
+    #[test]
+    fn every_prefix_of_a_line_counts() {
+        let text = "192.0.2.0/24 198.51.100.0/24\n203.0.113.1, 2001:db8::/32 # both\n\"192.0.2.7\";XX;203.0.113.9\n";
+        let expected = [
+            "192.0.2.0/24",
+            "198.51.100.0/24",
+            "203.0.113.1/32",
+            "2001:db8::/32",
+            "192.0.2.7/32",
+            "203.0.113.9/32",
+        ];
+        assert_eq!(nets(text), expected);
     }
 
     #[test]
