@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::site::{Site, assert_serves, log_in, page, readiness, wait_for};
 use crate::support::{
     postgres::{self, Cluster},
-    program::{Server, eventually, request, succeed},
+    program::{DEADLINE, Server, eventually, first_password, request, succeed},
 };
 
 /// Who has no session is told that the database is away, and not why.
@@ -87,7 +87,7 @@ async fn a_server_that_starts_without_its_database_takes_it_over_when_it_comes()
     let cluster = Cluster::start();
     let site = Site::new(&cluster.create_database().await);
     cluster.stop();
-    let mut server = site.start();
+    let server = site.start();
     assert_eq!(server.password, None, "there is nowhere to keep it");
     let told = wait_for(&server, "away");
     assert!(
@@ -101,15 +101,54 @@ async fn a_server_that_starts_without_its_database_takes_it_over_when_it_comes()
 
     cluster.resume();
     wait_for(&server, "ok");
-    let line = server.next_line();
-    let password = line.strip_prefix("admin password, shown this once: ");
-    let cookie = log_in(&server, password.unwrap().trim());
+    eventually("a password is made", || {
+        first_password(site.path()).is_some()
+    });
+    let password = first_password(site.path()).unwrap();
+    eventually("the password is set", || {
+        site.log().contains("first password is in")
+    });
+    let cookie = log_in(&server, &password);
     eventually("the bundled registry is in the database", || {
         page(&server, "registry?q=googlebot", &cookie)
             .text()
             .contains("Googlebot")
     });
     assert_serves(&server);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_without_a_free_connection_serves_and_names_the_cause() {
+    let cluster = Cluster::start();
+    let url = cluster.create_database().await;
+    let name = url.split(['/', '?']).nth(3).unwrap();
+    let create = format!(
+        "CREATE ROLE limited LOGIN CONNECTION LIMIT 1; ALTER DATABASE {name} OWNER TO limited"
+    );
+    cluster.execute(&create).await;
+    let site = Site::new(&url.replace("user=postgres", "user=limited"));
+    let server = site.start();
+    assert_serves(&server);
+    let told = wait_for(&server, "away");
+    let reason = "too many connections for role";
+    assert!(told["reason"].as_str().unwrap().contains(reason), "{told}");
+    assert!(site.log().contains(reason), "{}", site.log());
+
+    cluster
+        .execute("ALTER ROLE limited CONNECTION LIMIT -1")
+        .await;
+    wait_for(&server, "ok");
+    for _ in 0..20 {
+        assert_serves(&server);
+    }
+    let open = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'limited'";
+    for _ in 0..DEADLINE.as_secs() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if cluster.execute(open).await <= 3 {
+            return;
+        }
+    }
+    panic!("an instance at rest has more than three connections");
 }
 
 #[tokio::test]

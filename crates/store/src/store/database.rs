@@ -15,7 +15,7 @@ use super::{
     carry_over::CarryOver,
     error::{DatabaseLocation, Engine},
     link::Link,
-    postgres,
+    postgres::{self, MAX_CONNECTIONS},
     sqlite::{self, Opening},
     sqlite_writer::{MAX_STEPS, SqliteTransaction, SqliteWriter},
     statement::{Statement, Step, Value, arguments},
@@ -74,10 +74,10 @@ impl Database {
         let place = Self::place(url)?;
         let pools = match place.engine {
             Engine::Sqlite => sqlite::open(url, &place, Opening::Command).await?,
-            Engine::Postgres => postgres::open(url, &place).await?,
+            Engine::Postgres => postgres::open(url, &place, MAX_CONNECTIONS).await?,
         };
         Ok(Self {
-            link: Link::new(url, pools),
+            link: Link::new(url, MAX_CONNECTIONS, pools),
             place,
             log: CarryOver::default(),
         })
