@@ -13,6 +13,7 @@ use sqlx::{
 use super::{
     StoreError,
     carry_over::CarryOver,
+    descriptions::RecentDescriptions,
     error::{DatabaseLocation, Engine},
     link::Link,
     postgres::{self, MAX_CONNECTIONS},
@@ -32,6 +33,7 @@ pub(super) struct Database {
     pub(super) link: Link,
     pub(super) place: DatabaseLocation,
     pub(super) log: CarryOver,
+    pub(super) recent: RecentDescriptions,
 }
 
 #[derive(Clone, Debug)]
@@ -80,6 +82,7 @@ impl Database {
             link: Link::new(url, MAX_CONNECTIONS, pools),
             place,
             log: CarryOver::default(),
+            recent: RecentDescriptions::default(),
         })
     }
 

@@ -8,6 +8,7 @@ use super::{
     Store, StoreError, StoreErrorKind,
     carry_over::CarryOver,
     database::{Database, Pools},
+    descriptions::RecentDescriptions,
     error::Engine,
     link::Link,
     postgres,
@@ -78,6 +79,7 @@ impl Store {
             link,
             place,
             log: CarryOver::default(),
+            recent: RecentDescriptions::default(),
         });
         Ok(Self { database })
     }
