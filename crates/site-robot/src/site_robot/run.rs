@@ -132,6 +132,11 @@ impl RunLoop {
         };
         self.position += 1;
         let (site, run_id) = (&settings.site, self.run.run_id);
+        if self.is_resumed {
+            // What was claimed before the database went away could not be released then.
+            let released = settings.store.release_urls(site, run_id, &settings.instance);
+            released.await?;
+        }
         let entered = settings
             .store
             .enter_urls(site, run_id, self.position, &starts);
