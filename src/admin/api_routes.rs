@@ -143,7 +143,7 @@ fn instance_routes(api: Api) -> Api {
         sites::json,
     )
     .add(
-        Operation::post("/reload", "Reloads the configuration"),
+        Operation::post("/reload", "Reloads the configuration").takes(&["accept"]),
         sites::reload_json,
     )
 }

@@ -92,7 +92,7 @@ pub use heaven_use::HeavenUse;
 pub(crate) use moment::rfc3339;
 pub(crate) use password::{MIN_PASSWORD_CHARS, verify_password};
 pub use password::{PasswordError, generate_password, hash_password};
-pub use reloads::{ReloadOutcome, Reloads};
+pub use reloads::{ReloadFailure, ReloadOutcome, Reloads};
 pub use robot_runs::RobotRuns;
 pub use router::router;
 pub use settings::{Access, Admin, ClientAddress, Setting, SharedSettings};

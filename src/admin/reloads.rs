@@ -43,12 +43,31 @@ pub struct ReloadOutcome {
     /// What it was set off by, such as "SIGHUP".
     pub by: String,
     /// What was changed, or why nothing was.
-    pub result: Result<String, String>,
+    pub result: Result<String, ReloadFailure>,
+}
+
+/// Reason of a reload that changed nothing.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ReloadFailure {
+    /// The reload can be accepted.
+    pub is_held_back: bool,
+    /// The reason.
+    pub text: String,
 }
 
 impl Reloads {
     /// Who asks on behalf of somebody who is logged in.
     pub const ADMIN_PAGE: &str = "the admin page";
+    /// The same, of a reload that was held back.
+    pub const ACCEPTED: &str = "the admin page, accepted";
+    /// The command `reload`.
+    pub const COMMAND: &str = "a command";
+    /// The same, with `--accept`.
+    pub const ACCEPTED_COMMAND: &str = "a command, accepted";
+    /// Those that apply a reload that would be held back.
+    pub const ACCEPTING: [&str; 2] = [Self::ACCEPTED, Self::ACCEPTED_COMMAND];
+    /// Those whose pages record the reload themselves.
+    pub const OF_ADMINISTRATORS: [&str; 2] = [Self::ADMIN_PAGE, Self::ACCEPTED];
 
     /// Waits until somebody asks for a reload, and returns who; from the first call on, pages offer it.
     pub async fn wanted(&self) -> &'static str {

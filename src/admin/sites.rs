@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::{
     Extension, Json,
-    extract::{FromRequestParts, State},
+    extract::{FromRequestParts, Query, State},
     http::{StatusCode, request::Parts},
     response::Response,
 };
@@ -96,6 +96,8 @@ struct ReloadView {
     at: Moment,
     by: String,
     is_done: bool,
+    /// It would remove something, and can be accepted.
+    is_held_back: bool,
     /// What was changed, or each thing that is wrong.
     lines: Vec<String>,
 }
@@ -110,7 +112,11 @@ struct SiteParam {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ReloadForm {}
+pub(super) struct ReloadForm {
+    /// `true`: a reload that was held back is applied.
+    #[serde(default)]
+    accept: String,
+}
 
 /// Shows the sites, and the outcome of the last reload.
 pub(super) async fn list(
@@ -140,9 +146,9 @@ pub(super) async fn reload(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
     page: Page,
-    Fields(ReloadForm {}): Fields<ReloadForm>,
+    Fields(form): Fields<ReloadForm>,
 ) -> Result<Response, Problem> {
-    request_reload(&state, &visitor).await?;
+    request_reload(&state, &visitor, &form.accept).await?;
     Ok(page.location.see_other("sites#reload"))
 }
 
@@ -161,8 +167,9 @@ pub(super) async fn reload_json(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
     _proof: CsrfProof,
+    Query(form): Query<ReloadForm>,
 ) -> Result<(StatusCode, Json<serde_json::Value>), Problem> {
-    let view = request_reload(&state, &visitor).await?;
+    let view = request_reload(&state, &visitor, &form.accept).await?;
     let status = if view.is_done {
         StatusCode::OK
     } else {
@@ -171,14 +178,23 @@ pub(super) async fn reload_json(
     Ok((status, Json(json!({ "reload": view }))))
 }
 
-async fn request_reload(state: &AdminState, visitor: &Visitor) -> Result<ReloadView, Problem> {
+async fn request_reload(
+    state: &AdminState,
+    visitor: &Visitor,
+    accept: &str,
+) -> Result<ReloadView, Problem> {
     let reloads = &state.admin().reloads;
     if !reloads.is_served() {
         let message = "This process has no configuration file that it could reload.";
         return Err(Problem::not_found(message));
     }
+    let asker = if accept == "true" {
+        Reloads::ACCEPTED
+    } else {
+        Reloads::ADMIN_PAGE
+    };
     // An internal error: `is_served` says that a task is there to answer.
-    let Some(outcome) = reloads.ask(Reloads::ADMIN_PAGE).await else {
+    let Some(outcome) = reloads.ask(asker).await else {
         return Err(Problem::internal("no answer to the wish for a reload"));
     };
     let view = ReloadView::new(&outcome, state.now_ms());
@@ -320,13 +336,15 @@ impl UpstreamView {
 
 impl ReloadView {
     fn new(outcome: &ReloadOutcome, now_ms: i64) -> Self {
-        let text = match &outcome.result {
-            Ok(text) | Err(text) => text,
+        let (text, is_held_back) = match &outcome.result {
+            Ok(text) => (text, false),
+            Err(failure) => (&failure.text, failure.is_held_back),
         };
         Self {
             at: Moment::new(outcome.at_ms, now_ms),
             by: outcome.by.clone(),
             is_done: outcome.result.is_ok(),
+            is_held_back,
             lines: text.lines().map(str::to_owned).collect(),
         }
     }

@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Paths at which the program is watched.
-pub(crate) const OPERATION_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+pub(crate) const OPERATION_PATHS: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/reload"];
 
 /// Returns the policy that the settings describe.
 ///

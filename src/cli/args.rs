@@ -16,6 +16,7 @@ use super::heaven::HeavenCommand;
 use super::identify::IdentifyArgs;
 use super::proxy_config::ProxyConfigArgs;
 use super::registry::RegistryCommand;
+use super::reload_command::ReloadArgs;
 use super::robots_txt::RobotsTxtCommand;
 use super::rules::RulesCommand;
 use super::site_robot::SiteRobotCommand;
@@ -101,6 +102,8 @@ Example: robot-detection traps"
     Init(InitArgs),
     /// Checks configuration, database, sources, upstream, robot heaven and site robot
     Doctor(DoctorArgs),
+    /// Has a running server read its configuration again
+    Reload(ReloadArgs),
     /// Tells whether the server is ready, for health checks of containers
     Health(HealthArgs),
     /// Prints completions for a shell

@@ -94,7 +94,7 @@ async fn status(url: &str) -> Result<u16, String> {
 }
 
 /// Returns where a server of this configuration says whether it is ready.
-fn own_url(loaded: &Loaded) -> Result<String, WrongUsage> {
+pub(super) fn own_url(loaded: &Loaded) -> Result<String, WrongUsage> {
     let found = match &loaded.settings().admin.listen {
         Some(admin) => address(admin),
         None => server_addresses(loaded).iter().find_map(address),

@@ -34,6 +34,8 @@ mod output;
 mod proxy_config;
 mod registry;
 mod reload;
+mod reload_command;
+mod reload_losses;
 mod robots_txt;
 mod robots_txt_warnings;
 mod rule_warnings;

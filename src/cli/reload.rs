@@ -13,13 +13,20 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use crate::admin::{ReloadOutcome, Reloads};
+use crate::admin::{ReloadFailure, ReloadOutcome, Reloads};
 use crate::app::{self, RobotDetection};
+use crate::config::Loaded;
 use crate::listen::{ServiceState, notify_service_manager};
 use crate::observe::Observer;
 use crate::store::AuditEntry;
 
-use super::{Cli, args::ServeArgs, context, serve};
+use super::{
+    Cli,
+    args::ServeArgs,
+    context,
+    reload_losses::{HeldBack, losses},
+    serve,
+};
 
 /// How often the file is checked for changes.
 // Polled, as events of the file system do not come from every kind of mount, and not for a file
@@ -34,6 +41,8 @@ pub(super) struct Supervisor {
     robots: RobotDetection,
     observer: Observer,
     file: FileWatch,
+    /// Configuration in force, and the text of its file.
+    in_force: (Loaded, String),
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
@@ -59,7 +68,7 @@ impl Supervisor {
         cli: &Cli,
         args: &ServeArgs,
         robots: &RobotDetection,
-        file: FileWatch,
+        (file, loaded): (FileWatch, Loaded),
         observer: Observer,
     ) -> anyhow::Result<Self> {
         let watch = |kind| signal(kind).context("cannot watch signals");
@@ -68,6 +77,7 @@ impl Supervisor {
             args: args.clone(),
             robots: robots.clone(),
             observer,
+            in_force: (loaded, file.text()),
             file,
             interrupt: watch(SignalKind::interrupt())?,
             terminate: watch(SignalKind::terminate())?,
@@ -94,7 +104,7 @@ impl Supervisor {
                     let outcome = self.reload(by);
                     notify_service_manager(ServiceState::Ready);
                     // The page records by itself who asked for it.
-                    if by != Reloads::ADMIN_PAGE {
+                    if !Reloads::OF_ADMINISTRATORS.contains(&by) {
                         self.record(&outcome).await;
                     }
                 }
@@ -117,10 +127,19 @@ impl Supervisor {
         self.file.mark_read();
         // SIGHUP is what logrotate sends, whether or not the configuration has changed.
         self.observer.reopen_log();
-        let reloaded = serve::load(&self.cli, &self.args).and_then(|loaded| {
+        let text = self.file.text();
+        let is_accepted = Reloads::ACCEPTING.contains(&by);
+        let reloaded = serve::load_for_server(&self.cli, &self.args).and_then(|loaded| {
+            let (old, old_text) = &self.in_force;
+            let losses = losses((old, old_text), (&loaded, &text));
+            if !losses.is_empty() && !is_accepted {
+                return Err(HeldBack(losses).into());
+            }
             let reloaded = app::reload(&self.robots, &loaded)?;
             serve::warn_unknown_words(&loaded);
-            self.file.is_on = loaded.settings().general.reload_on_change;
+            // Only a restart turns the watch off: a file cut off by mistake would end it.
+            self.file.is_on |= loaded.settings().general.reload_on_change;
+            self.in_force = (loaded, text);
             Ok(reloaded)
         });
         let result = match reloaded {
@@ -137,7 +156,10 @@ impl Supervisor {
                     by,
                     "the configuration is not reloaded, the old one stays: {error:#}"
                 );
-                Err(format!("{error:#}"))
+                Err(ReloadFailure {
+                    is_held_back: error.is::<HeldBack>(),
+                    text: format!("{error:#}"),
+                })
             }
         };
         self.observer.reloaded(result.is_ok());
@@ -154,7 +176,7 @@ impl Supervisor {
     async fn record(&self, outcome: &ReloadOutcome) {
         let (event, detail) = match &outcome.result {
             Ok(detail) => ("reloaded", detail),
-            Err(detail) => ("reload-failed", detail),
+            Err(failure) => ("reload-failed", &failure.text),
         };
         let entry = AuditEntry {
             at_ms: outcome.at_ms,
@@ -208,6 +230,11 @@ impl FileWatch {
                 return;
             }
         }
+    }
+
+    /// Returns the text of the file; empty if there is none.
+    fn text(&self) -> String {
+        std::fs::read_to_string(&self.path).unwrap_or_default()
     }
 
     fn mark_read(&mut self) {

@@ -13,8 +13,8 @@ use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
     Cli, Command, admin, alerts, apache_map, bans, database, doctor, explain, fleet, health,
-    heaven, identify, init, output, proxy_config, registry, robots_txt, rules, serve, site_robot,
-    suspects, traffic, traps,
+    heaven, identify, init, output, proxy_config, registry, reload_command, robots_txt, rules,
+    serve, site_robot, suspects, traffic, traps,
     usage::{WRONG_USAGE, WrongUsage},
     verify,
 };
@@ -84,6 +84,7 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::ProxyConfig(args) => proxy_config::run(cli, args).await,
         Command::Doctor(args) => doctor::run(cli, args).await,
         Command::Health(args) => health::run(cli, args).await,
+        Command::Reload(args) => reload_command::run(cli, args).await,
         Command::Heaven(command) => heaven::run(cli, command).await,
         Command::Traps { json } => traps::run(cli, *json).await,
         Command::Suspects(command) => suspects::run(cli, command).await,

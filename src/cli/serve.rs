@@ -56,7 +56,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     OpenFileLimit::raise();
     // Before the configuration is loaded: a change in between is then seen as one.
     let file = FileWatch::new(cli);
-    let loaded = load(cli, args)?;
+    let loaded = load_for_server(cli, args)?;
     let settings = loaded.settings();
     start_log(&settings.log.level, settings.log.format, wants_colours())?;
     let server_settings = ServerSettings::new(&loaded, args.demo)?;
@@ -85,7 +85,8 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let stop = CancellationToken::new();
     // The demonstration was not made from the file.
     let file = file.enabled(settings.general.reload_on_change && !args.demo);
-    let supervisor = Supervisor::new(cli, args, &robots, file, observer.clone())?;
+    let read = (file, loaded.clone());
+    let supervisor = Supervisor::new(cli, args, &robots, read, observer.clone())?;
     announce(&server, &robots, settings, is_demo, &sites);
     if let Some(step) = next_step(cli, &loaded, is_demo) {
         say(settings, &format!("next: {step}"));
@@ -123,6 +124,19 @@ pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
         context::loader(cli)?
     };
     load_from(loader, args)
+}
+
+/// Reads the settings for a server; a file that names no site is an error.
+///
+/// An emptied file would show the demonstration to the public.
+pub(super) fn load_for_server(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
+    let loaded = load(cli, args)?;
+    let is_for_others = loaded.settings().check.listen.is_some();
+    if args.demo || is_for_others || !is_demonstration(&loaded) || !context::file(cli).exists() {
+        return Ok(loaded);
+    }
+    let text = "the configuration file names no site: set it, a [[site]] or check.listen; `serve --demo` shows the demonstration";
+    Err(loaded.wrong(&ServerSection::KEY.upstream, text).into())
 }
 
 /// Adds the flags of `serve` to what file and environment say.

@@ -7,7 +7,7 @@ mod probes;
 mod token;
 
 pub(crate) use probes::{Door, Note, Probe, Probes};
-pub(crate) use token::ProbeKey;
+pub(crate) use token::{ProbeKey, Purpose};
 
 use axum::http::HeaderName;
 

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use axum::http::{HeaderName, HeaderValue, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, header::AUTHORIZATION};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
@@ -18,7 +18,7 @@ use crate::listen::RequestContext;
 use crate::store::Store;
 use crate::traffic::decision_word;
 
-use super::{PROBE_HEADER, ProbeKey, token::Token};
+use super::{PROBE_HEADER, ProbeKey, Purpose, token::Token};
 
 /// Most tokens that are remembered as used; more are refused.
 const MAX_USED: usize = 1_000;
@@ -103,7 +103,12 @@ impl Probes {
         }
         let token = request.headers_mut().remove(PROBE_HEADER);
         let token = token.and_then(|token| self.use_once(token.to_str().ok()?));
-        let Token { id, is_silent, .. } = token.ok_or(())?;
+        let Token { id, purpose, .. } = token.ok_or(())?;
+        let is_silent = match purpose {
+            Purpose::Answer => false,
+            Purpose::Silence => true,
+            Purpose::Reload | Purpose::AcceptedReload => return Err(()),
+        };
         let headers = request.headers().iter().filter(|(name, _)| is_shown(name));
         let note = Note {
             door,
@@ -124,6 +129,16 @@ impl Probes {
             is_silent,
             note,
         })))
+    }
+
+    /// Takes the token of a reload; returns whether the reload is accepted, `None` if the token is wrong.
+    pub(crate) fn take_reload(&self, headers: &HeaderMap) -> Option<bool> {
+        let token = headers.get(AUTHORIZATION)?.to_str().ok()?;
+        match self.use_once(token.strip_prefix("Bearer ")?)?.purpose {
+            Purpose::Reload => Some(false),
+            Purpose::AcceptedReload => Some(true),
+            Purpose::Answer | Purpose::Silence => None,
+        }
     }
 
     fn use_once(&self, token: &str) -> Option<Token> {
@@ -191,7 +206,7 @@ mod tests {
         let (clock, seed) = (Clock::manual(1_000_000), Some([1, 2]));
         let probes = Probes::new(seed, store, clock, TaskTracker::new());
         let key = |seed| ProbeKey::new(seed);
-        let made = |seed, id: &str, at_ms| key(seed).token(id, false, at_ms);
+        let made = |seed, id: &str, at_ms| key(seed).token(id, Purpose::Answer, at_ms);
         let token = made([1, 2], "a", 1_000_000);
         assert!(probes.use_once(&token).is_some());
         assert!(probes.use_once(&token).is_none(), "it comes again");

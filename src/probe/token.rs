@@ -1,6 +1,8 @@
-//! Tokens that only holders of the database can make.
+//! Tokens that only programs with access to the database can make.
 
 use ring::hmac;
+
+use crate::store::{Store, StoreError};
 
 /// Seconds for which a token is good.
 const GOOD_FOR_S: i64 = 60;
@@ -14,8 +16,34 @@ pub(crate) struct ProbeKey(hmac::Key);
 pub(super) struct Token {
     pub(super) id: String,
     pub(super) expires_s: i64,
-    /// Whether the endpoint is not to answer.
-    pub(super) is_silent: bool,
+    pub(super) purpose: Purpose,
+}
+
+/// Use of a token.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Purpose {
+    /// A request of `doctor`.
+    Answer,
+    /// The same, to which the endpoint does not answer.
+    Silence,
+    /// A reload of the configuration.
+    Reload,
+    /// The same, also if it would be held back.
+    AcceptedReload,
+}
+
+impl Purpose {
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::Answer, "answer"),
+        (Self::Silence, "silence"),
+        (Self::Reload, "reload"),
+        (Self::AcceptedReload, "accepted-reload"),
+    ];
+
+    fn as_str(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(purpose, _)| *purpose == self);
+        found.map_or("", |(_, word)| word)
+    }
 }
 
 impl ProbeKey {
@@ -25,10 +53,20 @@ impl ProbeKey {
         Self(hmac::Key::new(hmac::HMAC_SHA256, seed.as_flattened()))
     }
 
+    /// Returns the key of a database's installation.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub(crate) async fn of(store: &Store) -> Result<Self, StoreError> {
+        let random = [fastrand::u64(..), fastrand::u64(..)];
+        Ok(Self::new(store.fleet_seed(random).await?))
+    }
+
     /// Makes a token; `id` is used once.
-    pub(crate) fn token(&self, id: &str, is_silent: bool, now_ms: i64) -> String {
-        let answer = if is_silent { "silence" } else { "answer" };
-        let signed = format!("{id}.{}.{answer}", now_ms / 1_000 + GOOD_FOR_S);
+    pub(crate) fn token(&self, id: &str, purpose: Purpose, now_ms: i64) -> String {
+        let (expires_s, purpose) = (now_ms / 1_000 + GOOD_FOR_S, purpose.as_str());
+        let signed = format!("{id}.{expires_s}.{purpose}");
         let mac = hmac::sign(&self.0, format!("probe {signed}").as_bytes());
         format!("{signed}.{}", hex::encode(mac))
     }
@@ -39,13 +77,14 @@ impl ProbeKey {
         let mac = hex::decode(mac).ok()?;
         hmac::verify(&self.0, format!("probe {signed}").as_bytes(), &mac).ok()?;
         let mut parts = signed.split('.');
-        let (id, expires_s, answer) = (parts.next()?, parts.next()?, parts.next()?);
+        let (id, expires_s, word) = (parts.next()?, parts.next()?, parts.next()?);
+        let (purpose, _) = Purpose::ALL.iter().find(|(_, known)| *known == word)?;
         let expires_s = expires_s.parse().ok()?;
         let is_good = (0..=GOOD_FOR_S).contains(&(expires_s - now_ms / 1_000));
         is_good.then(|| Token {
             id: id.to_owned(),
             expires_s,
-            is_silent: answer == "silence",
+            purpose: *purpose,
         })
     }
 }

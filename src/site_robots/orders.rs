@@ -292,13 +292,13 @@ impl Orders {
             reloads, loaded, ..
         } = &*self.inner;
         let outcome = if reloads.is_served() {
-            reloads.ask("a command").await
+            reloads.ask(Reloads::COMMAND).await
         } else {
             None
         };
         match outcome.as_deref().map(|outcome| &outcome.result) {
             Some(Ok(_)) => Ok(loaded.load_full()),
-            Some(Err(reason)) => Err(format!("the server was not reloaded: {reason}")),
+            Some(Err(failure)) => Err(format!("the server was not reloaded: {}", failure.text)),
             None => Err("the server cannot reload its configuration".to_owned()),
         }
     }

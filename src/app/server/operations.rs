@@ -9,15 +9,16 @@ use std::sync::Arc;
 use axum::{
     Json, Router,
     extract::State,
-    http::{StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     response::IntoResponse,
-    routing::get,
+    routing::{get, post},
 };
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::rfc3339;
+use crate::admin::{Reloads, rfc3339};
 use crate::observe::Observer;
+use crate::probe::Probes;
 use crate::suspect::{Coherence, FrontHeaders};
 
 use super::{RobotDetection, Site, exposition::exposition, listener_metrics::ListenerMetrics};
@@ -28,6 +29,7 @@ struct Operations {
     observer: Observer,
     listeners: ListenerMetrics,
     coherence: Arc<Coherence>,
+    probes: Arc<Probes>,
     stop: CancellationToken,
 }
 
@@ -59,17 +61,20 @@ pub(super) fn router(
     observer: Observer,
     listeners: ListenerMetrics,
     coherence: Arc<Coherence>,
+    probes: Arc<Probes>,
     stop: CancellationToken,
 ) -> Router {
     Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
+        .route("/reload", post(reload))
         .with_state(Operations {
             robots,
             observer,
             listeners,
             coherence,
+            probes,
             stop,
         })
 }
@@ -132,4 +137,31 @@ async fn metrics(State(state): State<Operations>) -> impl IntoResponse {
     // Of the text format of Prometheus.
     let content_type = "text/plain; version=0.0.4; charset=utf-8";
     ([(header::CONTENT_TYPE, content_type)], text)
+}
+
+/// Reloads the configuration for the command `reload`, which has a token.
+async fn reload(State(state): State<Operations>, headers: HeaderMap) -> (StatusCode, String) {
+    let Some(is_accepted) = state.probes.take_reload(&headers) else {
+        let text = "only `robot-detection reload` may ask for a reload\n";
+        return (StatusCode::FORBIDDEN, text.to_owned());
+    };
+    let by = if is_accepted {
+        Reloads::ACCEPTED_COMMAND
+    } else {
+        Reloads::COMMAND
+    };
+    let reloads = state.robots.reloads();
+    let outcome = if reloads.is_served() {
+        reloads.ask(by).await
+    } else {
+        None
+    };
+    match outcome.as_deref().map(|outcome| &outcome.result) {
+        Some(Ok(text)) => (StatusCode::OK, format!("{text}\n")),
+        Some(Err(failure)) => (StatusCode::CONFLICT, format!("{}\n", failure.text)),
+        None => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the server cannot reload its configuration\n".to_owned(),
+        ),
+    }
 }

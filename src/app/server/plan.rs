@@ -128,6 +128,8 @@ impl Plan {
                 signer: Signing::signer_of(loaded)?,
                 target: if has_upstream {
                     Target::Upstream(Upstream::new(loaded, known)?)
+                } else if !demo && loaded.settings().check.listen.is_some() {
+                    Target::Nothing
                 } else {
                     Target::Demo
                 },

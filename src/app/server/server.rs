@@ -351,11 +351,14 @@ impl Server {
     pub async fn run(mut self, robots: &RobotDetection, stop: CancellationToken) {
         let pages = Box::pin(self.prepare(robots)).await;
         let (tasks, coherence) = (TaskTracker::new(), Arc::default());
+        let visitors = KnownVisitors::new(robots).await;
+        let probes = Arc::new(visitors.probes(robots));
         let mut operations = Some(operations::router(
             robots.clone(),
             self.observer.clone(),
             ListenerMetrics::of(&self.listeners),
             Arc::clone(&coherence),
+            Arc::clone(&probes),
             stop.clone(),
         ));
         let mut admin = admin_router(&self.settings, robots, &stop);
@@ -374,7 +377,6 @@ impl Server {
             tasks.spawn(listener.serve(router, closing.clone()));
         }
         let proxies = self.trusted_proxies.clone();
-        let visitors = KnownVisitors::new(robots).await;
         let services = Arc::new(ProcessServices {
             admin,
             operations,
@@ -383,7 +385,7 @@ impl Server {
             bans: robots.keep_bans(self.bans, self.trusted_proxies),
             coherence,
             way_out: robots.keep_way_out(),
-            probes: Arc::new(visitors.probes(robots)),
+            probes,
             visitors,
             // Connections are served on the threads of `Workers`, each with a runtime of its own.
             runtime: Handle::current(),

@@ -433,7 +433,7 @@ impl Sites {
 impl Served {
     fn upstream(&self) -> Option<Arc<Upstream>> {
         match &self.target {
-            Target::Demo => None,
+            Target::Demo | Target::Nothing => None,
             Target::Upstream(upstream) => Some(Arc::clone(upstream)),
         }
     }

@@ -178,6 +178,9 @@ impl SiteRouter {
                     future: Box::pin(async move { demo::visit(request, snippet).await }),
                 }
             }
+            Target::Nothing => {
+                SiteFuture::ready(pages::status(StatusCode::NOT_FOUND).map(ServerBody::from))
+            }
             Target::Upstream(upstream) => SiteFuture::Proxy {
                 // The token goes on into the body: a proxy is retired when its last response has
                 // ended.

@@ -12,6 +12,8 @@ use crate::proxy::Proxy;
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     Demo,
+    /// Only the decision endpoint serves a site, which is behind another proxy.
+    Nothing,
     Upstream(Arc<Upstream>),
 }
 

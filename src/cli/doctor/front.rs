@@ -17,7 +17,7 @@ use crate::config::FailMode;
 use crate::fetch::{DirectClient, DirectResponse, DirectSettings};
 use crate::listen::ListenAddr;
 use crate::policy::Policy;
-use crate::probe::{Door, Note, PROBE_HEADER, ProbeKey};
+use crate::probe::{Door, Note, PROBE_HEADER, ProbeKey, Purpose};
 use crate::store::Store;
 
 use super::{
@@ -161,12 +161,11 @@ impl<'s> Front<'s> {
         // Instances whose clocks are wrong go by the database's.
         let clock = Clock::system();
         clock.correct(clock.now_ms() - store.now_ms().await?);
-        let random = [fastrand::u64(..), fastrand::u64(..)];
         Ok(Self {
             client: DirectClient::new(settings)?,
             url,
             host: host.as_deref().map(HeaderValue::from_str).transpose()?,
-            key: ProbeKey::new(store.fleet_seed(random).await?),
+            key: ProbeKey::of(store).await?,
             store,
             clock,
             is_own: args.front.is_none(),
@@ -216,7 +215,12 @@ impl<'s> Front<'s> {
         is_silent: bool,
     ) -> Cell {
         let id = format!("{:032x}", fastrand::u128(..));
-        let token = self.key.token(&id, is_silent, self.clock.now_ms());
+        let purpose = if is_silent {
+            Purpose::Silence
+        } else {
+            Purpose::Answer
+        };
+        let token = self.key.token(&id, purpose, self.clock.now_ms());
         let mut set = |name: HeaderName, value: &str| {
             if let Ok(value) = HeaderValue::from_str(value) {
                 headers.insert(name, value);

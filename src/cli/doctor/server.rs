@@ -24,8 +24,8 @@ pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
         checks.push(Check::new(name, result.map_err(|error| error.to_string())));
     }
     if checks.is_empty() {
-        let none = "none: the demonstration site is served; set server.upstream";
-        checks.push(Check::new("upstream", Ok(none.to_owned())));
+        let none = "none is named: set server.upstream, or start with serve --upstream; without a configuration file the demonstration is served";
+        checks.push(Check::warning("upstream", none.to_owned()));
     }
     checks
 }

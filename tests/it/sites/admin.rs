@@ -70,7 +70,8 @@ async fn a_person_sees_the_sites_adds_one_and_reloads_it() {
     }
 
     // By the keyboard alone.
-    house.write(&(one.clone() + &site("news", "news.example", &news, "")));
+    let two = one.clone() + &site("news", "news.example", &news, "");
+    house.write(&two);
     let button = browser.find("#reload-now").await;
     button.send_keys("\u{e007}").await.unwrap();
     let told = browser
@@ -82,6 +83,14 @@ async fn a_person_sees_the_sites_adds_one_and_reloads_it() {
         .await;
     assert_eq!(body(&house.ask("news.example", "/", FIREFOX).await), "news");
     browser.keep_screenshot("admin-sites").await;
+
+    house.write(&one);
+    browser.find("#reload-now").await.click().await.unwrap();
+    let told = browser.wait_for_text("#reload", "is held back").await;
+    assert!(told.contains("site news would be removed"), "{told}");
+    browser.find("#accept-reload").await.click().await.unwrap();
+    browser.wait_for_text("#reload", "removed news").await;
+    house.reload(&two);
 
     house.write(&one.replace("'/cart/*'", "'/[cart'"));
     browser.find("#reload-now").await.click().await.unwrap();
@@ -132,7 +141,7 @@ async fn the_json_tells_sites_with_counters_that_outlive_a_reload() {
         house.ask("shop.example.org", "/cart/1", user_agent).await;
     }
     house.ask("a.news.example", "/en/", FIREFOX).await;
-    house.reload(&both.replace("/cart/", "/basket/"));
+    house.signal(&both.replace("/cart/", "/basket/"));
     house.ask("shop.example.org", "/basket/1", GOOGLEBOT).await;
     let token = house.token();
     let told = house.json(&token, "api/sites").await;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::{
-    program::{Server, eventually},
+    program::{Server, eventually, run},
     raw::{self, RawServer},
 };
 
@@ -28,8 +28,28 @@ impl House {
         write(&self.directory, configuration);
     }
 
-    /// Has it reloaded, and waits until it is in force or refused.
+    /// Has it reloaded, whatever it removes.
     pub(super) fn reload(&self, configuration: &str) {
+        let (code, text) = self.reload_by(configuration, &["--accept"]);
+        assert_eq!(code, Some(0), "{text}");
+    }
+
+    /// Has it reloaded by the command; returns the exit code and what the command printed.
+    pub(super) fn reload_by(
+        &self,
+        configuration: &str,
+        arguments: &[&str],
+    ) -> (Option<i32>, String) {
+        self.write(configuration);
+        let url = format!("http://localhost:{}", self.server.addr.port());
+        let arguments = [&["reload", "--url", &url], arguments].concat();
+        let output = run(self.directory.path(), &arguments);
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).unwrap())
+    }
+
+    /// Has it reloaded by a signal, and waits until it is in force or refused.
+    pub(super) fn signal(&self, configuration: &str) {
         self.write(configuration);
         let before = self.reloads();
         self.server.signal("HUP");

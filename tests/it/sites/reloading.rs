@@ -12,8 +12,8 @@ use tokio_util::task::TaskTracker;
 
 use super::house::{House, site, upstream};
 use crate::support::{
-    program::{FIREFOX, GOOGLEBOT, eventually},
-    raw::{RawClient, RawServer, body, status},
+    program::{FIREFOX, GOOGLEBOT, eventually, run},
+    raw::{self, RawClient, RawServer, body, status},
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -212,7 +212,7 @@ async fn a_bad_configuration_changes_nothing_and_says_why() {
             "robot-detection.toml:2: log.level: ",
         ),
     ] {
-        house.reload(&bad);
+        house.signal(&bad);
         let log = house.log();
         let last = log
             .lines()
@@ -238,7 +238,7 @@ async fn what_needs_a_restart_is_named_and_stays_as_it_is() {
     let one = upstream("one").await;
     let sites = site("one", "one.example", &one, "");
     let house = House::new(&sites);
-    house.reload(&format!(
+    house.signal(&format!(
         "admin.path = '/elsewhere'\ndatabase.url = 'sqlite://other.db'\n{sites}\n[[source]]\nname = 'x'\nurl = 'list.txt'\nformat = 'list'"
     ));
     let named =
@@ -284,4 +284,89 @@ async fn a_changed_file_is_reloaded_where_that_is_wanted() {
         status(&house.ask("one.example", "/longest/1", GOOGLEBOT).await),
         302
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_that_removes_something_waits_until_it_is_accepted() {
+    let (up, other) = (upstream("up").await, upstream("other").await);
+    let rules = (0..10)
+        .map(|number| format!("[[rule]]\npath = '/{number}'\nrobots = '*'\naction = 'refuse'\n"));
+    let rules: Vec<_> = rules.collect();
+    let start = format!(
+        "reload_on_change = true\nserver.upstream = ['http://{0}', 'http://{1}']\n",
+        up.addr, other.addr
+    );
+    let whole = start.clone() + &rules.concat() + &site("shop", "shop.example", &up, "");
+    let house = House::new(&whole);
+    let answered = async |host| house.ask(host, "/a", FIREFOX).await;
+    for (configuration, reason) in [
+        (
+            whole.replace("name = 'shop'", "name = 'cart'"),
+            "site shop would be removed",
+        ),
+        (
+            whole.replace(&format!(", 'http://{}'", other.addr), ""),
+            "site default: of 2 upstreams 1 would be left",
+        ),
+        (
+            start.clone() + &rules[..6].concat() + &site("shop", "shop.example", &up, ""),
+            "of 11 rules 7 would be left",
+        ),
+        (start.clone() + &rules[..8].concat(), "it was cut off"),
+    ] {
+        let (code, text) = house.reload_by(&configuration, &[]);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains(reason), "{reason}: {text}");
+        assert!(text.contains("reload --accept"), "{text}");
+        assert_eq!(body(&answered("shop.example").await), "up");
+    }
+    // The watch sees it too, and goes on after it.
+    fs::write(house.directory.path().join("robot-detection.toml"), "").unwrap();
+    eventually("the empty file is held back", || {
+        house.log().contains("the configuration file names no site")
+    });
+    assert_eq!(body(&answered("shop.example").await), "up");
+    house.write(&(whole.clone() + &site("new", "new.example", &other, "")));
+    eventually("the watch goes on", || house.log().contains("added new"));
+    assert_eq!(body(&answered("new.example").await), "other");
+    // Two rules of ten may go.
+    let (code, text) = house.reload_by(
+        &(start.clone()
+            + &rules[..8].concat()
+            + &site("shop", "shop.example", &up, "")
+            + &site("new", "new.example", &other, "")),
+        &[],
+    );
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = house.reload_by(&start, &["--accept"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("removed new, shop"), "{text}");
+    // Nobody else has a token.
+    let request = "POST /reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n";
+    let refused = raw::exchange(house.server.addr, request).await;
+    assert_eq!(status(&refused), 403, "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_names_no_site_is_no_demonstration() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("robot-detection.toml");
+    for (text, expected) in [
+        ("", "names no site"),
+        ("web_robots_db = ''\n", "names no site"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let output = run(directory.path(), &["serve"]);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains(expected), "{told}");
+    }
+    // The decision endpoint alone serves a site of another proxy's, and nothing here.
+    let house = House::new("[check]\nlisten = 'unix:check.sock'\n");
+    for path in ["/", "/members-only-stuff/", "/login"] {
+        let answer = house.ask("www.example", path, FIREFOX).await;
+        assert_eq!(status(&answer), 404, "{path}: {answer}");
+    }
+    let heaven = house.ask("www.example", "/robot-heaven/", FIREFOX).await;
+    assert_eq!(status(&heaven), 200, "{heaven}");
 }
