@@ -60,7 +60,7 @@ impl RobotDetection {
         self.admin_pages(Access::Open, self.parts().stop.clone())
     }
 
-    /// Sets the administrator's password where there is none; returns where it can be read.
+    /// Sets the administrator's first password; returns its place, or `None` if one is set already.
     ///
     /// `chosen` is a file with the password; otherwise one is made, which is written to a file
     /// unless it can be shown.
@@ -205,7 +205,7 @@ impl FirstPassword {
     }
 }
 
-/// Writes a file that its owner alone can read, in place of an older one.
+/// Writes a file that only its owner can read; replaces an older one.
 fn write_secret(file: &Path, secret: &str) -> io::Result<()> {
     drop(fs::remove_file(file));
     let mut options = File::options();
@@ -216,7 +216,7 @@ fn write_secret(file: &Path, secret: &str) -> io::Result<()> {
     writeln!(options.open(file)?, "{secret}")
 }
 
-/// Makes a password where there is none, and writes it to a file that the log names.
+/// Makes the first password, and writes it to a file that the log names.
 async fn keep_first_password(store: Store, clock: Clock, file: PathBuf) {
     loop {
         match first_password(&store, &clock, FirstPassword::Written(file.clone())).await {
@@ -239,7 +239,7 @@ async fn keep_first_password(store: Store, clock: Clock, file: PathBuf) {
     }
 }
 
-/// Sets the password where there is none; returns it if the database has this one now.
+/// Sets the first password; returns it unless another one is set already.
 async fn first_password(
     store: &Store,
     clock: &Clock,

@@ -526,7 +526,7 @@ impl RobotDetectionBuilder {
         } else {
             Store::connect(&self.database_url).await?
         };
-        // Before anything is done at a time of its own; the heartbeat tries again.
+        // Before any scheduled work; the heartbeat tries again.
         let _ = set_clock(&self.clock, &store).await;
         Ok(store)
     }

@@ -200,7 +200,7 @@ impl<'s> FirstPasswordCheck<'s> {
         }
     }
 
-    /// Makes the first password if there is none; a database that fails keeps nobody from serving.
+    /// Makes the first password of a database without one; the server serves even if the database fails.
     async fn run(&mut self) {
         let is_away = self.absence.borrow_and_update().is_some();
         self.is_done = is_away || !self.settings.admin.enabled;

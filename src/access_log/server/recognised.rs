@@ -21,7 +21,7 @@ pub(crate) struct RecognisedFields {
 }
 
 impl RecognisedFields {
-    /// Adds those of a line.
+    /// Adds the fields of a line.
     pub(crate) fn add(&mut self, line: &[u8]) {
         self.has_readable_line |= ServedLines::default().read(line).is_some();
         if line.trim_ascii_start().starts_with(b"{") {

@@ -204,7 +204,7 @@ async fn run_through_outages(runs: &SiteRobotRuns) -> anyhow::Result<Ran> {
             Err(error) if is_outage(&error) => error,
             ran => return ran,
         };
-        // What went well for a while has found the database there.
+        // An attempt that took longer has reached the database.
         let since = away.filter(|_| began.elapsed() < LONGEST_FAILURE);
         if since.is_none() {
             output::note(&format!(

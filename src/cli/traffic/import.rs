@@ -52,7 +52,7 @@ const SAMPLE_BYTES: u64 = 1024 * 1024;
 /// Digits of an import's id that are shown.
 const ID_DIGITS: usize = 12;
 
-/// Imports that are listed where none has an id.
+/// Imports that are listed if the id is unknown.
 const LISTED: usize = 10;
 
 /// Error of a log that is not counted because its lines are not understood.

@@ -239,7 +239,7 @@ async fn forward(
         };
         sender.send_modify(|counts| {
             for (count, channel) in counts.iter_mut().zip(CHANNELS) {
-                // Without a notice the connection was lost, and with it those of any channel.
+                // Without a notice the connection was lost, and perhaps notices of every channel.
                 let is_meant = |notice: &PgNotification| notice.channel() == channel.name();
                 *count += u64::from(notice.as_ref().is_none_or(is_meant));
             }
