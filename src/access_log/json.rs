@@ -48,6 +48,23 @@ impl Fields {
 
     /// Reads a line; `None` when it is not one whole object.
     pub(super) fn read<'a>(&self, line: &'a [u8]) -> Option<RawEntry<'a>> {
+        let found = self.find(line)?;
+        Some(RawEntry {
+            user_agent: found.user_agent.unwrap_or_default().1.0,
+            bytes: found.bytes.unwrap_or_default().1,
+        })
+    }
+
+    /// Returns the path under which a line has the first field, or else the second.
+    pub(super) fn found(&self, line: &[u8]) -> Option<&FieldPath> {
+        let found = self.find(line)?;
+        let text = found
+            .user_agent
+            .and_then(|(index, _)| self.user_agents.get(index));
+        text.or_else(|| self.bytes.get(found.bytes?.0))
+    }
+
+    fn find<'a>(&self, line: &'a [u8]) -> Option<FieldValues<'a>> {
         let mut scanner = Scanner::new(line);
         let mut found = FieldValues::default();
         let wanted = RemainingPaths {
@@ -55,13 +72,7 @@ impl Fields {
             bytes: paths(&self.bytes),
         };
         object(&mut scanner, &wanted, &mut found)?;
-        if scanner.peek().is_some() {
-            return None;
-        }
-        Some(RawEntry {
-            user_agent: found.user_agent.unwrap_or_default().1.0,
-            bytes: found.bytes.unwrap_or_default().1,
-        })
+        scanner.peek().is_none().then_some(found)
     }
 }
 

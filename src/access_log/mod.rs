@@ -67,6 +67,6 @@ pub use logged_request::LoggedRequest;
 pub use open::open;
 pub use parser::{Entry, Parser};
 #[cfg(feature = "server")]
-pub(crate) use server::{Asked, GZIP, Line, LoggedAnswer, Served, ServedLines};
+pub(crate) use server::{Asked, GZIP, Line, LoggedAnswer, RecognisedFields, Served, ServedLines};
 #[cfg(feature = "server")]
 pub use server::{LineFormat, UnknownLineFormat};

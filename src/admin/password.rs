@@ -16,10 +16,16 @@ const GROUPS: usize = 5;
 const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
 const VOWELS: &[u8; 4] = b"aiou";
 
-/// Error of a password that cannot be hashed.
+/// Error of a password that cannot be read, written or hashed.
 #[derive(Debug, thiserror::Error)]
-#[error("the password cannot be hashed: {0}")]
+#[error("cannot use the administrator's password: {0}")]
 pub struct PasswordError(String);
+
+impl PasswordError {
+    pub(crate) fn new(reason: String) -> Self {
+        Self(reason)
+    }
+}
 
 /// Returns a new password that can be read aloud.
 ///

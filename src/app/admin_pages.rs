@@ -1,6 +1,11 @@
 //! The admin pages of an application, and the administrator's first password.
 
-use std::time::Duration;
+use std::{
+    fs::{self, File},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use axum::Router;
 use tokio_util::sync::CancellationToken;
@@ -12,6 +17,7 @@ use crate::admin::{
     verify_password,
 };
 use crate::clock::Clock;
+use crate::live_rules::StateFile;
 use crate::store::Store;
 
 /// Time after which a database that was away is asked again for a password.
@@ -22,7 +28,7 @@ impl RobotDetection {
     ///
     /// It is an axum router to be nested under any path: use `nest_service`, which answers
     /// with and without the slash at the end. Where the database has no password yet, one
-    /// is made and told once in the log, as a warning.
+    /// is made and written to a file, which a warning in the log names.
     /// [`admin_password`](super::RobotDetectionBuilder::admin_password) sets one instead,
     /// and so does `robot-detection admin password --database URL`.
     ///
@@ -37,9 +43,10 @@ impl RobotDetection {
     pub fn admin_router(&self) -> Router {
         let (store, clock) = (self.store().clone(), self.clock().clone());
         let stop = self.parts().stop.clone();
+        let file = self.password_file();
         self.parts().tasks.spawn(async move {
-            stop.run_until_cancelled(tell_first_password(store, clock))
-                .await;
+            let making = keep_first_password(store, clock, file);
+            stop.run_until_cancelled(making).await;
         });
         self.admin_router_with_login(self.parts().stop.clone())
     }
@@ -51,6 +58,34 @@ impl RobotDetection {
     /// refused nevertheless.
     pub fn admin_router_without_login(&self) -> Router {
         self.admin_pages(Access::Open, self.parts().stop.clone())
+    }
+
+    /// Sets the administrator's first password; returns its place, or `None` if one is set already.
+    ///
+    /// `chosen` is a file with the password; otherwise one is made, which is written to a file
+    /// unless it can be shown.
+    #[cfg(feature = "server")]
+    pub(crate) async fn first_password(
+        &self,
+        chosen: Option<&Path>,
+        can_show: bool,
+    ) -> Result<Option<FirstPassword>, BuildError> {
+        let source = match chosen {
+            Some(file) => FirstPassword::Chosen(file.to_owned()),
+            None if can_show => FirstPassword::Shown(generate_password()),
+            None => FirstPassword::Written(self.password_file()),
+        };
+        first_password(self.store(), self.clock(), source).await
+    }
+
+    /// Returns the file of the first password: where the instance keeps its state.
+    fn password_file(&self) -> PathBuf {
+        let state = self.parts().live_rules_file.as_ref();
+        let directory = state
+            .and_then(StateFile::directory)
+            .unwrap_or(Path::new(""));
+        let file = directory.join("admin-password");
+        std::path::absolute(&file).unwrap_or(file)
     }
 
     /// Sets the password that an application wants, as soon as the database is there.
@@ -131,12 +166,63 @@ async fn set_password(store: &Store, clock: &Clock, password: String) -> Result<
     Ok(())
 }
 
-/// Makes a password where there is none, and tells it in the log.
-async fn tell_first_password(store: Store, clock: Clock) {
+/// First password of the administrator.
+#[derive(Debug)]
+pub(crate) enum FirstPassword {
+    /// It is in a file of the operator's.
+    #[cfg_attr(
+        not(feature = "server"),
+        expect(dead_code, reason = "the server's setting")
+    )]
+    Chosen(PathBuf),
+    /// It was made, and must be shown now.
+    #[cfg_attr(
+        not(feature = "server"),
+        expect(dead_code, reason = "the server's terminal")
+    )]
+    Shown(String),
+    /// It was made, and is in a file.
+    Written(PathBuf),
+}
+
+impl FirstPassword {
+    /// Returns the password; one that was made is in its file then.
+    fn password(&self) -> io::Result<String> {
+        match self {
+            Self::Shown(password) => Ok(password.clone()),
+            Self::Chosen(file) => {
+                let mut text = String::new();
+                // A password ends with its line; a device that never ends must not fill memory.
+                File::open(file)?.take(4_096).read_to_string(&mut text)?;
+                Ok(text.lines().next().unwrap_or_default().to_owned())
+            }
+            Self::Written(file) => {
+                let password = generate_password();
+                write_secret(file, &password)?;
+                Ok(password)
+            }
+        }
+    }
+}
+
+/// Writes a file that only its owner can read; replaces an older one.
+fn write_secret(file: &Path, secret: &str) -> io::Result<()> {
+    drop(fs::remove_file(file));
+    let mut options = File::options();
+    // A file or link that another user has put there meanwhile is not written to.
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    writeln!(options.open(file)?, "{secret}")
+}
+
+/// Makes the first password, and writes it to a file that the log names.
+async fn keep_first_password(store: Store, clock: Clock, file: PathBuf) {
     loop {
-        match first_password(&store, &clock, new_password).await {
-            Ok(Some(password)) => {
-                warn!("admin password, shown this once: {password}");
+        match first_password(&store, &clock, FirstPassword::Written(file.clone())).await {
+            Ok(Some(_)) => {
+                let file = file.display();
+                warn!("the administrator's first password is in {file}");
                 return;
             }
             Ok(None) => return,
@@ -153,32 +239,39 @@ async fn tell_first_password(store: Store, clock: Clock) {
     }
 }
 
-/// Makes a password where there is none; returns it if the database keeps this one.
+/// Sets the first password; returns it unless another one is set already.
 async fn first_password(
     store: &Store,
     clock: &Clock,
-    make: fn() -> Result<(String, String), PasswordError>,
-) -> Result<Option<String>, BuildError> {
+    first: FirstPassword,
+) -> Result<Option<FirstPassword>, BuildError> {
     if store.admin_password_hash().await?.is_some() {
         return Ok(None);
     }
+    let password = first.password().map_err(|error| {
+        let (FirstPassword::Chosen(file) | FirstPassword::Written(file)) = &first else {
+            return PasswordError::new(error.to_string());
+        };
+        PasswordError::new(format!("{}: {error}", file.display()))
+    })?;
+    if password.chars().count() < MIN_PASSWORD_CHARS {
+        return Err(BuildError::ShortPassword(MIN_PASSWORD_CHARS));
+    }
     // argon2id is made to be slow: on a worker thread it would hold up requests.
-    let made = tokio::task::spawn_blocking(make);
+    let made = tokio::task::spawn_blocking(move || hash_password(&password));
     // A task that is not cancelled ends, unless it panics.
     let Ok(made) = made.await else {
         return Ok(None);
     };
-    let (password, hash) = made?;
     let now_ms = clock.now_ms();
-    // Of instances that start together one stores its password, and only that one may tell it.
-    let is_ours = store.init_admin_password_hash(&hash, now_ms).await?;
-    Ok(is_ours.then_some(password))
-}
-
-/// Makes a password and its hash.
-fn new_password() -> Result<(String, String), PasswordError> {
-    let password = generate_password();
-    hash_password(&password).map(|hash| (password, hash))
+    // Of instances that start together only one sets its password.
+    if store.init_admin_password_hash(&made?, now_ms).await? {
+        return Ok(Some(first));
+    }
+    if let FirstPassword::Written(file) = &first {
+        drop(fs::remove_file(file));
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -189,16 +282,16 @@ mod tests {
     async fn a_password_that_cannot_be_hashed_is_an_error() {
         let store = Store::connect("sqlite::memory:").await.unwrap();
         let clock = Clock::system();
-        let too_long = || {
-            let password = "x".repeat(10_000);
-            hash_password(&password).map(|hash| (password, hash))
-        };
-        let made = first_password(&store, &clock, too_long).await;
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("password");
+        fs::write(&file, "x".repeat(2_000)).unwrap();
+        let made = first_password(&store, &clock, FirstPassword::Chosen(file.clone())).await;
         assert!(matches!(made, Err(BuildError::Password(_))), "{made:?}");
         assert_eq!(store.admin_password_hash().await.unwrap(), None);
-        let made = first_password(&store, &clock, new_password).await;
-        let password = made.unwrap().expect("the first one");
+        let made = first_password(&store, &clock, FirstPassword::Written(file.clone())).await;
+        assert!(made.unwrap().is_some(), "the first one");
+        let password = fs::read_to_string(&file).unwrap();
         let hash = store.admin_password_hash().await.unwrap().unwrap();
-        assert!(verify_password(&password, &hash));
+        assert!(verify_password(password.trim(), &hash));
     }
 }

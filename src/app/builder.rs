@@ -69,6 +69,7 @@ pub struct RobotDetectionBuilder {
     policy: PolicyBuilder,
     enforcement: Enforcement,
     database_url: String,
+    database_connections: u32,
     web_robots_db: String,
     interval_days: u32,
     sources: Vec<SourceSpec>,
@@ -110,7 +111,7 @@ pub enum BuildError {
     /// The administrator's password has too few characters.
     #[error("the administrator's password has fewer than {0} characters: take a longer one")]
     ShortPassword(usize),
-    /// The administrator's password cannot be hashed.
+    /// The administrator's password cannot be read, written or hashed.
     #[error(transparent)]
     Password(#[from] PasswordError),
 }
@@ -128,6 +129,7 @@ impl RobotDetectionBuilder {
             policy: Policy::builder(),
             enforcement: Enforcement::default(),
             database_url: "sqlite://robot-detection.db".to_owned(),
+            database_connections: 10,
             web_robots_db: WEB_ROBOTS_DB.to_owned(),
             interval_days: 30,
             sources: Vec::new(),
@@ -187,6 +189,14 @@ impl RobotDetectionBuilder {
     /// Sets the database: `sqlite://FILE`, `sqlite::memory:` or `postgres://…`.
     pub fn database_url(mut self, url: impl Into<String>) -> Self {
         self.database_url = url.into();
+        self
+    }
+
+    /// Sets the most connections to a `PostgreSQL` server that is [waited
+    /// for](Self::wait_for_database); default 10.
+    #[cfg(feature = "server")]
+    pub(super) fn database_connections(mut self, max: u32) -> Self {
+        self.database_connections = max;
         self
     }
 
@@ -344,7 +354,8 @@ impl RobotDetectionBuilder {
 
     /// Sets the directory of what an instance keeps for itself.
     ///
-    /// That is a copy of the live rules, with which it starts while the database is away. By
+    /// That is a copy of the live rules, with which it starts while the database is away, and
+    /// the first password of the administrator. By
     /// default it is the directory of an `SQLite` database; with `PostgreSQL` there is no
     /// copy then.
     pub fn state_dir(mut self, directory: impl Into<PathBuf>) -> Self {
@@ -448,9 +459,9 @@ impl RobotDetectionBuilder {
 
     async fn open(self) -> Result<RobotDetection, BuildError> {
         let (sources, detector) = (self.all_sources(), self.detector());
-        let policy = self.policy.build()?;
-        let fetcher = Fetcher::new(self.limits)?;
-        let store = open_store(&self.database_url, self.waits_for_database, &self.clock).await?;
+        let policy = self.policy.clone().build()?;
+        let fetcher = Fetcher::new(self.limits.clone())?;
+        let store = self.open_store().await?;
         let clock = self.clock.clone();
         let refresher = Refresher::new(store.clone(), fetcher, detector.clone(), clock, sources);
         let kept = self.keeps_traffic.then(|| store.clone());
@@ -508,6 +519,18 @@ impl RobotDetectionBuilder {
         })))
     }
 
+    async fn open_store(&self) -> Result<Store, StoreError> {
+        let store = if self.waits_for_database {
+            let (max, now_ms) = (self.database_connections, self.clock.now_ms());
+            Store::connect_or_wait(&self.database_url, max, now_ms).await?
+        } else {
+            Store::connect(&self.database_url).await?
+        };
+        // Before any scheduled work; the heartbeat tries again.
+        let _ = set_clock(&self.clock, &store).await;
+        Ok(store)
+    }
+
     fn detector(&self) -> SharedDetector {
         SharedDetector::new(Detector::default().recognise_unlisted(self.unlisted))
     }
@@ -531,15 +554,4 @@ async fn suspicion(is_on: bool, store: &Store, clock: &Clock) -> Option<Suspicio
     // While the database is away an instance has a seed of its own, and hears of no other.
     let [seed, _] = store.fleet_seed(own).await.unwrap_or(own);
     Some(Suspicion::new(clock, seed))
-}
-
-async fn open_store(url: &str, waits: bool, clock: &Clock) -> Result<Store, StoreError> {
-    let store = if waits {
-        Store::connect_or_wait(url, clock.now_ms()).await?
-    } else {
-        Store::connect(url).await?
-    };
-    // Before anything is done at a time of its own; the heartbeat tries again.
-    let _ = set_clock(clock, &store).await;
-    Ok(store)
 }

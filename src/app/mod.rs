@@ -39,6 +39,8 @@ pub use crate::robots_file::{
 pub use crate::traffic::{
     EvidenceSettings, Traffic, TrafficBody, TrafficFuture, TrafficLayer, TrafficService,
 };
+#[cfg(feature = "server")]
+pub(crate) use admin_pages::FirstPassword;
 pub use builder::{BuildError, RobotDetectionBuilder};
 pub use handle::RobotDetection;
 #[cfg(feature = "server")]

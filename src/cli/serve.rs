@@ -1,18 +1,28 @@
 //! `serve`: starts everything, prints its addresses, and ends it on a signal.
 
-use std::{net::SocketAddr, process::ExitCode};
+use std::{
+    io::{self, IsTerminal as _},
+    net::SocketAddr,
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
+use serde_json::json;
+use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
-use crate::admin::{generate_password, hash_password};
-use crate::app::{self, RobotDetection, Server, ServerSettings};
+use crate::admin::rfc3339;
+use crate::app::{self, BuildError, FirstPassword, RobotDetection, Server, ServerSettings};
+use crate::clock::Clock;
 use crate::config::{
     ConfigErrors, DatabaseSection, GeneralSection, Key, Loaded, Loader, RobotsTxtSection,
     ServerSection, Settings, SiteLoaded, wants_colours,
 };
 use crate::listen::{ListenAddr, OpenFileLimit, ServiceState, notify_service_manager};
-use crate::telemetry::start_log;
+use crate::store::Absence;
+use crate::telemetry::{LogFormat, start_log};
 
 use super::{
     Cli,
@@ -24,6 +34,9 @@ use super::{
 
 /// Origin of the demonstration's settings, as errors name it.
 const DEMO_ORIGIN: &str = "the demonstration";
+
+/// Time after which a database that failed is asked again for the administrator's password.
+const PASSWORD_RETRY: Duration = Duration::from_secs(15);
 
 /// Settings from which the demonstration's robots.txt is made, as for any site.
 ///
@@ -67,13 +80,11 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
         robots.start_site_robots(&loaded)?;
     }
     if let Some(absence) = robots.store().absence() {
-        output::line(&format!(
-            "the database is away, all is served from memory: {}",
-            absence.reason
-        ))?;
-    } else if settings.admin.enabled {
-        print_first_password(&robots).await?;
+        let reason = &absence.reason;
+        error!("the database is away, all is served from memory: {reason}");
     }
+    let mut password = FirstPasswordCheck::new(&robots, settings);
+    password.run().await;
     let stop = CancellationToken::new();
     // The demonstration was not made from the file.
     let file = file.enabled(settings.general.reload_on_change && !is_alone);
@@ -81,14 +92,14 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let supervisor = Supervisor::new(cli, args, &robots, read, observer.clone())?;
     announce(&server, &robots, settings, is_demo, &sites);
     if let Some(step) = next_step(cli, &loaded, is_demo) {
-        output::line_or_note(&format!("next: {step}"));
+        say(settings, &format!("next: {step}"));
     }
     // The addresses are bound: who is told now may connect, and waits at most for `accept`.
     notify_service_manager(ServiceState::Ready);
     tokio::select! {
         () = server.run(&robots, stop.clone()) => {}
         () = supervisor.run(stop) => info!("stopping at once"),
-        () = ensure_password(&robots, settings.admin.enabled) => {}
+        () = password.repeat() => {}
     }
     // Behind the server, whose last requests are logged too.
     observer.close().await;
@@ -174,38 +185,88 @@ pub(super) fn warn_unknown_words(loaded: &Loaded) {
     }
 }
 
-/// Makes the first password of each database that appears while the server runs.
+/// Check that the administrator has a password.
 ///
 /// A server starts without its database where that is down, and one may be replaced by a new one.
-async fn ensure_password(robots: &RobotDetection, is_wanted: bool) {
-    let mut absence = robots.store().watch_absence();
-    while is_wanted && absence.changed().await.is_ok() {
-        let is_there = absence.borrow_and_update().is_none();
-        if is_there && let Err(error) = print_first_password(robots).await {
-            warn!("the administrator's password cannot be looked up: {error}");
-        }
-    }
-    // An end of this branch would end the server.
-    std::future::pending::<()>().await;
+struct FirstPasswordCheck<'s> {
+    robots: &'s RobotDetection,
+    settings: &'s Settings,
+    absence: watch::Receiver<Option<Arc<Absence>>>,
+    /// Whether the database that is there now has one.
+    is_done: bool,
 }
 
-/// Makes the administrator's password at the first start, and prints it once.
-async fn print_first_password(robots: &RobotDetection) -> anyhow::Result<()> {
-    if robots.store().admin_password_hash().await?.is_some() {
-        return Ok(());
+impl<'s> FirstPasswordCheck<'s> {
+    fn new(robots: &'s RobotDetection, settings: &'s Settings) -> Self {
+        Self {
+            robots,
+            settings,
+            absence: robots.store().watch_absence(),
+            is_done: false,
+        }
     }
-    let password = generate_password();
-    let hash = hash_password(&password)?;
-    let now_ms = robots.clock().now_ms();
-    // Of several instances that start together only one stores its password, and prints it.
-    if robots
-        .store()
-        .init_admin_password_hash(&hash, now_ms)
-        .await?
-    {
-        output::line_or_note(&format!("admin password, shown this once: {password}"));
+
+    /// Makes the first password of a database without one; the server serves even if the database fails.
+    async fn run(&mut self) {
+        let is_away = self.absence.borrow_and_update().is_some();
+        self.is_done = is_away || !self.settings.admin.enabled;
+        if !self.is_done {
+            let ensured = ensure_password(self.robots, self.settings).await;
+            self.is_done = ensured.is_ok();
+            if let Err(error) = ensured {
+                warn!("cannot set the administrator's first password: {error}");
+            }
+        }
+    }
+
+    /// Repeats the check after a failure, and for each database that appears; does not end.
+    async fn repeat(&mut self) {
+        loop {
+            let pause = if self.is_done {
+                Duration::MAX
+            } else {
+                PASSWORD_RETRY
+            };
+            if let Ok(Err(_)) = timeout(pause, self.absence.changed()).await {
+                // An end of this branch would end the server.
+                return std::future::pending().await;
+            }
+            self.run().await;
+        }
+    }
+}
+
+/// Sets the administrator's password at the first start, and reports where it can be read.
+async fn ensure_password(robots: &RobotDetection, settings: &Settings) -> Result<(), BuildError> {
+    let can_show = io::stdout().is_terminal() && settings.log.format == LogFormat::Text;
+    let chosen = settings.admin.password_file.as_deref();
+    match robots.first_password(chosen, can_show).await? {
+        None => {}
+        Some(FirstPassword::Shown(password)) => {
+            output::line_or_note(&format!("admin password, shown this once: {password}"));
+        }
+        Some(FirstPassword::Written(file)) => {
+            let file = file.display();
+            warn!(
+                "the administrator's first password is in {file}; delete the file after the first login"
+            );
+        }
+        Some(FirstPassword::Chosen(file)) => {
+            let file = file.display();
+            info!("the administrator's first password is the one in {file}");
+        }
     }
     Ok(())
+}
+
+/// Prints a line on standard output; as JSON if the log is.
+fn say(settings: &Settings, text: &str) {
+    if settings.log.format == LogFormat::Text {
+        return output::line_or_note(text);
+    }
+    let timestamp = rfc3339(Clock::system().now_ms());
+    let line = json!({"timestamp": timestamp, "level": "INFO", "message": text});
+    output::line_or_note(&line.to_string());
 }
 
 fn announce(
@@ -223,16 +284,19 @@ fn announce(
     };
     if settings.admin.enabled {
         let path = settings.admin.path.trim_matches('/');
-        output::line_or_note(&format!("admin page: {}", admin_page(server, path)));
+        say(
+            settings,
+            &format!("admin page: {}", admin_page(server, path)),
+        );
     }
     for line in sites {
-        output::line_or_note(&format!("site {line}"));
+        say(settings, &format!("site {line}"));
     }
     if let Some(addr) = server.check_addr() {
-        output::line_or_note(&format!("decisions for other proxies: {addr}"));
+        say(settings, &format!("decisions for other proxies: {addr}"));
     }
     for url in server.urls() {
-        output::line_or_note(&format!("serving {site} on {url}"));
+        say(settings, &format!("serving {site} on {url}"));
     }
     let active = robots.detector().load().robots().len();
     info!(robots = active, "{active} robots are known");

@@ -71,6 +71,11 @@ impl StateFile {
         Some(Self::new(&directory.or_else(beside)?, store.url()))
     }
 
+    /// Returns the directory in which the instance keeps its state.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        self.path.parent()
+    }
+
     /// Creates the file of a database in a directory; nothing is written yet.
     fn new(directory: &Path, database: &str) -> Self {
         // Instances of several databases may share a directory.

@@ -424,6 +424,67 @@ fn a_file_that_is_no_log_is_told_and_the_others_are_counted() {
         "{error}"
     );
     let told = String::from_utf8_lossy(&output.stdout);
-    assert!(told.contains("a.log: 10 requests counted\n"), "{told}");
-    assert!(told.contains("noise: 0 requests counted, "), "{told}");
+    assert!(
+        told.contains("a.log: 10 requests counted, import "),
+        "{told}"
+    );
+    assert!(error.contains("error: noise: no line is "), "{error}");
+    assert!(!told.contains("noise"), "{told}");
+}
+
+#[test]
+fn logs_that_are_not_understood_are_refused_and_imports_can_be_undone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    std::fs::write(path.join("robot-detection.toml"), "web_robots_db = ''").unwrap();
+    let log = nginx_log(0..10);
+    let common = log.lines().filter_map(|line| line.split_once(" \"-\" "));
+    let common: String = common.map(|(common, _)| format!("{common}\n")).collect();
+    for (name, text, recognised) in [
+        (
+            "common.log",
+            &*common,
+            "recognised: common with bytes, status, time",
+        ),
+        (
+            "docker.log",
+            "{\"log\":\"192.0.2.1 - -\",\"stream\":\"stdout\",\"time\":\"2026-03-01T10:00:00Z\"}\n",
+            "recognised: JSON with time (time)",
+        ),
+        (
+            "google.log",
+            "{\"httpRequest\":{\"userAgent\":\"A/1\",\"status\":200},\"timestamp\":\"2026-03-01T10:00:00Z\"}\n",
+            "recognised: JSON with status (httpRequest.status), time (timestamp)",
+        ),
+    ] {
+        std::fs::write(path.join(name), text).unwrap();
+        let refused = run(path, &["traffic", "import", name]);
+        let error = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{error}");
+        assert!(
+            error.contains("no line has a User-Agent field") && error.contains(recognised),
+            "{error}"
+        );
+    }
+    let total = || report(path, &["--since", "2026-03-01"])["totals"]["all"]["hits"].clone();
+    assert_eq!(total(), 0);
+    std::fs::write(path.join("a.log"), nginx_log(0..100)).unwrap();
+    let shown = run(path, &["traffic", "import", "a.log"]);
+    let shown = String::from_utf8_lossy(&shown.stderr);
+    assert!(
+        shown.contains("a.log: combined with Referer, User-Agent, bytes, status, time"),
+        "{shown}"
+    );
+    let wrong = import(path, &["--without-user-agent", "common.log"]);
+    let id = wrong[0]["import"].as_str().unwrap();
+    assert_eq!(total(), 110);
+    let undone = succeed(path, &["traffic", "import", "--undo", id]);
+    assert_eq!(undone, "common.log: 10 requests subtracted\n");
+    assert_eq!(total(), 100);
+    assert_eq!(
+        run(path, &["traffic", "import", "--undo", id])
+            .status
+            .code(),
+        Some(1)
+    );
 }

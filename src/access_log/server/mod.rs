@@ -3,6 +3,7 @@
 mod asked;
 mod escape;
 mod line;
+mod recognised;
 mod served;
 mod whole;
 
@@ -10,4 +11,5 @@ pub(crate) use super::open::GZIP;
 pub(crate) use asked::Asked;
 pub(crate) use line::{Line, LoggedAnswer};
 pub use line::{LineFormat, UnknownLineFormat};
+pub(crate) use recognised::RecognisedFields;
 pub(crate) use served::{Served, ServedLines};

@@ -9,7 +9,7 @@ use super::whole::{Whole, whole};
 use crate::access_log::{FieldPath, escapes::unescape, json::Fields, logged_request::HOSTS};
 
 /// Names of JSON fields, best first: at most eight of each.
-const TIMES: &[&str] = &[
+pub(super) const TIMES: &[&str] = &[
     "time",
     "time_iso8601",
     "StartUTC",
@@ -19,7 +19,7 @@ const TIMES: &[&str] = &[
     "ts",
     "msec",
 ];
-const STATUSES: &[&str] = &[
+pub(super) const STATUSES: &[&str] = &[
     "status",
     // Of Traefik, the Elastic Common Schema and Google.
     "DownstreamStatus",

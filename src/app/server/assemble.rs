@@ -28,6 +28,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .policy(policy_builder(loaded))
         .enforcement(enforcement(loaded)?)
         .database_url(&*settings.database.url)
+        .database_connections(settings.database.max_connections)
         .web_robots_db("") // Where it is used it is one of the sources.
         .bundled_registry(settings.general.bundled_registry)
         .unlisted_robots(settings.general.unlisted_robots)

@@ -7,7 +7,7 @@ use crate::cli::output;
 
 use super::{
     command_context::CommandContext,
-    visit::{Manner, bar, draw},
+    visit::{Manner, bar, draw, is_outage},
 };
 
 /// How often the progress of the run is polled.
@@ -45,7 +45,7 @@ pub(super) async fn run(
     let (mut is_stopping, mut is_going) = (false, false);
     let result = loop {
         tokio::select! {
-            _ = polls.tick() => match handover.look().await? {
+            _ = polls.tick() => match handover.look().await.or_else(going_on)? {
                 Handed::Going(progress) => {
                     if !std::mem::replace(&mut is_going, true) {
                         bar.suspend(|| output::note("a running server visits; Ctrl-C stops it"));
@@ -81,6 +81,15 @@ pub(super) async fn run(
     };
     bar.finish_and_clear();
     Ok(result)
+}
+
+/// Goes on while the database is away: the server resumes the run.
+fn going_on(error: impl Into<anyhow::Error>) -> anyhow::Result<Handed> {
+    let error = error.into();
+    if is_outage(&error) {
+        return Ok(Handed::Waiting);
+    }
+    Err(error)
 }
 
 fn tell_declined(reason: Option<&str>) {

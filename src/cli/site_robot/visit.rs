@@ -1,6 +1,10 @@
 //! `site-robot run`: visits a site until everything is described.
 
-use std::{io::IsTerminal as _, process::ExitCode, time::Duration};
+use std::{
+    io::IsTerminal as _,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -8,8 +12,9 @@ use serde_json::{Value, json};
 use crate::admin::HeavenUse;
 use crate::app::{Ran, SiteRobotChanges, SiteRobotRuns, heaven_use};
 use crate::cli::{output, usage::WrongUsage};
-use crate::site_robot::{OnCompletion, Progress, Summary};
-use crate::store::{RunCounts, RunState};
+use crate::heaven::HeavenError;
+use crate::site_robot::{OnCompletion, Progress, SiteRobotError, Summary};
+use crate::store::{LeaseError, RunCounts, RunState, StoreError};
 
 use super::{
     args::{RefreshPagesArgs, VisitArgs},
@@ -19,6 +24,15 @@ use super::{
 
 /// How often the bar is redrawn.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Longest time that the database may be away before a run ends with an error.
+const LONGEST_OUTAGE: Duration = Duration::from_mins(10);
+
+/// Longest time that an attempt to resume takes while the database is away.
+const LONGEST_FAILURE: Duration = Duration::from_mins(1);
+
+/// Pause between two attempts to resume a run.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// Exit code of a program that Ctrl-C ended at once: 128 + SIGINT, as shells report it.
 pub(in crate::cli) const INTERRUPTED: u8 = 130;
@@ -154,7 +168,7 @@ async fn pause(runs: &SiteRobotRuns) -> anyhow::Result<bool> {
 async fn run_with_bar(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Option<Ran>> {
     let handle = runs.robot().handle();
     let bar = bar(is_json);
-    let running = runs.run();
+    let running = run_through_outages(runs);
     tokio::pin!(running);
     let mut redraw = tokio::time::interval(REDRAW_INTERVAL);
     // One future for all rounds: a new one each time would miss a signal in between.
@@ -179,6 +193,44 @@ async fn run_with_bar(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Opt
     };
     bar.finish_and_clear();
     Ok(ran)
+}
+
+/// Runs to the end; a run that the database has cut off is resumed once the database is back.
+async fn run_through_outages(runs: &SiteRobotRuns) -> anyhow::Result<Ran> {
+    let mut away: Option<Instant> = None;
+    loop {
+        let began = Instant::now();
+        let error = match runs.run().await {
+            Err(error) if is_outage(&error) => error,
+            ran => return ran,
+        };
+        // An attempt that took longer has reached the database.
+        let since = away.filter(|_| began.elapsed() < LONGEST_FAILURE);
+        if since.is_none() {
+            output::note(&format!(
+                "the run resumes when the database is back: {error}"
+            ));
+        }
+        let since = *away.insert(since.unwrap_or_else(Instant::now));
+        if since.elapsed() > LONGEST_OUTAGE {
+            return Err(error);
+        }
+        tokio::time::sleep(RETRY).await;
+    }
+}
+
+/// Returns `true` if the database is away or busy.
+pub(super) fn is_outage(error: &anyhow::Error) -> bool {
+    let store = match error.downcast_ref() {
+        Some(SiteRobotError::Store(store)) => Some(store),
+        _ => match (error.downcast_ref(), error.downcast_ref()) {
+            (Some(HeavenError::Store(store)), _) | (_, Some(LeaseError::Store(store))) => {
+                Some(store)
+            }
+            _ => error.downcast_ref(),
+        },
+    };
+    store.is_some_and(StoreError::is_passing)
 }
 
 pub(super) fn bar(is_json: bool) -> ProgressBar {

@@ -29,11 +29,14 @@ Example: robot-detection traffic report --since 7d --by pattern --path '/docs/*'
     #[command(
         after_help = "A log is known again by its first lines: one that has grown, or was packed by gzip since, goes on where
 it was counted last, and a second run changes nothing. Minutes in which a server has counted the site
-are left out. Sites are told apart by host, as far as the lines name one.
+are left out. Sites are told apart by host, as far as the lines name one. Before a log is counted for the
+first time, the recognised fields are shown; a log of which no line can be read, or that has no User-Agent
+field, is refused.
 
-Exit code: 0 done, 1 a file could not be read
+Exit code: 0 done, 1 a file could not be read or was refused
 
 Example: robot-detection traffic import /var/log/nginx/access.log*
+Example: robot-detection traffic import --undo 5f2b8c0d9e1a
 Example: robot-detection traffic import --site shop --follow /var/log/nginx/shop.log"
     )]
     Import(ImportArgs),
@@ -76,8 +79,14 @@ pub(in crate::cli) struct ForgetArgs {
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ImportArgs {
     /// Logs in the common, combined or JSON form, gzip or not
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "undo")]
     pub(super) files: Vec<PathBuf>,
+    /// Subtract what the import with this id has added in the last week; paths stay
+    #[arg(long, value_name = "ID", conflicts_with_all = ["files", "site", "follow", "json"])]
+    pub(super) undo: Option<String>,
+    /// Count a log that has no User-Agent field; all its visitors are nameless
+    #[arg(long)]
+    pub(super) without_user_agent: bool,
     /// Site that all lines are of [default: by host]
     #[arg(long, value_name = "NAME")]
     pub(super) site: Option<String>,

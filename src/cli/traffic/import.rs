@@ -11,7 +11,7 @@ use std::{
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use crate::access_log::{GZIP, Lines, open};
+use crate::access_log::{GZIP, Lines, RecognisedFields, open};
 use crate::cli::{
     Cli, context,
     identify::{Input, bar},
@@ -40,13 +40,34 @@ const FOLLOW_EVERY: Duration = Duration::from_secs(2);
 /// What came of one log.
 #[derive(Debug, Default)]
 struct Imported {
+    id: String,
     told: Told,
     /// Bytes that had been counted before.
     known: u64,
 }
 
+/// Bytes of an unknown log in which fields are recognised.
+const SAMPLE_BYTES: u64 = 1024 * 1024;
+
+/// Digits of an import's id that are shown.
+const ID_DIGITS: usize = 12;
+
+/// Imports that are listed if the id is unknown.
+const LISTED: usize = 10;
+
+/// Error of a log that is not counted because its lines are not understood.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct RefusedLog(String);
+
 pub(super) async fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     let loaded = context::load(cli)?;
+    if let Some(id) = &args.undo {
+        let store = context::store(&loaded).await?;
+        let undone = undo(&store, id).await;
+        store.close().await;
+        return undone.map(|()| ExitCode::SUCCESS);
+    }
     let detector = context::detector(&loaded).await?;
     context::check_database(loaded.settings())?;
     let store = Store::connect(&loaded.settings().database.url).await?;
@@ -63,7 +84,15 @@ pub(super) async fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode
     let mut all = Vec::new();
     for path in &args.files {
         match Box::pin(importer.import(path)).await {
-            Ok(imported) => all.push((path, imported)),
+            Ok(imported) => {
+                let Told {
+                    requests,
+                    unreadable,
+                    live,
+                } = imported.told;
+                failed |= unreadable > 0 && requests + live == 0;
+                all.push((path, imported));
+            }
             Err(error) => {
                 failed = true;
                 let name = output::clean(&path.display().to_string());
@@ -101,9 +130,13 @@ impl Importer<'_> {
         let known = known.into_iter().find(|known| head.is_of(known));
         let mut import = match known {
             Some(known) => known,
-            None => self.begin(&head, path).await?,
+            None => {
+                self.check(path)?;
+                self.begin(&head, path).await?
+            }
         };
         let mut imported = Imported {
+            id: shown_id(&import.import_id).to_owned(),
             known: import.counted,
             ..Imported::default()
         };
@@ -139,6 +172,32 @@ impl Importer<'_> {
             .await?;
         imported.told = counter.told();
         Ok(imported)
+    }
+
+    /// Shows the fields that are recognised of an unknown log, or refuses it.
+    fn check(&self, path: &Path) -> anyhow::Result<()> {
+        let mut lines = Lines::new(open(File::open(path)?)?.take(SAMPLE_BYTES));
+        let mut recognised = RecognisedFields::default();
+        while lines.fill()? {
+            while let Some(line) = lines.next_line() {
+                recognised.add(line);
+            }
+        }
+        let refused =
+            |reason| Err(RefusedLog(format!("{reason}; recognised: {recognised}")).into());
+        if !recognised.has_readable_line() {
+            return refused("no line is in the common, combined or JSON form and has a time");
+        }
+        if !recognised.has_user_agent() && !self.args.without_user_agent {
+            return refused(
+                "no line has a User-Agent field, so that all visitors would be nameless; \
+                 --without-user-agent counts them nevertheless",
+            );
+        }
+        let name = output::clean(&path.display().to_string());
+        self.bar
+            .suspend(|| output::note(&format!("{name}: {recognised}")));
+        Ok(())
     }
 
     /// Opens a log behind what has been counted of it; `None` where it ends before.
@@ -208,17 +267,52 @@ impl Importer<'_> {
     /// Counts what is written to a log, until somebody interrupts it.
     async fn follow(&self, path: &Path) -> anyhow::Result<()> {
         let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
+        let mut reason = String::new();
         loop {
             tokio::select! {
                 _ = &mut interrupt => return Ok(()),
                 () = tokio::time::sleep(FOLLOW_EVERY) => {}
             }
             // A log that is being exchanged is there again in a moment.
-            if path.exists() {
-                Box::pin(self.import(path)).await?;
+            if !path.exists() {
+                continue;
+            }
+            match Box::pin(self.import(path)).await {
+                // A new log may have half of its first line.
+                Err(error) if error.is::<RefusedLog>() => {
+                    let text = error.to_string();
+                    if text != reason {
+                        output::note(&format!("waiting for lines that can be read: {text}"));
+                        reason = text;
+                    }
+                }
+                imported => drop(imported?),
             }
         }
     }
+}
+
+/// Undoes the import whose id begins so.
+async fn undo(store: &Store, id: &str) -> anyhow::Result<()> {
+    let all = store.last_traffic_imports(i64::MAX).await?;
+    let mut meant = all.iter().filter(|import| import.import_id.starts_with(id));
+    let (Some(import), None) = (meant.next(), meant.next()) else {
+        let row = |import: &TrafficImport| {
+            let name = output::clean(&import.name);
+            format!("\n  {} {name}", shown_id(&import.import_id))
+        };
+        let last: String = all.iter().take(LISTED).map(row).collect();
+        anyhow::bail!("no single import has the id {id:?}; the last ones are:{last}");
+    };
+    let requests = store.undo_traffic_import(&import.import_id).await?;
+    let name = output::clean(&import.name);
+    context::record(store, "traffic-import-undone", &name, &import.import_id).await;
+    output::line(&format!("{name}: {requests} requests subtracted"))?;
+    Ok(())
+}
+
+fn shown_id(id: &str) -> &str {
+    id.get(..ID_DIGITS).unwrap_or(id)
 }
 
 /// Returns `true` if a file is gzip; it is read from its start again then.
@@ -235,6 +329,7 @@ fn print(args: &ImportArgs, all: &[(&std::path::PathBuf, Imported)]) -> anyhow::
             let told = &imported.told;
             json!({
                 "file": path.display().to_string(),
+                "import": imported.id,
                 "requests": told.requests,
                 "unreadable": told.unreadable,
                 "counted_live": told.live,
@@ -260,6 +355,9 @@ fn print(args: &ImportArgs, all: &[(&std::path::PathBuf, Imported)]) -> anyhow::
             (unreadable, format!("{unreadable} lines cannot be read")),
         ];
         let mut line = format!("{name}: {requests} requests counted");
+        if requests > 0 {
+            line.push_str(&format!(", import {}", imported.id));
+        }
         for (_, part) in parts.iter().filter(|(number, _)| *number > 0) {
             line.push_str(", ");
             line.push_str(part);

@@ -1,5 +1,7 @@
 //! What an administrator and other proxies see: `[admin]`, `[check]`, `[traffic]`, `[access_log]`, `[otel]` and `[log]`.
 
+use std::path::PathBuf;
+
 use chrono_tz::Tz;
 
 use crate::access_log::LineFormat;
@@ -27,6 +29,10 @@ section! {
     rules: bool = "true";
     /// Time zone in which pages show times, by its IANA name, such as Europe/Berlin
     time_zone: Tz = "UTC";
+    /// File with the administrator's first password, of 12 characters or more; empty: serve makes one,
+    /// and prints it on a terminal or writes it to the file admin-password in state_dir. A password
+    /// that is set already stays
+    password_file: Option<PathBuf>;
     /// Whether the session cookie is sent over https only; set it when the site has https
     secure_cookies: bool = "false";
 }

@@ -52,4 +52,6 @@ section! {
     pub struct DatabaseSection, DatabaseKeys = "database." @process;
     /// Database: sqlite://FILE or postgres://USER@HOST/NAME
     url: DatabaseUrl = "sqlite://robot-detection.db";
+    /// Most connections of this instance to a PostgreSQL server; at rest it uses three
+    max_connections: u32 = "10", 4..=1_000;
 }

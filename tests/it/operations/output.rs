@@ -2,12 +2,13 @@
 
 use std::{
     fs,
-    io::{self, Read as _},
+    io::{self, BufRead as _, Read as _},
+    os::unix::fs::MetadataExt as _,
     path::Path,
     process::{Command, Output, Stdio},
 };
 
-use crate::support::program::{FIREFOX, command, eventually, request};
+use crate::support::program::{FIREFOX, command, eventually, exchange, first_password, request};
 
 use super::site::configure;
 
@@ -111,9 +112,55 @@ fn a_server_serves_on_when_nobody_reads_what_it_prints() {
     assert_eq!(status, 200);
     let told = fs::read_to_string(log).unwrap();
     assert!(
-        told.contains("admin password, shown this once: "),
+        told.contains("first password is in ") && first_password(directory.path()).is_some(),
         "it is not lost: {told}"
     );
+}
+
+#[test]
+fn json_log_has_json_alone_on_standard_output_and_no_password() {
+    let directory = tempfile::tempdir().unwrap();
+    let given = "a-password-from-a-secret";
+    for chosen in ["", "secret"] {
+        fs::write(directory.path().join("secret"), given).unwrap();
+        let mut server = command(directory.path())
+            .args(["serve", "--demo", "--listen", "127.0.0.1:0"])
+            .env("ROBOT_DETECTION_LOG_FORMAT", "json")
+            .env("ROBOT_DETECTION_ADMIN_PASSWORD_FILE", chosen)
+            .stdout(Stdio::piped())
+            .stderr(fs::File::create(directory.path().join("log")).unwrap())
+            .spawn()
+            .unwrap();
+        let mut lines = io::BufReader::new(server.stdout.take().unwrap()).lines();
+        let mut told = String::new();
+        while !told.contains(" on http://") {
+            let line = lines.next().unwrap().unwrap();
+            let line: serde_json::Value = serde_json::from_str(&line).expect(&line);
+            told += line["message"].as_str().unwrap();
+        }
+        let addr = told.rsplit_once("http://").unwrap().1;
+        let addr = addr.trim_end_matches('/').parse().unwrap();
+        let made = first_password(directory.path());
+        let password = made.clone().unwrap_or(given.to_owned());
+        assert_eq!(made.is_none(), chosen == "secret");
+        if made.is_some() {
+            let file = directory.path().join("admin-password");
+            assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+            fs::remove_file(file).unwrap();
+        }
+        let body = format!("password={password}");
+        let login = format!(
+            "POST /robot-detection/admin/login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Sec-Fetch-Site: same-origin\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        assert_eq!(exchange(addr, login.as_bytes()).status, 303);
+        server.kill().unwrap();
+        server.wait().unwrap();
+        told += &fs::read_to_string(directory.path().join("log")).unwrap();
+        assert!(!told.contains(&password), "{told}");
+    }
 }
 
 /// What a server prints on a terminal until it serves, both outputs as they come.

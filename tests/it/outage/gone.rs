@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::site::{Site, assert_serves, log_in, page, wait_for};
-use crate::support::program::{Server, eventually, run, succeed};
+use crate::support::program::{Server, eventually, first_password, run, succeed};
 
 fn knows_housebot(server: &Server) -> bool {
     server.get("/private/a", "Petrel/1.0").status == 302
@@ -57,7 +57,7 @@ fn a_file_that_is_removed_is_noticed_and_saved() {
 #[test]
 fn a_new_database_is_taken_over_by_the_server_that_has_the_old_one() {
     let site = Site::with_file();
-    let mut server = site.start();
+    let server = site.start();
     let asked = run(site.path(), &["database", "new"]);
     assert_eq!(asked.status.code(), Some(2), "it says --yes, or asks");
     assert_eq!(
@@ -68,9 +68,10 @@ fn a_new_database_is_taken_over_by_the_server_that_has_the_old_one() {
         0
     );
     succeed(site.path(), &["database", "new", "--yes"]);
-    let line = server.next_line();
-    let password = line.strip_prefix("admin password, shown this once: ");
-    let cookie = log_in(&server, password.unwrap().trim());
+    eventually("the new one has a password", || {
+        site.log().contains("first password is in")
+    });
+    let cookie = log_in(&server, &first_password(site.path()).unwrap());
     eventually("the robot added by hand is gone", || {
         !knows_housebot(&server)
     });

@@ -1,14 +1,19 @@
 //! PostgreSQL stops under a server, or is not there when it starts.
 
-use std::time::Duration;
+use std::{fs, process::Stdio, time::Duration};
 
-use robot_detection::app::{BuildError, RobotDetection};
+use robot_detection::{
+    app::{BuildError, RobotDetection},
+    description::{ResourceDescription, name},
+    store::Store,
+};
 use serde_json::Value;
 
 use super::site::{Site, assert_serves, log_in, page, readiness, wait_for};
 use crate::support::{
+    http::{Reply, TestServer},
     postgres::{self, Cluster},
-    program::{Server, eventually, request, succeed},
+    program::{DEADLINE, GOOGLEBOT, Server, command, eventually, first_password, request, succeed},
 };
 
 /// Who has no session is told that the database is away, and not why.
@@ -87,7 +92,7 @@ async fn a_server_that_starts_without_its_database_takes_it_over_when_it_comes()
     let cluster = Cluster::start();
     let site = Site::new(&cluster.create_database().await);
     cluster.stop();
-    let mut server = site.start();
+    let server = site.start();
     assert_eq!(server.password, None, "there is nowhere to keep it");
     let told = wait_for(&server, "away");
     assert!(
@@ -101,15 +106,153 @@ async fn a_server_that_starts_without_its_database_takes_it_over_when_it_comes()
 
     cluster.resume();
     wait_for(&server, "ok");
-    let line = server.next_line();
-    let password = line.strip_prefix("admin password, shown this once: ");
-    let cookie = log_in(&server, password.unwrap().trim());
+    eventually("a password is made", || {
+        first_password(site.path()).is_some()
+    });
+    let password = first_password(site.path()).unwrap();
+    eventually("the password is set", || {
+        site.log().contains("first password is in")
+    });
+    let cookie = log_in(&server, &password);
     eventually("the bundled registry is in the database", || {
         page(&server, "registry?q=googlebot", &cookie)
             .text()
             .contains("Googlebot")
     });
     assert_serves(&server);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_without_a_free_connection_serves_and_names_the_cause() {
+    let cluster = Cluster::start();
+    let url = cluster.create_database().await;
+    let name = url.split(['/', '?']).nth(3).unwrap();
+    let create = format!(
+        "CREATE ROLE limited LOGIN CONNECTION LIMIT 1; ALTER DATABASE {name} OWNER TO limited"
+    );
+    cluster.execute(&create).await;
+    let site = Site::new(&url.replace("user=postgres", "user=limited"));
+    let server = site.start();
+    assert_serves(&server);
+    let told = wait_for(&server, "away");
+    let reason = "too many connections for role";
+    assert!(told["reason"].as_str().unwrap().contains(reason), "{told}");
+    assert!(site.log().contains(reason), "{}", site.log());
+
+    cluster
+        .execute("ALTER ROLE limited CONNECTION LIMIT -1")
+        .await;
+    wait_for(&server, "ok");
+    for _ in 0..20 {
+        assert_serves(&server);
+    }
+    let open = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'limited'";
+    for _ in 0..DEADLINE.as_secs() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if cluster.execute(open).await <= 3 {
+            return;
+        }
+    }
+    panic!("an instance at rest has more than three connections");
+}
+
+/// Asks for a path as a robot; returns status, `Location` and `Retry-After`.
+fn answered(server: &Server, path: &str) -> (u16, String, String) {
+    let answer = server.get(path, GOOGLEBOT);
+    let (to, after) = (answer.header("location"), answer.header("retry-after"));
+    (answer.status, to, after)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn robots_are_redirected_to_pages_that_heaven_can_serve() {
+    let cluster = Cluster::start();
+    let url = cluster.create_database().await;
+    let site = Site::new(&url);
+    let file = site.path().join("robot-detection.toml");
+    let heaven = "heaven.source = 'database'\nheaven.url = 'http://www.example.com'\n";
+    fs::write(
+        &file,
+        heaven.to_owned() + &fs::read_to_string(&file).unwrap(),
+    )
+    .unwrap();
+    let pages = ["a", "b"].map(|name| {
+        let mut page = ResourceDescription::new(format!("http://www.example.com/private/{name}"));
+        page.set(name::TITLE, name);
+        page.set(name::FULL_TEXT, "Words.");
+        page
+    });
+    let store = Store::connect(&url).await.unwrap();
+    let saved = store.save_descriptions("default", 1, &pages, 1_790_000_000_000);
+    saved.await.unwrap();
+    store.close().await;
+    let server = site.start();
+    let [a, b] = ["a", "b"].map(|name| format!("/robot-heaven/private/{name}.htm"));
+    eventually("robots are redirected to its page", || {
+        answered(&server, "/private/a").1 == a
+    });
+    assert_eq!(server.get(&a, GOOGLEBOT).status, 200);
+
+    cluster.stop();
+    wait_for(&server, "away");
+    let began = std::time::Instant::now();
+    assert_eq!(
+        answered(&server, "/private/a"),
+        (302, a.clone(), String::new())
+    );
+    assert!(server.get(&a, GOOGLEBOT).text().contains("Words."));
+    let start = "/robot-heaven/".to_owned();
+    assert_eq!(
+        answered(&server, "/private/b"),
+        (302, start.clone(), String::new())
+    );
+    assert_eq!(answered(&server, &start).0, 200);
+    let away = (503, String::new(), "15".to_owned());
+    assert_eq!(answered(&server, &b), away);
+    assert!(began.elapsed() < Duration::from_secs(4), "nobody waits");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn site_robot_run_resumes_after_an_outage_of_the_database() {
+    let cluster = Cluster::start();
+    let site = Site::new(&cluster.create_database().await);
+    let pages = TestServer::with(|seen| {
+        let links = (0..12).map(|number| format!("<a href=/{number}>{number}</a> "));
+        let links: String = links.filter(|_| seen.path == "/").collect();
+        let text = format!("<title>{}</title><p>Words.</p>{links}", seen.path);
+        match &*seen.path {
+            "/robots.txt" => Reply::status(404),
+            _ => Reply::typed("text/html", text),
+        }
+    });
+    let run = command(site.path())
+        .args([
+            "site-robot",
+            "run",
+            &pages.url("/"),
+            "--delay",
+            "0.3",
+            "--json",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    eventually("the run is under way", || pages.seen().len() > 3);
+    cluster.stop();
+    // Longer than a statement waits for a connection.
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    cluster.resume();
+    let ended = run.wait_with_output().unwrap();
+    let log = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{log}");
+    assert!(
+        log.contains("the run resumes when the database is back"),
+        "{log}"
+    );
+    let told: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert_eq!(told["state"], "finished", "{told}");
+    let all = succeed(site.path(), &["site-robot", "status", "--json"]);
+    assert!(all.contains("13"), "{all}");
 }
 
 #[tokio::test]

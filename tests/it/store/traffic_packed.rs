@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
 use robot_detection::store::{
-    CountedMinute, Store, StoreErrorKind, TrafficBatch, TrafficCount, TrafficKey, TrafficSpan,
-    TrafficStep,
+    CountedMinute, ImportProgress, Store, StoreErrorKind, TrafficBatch, TrafficCount,
+    TrafficImport, TrafficKey, TrafficSpan, TrafficStep,
 };
 use tokio::task::JoinSet;
 
@@ -15,6 +15,7 @@ on_each_engine! {
     years_are_packed_in_pieces,
     packed_hours_go_and_days_stay,
     packing_that_is_broken_off_loses_nothing,
+    undone_import_takes_nothing_else_with_it,
 }
 
 mod shared {
@@ -61,6 +62,59 @@ async fn add(store: &Store, writer: &str, number: i64, counted: &[CountedMinute]
         live: &[],
     };
     store.add_traffic(&batch, NOW * MINUTE_MS).await.unwrap();
+}
+
+async fn import(store: &Store, id: &str, counted: &[CountedMinute]) {
+    let import = TrafficImport {
+        import_id: id.to_owned(),
+        first_line: "first".to_owned(),
+        head_bytes: 1,
+        head: "head".to_owned(),
+        name: "access.log".to_owned(),
+        counted: 0,
+        requests: 0,
+    };
+    let now_ms = NOW * MINUTE_MS;
+    store.begin_traffic_import(&import, now_ms).await.unwrap();
+    let progress = ImportProgress {
+        import: &import,
+        head: (1, "head"),
+        counted_to: 9,
+        counted,
+        paths: &[],
+    };
+    assert!(store.import_traffic(&progress, now_ms).await.unwrap());
+}
+
+async fn undone_import_takes_nothing_else_with_it(database: TestDatabase) {
+    let store = database.store().await;
+    let minutes = [NOW - 10, NOW - 3 * DAY, NOW - 3 * DAY + 1, NOW - 400 * DAY];
+    let all = |requests| -> Vec<_> {
+        let of_minute = |minute| (0..4).map(move |number| counted(minute, number, requests));
+        minutes.into_iter().flat_map(of_minute).collect()
+    };
+    let kept = all(5);
+    add(&store, "server", 1, &kept).await;
+    pack_all(&store).await;
+    for _ in 0..2 {
+        import(&store, "ab", &all(3)).await;
+        import(&store, "cd", &all(7)).await;
+        pack_all(&store).await;
+        assert_eq!(store.undo_traffic_import("ab").await.unwrap(), 3 * 16);
+        assert_eq!(store.undo_traffic_import("cd").await.unwrap(), 7 * 16);
+        check(&store, &kept, NOW - 500 * DAY..NOW).await;
+        pack_all(&store).await;
+        check(&store, &kept, NOW - 500 * DAY..NOW).await;
+    }
+    let unknown = store.undo_traffic_import("ab").await.unwrap_err();
+    assert_eq!(unknown.kind(), StoreErrorKind::NotFound);
+    import(&store, "ab", &all(3)).await;
+    store
+        .prune_traffic((NOW + 8 * DAY) * MINUTE_MS)
+        .await
+        .unwrap();
+    let old = store.undo_traffic_import("ab").await.unwrap_err();
+    assert_eq!(old.kind(), StoreErrorKind::Conflict);
 }
 
 async fn pack_all(store: &Store) {

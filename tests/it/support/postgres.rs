@@ -17,7 +17,9 @@ use std::{
     },
 };
 
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, postgres::PgConnectOptions};
+use sqlx::{
+    AssertSqlSafe, ConnectOptions, Connection, PgConnection, Row as _, postgres::PgConnectOptions,
+};
 use tempfile::TempDir;
 
 /// Names the databases and their order, so that no two tests share one.
@@ -115,6 +117,16 @@ impl Cluster {
             .expect("a new database");
         connection.close().await.expect("the connection closes");
         self.url(&name)
+    }
+
+    /// Runs statements as an administrator; returns the number in the last row, if there is one.
+    pub(crate) async fn execute(&self, sql: &str) -> i64 {
+        let mut connection = self.admin_connection().await;
+        let rows = sqlx::raw_sql(AssertSqlSafe(sql))
+            .fetch_all(&mut connection)
+            .await;
+        let rows = rows.expect("an administrator may do this");
+        rows.last().map_or(0, |row| row.get(0))
     }
 
     fn url(&self, database: &str) -> String {

@@ -89,6 +89,12 @@ fn demonstration(
     &["--config", "robot-detection.toml", "serve", "--demo"]
 }
 
+/// Returns the administrator's password that the first start has written to its file.
+pub(crate) fn first_password(directory: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(directory.join("admin-password")).ok()?;
+    Some(text.trim().to_owned())
+}
+
 /// A running `serve`; killed when it goes out of scope.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -127,7 +133,6 @@ impl Server {
             .spawn()
             .unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut password = None;
         let mut admin = None;
         let mut check = None;
         loop {
@@ -135,9 +140,6 @@ impl Server {
             let read = stdout.read_line(&mut line).unwrap();
             let log = || std::fs::read_to_string(directory.join("stderr.log")).unwrap_or_default();
             assert!(read > 0, "the server ended: {}", log());
-            if let Some(text) = line.strip_prefix("admin password, shown this once: ") {
-                password = Some(text.trim().to_owned());
-            }
             if let Some(url) = line.strip_prefix("admin page: http://") {
                 admin = url.split('/').next().and_then(|addr| addr.parse().ok());
             }
@@ -146,13 +148,14 @@ impl Server {
             }
             if let Some((_, url)) = line.split_once(" on http://") {
                 let addr = url.trim().trim_end_matches('/').parse().unwrap();
+                let is_new = log().contains("first password is in");
                 return Self {
                     child,
                     stdout,
                     addr,
                     admin,
                     check,
-                    password,
+                    password: first_password(directory).filter(|_| is_new),
                 };
             }
         }

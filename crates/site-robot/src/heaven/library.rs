@@ -62,6 +62,20 @@ impl Library {
         Ok(stored.map(dated))
     }
 
+    /// Returns the description of a URL for a visitor; while the database is away, as it was read last.
+    pub(super) async fn recent(
+        &self,
+        url: &str,
+    ) -> Result<Option<ResourceDescription>, HeavenError> {
+        let stored = self.store.recent_description(&self.site, url).await?;
+        Ok(stored.map(dated))
+    }
+
+    /// Returns `true` unless the database is away and the description of a URL is not in memory.
+    pub(super) fn has_at_hand(&self, url: &str) -> bool {
+        self.store.can_read_description(&self.site, url)
+    }
+
     /// Reads what indexes, sitemaps and feeds need to know of all pages.
     ///
     /// # Errors

@@ -132,6 +132,13 @@ impl RunLoop {
         };
         self.position += 1;
         let (site, run_id) = (&settings.site, self.run.run_id);
+        if self.is_resumed {
+            // The URLs that this instance claimed before an outage of the database are still claimed.
+            let released = settings
+                .store
+                .release_urls(site, run_id, &settings.instance);
+            released.await?;
+        }
         let entered = settings
             .store
             .enter_urls(site, run_id, self.position, &starts);

@@ -1,13 +1,16 @@
 //! Notification of changes, for instances that keep a copy of the database in memory.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
-use sqlx::postgres::PgListener;
+use sqlx::{
+    PgPool,
+    postgres::{PgListener, PgNotification},
+};
+use tokio::sync::watch;
 
 use super::{
     Store, StoreError,
     database::{Database, Pools},
-    postgres,
     publications::HEAVEN_VERSION,
     sql,
     statement::Statement,
@@ -35,6 +38,9 @@ pub(super) enum Channel {
     SiteRobot,
     LiveRules,
 }
+
+/// Every channel, in the order of their declaration.
+const CHANNELS: [Channel; 3] = [Channel::Registry, Channel::SiteRobot, Channel::LiveRules];
 
 impl Channel {
     /// Returns the name by which `PostgreSQL` knows it.
@@ -158,9 +164,12 @@ impl Store {
     }
 }
 
+/// Notices of `PostgreSQL` on all channels: how many have come on each.
+pub(super) type Notices = watch::Receiver<[u64; CHANNELS.len()]>;
+
 enum ChangeListener {
     Poll,
-    Listen(PgListener),
+    Listen(Notices, Channel),
 }
 
 impl ChangeListener {
@@ -168,10 +177,10 @@ impl ChangeListener {
         let failed = |error| database.error(&LISTEN, &error);
         match database.link.pools().map_err(failed)? {
             Pools::Sqlite { .. } => Ok(Self::Poll),
-            Pools::Postgres(pool) => match postgres::listen(&pool, channel.name()).await {
-                Ok(listener) => Ok(Self::Listen(listener)),
-                Err(error) => Err(failed(error)),
-            },
+            Pools::Postgres(pool) => {
+                let notices = notices(database, &pool).await.map_err(failed)?;
+                Ok(Self::Listen(notices, channel))
+            }
         }
     }
 
@@ -183,12 +192,57 @@ impl ChangeListener {
                 Ok(())
             }
             // A notice, a new connection after a lost one, or enough time.
-            Self::Listen(listener) => {
-                match tokio::time::timeout(SLOW_POLL, listener.try_recv()).await {
-                    Ok(Err(error)) => Err(error),
+            Self::Listen(notices, channel) => {
+                let channel = *channel as usize;
+                let seen = notices.borrow_and_update().get(channel).copied();
+                let news = notices.wait_for(|counts| counts.get(channel).copied() != seen);
+                match tokio::time::timeout(SLOW_POLL, news).await {
+                    Ok(Err(_)) => Err(io::Error::from(io::ErrorKind::NotConnected).into()),
                     Ok(Ok(_)) | Err(_) => Ok(()),
                 }
             }
         }
+    }
+}
+
+/// Returns the notices of the one connection that listens to all channels.
+async fn notices(database: &Database, pool: &PgPool) -> Result<Notices, sqlx::Error> {
+    let mut shared = database.link.notices.lock().await;
+    if let Some(notices) = &*shared
+        && notices.has_changed().is_ok()
+    {
+        return Ok(notices.clone());
+    }
+    let mut listener = PgListener::connect_with(pool).await?;
+    listener.listen_all(CHANNELS.map(Channel::name)).await?;
+    let (sender, notices) = watch::channel([0; CHANNELS.len()]);
+    tokio::spawn(async move {
+        tokio::select! {
+            // The database handle is gone.
+            () = sender.closed() => {}
+            _error = forward(listener, &sender) => {}
+        }
+    });
+    *shared = Some(notices.clone());
+    Ok(notices)
+}
+
+/// Counts notices until the database fails or is closed.
+async fn forward(
+    mut listener: PgListener,
+    sender: &watch::Sender<[u64; CHANNELS.len()]>,
+) -> sqlx::Error {
+    loop {
+        let notice = match listener.try_recv().await {
+            Ok(notice) => notice,
+            Err(error) => return error,
+        };
+        sender.send_modify(|counts| {
+            for (count, channel) in counts.iter_mut().zip(CHANNELS) {
+                // Without a notice the connection was lost, and perhaps notices of every channel.
+                let is_meant = |notice: &PgNotification| notice.channel() == channel.name();
+                *count += u64::from(notice.as_ref().is_none_or(is_meant));
+            }
+        });
     }
 }

@@ -13,9 +13,10 @@ use sqlx::{
 use super::{
     StoreError,
     carry_over::CarryOver,
+    descriptions::RecentDescriptions,
     error::{DatabaseLocation, Engine},
     link::Link,
-    postgres,
+    postgres::{self, MAX_CONNECTIONS},
     sqlite::{self, Opening},
     sqlite_writer::{MAX_STEPS, SqliteTransaction, SqliteWriter},
     statement::{Statement, Step, Value, arguments},
@@ -32,6 +33,7 @@ pub(super) struct Database {
     pub(super) link: Link,
     pub(super) place: DatabaseLocation,
     pub(super) log: CarryOver,
+    pub(super) recent: RecentDescriptions,
 }
 
 #[derive(Clone, Debug)]
@@ -74,12 +76,13 @@ impl Database {
         let place = Self::place(url)?;
         let pools = match place.engine {
             Engine::Sqlite => sqlite::open(url, &place, Opening::Command).await?,
-            Engine::Postgres => postgres::open(url, &place).await?,
+            Engine::Postgres => postgres::open(url, &place, MAX_CONNECTIONS).await?,
         };
         Ok(Self {
-            link: Link::new(url, pools),
+            link: Link::new(url, MAX_CONNECTIONS, pools),
             place,
             log: CarryOver::default(),
+            recent: RecentDescriptions::default(),
         })
     }
 

@@ -170,7 +170,8 @@ impl StoreError {
     }
 
     /// Returns `true` if the same call may succeed later.
-    pub(super) fn is_passing(&self) -> bool {
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
         matches!(
             self.kind,
             StoreErrorKind::Busy | StoreErrorKind::Unavailable

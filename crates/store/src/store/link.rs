@@ -7,14 +7,14 @@ use std::{
     fmt, io,
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use arc_swap::ArcSwapOption;
-use sqlx::{Connection as _, PgConnection};
+use sqlx::{Connection as _, PgConnection, PgPool};
 use tokio::{
     sync::{Mutex as AsyncMutex, watch},
     time::timeout,
@@ -22,15 +22,22 @@ use tokio::{
 
 use super::{
     Absence, PresenceChange, StoreError, StoreErrorKind,
+    changes::Notices,
     database::Pools,
     error::{DatabaseLocation, Engine},
-    postgres, sql,
+    postgres,
+    process_lock::LockSession,
+    sql,
     sqlite::{self, Opening},
     sqlite_file::{self, FileId, OpenedFile},
 };
 
 /// Longest that a database may take to say that it is there.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Looks for an idle connection where the server grants no other one, and the pause between them.
+const BUSY_LOOKS: u32 = 20;
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Longest that those who use a file that is gone may take to end.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -41,12 +48,18 @@ const EXCHANGE: Duration = Duration::from_secs(1);
 /// Connections, and whether they lead anywhere.
 pub(super) struct Link {
     url: String,
+    /// Most connections to a `PostgreSQL` server.
+    max_connections: u32,
     pools: ArcSwapOption<Pools>,
     absence: watch::Sender<Option<Arc<Absence>>>,
     /// File that the connections were opened to, now or last.
     file: Mutex<OpenedFile>,
-    /// Held while one looks; the connection on which `PostgreSQL` is asked.
-    asking: AsyncMutex<Option<PgConnection>>,
+    /// Held during a check.
+    asking: AsyncMutex<()>,
+    /// Subscription to the notices of other instances, which all of this one share.
+    pub(super) notices: AsyncMutex<Option<Notices>>,
+    /// Session with the locks of all leases of this process, while there are any.
+    pub(super) locks: AsyncMutex<Weak<LockSession>>,
     is_closed: AtomicBool,
 }
 
@@ -56,20 +69,23 @@ pub(super) struct Link {
 pub(super) struct AwayError(pub(super) Arc<Absence>);
 
 impl Link {
-    pub(super) fn new(url: &str, pools: Pools) -> Self {
-        let link = Self::absent(url, None);
+    pub(super) fn new(url: &str, max_connections: u32, pools: Pools) -> Self {
+        let link = Self::absent(url, max_connections, None);
         link.use_pools(pools);
         link
     }
 
     /// Creates a link to a database that is not there yet.
-    pub(super) fn absent(url: &str, absence: Option<Absence>) -> Self {
+    pub(super) fn absent(url: &str, max_connections: u32, absence: Option<Absence>) -> Self {
         Self {
             url: url.to_owned(),
+            max_connections,
             pools: ArcSwapOption::empty(),
             absence: watch::Sender::new(absence.map(Arc::new)),
             file: Mutex::default(),
             asking: AsyncMutex::default(),
+            notices: AsyncMutex::default(),
+            locks: AsyncMutex::default(),
             is_closed: AtomicBool::new(false),
         }
     }
@@ -98,13 +114,13 @@ impl Link {
         place: &DatabaseLocation,
         now_ms: i64,
     ) -> Option<PresenceChange> {
-        let mut asking = self.asking.lock().await;
+        let _asking = self.asking.lock().await;
         if self.is_closed() {
             return None;
         }
         let before = self.absence();
         let seen = match (place.engine, &before) {
-            (Engine::Postgres, None) => self.ask(&mut asking, place).await,
+            (Engine::Postgres, None) => self.ask(place).await,
             (Engine::Postgres, Some(_)) => self.return_to_server(place).await,
             (Engine::Sqlite, None) => self.check_file(place, now_ms).await,
             (Engine::Sqlite, Some(_)) => self.return_to_file(place).await?,
@@ -138,9 +154,7 @@ impl Link {
         if let Some(pools) = self.pools.load_full() {
             pools.close().await;
         }
-        if let Some(connection) = self.asking.lock().await.take() {
-            drop(timeout(CLOSE_TIMEOUT, connection.close()).await);
-        }
+        drop(self.asking.lock().await);
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -168,27 +182,34 @@ impl Link {
         error.kind() == StoreErrorKind::Busy && self.pools.load().is_some()
     }
 
-    /// Asks on a connection of its own: those of the pool may all be at work.
-    async fn ask(
-        &self,
-        kept: &mut Option<PgConnection>,
-        place: &DatabaseLocation,
-    ) -> Result<(), StoreError> {
-        // Taken out for the time of the question: if this is dropped, nobody goes on with a
-        // connection on which an answer is still to come.
-        if let Some(mut connection) = kept.take()
-            && let Ok(Ok(_)) = timeout(ANSWER_TIMEOUT, version(&mut connection)).await
-        {
-            *kept = Some(connection);
+    /// Asks on an idle connection, or on another one: all of the pool's may be at work.
+    async fn ask(&self, place: &DatabaseLocation) -> Result<(), StoreError> {
+        let Some(Pools::Postgres(pool)) = self.pools.load().as_deref().cloned() else {
+            return Ok(());
+        };
+        if ask_idle(&pool).await {
             return Ok(());
         }
         // A firewall or a restart of the server may have taken the connection alone.
-        let mut connection = postgres::connect(&self.url, place).await?;
-        let answer = timeout(ANSWER_TIMEOUT, version(&mut connection)).await;
-        let answer = answer.unwrap_or(Err(sqlx::Error::PoolTimedOut));
-        answer.map_err(|error| of_look(place, &error))?;
-        *kept = Some(connection);
-        Ok(())
+        let asked = async {
+            let mut connection = postgres::connect(&self.url, place).await?;
+            let answer = timeout(ANSWER_TIMEOUT, version(&mut connection)).await;
+            let answer = answer.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+            answer.map_err(|error| of_look(place, &error))?;
+            drop(timeout(CLOSE_TIMEOUT, connection.close()).await);
+            Ok(())
+        };
+        let Err(error) = asked.await else {
+            return Ok(());
+        };
+        // The server may grant no more connections than the pool has, all of which were at work.
+        for _ in 0..BUSY_LOOKS {
+            if pool.size() > 0 && ask_idle(&pool).await {
+                return Ok(());
+            }
+            tokio::time::sleep(BUSY_PAUSE).await;
+        }
+        Err(error)
     }
 
     /// Uses the server again: a backup of an older program may have been restored.
@@ -197,7 +218,7 @@ impl Link {
         if self.pools.load().is_some() {
             postgres::migrate(&self.url, place).await?;
         } else {
-            self.use_pools(postgres::open(&self.url, place).await?);
+            self.use_pools(postgres::open(&self.url, place, self.max_connections).await?);
         }
         Ok(())
     }
@@ -272,6 +293,20 @@ impl fmt::Debug for Link {
             .field("absence", &self.absence())
             .finish_non_exhaustive()
     }
+}
+
+/// Returns `true` if the database answers on an idle connection; closes it if others are idle too.
+async fn ask_idle(pool: &PgPool) -> bool {
+    let Some(mut connection) = pool.try_acquire() else {
+        return false;
+    };
+    let answer = timeout(ANSWER_TIMEOUT, version(&mut connection)).await;
+    let is_there = matches!(answer, Ok(Ok(_)));
+    // Statements alternate between all idle connections: none would ever reach an idle timeout.
+    if !is_there || pool.num_idle() > 0 {
+        connection.close_on_drop();
+    }
+    is_there
 }
 
 async fn version(connection: &mut PgConnection) -> Result<i64, sqlx::Error> {

@@ -52,6 +52,7 @@ macro_rules! files {
             "20261202100000_instance_clocks",
             "20261203100000_read_pages_again",
             "20261204100000_probes",
+            "20261205100000_traffic_import_sums",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, str::FromStr, time::Duration};
 
 use sqlx::{
-    ConnectOptions, Connection, Executor as _, PgConnection, Row as _,
-    postgres::{PgConnectOptions, PgListener, PgPoolOptions},
+    AssertSqlSafe, ConnectOptions, Connection, Executor as _, PgConnection, Row as _,
+    postgres::{PgConnectOptions, PgPoolOptions},
 };
 
 use super::{
@@ -18,8 +18,11 @@ use super::{
 /// How long a statement waits for a connection, new or free.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Connections of one instance; who waits for changes holds two of them, one for each channel.
-const CONNECTIONS: u32 = 9;
+/// Connections of an instance that is not configured otherwise.
+pub(super) const MAX_CONNECTIONS: u32 = 10;
+
+/// Connections outside the pool: the locks of leases, and the check of the database.
+const OUTSIDE_POOL: u32 = 2;
 
 /// Time-outs of the sessions, in milliseconds.
 // Below our own for a statement, so that the server ends what takes too long and rolls it back; a
@@ -49,12 +52,19 @@ pub(super) fn place(url: &str) -> Result<DatabaseLocation, StoreError> {
 }
 
 /// Opens the database and brings its tables up to date.
-pub(super) async fn open(url: &str, place: &DatabaseLocation) -> Result<Pools, StoreError> {
+///
+/// The instance opens `max_connections` at most, two of them outside the pool.
+pub(super) async fn open(
+    url: &str,
+    place: &DatabaseLocation,
+    max_connections: u32,
+) -> Result<Pools, StoreError> {
     migrate(url, place).await?;
     let pool = PgPoolOptions::new()
-        .max_connections(CONNECTIONS)
+        .max_connections(max_connections.saturating_sub(OUTSIDE_POOL).max(2))
         .acquire_timeout(CONNECT_TIMEOUT)
-        .connect_with(options(url)?.options(TIMEOUTS))
+        .after_connect(|connection, _| Box::pin(set(connection, &TIMEOUTS)))
+        .connect_with(options(url)?)
         .await
         .map_err(|error| cannot_connect(place, &error))?;
     Ok(Pools::Postgres(pool))
@@ -65,8 +75,7 @@ pub(super) async fn connect(
     url: &str,
     place: &DatabaseLocation,
 ) -> Result<PgConnection, StoreError> {
-    let options = options(url)?.options(TIMEOUTS);
-    connect_with(place, options).await
+    connect_with(place, options(url)?, &TIMEOUTS).await
 }
 
 /// Returns `true` if two sessions that are open at once are one of the server's: a pooler before it
@@ -75,11 +84,10 @@ pub(super) async fn shares_sessions(
     url: &str,
     place: &DatabaseLocation,
 ) -> Result<bool, StoreError> {
-    // Without time-outs, which a pooler may refuse; by the simple protocol, as it may know no
-    // prepared statements.
+    // By the simple protocol, as a pooler may not support prepared statements.
     let mut sessions = Vec::new();
     for _ in 0..2 {
-        sessions.push(connect_with(place, options(url)?).await?);
+        sessions.push(connect_with(place, options(url)?, &[]).await?);
     }
     let mut processes = BTreeSet::new();
     for session in &mut sessions {
@@ -97,8 +105,7 @@ pub(super) async fn shares_sessions(
 
 /// Brings the tables up to date.
 pub(super) async fn migrate(url: &str, place: &DatabaseLocation) -> Result<(), StoreError> {
-    let options = options(url)?.options(MIGRATION_TIMEOUTS);
-    let mut connection = connect_with(place, options).await?;
+    let mut connection = connect_with(place, options(url)?, &MIGRATION_TIMEOUTS).await?;
     let migrated = migrations::postgres()
         .run_direct(None, &mut connection, false)
         .await;
@@ -107,11 +114,16 @@ pub(super) async fn migrate(url: &str, place: &DatabaseLocation) -> Result<(), S
     migrated.map_err(|error| StoreError::of_migration(place, &error))
 }
 
-/// Returns a listener that hears what is told on a channel.
-pub(super) async fn listen(pool: &sqlx::PgPool, channel: &str) -> Result<PgListener, sqlx::Error> {
-    let mut listener = PgListener::connect_with(pool).await?;
-    listener.listen(channel).await?;
-    Ok(listener)
+/// Sets parameters of a session.
+///
+/// Not at the start of the session: `PgBouncer` refuses the start-up parameter `options`.
+pub(super) async fn set(
+    connection: &mut PgConnection,
+    parameters: &[(&str, &str)],
+) -> Result<(), sqlx::Error> {
+    let set = |(name, value): &(&str, &str)| format!("SET {name} = {value};");
+    let all: String = parameters.iter().map(set).collect();
+    connection.execute(AssertSqlSafe(all)).await.map(|_| ())
 }
 
 /// Returns the kind of an error with an SQLSTATE.
@@ -119,8 +131,8 @@ pub(super) async fn listen(pool: &sqlx::PgPool, channel: &str) -> Result<PgListe
 /// <https://www.postgresql.org/docs/current/errcodes-appendix.html>
 pub(super) fn kind_of_code(code: &str) -> StoreErrorKind {
     match code {
-        // lock_not_available, query_canceled (statement_timeout), too many connections
-        "55P03" | "57014" | "53300" => StoreErrorKind::Busy,
+        // lock_not_available, query_canceled (statement_timeout)
+        "55P03" | "57014" => StoreErrorKind::Busy,
         // invalid_catalog_name, insufficient_privilege
         "3D000" | "42501" => StoreErrorKind::CannotOpen,
         // read_only_sql_transaction: a standby, or a server that fails over
@@ -149,14 +161,22 @@ fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
              special characters",
         )
     })?;
+    // PgBouncer refuses extra_float_digits; the default since PostgreSQL 12 loses no digit.
+    let options = options.extra_float_digits(None);
     Ok(options.log_slow_statements(SLOW_LOGGED, SLOW_AFTER))
 }
 
 async fn connect_with(
     place: &DatabaseLocation,
     options: PgConnectOptions,
+    parameters: &[(&str, &str)],
 ) -> Result<PgConnection, StoreError> {
-    match tokio::time::timeout(CONNECT_TIMEOUT, options.connect()).await {
+    let connecting = async {
+        let mut connection = options.connect().await?;
+        set(&mut connection, parameters).await?;
+        Ok(connection)
+    };
+    match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
         Ok(Ok(connection)) => Ok(connection),
         Ok(Err(error)) => Err(cannot_connect(place, &error)),
         Err(_) => Err(cannot_connect(place, &sqlx::Error::PoolTimedOut)),
@@ -170,6 +190,9 @@ fn cannot_connect(place: &DatabaseLocation, error: &sqlx::Error) -> StoreError {
     };
     let advice = match &*code {
         "3D000" => "create it with createdb, or correct the name in the database URL",
+        "53300" => {
+            "raise max_connections of the server, or lower database.max_connections of each instance"
+        }
         _ if code.starts_with("28") => "check user and password in the database URL",
         _ => "check that the server runs and can be reached, and the database URL",
     };
@@ -213,6 +236,7 @@ mod tests {
             ("57P01", StoreErrorKind::Unavailable), // admin_shutdown
             ("08006", StoreErrorKind::Unavailable), // connection_failure
             ("53100", StoreErrorKind::Unavailable), // disk_full
+            ("53300", StoreErrorKind::Unavailable), // too_many_connections
             ("25P03", StoreErrorKind::Unavailable), // idle in transaction
             ("28P01", StoreErrorKind::CannotOpen),  // invalid_password
             ("3D000", StoreErrorKind::CannotOpen),  // no such database

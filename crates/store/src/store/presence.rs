@@ -8,6 +8,7 @@ use super::{
     Store, StoreError, StoreErrorKind,
     carry_over::CarryOver,
     database::{Database, Pools},
+    descriptions::RecentDescriptions,
     error::Engine,
     link::Link,
     postgres,
@@ -51,7 +52,7 @@ impl Absence {
 impl Store {
     /// Opens a database as [`Store::connect`] does, or waits for one that cannot be opened.
     ///
-    /// Of an `SQLite` file damage is looked for first: a damaged one, and one that a
+    /// Of a `PostgreSQL` server it uses `max_connections` at most, but four at least. Of an `SQLite` file damage is looked for first: a damaged one, and one that a
     /// newer program wrote, is left as it is. Somebody must call
     /// [`check_presence`](Self::check_presence) again and again: it opens the database once it can.
     ///
@@ -59,21 +60,26 @@ impl Store {
     ///
     /// Fails when the URL is of another kind, and when there is no `SQLite` file and
     /// none can be made.
-    pub async fn connect_or_wait(url: &str, now_ms: i64) -> Result<Self, StoreError> {
+    pub async fn connect_or_wait(
+        url: &str,
+        max_connections: u32,
+        now_ms: i64,
+    ) -> Result<Self, StoreError> {
         let place = Database::place(url)?;
         let opened = match place.engine {
             Engine::Sqlite => sqlite::open(url, &place, Opening::Start).await,
-            Engine::Postgres => postgres::open(url, &place).await,
+            Engine::Postgres => postgres::open(url, &place, max_connections).await,
         };
         let link = match opened {
-            Ok(pools) => Link::new(url, pools),
+            Ok(pools) => Link::new(url, max_connections, pools),
             Err(error) if is_wrong_place(url, &error) => return Err(error),
-            Err(error) => Link::absent(url, Some(Absence::new(now_ms, &error))),
+            Err(error) => Link::absent(url, max_connections, Some(Absence::new(now_ms, &error))),
         };
         let database = Arc::new(Database {
             link,
             place,
             log: CarryOver::default(),
+            recent: RecentDescriptions::default(),
         });
         Ok(Self { database })
     }

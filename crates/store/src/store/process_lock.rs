@@ -6,23 +6,27 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{
-        LazyLock,
+        Arc, LazyLock,
         atomic::{AtomicU32, Ordering},
     },
 };
 
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, PgPool};
+use tokio::{runtime::Handle, sync::Mutex as AsyncMutex};
 
 use super::{
     StoreError, StoreErrorKind,
     database::{Database, Pools, in_time},
-    sql,
+    postgres, sql,
+    statement::Statement,
 };
 
-/// Keepalive settings by which `PostgreSQL` notices that a holder's machine is gone, in seconds.
+/// Settings by which `PostgreSQL` notices that a holder's machine is gone, in seconds, and a limit
+/// for a lock that an older session of ours has.
 // Ten seconds in all, so that another instance leads within fifteen; Linux by itself would ask for
 // the first time after two hours.
-const KEEPALIVES: [(&str, &str); 3] = [
+const KEEPALIVES: [(&str, &str); 4] = [
+    ("lock_timeout", "5000"),
     ("tcp_keepalives_idle", "4"),
     ("tcp_keepalives_interval", "2"),
     ("tcp_keepalives_count", "3"),
@@ -39,11 +43,18 @@ pub(super) enum ProcessLock {
     Memory,
     /// File beside the database that is locked.
     File(#[expect(dead_code, reason = "it is there to be dropped")] LockedFile),
-    /// Session of its own, with an advisory lock.
-    Session {
-        connection: Box<PgConnection>,
-        key: i64,
-    },
+    /// Advisory lock in the session that all leases of the process share.
+    Session(SessionLock),
+}
+
+/// Session with the advisory locks of all leases of this process.
+pub(super) type LockSession = AsyncMutex<PgConnection>;
+
+/// Advisory lock in a session; given up when it is dropped.
+#[derive(Debug)]
+pub(super) struct SessionLock {
+    session: Option<Arc<LockSession>>,
+    key: i64,
 }
 
 /// File that is locked until it is dropped, and then removed.
@@ -67,10 +78,8 @@ impl ProcessLock {
             },
             Pools::Postgres(pool) => {
                 let key = key.cast_signed();
-                Ok(Self::Session {
-                    connection: Box::new(session(database, &pool, key).await?),
-                    key,
-                })
+                let session = Some(session(database, &pool, key).await?);
+                Ok(Self::Session(SessionLock { session, key }))
             }
         }
     }
@@ -79,19 +88,39 @@ impl ProcessLock {
     ///
     /// Somebody may have taken the lease meanwhile: its row tells.
     pub(super) async fn reconnect(&mut self, database: &Database) -> Result<(), StoreError> {
-        if let (Self::Session { connection, key }, Pools::Postgres(pool)) = (self, pools(database)?)
-            && Box::pin(in_time(connection.ping())).await.is_err()
+        if let (Self::Session(lock), Pools::Postgres(pool)) = (self, pools(database)?)
+            && let Some(session) = lock.session.as_ref()
+            && Box::pin(in_time(session.lock().await.ping()))
+                .await
+                .is_err()
         {
-            **connection = session(database, &pool, *key).await?;
+            lock.session = Some(self::session(database, &pool, lock.key).await?);
         }
         Ok(())
     }
 
-    /// Ends it, closing the session in an orderly way.
+    /// Ends it; the last one of the process closes the session in an orderly way.
     pub(super) async fn release(self) {
-        if let Self::Session { connection, .. } = self {
-            // A session that cannot be closed in an orderly way has ended all the same.
-            drop(Box::pin(in_time(connection.close())).await);
+        if let Self::Session(mut lock) = self
+            && let Some(session) = lock.session.take()
+        {
+            match Arc::try_unwrap(session) {
+                // A session that cannot be closed in an orderly way has ended all the same.
+                Ok(session) => drop(Box::pin(in_time(session.into_inner().close())).await),
+                Err(session) => unlock(session, lock.key).await,
+            }
+        }
+    }
+}
+
+impl Drop for SessionLock {
+    fn drop(&mut self) {
+        // The last lock ends with its session, and without a runtime the process ends.
+        if let Some(session) = self.session.take()
+            && Arc::strong_count(&session) > 1
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(unlock(session, self.key));
         }
     }
 }
@@ -177,17 +206,48 @@ fn beside(database: &Path, key: u64) -> PathBuf {
     path.into()
 }
 
-async fn session(database: &Database, pool: &PgPool, key: i64) -> Result<PgConnection, StoreError> {
-    let options = (*pool.connect_options()).clone().options(KEEPALIVES);
+/// Returns the session of this process's leases, in which the key is locked.
+async fn session(
+    database: &Database,
+    pool: &PgPool,
+    key: i64,
+) -> Result<Arc<LockSession>, StoreError> {
+    let mut shared = database.link.locks.lock().await;
+    if let Some(session) = shared.upgrade()
+        && run(&mut *session.lock().await, &sql::LOCK_LEASE, key)
+            .await
+            .is_ok()
+    {
+        return Ok(session);
+    }
     // What it needs to connect is large, and would be moved with all that holds a lease.
-    let locked = Box::pin(in_time(async {
-        let mut connection = options.connect().await?;
-        let lock = sqlx::query(sqlx::AssertSqlSafe(&*sql::LOCK_LEASE.sql)).bind(key);
-        lock.execute(&mut connection).await?;
-        Ok(connection)
-    }));
-    let locked = locked.await;
-    locked.map_err(|error| database.error(&sql::LOCK_LEASE, &error))
+    let locked = Box::pin(async {
+        let mut connection = in_time(pool.connect_options().connect()).await?;
+        in_time(postgres::set(&mut connection, &KEEPALIVES)).await?;
+        run(&mut connection, &sql::LOCK_LEASE, key).await?;
+        Ok(Arc::new(LockSession::new(connection)))
+    });
+    let session = locked
+        .await
+        .map_err(|error| database.error(&sql::LOCK_LEASE, &error))?;
+    *shared = Arc::downgrade(&session);
+    Ok(session)
+}
+
+async fn unlock(session: Arc<LockSession>, key: i64) {
+    // The lock of a session that fails has ended with it.
+    drop(run(&mut *session.lock().await, &sql::UNLOCK_LEASE, key).await);
+}
+
+async fn run(
+    connection: &mut PgConnection,
+    statement: &Statement,
+    key: i64,
+) -> Result<(), sqlx::Error> {
+    let query = sqlx::query(statement.safe()).bind(key);
+    Box::pin(in_time(query.execute(connection)))
+        .await
+        .map(|_| ())
 }
 
 fn cannot_lock(database: &Database, path: &Path, error: &io::Error) -> StoreError {

@@ -302,9 +302,14 @@ pub(super) static NOTIFY: Statement = Statement::new(
     "SELECT CAST(pg_notify($1, '') AS TEXT)",
 );
 
-/// Holds an advisory lock as long as the session lasts; `PostgreSQL` only, as the next one.
+/// Holds an advisory lock as long as the session lasts; `PostgreSQL` only, as the next two.
 pub(super) static LOCK_LEASE: Statement =
     Statement::new("lock a lease", "SELECT CAST(pg_advisory_lock($1) AS TEXT)");
+
+pub(super) static UNLOCK_LEASE: Statement = Statement::new(
+    "unlock a lease",
+    "SELECT CAST(pg_advisory_unlock($1) AS TEXT)",
+);
 
 /// Shared, and for the moment of the statement: those who look do not see each other.
 pub(super) static IS_LEASE_UNLOCKED: Statement = Statement::new(
@@ -465,7 +470,7 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
         prune_login_failures(engine),
     ]);
     if engine == Engine::Postgres {
-        all.extend([LOCK_LEASE.clone(), IS_LEASE_UNLOCKED.clone()]);
+        all.extend([&LOCK_LEASE, &UNLOCK_LEASE, &IS_LEASE_UNLOCKED].map(Statement::clone));
     }
     all.extend(descriptions::sql::every_statement());
     all.extend(frontier::sql::every_statement(engine));

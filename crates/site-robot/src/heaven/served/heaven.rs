@@ -165,14 +165,15 @@ impl ServedHeaven {
 
     /// Returns the link to the page of a path and query of the site, if there is one.
     ///
-    /// It takes no lock and asks no database.
+    /// While the database is away only pages in memory have one. It asks no database.
     #[must_use]
     pub fn link(&self, path_and_query: &str) -> Option<String> {
         let shared = &*self.shared;
         let url = format!("{}{path_and_query}", shared.settings.site());
         let catalogue = shared.catalogue.load();
         let page = catalogue.page_of(&url, &shared.settings)?;
-        Some(shared.settings.link(page))
+        let is_at_hand = shared.library.has_at_hand(page);
+        is_at_hand.then(|| shared.settings.link(page))
     }
 
     /// Returns `true` if a path and query of the site is that of a page which opens without a login.
@@ -187,12 +188,14 @@ impl ServedHeaven {
     #[must_use]
     pub fn markdown_link(&self, path_and_query: &str) -> Option<String> {
         let Shared {
+            library,
             settings,
             catalogue,
             ..
         } = &*self.shared;
         let page = catalogue.load().open_page(path_and_query, settings)?;
-        let has_one = settings.has_markdown();
+        let url = format!("{}{path_and_query}", settings.site());
+        let has_one = settings.has_markdown() && library.has_at_hand(&url);
         has_one.then(|| format!("{}{}", settings.base(), page.markdown()))
     }
 
@@ -300,7 +303,7 @@ impl ServedHeaven {
         } else {
             &*shared.settings
         };
-        let found = shared.library.description(url).await?;
+        let found = shared.library.recent(url).await?;
         let Some(mut description) = found.filter(has_page) else {
             return Ok(None);
         };
@@ -386,7 +389,7 @@ impl ServedHeaven {
         let settings = &self.shared.settings;
         let mut full = files::LlmsFull::new(settings);
         for entry in catalogue.nearest() {
-            let found = self.shared.library.description(&entry.url).await?;
+            let found = self.shared.library.recent(&entry.url).await?;
             let Some(description) = found.filter(has_page) else {
                 continue;
             };
@@ -400,7 +403,7 @@ impl ServedHeaven {
     async fn briefs(&self, urls: impl Iterator<Item = &str>) -> Result<Vec<FeedItem>, HeavenError> {
         let mut briefs = Vec::new();
         for url in urls {
-            let found = self.shared.library.description(url).await?;
+            let found = self.shared.library.recent(url).await?;
             briefs.extend(found.as_ref().and_then(FeedItem::new));
         }
         Ok(briefs)

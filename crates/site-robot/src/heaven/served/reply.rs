@@ -16,6 +16,10 @@ pub(super) const ATOM: &str = "application/atom+xml; charset=utf-8";
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 pub(super) const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
+/// Seconds after which a page may be requested again that the database did not return.
+// As often a database that is away is looked for.
+const RETRY_AFTER_SECONDS: u32 = 15;
+
 const CONTENT_SIGNAL: HeaderName = HeaderName::from_static("content-signal");
 
 /// Something whole that is served.
@@ -106,6 +110,9 @@ pub(super) fn short(status: StatusCode) -> Response<Body> {
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(TEXT));
     if status == StatusCode::METHOD_NOT_ALLOWED {
         headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    }
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
     }
     response
 }

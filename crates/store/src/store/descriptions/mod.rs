@@ -11,4 +11,5 @@ pub use read::DescriptionEntry;
 pub use row::StoredDescription;
 pub use write::SaveOutcome;
 
+pub(super) use read::RecentDescriptions;
 pub(super) use write::{clear, write_to};

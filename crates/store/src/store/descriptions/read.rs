@@ -1,5 +1,10 @@
 //! Descriptions are read: all, by an index, one, the newest.
 
+use std::{sync::Arc, time::Duration};
+
+use moka::sync::Cache;
+use tokio::time::timeout;
+
 use super::{
     super::{Store, StoreError, robots::from_sql, statement::Statement},
     DescriptionCursor, DescriptionQuery, StoredDescription,
@@ -20,6 +25,30 @@ pub struct DescriptionEntry {
     pub first_seen_ms: i64,
     /// When the description last said something new.
     pub modified_ms: i64,
+}
+
+/// Longest time that a visitor waits for a description.
+const VISITORS_WAIT: Duration = Duration::from_secs(1);
+
+/// Bytes of values of the descriptions that visitors have read last, of all sites.
+const RECENT_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Descriptions that visitors have read last, for the time while the database is away.
+#[derive(Debug)]
+pub(in crate::store) struct RecentDescriptions(Cache<String, Arc<StoredDescription>>);
+
+impl Default for RecentDescriptions {
+    fn default() -> Self {
+        let cache = Cache::builder().max_capacity(RECENT_BYTES);
+        let weigh = |key: &String, found: &Arc<StoredDescription>| {
+            u32::try_from(key.len() + found.description.value_bytes()).unwrap_or(u32::MAX)
+        };
+        Self(cache.weigher(weigh).build())
+    }
+}
+
+fn recent_key(site: &str, url: &str) -> String {
+    format!("{site} {url}")
 }
 
 impl Store {
@@ -97,6 +126,48 @@ impl Store {
         url: &str,
     ) -> Result<Option<StoredDescription>, StoreError> {
         self.read_one(&sql::DESCRIPTION, site, url).await
+    }
+
+    /// Returns the description of a URL for a visitor, within about a second.
+    ///
+    /// While the database is away it is the one that was read last, if that is still in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::descriptions`], and when the database takes longer.
+    pub async fn recent_description(
+        &self,
+        site: &str,
+        url: &str,
+    ) -> Result<Option<StoredDescription>, StoreError> {
+        let (recent, key) = (&self.database.recent.0, recent_key(site, url));
+        let read = timeout(VISITORS_WAIT, self.description(site, url)).await;
+        let late = || {
+            self.database
+                .error(&sql::DESCRIPTION, &sqlx::Error::PoolTimedOut)
+        };
+        match read.unwrap_or_else(|_| Err(late())) {
+            Ok(Some(found)) => {
+                if recent.get(&key).as_deref() != Some(&found) {
+                    recent.insert(key, Arc::new(found.clone()));
+                }
+                Ok(Some(found))
+            }
+            Ok(None) => {
+                recent.invalidate(&key);
+                Ok(None)
+            }
+            Err(error) => match recent.get(&key) {
+                Some(found) => Ok(Some((*found).clone())),
+                None => Err(error),
+            },
+        }
+    }
+
+    /// Returns `true` unless the database is away and a description is not in memory.
+    #[must_use]
+    pub fn can_read_description(&self, site: &str, url: &str) -> bool {
+        self.absence().is_none() || self.database.recent.0.contains_key(&recent_key(site, url))
     }
 
     /// Returns the description of a URL, shown or not.

@@ -14,6 +14,9 @@ use super::{
 /// Milliseconds for which a writer that is silent is remembered.
 const WRITER_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
+/// Milliseconds for which an import can be undone.
+const UNDOABLE_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+
 /// What a writer adds in one transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct TrafficBatch<'b> {
@@ -78,6 +81,9 @@ impl Store {
             }
         }
         self.prune_paths(now).await?;
+        let undoable_ms = now_ms.saturating_sub(UNDOABLE_MS);
+        let values = [undoable_ms.into()];
+        self.database.execute(&sql::PRUNE_IMPORTED, &values).await?;
         let silent_ms = now_ms.saturating_sub(WRITER_KEPT_MS);
         let values = [silent_ms.into()];
         let pruned = self.database.execute(&sql::PRUNE_WRITERS, &values);
@@ -138,7 +144,7 @@ fn key_values<'k>((id, key): &(i64, &'k TrafficKey)) -> [Value<'k>; sql::KEY_COL
     ]
 }
 
-fn sum_values<'v>(
+pub(super) fn sum_values<'v>(
     span: TrafficSpan,
     ((began, id), count): &((i64, i64), TrafficCount),
 ) -> [Value<'v>; sql::SUM_COLUMNS] {

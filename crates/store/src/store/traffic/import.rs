@@ -1,9 +1,13 @@
 //! Logs that were written before, or by others, are counted once.
 
 use super::{
-    super::{Store, StoreError, columns::columns, robots::from_sql},
-    CountedMinute, CountedPaths,
-    add::steps,
+    super::{
+        Store, StoreError, StoreErrorKind, columns::columns, database::Transaction,
+        robots::from_sql, statement::Value,
+    },
+    CountedMinute, CountedPaths, TrafficSpan,
+    add::{steps, sum_values},
+    pack::unpacked,
     sql,
 };
 
@@ -119,9 +123,101 @@ impl Store {
         if transaction.execute(&sql::IMPORT, &values).await? == 0 {
             return Ok(false);
         }
+        let noted = progress.counted.iter().map(|counted| {
+            let count = counted.count;
+            [
+                (&import.import_id).into(),
+                counted.minute.into(),
+                counted.key.id().into(),
+                count.requests.into(),
+                count.bytes.into(),
+                count.micros.into(),
+                now_ms.into(),
+            ]
+        });
+        let noted: Vec<[Value<'_>; sql::IMPORTED_COLUMNS]> = noted.collect();
+        let noted = sql::IMPORTED.steps(noted.into_iter(), |values| *values);
         let steps = steps(progress.counted, progress.paths, "", &[]);
-        transaction.commit_as_made(steps).await?;
+        transaction.commit_as_made(noted.chain(steps)).await?;
         Ok(true)
+    }
+
+    /// Returns the logs that were counted last.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn last_traffic_imports(&self, limit: i64) -> Result<Vec<TrafficImport>, StoreError> {
+        let values = [limit.into()];
+        let rows: Vec<ImportRow> = self.database.rows(&sql::LAST_IMPORTS, &values).await?;
+        Ok(rows.into_iter().map(TrafficImport::from).collect())
+    }
+
+    /// Subtracts what was counted of a log, which can be counted again then; returns the requests.
+    ///
+    /// Paths stay, as their numbers are approximate.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` for an unknown log, `Conflict` for one whose counts are older than a week or were
+    /// counted by an earlier version; else as the database fails. Nothing has changed then.
+    pub async fn undo_traffic_import(&self, import_id: &str) -> Result<u64, StoreError> {
+        let mut transaction = self.database.begin("undo an import").await?;
+        let id = [import_id.into()];
+        let rows: Vec<(i64,)> = transaction.rows(&sql::FORGET_IMPORT, &id).await?;
+        let Some((requests,)) = rows.first().copied() else {
+            let text = format!("no log with the id {import_id:?} was imported");
+            return Err(StoreError::new(StoreErrorKind::NotFound, text));
+        };
+        let (noted,): (i64,) = transaction.one(&sql::IMPORTED_REQUESTS, &id).await?;
+        if noted != requests {
+            let text = format!(
+                "the import {import_id} cannot be undone: \
+                 {} of its {requests} requests were counted more than a week ago",
+                requests - noted
+            );
+            return Err(StoreError::new(StoreErrorKind::Conflict, text));
+        }
+        for span in TrafficSpan::ALL {
+            self.unpack_imported(&mut transaction, import_id, span)
+                .await?;
+            let values = [
+                import_id.into(),
+                span.number().into(),
+                span.minutes().into(),
+            ];
+            for statement in [&sql::SUBTRACT, &sql::REMOVE_EMPTY] {
+                transaction.execute(statement, &values).await?;
+            }
+        }
+        transaction.execute(&sql::FORGET_IMPORTED, &id).await?;
+        transaction.commit().await?;
+        Ok(from_sql(requests))
+    }
+
+    /// Makes rows of the packed sums that an import has added to.
+    async fn unpack_imported(
+        &self,
+        transaction: &mut Transaction<'_>,
+        import_id: &str,
+        span: TrafficSpan,
+    ) -> Result<(), StoreError> {
+        let values = [
+            import_id.into(),
+            span.number().into(),
+            span.minutes().into(),
+        ];
+        let taken: Vec<(i64, Vec<u8>)> = transaction.rows(&sql::IMPORTED_PACKED, &values).await?;
+        for (began, packed) in taken {
+            let sums = unpacked(transaction, span, began, &packed)?;
+            let sums = sums.into_iter().map(|(id, count)| ((began, id), count));
+            let sums: Vec<_> = sums.collect();
+            for (statement, values) in sql::ADD.steps(sums.into_iter(), |sum| sum_values(span, sum))
+            {
+                transaction.execute(statement, &values).await?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -100,7 +100,7 @@ impl Store {
     }
 }
 
-fn unpacked(
+pub(super) fn unpacked(
     transaction: &Transaction<'_>,
     span: TrafficSpan,
     began: i64,

@@ -12,11 +12,16 @@ use super::super::{
 /// Columns of a key, and of a sum.
 pub(super) const KEY_COLUMNS: usize = 8;
 pub(super) const SUM_COLUMNS: usize = 6;
+pub(super) const IMPORTED_COLUMNS: usize = 7;
 
 /// Enter keys.
 ///
 /// `SQLite` looks for each parameter among all of a statement: many rows take long.
 pub(super) static KEYS: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[6, 3, 2, 1], keys));
+
+/// Note what an import has added.
+pub(super) static IMPORTED: LazyLock<ByRows> =
+    LazyLock::new(|| ByRows::new(&[8, 4, 2, 1], imported));
 
 /// Add to sums.
 pub(super) static ADD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[8, 4, 2, 1], add));
@@ -45,6 +50,35 @@ statements! {
     IMPORT = "note how much of a log was counted",
         "UPDATE traffic_imports SET head_bytes = $3, head = $4, name = $5, counted = $6, \
          requests = requests + $7, updated_ms = $8 WHERE import_id = $1 AND counted = $2";
+    LAST_IMPORTS = "list the logs that were counted",
+        "SELECT import_id, first_line, head_bytes, head, name, counted, requests \
+         FROM traffic_imports WHERE requests > 0 ORDER BY updated_ms DESC, import_id LIMIT $1";
+    FORGET_IMPORT = "forget a log that was counted",
+        "DELETE FROM traffic_imports WHERE import_id = $1 RETURNING requests";
+    IMPORTED_REQUESTS = "read what an import has added",
+        "SELECT CAST(COALESCE(SUM(requests), 0) AS BIGINT) FROM traffic_import_sums \
+         WHERE import_id = $1";
+    IMPORTED_PACKED = "take the packed sums that an import has added to",
+        "DELETE FROM traffic_packed WHERE span = $2 AND began IN (SELECT DISTINCT began - began % $3 \
+         FROM traffic_import_sums WHERE import_id = $1) RETURNING began, packed";
+    SUBTRACT = "subtract what an import has added",
+        "UPDATE traffic_counts SET requests = traffic_counts.requests - undone.requests, \
+         bytes = traffic_counts.bytes - undone.bytes, \
+         micros = traffic_counts.micros - undone.micros \
+         FROM (SELECT began - began % $3 AS start, key_id, \
+         CAST(SUM(requests) AS BIGINT) AS requests, CAST(SUM(bytes) AS BIGINT) AS bytes, \
+         CAST(SUM(micros) AS BIGINT) AS micros FROM traffic_import_sums \
+         WHERE import_id = $1 GROUP BY 1, 2) AS undone \
+         WHERE traffic_counts.span = $2 AND traffic_counts.began = undone.start \
+         AND traffic_counts.key_id = undone.key_id";
+    REMOVE_EMPTY = "remove sums of no request",
+        "DELETE FROM traffic_counts WHERE span = $2 AND requests <= 0 \
+         AND began IN (SELECT DISTINCT began - began % $3 FROM traffic_import_sums \
+         WHERE import_id = $1)";
+    FORGET_IMPORTED = "forget what an import has added",
+        "DELETE FROM traffic_import_sums WHERE import_id = $1";
+    PRUNE_IMPORTED = "forget what old imports have added",
+        "DELETE FROM traffic_import_sums WHERE added_ms < $1";
     SUMS = "read the traffic",
         "SELECT key_id, CAST(SUM(requests) AS BIGINT), CAST(SUM(bytes) AS BIGINT), \
          CAST(SUM(micros) AS BIGINT) FROM traffic_counts \
@@ -114,7 +148,7 @@ pub(super) fn all_keys(engine: Engine) -> Statement {
 /// Returns every statement that can be asked for.
 pub(in crate::store) fn every_statement(engine: Engine) -> Vec<Statement> {
     let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
-    all.extend(KEYS.all().chain(ADD.all()).cloned());
+    all.extend(KEYS.all().chain(ADD.all()).chain(IMPORTED.all()).cloned());
     all.push(all_keys(engine));
     if engine == Engine::Postgres {
         all.push(LOCK_ROWS.clone());
@@ -130,6 +164,19 @@ fn keys(rows: usize) -> Statement {
         KEY_COLUMNS,
     ) + " ON CONFLICT (key_id) DO NOTHING";
     Statement::assembled("name what traffic is counted of", sql)
+}
+
+fn imported(rows: usize) -> Statement {
+    let sql = values(
+        "INSERT INTO traffic_import_sums \
+         (import_id, began, key_id, requests, bytes, micros, added_ms)",
+        rows,
+        IMPORTED_COLUMNS,
+    ) + " ON CONFLICT (import_id, began, key_id) DO UPDATE SET \
+         requests = traffic_import_sums.requests + excluded.requests, \
+         bytes = traffic_import_sums.bytes + excluded.bytes, \
+         micros = traffic_import_sums.micros + excluded.micros";
+    Statement::assembled("note what an import has added", sql)
 }
 
 fn add(rows: usize) -> Statement {
