@@ -1,13 +1,10 @@
 //! `site-robot run`: visits a site until everything is described.
 
-use std::{
-    io::IsTerminal as _,
-    process::ExitCode,
-    time::{Duration, Instant},
-};
+use std::{io::IsTerminal as _, process::ExitCode, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::admin::HeavenUse;
 use crate::app::{Ran, SiteRobotChanges, SiteRobotRuns, heaven_use};

@@ -128,12 +128,11 @@ impl Importer<'_> {
         };
         let known = self.store.traffic_imports(head.first_line()).await?;
         let known = known.into_iter().find(|known| head.is_of(known));
-        let mut import = match known {
-            Some(known) => known,
-            None => {
-                self.check(path)?;
-                self.begin(&head, path).await?
-            }
+        let mut import = if let Some(known) = known {
+            known
+        } else {
+            self.check(path)?;
+            self.begin(&head, path).await?
         };
         let mut imported = Imported {
             id: shown_id(&import.import_id).to_owned(),
@@ -356,7 +355,8 @@ fn print(args: &ImportArgs, all: &[(&std::path::PathBuf, Imported)]) -> anyhow::
         ];
         let mut line = format!("{name}: {requests} requests counted");
         if requests > 0 {
-            line.push_str(&format!(", import {}", imported.id));
+            line.push_str(", import ");
+            line.push_str(&imported.id);
         }
         for (_, part) in parts.iter().filter(|(number, _)| *number > 0) {
             line.push_str(", ");

@@ -216,6 +216,10 @@ async fn notices(database: &Database, pool: &PgPool) -> Result<Notices, sqlx::Er
     let mut listener = PgListener::connect_with(pool).await?;
     listener.listen_all(CHANNELS.map(Channel::name)).await?;
     let (sender, notices) = watch::channel([0; CHANNELS.len()]);
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "closing the pool ends the task, and waits for its connection"
+    )]
     tokio::spawn(async move {
         tokio::select! {
             // The database handle is gone.
