@@ -439,7 +439,8 @@ fn logs_that_are_not_understood_are_refused_and_imports_can_be_undone() {
     std::fs::write(path.join("robot-detection.toml"), "web_robots_db = ''").unwrap();
     let log = nginx_log(0..10);
     let common = log.lines().filter_map(|line| line.split_once(" \"-\" "));
-    let common: String = common.map(|(common, _)| format!("{common}\n")).collect();
+    let common = common.map(|(common, _)| common.to_owned() + "\n");
+    let common = common.collect::<Vec<_>>().concat();
     for (name, text, recognised) in [
         (
             "common.log",

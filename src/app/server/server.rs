@@ -364,12 +364,9 @@ impl Server {
         let mut admin = admin_router(&self.settings, robots, &stop);
         robots.watch_alerts(self.alerts, &self.listeners);
         let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
-        tasks.spawn(drain(
-            stop,
-            self.settings.server.drain_delay,
-            Arc::clone(&is_draining),
-            closing.clone(),
-        ));
+        let delay = self.settings.server.drain_delay;
+        let draining = drain(stop, delay, Arc::clone(&is_draining), closing.clone());
+        tasks.spawn(draining);
         if let Some(listener) = self.admin_listener {
             let routers = [operations.take(), admin.take().map(|(_, router)| router)];
             let router = routers.into_iter().flatten();

@@ -102,6 +102,7 @@ pub(super) async fn front(subject: &Subject<'_>, args: &DoctorArgs) -> anyhow::R
     let mut found = FrontChecks::default();
     let Some(url) = (match &args.front {
         Some(url) => Some(url.clone()),
+        None if args.offline => None,
         None => own_url(subject).await,
     }) else {
         return Ok(found);

@@ -16,6 +16,9 @@ use crate::support::program::{DEADLINE, command, run};
 
 use super::tls::{connect, write};
 
+/// Serves the demonstration by a configuration that names no site.
+const DEMONSTRATION: [&str; 4] = ["--config", "robot-detection.toml", "serve", "--demo"];
+
 /// A running program that is killed at the end.
 pub(super) struct Program {
     child: Child,
@@ -66,7 +69,11 @@ pub(super) fn configured(directory: &Path, text: &str) -> Command {
     fs::write(file, format!("{common}{text}")).unwrap();
     let mut command = command(directory);
     let log = fs::File::create(directory.join("stderr.log")).unwrap();
-    let arguments = ["--config", "robot-detection.toml", "serve", "--demo"];
+    let arguments: &[&str] = if text.contains("upstream") {
+        &["serve"]
+    } else {
+        &DEMONSTRATION
+    };
     command.args(arguments).stdin(Stdio::null()).stderr(log);
     command
 }
@@ -291,7 +298,7 @@ fn a_socket_that_did_not_come_is_told() {
     let expected = "no socket named \"web\" that is not yet in use: those that came: other";
     assert!(told.contains(expected), "{told}");
     configured(directory.path(), listen);
-    let output = run(directory.path(), &["serve"]);
+    let output = run(directory.path(), &DEMONSTRATION);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(
         told.contains("start this program by a .socket unit"),

@@ -310,7 +310,16 @@ fn settings_that_cannot_be_are_told_before_anything_is_served() {
         ),
     ] {
         configure(directory.path(), settings);
-        let output = run(directory.path(), &["serve", "--listen", "127.0.0.1:0"]);
+        let output = run(
+            directory.path(),
+            &[
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--upstream",
+                "http://127.0.0.1:9",
+            ],
+        );
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{error}");
         assert!(error.contains(text), "{error}");

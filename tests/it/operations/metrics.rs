@@ -133,7 +133,9 @@ fn reloads_are_counted_by_result() {
             &[("result", result)],
         )
     };
-    configure(site.directory.path(), "filter_pattern = '/other/*'");
+    let upstream = format!("server.upstream = '{}'", site.upstream.url("/"));
+    let settings = format!("filter_pattern = '/other/*'\n{upstream}");
+    configure(site.directory.path(), &settings);
     site.server.signal("HUP");
     eventually("a reload is counted", || reloads("done") > 0.0);
     configure(site.directory.path(), "no_such_key = 1");

@@ -194,7 +194,7 @@ async fn robots_are_redirected_to_pages_that_heaven_can_serve() {
 
     cluster.stop();
     wait_for(&server, "away");
-    let began = std::time::Instant::now();
+    let began = tokio::time::Instant::now();
     assert_eq!(
         answered(&server, "/private/a"),
         (302, a.clone(), String::new())

@@ -115,14 +115,14 @@ impl Server {
 
     /// Starts it by a command that a test has prepared.
     pub(crate) fn start_as(mut command: Command, directory: &Path, arguments: &[&str]) -> Self {
-        #[expect(
-            clippy::zombie_processes,
-            reason = "`Drop` waits; a test that panics here is over"
-        )]
         let shown = demonstration(&command, directory, arguments);
         let arguments = arguments
             .get(usize::from(!shown.is_empty())..)
             .unwrap_or_default();
+        #[expect(
+            clippy::zombie_processes,
+            reason = "`Drop` waits; a test that panics here is over"
+        )]
         let mut child = command
             .args(shown)
             .args(arguments)
@@ -147,7 +147,9 @@ impl Server {
                 check = addr.trim().parse().ok();
             }
             if let Some((_, url)) = line.split_once(" on http://") {
-                let addr = url.trim().trim_end_matches('/').parse().unwrap();
+                // In a JSON log a quote follows.
+                let addr = url.trim().split(['/', '"']).next().unwrap_or_default();
+                let addr = addr.parse().unwrap();
                 let is_new = log().contains("first password is in");
                 return Self {
                     child,

@@ -32,7 +32,7 @@ fn the_site_robot_signs_and_its_key_is_served() {
         directory.path(),
         &["--config", "c.toml", "site-robot", "run"],
     );
-    let server = Server::start(directory.path(), &["--config", "c.toml", "serve"]);
+    let server = Server::start(directory.path(), &["--config", "c.toml", "serve", "--demo"]);
     let answer = server.get(DIRECTORY, FIREFOX);
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.header("content-type"), MEDIA_TYPE);

@@ -17,7 +17,7 @@ use super::{DnsSettings, host::DnsAnswer, resolver::Resolver};
 const DNS_PORT: u16 = 53;
 
 /// Addresses of public resolvers, of three operators, which have had names for years.
-pub(super) const NAMED: [[u8; 4]; 3] = [[1, 1, 1, 1], [8, 8, 8, 8], [9, 9, 9, 9]];
+const NAMED: [[u8; 4]; 3] = [[1, 1, 1, 1], [8, 8, 8, 8], [9, 9, 9, 9]];
 
 /// Result of the check of one resolver.
 #[derive(Clone, Debug, Eq, PartialEq)]

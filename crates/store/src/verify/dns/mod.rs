@@ -10,7 +10,6 @@
 //! | one of the names below a suffix has the address | confirmed |
 //! | no name is below a suffix, or the address has no name at all | contradicted |
 //! | names are below a suffix, but none has the address | contradicted |
-//! | the address has no name, and the resolver names no address at all | nothing |
 //! | a resolver failed, refused, timed out or answered nonsense | nothing |
 //! | the names below a suffix are in a zone where customers choose names | nothing |
 //! | more names than are looked at, none of which confirms | nothing |

@@ -4,7 +4,7 @@ use std::{
     net::IpAddr,
     sync::{
         Arc,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -17,7 +17,6 @@ use tokio::{
 
 use super::{
     DnsSettings,
-    check::NAMED,
     host::{AddressRecords, CachedAnswer, Claim, DnsAnswer, Step, evidence},
     lookups::{LookupSlot, Lookups},
     resolver::{MAX_TIMEOUT, Resolver, TimedAnswer, failed},
@@ -30,10 +29,6 @@ use crate::verify::Finding;
 const SETTLED: Duration = Duration::from_hours(1);
 /// Time after which a proof that found no free slot may be tried again.
 const RETRY: Duration = Duration::from_secs(30);
-/// Time for which a resolver is trusted that has named an address.
-const TRUSTED_MS: i64 = 3_600_000;
-/// Time after which a resolver that names no address is tested again.
-const DOUBTED_MS: i64 = 30_000;
 /// Addresses without a name from which on a resolver is doubted that has named none.
 const MIN_NAMELESS: u64 = 10;
 /// Bytes of names for which an address takes one place in the cache.
@@ -86,9 +81,6 @@ struct Inner {
     /// Addresses of which the DNS said that they have a name, or none.
     named: AtomicU64,
     nameless: AtomicU64,
-    /// When the resolver last named an address, and when it last failed to name any that has a name.
-    named_ms: AtomicI64,
-    doubted_ms: AtomicI64,
 }
 
 /// Right to look up an address.
@@ -120,8 +112,6 @@ impl DnsProver {
                 settings,
                 named: AtomicU64::new(0),
                 nameless: AtomicU64::new(0),
-                named_ms: AtomicI64::new(i64::MIN / 2),
-                doubted_ms: AtomicI64::new(i64::MIN / 2),
             }),
         }
     }
@@ -253,23 +243,12 @@ impl Inner {
                 Step::Done(proof) => return proof,
                 Step::AskNames => {
                     let names = self.resolver.names(claim.address);
-                    let mut names = by(deadline, now_ms, claim, names).await;
+                    let names = by(deadline, now_ms, claim, names).await;
                     match names.answer {
-                        DnsAnswer::Records(_) => {
-                            self.named.fetch_add(1, Ordering::Relaxed);
-                            self.named_ms.store(now_ms, Ordering::Relaxed);
-                        }
-                        DnsAnswer::Nothing => {
-                            self.nameless.fetch_add(1, Ordering::Relaxed);
-                            if !self.names_addresses(deadline, now_ms).await {
-                                names.answer = DnsAnswer::Failed(
-                                    "the resolver names no address, not even those of public resolvers",
-                                );
-                                names.until_ms = now_ms.saturating_add(DOUBTED_MS);
-                            }
-                        }
-                        DnsAnswer::Failed(_) => {}
-                    }
+                        DnsAnswer::Records(_) => self.named.fetch_add(1, Ordering::Relaxed),
+                        DnsAnswer::Nothing => self.nameless.fetch_add(1, Ordering::Relaxed),
+                        DnsAnswer::Failed(_) => 0,
+                    };
                     host.learn_names(names);
                 }
                 Step::AskBack(place, name) => {
@@ -278,34 +257,6 @@ impl Inner {
                 }
             }
         }
-    }
-}
-
-impl Inner {
-    /// Returns `true` if the resolver has named an address within the last hour, or names one now.
-    ///
-    /// A resolver without reverse zones says of every address that it has no name.
-    async fn names_addresses(&self, deadline: Instant, now_ms: i64) -> bool {
-        let is_within = |at: &AtomicI64, ms| now_ms < at.load(Ordering::Relaxed).saturating_add(ms);
-        if is_within(&self.named_ms, TRUSTED_MS) {
-            return true;
-        }
-        if is_within(&self.doubted_ms, DOUBTED_MS) {
-            return false;
-        }
-        for address in NAMED {
-            let names = timeout_at(deadline, self.resolver.names(IpAddr::from(address))).await;
-            if let Ok(TimedAnswer {
-                answer: DnsAnswer::Records(_),
-                ..
-            }) = names
-            {
-                self.named_ms.store(now_ms, Ordering::Relaxed);
-                return true;
-            }
-        }
-        self.doubted_ms.store(now_ms, Ordering::Relaxed);
-        false
     }
 }
 
