@@ -25,7 +25,7 @@ use super::{
     args::ServeArgs,
     context,
     doctor::validate,
-    reload_losses::{HeldBack, losses},
+    reload_losses::{Extent, HeldBack},
     serve,
 };
 
@@ -42,8 +42,8 @@ pub(super) struct Supervisor {
     robots: RobotDetection,
     observer: Observer,
     file: FileWatch,
-    /// Configuration in force, and the text of its file.
-    in_force: (Loaded, String),
+    /// Extent of the configuration in force.
+    in_force: Extent,
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
@@ -69,7 +69,7 @@ impl Supervisor {
         cli: &Cli,
         args: &ServeArgs,
         robots: &RobotDetection,
-        (file, loaded): (FileWatch, Loaded),
+        (file, loaded): (FileWatch, &Loaded),
         observer: Observer,
     ) -> anyhow::Result<Self> {
         let watch = |kind| signal(kind).context("cannot watch signals");
@@ -78,7 +78,7 @@ impl Supervisor {
             args: args.clone(),
             robots: robots.clone(),
             observer,
-            in_force: (loaded, file.text()),
+            in_force: Extent::new(loaded, file.text()),
             file,
             interrupt: watch(SignalKind::interrupt())?,
             terminate: watch(SignalKind::terminate())?,
@@ -131,11 +131,11 @@ impl Supervisor {
         let text = self.file.text();
         let is_accepted = Reloads::ACCEPTING.contains(&by);
         let reloaded = serve::load(&self.cli, &self.args).and_then(|loaded| {
-            // A wrong value is told before anything that would be removed.
+            // A wrong value is reported first, before a removal.
             validate(&loaded)?;
             serve::has_site(&self.cli, &self.args, &loaded)?;
-            let (old, old_text) = &self.in_force;
-            let losses = losses((old, old_text), (&loaded, &text));
+            let extent = Extent::new(&loaded, text);
+            let losses = self.in_force.losses(&extent);
             if !losses.is_empty() && !is_accepted {
                 return Err(HeldBack(losses).into());
             }
@@ -143,7 +143,7 @@ impl Supervisor {
             serve::warn_unknown_words(&loaded);
             // Only a restart turns the watch off: a file cut off by mistake would end it.
             self.file.is_on |= loaded.settings().general.reload_on_change;
-            self.in_force = (loaded, text);
+            self.in_force = extent;
             Ok(reloaded)
         });
         let result = match reloaded {
@@ -236,7 +236,7 @@ impl FileWatch {
         }
     }
 
-    /// Returns the text of the file; empty if there is none.
+    /// Returns the text of the file; empty if the file does not exist.
     fn text(&self) -> String {
         std::fs::read_to_string(&self.path).unwrap_or_default()
     }

@@ -29,7 +29,7 @@ pub(super) struct ReloadArgs {
     /// Apply a reload that would be held back
     #[arg(long)]
     accept: bool,
-    /// Address of the server's operational endpoints in place of the configured one
+    /// Address of the server's operational endpoints instead of the configured address
     #[arg(long, value_name = "URL")]
     url: Option<Url>,
 }

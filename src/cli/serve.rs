@@ -88,7 +88,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let stop = CancellationToken::new();
     // The demonstration was not made from the file.
     let file = file.enabled(settings.general.reload_on_change && !is_alone);
-    let read = (file, loaded.clone());
+    let read = (file, &loaded);
     let supervisor = Supervisor::new(cli, args, &robots, read, observer.clone())?;
     announce(&server, &robots, settings, is_demo, &sites);
     if let Some(step) = next_step(cli, &loaded, is_demo) {

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap};
 use http::Request;
 
 use crate::layer::host;
-use crate::policy::{HostName, with_normal_path};
+use crate::policy::{HostName, is_below, with_normal_path};
 
 /// Longest name of a host (RFC 1035 §2.3.4); an address in brackets is shorter.
 const MAX_NAME_BYTES: usize = 253;
@@ -218,13 +218,6 @@ fn without_port(host: &str) -> &str {
         Some((name, port)) if port.bytes().all(|octet| octet.is_ascii_digit()) => name,
         _ => host,
     }
-}
-
-/// Returns `true` if a path is `prefix` or below it.
-fn is_below(path: &[u8], prefix: &[u8]) -> bool {
-    let rest = path.strip_prefix(prefix);
-    // `/shopping` is not below `/shop`.
-    rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
 }
 
 #[cfg(test)]

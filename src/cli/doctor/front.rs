@@ -1,6 +1,7 @@
 //! `doctor --front`: asks a proxy as several visitors, and compares the answers with the decisions.
 
 use std::{
+    collections::BTreeSet,
     net::{IpAddr, SocketAddr, UdpSocket},
     time::Duration,
 };
@@ -202,13 +203,8 @@ impl<'s> Front<'s> {
         }
         paths.extend(more.iter().cloned());
         paths.retain(|path| path.starts_with('/'));
-        let mut known = Vec::new();
-        paths.retain(|path| {
-            !known.contains(path) && {
-                known.push(path.clone());
-                true
-            }
-        });
+        let mut known = BTreeSet::new();
+        paths.retain(|path| known.insert(path.clone()));
         paths
     }
 

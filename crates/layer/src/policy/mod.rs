@@ -257,7 +257,7 @@ pub use judgement::Judgement;
 pub use load::AnswerTime;
 pub use overlay::{LeftOutRule, Overlay};
 #[doc(hidden)]
-pub use path::{is_own_path, with_normal_path};
+pub use path::{is_below, is_own_path, with_normal_path};
 pub use rate_key::{RateKey, one_sender};
 pub use rate_limiter::{ErrorCounter, PacedRequest, RateLimiter};
 pub use redirect::Redirect;

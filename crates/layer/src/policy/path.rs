@@ -20,16 +20,20 @@ pub fn with_normal_path<T>(target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
     }
 }
 
+/// Returns `true` if a path is `prefix` or below it.
+#[must_use]
+pub fn is_below(path: &[u8], prefix: &[u8]) -> bool {
+    let rest = path.strip_prefix(prefix);
+    // `/shopping` is not below `/shop`.
+    rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
+}
+
 /// Returns `true` if a path is that of a page of the program, or below it.
 ///
 /// A path that contains `..` is never one: proxies and applications resolve it in different ways.
 #[must_use]
 pub fn is_own_path(path: &str, own: &str) -> bool {
-    let is_below = |path: &[u8]| {
-        let rest = path.strip_prefix(own.as_bytes());
-        // `/shopping` is not below `/shop`.
-        rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
-    };
+    let is_below = |path: &[u8]| is_below(path, own.as_bytes());
     let goes_up = || {
         let decoded: Vec<_> = decode(path.as_bytes()).collect();
         decoded

@@ -260,7 +260,7 @@ pub(super) async fn lock_start(
     let path = beside(database, ".lock");
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
-    // As the database: nobody else may hold the lock.
+    // Like the database, so that only its owner can hold the lock.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options

@@ -172,10 +172,8 @@ fn imported(rows: usize) -> Statement {
          (import_id, began, key_id, requests, bytes, micros, added_ms)",
         rows,
         IMPORTED_COLUMNS,
-    ) + " ON CONFLICT (import_id, began, key_id) DO UPDATE SET \
-         requests = traffic_import_sums.requests + excluded.requests, \
-         bytes = traffic_import_sums.bytes + excluded.bytes, \
-         micros = traffic_import_sums.micros + excluded.micros";
+    ) + " ON CONFLICT (import_id, began, key_id)"
+        + &adding_to("traffic_import_sums");
     Statement::assembled("note what an import has added", sql)
 }
 
@@ -184,11 +182,16 @@ fn add(rows: usize) -> Statement {
         "INSERT INTO traffic_counts (span, began, key_id, requests, bytes, micros)",
         rows,
         SUM_COLUMNS,
-    ) + " ON CONFLICT (span, began, key_id) DO UPDATE SET \
-         requests = traffic_counts.requests + excluded.requests, \
-         bytes = traffic_counts.bytes + excluded.bytes, \
-         micros = traffic_counts.micros + excluded.micros";
+    ) + " ON CONFLICT (span, began, key_id)"
+        + &adding_to("traffic_counts");
     Statement::assembled("add to the sums of traffic", sql)
+}
+
+/// Returns the end of an insertion that adds its sums to those of a row that is there.
+fn adding_to(table: &str) -> String {
+    let sum = |column| format!("{column} = {table}.{column} + excluded.{column}");
+    let sums = ["requests", "bytes", "micros"].map(sum).join(", ");
+    format!(" DO UPDATE SET {sums}")
 }
 
 pub(in crate::store) fn values(insert: &str, rows: usize, columns: usize) -> String {
