@@ -121,7 +121,7 @@ DOCUMENTED = [
      lambda case, own, other: own.kind == "refusal" and own.detail in ("400", "414", "431", "501")),
     ("sites", r"^(nginx|caddy|haproxy|envoy|traefik|.* include)$",
      lambda case, own, other: own.decision() == other.decision() and own.site() != (other.site() or own.site())
-     and ("docs" in unquote(case.target).lower() or case.host.count(".") > 3 or "://" in case.target)),
+     and ("docs" in unquote(case.target).lower() or (case.host or "").count(".") > 3 or "://" in case.target)),
     ("sites", r" include$",
      lambda case, own, other: own.decision() == other.decision() and own.site() != (other.site() or own.site())),
 ]
