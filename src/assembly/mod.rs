@@ -32,7 +32,7 @@ pub(crate) use login::form_login;
 pub(crate) use origins::trusted_proxies;
 pub use origins::wanted_origins;
 pub use policy::policy;
-pub(crate) use policy::{OPERATION_PATHS, policy_builder};
+pub(crate) use policy::{OPERATION_PATHS, path_reading, policy_builder};
 pub(crate) use robot_conf::{read as read_text, robot_conf, unused_keys};
 pub(crate) use robots_txt::robots_txt_of_settings;
 pub use robots_txt::{robots_txt, robots_txt_in_force};

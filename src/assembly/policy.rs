@@ -1,7 +1,7 @@
 //! From the settings of a site to its policy.
 
-use crate::config::{ConfigErrors, GeneralSection, Loaded, Mode, VerifySection};
-use crate::policy::{Policy, PolicyBuilder, PolicyError};
+use crate::config::{ConfigErrors, GeneralSection, Loaded, Mode, Settings, VerifySection};
+use crate::policy::{PathReading, Policy, PolicyBuilder, PolicyError};
 
 use super::{
     origins::check_senders,
@@ -50,10 +50,19 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
     })
 }
 
+/// Returns how the server of a site reads paths.
+pub(crate) fn path_reading(settings: &Settings) -> PathReading {
+    PathReading {
+        parameters: settings.server.path_parameters,
+        ignore_case: settings.server.ignore_case,
+    }
+}
+
 pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
     let (settings, origins) = (loaded.settings(), loaded.origins());
     let mut builder = Policy::builder()
         .filter_patterns(&settings.general.filter_patterns)
+        .path_reading(path_reading(settings))
         .redirect_url(&settings.general.redirect_url)
         .status(settings.general.redirect_status)
         .methods(&settings.general.redirect_methods)

@@ -15,7 +15,7 @@ use tracing::{error, info, warn};
 
 use crate::admin::{ReloadFailure, ReloadOutcome, Reloads};
 use crate::app::{self, RobotDetection};
-use crate::config::Loaded;
+use crate::config::{Loaded, included_files};
 use crate::listen::{ServiceState, notify_service_manager};
 use crate::observe::Observer;
 use crate::store::AuditEntry;
@@ -54,15 +54,15 @@ pub(super) struct Supervisor {
 pub(super) struct FileWatch {
     path: PathBuf,
     is_on: bool,
-    /// State when the file was last read.
-    read: Option<FileStamp>,
+    /// State of all files when they were last read.
+    read: Option<Vec<FileStamp>>,
     /// State at the last poll.
-    last_seen: Option<FileStamp>,
+    last_seen: Option<Vec<FileStamp>>,
     polls: Interval,
 }
 
-/// Time of the last change and size, by which two states of a file are told apart.
-type FileStamp = (SystemTime, u64);
+/// Path, time of the last change and size, by which two states of a file are told apart.
+type FileStamp = (PathBuf, SystemTime, u64);
 
 impl Supervisor {
     pub(super) fn new(
@@ -227,7 +227,8 @@ impl FileWatch {
         loop {
             self.polls.tick().await;
             let now = self.stamp();
-            let is_still = std::mem::replace(&mut self.last_seen, now) == now;
+            let is_still = self.last_seen == now;
+            self.last_seen.clone_from(&now);
             // A file that is gone is no change: an editor may be about to put a new one in its
             // place.
             if self.is_on && is_still && now.is_some() && now != self.read {
@@ -243,12 +244,18 @@ impl FileWatch {
 
     fn mark_read(&mut self) {
         self.read = self.stamp();
-        self.last_seen = self.read;
+        self.last_seen.clone_from(&self.read);
     }
 
-    fn stamp(&self) -> Option<FileStamp> {
-        let metadata = std::fs::metadata(&self.path).ok()?;
-        Some((metadata.modified().ok()?, metadata.len()))
+    /// Returns the state of the file and of those that it includes; `None` if the file is missing.
+    fn stamp(&self) -> Option<Vec<FileStamp>> {
+        let stamp = |path: PathBuf| {
+            let metadata = std::fs::metadata(&path).ok()?;
+            Some((path, metadata.modified().ok()?, metadata.len()))
+        };
+        let mut stamps = vec![stamp(self.path.clone())?];
+        stamps.extend(included_files(&self.path, &self.text()).into_iter().filter_map(stamp));
+        Some(stamps)
     }
 }
 

@@ -7,7 +7,10 @@ use toml::{
 };
 
 use super::{
-    ConfigError, KEYS, Key, Kind, SiteTable, TABLES, TableKind, Value, site::unknown_in_site,
+    ConfigError, KEYS, Key, Kind, SiteTable, TABLES, TableKind, Value,
+    included::INCLUDE,
+    secret_file,
+    site::unknown_in_site,
 };
 
 /// What a file says.
@@ -16,7 +19,7 @@ pub(super) struct FileContent {
     pub(super) values: Vec<(&'static Key, Value, usize)>,
     pub(super) tables: Vec<Table>,
     pub(super) sites: Vec<SiteContent>,
-    /// Keys of a `[[site]]` that are no settings.
+    /// Keys of a `[[site]]`, and `include`, that are no settings.
     pub(super) own: Vec<(&'static Key, Value, usize)>,
     pub(super) errors: Vec<(usize, String)>,
 }
@@ -104,7 +107,17 @@ fn read_table(
                 Ok(value) => content.values.push((key, value, line)),
                 Err(reason) => content.errors.push((line, scope.wrong(&full, &reason))),
             },
-            (_, None) => content.errors.push((line, scope.unknown(&full))),
+            (value, None) => match Key::of_file(&full, "_file", |name| scope.key(name)) {
+                Some(key) if content.values.iter().any(|(known, ..)| known.name == key.name) => {
+                    let reason = format!("{} is set as well; remove one of them", key.name);
+                    content.errors.push((line, scope.wrong(&full, &reason)));
+                }
+                Some(key) => match convert(value).and_then(|file| secret_file::read(&file)) {
+                    Ok(value) => content.values.push((key, value, line)),
+                    Err(reason) => content.errors.push((line, scope.wrong(&full, &reason))),
+                },
+                None => content.errors.push((line, scope.unknown(&full))),
+            },
         }
     }
 }
@@ -127,7 +140,7 @@ impl Scope {
     /// Returns a key that only a `[[site]]` has.
     fn own(self, name: &str) -> Option<&'static Key> {
         match self {
-            Self::File => None,
+            Self::File => (name == INCLUDE.name).then_some(&INCLUDE),
             Self::Site => SiteTable::KIND.key(name),
         }
     }
@@ -203,6 +216,15 @@ fn read_keys(
             && kind.names().any(|known| known.starts_with(&inner))
         {
             read_keys(found, &inner, entries, lines, errors);
+            continue;
+        }
+        if let Some(key) = Key::of_file(&name, "_file", |name| kind.key(name))
+            && kind.key(&name).is_none()
+        {
+            match convert(value.get_ref()).and_then(|file| secret_file::read(&file)) {
+                Ok(value) => found.values.push((key, value, line)),
+                Err(reason) => errors.push((line, format!("{kind_name}.{name}: {reason}"))),
+            }
             continue;
         }
         let Some(key) = kind.key(&name) else {
@@ -326,6 +348,35 @@ fn one_line(message: &str) -> String {
 }
 
 impl FileContent {
+    /// Creates the content of a file that cannot be read.
+    pub(super) fn unreadable(reason: &str) -> Self {
+        Self {
+            errors: vec![(1, format!("cannot read the included file: {reason}"))],
+            ..Self::default()
+        }
+    }
+
+    /// Returns the content of an included file, which can include no other.
+    pub(super) fn as_included(mut self) -> Self {
+        for (key, _, line) in self.own.drain(..) {
+            let message = format!("{}: an included file includes no other", key.name);
+            self.errors.push((line, message));
+        }
+        self
+    }
+
+    /// Returns the kind, name and line of each table that has a name.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, String, usize)> {
+        let tables = self.tables.iter();
+        let tables = tables.map(|table| (table.kind.name, &table.values));
+        let sites = self.sites.iter();
+        let sites = sites.map(|site| (SiteTable::KIND.name, &site.content.own));
+        tables.chain(sites).filter_map(|(kind, values)| {
+            let mut names = values.iter().filter(|(key, ..)| key.short_name == "name");
+            names.find_map(|(_, value, line)| Some((kind, value.text().ok()?.to_owned(), *line)))
+        })
+    }
+
     /// Returns the errors with the file's name.
     pub(super) fn errors(&self, file: &str) -> impl Iterator<Item = ConfigError> {
         self.errors.iter().map(move |(line, message)| ConfigError {

@@ -22,6 +22,8 @@ pub struct Key {
     pub reach: Reach,
     /// Writes a value as people read it, without passwords.
     pub shown: fn(&Value) -> String,
+    /// Whether the value is a secret, which a file named by `KEY_file` may hold as well.
+    pub is_secret: bool,
 }
 
 /// Where a key may be set, and when a change of it is taken over.
@@ -54,6 +56,7 @@ impl Key {
             help: "",
             reach,
             shown: Value::plain,
+            is_secret: false,
         }
     }
 
@@ -74,6 +77,15 @@ impl Key {
     pub fn find(name: &str) -> Option<&'static Self> {
         KEYS.iter()
             .find(|key| key.name == name || key.old_name == Some(name))
+    }
+
+    /// Returns the key of the secret that the file of a `KEY_file` holds, found by `find`.
+    pub(super) fn of_file(
+        name: &str,
+        suffix: &str,
+        find: impl FnOnce(&str) -> Option<&'static Self>,
+    ) -> Option<&'static Self> {
+        find(name.strip_suffix(suffix)?).filter(|key| key.is_secret)
     }
 
     /// Returns `true` if a `[[site]]` may set it for itself.

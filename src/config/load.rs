@@ -1,6 +1,6 @@
 //! Defaults, file, environment and flags become one set of values.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use robot_detection_site_robot::spelling::nearest;
 
@@ -9,6 +9,7 @@ use crate::origins::Origins;
 use super::{
     ConfigError, ConfigErrors, KEYS, Key, Settings, SiteLoaded, TABLES, Value,
     file::{self, FileContent},
+    included, secret_file,
     site::SiteParts,
 };
 
@@ -21,7 +22,7 @@ const DEFAULT: &str = "default";
 /// Collects what file, environment and flags say.
 #[derive(Clone, Debug, Default)]
 pub struct Loader {
-    file: Option<(String, FileContent)>,
+    files: Vec<(String, FileContent)>,
     environment: Vec<(String, String)>,
     flags: Vec<(&'static Key, &'static str, String)>,
 }
@@ -61,10 +62,22 @@ impl Loader {
         Self::default()
     }
 
-    /// Adds the text of a configuration file; `name` is what errors call it.
+    /// Adds the text of a configuration file and the files that it includes; errors show `name`, its path.
     #[must_use]
     pub fn file(mut self, name: &str, text: &str) -> Self {
-        self.file = Some((name.to_owned(), file::read(text)));
+        let mut content = file::read(text);
+        let included = included::files(Path::new(name), &content.own).unwrap_or_else(|error| {
+            content.errors.push(error);
+            Vec::new()
+        });
+        self.files.push((name.to_owned(), content));
+        for path in included {
+            let content = fs::read_to_string(&path).map_or_else(
+                |error| FileContent::unreadable(&error.to_string()),
+                |text| file::read(&text).as_included(),
+            );
+            self.files.push((path.display().to_string(), content));
+        }
         self
     }
 
@@ -108,8 +121,10 @@ impl Loader {
         };
         let mut sites = Vec::new();
         // File, environment, flags: each replaces what those before it have set.
-        if let Some((name, content)) = &self.file {
+        let mut names = BTreeMap::new();
+        for (name, content) in &self.files {
             reading.errors.extend(content.errors(name));
+            reading.twice(name, content, &mut names);
             reading.file(name, content, "");
             for site in &content.sites {
                 sites.extend(SiteParts::new(name, site, &mut reading.errors).map(Arc::new));
@@ -117,10 +132,11 @@ impl Loader {
         }
         for (name, text) in &self.environment {
             let origin = format!("environment variable {name}");
-            reading.text(variable(name), text, origin);
+            reading.text(variable(name, text), origin);
         }
         for (key, flag, text) in &self.flags {
-            reading.text(Some(key), text, (*flag).to_owned());
+            let value = Value::parse(key.kind, text);
+            reading.text(Some((key, value)), (*flag).to_owned());
         }
         let Reading {
             values,
@@ -142,6 +158,32 @@ impl Loader {
 }
 
 impl Reading {
+    /// Reports keys that another file sets, and tables whose name another file uses.
+    fn twice(
+        &mut self,
+        file: &str,
+        content: &FileContent,
+        names: &mut BTreeMap<(&'static str, String), String>,
+    ) {
+        for (key, _, line) in &content.values {
+            if let Some(set) = self.values.get(key.name)
+                && set.origin != DEFAULT
+                && !set.origin.starts_with(&format!("{file}:"))
+            {
+                let reason = format!("{} sets it as well; remove one of them", set.origin);
+                self.wrong(format!("{file}:{line}"), key.name, &reason);
+            }
+        }
+        for (kind, name, line) in content.named() {
+            let origin = format!("{file}:{line}");
+            let known = names.entry((kind, name)).or_insert_with(|| origin.clone());
+            if *known != origin && !known.starts_with(&format!("{file}:")) {
+                let reason = format!("{known} has the same name; rename one of them");
+                self.wrong(origin, &format!("{kind}.name"), &reason);
+            }
+        }
+    }
+
     /// Reads the keys and tables of a file, or of a `[[site]]` in it; `label` stands before their names.
     pub(super) fn file(&mut self, name: &str, content: &FileContent, label: &str) {
         for (key, value, line) in &content.values {
@@ -159,12 +201,16 @@ impl Reading {
     }
 
     /// Reads the text of a variable or a flag.
-    fn text(&mut self, key: Option<&'static Key>, text: &str, origin: String) {
-        let Some(key) = key else {
+    fn text(
+        &mut self,
+        key: Option<(&'static Key, Result<Value, String>)>,
+        origin: String,
+    ) {
+        let Some((key, text)) = key else {
             self.errors.push(unknown_variable(origin));
             return;
         };
-        match Value::parse(key.kind, text) {
+        match text {
             Ok(value) => self.set(key, value, origin, key.name),
             Err(reason) => self.wrong(origin, key.name, &reason),
         }
@@ -308,8 +354,16 @@ fn defaults() -> BTreeMap<&'static str, InForce> {
         .collect()
 }
 
-fn variable(name: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.variable() == name)
+/// Returns the key that a variable sets, and its value.
+fn variable(name: &str, text: &str) -> Option<(&'static Key, Result<Value, String>)> {
+    let find = |name: &str| KEYS.iter().find(|key| key.variable() == name);
+    match find(name) {
+        Some(key) => Some((key, Value::parse(key.kind, text))),
+        None => {
+            let key = Key::of_file(name, "_FILE", find)?;
+            Some((key, secret_file::read(&Value::Text(text.to_owned()))))
+        }
+    }
 }
 
 fn unknown_variable(origin: String) -> ConfigError {

@@ -22,9 +22,11 @@
 mod edit;
 mod error;
 mod file;
+mod included;
 mod init;
 mod key;
 mod load;
+mod secret_file;
 mod section;
 mod sections;
 mod setting;
@@ -40,6 +42,8 @@ mod value;
 
 pub use edit::{Change, with_settings};
 pub use error::{ConfigError, ConfigErrors};
+#[cfg(feature = "server")]
+pub use included::included_files;
 pub use init::{commented_configuration, publisher_configuration};
 pub use key::{Key, Kind, Reach, Words};
 pub use load::{InForce, Loaded, Loader};

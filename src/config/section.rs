@@ -55,6 +55,7 @@ macro_rules! section {
                     $(default: $default,)?
                     help: concat!($($help),+).trim_ascii_start(),
                     shown: <$type as $crate::config::setting::Setting>::shown,
+                    is_secret: <$type as $crate::config::setting::Setting>::IS_SECRET,
                     $(reach: $crate::config::section::reach!($reach),)?
                     ..$crate::config::Key::new(
                         $prefix,

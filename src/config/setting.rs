@@ -12,6 +12,9 @@ pub(super) trait Setting: Sized {
     /// Whether an empty text is a value like any other.
     const MAY_BE_EMPTY: bool = false;
 
+    /// Whether the value is a secret, which a file named by `KEY_file` may hold as well.
+    const IS_SECRET: bool = false;
+
     /// Reads a value that is of the kind.
     ///
     /// # Errors
@@ -176,6 +179,7 @@ impl Setting for Duration {
 /// An empty text stands for none, unless it is a value like any other.
 impl<T: Setting> Setting for Option<T> {
     const KIND: Kind = T::KIND;
+    const IS_SECRET: bool = T::IS_SECRET;
 
     fn read(value: &Value) -> Result<Self, String> {
         match value {

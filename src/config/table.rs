@@ -54,6 +54,7 @@ macro_rules! table {
             pub const KEY: $Keys = $Keys {
                 $($field: $crate::config::Key {
                     help: concat!($($help),+).trim_ascii_start(),
+                    is_secret: <$type as $crate::config::setting::Setting>::IS_SECRET,
                     ..$crate::config::Key::new(
                         concat!($name, "."),
                         concat!($name, ".", $crate::config::section::key_name!($field $($key)?)),

@@ -1,5 +1,7 @@
 //! What goes wrong with a configuration, and who wins.
 
+use std::path::Path;
+
 use super::*;
 
 fn errors(text: &str) -> Vec<String> {
@@ -284,4 +286,87 @@ fn every_default_is_of_the_type_of_its_field() {
     }
     let parts = (WhenSettings::default(), AcmeTable::default());
     assert!(parts.0.paths.is_none() && parts.1.hosts.is_empty());
+}
+
+#[test]
+fn included_files_count_as_one_file() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("conf.d")).unwrap();
+    let file = directory.path().join("main.toml").display().to_string();
+    let load = |main: &str, included: &[(&str, &str)]| {
+        for (name, text) in included {
+            std::fs::write(directory.path().join("conf.d").join(name), text).unwrap();
+        }
+        let loaded = Loader::new().file(&file, main).load();
+        loaded.map_err(|ConfigErrors(errors)| {
+            let errors = errors.iter().map(ToString::to_string);
+            let errors = errors.map(|error| error.replace(&directory.path().display().to_string(), ""));
+            errors.collect::<Vec<_>>()
+        })
+    };
+    let shop = "[[site]]\nname = 'shop'\nhosts = ['a.example']\n[[rule]]\nname = 'b'\naction = 'pass'";
+    let both: &[_] = &[("b.toml", shop), ("a.toml", "filter_pattern = '/a/*'")];
+    let main = "include = 'conf.d/*.toml'\n[[rule]]\nname = 'a'\naction = 'pass'";
+    let loaded = load(main, &[both, &[(".c.toml", "nonsense"), ("c.bak", "nonsense")]].concat()).unwrap();
+    assert_eq!(loaded.settings().general.filter_patterns, ["/a/*"]);
+    let names = loaded.settings().tables.rules.iter().map(|rule| rule.name.clone());
+    assert_eq!(names.collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(loaded.sites().len(), 1);
+    let origin = loaded.origin(&GeneralSection::KEY.filter_patterns);
+    assert!(origin.ends_with("conf.d/a.toml:1"), "{origin}");
+    assert_eq!(included_files(Path::new(&file), main).len(), 2);
+
+    let twice = "include = 'conf.d/*.toml'\nfilter_pattern = '/c/*'\n[[rule]]\nname = 'b'\naction = 'pass'";
+    assert_eq!(
+        load(twice, &[]).unwrap_err(),
+        [
+            "/conf.d/a.toml:1: filter_pattern: /main.toml:2 sets it as well; remove one of them",
+            "/conf.d/b.toml:5: rule.name: /main.toml:4 has the same name; rename one of them",
+        ]
+    );
+    for (main, included, error) in [
+        ("include = 'none.toml'", both, "/none.toml:1: cannot read the included file: No such file or directory (os error 2)"),
+        ("include = 'none/*.toml'", both, "/main.toml:1: include: \"none/*.toml\": cannot list /none: No such file or directory (os error 2)"),
+        ("include = '*/*.toml'", both, "/main.toml:1: include: \"*/*.toml\": only one * can stand, in the name of the file"),
+        (main, &[("a.toml", "\ninclude = 'b.toml'")], "/conf.d/a.toml:2: include: an included file includes no other"),
+        (main, &[("a.toml", "x = 1")], "/conf.d/a.toml:1: unknown key \"x\"; `robot-detection init --stdout` prints every key"),
+    ] {
+        assert_eq!(load(main, included).unwrap_err(), [error]);
+    }
+}
+
+#[test]
+fn secrets_are_read_from_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let (token, url) = (path("token", "abc def\r\n"), path("url", "sqlite://b.db\n"));
+    let webhook = path("webhook", "https://hooks.example/secret-part\n");
+    let text = format!(
+        "[check]\ntoken_file = '{token}'\n[[alert]]\nname = 'a'\nurl_file = '{webhook}'\non = 'refresh'"
+    );
+    let variable = ("ROBOT_DETECTION_DATABASE_URL_FILE".to_owned(), url);
+    let loaded = Loader::new().file("c.toml", &text).environment([variable]).load().unwrap();
+    assert_eq!(loaded.settings().check.token.as_ref().unwrap().bytes(), b"abc def");
+    assert_eq!(&*loaded.settings().database.url, "sqlite://b.db");
+    assert_eq!(loaded.settings().tables.alerts.len(), 1);
+    let (long, empty) = (path("long", &"x".repeat(70_000)), path("empty", "\n"));
+    for (line, error) in [
+        ("token_file = '/nowhere/a'", "cannot read the file /nowhere/a: No such file or directory (os error 2)"),
+        (&*format!("token_file = '{long}'"), &*format!("the file {long} is longer than 65536 bytes")),
+        (&*format!("token_file = '{empty}'"), &*format!("the file {empty} is empty; write the secret into it")),
+        ("token_file = 'credential:../a'", "\"../a\" is no name of a credential; write credential:NAME, as in LoadCredential=NAME:PATH"),
+        ("token_file = 1", "write the path of the file as a text in quotes"),
+    ] {
+        let expected = format!("c.toml:2: check.token_file: {error}");
+        assert_eq!(errors(&format!("[check]\n{line}")), [expected]);
+    }
+    assert_eq!(
+        errors(&format!("[check]\ntoken = 'a'\ntoken_file = '{token}'")),
+        ["c.toml:3: check.token_file: check.token is set as well; remove one of them"]
+    );
+    assert!(errors("[server]\nlisten_file = 'a'")[0].contains("unknown key"));
 }

@@ -1,6 +1,10 @@
 //! A robots.txt, parsed once and asked by many robots.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use memchr::memchr;
 
@@ -32,6 +36,7 @@ pub(super) struct Inner {
     pub(super) parsed: ParsedFile,
     /// What it says about robots that no group names.
     pub(super) any: Selection,
+    lower_case: OnceLock<RobotsTxt>,
 }
 
 /// Group of a file: robots and the rules about them.
@@ -74,6 +79,7 @@ impl RobotsTxt {
                 dialect,
                 url,
                 any: Selection::default(),
+                lower_case: OnceLock::new(),
             }),
         }
     }
@@ -109,7 +115,15 @@ impl RobotsTxt {
         self.select(Name::in_header(user_agent, values, &self.inner.dialect))
     }
 
-    fn select(&self, name: Option<Name<'_>>) -> ForRobot {
+    /// Returns the file in lower case.
+    pub(super) fn in_lower_case(&self) -> &Self {
+        self.inner.lower_case.get_or_init(|| {
+            let bytes = self.as_bytes().to_ascii_lowercase();
+            Self::new(self.inner.url.clone(), &bytes, self.inner.dialect.clone())
+        })
+    }
+
+    pub(super) fn select(&self, name: Option<Name<'_>>) -> ForRobot {
         let inner = &self.inner;
         let own = name.and_then(|name| OwnGroups::new(&inner.parsed, &inner.dialect, &name));
         ForRobot::new(self.clone(), own.map(|own| Arc::new(Selection::new(own))))

@@ -44,6 +44,15 @@ impl ForRobot {
         }
     }
 
+    /// Returns the same rules in lower case, for a site whose server ignores the case of letters.
+    ///
+    /// Ask it about URLs in lower case.
+    #[must_use]
+    pub fn in_lower_case(&self) -> Self {
+        let file = self.file.in_lower_case();
+        file.select(self.own().map(|own| own.name.clone()))
+    }
+
     /// Builds the index that is else built after a few questions.
     ///
     /// From then on [`check`](Self::check) allocates nothing for a path without escapes.

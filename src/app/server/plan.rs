@@ -6,7 +6,7 @@ use axum::http::HeaderName;
 
 use crate::admin::DEFAULT_SITE;
 use crate::assembly::{
-    Signing, enforcement, finds_suspects, index_now, licensing, policy, robots_txt,
+    Signing, enforcement, finds_suspects, index_now, licensing, path_reading, policy, robots_txt,
 };
 use crate::config::{CanonicalSection, ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable};
 use crate::index_now::AnnouncerSettings;
@@ -231,8 +231,8 @@ fn place(site: &SiteLoaded) -> Result<(Vec<SiteHost>, SitePath), ConfigErrors> {
         SiteHost::parse(host)
             .map_err(|reason| site.wrong(&SiteTable::KEY.hosts, format!("{host:?}: {reason}")))
     });
-    let path =
-        SitePath::parse(site.path()).map_err(|reason| site.wrong(&SiteTable::KEY.path, reason))?;
+    let path = SitePath::parse(site.path(), path_reading(site.loaded().settings()))
+        .map_err(|reason| site.wrong(&SiteTable::KEY.path, reason))?;
     Ok((hosts.collect::<Result<_, _>>()?, path))
 }
 

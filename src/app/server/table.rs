@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap};
 use http::Request;
 
 use crate::layer::host;
-use crate::policy::{HostName, is_below, with_normal_path};
+use crate::policy::{HostName, PathReading, is_below};
 
 /// Longest name of a host (RFC 1035 §2.3.4); an address in brackets is shorter.
 const MAX_NAME_BYTES: usize = 253;
@@ -22,7 +22,7 @@ pub(super) struct Table<T> {
 
 /// Sites of one host, the longest path first.
 #[derive(Clone, Debug)]
-struct Paths<T>(Vec<(Box<[u8]>, T)>);
+struct Paths<T>(Vec<(SitePath, T)>);
 
 /// What is at a host and a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -40,9 +40,12 @@ pub(super) struct SiteHost {
     is_pattern: bool,
 }
 
-/// Path of a site, in its normal form, without a slash at its end; by default all paths.
+/// Path of a site, as its server reads paths, without a slash at its end; by default all paths.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct SitePath(Box<[u8]>);
+pub(super) struct SitePath {
+    top: Box<[u8]>,
+    reading: PathReading,
+}
 
 impl<T> Table<T> {
     pub(super) fn new(other: Option<T>) -> Self {
@@ -126,28 +129,24 @@ impl<T> Table<T> {
 
 impl<T> Paths<T> {
     fn add(&mut self, path: &SitePath, site: T) -> bool {
-        if self.0.iter().any(|(known, _)| *known == path.0) {
+        if self.0.iter().any(|(known, _)| known.top == path.top) {
             return false;
         }
         let at = self
             .0
             // Longest first, so that the first that fits is the most specific.
-            .partition_point(|(known, _)| known.len() > path.0.len());
-        self.0.insert(at, (path.0.clone(), site));
+            .partition_point(|(known, _)| known.top.len() > path.top.len());
+        self.0.insert(at, (path.clone(), site));
         true
     }
 
     fn find(&self, path: &str) -> Option<&T> {
         // Most hosts have one site, at every path.
         match self.0.first() {
-            Some((prefix, site)) if prefix.is_empty() => Some(site),
-            first => {
-                first?;
-                with_normal_path(path, |path| {
-                    let mut sites = self.0.iter();
-                    let found = sites.find(|(prefix, _)| is_below(path, prefix));
-                    found.map(|(_, site)| site)
-                })
+            Some((prefix, site)) if prefix.top.is_empty() => Some(site),
+            _ => {
+                let found = self.0.iter().find(|(prefix, _)| prefix.contains(path));
+                found.map(|(_, site)| site)
             }
         }
     }
@@ -182,15 +181,24 @@ impl SitePath {
     /// # Errors
     ///
     /// Returns what is wrong and what would be right.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str, reading: PathReading) -> Result<Self, String> {
         if !text.starts_with('/') || text.contains(['?', '#', '*']) {
             return Err(format!("{text:?} is no path such as / or /shop"));
         }
         // Compared in normal form, or `/%73hop` would slip past the site at `/shop`.
-        let normal = with_normal_path(text, <[u8]>::to_vec);
+        let normal = reading.with_path(text, <[u8]>::to_vec);
         let end = normal.iter().rposition(|octet| *octet != b'/');
         let normal = normal.get(..end.map_or(0, |end| end + 1));
-        Ok(Self(normal.unwrap_or_default().into()))
+        Ok(Self {
+            top: normal.unwrap_or_default().into(),
+            reading,
+        })
+    }
+
+    /// Returns `true` if a path that a request names is this one or below it.
+    fn contains(&self, path: &str) -> bool {
+        let is_below = |path: &[u8]| is_below(path, &self.top);
+        self.reading.with_path(path, is_below)
     }
 }
 
@@ -240,7 +248,11 @@ mod tests {
         for (number, (host, path)) in SITES.iter().enumerate() {
             let site = ["www", "shop", "old", "org", "b", "only", "v6", "net"][number];
             let host = SiteHost::parse(host).unwrap();
-            assert!(table.add(&host, &SitePath::parse(path).unwrap(), site));
+            assert!(table.add(
+                &host,
+                &SitePath::parse(path, PathReading::default()).unwrap(),
+                site
+            ));
         }
         table
     }
@@ -305,7 +317,7 @@ mod tests {
             ("*.EXAMPLE.org", "//"),
         ] {
             let host = SiteHost::parse(host).unwrap();
-            let path = SitePath::parse(path).unwrap();
+            let path = SitePath::parse(path, PathReading::default()).unwrap();
             assert!(!table.add(&host, &path, "twice"), "{host:?} {path:?}");
         }
     }
@@ -318,7 +330,10 @@ mod tests {
             assert!(SiteHost::parse(host).is_err(), "{host}");
         }
         for path in ["", "shop", "/a?b", "/a#b", "/a*", "http://a/"] {
-            assert!(SitePath::parse(path).is_err(), "{path}");
+            assert!(
+                SitePath::parse(path, PathReading::default()).is_err(),
+                "{path}"
+            );
         }
     }
 

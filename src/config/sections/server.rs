@@ -28,6 +28,12 @@ section! {
     /// File of certificates (PEM) of the authorities that servers behind https:// are believed by;
     /// empty: the system's
     @site upstream_ca_file: Option<PathBuf>;
+    /// Whether ; and what follows it belong to no name in a path, as Tomcat, Jetty and other servlet
+    /// containers read it. Rules, filter patterns and robots.txt follow; a backslash is then a slash
+    @site path_parameters: bool = "false";
+    /// Whether the case of letters makes no difference in paths, as for IIS on Windows. Rules, filter
+    /// patterns and robots.txt follow; a backslash is then a slash
+    @site ignore_case: bool = "false";
     /// Path that each server is asked for to see whether it is well (status 200 to 399); empty:
     /// only requests show it
     @site health_path: String;

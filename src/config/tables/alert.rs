@@ -101,6 +101,7 @@ impl Setting for ReportInterval {
 
 impl Setting for WebhookUrl {
     const KIND: Kind = Kind::Text;
+    const IS_SECRET: bool = true;
 
     fn read(value: &Value) -> Result<Self, String> {
         // Not by `text`, whose error would repeat a value of another type.
@@ -117,6 +118,7 @@ impl Setting for WebhookUrl {
 
 impl Setting for Secret {
     const KIND: Kind = Kind::Text;
+    const IS_SECRET: bool = true;
 
     fn read(value: &Value) -> Result<Self, String> {
         match value {

@@ -183,6 +183,7 @@ impl Item for (String, CommandLine) {
 /// An error tells what would be right, never the secret.
 impl Setting for Credentials {
     const KIND: Kind = Kind::Text;
+    const IS_SECRET: bool = true;
 
     fn read(value: &Value) -> Result<Self, String> {
         let text = value.text()?;

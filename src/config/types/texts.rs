@@ -27,6 +27,9 @@ macro_rules! texts {
             }
 
             $(
+                // It may hold a password, which is not shown.
+                const IS_SECRET: bool = true;
+
                 fn shown(value: &Value) -> String {
                     value.text().map_or_else(|_| value.to_string(), $shown)
                 }

@@ -78,6 +78,10 @@ fn section(key: &Key) -> String {
     let default = Value::parse(key.kind, key.default).unwrap();
     let _ = writeln!(section, "- Default: `{default}`");
     let _ = writeln!(section, "- Environment: `{}`", key.variable());
+    if key.is_secret {
+        let (file, variable) = (key.name, key.variable());
+        let _ = writeln!(section, "- From a file: `{file}_file`, or `{variable}_FILE`");
+    }
     if let Some(old) = key.old_name {
         let _ = writeln!(section, "- Old name: `{old}`");
     }
@@ -95,6 +99,9 @@ fn table_section(table: &TableKind, told: &mut BTreeSet<&'static str>) -> String
         let name = format!("{}.{}", table.name, key.short_name);
         let _ = write!(section, "\n#### `{name}`\n\n{}.\n\n", escaped(key.help));
         let _ = writeln!(section, "- Value: {}", range(key.kind));
+        if key.is_secret {
+            let _ = writeln!(section, "- From a file: `{name}_file`");
+        }
     }
     let names = |keys: &[&Key], name: fn(&Key) -> &'static str| {
         let names = keys.iter().map(|key| format!("`{}`", name(key)));

@@ -287,6 +287,31 @@ async fn a_changed_file_is_reloaded_where_that_is_wanted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn included_files_are_watched_and_reloaded_with_the_others() {
+    let one = upstream("one").await;
+    let main = site("one", "one.example", &one, "");
+    let house = House::new(&format!("include = 'sites-*.toml'\nreload_on_change = true\n{main}"));
+    let write = |text: &str| fs::write(house.directory.path().join("sites-b.toml"), text).unwrap();
+    let changes = |number| {
+        eventually("the change is seen", || {
+            house.log().matches("by=\"a change of the file\"").count() == number
+        });
+    };
+    write(&site("two", "two.example", &one, "filter_pattern = '/a/*'"));
+    changes(1);
+    let asked = async |host| status(&house.ask(host, "/a/1", GOOGLEBOT).await);
+    assert_eq!(asked("two.example").await, 302);
+    // A site of an included file is as safe as any.
+    write("");
+    changes(2);
+    assert!(house.log().contains("site two would be removed"));
+    assert_eq!(asked("two.example").await, 302);
+    write(&(site("two", "two.example", &one, "") + "[[site]]\nname = 'one'\nhosts = ['three.example']"));
+    changes(3);
+    assert!(house.log().contains("robot-detection.toml:4 has the same name"), "{}", house.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_reload_that_removes_something_waits_until_it_is_accepted() {
     let (up, other) = (upstream("up").await, upstream("other").await);
     let rules = (0..10)

@@ -97,6 +97,43 @@ async fn two_sites_have_upstreams_rules_and_heavens_of_their_own_and_a_third_com
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn paths_are_judged_as_the_server_of_the_site_reads_them() {
+    let (tomcat, iis, plain) = (
+        upstream("tomcat").await,
+        upstream("iis").await,
+        upstream("plain").await,
+    );
+    let rules = "filter_pattern = '/Members/*'\nrobots_txt.serve = 'settings'\n\
+                 robots_txt.disallow = ['/Closed/']\nrobots_txt.enforce = 'on'\n\
+                 [[site.rule]]\npath = '/Admin/[A-F]*'\naction = 'refuse'\nstatus = 451";
+    let house = House::new(&format!(
+        "{}{}{}{}",
+        site("tomcat", "tomcat.example", &tomcat, &format!("path_parameters = true\n{rules}")),
+        site("iis", "iis.example", &iis, &format!("ignore_case = true\n{rules}")),
+        site("plain", "plain.example", &plain, rules),
+        site("shop", "iis.example", &plain, "path = '/Shop'\nignore_case = true"),
+    ));
+    for (path, expected) in [
+        ("/Admin/A", [451, 451, 451]),
+        ("/Admin;v=1/A", [451, 200, 200]),
+        ("/open/..;/Admin/A", [451, 200, 200]),
+        ("/open/..;x=y/Members/a", [302, 200, 200]),
+        ("/open/..;/Closed/a", [403, 200, 200]),
+        ("/ADMIN/a", [200, 451, 200]),
+        ("/members/a", [200, 302, 200]),
+        ("/cLosed/a?B=c", [200, 403, 200]),
+        ("/open/..%5cAdmin%5cA", [451, 451, 200]),
+    ] {
+        for (host, expected) in ["tomcat", "iis", "plain"].iter().zip(expected) {
+            let answer = house.ask(&format!("{host}.example"), path, GOOGLEBOT).await;
+            assert_eq!(status(&answer), expected, "{host} {path}");
+        }
+    }
+    let answer = house.ask("iis.example", "/sHOP/a", FIREFOX).await;
+    assert_eq!(body(&answer), "plain");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_authority_selects_the_site_and_no_other_header_does() {
     let (one, two, other) = (
         upstream("one").await,

@@ -86,7 +86,8 @@ INTERNAL_NAMES = [
     "X-Robot-Detection-Page", "X-Robot-Detection-Answer", "X-Robot-Detection-Decision", "X-Robot-Detection-Cause",
     "X-Robot-Detection-Probe", "X-Robot-Detection-Own", "X-Robot-Detection-Tag", "X-Robot-Detection-Given-1",
 ]
-IDENTITY_NAMES = ["x-robot-detection", "x-robot-detection-verdict"]
+# Those which the own proxy refuses: a front removes them before it sends a request on without a question.
+IDENTITY_NAMES = ["x-robot-detection", "x-robot-detection-verdict", "x-robot-detection-probe"]
 METHODS = ["GET"] * 8 + ["HEAD", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND", "get", "Get", "TRACE",
                          "MKCOL", "REPORT", "FOO", "GETX", "QUERY"]
 

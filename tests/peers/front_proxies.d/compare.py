@@ -124,16 +124,20 @@ DOCUMENTED = [
      and ("docs" in unquote(case.target).lower() or (case.host or "").count(".") > 3 or "://" in case.target)),
     ("sites", r" include$",
      lambda case, own, other: own.decision() == other.decision() and own.site() != (other.site() or own.site())),
+    ("sites", r"^apache$",
+     lambda case, own, other: own.decision() == other.decision() and case.host is None and "://" in case.target),
+    ("OPTIONS *", r"^(apache|caddy|traefik)",
+     lambda case, own, other: case.method == "OPTIONS" and not case.target.startswith("/") and other.kind == "page" and not other.seen),
 ]
 
 
 # The same for a request that a front reads as another one: name, doors, test of the case, how the front reads it.
 # Then the own proxy's decision about that request counts.
 READ_OTHERWISE = [
-    ("dropped names", r"^(nginx|apache|caddy|traefik)", Case.has_odd_name, Case.without_odd_names),
-    ("dropped names", r"^(envoy|apache include)", Case.has_empty_identity, Case.without_identity),
-    ("Connection", r"^(?!explain)", Case.nominates_headers, Case.without_nominations),
-    ("Connection", r"^(apache|envoy|traefik)", Case.nominates_headers, Case.without_nominated),
+    ("removed headers", r"^(nginx|apache|caddy|traefik)", Case.has_odd_name, Case.without_odd_names),
+    ("removed headers", r"^(envoy|apache include)", Case.has_empty_identity, Case.without_identity),
+    ("removed headers", r"^(?!explain)", Case.nominates_headers, Case.without_nominations),
+    ("removed headers", r"^(apache|envoy|traefik)", Case.nominates_headers, Case.without_nominated),
     ("trusted proxy", r"^(?!endpoint|explain)", Case.has_identity, Case.without_identity),
     ("cleaned paths", r"^traefik", Case.is_cleaned, Case.cleaned),
     ("cleaned paths", r"^apache$", Case.is_cleaned, lambda case, raw: case.cleaned(raw, is_apache=True)),

@@ -17,7 +17,7 @@ COMMANDS = {"apache": "apache2"}
 PLAIN = {
     "nginx": "server {{ listen {port}; location / {{ proxy_pass http://127.0.0.1:{site}; "
              "proxy_set_header Host $http_host; }} }}",
-    "apache": 'ProxyRequests Off\nAllowEncodedSlashes NoDecode\nProxyPass "/" "http://127.0.0.1:{site}/" nocanon\n',
+    "apache": 'ProxyRequests Off\nAllowEncodedSlashes NoDecode\nProxyPass "/" "http://127.0.0.1:{site}/" nocanon upgrade=websocket\n',
     "caddy": ":{port} {{\n\treverse_proxy 127.0.0.1:{site}\n}}\n",
     "haproxy": "defaults\n    mode http\n    timeout connect 5s\n    timeout client 30s\n    timeout server 30s\n"
                "listen plain\n    bind :{port}\n    server site 127.0.0.1:{site}\n",

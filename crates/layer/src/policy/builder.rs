@@ -10,7 +10,7 @@ use super::{
     glob::parse_patterns,
     heaven::{Heaven, Heavens},
     host::Host,
-    path::{Subtree, has_odd_segments},
+    path::{PathReading, Subtree, has_odd_segments},
     spoofed,
     tag_rule::build_tag_rules,
     when::{owned, parse_hosts, parse_methods},
@@ -55,6 +55,7 @@ const NOT_REDIRECTED: [Purpose; 4] = [
 #[derive(Clone, Debug)]
 pub struct PolicyBuilder {
     filter_patterns: Vec<String>,
+    reading: PathReading,
     redirect_url: String,
     status: u16,
     methods: Vec<String>,
@@ -79,6 +80,15 @@ impl PolicyBuilder {
     #[must_use]
     pub fn filter_patterns<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.filter_patterns = owned(patterns);
+        self
+    }
+
+    /// Sets how the server of the site reads paths; by default as RFC 3986 does.
+    ///
+    /// All patterns are compared with a path as that server reads it, robots.txt included.
+    #[must_use]
+    pub fn path_reading(mut self, reading: PathReading) -> Self {
+        self.reading = reading;
         self
     }
 
@@ -220,7 +230,7 @@ impl PolicyBuilder {
         if !matches!(self.status, 301 | 302 | 303 | 307 | 308) {
             return Err(PolicyError::Status(self.status));
         }
-        let mut heavens = Heavens::default();
+        let mut heavens = Heavens::new(self.reading);
         let heaven = parse_heaven(&self.redirect_url, self.status, &own_hosts, &mut heavens)?;
         let site = SiteDefaults {
             heaven: heaven.as_ref(),
@@ -241,6 +251,7 @@ impl PolicyBuilder {
         let policy = Policy {
             load: asks_for_load.then(Arc::default),
             patterns,
+            reading: self.reading,
             methods,
             purposes: self.purposes,
             never,
@@ -262,6 +273,7 @@ impl PolicyBuilder {
             judges_people: false,
             places: self.places,
         };
+        let policy = policy.with_reading();
         // Only now is everything known that heaven covers, as rules add to it.
         check_paths(&policy)?;
         Ok(policy.with_idle().with_plain().with_hosts())
@@ -272,6 +284,7 @@ impl Default for PolicyBuilder {
     fn default() -> Self {
         Self {
             filter_patterns: owned(["/members-only-stuff/*"]),
+            reading: PathReading::default(),
             redirect_url: "/robot-heaven/".to_owned(),
             status: 302,
             methods: owned(["GET", "HEAD"]),

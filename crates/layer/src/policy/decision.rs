@@ -11,7 +11,7 @@ use super::{
     glob::FilterPattern,
     heaven::{Heaven, Heavens},
     load::SiteLoad,
-    path::{Subtree, with_normal_path},
+    path::{PathReading, Subtree},
     trace::Silent,
 };
 
@@ -26,6 +26,7 @@ use super::{
 )]
 pub struct Policy {
     pub(super) patterns: Vec<FilterPattern>,
+    pub(super) reading: PathReading,
     pub(super) methods: Vec<String>,
     pub(super) purposes: Vec<Purpose>,
     pub(super) never: Vec<Subtree>,
@@ -352,7 +353,7 @@ impl Policy {
     #[must_use]
     pub fn is_filtered(&self, path: &str) -> bool {
         let is_any = |path: &[u8]| self.patterns.iter().any(|pattern| pattern.matches(path));
-        with_normal_path(path, is_any)
+        self.reading.with_path(path, is_any)
     }
 
     /// Returns where robots are sent that no rule sends elsewhere, if anywhere.

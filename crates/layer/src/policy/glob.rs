@@ -2,7 +2,7 @@
 
 use std::str::Chars;
 
-use super::path::{decode, has_odd_segments, hex_digit};
+use super::path::{PathReading, decode, has_odd_segments, hex_digit};
 
 /// Patterns of one list, at most.
 const MAX_PATTERNS: usize = 256;
@@ -25,6 +25,28 @@ impl FilterPattern {
             spelled: pattern.into(),
             tokens: tokens.into(),
         })
+    }
+
+    /// Fits the pattern to paths as a server reads them.
+    pub(super) fn read_as(&mut self, reading: PathReading) {
+        for token in &mut self.tokens {
+            match token {
+                Token::Literal(text) => *text = reading.folded(text).into(),
+                Token::Set { ranges, .. } if reading.ignore_case => {
+                    let lower = |&(first, last): &(char, char)| {
+                        let (first, last) = (first.max('A'), last.min('Z'));
+                        let folded = (first.to_ascii_lowercase(), last.to_ascii_lowercase());
+                        (first <= last).then_some(folded)
+                    };
+                    *ranges = ranges
+                        .iter()
+                        .copied()
+                        .chain(ranges.iter().filter_map(lower))
+                        .collect();
+                }
+                Token::AnyChar | Token::AnyRun | Token::Set { .. } => {}
+            }
+        }
     }
 
     /// Returns the pattern as the settings spell it.

@@ -6,6 +6,7 @@ use super::{
     Redirect,
     glob::FilterPattern,
     host::Host,
+    path::PathReading,
     redirect::{self, Guard},
 };
 
@@ -17,12 +18,20 @@ pub(super) struct Heaven {
 }
 
 /// All places where robots are sent; none of them is ever redirected.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Heavens {
     places: Vec<Arc<Heaven>>,
+    reading: PathReading,
 }
 
 impl Heavens {
+    pub(super) fn new(reading: PathReading) -> Self {
+        Self {
+            places: Vec::new(),
+            reading,
+        }
+    }
+
     /// Adds the place that a redirect URL names; the error says why it names none.
     pub(super) fn add(
         &mut self,
@@ -30,7 +39,8 @@ impl Heavens {
         status: u16,
         own_hosts: &[Host],
     ) -> Result<Arc<Heaven>, String> {
-        let (location, guard) = redirect::parse(url, own_hosts)?;
+        let (location, mut guard) = redirect::parse(url, own_hosts)?;
+        guard.read_as(self.reading);
         let redirect = Redirect { status, location };
         if let Some(known) = self.places.iter().find(|known| known.redirect == redirect) {
             return Ok(Arc::clone(known));

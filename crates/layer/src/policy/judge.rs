@@ -11,7 +11,7 @@ use super::{
     glob::FilterPattern,
     heaven::Heaven,
     judgement::Aside,
-    path::{is_for_robots, with_normal_path},
+    path::{PathReading, is_for_robots},
     reach::Reach,
     scope::NormalizedRequest,
     trace::{Silent, Trace, quoted},
@@ -25,6 +25,7 @@ pub(super) struct Site {
     is_filtered: bool,
     /// Whether robots are redirected there that no rule is about.
     pub(super) by_default: bool,
+    reading: PathReading,
     reach: Reach,
 }
 
@@ -72,6 +73,7 @@ impl Policy {
         let site = Site {
             is_filtered: self.is_filtered(request.path),
             by_default: false,
+            reading: self.reading,
             reach: Reach::Acts,
         };
         let nothing = Aside::default();
@@ -115,12 +117,13 @@ impl Policy {
         is_redirected: bool,
         trace: &mut impl Trace,
     ) -> Result<Site, PassReason> {
-        with_normal_path(request.path, |path| {
+        self.reading.with_path(request.path, |path| {
             let pattern = self.judge_patterns(path, trace);
             let is_filtered = pattern.is_some();
             let mut site = Site {
                 is_filtered,
                 by_default: is_filtered && is_redirected,
+                reading: self.reading,
                 reach: Reach::Acts,
             };
             if !self.rules.is_empty() {

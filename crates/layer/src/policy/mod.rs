@@ -138,7 +138,7 @@
 //! robots.txt. All methods count. The URL is compared as the robot sent it, query
 //! included, and as a server resolves it, as filter patterns see it: what the file
 //! forbids in either spelling is forbidden. Parameters (`;v=1`) are part of a name in
-//! both. A path with empty or dot segments is none of those that are never refused.
+//! both, unless the [reading](PolicyBuilder::path_reading) removes them. A path with empty or dot segments is none of those that are never refused.
 //!
 //! A listed robot is looked up in the file by its product token; one without a
 //! token by its name, its id and the tokens of its patterns, of which the first
@@ -256,6 +256,7 @@ pub use fleet_pace::{BucketDebt, FleetPace};
 pub use judgement::Judgement;
 pub use load::AnswerTime;
 pub use overlay::{LeftOutRule, Overlay};
+pub use path::PathReading;
 #[doc(hidden)]
 pub use path::{is_below, is_own_path, with_normal_path};
 pub use rate_key::{RateKey, one_sender};

@@ -85,7 +85,7 @@ impl Policy {
         for (index, rule) in self.rules.iter_mut().enumerate() {
             rule.index = index;
         }
-        self.with_idle().with_hosts()
+        self.with_reading().with_idle().with_hosts()
     }
 
     /// Builds a rule as one of this policy.

@@ -1,6 +1,6 @@
 //! Paths as patterns see them: decoded once, without dots and doubled slashes.
 
-use std::{fmt::Write as _, slice};
+use std::{borrow::Cow, fmt::Write as _, slice};
 
 /// Paths up to this length are rewritten without an allocation.
 const STACK_BYTES: usize = 1024;
@@ -12,11 +12,53 @@ const STACK_BYTES: usize = 1024;
 /// is cut off. A target in absolute form counts with its path; one that names
 /// no path (`*`, an authority) comes as an empty slice.
 pub fn with_normal_path<T>(target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
-    let target = target.as_bytes();
-    if is_normal(target) {
-        look(target)
-    } else {
-        with_rewritten(path_of(target), look)
+    PathReading::default().with_path(target, look)
+}
+
+/// How the server of a site reads paths; by default as RFC 3986 does.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct PathReading {
+    /// Whether `;` and what follows it in a segment belong to no name, as servlet containers read it.
+    pub parameters: bool,
+    /// Whether letter case makes no difference, as for IIS on Windows.
+    pub ignore_case: bool,
+}
+
+impl PathReading {
+    /// Calls `look` with the normal form of the path that a request names.
+    ///
+    /// In addition to [`with_normal_path`], parameters are removed and letters are lower case where
+    /// the reading says so. Either setting reads a backslash as a slash.
+    #[doc(hidden)]
+    pub fn with_path<T>(self, target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
+        let target = target.as_bytes();
+        if is_normal(target) && self.is_plain() {
+            look(target)
+        } else {
+            with_rewritten(path_of(target), self, look)
+        }
+    }
+
+    pub(super) fn is_plain(self) -> bool {
+        self == Self::default()
+    }
+
+    /// Returns a byte of a decoded path as the server compares it.
+    fn byte(self, byte: u8) -> u8 {
+        match byte {
+            b'\\' if !self.is_plain() => b'/',
+            _ if self.ignore_case => byte.to_ascii_lowercase(),
+            _ => byte,
+        }
+    }
+
+    /// Returns a text of a setting as paths are compared with it.
+    pub(super) fn folded(self, text: &[u8]) -> Cow<'_, [u8]> {
+        if self.ignore_case {
+            Cow::Owned(text.to_ascii_lowercase())
+        } else {
+            Cow::Borrowed(text)
+        }
     }
 }
 
@@ -46,7 +88,7 @@ pub fn is_own_path(path: &str, own: &str) -> bool {
 /// Returns the normal form of a path that a setting names.
 pub(super) fn normal_path(path: &[u8]) -> Vec<u8> {
     let mut room = vec![0; path.len().max(1)];
-    let length = rewrite(path, &mut room).len();
+    let length = rewrite(path, PathReading::default(), &mut room).len();
     room.truncate(length);
     room
 }
@@ -105,16 +147,16 @@ pub(super) fn is_odd(target: &str) -> bool {
 ///
 /// Escapes stay of what would not be itself otherwise. `None`: to whoever reads
 /// robots.txt (RFC 9309 §2.2.2) it is the same.
-pub(super) fn resolved(target: &str) -> Option<String> {
-    if is_normal(target.as_bytes()) {
+pub(super) fn resolved(target: &str, reading: PathReading) -> Option<String> {
+    if reading.is_plain() && is_normal(target.as_bytes()) {
         return None;
     }
     let path = path_of(target.as_bytes());
-    if path.is_empty() || !(is_odd(target) || has_escaped_sign(path)) {
+    if path.is_empty() || reading.is_plain() && !(is_odd(target) || has_escaped_sign(path)) {
         return None;
     }
     let mut text = String::with_capacity(target.len());
-    with_normal_path(target, |path| {
+    reading.with_path(target, |path| {
         for &byte in path {
             if byte.is_ascii_graphic() && !b"%?#".contains(&byte) {
                 text.push(char::from(byte));
@@ -125,7 +167,7 @@ pub(super) fn resolved(target: &str) -> Option<String> {
     });
     if let Some((_, query)) = target.split_once('?') {
         text.push('?');
-        text.push_str(query);
+        text.push_str(&String::from_utf8_lossy(&reading.folded(query.as_bytes())));
     }
     Some(text)
 }
@@ -206,6 +248,10 @@ impl Subtree {
         Self {
             top: path.strip_suffix(b"/").unwrap_or(&path).into(),
         }
+    }
+
+    pub(super) fn read_as(&mut self, reading: PathReading) {
+        self.top = reading.folded(&self.top).into();
     }
 
     pub(super) fn is_root(&self) -> bool {
@@ -343,29 +389,33 @@ fn strip_scheme(target: &[u8]) -> Option<&[u8]> {
 }
 
 #[cold]
-fn with_rewritten<T>(path: &[u8], look: impl FnOnce(&[u8]) -> T) -> T {
+fn with_rewritten<T>(path: &[u8], reading: PathReading, look: impl FnOnce(&[u8]) -> T) -> T {
     if path.is_empty() {
         look(path)
     } else if path.len() <= STACK_BYTES {
-        look(rewrite(path, &mut [0; STACK_BYTES]))
+        look(rewrite(path, reading, &mut [0; STACK_BYTES]))
     } else {
-        look(rewrite(path, &mut vec![0; path.len()]))
+        look(rewrite(path, reading, &mut vec![0; path.len()]))
     }
 }
 
 /// Writes the normal form into `room`, which is as long as the path at least.
-fn rewrite<'r>(path: &[u8], room: &'r mut [u8]) -> &'r [u8] {
+fn rewrite<'r>(path: &[u8], reading: PathReading, room: &'r mut [u8]) -> &'r [u8] {
     let mut writer = Writer {
         room,
         written: 0,
         segment: 0,
     };
-    writer.slash();
-    for byte in decode(path) {
-        if byte == b'/' {
-            writer.slash();
-        } else {
-            writer.push(byte);
+    // Servlet containers remove parameters before they decode the path.
+    for segment in path.split(|&byte| byte == b'/') {
+        let name = segment.split(|&byte| byte == b';').next();
+        let segment = name.filter(|_| reading.parameters).unwrap_or(segment);
+        writer.slash();
+        for byte in decode(segment) {
+            match reading.byte(byte) {
+                b'/' => writer.slash(),
+                byte => writer.push(byte),
+            }
         }
     }
     writer.end_segment();
@@ -598,7 +648,36 @@ mod tests {
             ("/a", None),
             ("*", None),
         ] {
-            assert_eq!(resolved(target).as_deref(), expected, "{target}");
+            let found = resolved(target, PathReading::default());
+            assert_eq!(found.as_deref(), expected, "{target}");
+        }
+    }
+
+    #[test]
+    fn paths_are_read_as_the_server_of_the_site_reads_them() {
+        let servlets = PathReading {
+            parameters: true,
+            ..PathReading::default()
+        };
+        let windows = PathReading {
+            ignore_case: true,
+            ..PathReading::default()
+        };
+        for (reading, target, expected) in [
+            (servlets, "/p;x=1/a;y", "/p/a"),
+            (servlets, "/open/..;/P/a", "/P/a"),
+            (servlets, "/open/%2e%2e;x/p", "/p"),
+            (servlets, "/;/p/;a/b", "/p/b"),
+            (servlets, "/open\\..\\p", "/p"),
+            (servlets, "/a%3bx", "/a;x"),
+            (servlets, "/a;x?b;c", "/a"),
+            (windows, "/P/A.aspx", "/p/a.aspx"),
+            (windows, "/%50\\a%5cB", "/p/a/b"),
+            (windows, "/a;X", "/a;x"),
+            (windows, "/Ä", "/Ä"),
+        ] {
+            let found = reading.with_path(target, <[u8]>::to_vec);
+            assert_eq!(found, expected.as_bytes(), "{target}");
         }
     }
 
@@ -611,7 +690,7 @@ mod tests {
             prop_assert!(!has_odd_segments(&normal), "{}", String::from_utf8_lossy(&normal));
             if !normal.contains(&b'%') {
                 let mut room = vec![0; normal.len()];
-                prop_assert_eq!(rewrite(&normal, &mut room), &normal[..]);
+                prop_assert_eq!(rewrite(&normal, PathReading::default(), &mut room), &normal[..]);
             }
         }
 

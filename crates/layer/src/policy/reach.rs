@@ -52,6 +52,20 @@ impl Policy {
         self
     }
 
+    /// Fits all patterns to paths as the server of the site reads them.
+    pub(super) fn with_reading(mut self) -> Self {
+        let scopes = self.rules.iter_mut().map(|rule| &mut rule.scope);
+        let tags = self.tag_rules.iter_mut().map(TagRule::scope_mut);
+        let paths = scopes.chain(tags).filter_map(|scope| scope.paths.as_mut());
+        for pattern in self.patterns.iter_mut().chain(paths.flatten()) {
+            pattern.read_as(self.reading);
+        }
+        for subtree in &mut self.never {
+            subtree.read_as(self.reading);
+        }
+        self
+    }
+
     /// Finds out once which patterns match nothing that is exempt or part of a heaven.
     pub(super) fn with_plain(mut self) -> Self {
         let starts = self.patterns.iter().map(FilterPattern::literal_start);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{
     host::Host,
-    path::{Subtree, decode, has_odd_segments, hex_digit},
+    path::{PathReading, Subtree, decode, has_odd_segments, hex_digit},
 };
 
 /// Bytes of a redirect URL, at most.
@@ -81,6 +81,10 @@ struct Site {
 }
 
 impl Guard {
+    pub(super) fn read_as(&mut self, reading: PathReading) {
+        self.pages.read_as(reading);
+    }
+
     /// Returns `true` if a request is for heaven already.
     ///
     /// Of an absolute redirect URL that is so on its own host; a request that

@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use super::{
-    Judgement, Policy, Refuse, Request, Visitor, heaven::Heaven, path::with_normal_path,
-    trace::Trace,
-};
+use super::{Judgement, Policy, Refuse, Request, Visitor, heaven::Heaven, trace::Trace};
 
 /// Text for whom is refused as an impostor.
 const TEXT: &str = "This request does not come from the robot that it names.\n";
@@ -93,7 +90,9 @@ impl Policy {
         if self.spoofed != Spoofed::Refuse || !visitor.is_some_and(Visitor::is_spoofed) {
             return None;
         }
-        let is_exempt = with_normal_path(request.path, |path| self.is_exempt(path));
+        let is_exempt = self
+            .reading
+            .with_path(request.path, |path| self.is_exempt(path));
         trace.step("spoofed", || {
             if is_exempt {
                 "The claim is spoofed, but the path is one that is never refused.".to_owned()

@@ -121,6 +121,10 @@ impl TagRule {
         &self.scope
     }
 
+    pub(super) fn scope_mut(&mut self) -> &mut Scope {
+        &mut self.scope
+    }
+
     fn step(&self, asked: &NormalizedRequest<'_>, visitor: Option<Visitor<'_>>) -> Step {
         let label = match self.origin() {
             "" => self.label().to_owned(),
@@ -204,7 +208,7 @@ impl Policy {
         if self.tag_rules.is_empty() || self.is_dry_run {
             return tags;
         }
-        with_normal_path(request.path, |path| {
+        self.reading.with_path(request.path, |path| {
             let asked = asked(request, path);
             for rule in self
                 .tag_rules
@@ -234,7 +238,7 @@ impl Policy {
         visitor: Option<Visitor<'_>>,
     ) -> impl Iterator<Item = Step> {
         self.tag_rules.iter().map(move |rule| {
-            with_normal_path(request.path, |path| {
+            self.reading.with_path(request.path, |path| {
                 rule.step(&asked(request, path), visitor)
             })
         })

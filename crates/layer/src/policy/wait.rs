@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::detect::Verdict;
 
-use super::{Policy, Request, Visitor, condition::Mismatch, path::with_normal_path};
+use super::{Policy, Request, Visitor, condition::Mismatch};
 
 impl Policy {
     /// Returns how long to wait for a pending verdict, where the decision depends on it.
@@ -23,7 +23,7 @@ impl Policy {
         if self.allowed.contains(claim) || (site.by_default && self.denied.contains(claim)) {
             return None;
         }
-        with_normal_path(request.path, |path| {
+        self.reading.with_path(request.path, |path| {
             let asked = site.asked(request, path);
             let mut wait = None;
             for rule in &self.rules {

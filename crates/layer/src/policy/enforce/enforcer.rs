@@ -12,7 +12,7 @@ use crate::detect::{Claim, Kind};
 use crate::policy::Judgement;
 use crate::policy::{
     PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
-    path::{is_odd, resolved, with_normal_path},
+    path::{PathReading, is_odd, resolved},
     trace::Trace,
 };
 use robot_detection_robots_txt::{ForRobot, Permission, RobotsTxt};
@@ -21,7 +21,7 @@ use super::{
     answer::{Answer, Breach, CountedBreach, visible},
     crawl_delay::rate,
     records::{Records, Report, RobotCount, Violations},
-    resolved::{ResolvedFile, ResolvedFiles},
+    resolved::{ResolvedFile, ResolvedFiles, ResolvedRobot},
     sentences::{exempt, group_name, refused, refused_heaven, rule_text, said, told},
     settings::{Enforce, Enforcement, Refusal},
 };
@@ -154,7 +154,7 @@ impl Enforcer {
             Some(_) => return None,
         }
         let file = self.file(visit.request.host)?;
-        let breach = breach(settings, &file, visit, &now_ms)?;
+        let breach = breach(settings, &file, visit, policy.reading, &now_ms)?;
         Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
     }
 
@@ -211,7 +211,7 @@ impl Enforcer {
     ) -> Option<CountedBreach> {
         let file = self.file(host)?;
         let robot = file.of_claim(claim, user_agent);
-        let breach = disallowed(&check(&robot.rules, target).0)?;
+        let breach = disallowed(&check(&robot, target, PathReading::default()).0)?;
         Some(CountedBreach {
             answer: Answer::Pass,
             would: Answer::Pass,
@@ -271,7 +271,7 @@ impl Enforcer {
                 return None;
             }
             let robot = file.of_claim(visitor.claim, user_agent);
-            let (verdict, read_as) = check(&robot.rules, target);
+            let (verdict, read_as) = check(&robot, target, policy.reading);
             steps.step(STEP, || told(&file.file, &verdict, read_as.as_deref()));
             let reason = robot.refused.filter(|_| verdict.allowed());
             if let Some(reason) = reason {
@@ -390,7 +390,7 @@ fn exemption(policy: &Policy, request: &Request<'_>, visitor: Visitor<'_>) -> Op
     if is_odd(request.path) {
         return None;
     }
-    with_normal_path(request.path, |path| {
+    policy.reading.with_path(request.path, |path| {
         if policy.heavens.covering(request.host, path).is_some() {
             Some(PassReason::Heaven)
         } else if path.is_empty() || policy.is_exempt(path) {
@@ -432,12 +432,13 @@ fn breach(
     settings: Enforcement,
     file: &ResolvedFile,
     visit: &RobotRequest<'_>,
+    reading: PathReading,
     now_ms: impl Fn() -> i64,
 ) -> Option<Breach> {
     let robot = file.of_claim(visit.visitor.claim, visit.user_agent);
     if settings.rules != Enforce::Off
-        && let Some(breach) =
-            disallowed(&check(&robot.rules, visit.target).0).or(robot.refused.map(Breach::Refused))
+        && let Some(breach) = disallowed(&check(&robot, visit.target, reading).0)
+            .or(robot.refused.map(Breach::Refused))
     {
         // Looked up only here: few requests break a rule.
         let is_named = file.named.contains(visit.request.host, visit.target);
@@ -471,11 +472,16 @@ fn breach(
 /// spelling forbids is forbidden.
 ///
 /// Returns how the path was read, where that is not as it was sent.
-fn check<'r>(rules: &'r ForRobot, target: &str) -> (Permission<'r>, Option<String>) {
-    let sent = rules.check(target);
+fn check<'r>(
+    robot: &'r ResolvedRobot,
+    target: &str,
+    reading: PathReading,
+) -> (Permission<'r>, Option<String>) {
+    let sent = robot.rules.check(target);
     if sent.allowed()
-        && let Some(resolved) = resolved(target)
+        && let Some(resolved) = resolved(target, reading)
     {
+        let rules = robot.rules_read_as(reading);
         let permission = rules.check(&resolved);
         if !permission.allowed() {
             return (permission, Some(resolved));

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     hash::Hash,
     ptr,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -12,7 +12,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 
 use crate::detect::Claim;
 use crate::policy::{
-    RefusedFor, RefusedRobots, SharedRobotsFiles, Visitor, buckets::UnlistedBuckets,
+    PathReading, RefusedFor, RefusedRobots, SharedRobotsFiles, Visitor, buckets::UnlistedBuckets,
     named_pages::NamedPages, robots_files::FilesInForce,
 };
 use crate::registry::{PatternKind, Robot};
@@ -66,6 +66,8 @@ pub(super) struct ResolvedRobot {
     #[expect(dead_code, reason = "it is there to be kept")]
     robot: Option<Arc<Robot>>,
     pub(super) rules: ForRobot,
+    /// The rules in lower case, for a site that ignores case.
+    lower_case: OnceLock<ForRobot>,
     /// What the site refuses it for, whatever the rules say.
     pub(super) refused: Option<RefusedFor>,
     /// The pause that the robot is asked to make, if any.
@@ -200,9 +202,19 @@ impl ResolvedRobot {
             robot: robot.cloned(),
             delay: rules.crawl_delay().filter(|delay| !delay.is_zero()),
             rules,
+            lower_case: OnceLock::new(),
             refused,
             limiters: ListedLimiters::default(),
         })
+    }
+
+    /// Returns the rules for a path as the server of a site reads it.
+    pub(super) fn rules_read_as(&self, reading: PathReading) -> &ForRobot {
+        if reading.ignore_case {
+            self.lower_case.get_or_init(|| self.rules.in_lower_case())
+        } else {
+            &self.rules
+        }
     }
 
     /// Returns the rate limiter of a listed robot: it does not share its own with impostors.

@@ -2,7 +2,7 @@
 
 use crate::policy::{
     Judgement, Request, Rule, Visitor, action::Effect, condition::Mismatch, judgement::Aside,
-    load::LoadGate, path::with_normal_path, rule::named, scope::NormalizedRequest, trace::Trace,
+    load::LoadGate, rule::named, scope::NormalizedRequest, trace::Trace,
 };
 
 use super::Site;
@@ -19,7 +19,7 @@ pub(super) fn judge_rules<'p>(
     if rules.is_empty() {
         return (None, aside);
     }
-    let decided = with_normal_path(request.path, |path| {
+    let decided = site.reading.with_path(request.path, |path| {
         let asked = site.asked(request, path);
         rules.iter().find_map(|rule| {
             // The first rule that slows down counts, of requests and of errors; a second limit would
