@@ -73,12 +73,14 @@ impl Supervisor {
         observer: Observer,
     ) -> anyhow::Result<Self> {
         let watch = |kind| signal(kind).context("cannot watch signals");
+        let in_force = Extent::new(loaded, file.text());
+        info!("configuration in force: {in_force}");
         Ok(Self {
             cli: cli.clone(),
             args: args.clone(),
             robots: robots.clone(),
             observer,
-            in_force: Extent::new(loaded, file.text()),
+            in_force,
             file,
             interrupt: watch(SignalKind::interrupt())?,
             terminate: watch(SignalKind::terminate())?,

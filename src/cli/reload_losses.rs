@@ -1,6 +1,9 @@
 //! Parts of a configuration whose removal by a reload needs an acceptance.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use crate::admin::DEFAULT_SITE;
 use crate::config::{Loaded, Settings};
@@ -81,6 +84,18 @@ impl Extent {
             ));
         }
         losses
+    }
+}
+
+/// Sizes, for the log.
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let upstreams: usize = self.sites.values().sum();
+        let (sites, rules) = (self.sites.len(), self.rules);
+        write!(
+            f,
+            "upstreams: {upstreams}, sites: {sites}, rules and filter patterns: {rules}"
+        )
     }
 }
 

@@ -20,10 +20,11 @@ redirect_url = "/robot-heaven/"
 [database]
 url = "{database}"
 [server]
-listen = "127.0.0.1:0"
+listen = "127.0.0.1:{port}"
 upstream = "{upstream}"
+drain_delay_seconds = 3
 [admin]
-listen = "127.0.0.1:0"
+listen = "127.0.0.1:{admin}"
 """
 
 BALANCER = """
@@ -39,7 +40,11 @@ frontend site
     default_backend fleet
 backend fleet
     option httpchk GET /readyz
-    default-server inter 2s
+    default-server inter 1s fall 2 rise 1
+    retries 3
+    option redispatch 1
+    retry-on conn-failure empty-response
+    http-request disable-l7-retry unless METH_GET
 """
 
 
@@ -50,8 +55,8 @@ class Missing(Exception):
 class Postgres:
     """A server on a socket in a folder of its own."""
 
-    def __init__(self, folder):
-        self.folder, self.data = folder, folder / "data"
+    def __init__(self, folder, connections):
+        self.folder, self.data, self.connections = folder, folder / "data", connections
         found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda bin: float(bin.parent.name))
         self.programs = found[-1]
         if os.getuid() == 0:
@@ -73,7 +78,7 @@ class Postgres:
         return f"postgres:///postgres?host={self.folder}&user=postgres"
 
     def start(self):
-        options = f"-k {self.folder} -c listen_addresses= -c fsync=off"
+        options = f"-k {self.folder} -c listen_addresses= -c fsync=off -c max_connections={self.connections}"
         self.run("pg_ctl", "-D", self.data, "-w", "-l", self.folder / "log", "-o", options, "start")
 
     def stop(self):
@@ -96,17 +101,27 @@ class Postgres:
             raise Missing(f"{program}: {(self.folder / 'out').read_text()}")
 
 
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
 class Instance:
-    """A running `serve`; it is killed when left."""
+    """A running `serve`, which can be restarted at the same ports; it is killed when left."""
 
     def __init__(self, binary, folder, database, upstream):
         folder.mkdir()
-        (folder / "robot-detection.toml").write_text(SETTINGS.format(database=database, upstream=upstream))
+        settings = SETTINGS.format(database=database, upstream=upstream, port=free_port(), admin=free_port())
+        (folder / "robot-detection.toml").write_text(settings)
+        self.binary, self.folder, self.log = binary, folder, folder / "log"
+        self.start()
+
+    def start(self):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("ROBOT_DETECTION_")}
-        self.log = folder / "log"
-        with self.log.open("wb") as log:
+        with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [binary, "serve"], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=log, text=True
+                [self.binary, "serve"], cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=log, text=True
             )
         self.admin = self._port(r"admin page: http://[^/]*:(\d+)/")
         self.port = self._port(r" on http://[^/]*:(\d+)/")
@@ -120,6 +135,12 @@ class Instance:
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
+
+    def restart(self):
+        self.process.terminate()
+        code = self.process.wait(60)
+        assert code == 0, f"an instance ends with {code}: {self.log.read_text()[-2000:]}"
+        self.start()
 
     def _port(self, pattern):
         for line in self.process.stdout:
@@ -143,10 +164,7 @@ class Balancer:
     """HAProxy before some instances, whose readiness it asks for every two seconds."""
 
     def __init__(self, folder, instances):
-        self.socket = folder / "haproxy.sock"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.socket, self.port = folder / "haproxy.sock", free_port()
         servers = [
             f"    server i{number} 127.0.0.1:{one.port} check port {one.admin}\n"
             for number, one in enumerate(instances)

@@ -24,6 +24,9 @@ def main():
     parser = argparse.ArgumentParser(prog="tests/peers/database_outage", description=__doc__)
     parser.add_argument("--binary", type=Path, default=ROOT / "target/release/robot-detection")
     parser.add_argument("--seconds", type=int, default=60, help="the database is away that long")
+    parser.add_argument("--connections", type=int, default=100, help="max_connections of PostgreSQL")
+    parser.add_argument("--restarts", type=int, default=0, help="instances restarted, half of them during the outages")
+    parser.add_argument("--outages", type=int, default=1, help="how often the database is away")
     parser.add_argument("--freeze", action="store_true", help="it hangs in place of being stopped")
     options = parser.parse_args()
     if not options.binary.is_file():
@@ -45,7 +48,7 @@ def check(running, options):
     folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="rd-", dir="/tmp")))
     folder.chmod(0o755)
     (folder / "pg").mkdir()
-    database = running.enter_context(Postgres(folder / "pg"))
+    database = running.enter_context(Postgres(folder / "pg", options.connections))
     upstream = running.enter_context(Upstream())
 
     def start(name):
@@ -62,10 +65,19 @@ def check(running, options):
     kept.wait_for(200)
     fresh.wait_for(100)
 
+    for _ in range(options.outages - 1):
+        database.stop()
+        restart(balancer, fleet, options.restarts // 2 // options.outages)
+        time.sleep(options.seconds)
+        database.start()
+        wait("all say that it is back", lambda: {one.readiness()[1] for one in fleet} == {"ok"})
+    restart(balancer, fleet, options.restarts // 2)
+
     away = time.monotonic()
     database.signal_all("SIGSTOP") if options.freeze else database.stop()
+    restart(balancer, fleet, options.restarts // 2 // options.outages)
     slowest, late = watch(balancer, fleet, away + options.seconds / 2), []
-    for number in range(3):
+    for number in range(3 if options.connections > 50 else 0):
         late.append(start(f"late{number}"))
     for one in late:
         told = one.readiness()
@@ -85,9 +97,9 @@ def check(running, options):
     left = [down for _, down in balancer.servers()]
     print(f"{sum(outcomes.values())} requests: {dict(outcomes)}")
     print(f"the balancer saw its instances leave {left} times; readiness took {slowest:.3f} s at most")
-    print(f"three instances started without the database, and all took it over within {taken:.1f} s")
+    print(f"{options.restarts} restarts; {len(late)} instances started without the database; all took it over within {taken:.1f} s")
     assert set(outcomes) == {"200"}, f"requests failed: {dict(outcomes)}"
-    assert left == [0, 0, 0] and states(balancer) == ["UP"] * 3, f"instances left: {balancer.servers()}"
+    assert (left == [0, 0, 0] or options.restarts) and states(balancer) == ["UP"] * 3, f"instances left: {balancer.servers()}"
     print("ok")
     return 0
 
@@ -101,8 +113,24 @@ def watch(balancer, instances, until):
             assert status == 200, f"an instance is not ready: {status}"
             slowest = max(slowest, seconds)
         assert redirects(balancer.port), "robots pass"
+        check_heaven(balancer.port)
         time.sleep(0.5)
     return slowest
+
+
+def restart(balancer, fleet, times):
+    """Restarts one instance after the other, as a rolling upgrade does."""
+    for number in range(times):
+        fleet[number % len(fleet)].restart()
+        wait("the balancer has three instances", lambda: states(balancer) == ["UP"] * 3)
+
+
+def check_heaven(port):
+    """A page of heaven is served, or the robot is told when to come again, within a second."""
+    start = time.monotonic()
+    status, headers = answer(port, "/robot-heaven/", GOOGLEBOT)
+    assert status == 200 or (status == 503 and headers["Retry-After"]), f"heaven: {status}"
+    assert time.monotonic() - start < 1, "heaven answers late"
 
 
 def redirects(port):
@@ -110,10 +138,15 @@ def redirects(port):
 
 
 def get(port, path, user_agent):
+    return answer(port, path, user_agent)[0]
+
+
+def answer(port, path, user_agent):
     client = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     try:
         client.request("GET", path, headers={"User-Agent": user_agent, "Host": "site.example"})
-        return client.getresponse().status
+        answer = client.getresponse()
+        return answer.status, answer.headers
     finally:
         client.close()
 
