@@ -256,7 +256,11 @@ impl FileWatch {
             Some((path, metadata.modified().ok()?, metadata.len()))
         };
         let mut stamps = vec![stamp(self.path.clone())?];
-        stamps.extend(included_files(&self.path, &self.text()).into_iter().filter_map(stamp));
+        stamps.extend(
+            included_files(&self.path, &self.text())
+                .into_iter()
+                .filter_map(stamp),
+        );
         Some(stamps)
     }
 }

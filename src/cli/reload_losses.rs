@@ -100,7 +100,7 @@ impl fmt::Display for Extent {
 }
 
 fn listeners(settings: &Settings) -> BTreeSet<String> {
-    let named = |key: &str, addr: &dyn std::fmt::Display| format!("{key} {addr}");
+    let named = |key: &str, addr: &dyn fmt::Display| format!("{key} {addr}");
     let server = settings.server.listen.iter();
     let server = server.map(|addr| named("server.listen", addr));
     let more = settings.tables.listeners.iter();

@@ -7,10 +7,8 @@ use toml::{
 };
 
 use super::{
-    ConfigError, KEYS, Key, Kind, SiteTable, TABLES, TableKind, Value,
-    included::INCLUDE,
-    secret_file,
-    site::unknown_in_site,
+    ConfigError, KEYS, Key, Kind, SiteTable, TABLES, TableKind, Value, included::INCLUDE,
+    secret_file, site::unknown_in_site,
 };
 
 /// What a file says.
@@ -108,7 +106,12 @@ fn read_table(
                 Err(reason) => content.errors.push((line, scope.wrong(&full, &reason))),
             },
             (value, None) => match Key::of_file(&full, "_file", |name| scope.key(name)) {
-                Some(key) if content.values.iter().any(|(known, ..)| known.name == key.name) => {
+                Some(key)
+                    if content
+                        .values
+                        .iter()
+                        .any(|(known, ..)| known.name == key.name) =>
+                {
                     let reason = format!("{} is set as well; remove one of them", key.name);
                     content.errors.push((line, scope.wrong(&full, &reason)));
                 }

@@ -68,7 +68,8 @@ fn matching(of: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let is_meant = |name: &String| {
         let rest = name.strip_prefix(start);
-        rest.is_some_and(|rest| rest.ends_with(end)) && name.starts_with('.') == start.starts_with('.')
+        rest.is_some_and(|rest| rest.ends_with(end))
+            && name.starts_with('.') == start.starts_with('.')
     };
     Ok(names
         .filter(is_meant)

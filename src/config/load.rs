@@ -201,11 +201,7 @@ impl Reading {
     }
 
     /// Reads the text of a variable or a flag.
-    fn text(
-        &mut self,
-        key: Option<(&'static Key, Result<Value, String>)>,
-        origin: String,
-    ) {
+    fn text(&mut self, key: Option<(&'static Key, Result<Value, String>)>, origin: String) {
         let Some((key, text)) = key else {
             self.errors.push(unknown_variable(origin));
             return;

@@ -28,16 +28,17 @@ pub(super) fn read(path: &Value) -> Result<Value, String> {
     let file = file(path.trim())?;
     let shown = file.display();
     let mut secret = String::new();
-    let opened = fs::File::open(&file).and_then(|opened| {
-        opened.take(MAX_BYTES + 1).read_to_string(&mut secret)
-    });
+    let opened = fs::File::open(&file)
+        .and_then(|opened| opened.take(MAX_BYTES + 1).read_to_string(&mut secret));
     opened.map_err(|error| format!("cannot read the file {shown}: {error}"))?;
     if secret.len() as u64 > MAX_BYTES {
         return Err(format!("the file {shown} is longer than {MAX_BYTES} bytes"));
     }
     let secret = secret.trim_end_matches(['\r', '\n']);
     if secret.is_empty() {
-        return Err(format!("the file {shown} is empty; write the secret into it"));
+        return Err(format!(
+            "the file {shown} is empty; write the secret into it"
+        ));
     }
     Ok(Value::Text(secret.to_owned()))
 }

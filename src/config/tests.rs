@@ -300,23 +300,35 @@ fn included_files_count_as_one_file() {
         let loaded = Loader::new().file(&file, main).load();
         loaded.map_err(|ConfigErrors(errors)| {
             let errors = errors.iter().map(ToString::to_string);
-            let errors = errors.map(|error| error.replace(&directory.path().display().to_string(), ""));
+            let errors =
+                errors.map(|error| error.replace(&directory.path().display().to_string(), ""));
             errors.collect::<Vec<_>>()
         })
     };
-    let shop = "[[site]]\nname = 'shop'\nhosts = ['a.example']\n[[rule]]\nname = 'b'\naction = 'pass'";
+    let shop =
+        "[[site]]\nname = 'shop'\nhosts = ['a.example']\n[[rule]]\nname = 'b'\naction = 'pass'";
     let both: &[_] = &[("b.toml", shop), ("a.toml", "filter_pattern = '/a/*'")];
     let main = "include = 'conf.d/*.toml'\n[[rule]]\nname = 'a'\naction = 'pass'";
-    let loaded = load(main, &[both, &[(".c.toml", "nonsense"), ("c.bak", "nonsense")]].concat()).unwrap();
+    let loaded = load(
+        main,
+        &[both, &[(".c.toml", "nonsense"), ("c.bak", "nonsense")]].concat(),
+    )
+    .unwrap();
     assert_eq!(loaded.settings().general.filter_patterns, ["/a/*"]);
-    let names = loaded.settings().tables.rules.iter().map(|rule| rule.name.clone());
+    let names = loaded
+        .settings()
+        .tables
+        .rules
+        .iter()
+        .map(|rule| rule.name.clone());
     assert_eq!(names.collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(loaded.sites().len(), 1);
     let origin = loaded.origin(&GeneralSection::KEY.filter_patterns);
     assert!(origin.ends_with("conf.d/a.toml:1"), "{origin}");
     assert_eq!(included_files(Path::new(&file), main).len(), 2);
 
-    let twice = "include = 'conf.d/*.toml'\nfilter_pattern = '/c/*'\n[[rule]]\nname = 'b'\naction = 'pass'";
+    let twice =
+        "include = 'conf.d/*.toml'\nfilter_pattern = '/c/*'\n[[rule]]\nname = 'b'\naction = 'pass'";
     assert_eq!(
         load(twice, &[]).unwrap_err(),
         [
@@ -325,11 +337,31 @@ fn included_files_count_as_one_file() {
         ]
     );
     for (main, included, error) in [
-        ("include = 'none.toml'", both, "/none.toml:1: cannot read the included file: No such file or directory (os error 2)"),
-        ("include = 'none/*.toml'", both, "/main.toml:1: include: \"none/*.toml\": cannot list /none: No such file or directory (os error 2)"),
-        ("include = '*/*.toml'", both, "/main.toml:1: include: \"*/*.toml\": only one * can stand, in the name of the file"),
-        (main, &[("a.toml", "\ninclude = 'b.toml'")], "/conf.d/a.toml:2: include: an included file includes no other"),
-        (main, &[("a.toml", "x = 1")], "/conf.d/a.toml:1: unknown key \"x\"; `robot-detection init --stdout` prints every key"),
+        (
+            "include = 'none.toml'",
+            both,
+            "/none.toml:1: cannot read the included file: No such file or directory (os error 2)",
+        ),
+        (
+            "include = 'none/*.toml'",
+            both,
+            "/main.toml:1: include: \"none/*.toml\": cannot list /none: No such file or directory (os error 2)",
+        ),
+        (
+            "include = '*/*.toml'",
+            both,
+            "/main.toml:1: include: \"*/*.toml\": only one * can stand, in the name of the file",
+        ),
+        (
+            main,
+            &[("a.toml", "\ninclude = 'b.toml'")],
+            "/conf.d/a.toml:2: include: an included file includes no other",
+        ),
+        (
+            main,
+            &[("a.toml", "x = 1")],
+            "/conf.d/a.toml:1: unknown key \"x\"; `robot-detection init --stdout` prints every key",
+        ),
     ] {
         assert_eq!(load(main, included).unwrap_err(), [error]);
     }
@@ -349,17 +381,39 @@ fn secrets_are_read_from_files() {
         "[check]\ntoken_file = '{token}'\n[[alert]]\nname = 'a'\nurl_file = '{webhook}'\non = 'refresh'"
     );
     let variable = ("ROBOT_DETECTION_DATABASE_URL_FILE".to_owned(), url);
-    let loaded = Loader::new().file("c.toml", &text).environment([variable]).load().unwrap();
-    assert_eq!(loaded.settings().check.token.as_ref().unwrap().bytes(), b"abc def");
+    let loaded = Loader::new()
+        .file("c.toml", &text)
+        .environment([variable])
+        .load()
+        .unwrap();
+    assert_eq!(
+        loaded.settings().check.token.as_ref().unwrap().bytes(),
+        b"abc def"
+    );
     assert_eq!(&*loaded.settings().database.url, "sqlite://b.db");
     assert_eq!(loaded.settings().tables.alerts.len(), 1);
     let (long, empty) = (path("long", &"x".repeat(70_000)), path("empty", "\n"));
     for (line, error) in [
-        ("token_file = '/nowhere/a'", "cannot read the file /nowhere/a: No such file or directory (os error 2)"),
-        (&*format!("token_file = '{long}'"), &*format!("the file {long} is longer than 65536 bytes")),
-        (&*format!("token_file = '{empty}'"), &*format!("the file {empty} is empty; write the secret into it")),
-        ("token_file = 'credential:../a'", "\"../a\" is no name of a credential; write credential:NAME, as in LoadCredential=NAME:PATH"),
-        ("token_file = 1", "write the path of the file as a text in quotes"),
+        (
+            "token_file = '/nowhere/a'",
+            "cannot read the file /nowhere/a: No such file or directory (os error 2)",
+        ),
+        (
+            &*format!("token_file = '{long}'"),
+            &*format!("the file {long} is longer than 65536 bytes"),
+        ),
+        (
+            &*format!("token_file = '{empty}'"),
+            &*format!("the file {empty} is empty; write the secret into it"),
+        ),
+        (
+            "token_file = 'credential:../a'",
+            "\"../a\" is no name of a credential; write credential:NAME, as in LoadCredential=NAME:PATH",
+        ),
+        (
+            "token_file = 1",
+            "write the path of the file as a text in quotes",
+        ),
     ] {
         let expected = format!("c.toml:2: check.token_file: {error}");
         assert_eq!(errors(&format!("[check]\n{line}")), [expected]);

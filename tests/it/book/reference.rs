@@ -80,7 +80,10 @@ fn section(key: &Key) -> String {
     let _ = writeln!(section, "- Environment: `{}`", key.variable());
     if key.is_secret {
         let (file, variable) = (key.name, key.variable());
-        let _ = writeln!(section, "- From a file: `{file}_file`, or `{variable}_FILE`");
+        let _ = writeln!(
+            section,
+            "- From a file: `{file}_file`, or `{variable}_FILE`"
+        );
     }
     if let Some(old) = key.old_name {
         let _ = writeln!(section, "- Old name: `{old}`");

@@ -7,7 +7,10 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use robot_detection::listen::{BodyGuard, ListenSettings};
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 use tokio_util::task::TaskTracker;
 
 use crate::support::{
@@ -196,6 +199,28 @@ async fn an_answer_before_the_end_of_a_body_says_that_the_connection_ends() {
         let answer = client.response().await;
         assert_eq!(status(&answer), 502);
         assert_eq!(answer.contains("onnection: close"), closes, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_still_sends_its_body_is_not_reset_by_an_early_answer() {
+    let nobody = proxy(([127, 0, 0, 1], 1).into());
+    let settings = ListenSettings {
+        max_body_bytes: 200_000,
+        ..listen_settings()
+    };
+    let front = Front::serve(settings, nobody).await;
+    for (length, expected) in [(100_000, 502), (500_000, 413)] {
+        let mut client = TcpStream::connect(front.addr).await.unwrap();
+        let head = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n");
+        client.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        assert_eq!(status(&answer), expected);
+        // With a reset the second of these fails.
+        for _ in 0..10 {
+            client.write_all(&[b'x'; 10_000]).await.unwrap();
+        }
     }
 }
 

@@ -290,7 +290,9 @@ async fn a_changed_file_is_reloaded_where_that_is_wanted() {
 async fn included_files_are_watched_and_reloaded_with_the_others() {
     let one = upstream("one").await;
     let main = site("one", "one.example", &one, "");
-    let house = House::new(&format!("include = 'sites-*.toml'\nreload_on_change = true\n{main}"));
+    let house = House::new(&format!(
+        "include = 'sites-*.toml'\nreload_on_change = true\n{main}"
+    ));
     let write = |text: &str| fs::write(house.directory.path().join("sites-b.toml"), text).unwrap();
     let changes = |number| {
         eventually("the change is seen", || {
@@ -306,9 +308,18 @@ async fn included_files_are_watched_and_reloaded_with_the_others() {
     changes(2);
     assert!(house.log().contains("site two would be removed"));
     assert_eq!(asked("two.example").await, 302);
-    write(&(site("two", "two.example", &one, "") + "[[site]]\nname = 'one'\nhosts = ['three.example']"));
+    write(
+        &(site("two", "two.example", &one, "")
+            + "[[site]]\nname = 'one'\nhosts = ['three.example']"),
+    );
     changes(3);
-    assert!(house.log().contains("robot-detection.toml:4 has the same name"), "{}", house.log());
+    assert!(
+        house
+            .log()
+            .contains("robot-detection.toml:5 has the same name"),
+        "{}",
+        house.log()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

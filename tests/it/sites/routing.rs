@@ -108,10 +108,25 @@ async fn paths_are_judged_as_the_server_of_the_site_reads_them() {
                  [[site.rule]]\npath = '/Admin/[A-F]*'\naction = 'refuse'\nstatus = 451";
     let house = House::new(&format!(
         "{}{}{}{}",
-        site("tomcat", "tomcat.example", &tomcat, &format!("path_parameters = true\n{rules}")),
-        site("iis", "iis.example", &iis, &format!("ignore_case = true\n{rules}")),
+        site(
+            "tomcat",
+            "tomcat.example",
+            &tomcat,
+            &format!("path_parameters = true\n{rules}")
+        ),
+        site(
+            "iis",
+            "iis.example",
+            &iis,
+            &format!("ignore_case = true\n{rules}")
+        ),
         site("plain", "plain.example", &plain, rules),
-        site("shop", "iis.example", &plain, "path = '/Shop'\nignore_case = true"),
+        site(
+            "shop",
+            "iis.example",
+            &plain,
+            "path = '/Shop'\nignore_case = true"
+        ),
     ));
     for (path, expected) in [
         ("/Admin/A", [451, 451, 451]),

@@ -37,6 +37,7 @@ pub(super) struct Activity {
     body_bytes: AtomicU64,
     /// The last guarded body was read to its end.
     body_ended: AtomicBool,
+    answers_early: AtomicBool,
     /// Requests in flight whose responses have begun.
     answering: AtomicU32,
     /// The connection ends with the response to the last request.
@@ -115,6 +116,16 @@ impl Activity {
     /// Returns `true` if the body of the last request was read to its end; HTTP/1 only.
     pub(super) fn has_body_ended(&self) -> bool {
         self.body_ended.load(Relaxed)
+    }
+
+    /// Records that the response begins while the body of the request may still be sent.
+    pub(super) fn answers_early(&self) {
+        self.answers_early.store(true, Relaxed);
+    }
+
+    /// Returns `true`, once, if the last response began before the body of its request had ended.
+    pub(super) fn take_early_answer(&self) -> bool {
+        !self.is_multiplexed && self.answers_early.swap(false, Relaxed)
     }
 
     pub(super) fn answer_begins(&self) {

@@ -24,8 +24,8 @@ pub(super) struct ConnectionIo {
     stream: TokioIo<TappedStream<Stream>>,
     activity: Arc<Activity>,
     refusal_line: Option<&'static str>,
-    /// Bytes that are read and dropped behind a refusal, so that its client, which may still be
-    /// sending, reads the answer and not that the connection was reset.
+    /// Bytes that are read and dropped after a refusal or an early response, so that the client, which may
+    /// still be sending, reads the response and not that the connection was reset.
     lingering: usize,
     /// TLS buffers what the client does not take: writes succeed, only a flush waits.
     flushes: bool,
@@ -127,6 +127,9 @@ impl Write for ConnectionIo {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+        if self.activity.take_early_answer() {
+            self.lingering = MAX_LINGERING_BYTES;
+        }
         let mut dropped = [0; 4_096];
         while self.lingering > 0 {
             let mut dropped = ReadBuf::new(&mut dropped);

@@ -142,6 +142,7 @@ impl<S: HttpService> ConnectionService<S> {
         let mut in_flight = InFlightGuard::new(&self.activity, request.version());
         if let Some(status) = self.refusal(&request) {
             self.observe_refusals(&request, status);
+            self.activity.answers_early();
             return CountedFuture::ready(in_flight.answer(refuse(status, request.version())));
         }
         if request.body().is_end_stream() {
@@ -228,6 +229,7 @@ impl InFlightGuard {
             // hyper closes the connection after an early response, without
             // saying so; the client has to know (RFC 9112 §9.3, §9.6).
             response.headers_mut().insert(CONNECTION, CLOSE);
+            self.activity.answers_early();
         }
     }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::{
     Places, Policy, PolicyError, Request, ResponseHeaders, Step, Visitor, When,
-    path::with_normal_path,
     scope::{NormalizedRequest, Scope},
     when::condition_setters,
 };
