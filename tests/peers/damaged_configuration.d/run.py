@@ -24,7 +24,7 @@ RULES = "".join(f"""
 [[rule]]
 name = "closed {number}"
 path = "/closed/{number}/*"
-robots = "*"
+visitors = "robots"
 action = "refuse"
 """ for number in range(12))
 WHOLE = """web_robots_db = ""
@@ -44,7 +44,7 @@ upstream = "http://127.0.0.1:{shop}"
 filter_pattern = "/cart/*"
 [[site.rule]]
 path = "/checkout/*"
-robots = "*"
+visitors = "robots"
 action = "refuse"
 """
 # Host, path, User-Agent, and the answer under the whole configuration.
@@ -100,7 +100,7 @@ def reload_all(binary, directory, whole, files):
             before = program.reloads()
             program.file.write_text(text)
             program.process.send_signal(signal.SIGHUP)
-            wait("the reload", lambda: program.reloads() > before)
+            wait(f"the reload of {text[-60:]!r}: {program.all_log()[-600:]}", lambda: program.reloads() > before)
         program.file.write_text(whole)
         before = program.reloads()
         program.process.send_signal(signal.SIGHUP)
@@ -165,7 +165,7 @@ class Program:
         return self.log_file.read_text(errors="replace")
 
     def _port(self):
-        found = re.search(r"(?<!page:) http://127\.0\.0\.1:(\d+)/?\s", self.all_log())
+        found = re.search(r" on http://127\.0\.0\.1:(\d+)/", self.all_log())
         return found and int(found[1])
 
     def log(self):

@@ -181,7 +181,7 @@ class Differences:
             added = sorted(set(own.added) ^ set(other.added), key=str)
             return 1, door, "the same decision", f"other headers {added}"
         is_malformed = case.is_malformed() or own.detail == "400" and case.is_no_uri()
-        if is_malformed and (other.kind in ("pass", "redirect", "refusal", "nothing") or other.kind == "failure" and refuses_itself()):
+        if is_malformed and (other.kind in ("pass", "redirect", "refusal", "page", "nothing") or other.kind == "failure" and refuses_itself()):
             # A front may repair a message; then the site gets what was asked about.
             return None if not (is_refused(case) and other.seen and other.seen["refused"]) else (0, door, own.brief(), other.brief())
         # The endpoint and `explain` may let pass what a front sends to our own pages without a question.
