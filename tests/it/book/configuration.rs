@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use regex::Regex;
 use robot_detection::{
     app::{self, ServerSettings},
     config::{ConfigErrors, Loader},
@@ -24,7 +25,7 @@ fn is_for_us(block: &Block) -> bool {
     }
 }
 
-/// Makes the files of a certificate and of a password, as a configuration names them.
+/// Makes the files of a certificate and of secrets, as a configuration names them.
 fn certificates() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let made = rcgen::generate_simple_self_signed(["example.com".to_owned()]).unwrap();
@@ -32,6 +33,8 @@ fn certificates() -> TempDir {
         ("fullchain.pem", made.cert.pem()),
         ("privkey.pem", made.signing_key.serialize_pem()),
         ("site-robot.password", "open sesame".to_owned()),
+        ("check-token", "a secret".to_owned()),
+        ("database-url", "sqlite://robots.db".to_owned()),
     ];
     for (name, pem) in files {
         fs::write(directory.path().join(name), pem).unwrap();
@@ -62,6 +65,9 @@ fn configurations_are_such_as_the_program_takes() {
                 let name = format!("{}:{}", page.name(), block.line);
                 let text = block.text.replace("/etc/ssl/example.com/", &certificates);
                 let text = text.replace("/etc/robot-detection/site-robot", &password);
+                let text = text.replace("conf.d/", &certificates);
+                let secrets = Regex::new("/run/secrets/|credential:").unwrap();
+                let text = secrets.replace_all(&text, &certificates);
                 wrong.extend(judge(&name, &text).err().map(|error| error.to_string()));
             }
         }
