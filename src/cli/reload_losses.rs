@@ -1,6 +1,9 @@
 //! Parts of a configuration whose removal by a reload needs an acceptance.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use crate::admin::DEFAULT_SITE;
 use crate::config::{Loaded, Settings};
@@ -84,17 +87,32 @@ impl Extent {
     }
 }
 
+/// Writes the numbers of sites, upstreams and rules.
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sites, upstreams) = (self.sites.len(), self.sites.values().sum::<usize>());
+        let rules = self.rules;
+        write!(
+            f,
+            "sites: {sites}, upstreams: {upstreams}, rules and filter patterns: {rules}"
+        )
+    }
+}
+
 fn listeners(settings: &Settings) -> BTreeSet<String> {
-    let named = |key: &str, addr: &dyn std::fmt::Display| format!("{key} {addr}");
+    let named = |key: &str, addr: &dyn fmt::Display| format!("{key} {addr}");
     let server = settings.server.listen.iter();
     let server = server.map(|addr| named("server.listen", addr));
     let more = settings.tables.listeners.iter();
     let more = more.map(|more| named("[[listener]]", &more.listen));
+    let operation = settings.operation.listen.iter();
+    let operation = operation.map(|addr| named("operation.listen", addr));
     let admin = settings.admin.listen.iter();
     let admin = admin.map(|addr| named("admin.listen", addr));
     let check = settings.check.listen.iter();
     let check = check.map(|addr| named("check.listen", addr));
-    server.chain(more).chain(admin).chain(check).collect()
+    let own = operation.chain(admin).chain(check);
+    server.chain(more).chain(own).collect()
 }
 
 fn count_rules(settings: &Settings) -> usize {

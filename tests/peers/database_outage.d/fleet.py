@@ -24,6 +24,8 @@ listen = "127.0.0.1:0"
 upstream = "{upstream}"
 [admin]
 listen = "127.0.0.1:0"
+[operation]
+listen = "127.0.0.1:0"
 """
 
 BALANCER = """
