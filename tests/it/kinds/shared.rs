@@ -302,7 +302,7 @@ fn a_front_that_hides_the_visitors_is_told_of() {
     let doctor = || {
         let text = format!("web_robots_db = ''\n[server]\nlisten = '{}'\n", server.addr);
         fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
-        let output = run(directory.path(), &["doctor", "--offline"]);
+        let output = server.run(directory.path(), &["doctor", "--offline"]);
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     for _ in 0..99 {
