@@ -51,7 +51,7 @@ pub use server::{
     robots_txt, robots_txt_in_force, site_robots, sources, verification, wanted_origins,
 };
 #[cfg(feature = "server")]
-pub(crate) use server::{SiteAnswers, robots_txt_of_settings};
+pub(crate) use server::{OPERATION, SiteAnswers, robots_txt_of_settings};
 pub use site::Site;
 pub use site_builder::SiteBuilder;
 pub use verification::Verification;

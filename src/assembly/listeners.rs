@@ -9,13 +9,21 @@ use crate::listen::{ListenAddr, ListenSettings, TrustedProxies};
 use super::{certificates::tls, origins::trusted_proxies};
 
 /// Returns the addresses of `server.listen`; beside a `[[listener]]` they count only where they are set.
-pub(crate) fn server_addresses(loaded: &Loaded) -> &[ListenAddr] {
+fn server_addresses(loaded: &Loaded) -> &[ListenAddr] {
     let settings = loaded.settings();
     if settings.tables.listeners.is_empty() || loaded.is_set(&ServerSection::KEY.listen) {
         &settings.server.listen
     } else {
         &[]
     }
+}
+
+/// Returns the addresses of the listeners for visitors without TLS and without PROXY headers.
+pub(crate) fn plain_addresses(loaded: &Loaded) -> impl Iterator<Item = &ListenAddr> {
+    let listeners = loaded.settings().tables.listeners.iter();
+    let plain = listeners.filter(|it| !it.is_tls() && !it.proxy_protocol.unwrap_or_default());
+    let all = server_addresses(loaded).iter();
+    all.chain(plain.map(|it| &it.listen))
 }
 
 /// Returns the address at which a listener is reached from its own machine.
@@ -58,6 +66,19 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
         return Err(loaded.wrong(&ServerSection::KEY.listen, "it names no address"));
     }
     Ok(listeners)
+}
+
+/// Returns the listener of health checks and metrics; `None` where they have none of their own.
+pub(crate) fn operation_listener(loaded: &Loaded) -> Option<ListenSettings> {
+    let settings = loaded.settings();
+    let addr = settings.operation.listen.as_ref()?;
+    let is_shared = match (addr, &settings.admin.listen) {
+        (ListenAddr::Tcp(own), Some(ListenAddr::Tcp(admin))) => {
+            own.port() != 0 && own.port() == admin.port()
+        }
+        (own, admin) => admin.as_ref() == Some(own),
+    };
+    (!is_shared).then(|| listen(loaded, addr))
 }
 
 /// Limits of a question; nginx accepts heads of 32 KiB, Envoy of 60 KiB, HAProxy of 16 KiB.

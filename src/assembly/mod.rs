@@ -27,12 +27,14 @@ pub(crate) use front::front;
 pub(crate) use heaven::{heaven_settings, site_url};
 pub(crate) use index_now::{index_now, indexed_site};
 pub(crate) use licensing::{license_url, licensing};
-pub(crate) use listeners::{check_listener, from_here, listen, listeners, server_addresses};
+pub(crate) use listeners::{
+    check_listener, from_here, listen, listeners, operation_listener, plain_addresses,
+};
 pub(crate) use login::form_login;
 pub(crate) use origins::trusted_proxies;
 pub use origins::wanted_origins;
 pub use policy::policy;
-pub(crate) use policy::{OPERATION_PATHS, path_reading, policy_builder};
+pub(crate) use policy::{path_reading, policy_builder};
 pub(crate) use robot_conf::{read as read_text, robot_conf, unused_keys};
 pub(crate) use robots_txt::robots_txt_of_settings;
 pub use robots_txt::{robots_txt, robots_txt_in_force};

@@ -9,9 +9,6 @@ use super::{
     suspects::{key_of, suspects_rule},
 };
 
-/// Paths at which the program is watched.
-pub(crate) const OPERATION_PATHS: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/reload"];
-
 /// Returns the policy that the settings describe.
 ///
 /// # Errors
@@ -75,12 +72,6 @@ pub(crate) fn policy_builder(loaded: &Loaded) -> PolicyBuilder {
     // A rule about `/*` must not lock the administrator out.
     if settings.admin.enabled {
         builder = builder.never(&*settings.admin.path);
-    }
-    if settings.admin.listen.is_none() {
-        // What watches this program is no visitor of the site.
-        for path in OPERATION_PATHS {
-            builder = builder.never(path);
-        }
     }
     // Whoever is refused has to find out on which terms it would not be.
     if !settings.licensing.rsl.is_empty() {

@@ -22,6 +22,7 @@ use super::rules::RulesCommand;
 use super::site_robot::SiteRobotCommand;
 use super::suspects::SuspectsCommand;
 use super::traffic::TrafficCommand;
+use super::validate::ValidateArgs;
 
 /// Tells robots from people on the way into a web site.
 #[derive(Clone, Debug, Parser)]
@@ -102,6 +103,8 @@ Example: robot-detection traps"
     Init(InitArgs),
     /// Checks configuration, database, sources, upstream, robot heaven and site robot
     Doctor(DoctorArgs),
+    /// Judges a configuration file alone: nothing is opened, nothing is written
+    Validate(ValidateArgs),
     /// Has a running server read its configuration again
     Reload(ReloadArgs),
     /// Tells whether the server is ready, for health checks of containers
@@ -111,7 +114,7 @@ Example: robot-detection traps"
 }
 
 /// Arguments of `serve`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(
     after_help = "Example: robot-detection serve --listen 0.0.0.0:80 --upstream http://127.0.0.1:3000"
 )]

@@ -5,9 +5,9 @@ use std::{net::SocketAddr, process::ExitCode, time::Duration};
 use clap::Args;
 use serde_json::json;
 
-use crate::assembly::{from_here, server_addresses};
+use crate::assembly::from_here;
 use crate::config::Loaded;
-use crate::fetch::{AnyStatusRequest, Conditions, FetchLimits, Fetcher};
+use crate::fetch::{AnyStatusRequest, AnyStatusResponse, Conditions, FetchLimits, Fetcher};
 use crate::listen::ListenAddr;
 
 use super::{Cli, context, output, usage::WrongUsage};
@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 64 * 1024;
 /// Arguments of `health`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Without a URL it asks for /readyz on admin.listen, else on server.listen.
+    after_help = "Without a URL it requests /readyz at admin.listen, or at operation.listen if admin.listen is not set.
 
 Exit code: 0 the server is ready, 1 it is not or does not answer
 
@@ -75,6 +75,11 @@ pub(super) async fn is_ready(loaded: &Loaded) -> bool {
 }
 
 async fn status(url: &str) -> Result<u16, String> {
+    ask(url).await.map(|answer| answer.status)
+}
+
+/// Requests the readiness of a server.
+pub(super) async fn ask(url: &str) -> Result<AnyStatusResponse, String> {
     let limits = FetchLimits {
         max_body_bytes: MAX_BYTES,
         timeout: TIMEOUT,
@@ -87,22 +92,19 @@ async fn status(url: &str) -> Result<u16, String> {
         host: None,
         conditions: &conditions,
     };
-    let answer = fetcher.ask(ask).await;
-    answer
-        .map(|answer| answer.status)
-        .map_err(|error| error.to_string())
+    fetcher.ask(ask).await.map_err(|error| error.to_string())
 }
 
 /// Returns where a server of this configuration says whether it is ready.
 pub(super) fn own_url(loaded: &Loaded) -> Result<String, WrongUsage> {
-    let found = match &loaded.settings().admin.listen {
-        Some(admin) => address(admin),
-        None => server_addresses(loaded).iter().find_map(address),
-    };
+    let settings = loaded.settings();
+    // Without its listener a server does not start, but for that of operation.listen.
+    let listeners = [&settings.admin.listen, &settings.operation.listen];
+    let found = listeners.into_iter().flatten().find_map(address);
     found
         .map(|address| format!("http://{address}/readyz"))
         .ok_or_else(|| {
-            let text = "no listener has an address for health checks: set admin.listen to one such as \
+            let text = "no listener has an address for health checks: set operation.listen to one such as \
                         127.0.0.1:9180, or write --url URL";
             WrongUsage(text.to_owned())
         })
@@ -124,29 +126,24 @@ mod tests {
     #[test]
     fn the_server_is_asked_where_it_answers_this_machine() {
         for (text, url) in [
-            ("", "http://127.0.0.1:8080/readyz"),
-            ("server.listen = '0.0.0.0:80'", "http://127.0.0.1:80/readyz"),
-            ("server.listen = '[::]:80'", "http://[::1]:80/readyz"),
             (
-                "server.listen = 'unix:/run/a, 127.0.0.2:81'",
-                "http://127.0.0.2:81/readyz",
+                "server.listen = '0.0.0.0:80'",
+                "http://127.0.0.1:9180/readyz",
             ),
+            ("operation.listen = '[::]:80'", "http://[::1]:80/readyz"),
+            ("admin.listen = '0.0.0.0:81'", "http://127.0.0.1:81/readyz"),
             (
-                "admin.listen = '0.0.0.0:9180'",
+                "admin.listen = 'unix:/run/a'",
                 "http://127.0.0.1:9180/readyz",
             ),
         ] {
             let loaded = Loader::new().file("f", text).load().unwrap();
             assert_eq!(own_url(&loaded).unwrap(), url, "{text}");
         }
-        let hidden = [
-            "server.listen = 'unix:/run/a'",
-            "[[listener]]\nlisten = '[::]:443'\ntls = true",
-        ];
-        for text in hidden {
+        for text in ["operation.listen = 'unix:/run/a'", "operation.listen = ''"] {
             let loaded = Loader::new().file("f", text).load().unwrap();
             let error = own_url(&loaded).unwrap_err().to_string();
-            assert!(error.contains("set admin.listen"), "{error}");
+            assert!(error.contains("set operation.listen"), "{error}");
         }
     }
 }

@@ -48,6 +48,7 @@ mod suspects;
 mod traffic;
 mod traps;
 mod usage;
+mod validate;
 mod verify;
 
 use args::{Cli, Command};

@@ -87,14 +87,14 @@ impl Extent {
     }
 }
 
-/// Sizes, for the log.
+/// Writes the numbers of sites, upstreams and rules.
 impl fmt::Display for Extent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let upstreams: usize = self.sites.values().sum();
-        let (sites, rules) = (self.sites.len(), self.rules);
+        let (sites, upstreams) = (self.sites.len(), self.sites.values().sum::<usize>());
+        let rules = self.rules;
         write!(
             f,
-            "upstreams: {upstreams}, sites: {sites}, rules and filter patterns: {rules}"
+            "sites: {sites}, upstreams: {upstreams}, rules and filter patterns: {rules}"
         )
     }
 }
@@ -105,11 +105,14 @@ fn listeners(settings: &Settings) -> BTreeSet<String> {
     let server = server.map(|addr| named("server.listen", addr));
     let more = settings.tables.listeners.iter();
     let more = more.map(|more| named("[[listener]]", &more.listen));
+    let operation = settings.operation.listen.iter();
+    let operation = operation.map(|addr| named("operation.listen", addr));
     let admin = settings.admin.listen.iter();
     let admin = admin.map(|addr| named("admin.listen", addr));
     let check = settings.check.listen.iter();
     let check = check.map(|addr| named("check.listen", addr));
-    server.chain(more).chain(admin).chain(check).collect()
+    let own = operation.chain(admin).chain(check);
+    server.chain(more).chain(own).collect()
 }
 
 fn count_rules(settings: &Settings) -> usize {

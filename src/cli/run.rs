@@ -16,7 +16,7 @@ use super::{
     heaven, identify, init, output, proxy_config, registry, reload_command, robots_txt, rules,
     serve, site_robot, suspects, traffic, traps,
     usage::{WRONG_USAGE, WrongUsage},
-    verify,
+    validate, verify,
 };
 
 /// Runs the program.
@@ -59,6 +59,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Init(args) => init::run(args),
         Command::RobotsTxt(command) => robots_txt::run(cli, command),
         Command::SiteRobot(command) => site_robot::run(cli, command),
+        Command::Validate(args) => validate::run(cli, args),
         Command::Completions(args) => {
             init::completions(args)?;
             Ok(ExitCode::SUCCESS)
@@ -95,6 +96,7 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         | Command::Init(_)
         | Command::RobotsTxt(_)
         | Command::SiteRobot(_)
+        | Command::Validate(_)
         | Command::Completions(_) => Ok(ExitCode::SUCCESS),
     }
 }

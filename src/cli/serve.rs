@@ -295,6 +295,10 @@ fn announce(
     if let Some(addr) = server.check_addr() {
         say(settings, &format!("decisions for other proxies: {addr}"));
     }
+    if let Some(listener) = server.operation_listener() {
+        let url = listener.url();
+        say(settings, &format!("health checks and metrics: {url}"));
+    }
     for url in server.urls() {
         say(settings, &format!("serving {site} on {url}"));
     }

@@ -3,8 +3,9 @@
 use super::{
     AccessLogSection, AdminSection, CanonicalSection, CheckSection, DatabaseSection,
     EnforcementSection, GeneralSection, HeavenSection, IndexNowSection, Key, LicensingSection,
-    LogSection, OtelSection, PlacesSection, RobotsTxtSection, ServerSection, SiteRobotSection,
-    SuspectsSection, Tables, TrafficSection, TrapsSection, Value, VerifySection, setting::Section,
+    LogSection, OperationSection, OtelSection, PlacesSection, RobotsTxtSection, ServerSection,
+    SiteRobotSection, SuspectsSection, Tables, TrafficSection, TrapsSection, Value, VerifySection,
+    setting::Section,
 };
 
 macro_rules! settings {
@@ -77,6 +78,8 @@ settings! {
     places: PlacesSection,
     /// `[site_robot]`
     site_robot: SiteRobotSection,
+    /// `[operation]`
+    operation: OperationSection,
     /// `[admin]`
     admin: AdminSection,
     /// `[check]`

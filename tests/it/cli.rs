@@ -155,17 +155,26 @@ fn user_agents_of_every_shape_do_no_harm() {
 }
 
 #[test]
-fn operations_answer_to_this_machine_directly_and_to_nobody_through_a_proxy() {
+fn operational_endpoints_answer_at_a_listener_of_their_own() {
     let directory = directory();
-    let server = Server::start(directory.path(), &["serve", "--demo"]);
-    let here = [("Host", "127.0.0.1")];
-    let get = |path: &str| request(server.addr, "GET", path, &here).text();
-    assert_eq!(get("/healthz"), "ok\n");
-    let ready: Value = serde_json::from_str(&get("/readyz")).unwrap();
+    let site = TestServer::new(Reply::text("the site"));
+    let settings = "filter_pattern = ['/metrics']\nserver.upstream = ";
+    offline(directory.path(), &format!("{settings}'{}'", site.url("")));
+    let server = Server::start(directory.path(), &["serve"]);
+    assert_eq!(server.operation("/healthz").text(), "ok\n");
+    let ready: Value = serde_json::from_str(&server.operation("/readyz").text()).unwrap();
     assert_eq!(ready["ready"], true);
     assert!(ready["robots"].as_u64().unwrap() >= 60);
-    server.get("/members-only-stuff/", GOOGLEBOT);
-    let metrics = get("/metrics");
+    assert_eq!(server.operation("/").status, 404);
+    // On the site's listener they are paths of the site, also for the programs of this machine.
+    for host in ["localhost", "127.0.0.1", "www.example.org"] {
+        for path in ["/healthz", "/readyz", "/metrics", "/reload"] {
+            let answer = request(server.addr, "GET", path, &[("Host", host)]);
+            assert_eq!(answer.text(), "the site", "{host}{path}");
+        }
+    }
+    assert_eq!(server.get("/metrics", GOOGLEBOT).status, 302);
+    let metrics = server.metrics();
     let is_the_hit = |line: &&str| {
         line.starts_with("robot_detection_requests_total{")
             && [r#"visitor="listed""#, r#"decision="redirect""#, "} 1"]
@@ -173,51 +182,54 @@ fn operations_answer_to_this_machine_directly_and_to_nobody_through_a_proxy() {
                 .all(|part| line.contains(part))
     };
     assert!(metrics.lines().any(|line| is_the_hit(&line)), "{metrics}");
-    for header in ["X-Forwarded-For", "Forwarded", "X_Forwarded_For", "Via"] {
-        let headers = [("Host", "127.0.0.1"), (header, "203.0.113.9")];
-        let forwarded = request(server.addr, "GET", "/metrics", &headers);
-        // A misspelt name is refused before its path is looked at.
-        let status = if header == "X_Forwarded_For" {
-            400
-        } else {
-            404
-        };
-        assert_eq!(forwarded.status, status, "{header}");
-    }
-    let named = request(
-        server.addr,
-        "GET",
-        "/metrics",
-        &[("Host", "www.example.org")],
-    );
-    assert_eq!(
-        named.status, 404,
-        "a proxy that says nothing but its visitor's Host"
-    );
 }
 
 #[test]
-fn the_admin_listener_has_the_admin_page_and_operations_to_itself() {
+fn the_admin_listener_has_the_admin_page_and_operations_too() {
     let directory = directory();
     offline(directory.path(), "[admin]\nlisten = '127.0.0.1:0'");
     let server = Server::start(directory.path(), &["serve"]);
     let admin = server.admin.unwrap();
-    assert_ne!(admin, server.addr);
-    let here = [("Host", "127.0.0.1")];
-    for (path, status) in [
-        ("/metrics", 200),
-        ("/robot-detection/admin/login", 200),
-        ("/", 404),
+    let login = "/robot-detection/admin/login";
+    for (addr, path, status) in [
+        (admin, "/metrics", 200),
+        (admin, login, 200),
+        (admin, "/", 404),
+        (server.operation.unwrap(), login, 404),
+        (server.addr, "/metrics", 404),
+        (server.addr, login, 404),
     ] {
-        assert_eq!(request(admin, "GET", path, &here).status, status, "{path}");
+        let found = request(addr, "GET", path, &[]).status;
+        assert_eq!(found, status, "{addr} {path}");
     }
-    for path in ["/metrics", "/robot-detection/admin/login"] {
-        assert_eq!(
-            request(server.addr, "GET", path, &here).status,
-            404,
-            "{path}"
-        );
-    }
+}
+
+#[test]
+fn without_the_port_of_its_operational_endpoints_a_server_serves() {
+    let here = directory();
+    offline(here.path(), "");
+    let first = Server::start(here.path(), &["serve"]);
+    let taken = first.operation.unwrap();
+    let start = |more: &str| {
+        let directory = directory();
+        offline(directory.path(), more);
+        let mut command = program::command(directory.path());
+        command.env(program::OPERATION, taken.to_string());
+        let server = Server::start_as(command, directory.path(), &["serve"]);
+        assert_eq!(server.get("/", FIREFOX).status, 200);
+        let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
+        (server.operation, log)
+    };
+    let (operation, log) = start("");
+    assert_eq!(operation, None);
+    let told =
+        format!("no health checks and metrics at operation.listen: cannot listen on {taken}");
+    assert!(log.contains(&told), "{log}");
+    // The port is the admin page's too, at its address: one listener serves both.
+    let admin = format!("127.0.0.2:{}", taken.port());
+    let (operation, log) = start(&format!("[admin]\nlisten = '{admin}'"));
+    assert_eq!(operation, admin.parse().ok());
+    assert!(!log.contains("operation.listen"), "{log}");
 }
 
 #[test]
@@ -784,6 +796,47 @@ fn doctor_reads_sources_as_a_refresh_does() {
 }
 
 #[test]
+fn validate_judges_the_file_alone() {
+    let directory = directory();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let file = directory.path().join("new.toml");
+    let validate = |text: &str| {
+        fs::write(&file, text).unwrap();
+        let output = run(directory.path(), &["validate", "new.toml"]);
+        let told = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(told).unwrap())
+    };
+    // Neither the port in use nor an upstream and a database that are away is its matter.
+    let valid = format!(
+        "filter_pattern = ['/a/*', '/b/*']\ndatabase.url = 'sqlite://new.db'\nserver.listen = '{}'\n\
+         [[site]]\nhosts = ['a.example']\nupstream = ['http://127.0.0.1:1', 'http://127.0.0.1:2']\n\
+         [[rule]]\naction = 'refuse'\npath = '/c/*'\n",
+        taken.local_addr().unwrap()
+    );
+    let told = "new.toml is valid: sites: 1, upstreams: 2, rules and filter patterns: 3\n";
+    assert_eq!(validate(&valid), (Some(0), told.to_owned()));
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    let (code, told) = validate("log.level = 'a=b=c'\nadmin.path = 'x'\n");
+    assert_eq!(code, Some(1), "{told}");
+    for place in ["new.toml:1: log.level: ", "new.toml:2: admin.path: "] {
+        assert!(told.contains(place), "{place}: {told}");
+    }
+    for (text, expected) in [
+        ("", "names no site"),
+        (
+            "server.upstream = 'ftp://x'",
+            "new.toml:1: server.upstream: ",
+        ),
+    ] {
+        let (code, told) = validate(text);
+        assert_eq!(code, Some(1), "{told}");
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    let missing = run(directory.path(), &["validate", "missing.toml"]);
+    assert_eq!(missing.status.code(), Some(2));
+}
+
+#[test]
 fn doctor_makes_no_database() {
     let directory = directory();
     offline(directory.path(), "[server]\nlisten = '127.0.0.1:0'");
@@ -839,22 +892,6 @@ fn a_file_or_database_url_that_cannot_be_is_wrong_usage() {
 }
 
 #[test]
-fn doctor_knows_a_server_that_runs_already() {
-    let directory = directory();
-    offline(directory.path(), "");
-    let server = Server::start(directory.path(), &["serve"]);
-    let mut doctor = program::command(directory.path());
-    doctor.args(["doctor", "--offline"]);
-    doctor.env("ROBOT_DETECTION_SERVER_LISTEN", server.addr.to_string());
-    let output = doctor.output().unwrap();
-    let report = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        report.contains("serves on") && output.status.success(),
-        "{report}"
-    );
-}
-
-#[test]
 fn a_second_signal_does_not_wait_for_requests_under_way() {
     let directory = directory();
     let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -885,6 +922,7 @@ fn every_command_has_help_with_an_example() {
         "explain",
         "init",
         "doctor",
+        "validate",
         "completions",
         "registry refresh",
         "registry list",

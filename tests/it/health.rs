@@ -1,7 +1,5 @@
 //! `health`: what health checks of containers ask.
 
-use std::fs;
-
 use serde_json::Value;
 
 use crate::support::program::{Server, run, succeed};
@@ -9,17 +7,15 @@ use crate::support::program::{Server, run, succeed};
 #[test]
 fn health_tells_whether_the_server_is_ready() {
     let directory = tempfile::tempdir().unwrap();
-    let server = Server::start(directory.path(), &["serve", "--demo"]);
-    let url = format!("http://{}/readyz", server.addr);
+    let mut server = Server::start(directory.path(), &["serve", "--demo"]);
+    let url = format!("http://{}/readyz", server.operation.unwrap());
     assert_eq!(
         succeed(directory.path(), &["health", "--url", &url]),
         "ready\n"
     );
-    let listen = format!("server.listen = '{}'\n", server.addr);
-    fs::write(directory.path().join("robot-detection.toml"), listen).unwrap();
-    assert_eq!(succeed(directory.path(), &["health"]), "ready\n");
-    let report = succeed(directory.path(), &["health", "--json"]);
-    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(server.run(directory.path(), &["health"]).stdout, b"ready\n");
+    let report = server.run(directory.path(), &["health", "--json"]).stdout;
+    let report: Value = serde_json::from_slice(&report).unwrap();
     assert_eq!(
         (&report["ready"], &report["status"]),
         (&true.into(), &200.into())
@@ -27,8 +23,8 @@ fn health_tells_whether_the_server_is_ready() {
     let nothing = format!("http://{}/no-such-page", server.addr);
     let output = run(directory.path(), &["health", "--url", &nothing]);
     assert_eq!(output.status.code(), Some(1));
-    drop(server);
-    let output = run(directory.path(), &["health"]);
+    server.stop();
+    let output = server.run(directory.path(), &["health"]);
     assert_eq!(output.status.code(), Some(1));
     let wrong = String::from_utf8_lossy(&output.stderr);
     assert!(wrong.starts_with("not ready: "), "{wrong}");

@@ -1,6 +1,6 @@
 //! `heaven start`: from a site that is proxied to robots that read its heaven.
 
-use std::{fs, net::SocketAddr, path::Path, process::Stdio};
+use std::{fs, net::SocketAddr, path::Path, process::Output};
 
 use serde_json::Value;
 use tokio::task::spawn_blocking;
@@ -9,7 +9,7 @@ use crate::site_robot_handover::until_taking;
 use crate::support::{
     http::{Reply, TestServer},
     postgres,
-    program::{self, GOOGLEBOT, Server, request},
+    program::{self, GOOGLEBOT, Server, request, run},
 };
 
 const HOST: &str = "www.example.com";
@@ -47,12 +47,11 @@ fn file(directory: &Path) -> std::path::PathBuf {
 }
 
 fn start(directory: &Path, arguments: &[&str]) -> Ended {
-    let output = program::command(directory)
-        .args(["heaven", "start"])
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let arguments = [&["heaven", "start"], arguments].concat();
+    ended(run(directory, &arguments))
+}
+
+fn ended(output: Output) -> Ended {
     let text = |bytes| String::from_utf8(bytes).unwrap();
     let code = output.status.code().unwrap();
     (code, text(output.stdout), text(output.stderr))
@@ -183,7 +182,8 @@ async fn a_server_that_cannot_take_it_is_told_of() {
     until_taking(&path, SQLITE).await.close().await;
     spawn_blocking(move || {
         let listen = server.addr.to_string();
-        let (code, out, err) = start(&path, &["--yes", "--listen", &listen]);
+        let arguments = ["heaven", "start", "--yes", "--listen", &listen];
+        let (code, out, err) = ended(server.run(&path, &arguments));
         assert_eq!(code, 1, "{out}{err}");
         for told in [
             "says something else of this site",

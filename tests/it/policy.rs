@@ -326,13 +326,13 @@ fn exempted_path_passes_with_all_below() {
         policy
             .filter_patterns(["*"])
             .never("/robot-detection/admin")
-            .never("/healthz")
+            .never("/status")
     });
     for path in [
         "/robot-detection/admin",
         "/robot-detection/admin/",
         "/robot-detection/admin/api/robots",
-        "/healthz",
+        "/status",
     ] {
         assert_eq!(
             pass_reason(&policy, path),

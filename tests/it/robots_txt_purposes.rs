@@ -246,8 +246,7 @@ fn who_always_passes_is_refused_nothing_and_what_is_reported_is_counted() {
     for path in LED {
         get(&server, path, "GPTBot/1.2");
     }
-    let here = [("Host", "127.0.0.1")];
-    let metrics = request(server.addr, "GET", "/metrics", &here).text();
+    let metrics = server.metrics();
     let counted = metrics
         .lines()
         .find(|line| line.contains("robots_txt") && line.contains("gptbot"));

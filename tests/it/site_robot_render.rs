@@ -390,3 +390,30 @@ fn where_pages_cannot_be_rendered_the_reason_is_told_with_what_to_do() {
         "{told}"
     );
 }
+
+#[test]
+fn doctor_warns_of_a_service_whose_sandbox_keeps_the_browser_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let systemctl = path.join("systemctl");
+    for (render, closed, is_told) in [
+        ("empty", "yes", true),
+        ("empty", "no", false),
+        ("never", "yes", false),
+    ] {
+        settings(path, "http://127.0.0.1:1/", &format!("render = '{render}'"));
+        let script = "#!/bin/sh\n[ \"$4\" = robot-detection.service ] && echo";
+        fs::write(&systemctl, format!("{script} {closed}\n")).unwrap();
+        fs::set_permissions(&systemctl, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut doctor = program::command(path);
+        doctor.env("PATH", format!("{}:/usr/bin:/bin", path.display()));
+        let told = doctor
+            .args(["doctor", "--offline"])
+            .output()
+            .unwrap()
+            .stdout;
+        let told = String::from_utf8(told).unwrap();
+        let drop_in = "/etc/systemd/system/robot-detection.service.d/render.conf";
+        assert_eq!(told.contains(drop_in), is_told, "{render} {closed}: {told}");
+    }
+}

@@ -99,13 +99,7 @@ async fn whoever_lies_is_marked_and_served() {
             (&"listed".into(), &Value::Null),
         ]
     );
-    let metrics = request(
-        house.server.addr,
-        "GET",
-        "/metrics",
-        &[("Host", "localhost")],
-    )
-    .text();
+    let metrics = house.server.metrics();
     for expected in [
         "robot_detection_suspects_total{site=\"default\"} 1\n",
         "robot_detection_suspect_reasons_total{site=\"default\",reason=\"request-bare\"} 1\n",

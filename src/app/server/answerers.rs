@@ -2,23 +2,18 @@
 
 use axum::http::{Method, Request, header};
 
-use crate::assembly::{OPERATION_PATHS, Signing, index_now, licensing};
+use crate::assembly::{Signing, index_now, licensing};
 use crate::config::{ConfigErrors, Loaded};
 use crate::index_now::IndexNowKey;
 use crate::layer::{MarkdownPages as _, asks_for_markdown, opens_page};
 use crate::licensing::Licensing;
-use crate::listen::ClientAddr;
 use crate::policy::{self, SharedRobotsFiles, Visitor, is_own_path};
 use crate::store::Store;
 use crate::traps::TrapPages;
 use crate::verify::Signer;
 
 use super::{
-    ServedRobotsTxt,
-    made_pages::MadePages,
-    pages::Heaven,
-    plan,
-    process_services::{ProcessServices, is_operation},
+    ServedRobotsTxt, made_pages::MadePages, pages::Heaven, plan, process_services::ProcessServices,
 };
 
 const ROBOTS_TXT: &str = "/robots.txt";
@@ -29,7 +24,6 @@ pub(super) enum Answerer {
     KeyDirectory,
     RobotsTxt,
     Licensing,
-    Operations,
     Admin,
     Heaven,
     Trap,
@@ -44,7 +38,6 @@ pub(super) struct Answerers {
     pub(super) has_keys: bool,
     pub(super) robots_txt: ServedRobotsTxt,
     pub(super) licensing: Licensing,
-    pub(super) has_operations: bool,
     /// Path of the admin page, without a slash at its end.
     pub(super) admin: Option<String>,
     pub(super) heaven: Option<Heaven>,
@@ -74,7 +67,6 @@ impl Answerers {
             has_keys,
             robots_txt,
             licensing,
-            has_operations: services.operations.is_some(),
             admin: services.admin.as_ref().map(|(path, _)| path.clone()),
             heaven,
             traps: None,
@@ -82,17 +74,9 @@ impl Answerers {
         }
     }
 
-    /// Returns who answers a request; without a client, as if the client were on this machine.
-    pub(super) fn of<B>(&self, request: &Request<B>, client: Option<ClientAddr>) -> Answerer {
-        let path = request.uri().path();
-        let asks_operations = || match client {
-            Some(client) => is_operation(request, client),
-            None => OPERATION_PATHS.contains(&path),
-        };
-        if self.has_operations && asks_operations() {
-            return Answerer::Operations;
-        }
-        let is_admin = |admin: &String| is_own_path(path, admin);
+    /// Returns who answers a request.
+    fn of<B>(&self, request: &Request<B>) -> Answerer {
+        let is_admin = |admin: &String| is_own_path(request.uri().path(), admin);
         if self.admin.as_ref().is_some_and(is_admin) {
             return Answerer::Admin;
         }
@@ -161,7 +145,6 @@ impl SiteAnswers {
             has_keys: Signing::of(loaded)?.is_some(),
             robots_txt,
             licensing: licensing(loaded)?,
-            has_operations: is_shared,
             admin: (is_shared && settings.admin.enabled).then_some(admin),
             heaven: plan::heaven(loaded)?,
             // Their paths are in the database.
@@ -239,10 +222,9 @@ impl SiteAnswers {
                 robots_txt.plan().who_answers(asked.host)
             });
         }
-        let part = match self.answerers.of(&request, None) {
+        let part = match self.answerers.of(&request) {
             Answerer::KeyDirectory => "with the keys of its site robot",
             Answerer::Licensing => "with the terms of content",
-            Answerer::Operations => "but to none but direct requests from this machine",
             Answerer::Admin => "with its admin page",
             Answerer::Heaven => "with robot heaven",
             Answerer::Trap => "with a trap",

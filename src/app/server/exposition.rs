@@ -63,7 +63,7 @@ const COUNTERS: [(&str, &str); 11] = [
     ),
 ];
 
-const GAUGES: [(&str, &str); 11] = [
+const GAUGES: [(&str, &str); 13] = [
     (
         "robot_detection_upstream_up",
         "1 when requests go to the server, by site and server",
@@ -95,7 +95,15 @@ const GAUGES: [(&str, &str); 11] = [
     ),
     ("robot_detection_database_up", "1 when the database answers"),
     (
-        "robot_detection_refresh_last_success_seconds",
+        "robot_detection_database_connections",
+        "Connections to the database by state: used or idle",
+    ),
+    (
+        "robot_detection_database_connections_max",
+        "Most connections to the database at one time",
+    ),
+    (
+        "robot_detection_refresh_last_success_timestamp_seconds",
         "Time of the last refresh that succeeded",
     ),
     (
@@ -136,6 +144,7 @@ pub(super) async fn exposition(
         live_rules(robots);
         listeners.record();
         registry(robots, counts.as_deref(), refreshed);
+        database(robots, counts.is_some());
     });
     let mut text = handle.render();
     // By ourselves, as the recorder has only histograms whose values it has seen one by one.
@@ -238,7 +247,6 @@ fn house(observer: &Observer, lost_evidence: u64) {
 fn registry(robots: &RobotDetection, counts: Option<&[RobotCount]>, refreshed: Vec<Refreshed>) {
     let active = robots.detector().load().robots().len();
     gauge!("robot_detection_active_robots").set(float(active as u64));
-    gauge!("robot_detection_database_up").set(f64::from(u8::from(counts.is_some())));
     for count in counts.unwrap_or_default() {
         let source = count.source.to_string();
         for (status, number) in [
@@ -255,12 +263,24 @@ fn registry(robots: &RobotDetection, counts: Option<&[RobotCount]>, refreshed: V
     for row in refreshed {
         let seconds = u64::try_from(row.succeeded_ms / 1_000).unwrap_or_default();
         gauge!(
-            "robot_detection_refresh_last_success_seconds", "source" => row.source.clone()
+            "robot_detection_refresh_last_success_timestamp_seconds", "source" => row.source.clone()
         )
         .set(float(seconds));
         gauge!("robot_detection_refresh_failing", "source" => row.source)
             .set(f64::from(u8::from(row.is_failing)));
     }
+}
+
+fn database(robots: &RobotDetection, is_up: bool) {
+    gauge!("robot_detection_database_up").set(f64::from(u8::from(is_up)));
+    let Some(pool) = robots.store().pool_state() else {
+        return;
+    };
+    let used = pool.open.saturating_sub(pool.idle);
+    for (state, number) in [("used", used), ("idle", pool.idle)] {
+        gauge!("robot_detection_database_connections", "state" => state).set(f64::from(number));
+    }
+    gauge!("robot_detection_database_connections_max").set(f64::from(pool.max));
 }
 
 async fn refreshed(robots: &RobotDetection) -> Vec<Refreshed> {
@@ -312,6 +332,6 @@ fn read(number: &AtomicU64) -> u64 {
     clippy::cast_precision_loss,
     reason = "a gauge is a float; counts stay far below 2^52"
 )]
-fn float(number: u64) -> f64 {
+pub(super) fn float(number: u64) -> f64 {
     number as f64
 }

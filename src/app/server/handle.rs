@@ -11,7 +11,7 @@ use crate::alerts::{Alert, SharedAlerts, Watcher};
 use crate::bans::{BanKeeper, BanRule, Bans, Spared};
 use crate::config::Loaded;
 use crate::layer::RobotDetectionLayer;
-use crate::listen::{CertificateState, ListenAddr, Listener, Tls, TrustedProxies, Validity};
+use crate::listen::{CertificateState, Listener, Tls, TrustedProxies, Validity};
 use crate::origins::{Keeper, Origins, Wanted};
 use crate::site_robots::{Orders, Schedules};
 use crate::store::{Store, StoredSession};
@@ -95,13 +95,9 @@ impl RobotDetection {
         &self.inner.server.alerts
     }
 
-    /// Tells the fleet where health, metrics and console are.
-    pub(super) fn tell_address(&self, admin: &Listener) {
-        let address = match admin.addr() {
-            // With the port that the system chose.
-            ListenAddr::Tcp(_) => admin.local_addr().to_string(),
-            other => other.to_string(),
-        };
+    /// Tells the fleet where health checks and metrics are.
+    pub(super) fn tell_address(&self, operations: &Listener) {
+        let address = operations.addr().to_string();
         self.inner.address.send_replace(address);
     }
 

@@ -6,11 +6,13 @@ use metrics::{Unit, counter, describe_counter, describe_gauge, gauge};
 
 use crate::listen::{CertificateState, ConnectionCounts, Listener, Tls};
 
+use super::exposition::float;
+
 const OPEN: &str = "robot_detection_connections_open";
 const ACCEPTED: &str = "robot_detection_connections_total";
 const UNSERVED: &str = "robot_detection_connections_unserved_total";
 const UNREADABLE: &str = "robot_detection_unreadable_requests_total";
-const EXPIRY: &str = "robot_detection_certificate_expiry_seconds";
+const EXPIRY: &str = "robot_detection_certificate_expiry_timestamp_seconds";
 const FAILURES: &str = "robot_detection_certificate_order_failures";
 
 /// What of the listeners is measured.
@@ -96,12 +98,4 @@ fn certificate(state: &CertificateState) {
             gauge!(FAILURES, "name" => name.clone()).set(f64::from(state.failures));
         }
     }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a gauge is a float; times and counts stay far below 2^52"
-)]
-fn float(number: u64) -> f64 {
-    number as f64
 }

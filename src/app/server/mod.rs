@@ -17,6 +17,7 @@ mod operations;
 mod pages;
 mod people;
 mod plan;
+mod process_metrics;
 mod process_services;
 mod reload;
 mod request_metrics;
@@ -47,6 +48,7 @@ pub use claim_prover::ClaimProver;
 pub(super) use handle::{ServerParts, Started};
 pub use plan::SiteIndex;
 pub use reload::{Reloaded, reload};
+pub(crate) use server::OPERATION;
 pub use server::{Server, ServerSettings};
 pub use verification::verification;
 

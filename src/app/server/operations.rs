@@ -1,8 +1,6 @@
-//! `/healthz`, `/readyz` and `/metrics`.
+//! `/healthz`, `/readyz`, `/metrics` and `/reload`.
 //!
-//! They are not public: they answer on the admin listener, or, where there is
-//! none, on the site's own to direct requests from this machine that ask for it
-//! by a name of its own.
+//! No visitor reaches them: they answer at `operation.listen` and `admin.listen`.
 
 use std::sync::Arc;
 
@@ -21,16 +19,24 @@ use crate::observe::Observer;
 use crate::probe::Probes;
 use crate::suspect::{Coherence, FrontHeaders};
 
-use super::{RobotDetection, Site, exposition::exposition, listener_metrics::ListenerMetrics};
+use super::{
+    RobotDetection, Site, exposition::exposition, listener_metrics::ListenerMetrics,
+    process_metrics::process_metrics,
+};
 
+/// Sources of the answers; readiness ends when `stop` is cancelled.
 #[derive(Clone, Debug)]
-struct Operations {
-    robots: RobotDetection,
-    observer: Observer,
-    listeners: ListenerMetrics,
-    coherence: Arc<Coherence>,
-    probes: Arc<Probes>,
-    stop: CancellationToken,
+pub(super) struct Operations {
+    pub(super) robots: RobotDetection,
+    pub(super) observer: Observer,
+    /// Of all listeners.
+    pub(super) addresses: Vec<String>,
+    pub(super) listeners: ListenerMetrics,
+    pub(super) coherence: Arc<Coherence>,
+    pub(super) probes: Arc<Probes>,
+    pub(super) stop: CancellationToken,
+    /// Start of the server, as Unix time.
+    pub(super) started_seconds: u64,
 }
 
 /// Body of `/readyz`.
@@ -41,6 +47,8 @@ struct Readiness {
     database: &'static str,
     #[serde(flatten)]
     away: Option<Away>,
+    /// Addresses at which this process listens.
+    listeners: Vec<String>,
     /// What somebody should look at who keeps the sites.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
@@ -55,28 +63,14 @@ struct Away {
     reason: String,
 }
 
-/// Returns the router of the three paths; readiness ends when `stop` is cancelled.
-pub(super) fn router(
-    robots: RobotDetection,
-    observer: Observer,
-    listeners: ListenerMetrics,
-    coherence: Arc<Coherence>,
-    probes: Arc<Probes>,
-    stop: CancellationToken,
-) -> Router {
+/// Returns the router of the paths.
+pub(super) fn router(operations: Operations) -> Router {
     Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .route("/reload", post(reload))
-        .with_state(Operations {
-            robots,
-            observer,
-            listeners,
-            coherence,
-            probes,
-            stop,
-        })
+        .with_state(operations)
 }
 
 /// Answers from what was seen last: who watches the database waits for it, nobody else.
@@ -101,6 +95,7 @@ async fn ready(State(state): State<Operations>) -> impl IntoResponse {
         robots,
         database: if away.is_some() { "away" } else { "ok" },
         away,
+        listeners: state.addresses,
         warnings: warnings(&state.robots),
         suspects: not_judged(&state.coherence),
     };
@@ -133,7 +128,11 @@ fn not_judged(coherence: &Coherence) -> Vec<String> {
 }
 
 async fn metrics(State(state): State<Operations>) -> impl IntoResponse {
+    let started = state.started_seconds;
+    // On another thread, as it counts files.
+    let process = tokio::task::spawn_blocking(move || process_metrics(started)).await;
     let text = exposition(&state.robots, &state.observer, &state.listeners).await;
+    let text = text + &process.unwrap_or_default();
     // Of the text format of Prometheus.
     let content_type = "text/plain; version=0.0.4; charset=utf-8";
     ([(header::CONTENT_TYPE, content_type)], text)

@@ -15,7 +15,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
 use crate::alerts::Alert;
-use crate::assembly::{self, listen, listeners};
+use crate::assembly::{self, listen, listeners, operation_listener};
 use crate::bans::BanRule;
 use crate::check::CheckToken;
 use crate::config::{ConfigErrors, Loaded, Settings};
@@ -28,11 +28,23 @@ use crate::origins::{Origins, Wanted};
 use crate::proxy::ProxyError;
 
 use super::{
-    RobotDetection, check_service::CheckService, demo, destination::Destinations,
-    listener_metrics::ListenerMetrics, made_pages::MadePages, operations, plan::Plan,
-    process_services::ProcessServices, server_service::ServerService, serving::Serving,
-    target::Target, traps::KnownVisitors,
+    RobotDetection,
+    check_service::CheckService,
+    demo,
+    destination::Destinations,
+    listener_metrics::ListenerMetrics,
+    made_pages::MadePages,
+    operations::{self, Operations},
+    plan::Plan,
+    process_services::ProcessServices,
+    server_service::ServerService,
+    serving::Serving,
+    target::Target,
+    traps::KnownVisitors,
 };
+
+/// Name of the listener of health checks and metrics, without which a server serves too.
+pub(crate) const OPERATION: &str = "operation listen";
 
 /// Settings of the server, read and judged.
 #[derive(Clone, Debug)]
@@ -54,6 +66,8 @@ pub struct ServerSettings {
 pub(super) struct Listens {
     visitors: Vec<ListenSettings>,
     admin: Option<ListenSettings>,
+    /// Of health checks and metrics, unless the listener of the admin page serves them.
+    operation: Option<ListenSettings>,
     /// Of those who ask for decisions.
     check: Option<ListenSettings>,
 }
@@ -64,6 +78,7 @@ pub struct Server {
     listeners: Vec<Listener>,
     workers: Workers,
     admin_listener: Option<Listener>,
+    operation_listener: Option<Listener>,
     check_listener: Option<Listener>,
     check_token: Option<CheckToken>,
     demo: bool,
@@ -167,20 +182,18 @@ impl ServerSettings {
     pub async fn try_listeners(
         &self,
     ) -> Vec<(&'static str, &ListenAddr, std::io::Result<SocketAddr>)> {
-        let visitors = self
-            .listens
-            .visitors
-            .iter()
-            .map(|listen| ("listen", listen));
-        let admin = self
-            .listens
-            .admin
-            .iter()
-            .map(|listen| ("admin listen", listen));
-        let check = self.listens.check.iter();
-        let check = check.map(|listen| ("check listen", listen));
+        let Listens {
+            visitors,
+            admin,
+            operation,
+            check,
+        } = &self.listens;
+        let visitors = visitors.iter().map(|listen| ("listen", listen));
+        let admin = admin.iter().map(|listen| ("admin listen", listen));
+        let operation = operation.iter().map(|listen| (OPERATION, listen));
+        let check = check.iter().map(|listen| ("check listen", listen));
         let mut tried = Vec::new();
-        for (name, listen) in visitors.chain(admin).chain(check) {
+        for (name, listen) in visitors.chain(admin).chain(operation).chain(check) {
             let bound = Listener::bind(listen.clone()).await;
             tried.push((name, &listen.addr, bound.map(|bound| bound.local_addr())));
         }
@@ -199,7 +212,7 @@ impl ServerSettings {
     ///
     /// # Errors
     ///
-    /// Fails when one is in use, or may not be used.
+    /// Fails when one is in use, or may not be used; without that of `operation.listen` it serves.
     pub async fn bind(self) -> std::io::Result<Server> {
         let mut listeners = Vec::new();
         for settings in self.listens.visitors {
@@ -207,10 +220,15 @@ impl ServerSettings {
         }
         let admin_listener = bind(self.listens.admin).await?;
         let check_listener = bind(self.listens.check).await?;
+        let operation_listener = bind(self.listens.operation).await.unwrap_or_else(|error| {
+            warn!("no health checks and metrics at operation.listen: {error}");
+            None
+        });
         Ok(Server {
             listeners,
             workers: Workers::start(self.settings.server.workers)?,
             admin_listener,
+            operation_listener,
             check_listener,
             demo: self.demo,
             plan: self.plan,
@@ -245,6 +263,7 @@ impl Listens {
         let admin = settings.admin.listen.as_ref();
         Ok(Self {
             admin: admin.map(|addr| listen(loaded, addr)),
+            operation: operation_listener(loaded),
             check: assembly::check_listener(loaded)?,
             visitors: listeners(loaded)?,
         })
@@ -264,20 +283,32 @@ impl Server {
         self.listeners.iter().map(Listener::url)
     }
 
-    /// Returns the address of the admin listener, if there is one.
+    /// Returns the address of health checks and metrics, if they are served.
     #[must_use]
-    pub fn admin_addr(&self) -> Option<SocketAddr> {
-        self.admin_listener.as_ref().map(Listener::local_addr)
+    pub fn operation_addr(&self) -> Option<SocketAddr> {
+        self.operation_listener().map(Listener::local_addr)
     }
 
     /// Returns where other proxies ask for decisions, if they may.
-    pub(crate) fn check_addr(&self) -> Option<ListenAddr> {
-        let listener = self.check_listener.as_ref()?;
-        Some(match listener.addr() {
-            // With the port that the system chose.
-            ListenAddr::Tcp(_) => ListenAddr::Tcp(listener.local_addr()),
-            other => other.clone(),
-        })
+    pub(crate) fn check_addr(&self) -> Option<&ListenAddr> {
+        self.check_listener.as_ref().map(Listener::addr)
+    }
+
+    /// Returns the listener of health checks and metrics: their own, else that of the admin page.
+    pub(crate) fn operation_listener(&self) -> Option<&Listener> {
+        (self.operation_listener.as_ref()).or(self.admin_listener.as_ref())
+    }
+
+    /// Returns the address of each listener, with the port that the system chose.
+    fn addresses(&self) -> Vec<String> {
+        let own = [
+            &self.admin_listener,
+            &self.operation_listener,
+            &self.check_listener,
+        ];
+        let own = own.into_iter().flatten();
+        let all = self.listeners.iter().chain(own);
+        all.map(|listener| listener.addr().to_string()).collect()
     }
 
     /// Returns the listener that has the admin page: its own, else the first with an address.
@@ -309,8 +340,9 @@ impl Server {
         if let Some(listener) = &mut self.check_listener {
             listener.share_permits(&permits);
         }
-        if let Some(listener) = &mut self.admin_listener {
-            // A pool of its own, so that an administrator gets in while visitors use up theirs.
+        // Pools of their own, so that an administrator gets in while visitors use up theirs.
+        let own = [&mut self.admin_listener, &mut self.operation_listener];
+        for listener in own.into_iter().flatten() {
             listener.limit_clients(ADMIN_CLIENTS);
         }
     }
@@ -324,7 +356,7 @@ impl Server {
     /// Does what is to be done before the first visitor; returns pages of the demonstration site.
     async fn prepare(&mut self, robots: &RobotDetection) -> Option<MadePages> {
         self.limit_clients();
-        if let Some(listener) = &self.admin_listener {
+        if let Some(listener) = self.operation_listener() {
             robots.tell_address(listener);
         }
         // To a rule about a list that was not read he would be nobody.
@@ -353,14 +385,16 @@ impl Server {
         let (tasks, coherence) = (TaskTracker::new(), Arc::default());
         let visitors = KnownVisitors::new(robots).await;
         let probes = Arc::new(visitors.probes(robots));
-        let mut operations = Some(operations::router(
-            robots.clone(),
-            self.observer.clone(),
-            ListenerMetrics::of(&self.listeners),
-            Arc::clone(&coherence),
-            Arc::clone(&probes),
-            stop.clone(),
-        ));
+        let operations = operations::router(Operations {
+            robots: robots.clone(),
+            observer: self.observer.clone(),
+            addresses: self.addresses(),
+            listeners: ListenerMetrics::of(&self.listeners),
+            coherence: Arc::clone(&coherence),
+            probes: Arc::clone(&probes),
+            stop: stop.clone(),
+            started_seconds: robots.clock().now_ms().max(0).unsigned_abs() / 1_000,
+        });
         let mut admin = admin_router(&self.settings, robots, &stop);
         robots.watch_alerts(self.alerts, &self.listeners);
         let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
@@ -368,15 +402,16 @@ impl Server {
         let draining = drain(stop, delay, Arc::clone(&is_draining), closing.clone());
         tasks.spawn(draining);
         if let Some(listener) = self.admin_listener {
-            let routers = [operations.take(), admin.take().map(|(_, router)| router)];
-            let router = routers.into_iter().flatten();
-            let router = router.fold(Router::new(), Router::merge);
+            let pages = admin.take().map(|(_, router)| router);
+            let router = operations.clone().merge(pages.unwrap_or_default());
             tasks.spawn(listener.serve(router, closing.clone()));
+        }
+        if let Some(listener) = self.operation_listener {
+            tasks.spawn(listener.serve(operations, closing.clone()));
         }
         let proxies = self.trusted_proxies.clone();
         let services = Arc::new(ProcessServices {
             admin,
-            operations,
             observer: self.observer,
             traffic: robots.traffic().clone(),
             bans: robots.keep_bans(self.bans, self.trusted_proxies),

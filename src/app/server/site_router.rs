@@ -105,7 +105,7 @@ impl SiteRouter {
                 }
             }
             // The process has answered its own before a site was asked.
-            Answerer::Operations | Answerer::Admin | Answerer::Site => {}
+            Answerer::Admin | Answerer::Site => {}
         }
         self.ask_site(request)
     }

@@ -12,20 +12,20 @@ use tokio::time::{Instant, sleep};
 use url::Url;
 
 use crate::app;
+use crate::assembly::plain_addresses;
 use crate::check::{IDENTIFICATION_HEADER, VERDICT_HEADER};
 use crate::clock::Clock;
 use crate::config::FailMode;
 use crate::fetch::{DirectClient, DirectResponse, DirectSettings};
-use crate::listen::ListenAddr;
 use crate::policy::Policy;
 use crate::probe::{Door, Note, PROBE_HEADER, ProbeKey, Purpose};
 use crate::store::Store;
 
 use super::{
-    super::args::DoctorArgs,
+    super::{args::DoctorArgs, health},
     check::Check,
     run::Subject,
-    server::readiness,
+    server::RunningServer,
     sites::{ServedSite, sites},
 };
 
@@ -579,9 +579,10 @@ fn complete(rows: &[(String, Vec<Cell>)]) -> Check {
 
 /// Returns the URL of our own proxy, if it serves.
 async fn own_url(subject: &Subject<'_>) -> Option<Url> {
-    let addr = subject.server?.addr();
-    readiness(&ListenAddr::Tcp(addr)).await?;
-    Url::parse(&format!("http://localhost:{}/", addr.port())).ok()
+    let running = RunningServer::find(subject.loaded).await?;
+    let mut addresses = plain_addresses(subject.loaded);
+    let addr = addresses.find(|addr| running.listens_at(addr))?;
+    Url::parse(&format!("http://{}/", health::address(addr)?)).ok()
 }
 
 /// Returns a host of a site, where no site is there for all hosts.

@@ -1,13 +1,14 @@
 //! Checks what `serve` opens and reaches: listeners, upstreams, files, the access log.
 
-use std::{collections::BTreeSet, fs::OpenOptions, os::unix::net::UnixStream, path::Path};
+use std::{fs::OpenOptions, os::unix::net::UnixStream, path::Path};
 
 use serde_json::Value;
 
-use crate::fetch::{Conditions, FetchLimits, FetchResponse, Fetcher};
+use crate::app::OPERATION;
+use crate::config::Loaded;
 use crate::listen::{ListenAddr, OpenFileLimit};
 
-use super::{check::Check, database::missing_file, run::Subject};
+use super::{super::health, check::Check, database::missing_file, run::Subject};
 
 /// Connects to each upstream.
 pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
@@ -30,15 +31,15 @@ pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Binds each address; one in use passes where this program itself serves there.
+/// Binds each address; one in use passes where the running server of this configuration listens.
 ///
-/// Such a server is asked for its warnings.
+/// That server is asked for its warnings.
 pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     let Some(server) = subject.server else {
         return Vec::new();
     };
+    let running = RunningServer::find(subject.loaded).await;
     let mut checks = Vec::new();
-    let (mut warnings, mut not_judged) = (BTreeSet::new(), BTreeSet::new());
     for (name, addr, bound) in server.try_listeners().await {
         let result = match bound {
             // Only the service manager can pass the socket, and only to `serve`.
@@ -46,23 +47,23 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
                 Ok("the service manager gives the socket at the start".to_owned())
             }
             Ok(_) => Ok(format!("{addr} is free")),
-            // Who asks beside a running server wants to know of it, not that its port is in use.
+            Err(_) if running.as_ref().is_some_and(|it| it.listens_at(addr)) => {
+                Ok(format!("robot-detection serves on {addr} already"))
+            }
+            // Its socket is where its configuration says, so no other program's is expected there.
             Err(_) if is_served(addr) => Ok(format!("{addr} is served already")),
-            Err(error) => match readiness(addr).await {
-                Some(told) => {
-                    warnings.extend(texts(&told, "warnings"));
-                    not_judged.extend(texts(&told, "suspects"));
-                    Ok(format!("robot-detection serves on {addr} already"))
-                }
-                None => Err(error.to_string()),
-            },
+            Err(error) if name == OPERATION => {
+                checks.push(Check::warning(name, error.to_string()));
+                continue;
+            }
+            Err(error) => Err(error.to_string()),
         };
         checks.push(Check::new(name, result));
     }
-    let warnings = warnings.into_iter();
-    checks.extend(warnings.map(|warning| Check::warning("visitors", warning)));
-    let not_judged = not_judged.into_iter();
-    checks.extend(not_judged.map(|text| Check::warning("suspects", text)));
+    for (name, member) in [("visitors", "warnings"), ("suspects", "suspects")] {
+        let texts = running.iter().flat_map(|it| it.texts(member));
+        checks.extend(texts.map(|text| Check::warning(name, text.to_owned())));
+    }
     checks
 }
 
@@ -103,27 +104,26 @@ fn is_served(addr: &ListenAddr) -> bool {
     matches!(addr, ListenAddr::Unix(path) if UnixStream::connect(path).is_ok())
 }
 
-/// Returns the readiness report of this program's server at an address, if one serves there.
-pub(super) async fn readiness(addr: &ListenAddr) -> Option<Value> {
-    let ListenAddr::Tcp(addr) = addr else {
-        return None;
-    };
-    // By a name of this machine: to any other the server does not tell its state.
-    let url = format!("http://localhost:{}/readyz", addr.port());
-    let fetcher = Fetcher::new(FetchLimits::default()).ok()?;
-    let ready = fetcher
-        .fetch(&url, &Conditions::default(), &|_, _| {})
-        .await;
-    let Ok(FetchResponse::Body { bytes, .. }) = ready else {
-        return None;
-    };
-    let told = serde_json::from_slice::<Value>(&bytes).ok()?;
-    told.get("ready").is_some().then_some(told)
-}
+/// Readiness report of the running server of a configuration.
+pub(super) struct RunningServer(Value);
 
-/// Returns the texts of one member of the report.
-fn texts(told: &Value, name: &str) -> impl Iterator<Item = String> {
-    let texts = told.get(name).and_then(Value::as_array);
-    let texts = texts.into_iter().flatten().filter_map(Value::as_str);
-    texts.map(str::to_owned)
+impl RunningServer {
+    /// Asks the operational endpoints of a configuration.
+    pub(super) async fn find(loaded: &Loaded) -> Option<Self> {
+        let url = health::own_url(loaded).ok()?;
+        let answer = health::ask(&url).await.ok()?;
+        let told = serde_json::from_slice::<Value>(&answer.bytes).ok()?;
+        Some(Self(told))
+    }
+
+    /// Returns `true` if it listens at an address.
+    pub(super) fn listens_at(&self, addr: &ListenAddr) -> bool {
+        self.texts("listeners").any(|text| text == addr.to_string())
+    }
+
+    /// Returns the texts of one member of the report.
+    fn texts(&self, member: &str) -> impl Iterator<Item = &str> {
+        let texts = self.0.get(member).and_then(Value::as_array);
+        texts.into_iter().flatten().filter_map(Value::as_str)
+    }
 }

@@ -1,5 +1,7 @@
 //! Checks the site robots: starting points, login, the last run and the next one.
 
+use std::process::{Command, Stdio};
+
 use crate::admin::rfc3339;
 use crate::app::{SiteRobotRuns, SiteRobotSettings, site_robots};
 use crate::clock::Clock;
@@ -16,6 +18,9 @@ use super::{
 /// Most starting points that are requested.
 const MAX_REQUESTS: usize = 10;
 
+/// Unit of the packages.
+const SERVICE: &str = "robot-detection.service";
+
 /// Checks what each site robot would do, and requests its starting points.
 pub(super) async fn site_robot_checks(subject: &Subject<'_>, offline: bool) -> Vec<Check> {
     let robots = match site_robots(subject.loaded) {
@@ -26,7 +31,7 @@ pub(super) async fn site_robot_checks(subject: &Subject<'_>, offline: bool) -> V
         let none = "none: site_robot.starting_points names no page to begin at";
         return vec![Check::new("site robot", Ok(none.to_owned()))];
     }
-    let mut checks = Vec::new();
+    let mut checks = Vec::from_iter(sandbox(&robots));
     let served = sites(subject.loaded);
     for robot in &robots {
         let site = served.iter().find(|site| site.name() == robot.site());
@@ -79,6 +84,24 @@ async fn rendering(site: &ServedSite, robot: &SiteRobotSettings) -> Option<Check
         .map(|()| "the browser that renders pages starts, with its sandbox".to_owned())
         .map_err(|error| format!("pages are not rendered: {error}"));
     Some(Check::new(site.label("site robot"), result))
+}
+
+/// Warns of a service whose sandbox keeps the browser that renders pages from running.
+fn sandbox(robots: &[SiteRobotSettings]) -> Option<Check> {
+    robots.iter().find_map(SiteRobotSettings::renders_by)?;
+    let mut asking = Command::new("systemctl");
+    asking.args(["show", "--property=MemoryDenyWriteExecute", "--value"]);
+    let answer = asking.arg(SERVICE).stdin(Stdio::null()).output();
+    // Without systemd there is no such service.
+    let is_closed = answer.is_ok_and(|answer| answer.stdout.trim_ascii() == b"yes");
+    is_closed.then(|| {
+        let text = format!(
+            "{SERVICE} renders no pages, as its sandbox keeps the browser of site_robot.render from running: copy \
+             robot-detection-render.conf of the examples to /etc/systemd/system/{SERVICE}.d/render.conf, then \
+             systemctl daemon-reload and systemctl restart robot-detection"
+        );
+        Check::warning("site robot", text)
+    })
 }
 
 /// Returns what the last run did, and when the next one begins.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use url::{Position, Url};
 
-use crate::assembly::server_addresses;
+use crate::assembly::plain_addresses;
 use crate::cli::{
     explain::{Explainer, RobotAnswer},
     health, output,
@@ -278,9 +278,5 @@ impl<'a> Asker<'a> {
 
 /// Returns where this machine reaches the visitors' side of a server without TLS.
 fn addresses(loaded: &Loaded) -> impl Iterator<Item = SocketAddr> {
-    let listeners = loaded.settings().tables.listeners.iter();
-    let plain = listeners.filter(|it| !it.is_tls() && !it.proxy_protocol.unwrap_or_default());
-    let all = server_addresses(loaded).iter();
-    all.chain(plain.map(|it| &it.listen))
-        .filter_map(health::address)
+    plain_addresses(loaded).filter_map(health::address)
 }

@@ -22,7 +22,8 @@ pub use index_now::{IndexNowKeys, IndexNowSection};
 pub use licensing::{LicensingKeys, LicensingSection};
 pub use operation::{
     AccessLogKeys, AccessLogSection, AdminKeys, AdminSection, CheckKeys, CheckSection, LogKeys,
-    LogSection, OtelKeys, OtelSection, TrafficKeys, TrafficSection,
+    LogSection, OperationKeys, OperationSection, OtelKeys, OtelSection, TrafficKeys,
+    TrafficSection,
 };
 pub use places::{PlacesKeys, PlacesSection};
 pub use robots::{DatabaseKeys, DatabaseSection, GeneralKeys, GeneralSection};

@@ -1,4 +1,4 @@
-//! What an administrator and other proxies see: `[admin]`, `[check]`, `[traffic]`, `[access_log]`, `[otel]` and `[log]`.
+//! What an administrator and other proxies see: `[operation]`, `[admin]`, `[check]`, `[traffic]`, `[access_log]`, `[otel]` and `[log]`.
 
 use std::path::PathBuf;
 
@@ -15,6 +15,15 @@ use crate::store::KeptAddresses;
 use crate::telemetry::LogFormat;
 
 section! {
+    /// Health checks and metrics.
+    pub struct OperationSection, OperationKeys = "operation." @process;
+    /// Address and port of the listener for /healthz, /readyz and /metrics; if the port is in use,
+    /// the server starts without it. If admin.listen has the same port, admin.listen serves both.
+    /// Empty: only admin.listen serves them
+    listen: Option<ListenAddr> = "127.0.0.1:9180";
+}
+
+section! {
     /// The admin page.
     pub struct AdminSection, AdminKeys = "admin." @process;
     /// Path of the admin page
@@ -22,7 +31,7 @@ section! {
     /// Whether there is an admin page
     enabled: bool = "true";
     /// Address and port of a listener for the admin page, /healthz, /readyz and /metrics alone;
-    /// empty: they are on server.listen, the last three for direct requests from this machine only
+    /// empty: the admin page is on server.listen
     listen: Option<ListenAddr>;
     /// Whether rules can be made and enforcement paused while the server runs, on the admin page, by
     /// its JSON and by the command rules; false: those that were made are not judged

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{
     http::{Reply, TestServer},
-    program::{Answer, FIREFOX, GOOGLEBOT, Server, eventually, exchange, request, succeed},
+    program::{Answer, FIREFOX, GOOGLEBOT, Server, eventually, request, succeed},
 };
 
 const UNLISTED: &str = "Mozilla/5.0 (compatible; OtherCrawler/1.0; +http://a.example/)";
@@ -127,12 +127,9 @@ fn whoever_sends_no_user_agent_is_nameless_and_passes() {
             );
         }
     }
-    let metrics = exchange(
-        server.addr,
-        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nUser-Agent: prometheus-of-the-test\r\nConnection: close\r\n\r\n",
-    );
+    let metrics = server.metrics();
     let counted = "visitor=\"nameless\",decision=\"pass\"} 9";
-    assert!(metrics.text().contains(counted), "{}", metrics.text());
+    assert!(metrics.contains(counted), "{metrics}");
     let log = directory.path().join("access.log");
     let mut lines = Vec::new();
     eventually("the access log", || {

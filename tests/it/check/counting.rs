@@ -1,17 +1,11 @@
 //! What is counted of requests that another proxy answers.
 
 use super::house::House;
-use crate::support::program::{FIREFOX, GOOGLEBOT, admin_json, eventually, request, succeed};
+use crate::support::program::{FIREFOX, GOOGLEBOT, admin_json, eventually, succeed};
 
 /// Lines of `/metrics` that count requests.
 fn counted(house: &House) -> Vec<String> {
-    let answer = request(
-        house.server.addr,
-        "GET",
-        "/metrics",
-        &[("Host", "localhost")],
-    );
-    let text = answer.text();
+    let text = house.server.metrics();
     let lines = text
         .lines()
         .filter(|line| line.starts_with("robot_detection_requests_total{"));

@@ -155,13 +155,7 @@ fn in_front_of_site(house: &House, fails: &str, site: &str) -> Nginx {
 
 /// Returns the number of requests that the endpoint has counted.
 fn counted(house: &House) -> u64 {
-    let answer = request(
-        house.server.addr,
-        "GET",
-        "/metrics",
-        &[("Host", "localhost")],
-    );
-    let text = answer.text();
+    let text = house.server.metrics();
     let lines = text
         .lines()
         .filter(|line| line.starts_with("robot_detection_requests_total{"));

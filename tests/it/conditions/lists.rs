@@ -80,7 +80,7 @@ fn status(server: &Server, address: &str) -> u16 {
 }
 
 fn ready(server: &Server) -> String {
-    request(server.addr, "GET", "/readyz", &[("Host", "localhost")]).text()
+    server.operation("/readyz").text()
 }
 
 const FILE: &str = "[[list]]\nname = 'closed'\nurl = 'closed.txt'\n";

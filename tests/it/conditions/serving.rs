@@ -66,13 +66,7 @@ async fn a_rule_about_people_only_notes_until_it_is_confirmed() {
     let explained = house.explain(&["--path", "/", "--user-agent", FIREFOX]);
     assert!(explained.contains("only noted"), "{explained}");
     assert!(explained.contains("pass (would refuse)"), "{explained}");
-    let metrics = request(
-        house.server.addr,
-        "GET",
-        "/metrics",
-        &[("Host", "localhost")],
-    )
-    .text();
+    let metrics = house.server.metrics();
     let noted = "visitor=\"person\",decision=\"would-refuse\"} 1";
     assert!(metrics.contains(noted), "{metrics}");
     house.server.stop();
@@ -92,13 +86,7 @@ async fn a_rule_about_people_only_notes_until_it_is_confirmed() {
         200
     );
     assert_eq!(house.ask("/", GOOGLEBOT, &[]).status, 200);
-    let metrics = request(
-        house.server.addr,
-        "GET",
-        "/metrics",
-        &[("Host", "localhost")],
-    )
-    .text();
+    let metrics = house.server.metrics();
     for counted in [
         "visitor=\"person\",decision=\"refuse\"} 1",
         "visitor=\"person\",decision=\"pass\"} 1",

@@ -8,7 +8,7 @@ use robot_detection::{
 };
 use serde_json::Value;
 
-use crate::support::program::{GOOGLEBOT, Server, eventually, exchange, request, run, succeed};
+use crate::support::program::{GOOGLEBOT, Server, eventually, request, run, succeed};
 
 const CLOUDFRONT: &str = "Amazon CloudFront";
 const TRANSLATED: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36,gzip(gfe) (via translate.google.com)";
@@ -120,14 +120,6 @@ fn serve(directory: &Path, text: &str) -> Server {
     Server::start(directory, &["serve"])
 }
 
-fn metrics(server: &Server) -> String {
-    let answer = exchange(
-        server.addr,
-        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nUser-Agent: prometheus-of-the-test\r\nConnection: close\r\n\r\n",
-    );
-    answer.text()
-}
-
 #[test]
 fn many_people_are_not_refused_slowed_or_redirected_as_one_robot() {
     let directory = tempfile::tempdir().unwrap();
@@ -150,7 +142,7 @@ fn many_people_are_not_refused_slowed_or_redirected_as_one_robot() {
         }
     }
     assert_eq!(server.get("/refused/a", GOOGLEBOT).status, 403);
-    let text = metrics(&server);
+    let text = server.metrics();
     let counted = "visitor=\"shared\",decision=\"pass\"} 15";
     assert!(text.contains(counted), "{text}");
     assert!(!text.contains("robot=\"amazon-cloudfront\""), "{text}");
@@ -310,7 +302,7 @@ fn a_front_that_hides_the_visitors_is_told_of() {
     let doctor = || {
         let text = format!("web_robots_db = ''\n[server]\nlisten = '{}'\n", server.addr);
         fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
-        let output = run(directory.path(), &["doctor", "--offline"]);
+        let output = server.run(directory.path(), &["doctor", "--offline"]);
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     for _ in 0..99 {

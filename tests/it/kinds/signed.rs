@@ -12,7 +12,7 @@ use robot_detection::{
 use serde_json::Value;
 use tower::{Layer as _, ServiceExt as _, service_fn};
 
-use crate::support::program::{Server, eventually, exchange, request, succeed};
+use crate::support::program::{Server, eventually, request, succeed};
 
 const CHROME: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
 const INPUT: &str = "sig1=(\"@authority\" \"signature-agent\";key=\"sig1\");created=1;expires=2;keyid=\"k\";tag=\"web-bot-auth\"";
@@ -213,11 +213,7 @@ fn the_server_takes_who_signs_for_a_robot() {
     );
     assert_eq!(get(&server, "/refused/a", "https://agent.invalid"), 403);
     assert_eq!(server.get("/members-only-stuff/", CHROME).status, 200);
-    let metrics = exchange(
-        server.addr,
-        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nUser-Agent: prometheus-of-the-test\r\nConnection: close\r\n\r\n",
-    );
-    let text = metrics.text();
+    let text = server.metrics();
     for expected in [
         "visitor=\"listed\",decision=\"redirect\"} 1",
         "visitor=\"unlisted\",decision=\"redirect\"} 1",

@@ -52,6 +52,17 @@ impl Program {
         (program, found)
     }
 
+    /// Returns where it serves health checks and metrics.
+    pub(super) fn operation(&self) -> SocketAddr {
+        let prefix = "health checks and metrics: ";
+        addr(
+            self.said
+                .iter()
+                .find_map(|line| line.strip_prefix(prefix))
+                .unwrap(),
+        )
+    }
+
     fn terminate(&mut self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").arg(pid).status().unwrap().success());

@@ -166,8 +166,7 @@ fn in_a_dry_run_live_rules_are_noted_too() {
     let instance = house.start();
     instance.add(r#"{"action":"refuse","robot":"googlebot"}"#);
     assert_eq!(instance.robot().status, 200);
-    let host = [("Host", "localhost")];
-    let metrics = request(instance.server.addr, "GET", "/metrics", &host).text();
+    let metrics = instance.server.metrics();
     assert!(metrics.contains(r#"decision="would-refuse""#), "{metrics}");
     assert!(
         metrics.contains("robot_detection_live_rules 1"),

@@ -1,10 +1,7 @@
 //! Every instance has what was made on one of them, within a second.
 
 use super::house::{House, Instance};
-use crate::support::{
-    postgres::database_url,
-    program::{FIREFOX, request},
-};
+use crate::support::{postgres::database_url, program::FIREFOX};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_is_in_force_on_another_instance_within_a_second_and_undone_there() {
@@ -50,11 +47,7 @@ async fn a_pause_holds_on_every_instance_and_is_noted() {
     assert_eq!(told["pause"]["by"], "token console");
     first.within_a_second(200);
     second.within_a_second(200);
-    let metrics = || {
-        let host = [("Host", "localhost")];
-        request(second.server.addr, "GET", "/metrics", &host).text()
-    };
-    let text = metrics();
+    let text = second.server.metrics();
     assert!(
         text.contains("robot_detection_enforcement_paused 1"),
         "{text}"
@@ -65,6 +58,11 @@ async fn a_pause_holds_on_every_instance_and_is_noted() {
     assert_eq!(status, 204);
     first.within_a_second(403);
     second.within_a_second(403);
-    assert!(metrics().contains("robot_detection_enforcement_paused 0"));
+    assert!(
+        second
+            .server
+            .metrics()
+            .contains("robot_detection_enforcement_paused 0")
+    );
     assert!(one.log().contains("enforcement is resumed"));
 }

@@ -331,13 +331,13 @@ fn a_full_disk_stops_nobody_and_is_told_once() {
     let directory = tempfile::tempdir().unwrap();
     configure(directory.path(), "access_log.path = '/dev/full'");
     let server = Server::start(directory.path(), &["serve"]);
-    let here = [("Host", "127.0.0.1")];
     for _ in 0..3 {
         assert_eq!(server.get("/", FIREFOX).status, 200);
     }
-    let metrics = || request(server.addr, "GET", "/metrics", &here).text();
     eventually("lost lines are counted", || {
-        !metrics().contains("robot_detection_access_log_lost_lines_total 0")
+        !server
+            .metrics()
+            .contains("robot_detection_access_log_lost_lines_total 0")
     });
     server.signal("TERM");
     assert!(server.wait());

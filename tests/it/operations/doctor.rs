@@ -1,6 +1,11 @@
 //! `doctor`: what it finds before `serve` would.
 
-use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{
+    fs,
+    net::{SocketAddr, TcpListener},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
 
 use serde_json::Value;
 
@@ -48,9 +53,11 @@ fn check(directory: &Path, name: &str) -> (bool, String) {
 #[test]
 fn each_listener_is_tried_by_itself() {
     let directory = tempfile::tempdir().unwrap();
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let addr = taken.local_addr().unwrap();
-    let settings = format!("server.listen = '127.0.0.1:0'\nadmin.listen = '{addr}'");
+    let taken = TestServer::new(Reply::status(404));
+    let settings = format!(
+        "server.listen = '127.0.0.1:0'\nadmin.listen = '{}'",
+        taken.addr()
+    );
     configure(directory.path(), &settings);
     let (is_free, text) = check(directory.path(), "listen");
     assert!(is_free && text.ends_with("is free"), "{text}");
@@ -59,16 +66,37 @@ fn each_listener_is_tried_by_itself() {
 }
 
 #[test]
-fn a_listener_of_a_server_that_runs_is_well() {
+fn a_server_that_runs_is_well_with_all_its_listeners() {
     let directory = tempfile::tempdir().unwrap();
-    configure(directory.path(), "");
+    let site = TestServer::new(Reply::status(404));
+    let configured = |[visitors, admin, check]: [SocketAddr; 3]| {
+        let text = format!(
+            "server.upstream = '{}'\nserver.listen = '{visitors}'\nadmin.listen = '{admin}'\n\
+             check.listen = '{check}'\ncheck.token = 'a-token-of-the-test'",
+            site.url("")
+        );
+        configure(directory.path(), &text);
+    };
+    configured([([127, 0, 0, 1], 0).into(); 3]);
     let server = Server::start(directory.path(), &["serve"]);
-    configure(
-        directory.path(),
-        &format!("server.listen = '{}'", server.addr),
-    );
-    let (is_well, text) = check(directory.path(), "listen");
-    assert!(is_well && text.contains("serves on"), "{text}");
+    let doctor = || {
+        let output = server.run(directory.path(), &["doctor", "--offline"]);
+        let report = String::from_utf8(output.stdout).unwrap();
+        (output.status.code(), report)
+    };
+    let (admin, check) = (server.admin.unwrap(), server.check.unwrap());
+    configured([server.addr, admin, check]);
+    let (code, report) = doctor();
+    assert_eq!(code, Some(0), "{report}");
+    for name in ["listen", "admin listen", "operation listen", "check listen"] {
+        let served = format!("ok    {name}: robot-detection serves on 127.0.0.1:");
+        assert!(report.contains(&served), "{served}: {report}");
+    }
+    // The port of another program is not taken for one of the server's.
+    configured([server.addr, admin, site.addr()]);
+    let (code, report) = doctor();
+    assert_eq!(code, Some(1), "{report}");
+    assert!(report.contains("FAIL  check listen: cannot"), "{report}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The dashboard of Grafana: valid, and about what `/metrics` has.
+//! The dashboard of Grafana and the alert rules of Prometheus: about what `/metrics` has.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +14,7 @@ use crate::support::{
     program::{FIREFOX, GOOGLEBOT, Server, eventually},
 };
 
-use super::{metrics::metrics, site::Site};
+use super::site::Site;
 
 fn dashboard() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/deploy/grafana-dashboard.json");
@@ -35,6 +35,17 @@ fn expressions(dashboard: &Value) -> Vec<(String, String)> {
         })
     });
     targets.collect()
+}
+
+/// Every expression of the alert rules.
+fn alerts() -> Vec<(String, String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/deploy/prometheus-rules.yml");
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text.lines().map(str::trim_start);
+    let expressions = lines.filter_map(|line| line.strip_prefix("expr: "));
+    expressions
+        .map(|it| (it.to_owned(), String::new()))
+        .collect()
 }
 
 /// Labels of each metric of an exposition.
@@ -79,7 +90,7 @@ fn measured() -> Site {
 }
 
 #[test]
-fn every_metric_and_label_of_the_dashboard_is_measured() {
+fn every_metric_and_label_of_dashboard_and_alerts_is_measured() {
     let site = measured();
     site.server.get("/", FIREFOX);
     site.server.get("/members-only-stuff/", GOOGLEBOT);
@@ -88,24 +99,26 @@ fn every_metric_and_label_of_the_dashboard_is_measured() {
     });
     site.server.signal("HUP");
     eventually("everything is measured", || {
-        let text = metrics(&site);
+        let text = site.server.metrics();
         text.contains("robot_detection_robots_txt_violations_total{")
             && text.contains("robot_detection_refresh_failing{")
             && text.contains("robot_detection_reloads_total{")
     });
-    let text = metrics(&site);
+    let text = site.server.metrics();
     let measured = labels(&text);
-    let metric = Regex::new(r"robot_detection_[a-z_]+").unwrap();
+    let metric = Regex::new(r"(?:robot_detection|process)_[a-z_]+").unwrap();
     let selector = Regex::new(r#"([a-z_]+)(?:=~|!~|!=|=)""#).unwrap();
     let grouped = Regex::new(r"by \(([^)]*)\)").unwrap();
     let shown = Regex::new(r"\{\{([a-z_]+)\}\}").unwrap();
-    let all = expressions(&dashboard());
-    assert!(all.len() > 20);
-    for (expression, legend) in all {
-        let name = metric.find(&expression).unwrap().as_str();
-        let known = measured
-            .get(name)
-            .unwrap_or_else(|| panic!("{name} is not measured\n{text}"));
+    let (shown_by, watched) = (expressions(&dashboard()), alerts());
+    assert!(shown_by.len() > 20 && watched.len() > 10);
+    for (expression, legend) in shown_by.into_iter().chain(watched) {
+        // Prometheus adds what it measures itself, and the name of its job.
+        let mut known = BTreeSet::from(["job"]);
+        for name in metric.find_iter(&expression) {
+            let labels = measured.get(name.as_str());
+            known.extend(labels.unwrap_or_else(|| panic!("{name:?} is not measured\n{text}")));
+        }
         let of_selectors = selector
             .captures_iter(&expression)
             .map(|it| it[1].to_owned());
@@ -117,10 +130,20 @@ fn every_metric_and_label_of_the_dashboard_is_measured() {
         for label in of_selectors.chain(of_groups).chain(of_legends) {
             assert!(
                 known.contains(&*label),
-                "{name} has no label {label}: {expression}"
+                "nothing has a label {label}: {expression}"
             );
         }
     }
+    // The name of a Unix time shows its unit.
+    let own = text
+        .lines()
+        .filter(|line| line.starts_with("robot_detection_"));
+    let is_time = |value: &str| value.parse::<f64>().is_ok_and(|value| value > 1e9);
+    let times = own.filter(|line| is_time(line.rsplit_once(' ').unwrap().1));
+    let names: BTreeSet<_> = times.map(|line| line.split('{').next().unwrap()).collect();
+    let expected = ["certificate_expiry", "refresh_last_success"]
+        .map(|name| format!("robot_detection_{name}_timestamp_seconds"));
+    assert!(names.into_iter().eq(&expected), "{text}");
 }
 
 #[test]

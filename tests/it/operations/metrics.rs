@@ -1,5 +1,7 @@
 //! `/metrics`: what is counted, under which labels.
 
+use std::net::TcpStream;
+
 use crate::support::{
     http::{Reply, TestServer},
     program::{FIREFOX, GOOGLEBOT, Server, eventually, exchange, request},
@@ -25,11 +27,6 @@ fn value(text: &str, name: &str, labels: &[(&str, &str)]) -> f64 {
     last.map_or(0.0, |value| value.parse().unwrap())
 }
 
-pub(super) fn metrics(site: &Site) -> String {
-    let here = [("Host", "127.0.0.1")];
-    request(site.server.addr, "GET", "/metrics", &here).text()
-}
-
 /// Name, labels and value of a sample.
 pub(super) type Sample<'a> = (&'a str, &'a [(&'a str, &'a str)], u32);
 
@@ -53,7 +50,7 @@ fn requests_are_counted_by_site_visitor_decision_robot_and_status() {
     let by_robot = "robot_detection_robot_requests_total";
     let statuses = "robot_detection_responses_total";
     let googlebot = ("robot", "googlebot");
-    let text = metrics(&site);
+    let text = site.server.metrics();
     assert_values(
         &text,
         &[
@@ -89,7 +86,7 @@ fn durations_are_histograms_of_requests_and_of_the_upstream() {
         site.server.get("/", FIREFOX);
     }
     site.server.get("/members-only-stuff/", GOOGLEBOT);
-    let text = metrics(&site);
+    let text = site.server.metrics();
     let duration = "robot_detection_request_duration_seconds";
     let first_byte = "robot_detection_upstream_first_byte_seconds";
     for name in [duration, first_byte] {
@@ -128,7 +125,7 @@ fn reloads_are_counted_by_result() {
     let site = Site::start("", Reply::text("hello"));
     let reloads = |result: &str| {
         value(
-            &metrics(&site),
+            &site.server.metrics(),
             "robot_detection_reloads_total",
             &[("result", result)],
         )
@@ -148,7 +145,7 @@ fn reloads_are_counted_by_result() {
 fn every_family_is_described_once_and_no_sample_stands_twice() {
     let site = Site::start("", Reply::text("hello"));
     site.server.get("/", GOOGLEBOT);
-    let text = metrics(&site);
+    let text = site.server.metrics();
     let mut samples: Vec<_> = text
         .lines()
         .filter_map(|line| line.rsplit_once(' '))
@@ -159,13 +156,37 @@ fn every_family_is_described_once_and_no_sample_stands_twice() {
     samples.dedup();
     assert_eq!(samples.len(), all, "{text}");
     for line in text.lines().filter(|line| !line.is_empty()) {
+        let sample = line
+            .strip_prefix("# HELP ")
+            .or_else(|| line.strip_prefix("# TYPE "))
+            .unwrap_or(line);
         assert!(
-            line.starts_with("# HELP robot_detection_")
-                || line.starts_with("# TYPE robot_detection_")
-                || line.starts_with("robot_detection_"),
+            sample.starts_with("robot_detection_") || sample.starts_with("process_"),
             "{line}"
         );
     }
+}
+
+#[test]
+fn the_process_and_the_connections_of_its_database_are_measured() {
+    let site = Site::start("", Reply::text("hello"));
+    let text = site.server.metrics();
+    let process = |name: &str| value(&text, &format!("process_{name}"), &[]);
+    for name in ["cpu_seconds_total", "threads", "virtual_memory_bytes"] {
+        assert!(process(name) > 0.0, "{name}: {text}");
+    }
+    let peak = 1_024.0 * f64::from(u32::try_from(site.server.peak_memory_kib()).unwrap());
+    let resident = process("resident_memory_bytes");
+    assert!(resident > 1e6 && resident <= peak, "{peak}: {text}");
+    assert!(process("open_fds") > 10.0 && process("open_fds") < process("max_fds"));
+    let now_ms = robot_detection::clock::Clock::system().now_ms();
+    let age = f64::from(i32::try_from(now_ms / 1_000).unwrap()) - process("start_time_seconds");
+    assert!((-2.0..3_600.0).contains(&age), "{age}: {text}");
+    let connections = "robot_detection_database_connections";
+    let of_state = |state| value(&text, connections, &[("state", state)]);
+    let most = value(&text, "robot_detection_database_connections_max", &[]);
+    let open = of_state("used") + of_state("idle");
+    assert!(open > 0.5 && open <= most, "{text}");
 }
 
 #[test]
@@ -181,7 +202,7 @@ fn sites_are_counted_by_their_names_and_what_is_for_none_apart() {
     let ask = |host: &str, path: &str| request(server.addr, "GET", path, &[("Host", host)]);
     assert_eq!(ask("shop.example", "/").status, 200);
     assert_eq!(ask("other.example", "/").status, 421);
-    let text = ask("127.0.0.1", "/metrics").text();
+    let text = server.metrics();
     let requests = "robot_detection_requests_total";
     assert_values(
         &text,
@@ -200,15 +221,16 @@ fn connections_and_unreadable_requests_are_counted_by_listener() {
     let listener = ("listener", listener.as_str());
     let broken = "GET / HTTP/1.1\r\nHost : a\r\n\r\n";
     assert_eq!(exchange(site.server.addr, broken.as_bytes()).status, 400);
+    let _kept = TcpStream::connect(site.server.addr).unwrap();
     let unreadable = "robot_detection_unreadable_requests_total";
-    eventually("it is counted", || {
-        value(&metrics(&site), unreadable, &[listener, ("status", "400")]) > 0.5
+    let mut text = String::new();
+    eventually("both connections are counted, and one is open", || {
+        text = site.server.metrics();
+        let of_listener = |name: &str| value(&text, name, &[listener]);
+        value(&text, unreadable, &[listener, ("status", "400")]) > 0.5
+            && of_listener("robot_detection_connections_total") > 1.5
+            && (0.5..1.5).contains(&of_listener("robot_detection_connections_open"))
     });
-    let text = metrics(&site);
-    let accepted = value(&text, "robot_detection_connections_total", &[listener]);
-    assert!(accepted > 1.5, "{text}");
-    let open = value(&text, "robot_detection_connections_open", &[listener]);
-    assert!((0.5..accepted).contains(&open), "{text}");
     let unserved = "robot_detection_connections_unserved_total";
     assert_values(
         &text,

@@ -7,14 +7,11 @@ use crate::support::{
     program::{FIREFOX, GOOGLEBOT, exchange, request, succeed},
 };
 
-use super::{
-    metrics::{assert_values, metrics},
-    site::Site,
-};
+use super::{metrics::assert_values, site::Site};
 
 const ADMIN: &str = "/robot-detection/admin";
 
-/// What a browser does on the admin page, and a balancer beside it.
+/// What a browser does on the admin page.
 fn look_around(addr: std::net::SocketAddr, user_agent: &str) {
     for path in [
         ADMIN,
@@ -22,9 +19,6 @@ fn look_around(addr: std::net::SocketAddr, user_agent: &str) {
         "/robot-detection/admin/assets/admin.css",
         "/robot-detection/admin/api/status",
         "/robot-detection/admin/nothing-here",
-        "/healthz",
-        "/readyz",
-        "/metrics",
     ] {
         let headers = [("User-Agent", user_agent), ("Host", "127.0.0.1")];
         let status = request(addr, "GET", path, &headers).status;
@@ -43,12 +37,12 @@ fn api(site: &Site, path: &str) -> Value {
 }
 
 #[test]
-fn neither_the_administrator_nor_health_checks_are_counted() {
+fn the_administrator_is_not_counted() {
     let site = Site::start("robots_txt.enforce = 'report'", Reply::text("hello"));
     for user_agent in [GOOGLEBOT, FIREFOX] {
         look_around(site.server.addr, user_agent);
     }
-    let text = metrics(&site);
+    let text = site.server.metrics();
     for family in [
         "robot_detection_requests_total",
         "robot_detection_robot_requests_total",
@@ -64,7 +58,7 @@ fn neither_the_administrator_nor_health_checks_are_counted() {
     assert_values(&text, &[(durations, &[("site", "default")], 0)]);
 
     site.server.get("/", GOOGLEBOT);
-    let text = metrics(&site);
+    let text = site.server.metrics();
     let requests = "robot_detection_requests_total";
     assert_values(
         &text,
@@ -97,7 +91,7 @@ fn what_is_for_no_site_is_no_visit_either_where_it_is_the_administrator_s() {
         "[[site]]\nname = 'shop'\nhosts = ['shop.example']\nupstream = 'http://127.0.0.1:1'";
     let site = Site::start(settings, Reply::text("hello"));
     look_around(site.server.addr, GOOGLEBOT);
-    let text = metrics(&site);
+    let text = site.server.metrics();
     let requests = "robot_detection_requests_total{";
     assert!(!text.contains(requests), "{text}");
 }

@@ -13,7 +13,7 @@ use super::site::{Site, assert_serves, log_in, page, readiness, wait_for};
 use crate::support::{
     http::{Reply, TestServer},
     postgres::{self, Cluster},
-    program::{DEADLINE, GOOGLEBOT, Server, command, eventually, first_password, request, succeed},
+    program::{DEADLINE, GOOGLEBOT, Server, command, eventually, first_password, succeed},
 };
 
 /// Who has no session is told that the database is away, and not why.
@@ -68,7 +68,7 @@ async fn nobody_waits_for_a_database_that_is_away() {
     assert!(status.contains("\"database_away_since\":\"2"), "{status}");
     assert_eq!(page(&server, "robots", &cookie).status, 503);
     assert_strangers_are_told_nothing(&server);
-    let metrics = request(server.addr, "GET", "/metrics", &[("Host", "localhost")]).text();
+    let metrics = server.metrics();
     assert!(
         metrics.contains("robot_detection_database_up 0"),
         "{metrics}"

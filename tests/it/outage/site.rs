@@ -80,7 +80,7 @@ impl Site {
 
 /// Asks as a balancer does.
 pub(super) fn readiness(server: &Server) -> (u16, Value) {
-    let answer = request(server.addr, "GET", "/readyz", &[("Host", "localhost")]);
+    let answer = server.operation("/readyz");
     (answer.status, serde_json::from_slice(&answer.body).unwrap())
 }
 

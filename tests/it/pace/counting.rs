@@ -103,14 +103,9 @@ async fn a_pace_of_people_that_nobody_has_confirmed_is_only_noted() {
     let rule = per("address", 1).replace("people = true\n", "");
     let house = House::new(&rule).await;
     assert_eq!(house.from("/", &["192.0.2.1"; 3]), [200; 3]);
-    let metrics = crate::support::program::request(
-        house.server.addr,
-        "GET",
-        "/metrics",
-        &[("Host", "localhost")],
-    );
+    let metrics = house.server.metrics();
     let noted = "visitor=\"person\",decision=\"would-slow\"} 2";
-    assert!(metrics.text().contains(noted), "{}", metrics.text());
+    assert!(metrics.contains(noted), "{metrics}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -63,14 +63,9 @@ async fn errors_of_people_that_nobody_has_confirmed_are_only_noted() {
     let rule = errors("per = 'address'").replace("people = true\n", "");
     let house = House::new(&rule).await;
     assert_eq!(house.from("/404", &["192.0.2.1"; 5]), [404; 5]);
-    let metrics = crate::support::program::request(
-        house.server.addr,
-        "GET",
-        "/metrics",
-        &[("Host", "localhost")],
-    );
+    let metrics = house.server.metrics();
     let noted = "visitor=\"person\",decision=\"would-slow\"} 2";
-    assert!(metrics.text().contains(noted), "{}", metrics.text());
+    assert!(metrics.contains(noted), "{metrics}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::house::{House, site, upstream};
 use crate::support::{
-    program::{FIREFOX, eventually},
+    program::eventually,
     raw::{RawClient, RawServer, body, header, status},
 };
 
@@ -98,8 +98,8 @@ async fn with_a_delay_kept_connections_are_ended_by_their_answers_and_nothing_fa
     clients.close();
     clients.wait().await;
     // The listener is open still, and says to those who ask that it will not be.
-    let ready = house.ask(&addr.to_string(), "/readyz", FIREFOX).await;
-    assert_eq!(status(&ready), 503, "{ready}");
+    let ready = house.server.operation("/readyz");
+    assert_eq!(ready.status, 503, "{}", ready.text());
     assert!(TcpStream::connect(addr).await.is_ok());
     assert!(house.server.wait());
 }

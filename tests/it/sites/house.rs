@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::{
-    program::{Server, eventually, run},
+    program::{Server, eventually},
     raw::{self, RawServer},
 };
 
@@ -41,9 +41,8 @@ impl House {
         arguments: &[&str],
     ) -> (Option<i32>, String) {
         self.write(configuration);
-        let url = format!("http://localhost:{}", self.server.addr.port());
-        let arguments = [&["reload", "--url", &url], arguments].concat();
-        let output = run(self.directory.path(), &arguments);
+        let arguments = [&["reload"], arguments].concat();
+        let output = self.server.run(self.directory.path(), &arguments);
         let text = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(text).unwrap())
     }

@@ -379,7 +379,7 @@ async fn a_reload_that_removes_something_waits_until_it_is_accepted() {
     assert!(text.contains("removed new, shop"), "{text}");
     // Nobody else has a token.
     let request = "POST /reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n";
-    let refused = raw::exchange(house.server.addr, request).await;
+    let refused = raw::exchange(house.server.operation.unwrap(), request).await;
     assert_eq!(status(&refused), 403, "{refused}");
 }
 

@@ -129,6 +129,10 @@ impl TestServer {
         *lock(&self.shared.script) = Arc::new(script);
     }
 
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.address
+    }
+
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }

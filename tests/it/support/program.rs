@@ -22,6 +22,9 @@ pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 /// Variable that turns the fast path off, for the program and for tests that serve by themselves.
 pub(crate) const FAST_PATH: &str = "ROBOT_DETECTION_SERVER_FAST_PATH";
 
+/// Variable that sets the listener of health checks and metrics.
+pub(crate) const OPERATION: &str = "ROBOT_DETECTION_OPERATION_LISTEN";
+
 /// Returns `true` unless the suites run without the fast path.
 pub(crate) fn fast_path() -> bool {
     std::env::var_os(FAST_PATH).is_none_or(|value| value != "false")
@@ -39,6 +42,8 @@ pub(crate) fn command(directory: &Path) -> Command {
     if !fast_path() {
         command.env(FAST_PATH, "false");
     }
+    // No test meets the server of another one.
+    command.env(OPERATION, "127.0.0.1:0");
     command
 }
 
@@ -102,6 +107,8 @@ pub(crate) struct Server {
     stdout: BufReader<ChildStdout>,
     pub(crate) addr: SocketAddr,
     pub(crate) admin: Option<SocketAddr>,
+    /// Where it serves health checks and metrics.
+    pub(crate) operation: Option<SocketAddr>,
     /// Where it decides for other proxies, if that is an address.
     pub(crate) check: Option<SocketAddr>,
     pub(crate) password: Option<String>,
@@ -134,7 +141,7 @@ impl Server {
             .unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut admin = None;
-        let mut check = None;
+        let (mut operation, mut check) = (None, None);
         loop {
             let mut line = String::new();
             let read = stdout.read_line(&mut line).unwrap();
@@ -142,6 +149,9 @@ impl Server {
             assert!(read > 0, "the server ended: {}", log());
             if let Some(url) = line.strip_prefix("admin page: http://") {
                 admin = url.split('/').next().and_then(|addr| addr.parse().ok());
+            }
+            if let Some(url) = line.strip_prefix("health checks and metrics: http://") {
+                operation = url.split('/').next().and_then(|addr| addr.parse().ok());
             }
             if let Some(addr) = line.strip_prefix("decisions for other proxies: ") {
                 check = addr.trim().parse().ok();
@@ -156,6 +166,7 @@ impl Server {
                     stdout,
                     addr,
                     admin,
+                    operation,
                     check,
                     password: first_password(directory).filter(|_| is_new),
                 };
@@ -165,8 +176,28 @@ impl Server {
 
     /// Has it reload its configuration, whatever that removes.
     pub(crate) fn reload(&self, directory: &Path) {
-        let url = format!("http://localhost:{}", self.addr.port());
-        succeed(directory, &["reload", "--accept", "--url", &url]);
+        let output = self.run(directory, &["reload", "--accept"]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{told}");
+    }
+
+    /// Runs a command that asks this server.
+    pub(crate) fn run(&self, directory: &Path, arguments: &[&str]) -> Output {
+        let mut command = command(directory);
+        if let Some(addr) = self.operation {
+            command.env(OPERATION, addr.to_string());
+        }
+        let command = command.args(arguments).stdin(Stdio::null());
+        command.output().unwrap()
+    }
+
+    /// Requests a path of its listener for health checks and metrics.
+    pub(crate) fn operation(&self, path: &str) -> Answer {
+        request(self.operation.unwrap(), "GET", path, &[])
+    }
+
+    pub(crate) fn metrics(&self) -> String {
+        self.operation("/metrics").text()
     }
 
     pub(crate) fn get(&self, path: &str, user_agent: &str) -> Answer {

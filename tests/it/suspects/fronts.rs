@@ -1,15 +1,12 @@
 //! What the proxies in front take off, and `doctor` tells.
 
 use super::*;
-use crate::support::program::run;
 
 /// Returns what `doctor` says of suspects beside the running server.
 fn told(house: &House) -> Vec<String> {
     let listen = house.server.addr.to_string();
-    let output = run(
-        house.directory.path(),
-        &["doctor", "--offline", "--listen", &listen],
-    );
+    let arguments = ["doctor", "--offline", "--listen", &listen];
+    let output = house.server.run(house.directory.path(), &arguments);
     let text = String::from_utf8(output.stdout).unwrap();
     let lines = text.lines().filter(|line| line.contains("suspects:"));
     lines.map(str::to_owned).collect()

@@ -25,6 +25,8 @@ upstream = "{upstream}"
 drain_delay_seconds = 3
 [admin]
 listen = "127.0.0.1:{admin}"
+[operation]
+listen = "127.0.0.1:0"
 """
 
 BALANCER = """

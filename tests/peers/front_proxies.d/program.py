@@ -24,12 +24,12 @@ class Program:
         self.binary = binary
         self.directory = Path(tempfile.mkdtemp(prefix="front-proxies-"))
         self.sites = [Site("main"), Site("shop"), Site("docs")]
-        self.own, self.check = free_port(), free_port()
+        self.own, self.check, self.operation = free_port(), free_port(), free_port()
         self.config = self.directory / "robot-detection.toml"
         site, shop, docs = (site.port for site in self.sites)
         template = (Path(__file__).parent / "robot-detection.toml").read_text()
         self.config.write_text(template.format(
-            directory=self.directory, own=self.own, check=self.check, token=TOKEN, site=site, shop=shop, docs=docs,
+            directory=self.directory, own=self.own, check=self.check, operation=self.operation, token=TOKEN, site=site, shop=shop, docs=docs,
             verify=verify, fails=f'fails = "{fails}"' if fails and self.knows("check.fails") else "", trusted=trusted,
         ))
         self.process = None
@@ -83,7 +83,7 @@ class Program:
     def counters(self):
         """Requests by all labels but the status, which only a proxy in the request's way sees."""
         counted = {}
-        for line in wire.ask(self.own, "/metrics", source="127.0.0.1").body.decode().splitlines():
+        for line in wire.ask(self.operation, "/metrics", source="127.0.0.1").body.decode().splitlines():
             if line.startswith("robot_detection_requests_total{"):
                 labels, value = line.rsplit(" ", 1)
                 labels = sorted(labels.split("{", 1)[1].rstrip("}").split(","))

@@ -69,7 +69,7 @@ class Program:
         self.process = subprocess.Popen([*self.command, "serve"], cwd=folder, stdout=subprocess.DEVNULL,
                                         stderr=(folder / "log").open("w"))
         self.url = f"http://127.0.0.1:{self.port}"
-        until(lambda: ask(self.url + "/readyz") or True, "the server does not start")
+        until(lambda: ask(self.url + "/") or True, "the server does not start")
         self.traps = json.loads(self.run("traps", "--json"))[0]["paths"]
         self.token = self.run("admin", "token", "traps").split()[-1]
 

@@ -107,7 +107,7 @@ def check(options, folder):
     server = subprocess.Popen([*command, "serve"], stdout=subprocess.DEVNULL, stderr=open(folder / "log", "w"))
     browser = None
     try:
-        until(lambda: fetched(f"http://127.0.0.1:{port}/readyz") is not None, "the server does not start")
+        until(lambda: socket.create_connection(("127.0.0.1", port)).close() is None, "the server does not start")
         subprocess.run([*command, "site-robot", "run"], check=True, stdout=subprocess.DEVNULL)
         until(lambda: BUTTON in fetched(url), "there is no copy")
         browser = Browser(folder, url)

@@ -94,7 +94,7 @@ pub use live_rules::{LiveRuleChange, StoredLiveRule, StoredLiveRules, StoredPaus
 pub use logins::LoginFailures;
 pub use orders::{SiteRobotVersions, StoredOrder};
 pub use pace::{PaceChanges, PaceDebt};
-pub use presence::{Absence, PresenceChange};
+pub use presence::{Absence, PoolState, PresenceChange};
 pub use publications::{
     DescriptionStates, DifferingPage, Loss, LostDescription, ParityResult, ParityState,
     ParityTerms, Publication, SAYS_MORE, StagedChange, StagedSelection, UnreachedDescription,

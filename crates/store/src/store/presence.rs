@@ -39,6 +39,18 @@ pub enum PresenceChange {
     Back(Arc<Absence>),
 }
 
+/// Connections to the database that statements share.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct PoolState {
+    /// Open connections.
+    pub open: u32,
+    /// Open connections without a statement.
+    pub idle: u32,
+    /// Most connections at one time.
+    pub max: u32,
+}
+
 impl Absence {
     pub(super) fn new(since_ms: i64, error: &StoreError) -> Self {
         Self {
@@ -105,9 +117,30 @@ impl Store {
         self.database.link.check(&self.database.place, now_ms).await
     }
 
+    /// Returns the state of the connections; `None` while the database is away.
+    ///
+    /// Those of `SQLite` read; it has one more, which writes.
+    #[must_use]
+    pub fn pool_state(&self) -> Option<PoolState> {
+        Some(match self.database.link.pools().ok()? {
+            Pools::Sqlite { read, .. } => PoolState::new(&read),
+            Pools::Postgres(pool) => PoolState::new(&pool),
+        })
+    }
+
     /// Waits until a call fails in a way that calls for a check.
     pub async fn wait_for_failure(&self) {
         self.database.place.trouble.bell.notified().await;
+    }
+}
+
+impl PoolState {
+    fn new<D: sqlx::Database>(pool: &sqlx::Pool<D>) -> Self {
+        Self {
+            open: pool.size(),
+            idle: u32::try_from(pool.num_idle()).unwrap_or(u32::MAX),
+            max: pool.options().get_max_connections(),
+        }
     }
 }
 

@@ -57,14 +57,14 @@ async fn the_program_orders_serves_and_tells() {
     );
     assert!(!directory.path().join("kept").exists());
 
-    let (_program, urls) = Program::start(&mut command, 2);
-    let [plain, https] = &urls[..] else {
+    let (program, urls) = Program::start(&mut command, 2);
+    let [_, https] = &urls[..] else {
         panic!("{urls:?}")
     };
-    let metrics = || request(addr(plain), "GET", "/metrics", &[("Host", "127.0.0.1")]).text();
+    let metrics = || request(program.operation(), "GET", "/metrics", &[]).text();
     let expiry = |text: &str, name: &str, source: &str| {
         let sample = format!(
-            "robot_detection_certificate_expiry_seconds{{name=\"{name}\",source=\"{source}\"}} "
+            "robot_detection_certificate_expiry_timestamp_seconds{{name=\"{name}\",source=\"{source}\"}} "
         );
         let value = text.lines().find_map(|line| line.strip_prefix(&sample));
         value

@@ -1,0 +1,80 @@
+//! Metrics of the process, by the names that Prometheus's own libraries use.
+
+use std::{fmt::Write as _, fs};
+
+use rustix::{
+    param::{clock_ticks_per_second, page_size},
+    process::{Resource, getrlimit},
+};
+
+use super::exposition::float;
+
+/// Fields of `/proc/self/stat` behind the name of the program (proc_pid_stat(5)).
+const USER_TICKS: usize = 11;
+const SYSTEM_TICKS: usize = 12;
+const THREADS: usize = 17;
+const VIRTUAL_BYTES: usize = 20;
+const RESIDENT_PAGES: usize = 21;
+
+/// Returns the metrics in the text format of Prometheus; nothing on systems without `/proc`.
+pub(super) fn process_metrics(started_seconds: u64) -> String {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let Some((_, fields)) = stat.rsplit_once(") ") else {
+        return String::new();
+    };
+    let fields: Vec<f64> = fields
+        .split_ascii_whitespace()
+        .map(|field| field.parse().unwrap_or_default())
+        .collect();
+    let field = |number: usize| fields.get(number).copied().unwrap_or_default();
+    let cpu = (field(USER_TICKS) + field(SYSTEM_TICKS)) / float(clock_ticks_per_second());
+    let files = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    let max_files = getrlimit(Resource::Nofile).current;
+    let mut text = String::new();
+    for (name, kind, help, value) in [
+        (
+            "cpu_seconds_total",
+            "counter",
+            "CPU time of the process",
+            cpu,
+        ),
+        (
+            "start_time_seconds",
+            "gauge",
+            "Start of the process, as Unix time",
+            float(started_seconds),
+        ),
+        ("threads", "gauge", "Threads of the process", field(THREADS)),
+        (
+            "resident_memory_bytes",
+            "gauge",
+            "Memory of the process that is in RAM",
+            field(RESIDENT_PAGES) * float(page_size() as u64),
+        ),
+        (
+            "virtual_memory_bytes",
+            "gauge",
+            "Address space of the process",
+            field(VIRTUAL_BYTES),
+        ),
+        (
+            "open_fds",
+            "gauge",
+            "Open files of the process",
+            float(files as u64),
+        ),
+        (
+            "max_fds",
+            "gauge",
+            "Limit of open files of the process",
+            max_files.map_or(f64::INFINITY, float),
+        ),
+    ] {
+        // Writing into memory does not fail.
+        let _ = write!(
+            text,
+            "# HELP process_{name} {help}\n# TYPE process_{name} {kind}\nprocess_{name} {value}\n"
+        );
+    }
+    text
+}

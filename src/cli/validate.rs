@@ -1,0 +1,57 @@
+//! `validate`: judges a configuration file without opening anything.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::Args;
+
+use crate::config::{ConfigErrors, Loaded};
+
+use super::{Cli, args::ServeArgs, context, doctor, output, reload_losses::Extent, serve};
+
+/// Arguments of `validate`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Reads the file, and the files that it names. Opens no listener, no database and no connection, and writes nothing.
+
+Exit code: 0 the configuration is valid, 1 it is not, 2 the file cannot be read
+
+Example: robot-detection validate /etc/robot-detection.toml"
+)]
+pub(super) struct ValidateArgs {
+    /// File to validate [default: that of --config]
+    file: Option<PathBuf>,
+}
+
+pub(super) fn run(cli: &Cli, args: &ValidateArgs) -> anyhow::Result<ExitCode> {
+    let file = args
+        .file
+        .as_deref()
+        .unwrap_or(context::file(cli))
+        .to_owned();
+    let cli = Cli {
+        config: Some(file.clone()),
+        ..cli.clone()
+    };
+    match judge(&cli) {
+        Ok(loaded) => {
+            let (file, extent) = (file.display(), Extent::new(&loaded, String::new()));
+            output::line(&output::clean(&format!("{file} is valid: {extent}")))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            for error in error.downcast::<ConfigErrors>()?.0 {
+                output::note(&output::clean(&error.to_string()));
+            }
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// Judges the file as a start of the server does.
+fn judge(cli: &Cli) -> anyhow::Result<Loaded> {
+    let no_flags = ServeArgs::default();
+    let loaded = serve::load(cli, &no_flags)?;
+    serve::has_site(cli, &no_flags, &loaded)?;
+    doctor::validate(&loaded)?;
+    Ok(loaded)
+}
