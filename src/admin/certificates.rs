@@ -23,33 +23,38 @@ pub struct ServedCertificate {
     pub failures: u32,
 }
 
-/// Certificates of a process, as its listeners report them.
+/// Report of a server, made anew each time that it is asked for.
 ///
-/// Clones share them. An application whose own server ends TLS has none here.
+/// Clones share it. An application with a server of its own has an empty one.
 #[derive(Clone, Default)]
-pub struct Certificates {
-    report: Arc<ArcSwapOption<Report>>,
+pub struct Report<T> {
+    report: Arc<ArcSwapOption<MakeReport<T>>>,
 }
 
-type Report = Box<dyn Fn() -> Vec<ServedCertificate> + Send + Sync>;
+/// Certificates of a process, as its listeners report them.
+pub type Certificates = Report<ServedCertificate>;
+/// Sentences about what needs an administrator.
+pub type Notices = Report<String>;
 
-impl Certificates {
+type MakeReport<T> = Box<dyn Fn() -> Vec<T> + Send + Sync>;
+
+impl<T> Report<T> {
     /// Asks this function from now on.
-    pub fn report_by(&self, report: impl Fn() -> Vec<ServedCertificate> + Send + Sync + 'static) {
+    pub fn report_by(&self, report: impl Fn() -> Vec<T> + Send + Sync + 'static) {
         self.report.store(Some(Arc::new(Box::new(report))));
     }
 
-    /// Returns the certificates as they are now.
+    /// Returns the report of now.
     #[must_use]
-    pub fn load(&self) -> Vec<ServedCertificate> {
+    pub fn load(&self) -> Vec<T> {
         let report = self.report.load();
         report.as_ref().map_or_else(Vec::new, |report| report())
     }
 }
 
-impl fmt::Debug for Certificates {
+impl<T> fmt::Debug for Report<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Certificates").finish_non_exhaustive()
+        f.debug_struct("Report").finish_non_exhaustive()
     }
 }
 

@@ -179,15 +179,26 @@ pub(super) async fn check_password(
     // known.
     let client = caller.client(&hash);
     // Held to the end of the function: its drop gives the place back, also where the client goes away.
-    let Some(_waiting) = logins.enter(&client) else {
+    let Some(slot) = logins.enter(&client) else {
         return Ok(LoginOutcome::Busy);
     };
-    match logins.decide(&client).await {
-        LoginDecision::After(delay) => tokio::time::sleep(delay).await,
-        LoginDecision::Refused { wait } => return Ok(LoginOutcome::wait(wait)),
-    }
-    // The delay comes first: a stranger who waits must not hold one of the few permits.
-    let Some(_permit) = logins.check().await else {
+    let turn = async {
+        match logins.decide(&client).await {
+            LoginDecision::After(delay) => tokio::time::sleep(delay).await,
+            LoginDecision::Refused { wait } => return Err(LoginOutcome::wait(wait)),
+        }
+        // The delay comes first: a stranger who waits must not hold one of the few permits.
+        Ok(logins.check().await)
+    };
+    let turn = tokio::select! {
+        turn = turn => turn,
+        () = slot.evicted() => Err(LoginOutcome::Busy),
+    };
+    let permit = match turn {
+        Ok(permit) => permit,
+        Err(outcome) => return Ok(outcome),
+    };
+    let Some(_permit) = permit else {
         return Err(Problem::internal("the semaphore of logins is closed"));
     };
     // During the wait other attempts may have failed, and the password may have changed.

@@ -7,7 +7,7 @@
 use std::{
     convert::Infallible,
     fmt,
-    net::{IpAddr, Ipv4Addr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
 use axum::{
@@ -39,6 +39,9 @@ const MAX_COOKIES: usize = 4;
 /// Bits of an IPv6 address that name one client: the rest of it identifies an interface
 /// (RFC 4291 §2.5.1), and a host may choose that freely.
 const NETWORK_BITS: u32 = 64;
+/// Bits of an address that name a network as a provider gets it.
+const LARGE_BITS_V4: u32 = 16;
+const LARGE_BITS_V6: u32 = 32;
 /// Bits of an IPv4 address that lists of sessions show.
 const SHOWN_BITS_V4: u32 = 24;
 
@@ -118,6 +121,25 @@ impl FromRequestParts<AdminState> for LoginOrigin {
 }
 
 impl LoginClient {
+    pub(super) fn is_browser(&self) -> bool {
+        matches!(self, Self::Browser(_))
+    }
+
+    /// Returns the large network of its address, such as that of a provider.
+    pub(super) fn large_network(&self) -> Option<IpAddr> {
+        match self {
+            Self::Network(IpAddr::V4(v4)) => {
+                let mask = u32::MAX << (u32::BITS - LARGE_BITS_V4);
+                Some(Ipv4Addr::from_bits(v4.to_bits() & mask).into())
+            }
+            Self::Network(IpAddr::V6(v6)) => {
+                let mask = u128::MAX << (u128::BITS - LARGE_BITS_V6);
+                Some(Ipv6Addr::from_bits(v6.to_bits() & mask).into())
+            }
+            Self::Browser(_) | Self::Unknown => None,
+        }
+    }
+
     /// Returns the key under which its failures are counted.
     pub(super) fn key(&self) -> String {
         match self {

@@ -4,11 +4,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tracing::warn;
 
 use super::login_client::LoginClient;
@@ -32,12 +32,12 @@ const ALL_CLIENTS: &str = "*";
 
 /// Passwords that are compared at the same time: argon2id uses 19 MiB for each.
 const MAX_CHECKS: usize = 2;
-/// Strangers who may wait for a comparison or for their delay; further ones are answered 503.
+/// Strangers who may wait for a comparison or for their delay; with one more, one of them is answered 503.
 const MAX_STRANGERS: usize = 64;
 /// Browsers with a cookie that may wait: strangers cannot use up their places.
 const MAX_BROWSERS: usize = 8;
 /// Attempts of one client that may wait.
-const MAX_WAITING_PER_CLIENT: u32 = 4;
+const MAX_WAITING_PER_CLIENT: usize = 4;
 /// Most clients that are remembered in memory while the database cannot be written.
 const MAX_REMEMBERED: usize = 10_000;
 
@@ -48,10 +48,16 @@ pub(super) struct LoginLimiter {
     clock: Clock,
     /// When failures are forgotten that the database could not count, by client.
     memory: Mutex<HashMap<String, i64>>,
-    waiting: Mutex<HashMap<String, u32>>,
-    strangers: Semaphore,
-    browsers: Semaphore,
+    waiting: Mutex<Vec<Attempt>>,
     checks: Semaphore,
+}
+
+/// Attempt that waits.
+#[derive(Debug)]
+struct Attempt {
+    client: LoginClient,
+    /// Notified when another attempt gets the place.
+    eviction: Arc<Notify>,
 }
 
 /// Decision on a login attempt.
@@ -67,8 +73,7 @@ pub(super) enum LoginDecision {
 #[derive(Debug)]
 pub(super) struct QueueSlot<'l> {
     limiter: &'l LoginLimiter,
-    client: String,
-    _permit: SemaphorePermit<'l>,
+    eviction: Arc<Notify>,
 }
 
 impl LoginLimiter {
@@ -78,33 +83,39 @@ impl LoginLimiter {
             clock,
             memory: Mutex::default(),
             waiting: Mutex::default(),
-            strangers: Semaphore::new(MAX_STRANGERS),
-            browsers: Semaphore::new(MAX_BROWSERS),
             checks: Semaphore::new(MAX_CHECKS),
         }
     }
 
     /// Enters the queue; `None` where it is full for this client.
+    ///
+    /// A stranger that finds the queue full replaces another one: see [`leaving`].
     pub(super) fn enter(&self, client: &LoginClient) -> Option<QueueSlot<'_>> {
-        let queue = match client {
-            LoginClient::Browser(_) => &self.browsers,
-            LoginClient::Network(_) | LoginClient::Unknown => &self.strangers,
-        };
-        // Not waited for: who waits for a place takes memory just as one in the queue does.
-        let permit = queue.try_acquire().ok()?;
-        let key = client.key();
         let mut waiting = lock(&self.waiting);
-        let of_client = waiting.entry(key.clone()).or_default();
+        let of_client = waiting.iter().filter(|attempt| attempt.client == *client);
         // Behind a Unix socket all visitors lack an address: one of them must not shut out all.
-        if *of_client >= MAX_WAITING_PER_CLIENT && *client != LoginClient::Unknown {
+        if of_client.count() >= MAX_WAITING_PER_CLIENT && *client != LoginClient::Unknown {
             return None;
         }
-        *of_client += 1;
-        drop(waiting);
+        let browsers = waiting.iter().filter(|attempt| attempt.client.is_browser());
+        let browsers = browsers.count();
+        // Not waited for: who waits for a place takes memory just as one in the queue does.
+        if client.is_browser() {
+            if browsers >= MAX_BROWSERS {
+                return None;
+            }
+        } else if waiting.len() - browsers >= MAX_STRANGERS {
+            let place = leaving(&waiting, client)?;
+            waiting.swap_remove(place).eviction.notify_one();
+        }
+        let eviction = Arc::<Notify>::default();
+        waiting.push(Attempt {
+            client: client.clone(),
+            eviction: Arc::clone(&eviction),
+        });
         Some(QueueSlot {
             limiter: self,
-            client: key,
-            _permit: permit,
+            eviction,
         })
     }
 
@@ -187,16 +198,37 @@ impl LoginLimiter {
     }
 }
 
+impl QueueSlot<'_> {
+    /// Waits until another attempt has got the place.
+    pub(super) async fn evicted(&self) {
+        self.eviction.notified().await;
+    }
+}
+
 impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
-        let mut waiting = lock(&self.limiter.waiting);
-        if let Some(of_client) = waiting.get_mut(&self.client) {
-            *of_client -= 1;
-            if *of_client == 0 {
-                waiting.remove(&self.client);
-            }
-        }
+        let is_other = |attempt: &Attempt| !Arc::ptr_eq(&attempt.eviction, &self.eviction);
+        lock(&self.limiter.waiting).retain(is_other);
     }
+}
+
+/// Returns the place of the stranger that leaves a full queue; `None`: the newcomer leaves.
+///
+/// Chance decides between the strangers of the network with the most places. A guesser with many addresses
+/// replaces a stranger of another network only with addresses in as many networks as there are places.
+fn leaving(waiting: &[Attempt], newcomer: &LoginClient) -> Option<usize> {
+    let strangers = waiting.iter().enumerate();
+    let strangers = strangers.filter(|(_, attempt)| !attempt.client.is_browser());
+    let strangers = strangers.map(|(place, attempt)| (Some(place), attempt.client.large_network()));
+    let all: Vec<_> = strangers
+        .chain([(None, newcomer.large_network())])
+        .collect();
+    let size = |network| all.iter().filter(|(_, other)| *other == network).count();
+    let largest = all.iter().map(|(_, network)| size(*network)).max();
+    let of_largest = all
+        .iter()
+        .filter(|(_, network)| Some(size(*network)) == largest);
+    fastrand::choice(of_largest.collect::<Vec<_>>())?.0
 }
 
 /// Decides by the time until the failures before are forgotten.
@@ -295,20 +327,30 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_queue_is_bounded_and_one_client_fills_it_not() {
+    async fn the_queue_is_bounded_and_neither_a_client_nor_a_network_fills_it() {
         let limiter = limiter().await;
         let of_one: Vec<_> = (0..9).map_while(|_| limiter.enter(&network(1))).collect();
         assert_eq!(of_one.len(), 4);
-        let of_many: Vec<_> = (2..=255)
-            .filter_map(|last| limiter.enter(&network(last)))
-            .collect();
-        assert_eq!(of_one.len() + of_many.len(), MAX_STRANGERS);
-        assert!(limiter.enter(&LoginClient::Unknown).is_none());
-        // A browser that is known has a queue of its own.
-        assert!(limiter.enter(&browser()).is_some());
-        drop((of_one, of_many));
-        assert!(limiter.enter(&network(1)).is_some());
-        assert!(lock(&limiter.waiting).is_empty());
+        let flood = || (2..=255).filter_map(|last| limiter.enter(&network(last)));
+        let mut guesses: Vec<_> = flood().collect();
+        let others = [
+            LoginClient::Network("192.1.0.1".parse().unwrap()),
+            LoginClient::Network("2001:db8::".parse().unwrap()),
+            LoginClient::Unknown,
+            browser(),
+        ];
+        let slots = others.each_ref().map(|other| limiter.enter(other).unwrap());
+        guesses.extend(flood());
+        let waiting = || lock(&limiter.waiting).len();
+        assert_eq!(waiting(), MAX_STRANGERS + 1);
+        for other in &others {
+            let waiting = lock(&limiter.waiting);
+            assert!(waiting.iter().any(|it| it.client == *other), "{other:?}");
+        }
+        drop((of_one, guesses));
+        assert_eq!(waiting(), others.len());
+        drop(slots);
+        assert_eq!(waiting(), 0);
     }
 
     #[tokio::test]

@@ -80,7 +80,7 @@ mod verification;
 pub(crate) use alerts::AlertView;
 #[cfg(feature = "server")]
 pub(crate) use certificates::certificate_sentences;
-pub use certificates::{Certificates, ServedCertificate};
+pub use certificates::{Certificates, Notices, Report, ServedCertificate};
 #[cfg(feature = "server")]
 pub(crate) use credentials::{SessionView, TokenView, check_name, digest, parse_end};
 #[cfg(feature = "server")]

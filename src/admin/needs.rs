@@ -16,13 +16,14 @@ pub(super) struct Need {
     pub(super) link: String,
 }
 
-/// Returns what certificates and robot heavens need; nothing where all is well.
+/// Returns what certificates, proxies in front and robot heavens need; nothing where all is well.
 ///
 /// While the database is away nothing is known of the heavens, and pages tell of that by themselves.
 pub(super) async fn needs(state: &AdminState) -> Result<Vec<Need>, Problem> {
     let certificates = state.admin().certificates.load();
     let told = certificate_sentences(&certificates, CERTIFICATE_DAYS, state.now_ms());
-    let told = told.into_iter().map(|text| Need {
+    let told = told.into_iter().chain(state.admin().notices.load());
+    let told = told.map(|text| Need {
         text,
         link: String::new(),
     });

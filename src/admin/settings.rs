@@ -15,7 +15,7 @@ use crate::store::Store;
 use crate::traffic::Traffic;
 use crate::verify::{RangesRefresher, Verifier};
 
-use super::{Certificates, Reloads, RobotRuns, SharedSites, TimeZone};
+use super::{Certificates, Notices, Reloads, RobotRuns, SharedSites, TimeZone};
 
 /// Parameter in force and where it came from.
 #[derive(Clone, Debug)]
@@ -129,6 +129,8 @@ pub struct Admin {
     pub robot_runs: RobotRuns,
     /// Certificates of the listeners.
     pub certificates: Certificates,
+    /// Sentences about what needs an administrator besides.
+    pub notices: Notices,
     /// Keeps the registry up to date.
     pub refresher: Refresher,
     /// What is counted and kept of visitors.

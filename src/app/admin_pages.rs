@@ -132,6 +132,7 @@ impl RobotDetection {
             reloads: parts.reloads.clone(),
             robot_runs: parts.robot_runs.clone(),
             certificates: parts.certificates.clone(),
+            notices: parts.notices.clone(),
             refresher: parts.refresher.clone(),
             traffic: parts.traffic.clone(),
             verifier: self.verifier().clone(),

@@ -9,7 +9,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
 use crate::admin::{
-    Certificates, ClientAddress, DEFAULT_SITE, PasswordError, Reloads, RobotRuns, Setting,
+    Certificates, ClientAddress, DEFAULT_SITE, Notices, PasswordError, Reloads, RobotRuns, Setting,
     SharedSites, TimeZone,
 };
 use crate::clock::Clock;
@@ -505,6 +505,7 @@ impl RobotDetectionBuilder {
             reloads,
             robot_runs,
             certificates: Certificates::default(),
+            notices: Notices::default(),
             store,
             refresher,
             bundled: self.bundled,

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::admin::{
-    Certificates, DEFAULT_SITE, Reloads, RobotRuns, SharedSettings, SharedSites, TimeZone,
+    Certificates, DEFAULT_SITE, Notices, Reloads, RobotRuns, SharedSettings, SharedSites, TimeZone,
 };
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
@@ -54,6 +54,7 @@ pub(super) struct Inner {
     pub(super) reloads: Reloads,
     pub(super) robot_runs: RobotRuns,
     pub(super) certificates: Certificates,
+    pub(super) notices: Notices,
     pub(super) refresher: Refresher,
     /// Whether the bundled registry is used.
     pub(super) bundled: bool,

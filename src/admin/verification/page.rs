@@ -194,7 +194,7 @@ mod tests {
             methods: vec!["ranges"],
             kept_days: 30,
             is_counted: true,
-            nameless: Some(12),
+            resolver_is_doubted: true,
             totals: counts,
             pending: 4,
             robot: Some(HOSTILE.to_owned()),

@@ -37,8 +37,8 @@ pub(super) struct View {
     pub(super) kept_days: u32,
     #[serde(skip)]
     pub(super) is_counted: bool,
-    /// Addresses that had no name in the DNS, if there were some and none had one.
-    pub(super) nameless: Option<u64>,
+    /// The resolver does not know the names of well-known addresses.
+    pub(super) resolver_is_doubted: bool,
     /// Of the last 24 hours, on requests of all robots.
     pub(super) totals: TotalsView,
     /// Requests that passed or wait without a verdict, at the moment.
@@ -70,6 +70,7 @@ impl View {
         let robot: String = params.robot.chars().take(MAX_ROBOT_CHARS).collect();
         let robot = (!robot.is_empty()).then_some(robot);
         let methods = verifier.methods();
+        let dns = methods.reverse_dns.as_ref();
         let robots = verdicts.robots();
         let mut robots: Vec<_> = robots
             .map(|(id, counts)| RobotRow::new(id, counts, &known))
@@ -81,7 +82,7 @@ impl View {
             methods: words(&methods),
             kept_days: state.admin().traffic.evidence_days(),
             is_counted: state.admin().traffic.is_kept(),
-            nameless: methods.reverse_dns.as_ref().and_then(DnsProver::nameless),
+            resolver_is_doubted: dns.is_some_and(DnsProver::is_doubted),
             totals: verdicts.total(),
             pending: verifier.pending(),
             hours: verdicts.hours(robot.as_deref(), state.now_ms()),

@@ -22,6 +22,7 @@ use crate::way_out::WayOut;
 use super::{
     Common, Detection, Proving, RobotDetection, RobotDetectionBuilder, Site,
     serving::{Serving, SiteKeeper},
+    untrusted_proxies::UntrustedProxies,
 };
 
 /// Settings that the process started with, if they came from a configuration.
@@ -122,6 +123,20 @@ impl RobotDetection {
         self.tasks().spawn(watcher.run(self.stop()));
     }
 
+    /// Has the console and `/readyz` report proxies that are not trusted.
+    pub(super) fn report_untrusted_proxies(&self, proxies: Arc<UntrustedProxies>) {
+        // Weak, as the handle has the report.
+        let inner = Arc::downgrade(&self.inner);
+        self.inner.notices.report_by(move || {
+            let Some(inner) = inner.upgrade() else {
+                return Vec::new();
+            };
+            let sites = inner.sites.load();
+            let requests = sites.iter().map(|site| site.stats().requests());
+            proxies.sentences(requests.sum())
+        });
+    }
+
     /// Starts what keeps bans, which ends with the jobs of the handle; returns what finds them.
     pub(super) fn keep_bans(&self, rules: Vec<BanRule>, trusted: TrustedProxies) -> Bans {
         let robots = self.clone();
@@ -177,6 +192,11 @@ impl RobotDetection {
         self.tasks().spawn(async move {
             stop.run_until_cancelled(keeper.run()).await;
         });
+    }
+
+    /// Returns a sentence for each proxy that is not trusted.
+    pub(super) fn notices(&self) -> Vec<String> {
+        self.inner.notices.load()
     }
 
     /// Returns a sentence for everything that is wrong with lists and files of addresses.

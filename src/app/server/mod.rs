@@ -31,6 +31,7 @@ mod site_router;
 mod table;
 mod target;
 mod traps;
+mod untrusted_proxies;
 mod verification;
 
 pub(crate) use crate::assembly::robots_txt_of_settings;

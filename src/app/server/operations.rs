@@ -102,8 +102,8 @@ async fn ready(State(state): State<Operations>) -> impl IntoResponse {
     (status, Json(body))
 }
 
-/// Returns a warning for each site whose visitors are hidden by a server in front, and for each
-/// list or file of addresses that is not as it is wanted.
+/// Returns a warning for each site whose visitors are hidden by a server in front, for each
+/// list or file of addresses that is not as it is wanted, and for each proxy that is not trusted.
 fn warnings(robots: &RobotDetection) -> Vec<String> {
     let sites = robots.sites();
     let warning = |site: &Site| {
@@ -111,7 +111,8 @@ fn warnings(robots: &RobotDetection) -> Vec<String> {
         Some(format!("site {}: {front}", site.name()))
     };
     let sites = sites.iter().filter_map(warning);
-    sites.chain(robots.problems_of_origins()).collect()
+    let problems = sites.chain(robots.problems_of_origins());
+    problems.chain(robots.notices()).collect()
 }
 
 /// Returns a sentence for each proxy in front that takes headers of browsers off.

@@ -15,7 +15,7 @@ use crate::suspect::Coherence;
 use crate::traffic::Traffic;
 use crate::way_out::WayOut;
 
-use super::traps::KnownVisitors;
+use super::{traps::KnownVisitors, untrusted_proxies::UntrustedProxies};
 
 /// What is of the process, and answers on every site.
 ///
@@ -33,6 +33,7 @@ pub(super) struct ProcessServices {
     pub(super) coherence: Arc<Coherence>,
     pub(super) way_out: WayOut,
     pub(super) visitors: KnownVisitors,
+    pub(super) untrusted_proxies: Arc<UntrustedProxies>,
     pub(super) probes: Arc<Probes>,
     pub(super) runtime: Handle,
     pub(super) tasks: TaskTracker,

@@ -397,6 +397,8 @@ impl Server {
         });
         let mut admin = admin_router(&self.settings, robots, &stop);
         robots.watch_alerts(self.alerts, &self.listeners);
+        let untrusted_proxies = Arc::default();
+        robots.report_untrusted_proxies(Arc::clone(&untrusted_proxies));
         let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
         let delay = self.settings.server.drain_delay;
         let draining = drain(stop, delay, Arc::clone(&is_draining), closing.clone());
@@ -419,6 +421,7 @@ impl Server {
             way_out: robots.keep_way_out(),
             probes,
             visitors,
+            untrusted_proxies,
             // Connections are served on the threads of `Workers`, each with a runtime of its own.
             runtime: Handle::current(),
             tasks: robots.tasks().clone(),

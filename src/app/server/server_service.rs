@@ -74,12 +74,13 @@ impl ServerService {
         }
         let destinations = &*self.shared.destinations;
         let sites = destinations.serving.sites();
-        let is_believed = request.body().client().trusted;
+        let client = request.body().client();
+        destinations.services.untrusted_proxies.note(client);
         let Arrived {
             destination,
             observer,
             probe,
-        } = destinations.find(&sites, request, Door::Proxy, is_believed);
+        } = destinations.find(&sites, request, Door::Proxy, client.trusted);
         let mut observation = observer.begin(request);
         observation.store_for(probe);
         let outcome = destination.outcome();

@@ -80,7 +80,7 @@ async fn resolvers(verification: &Verification) -> Vec<Check> {
             None if check.is_without_names => Check::warning(
                 RESOLVER,
                 format!(
-                    "{server}{whose} answers, in {took_ms} ms, and knows no names of addresses: robots that are known by their hosts alone would all be impostors; name one with reverse zones in verify.dns_servers"
+                    "{server}{whose} answers, in {took_ms} ms, but not with the names of well-known addresses: robots that are known by their hosts alone are unverifiable; name one with reverse zones in verify.dns_servers"
                 ),
             ),
             None => {

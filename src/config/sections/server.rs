@@ -46,8 +46,10 @@ section! {
     /// 10.0.0.0/8, unix: for Unix sockets, cloudflare and fastly for what these publish, and
     /// list:NAME for a [[list]]; empty: nobody's
     trusted_proxies: ProxyNetworks;
-    /// Header in which trusted proxies name the visitor, such as CF-Connecting-IP, in place of
-    /// X-Forwarded-For and Forwarded, which are not read then
+    /// The one header in which trusted proxies name the visitor: X-Forwarded-For, Forwarded, or one
+    /// with a single address such as CF-Connecting-IP; empty: X-Forwarded-For or Forwarded,
+    /// whichever the proxy sends without the other; a request in which both name different visitors
+    /// is refused
     client_address_header: Option<HeaderName>;
     /// Whether the upstream gets the visitor's Host; false: its own
     @site preserve_host: bool = "true";

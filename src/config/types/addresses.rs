@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use http::{HeaderName, header::FORWARDED};
+use http::HeaderName;
 use url::Url;
 
 use crate::config::{
@@ -106,20 +106,13 @@ fn list_name(text: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// Name of a header; those that are read anyway, as lists, are refused.
 impl Setting for HeaderName {
     const KIND: Kind = Kind::Text;
 
     fn read(value: &Value) -> Result<Self, String> {
         let text = value.text()?;
-        let name = Self::from_bytes(text.as_bytes())
-            .map_err(|_| format!("{text:?} is no name of a header such as CF-Connecting-IP"))?;
-        if name == FORWARDED || name.as_str() == "x-forwarded-for" {
-            return Err(format!(
-                "{text} is read without it, and may name several proxies; leave it out"
-            ));
-        }
-        Ok(name)
+        Self::from_bytes(text.as_bytes())
+            .map_err(|_| format!("{text:?} is no name of a header such as CF-Connecting-IP"))
     }
 }
 

@@ -4,7 +4,10 @@ use std::{
     net::{IpAddr, Ipv4Addr},
     path::Path,
     process::{Command, Stdio},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use reqwest::{StatusCode, header, redirect};
@@ -13,7 +16,7 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::support::{
     postgres,
-    program::{self, Server, command, succeed},
+    program::{self, Server, command, eventually, succeed},
 };
 
 const GUESSER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
@@ -151,6 +154,33 @@ async fn a_guesser_with_many_addresses_only_delays() {
     }
     let login = Browser::new(&server, ADMINISTRATOR).log_in(&password).await;
     assert_eq!(login.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guesser_with_a_network_of_addresses_keeps_nobody_of_another_one_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = start(directory.path(), "sqlite://a.db");
+    let password = server.password.clone().unwrap();
+    let is_crowded = Arc::new(AtomicBool::new(false));
+    // More than may wait.
+    let guessing = (1..=80).map(|last| {
+        let guesser = Browser::new(&server, Ipv4Addr::new(127, 1, 0, last));
+        let is_crowded = Arc::clone(&is_crowded);
+        let task: JoinHandle<()> = TaskTracker::new().spawn(async move {
+            loop {
+                let status = guesser.log_in("guess").await.status;
+                is_crowded.fetch_or(status == StatusCode::SERVICE_UNAVAILABLE, Relaxed);
+            }
+        });
+        AbortOnDropHandle::new(task)
+    });
+    let guessing: Vec<_> = guessing.collect();
+    eventually("the queue is full", || is_crowded.load(Relaxed));
+    for _ in 0..3 {
+        let login = Browser::new(&server, ADMINISTRATOR).log_in(&password).await;
+        assert_eq!(login.status, StatusCode::SEE_OTHER);
+    }
+    drop(guessing);
 }
 
 #[tokio::test(flavor = "multi_thread")]

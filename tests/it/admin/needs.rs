@@ -9,7 +9,10 @@ use super::{
     site::{Client, NOW_MS, Plan, Site},
     visits::{USUAL, come},
 };
-use crate::support::program::Server;
+use crate::support::{
+    http::{Reply, TestServer},
+    program::{Server, request, run},
+};
 
 const HOUR_MS: i64 = 60 * 60_000;
 const NOTHING: &str = "Nothing needs you.";
@@ -185,4 +188,31 @@ async fn a_server_says_which_of_its_own_certificates_ends() {
     let client = Client::of(server.admin.unwrap_or(server.addr));
     client.log_in(server.password.as_deref().unwrap()).await;
     says(&client, "The certificate of soon.example ends in 3 days.").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_that_is_not_trusted_is_named_in_log_doctor_and_console() {
+    let directory = tempfile::tempdir().unwrap();
+    let upstream = TestServer::new(Reply::text("site"));
+    let configure = |listen: &str| {
+        let upstream = upstream.url("/");
+        let text = format!("web_robots_db = ''\n[server]\nupstream = '{upstream}'\n{listen}\n");
+        std::fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
+    };
+    configure("");
+    let server = Server::start(directory.path(), &["serve"]);
+    for visitor in 1..=70 {
+        let address = format!("192.0.2.{visitor}");
+        request(server.addr, "GET", "/", &[("X-Forwarded-For", &address)]);
+    }
+    let line = "trusted_proxies = [\"127.0.0.1\"]";
+    let log = std::fs::read_to_string(directory.path().join("stderr.log")).unwrap();
+    assert_eq!(log.matches(line).count(), 1, "{log}");
+    configure(&format!("listen = '{}'", server.addr));
+    let doctor = run(directory.path(), &["doctor", "--offline"]).stdout;
+    let doctor = String::from_utf8(doctor).unwrap();
+    assert!(doctor.contains(line), "{doctor}");
+    let client = Client::of(server.addr);
+    client.log_in(server.password.as_deref().unwrap()).await;
+    says(&client, &line.replace('"', "&#34;")).await;
 }

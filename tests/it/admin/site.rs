@@ -7,7 +7,8 @@ use regex::Regex;
 use reqwest::{Method, StatusCode, header, redirect};
 use robot_detection::{
     admin::{
-        self, Access, Admin, Certificates, ClientAddress, Reloads, RobotRuns, Setting, SharedSites,
+        self, Access, Admin, Certificates, ClientAddress, Notices, Reloads, RobotRuns, Setting,
+        SharedSites,
     },
     app::{EvidenceSettings, Traffic},
     clock::Clock,
@@ -152,6 +153,7 @@ impl Plan {
             reloads: Reloads::default(),
             robot_runs: robot_runs.clone(),
             certificates: certificates.clone(),
+            notices: Notices::default(),
             refresher: refresher.clone(),
             traffic: traffic.clone(),
             verifier: verifier.clone(),

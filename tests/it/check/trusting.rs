@@ -44,6 +44,20 @@ async fn a_header_that_a_visitor_could_have_sent_too_is_no_description() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_forwarding_header_of_a_visitor_changes_the_address_of_a_question() {
+    let rule = "[[rule]]\npath = '/page'\naction = 'refuse'\naddresses = '192.0.2.7'\n";
+    let house = House::with(&format!("{rule}[check]\nlisten = 'unix:check.sock'\n")).await;
+    for dialect in ["nginx", "caddy", "haproxy", "envoy", "traefik"] {
+        let mut headers = vec![("User-Agent", GOOGLEBOT), ("Forwarded", "for=198.51.100.1")];
+        if dialect != "traefik" {
+            headers.push(("X-Forwarded-For", "198.51.100.1"));
+        }
+        let answer = house.ask(&question(dialect, "GET", "/page", &headers));
+        assert_eq!(answer.header(DECISION), "refuse", "{dialect}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_question_that_describes_no_request_is_refused() {
     let house = House::new().await;
     let right = question("nginx", "GET", "/", &[("User-Agent", FIREFOX)]);

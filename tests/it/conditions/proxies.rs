@@ -82,6 +82,36 @@ async fn a_header_of_somebody_else_is_neither_believed_nor_passed_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_header_that_a_proxy_does_not_set_is_not_believed() {
+    const FORWARDED: &str = "Forwarded";
+    for (own, other) in [(FORWARDED, XFF), (XFF, FORWARDED)] {
+        let value = |name, address: &str| {
+            let text = if name == FORWARDED { "for=" } else { "" };
+            (name, format!("{text}{address}"))
+        };
+        let (true_one, false_one) = (value(own, "192.0.2.1"), value(other, "198.51.100.1"));
+        let [own_only, both] = [&[&true_one][..], &[&true_one, &false_one]].map(|headers| {
+            let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
+            headers.collect::<Vec<_>>()
+        });
+        let house = House::new("trusted_proxies = '127.0.0.1'").await;
+        // Nothing is known of the proxy yet.
+        assert_eq!(house.ask(&both), 400, "{own}");
+        assert_eq!(house.ask(&own_only), 403, "{own}");
+        assert_eq!(house.ask(&both), 403, "{own}");
+        let log = fs::read_to_string(house.directory.path().join("stderr.log")).unwrap();
+        let told = "set server.client_address_header to the header that the proxy sets";
+        assert_eq!(log.matches(told).count(), 1, "{log}");
+
+        let configured = format!("trusted_proxies = '127.0.0.1'\nclient_address_header = '{own}'");
+        let house = House::new(&configured).await;
+        assert_eq!(house.ask(&both), 403, "{own}");
+        let (name, forged) = value(other, "192.0.2.1");
+        assert_eq!(house.ask(&[(name, &forged)]), 200, "{own}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_list_names_the_front_once_it_is_read() {
     let house = House::new("trusted_proxies = 'list:front'").await;
     let forged = [(XFF, "192.0.2.1")];

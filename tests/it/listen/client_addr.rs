@@ -129,7 +129,7 @@ const FOUND: &[(&str, &str, bool)] = &[
     ("Forwarded: for=192.0.2.1, for=unknown", "127.0.0.1", false),
     (
         "Forwarded: for=203.0.113.9\r\nX-Forwarded-For: 192.0.2.1",
-        "192.0.2.1",
+        "127.0.0.1",
         false,
     ),
     ("X_Forwarded_For: 203.0.113.9", "127.0.0.1", false),

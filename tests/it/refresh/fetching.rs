@@ -8,7 +8,11 @@ use std::{
 
 use robot_detection::fetch::{Conditions, FetchError, FetchLimits, FetchResponse, Fetcher};
 
-use crate::support::http::{Reply, TestServer};
+use super::house::dozen;
+use crate::support::{
+    http::{Reply, TestServer},
+    program::command,
+};
 
 fn fetcher(timeout: Duration) -> Fetcher {
     Fetcher::new(FetchLimits {
@@ -204,8 +208,49 @@ async fn a_few_redirects_are_followed() {
             Reply::redirect(format!("/{}", step + 1))
         }
     });
-    let fetched = fetch(&server.url("/0")).await.unwrap();
-    assert!(matches!(fetched, FetchResponse::Body { bytes, .. } if bytes == b"here"));
+    // A private server may name another one.
+    let elsewhere = TestServer::new(Reply::redirect(server.url("/2")));
+    for url in [server.url("/0"), elsewhere.url("/")] {
+        let fetched = fetch(&url).await.unwrap();
+        assert!(matches!(fetched, FetchResponse::Body { bytes, .. } if bytes == b"here"));
+    }
+}
+
+#[test]
+fn a_redirect_of_a_public_source_leads_to_no_private_address() {
+    let inner = TestServer::new(Reply::text(dozen()));
+    let url = inner.url("/");
+    let targets = [
+        url.clone(),
+        url.replace("127.0.0.1", "localhost"),
+        url.replace("127.0.0.1", "[::ffff:127.0.0.1]"),
+        "http://169.254.169.254/latest/".to_owned(),
+        "http://100.64.0.1/".to_owned(),
+        "http://[fd00::1]/".to_owned(),
+        "http://224.0.0.1/".to_owned(),
+    ];
+    let count = targets.len();
+    let source = |at| format!("[[source]]\nname = 's{at}'\nurl = 'http://8.8.8.8/{at}'\n");
+    let sources: String = (0..count).map(source).collect();
+    let directory = tempfile::tempdir().unwrap();
+    let config = format!("web_robots_db = ''\n{sources}");
+    std::fs::write(directory.path().join("robot-detection.toml"), config).unwrap();
+    // As a proxy it stands for the Internet.
+    let internet = TestServer::with(move |seen| {
+        let (_, at) = seen.path.rsplit_once('/').unwrap();
+        Reply::redirect(targets[at.parse::<usize>().unwrap()].clone())
+    });
+    let output = command(directory.path())
+        .env("HTTP_PROXY", internet.url(""))
+        .env("NO_PROXY", "127.0.0.1,localhost")
+        .args(["registry", "refresh"])
+        .output()
+        .unwrap();
+    let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    let refused = told.matches("it leads to an address that is not public");
+    assert_eq!(refused.count(), count, "{told}");
+    assert_eq!(internet.seen().len(), count);
+    assert!(inner.seen().is_empty(), "{told}");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use robot_detection::verify::ACCEPT_SIGNATURE;
 
+use crate::dns_server::{WELL_KNOWN, reverse};
 use crate::support::program::{eventually, request};
 
 use super::site::{ELSEWHERE, HOME, Site, ask, ask_aside, ask_until};
@@ -49,6 +50,15 @@ async fn the_first_request_passes_while_the_dns_is_asked() {
     ask_until(&server, "hostbot/1", HOME, "verified");
     let refused = "This request does not come from the robot that it names.\n";
     ask_until(&server, "hostbot/1", ELSEWHERE, refused);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_resolver_that_knows_no_names_nobody_is_spoofed() {
+    let site = Site::new("verify.spoofed = 'refuse'").await;
+    site.dns.forget(&reverse(WELL_KNOWN));
+    let server = site.serve();
+    ask_until(&server, "hostbot/1", HOME, "unverifiable");
+    assert_eq!(ask(&server, "hostbot/1", HOME).status, 200);
 }
 
 /// Rule that waits to refuse impostors.

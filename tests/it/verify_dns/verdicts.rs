@@ -3,12 +3,12 @@
 use std::{net::SocketAddr, time::Duration};
 
 use hickory_server::proto::{op::ResponseCode, rr::Name};
-use robot_detection::verify::DnsProver;
+use robot_detection::{clock::Clock, verify::DnsProver};
 use tokio::net::UdpSocket;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{prove, prover, settings, spelled, suffixes};
-use crate::dns_server::{DnsServer, Fault, reverse};
+use crate::dns_server::{DnsServer, Fault, WELL_KNOWN, reverse};
 
 #[tokio::test]
 async fn a_true_robot_is_confirmed() {
@@ -191,6 +191,37 @@ async fn a_server_that_fails_contradicts_nobody() {
             text.contains("whose addresses could not be had: "),
             "{text}"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_resolver_that_does_not_know_well_known_names_contradicts_nobody() {
+    let servfail = Fault::Code(ResponseCode::ServFail);
+    for (fault, wildcard) in [
+        (None, None),
+        (Some(servfail), None),
+        (Some(Fault::Empty), None),
+        (None, Some("host.provider.example")),
+    ] {
+        let server = DnsServer::start().await;
+        server.pointer("192.0.2.66", "host.provider.example");
+        let clock = Clock::manual(1_000_000);
+        let mut settings = settings(&server);
+        settings.clock = clock.clone();
+        let prover = DnsProver::new(settings);
+        assert_eq!(prove(&prover, "192.0.2.66").await.0, "contradicted");
+        assert!(!prover.is_doubted());
+
+        server.forget(&reverse(WELL_KNOWN));
+        fault.map(|fault| server.fault(&reverse(WELL_KNOWN), fault));
+        wildcard.map(|name| server.wildcard(name));
+        clock.advance(Duration::from_hours(1));
+        for address in ["192.0.2.66", "192.0.2.1", "192.0.2.1"] {
+            let (word, text) = prove(&prover, address).await;
+            assert_eq!(word, "nothing", "{fault:?} {wildcard:?}: {text}");
+            assert!(text.contains("proves nothing: the resolver"), "{text}");
+        }
+        assert!(prover.is_doubted());
     }
 }
 

@@ -125,7 +125,7 @@ def start_all(binary, directory, whole, files):
         with Program(binary, folder, text) as program:
             if program.port is None:
                 return "ends with an error", "error" in program.all_log()
-            counts = re.search(r"upstreams: \d+, sites: \d+, rules and filter patterns: \d+", program.all_log())
+            counts = re.search(r"sites: \d+, upstreams: \d+, rules and filter patterns: \d+", program.all_log())
             answers = {program.ask(host, path, agent) for host, path, agent, _ in QUESTIONS}
             is_right = answers <= {"200 main", "200 shop", "302", "403", "421", "404"}
             return "serves the sites that are left", bool(counts) and is_right

@@ -6,12 +6,17 @@ use ipnet::IpNet;
 use super::{
     fields::{begins_as, is_spelling_of},
     forwarded::{self, Element},
+    peer_table::PeerTable,
     proxy_set::ProxySet,
     stream::Peer,
 };
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// Marks of a trusted proxy: it has sent one of the two headers without the other.
+const X_FORWARDED_ALONE: u32 = 1;
+const FORWARDED_ALONE: u32 = 2;
 
 /// Address of the client: that of the TCP peer, or what trusted proxies say.
 ///
@@ -37,6 +42,10 @@ pub struct ClientAddr {
     pub trusted: bool,
     /// Whether `https` was observed or told by a trusted proxy, and is not only assumed.
     pub(crate) is_scheme_known: bool,
+    /// Whether `X-Forwarded-For` and `Forwarded` of a trusted proxy name different clients.
+    ///
+    /// One of them may be the client's own; `client` is the proxy then.
+    pub(crate) is_ambiguous: bool,
 }
 
 /// Networks whose forwarding headers are believed; none by default.
@@ -45,7 +54,24 @@ pub struct TrustedProxies {
     networks: Vec<IpNet>,
     sets: Vec<ProxySet>,
     unix: bool,
-    client_header: Option<HeaderName>,
+    client_header: Option<ClientHeader>,
+}
+
+/// Header in which trusted proxies name the client.
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum ClientHeader {
+    XForwardedFor,
+    Forwarded,
+    /// Another one, with one address.
+    Address(HeaderName),
+}
+
+/// Client that a list of hops names, from its right end.
+struct NamedClient {
+    addr: IpAddr,
+    https: Option<bool>,
+    /// Whether all of the list was read, and has trusted proxies only.
+    is_proxy: bool,
 }
 
 /// Facts about a connection before its first request.
@@ -94,11 +120,17 @@ impl TrustedProxies {
 
     /// Sets the header in which trusted proxies name the client, in place of all others.
     ///
-    /// It has one address, and no list. Where it is missing, has none, or came more than
-    /// once, the client is the peer.
+    /// `X-Forwarded-For` and `Forwarded` are lists, read from the right. Any other header has one
+    /// address: where it is missing, has none, or came more than once, the client is the peer.
     #[must_use]
     pub fn client_header(mut self, name: HeaderName) -> Self {
-        self.client_header = Some(name);
+        self.client_header = Some(if name == X_FORWARDED_FOR {
+            ClientHeader::XForwardedFor
+        } else if name == FORWARDED {
+            ClientHeader::Forwarded
+        } else {
+            ClientHeader::Address(name)
+        });
         self
     }
 
@@ -122,9 +154,10 @@ impl TrustedProxies {
     /// list, from right to left, past the trusted addresses in it. An entry that is
     /// not an address (`unknown`, an obfuscated name, garbage) ends the walk at the
     /// address reached so far. Without that header, `Forwarded` (RFC 7239) is
-    /// read in the same way. With both, `X-Forwarded-For` decides: a trusted
-    /// proxy has to set or drop it. With a [client header](Self::client_header) neither
-    /// of the two is read.
+    /// read in the same way. A request with both of them that name different clients is
+    /// attributed to the peer: one of them may be the client's own. With a
+    /// [client header](Self::client_header) no other is read. A listener learns as well which of the two
+    /// each proxy sets: the one that comes without the other.
     #[must_use]
     pub fn resolve(&self, peer: SocketAddr, headers: &HeaderMap) -> ClientAddr {
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
@@ -133,7 +166,7 @@ impl TrustedProxies {
             trusted: self.contains(peer.ip()),
             https: false,
         };
-        self.resolve_from(origin, headers)
+        self.resolve_from(origin, headers, None)
     }
 
     /// Returns `true` if the peer is believed.
@@ -144,23 +177,28 @@ impl TrustedProxies {
         }
     }
 
-    pub(super) fn resolve_from(&self, origin: Origin, headers: &HeaderMap) -> ClientAddr {
+    /// `learnt` has the marks of the proxies, and is added to.
+    pub(super) fn resolve_from(
+        &self,
+        origin: Origin,
+        headers: &HeaderMap,
+        learnt: Option<&PeerTable>,
+    ) -> ClientAddr {
         let forwards = headers.keys().any(is_forwarding) || self.has_client_header(headers);
-        self.resolve_forwarded(origin, forwards.then_some(headers))
+        self.resolve_forwarded(origin, forwards.then_some(headers), learnt)
     }
 
     /// Returns `true` if the header in which the client is named is there.
     #[inline]
     pub(super) fn has_client_header(&self, headers: &HeaderMap) -> bool {
-        let name = self.client_header.as_ref();
-        name.is_some_and(|name| headers.contains_key(name))
+        matches!(&self.client_header, Some(ClientHeader::Address(name)) if headers.contains_key(name))
     }
 
     /// Removes the client header where it is not believed: other spellings of its name, and every
     /// one of an untrusted peer. Returns `true` if there was another spelling.
     #[inline]
     pub(super) fn clean_client_header(&self, is_trusted: bool, headers: &mut HeaderMap) -> bool {
-        let Some(wanted) = &self.client_header else {
+        let Some(ClientHeader::Address(wanted)) = &self.client_header else {
             return false;
         };
         let mut is_misspelt = false;
@@ -180,6 +218,7 @@ impl TrustedProxies {
         &self,
         origin: Origin,
         headers: Option<&HeaderMap>,
+        learnt: Option<&PeerTable>,
     ) -> ClientAddr {
         let Origin {
             peer,
@@ -193,60 +232,126 @@ impl TrustedProxies {
             https,
             trusted,
             is_scheme_known: https,
+            is_ambiguous: false,
         };
         if let Some(headers) = headers.filter(|_| trusted) {
-            // One of them, never a mixture: a client can
-            // send the header that its proxy does not set.
-            if let Some(name) = &self.client_header {
-                addr.client = one_address(headers, name).unwrap_or(addr.client);
-                addr.learn(is_https(headers, 0));
-            } else if headers.contains_key(X_FORWARDED_FOR) {
-                self.follow_x_forwarded(headers, &mut addr);
-            } else {
-                self.follow_forwarded(headers, &mut addr);
+            match self.named_client(peer.ip(), headers, learnt) {
+                Some(named) => {
+                    addr.client = named.addr;
+                    addr.https = named.https.unwrap_or(addr.https);
+                    addr.is_scheme_known |= named.https.is_some();
+                }
+                None => addr.is_ambiguous = true,
             }
         }
         addr
     }
 
-    fn follow_x_forwarded(&self, headers: &HeaderMap, addr: &mut ClientAddr) {
-        let mut hops = 0_usize;
+    /// Returns the client that a trusted proxy names; `None` if two headers name different ones.
+    ///
+    /// A client can send the header that its proxy does not set.
+    fn named_client(
+        &self,
+        peer: IpAddr,
+        headers: &HeaderMap,
+        learnt: Option<&PeerTable>,
+    ) -> Option<NamedClient> {
+        match &self.client_header {
+            Some(ClientHeader::XForwardedFor) => return Some(self.x_forwarded(peer, headers)),
+            Some(ClientHeader::Forwarded) => return Some(self.forwarded(peer, headers)),
+            Some(ClientHeader::Address(name)) => {
+                return Some(NamedClient {
+                    addr: one_address(headers, name).unwrap_or(peer),
+                    https: is_https(headers, 0),
+                    is_proxy: false,
+                });
+            }
+            None => {}
+        }
+        let has = |name: &HeaderName| headers.contains_key(name);
+        let alone = match (has(&X_FORWARDED_FOR), has(&FORWARDED)) {
+            (true, false) => X_FORWARDED_ALONE,
+            (false, true) => FORWARDED_ALONE,
+            (true, true) => 0,
+            (false, false) => return Some(self.forwarded(peer, headers)),
+        };
+        // A proxy adds its header to every request, so that one which was missing once is not its own.
+        let marks = learnt.map(|learnt| learnt.update(peer, |marks| marks | alone).1);
+        match (alone, marks) {
+            (X_FORWARDED_ALONE, _) | (0, Some(X_FORWARDED_ALONE)) => {
+                return Some(self.x_forwarded(peer, headers));
+            }
+            (FORWARDED_ALONE, _) | (0, Some(FORWARDED_ALONE)) => {
+                return Some(self.forwarded(peer, headers));
+            }
+            _ => {}
+        }
+        let (older, newer) = (
+            self.x_forwarded(peer, headers),
+            self.forwarded(peer, headers),
+        );
+        // A list of proxies alone names no client, and contradicts no other list.
+        match (older.is_proxy, newer.is_proxy) {
+            (_, true) => Some(older),
+            (true, false) => Some(newer),
+            (false, false) => (older.addr == newer.addr).then_some(NamedClient {
+                https: older.https.or(newer.https),
+                ..older
+            }),
+        }
+    }
+
+    fn x_forwarded(&self, peer: IpAddr, headers: &HeaderMap) -> NamedClient {
+        let (mut addr, mut hops, mut is_proxy) = (peer, 0_usize, true);
         // Each proxy appends the address that it saw, so only the
         // entries right of an untrusted one are true (RFC 7239 §8.1).
         for entry in from_the_right(headers, &X_FORWARDED_FOR) {
-            let Some(hop) = forwarded::parse_node(entry) else {
-                break;
-            };
-            addr.client = hop;
-            if !self.contains(hop) {
+            let hop = forwarded::parse_node(entry);
+            addr = hop.unwrap_or(addr);
+            is_proxy = hop.is_some_and(|hop| self.contains(hop));
+            if !is_proxy {
                 break;
             }
             hops += 1;
         }
-        addr.learn(is_https(headers, hops));
+        NamedClient {
+            addr,
+            https: is_https(headers, hops),
+            is_proxy,
+        }
     }
 
-    fn follow_forwarded(&self, headers: &HeaderMap, addr: &mut ClientAddr) {
-        let mut elements = Vec::new();
+    fn forwarded(&self, peer: IpAddr, headers: &HeaderMap) -> NamedClient {
+        let (mut elements, mut is_broken) = (Vec::new(), false);
         for line in headers.get_all(FORWARDED) {
             match forwarded::parse(line.as_bytes()) {
                 Some(line) => elements.extend(line),
                 // A line that breaks the grammar hides who is left of it: only later lines count.
-                None => elements.clear(),
+                None => {
+                    elements.clear();
+                    is_broken = true;
+                }
             }
         }
-        let mut proto = None;
-        for Element { node, https } in elements.into_iter().rev() {
+        let (mut addr, mut https, mut is_proxy) = (peer, None, !is_broken);
+        for Element { node, https: told } in elements.into_iter().rev() {
             // `unknown` or an obfuscated name (RFC 7239 §6.2,
             // §6.3): nobody left of it is known either.
-            let Some(hop) = node else { break };
-            addr.client = hop;
-            proto = https;
+            let Some(hop) = node else {
+                is_proxy = false;
+                break;
+            };
+            (addr, https) = (hop, told);
             if !self.contains(hop) {
+                is_proxy = false;
                 break;
             }
         }
-        addr.learn(proto.or_else(|| is_https(headers, 0)));
+        NamedClient {
+            addr,
+            https: https.or_else(|| is_https(headers, 0)),
+            is_proxy,
+        }
     }
 }
 
@@ -265,6 +370,7 @@ impl ClientAddr {
             https: https.unwrap_or_default(),
             trusted: true,
             is_scheme_known: https.is_some(),
+            is_ambiguous: false,
         }
     }
 
@@ -294,12 +400,6 @@ impl ClientAddr {
         let is_proxy_s = self.trusted && self.client == self.peer.ip()
             || self.client.is_loopback() && !self.direct && !self.trusted;
         (!is_proxy_s && !self.client.is_unspecified()).then_some(self.client)
-    }
-
-    /// Adopts the scheme that a trusted proxy tells, if it tells one.
-    fn learn(&mut self, https: Option<bool>) {
-        self.https = https.unwrap_or(self.https);
-        self.is_scheme_known |= https.is_some();
     }
 }
 

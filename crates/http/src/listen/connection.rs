@@ -19,7 +19,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, warn};
 
 use super::{
-    client_addr::{Origin, TrustedProxies},
+    client_addr::{ClientAddr, Origin, TrustedProxies},
     connection_permit::{AddressLimits, ConnectionPermit},
     counts::{ConnectionCounts, UnservedReason},
     fast_path::{End, Plain, PlainIo},
@@ -27,6 +27,7 @@ use super::{
     hyper_connection,
     idle::{Activity, IdleAction, IdleWatch},
     listener::ListenSettings,
+    peer_table::PeerTable,
     poll_on_wake::PollOnWake,
     proxy_protocol::{self, ProxySource},
     refusal::{self, RefusalObserver, RefusedRequest},
@@ -47,6 +48,10 @@ const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) struct Shared {
     pub(super) settings: ListenSettings,
     pub(super) trusted_proxies: Arc<TrustedProxies>,
+    /// The headers that trusted proxies set.
+    pub(super) forwarding_proxies: PeerTable,
+    /// The log has named a trusted proxy whose headers contradict each other.
+    pub(super) has_warned_of_ambiguous: AtomicBool,
     pub(super) addresses: Arc<AddressLimits>,
     pub(super) counts: Arc<ConnectionCounts>,
     /// Draining: no new requests, those in flight end.
@@ -69,6 +74,17 @@ impl Shared {
                 request: None,
             });
         }
+    }
+
+    /// Returns `true` if a request names its client by headers that the client may have sent.
+    ///
+    /// `is_misspelt`: a header was removed that other servers would take for one of a proxy.
+    pub(super) fn is_forged(&self, client: ClientAddr, is_misspelt: bool) -> bool {
+        if client.is_ambiguous && !self.has_warned_of_ambiguous.swap(true, Relaxed) {
+            let peer = client.peer.ip();
+            warn!(%peer, "refused a request from the trusted proxy {peer}: its X-Forwarded-For and its Forwarded name different visitors, and the visitor may have sent one of them; set server.client_address_header to the header that the proxy sets");
+        }
+        client.is_ambiguous || is_misspelt && !client.trusted
     }
 
     /// Counts and reports a request that the listener refused.

@@ -22,6 +22,7 @@ use super::{
     counts::ConnectionCounts,
     http_service::HttpService,
     open_files::ClientPermits,
+    peer_table::PeerTable,
     refusal::RefusalObserver,
     request_context::TowerAdapter,
     socket::BoundSocket,
@@ -271,6 +272,8 @@ impl Listener {
         let tls = self.settings.tls.clone();
         let shared = Arc::new(Shared {
             trusted_proxies: Arc::new(self.settings.trusted_proxies.clone()),
+            forwarding_proxies: PeerTable::default(),
+            has_warned_of_ambiguous: AtomicBool::new(false),
             addresses: Arc::new(AddressLimits::new(
                 self.settings.max_connections_per_address,
             )),

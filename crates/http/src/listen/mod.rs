@@ -65,6 +65,7 @@ mod idle;
 mod io;
 mod listener;
 mod open_files;
+mod peer_table;
 mod poll_on_wake;
 mod proxy_protocol;
 mod proxy_set;
@@ -98,6 +99,8 @@ pub use http_service::{HttpService, ReadyHead, ServiceResponse};
 pub use listener::{ListenSettings, Listener};
 #[doc(hidden)]
 pub use open_files::{ADMIN_CLIENTS, ClientCapacity, ClientPermits, OpenFileLimit};
+#[doc(hidden)]
+pub use peer_table::PeerTable;
 pub use proxy_protocol::{ProxyHeader, ProxySource};
 pub use proxy_set::ProxySet;
 #[doc(hidden)]

@@ -53,7 +53,8 @@ impl RequestContext {
         self.client
     }
 
-    /// Returns `true` if an untrusted client sent a misspelt form of an identity header.
+    /// Returns `true` if an untrusted client sent a misspelt form of an identity header, or the
+    /// `X-Forwarded-For` and the `Forwarded` of a trusted proxy name different clients.
     ///
     /// CGI and its descendants read `X_Forwarded_For` as `X-Forwarded-For` (RFC 3875 §4.1.18). The
     /// listener has removed such headers: `Forwarded`, `X-Forwarded-*`, `X-Original-*`, `X-Real-IP`,

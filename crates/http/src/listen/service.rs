@@ -65,7 +65,7 @@ impl<S> ConnectionService<S> {
 
     fn observe_refusals(&self, request: &Request<Incoming>, status: StatusCode) {
         let trusted_proxies = &self.shared.trusted_proxies;
-        let client = trusted_proxies.resolve_from(self.origin, request.headers());
+        let client = trusted_proxies.resolve_from(self.origin, request.headers(), None);
         self.shared.refused(&RefusedRequest {
             client: client.client,
             status,
@@ -85,7 +85,8 @@ impl<S> ConnectionService<S> {
         let trusted_proxies = &self.shared.trusted_proxies;
         // Before the headers are cleaned: a misspelt forwarding
         // header, too, says that the peer is not the client.
-        let client = trusted_proxies.resolve_from(self.origin, request.headers());
+        let learnt = Some(&self.shared.forwarding_proxies);
+        let client = trusted_proxies.resolve_from(self.origin, request.headers(), learnt);
         let trusted = self.origin.trusted;
         let is_forged = trusted_proxies.clean_client_header(trusted, request.headers_mut());
         let is_forged = fields::clean(&mut request) || is_forged;
@@ -96,7 +97,7 @@ impl<S> ConnectionService<S> {
         request.map(|body| RequestContext {
             body: Some(body),
             client,
-            is_forged: is_forged && !trusted,
+            is_forged: self.shared.is_forged(client, is_forged),
             guard,
             started_at: Instant::now(),
         })
@@ -111,13 +112,14 @@ impl<S> ConnectionService<S> {
         let trusted_proxies = &self.shared.trusted_proxies;
         let forwards = notes.forwards || trusted_proxies.has_client_header(request.headers());
         let headers = forwards.then(|| request.headers());
-        let client = trusted_proxies.resolve_forwarded(self.origin, headers);
+        let learnt = Some(&self.shared.forwarding_proxies);
+        let client = trusted_proxies.resolve_forwarded(self.origin, headers, learnt);
         let trusted = self.origin.trusted;
         let is_forged = trusted_proxies.clean_client_header(trusted, request.headers_mut());
         request.map(|()| RequestContext {
             body: None,
             client,
-            is_forged: is_forged && !trusted,
+            is_forged: self.shared.is_forged(client, is_forged),
             guard: None,
             started_at: Instant::now(),
         })

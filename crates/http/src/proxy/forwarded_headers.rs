@@ -258,6 +258,7 @@ mod tests {
             https: false,
             trusted,
             is_scheme_known: true,
+            is_ambiguous: false,
         }
     }
 

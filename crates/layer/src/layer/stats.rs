@@ -96,14 +96,20 @@ impl Stats {
         Reason::ALL.iter().copied().zip(counts)
     }
 
+    /// Returns how many requests were counted.
+    pub fn requests(&self) -> u64 {
+        let robots = self.robots.iter().map(|(_, counter)| counter);
+        let all = [&self.people, &self.nameless_passed].into_iter();
+        let all = all.chain(robots);
+        all.map(|counter| counter.load(Ordering::Relaxed)).sum()
+    }
+
     /// Returns the front that hides the visitors, where a fifth of a hundred requests or more came by one.
     #[must_use]
     pub fn front(&self) -> Option<Front> {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let robots = self.robots.iter().map(|(_, counter)| counter);
-        let all = [&self.people, &self.nameless_passed].into_iter();
-        let all: u64 = all.chain(robots).map(read).sum();
-        let percent = (read(&self.behind_front).saturating_mul(100) / all.max(1)).min(100);
+        let all = self.requests();
+        let behind_front = self.behind_front.load(Ordering::Relaxed);
+        let percent = (behind_front.saturating_mul(100) / all.max(1)).min(100);
         let record = Arc::clone(self.front.get()?);
         (all >= MIN_REQUESTS && percent >= MIN_PERCENT).then_some(Front { record, percent })
     }

@@ -1,11 +1,11 @@
 //! The HTTP client: TLS, redirects, waits.
 
-use std::net::SocketAddr;
+use std::{env, net::SocketAddr};
 
 use reqwest::{
     Client, ClientBuilder,
     dns::{Addrs, Name, Resolve, Resolving},
-    redirect::{Action, Attempt, Policy},
+    redirect::Policy,
 };
 use url::Url;
 
@@ -17,9 +17,28 @@ const USER_AGENT: &str = concat!(
     " (+https://crates.io/crates/robot-detection)"
 );
 
-/// Builds a client that obeys the limits.
+/// Variables that name the proxy of this machine's programs; each in small letters too.
+const PROXY_VARIABLES: [&str; 3] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+
+/// Builds a client that obeys the limits, and leaves redirects to the fetcher.
 pub(super) fn build(limits: &FetchLimits) -> Result<Client, FetchError> {
-    finish(builder(limits).redirect(redirects(limits.max_redirects)))
+    finish(builder(limits).redirect(Policy::none()))
+}
+
+/// Builds such a client that connects to public addresses alone.
+///
+/// Where programs have to use a proxy, that one finds the addresses of names.
+pub(super) fn build_public(limits: &FetchLimits) -> Result<Client, FetchError> {
+    let is_set = |name: String| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let mut names = PROXY_VARIABLES.iter();
+    let builder = builder(limits).redirect(Policy::none());
+    finish(
+        if names.any(|name| is_set((*name).to_owned()) || is_set(name.to_ascii_lowercase())) {
+            builder
+        } else {
+            builder.no_proxy().dns_resolver(PublicResolver)
+        },
+    )
 }
 
 /// Builds a client that follows no redirect and uses no proxy.
@@ -72,19 +91,8 @@ fn finish(builder: ClientBuilder) -> Result<Client, FetchError> {
     })
 }
 
-fn redirects(max: usize) -> Policy {
-    Policy::custom(move |attempt| decide(attempt, max))
-}
-
-fn decide(attempt: Attempt<'_>, max: usize) -> Action {
-    match refusal(attempt.previous(), attempt.url(), max) {
-        Some(reason) => attempt.error(reason),
-        None => attempt.follow(),
-    }
-}
-
 /// Returns why a redirect is not followed; `previous` begins with the first URL.
-fn refusal(previous: &[Url], next: &Url, max: usize) -> Option<String> {
+pub(super) fn refusal(previous: &[Url], next: &Url, max: usize) -> Option<String> {
     if !matches!(next.scheme(), "http" | "https") {
         return Some(format!("it leads to a {}: address", next.scheme()));
     }

@@ -132,9 +132,6 @@ pub(super) fn classify(
         return FetchError::Timeout { url, total, idle };
     }
     let reason = innermost(&error);
-    if error.is_redirect() {
-        return FetchError::Redirect { url, reason };
-    }
     if any_cause(&error, <dyn StdError>::is::<rustls::Error>) {
         return FetchError::Tls { url, reason };
     }

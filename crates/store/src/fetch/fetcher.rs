@@ -9,12 +9,13 @@ use reqwest::{
     Client, Response, StatusCode,
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
-use url::Url;
+use tokio::{net::lookup_host, time::Instant};
+use url::{Host, Url};
 
 use super::{
     client,
     error::{FetchError, classify},
-    shown_url,
+    is_public, shown_url,
 };
 
 /// Longest validator that is kept; a longer one is treated as absent.
@@ -30,6 +31,8 @@ pub struct Fetcher {
 struct Inner {
     limits: FetchLimits,
     client: OnceLock<Client>,
+    /// For what a redirect of a public server leads to.
+    public_client: OnceLock<Client>,
     direct_client: OnceLock<Client>,
 }
 
@@ -94,12 +97,15 @@ impl Fetcher {
             inner: Arc::new(Inner {
                 limits,
                 client: OnceLock::new(),
+                public_client: OnceLock::new(),
                 direct_client: OnceLock::new(),
             }),
         })
     }
 
     /// Gets an `http:` or `https:` URL.
+    ///
+    /// A redirect leads to private addresses only if the URL itself does.
     ///
     /// `progress` hears the bytes so far, and the total where it is announced.
     /// Dropping the future ends the transfer.
@@ -144,10 +150,40 @@ impl Fetcher {
         }
     }
 
+    /// Gets a URL, and what it redirects to.
     async fn get(&self, url: &str, headers: HeaderMap) -> Result<Response, FetchError> {
-        let request = self.client()?.get(address(url)?).headers(headers);
-        let sent = request.send().await;
-        sent.map_err(|error| self.classify(url, error))
+        let limits = &self.inner.limits;
+        let began = Instant::now();
+        let (mut client, mut next, mut previous) = (self.client()?, address(url)?, Vec::new());
+        let mut is_private = false;
+        loop {
+            let request = client.get(next.clone()).headers(headers.clone());
+            let left = limits.timeout.saturating_sub(began.elapsed());
+            let sent = request.timeout(left).send().await;
+            let response = sent.map_err(|error| self.classify(url, error))?;
+            let Some(target) = redirect_target(&next, &response) else {
+                return Ok(response);
+            };
+            if previous.is_empty() {
+                // By its connection too: an answer of the DNS may be another one by now.
+                let peer = response.remote_addr();
+                is_private = peer.is_some_and(|peer| !is_public(peer.ip()))
+                    && has_private_address(&next).await;
+            }
+            previous.push(next);
+            let mut refusal = client::refusal(&previous, &target, limits.max_redirects);
+            if !is_private {
+                client = self.public_client()?;
+                if refusal.is_none() && has_private_address(&target).await {
+                    refusal = Some("it leads to an address that is not public".to_owned());
+                }
+            }
+            if let Some(reason) = refusal {
+                let url = shown_url(url);
+                return Err(FetchError::Redirect { url, reason });
+            }
+            next = target;
+        }
     }
 
     /// Returns the limits that every fetch obeys.
@@ -158,6 +194,11 @@ impl Fetcher {
 
     fn client(&self) -> Result<&Client, FetchError> {
         set_up(&self.inner.client, || client::build(&self.inner.limits))
+    }
+
+    fn public_client(&self) -> Result<&Client, FetchError> {
+        let limits = &self.inner.limits;
+        set_up(&self.inner.public_client, || client::build_public(limits))
     }
 
     /// Returns the client that follows no redirect and uses no proxy.
@@ -295,6 +336,38 @@ pub(super) fn check_scheme(url: &Url) -> Result<(), FetchError> {
     }
 }
 
+/// Returns the URL that a response redirects to, if it is one that is followed.
+fn redirect_target(from: &Url, response: &Response) -> Option<Url> {
+    if !is_followed(response.status()) {
+        return None;
+    }
+    let location = response.headers().get(header::LOCATION)?;
+    let mut target = from.join(str::from_utf8(location.as_bytes()).ok()?).ok()?;
+    // The password is for its server alone, which need not name it again.
+    if target.origin() == from.origin() && target.username().is_empty() {
+        target.set_username(from.username()).ok()?;
+        target.set_password(from.password()).ok()?;
+    }
+    Some(target)
+}
+
+fn is_followed(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}
+
+/// Returns `true` if a server has an address that is not public; one without any address has none.
+async fn has_private_address(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => !is_public(address.into()),
+        Some(Host::Ipv6(address)) => !is_public(address.into()),
+        Some(Host::Domain(name)) => {
+            let found = lookup_host((name, 0)).await;
+            found.is_ok_and(|mut found| found.any(|found| !is_public(found.ip())))
+        }
+        None => false,
+    }
+}
+
 fn refused(url: &str, status: StatusCode, headers: &HeaderMap) -> FetchError {
     let url = shown_url(url);
     let code = status.as_u16();
@@ -303,8 +376,7 @@ fn refused(url: &str, status: StatusCode, headers: &HeaderMap) -> FetchError {
     }
     // These the client follows. Others may name a place all the same: 300 the one that the server
     // prefers, 305 a proxy (RFC 9110 §15.4.1, §15.4.6).
-    let is_followed = matches!(code, 301 | 302 | 303 | 307 | 308);
-    let reason = if is_followed || !headers.contains_key(header::LOCATION) {
+    let reason = if is_followed(status) || !headers.contains_key(header::LOCATION) {
         format!("the answer {code} names no place to go to")
     } else {
         format!("the answer {code} is not one that is followed")

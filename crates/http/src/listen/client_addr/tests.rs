@@ -78,7 +78,11 @@ clients! {
     a_broken_line_stops_the_walk: TEN, "10.0.0.1", [("Forwarded", "for=192.0.2.1"), ("Forwarded", "for=\"")] => "10.0.0.1";
     a_broken_line_hides_what_is_before_it_only: TEN, "10.0.0.1", [("Forwarded", "for=\""), ("Forwarded", "for=192.0.2.1, for=10.0.0.2")] => "192.0.2.1";
     a_comma_in_quotes_forges_no_hop: TEN, "10.0.0.1", [("Forwarded", "for=192.0.2.1;host=\"a, for=203.0.113.9\"")] => "192.0.2.1";
-    with_both_the_older_header_decides: TEN, "10.0.0.1", [("Forwarded", "for=203.0.113.9"), (XFF, "192.0.2.1")] => "192.0.2.1";
+    two_headers_that_contradict_each_other_name_nobody: TEN, "10.0.0.1", [("Forwarded", "for=203.0.113.9"), (XFF, "192.0.2.1")] => "10.0.0.1";
+    two_headers_that_agree_name_the_client: TEN, "10.0.0.1", [("Forwarded", "for=192.0.2.1"), (XFF, "203.0.113.9, 192.0.2.1")] => "192.0.2.1";
+    a_list_of_proxies_contradicts_no_other: TEN, "10.0.0.1", [("Forwarded", "for=10.0.0.2"), (XFF, "192.0.2.1, 10.0.0.2")] => "192.0.2.1";
+    an_obfuscated_name_contradicts_an_address: TEN, "10.0.0.1", [("Forwarded", "for=_hidden"), (XFF, "192.0.2.1")] => "10.0.0.1";
+    a_broken_line_contradicts_an_address: TEN, "10.0.0.1", [("Forwarded", "for=\""), (XFF, "192.0.2.1")] => "10.0.0.1";
 
     an_underscore_is_another_header: TEN, "10.0.0.1", [("X_Forwarded_For", "203.0.113.9")] => "10.0.0.1";
     a_dot_is_another_header: TEN, "10.0.0.1", [("X.Forwarded.For", "203.0.113.9")] => "10.0.0.1";
@@ -229,7 +233,9 @@ fn who_comes_by_tls_used_https_and_of_others_nobody_knows() {
             https,
         };
         let proxies = TrustedProxies::default();
-        proxies.resolve_from(origin, &HeaderMap::new()).scheme()
+        proxies
+            .resolve_from(origin, &HeaderMap::new(), None)
+            .scheme()
     };
     assert_eq!(scheme(true), Some("https"));
     assert_eq!(scheme(false), None);

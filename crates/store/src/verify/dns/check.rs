@@ -11,13 +11,21 @@ use hickory_resolver::{
 };
 use tokio::time::Instant;
 
-use super::{DnsSettings, host::DnsAnswer, resolver::Resolver};
+use super::{
+    DnsSettings,
+    host::{DnsAnswer, Names},
+    resolver::Resolver,
+};
 
 /// Port of a resolver that the system names without one.
 const DNS_PORT: u16 = 53;
 
-/// Addresses of public resolvers, of three operators, which have had names for years.
-const NAMED: [[u8; 4]; 3] = [[1, 1, 1, 1], [8, 8, 8, 8], [9, 9, 9, 9]];
+/// Addresses of public resolvers, of three operators, and the names that they have had for years.
+const NAMED: [([u8; 4], &str); 3] = [
+    ([1, 1, 1, 1], "one.one.one.one."),
+    ([8, 8, 8, 8], "dns.google."),
+    ([9, 9, 9, 9], "dns9.quad9.net."),
+];
 
 /// Result of the check of one resolver.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -29,7 +37,7 @@ pub struct ResolverCheck {
     pub took: Duration,
     /// Why its answer is of no use, if it is not.
     pub error: Option<&'static str>,
-    /// `true` if it said of addresses that are known to have a name that they have none.
+    /// `true` if it gave none of three addresses the name that each is known to have.
     pub is_without_names: bool,
 }
 
@@ -72,21 +80,27 @@ pub async fn check_resolvers(settings: &DnsSettings) -> Result<Vec<ResolverCheck
             server,
             took,
             error,
-            is_without_names: error.is_none() && is_without_names(&resolver).await,
+            is_without_names: error.is_none() && !knows_names(&resolver).await,
         });
     }
     Ok(checks)
 }
 
-/// Returns `true` if addresses that have names are said to have none; one name or failure ends it.
-async fn is_without_names(resolver: &Resolver) -> bool {
-    for address in NAMED {
-        match resolver.names(IpAddr::from(address)).await.answer {
-            DnsAnswer::Nothing => {}
-            DnsAnswer::Records(_) | DnsAnswer::Failed(_) => return false,
+/// Returns `true` if a resolver gives an address the name that it is known to have.
+///
+/// One that gives every address a name of its own, or none, knows nothing about addresses.
+pub(super) async fn knows_names(resolver: &Resolver) -> bool {
+    for (address, known) in NAMED {
+        let names = resolver.names(IpAddr::from(address)).await;
+        if let DnsAnswer::Records(Names { first, .. }) = names.answer
+            && first
+                .iter()
+                .any(|name| name.to_ascii().eq_ignore_ascii_case(known))
+        {
+            return true;
         }
     }
-    true
+    false
 }
 
 /// Returns the resolvers that the system names, each once.

@@ -14,6 +14,8 @@
 //! | the names below a suffix are in a zone where customers choose names | nothing |
 //! | more names than are looked at, none of which confirms | nothing |
 //!
+//! A contradiction counts only if the resolver has answered, within the last hour, with the name of a
+//! well-known address: one without reverse zones, or with a wildcard in them, would contradict all.
 //! A failure never contradicts. Who runs the reverse zone of his address can make it
 //! fail whenever he likes; he remains unproved, which is what he is.
 //!

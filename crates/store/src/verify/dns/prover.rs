@@ -4,20 +4,21 @@ use std::{
     net::IpAddr,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicI64, Ordering},
     },
     time::Duration,
 };
 
 use moka::sync::Cache;
 use tokio::{
-    sync::{MutexGuard, Semaphore, SemaphorePermit},
+    sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit},
     time::{Instant, timeout, timeout_at},
 };
 
 use super::{
     DnsSettings,
-    host::{AddressRecords, CachedAnswer, Claim, DnsAnswer, Step, evidence},
+    check::knows_names,
+    host::{AddressRecords, CachedAnswer, Claim, Step, evidence},
     lookups::{LookupSlot, Lookups},
     resolver::{MAX_TIMEOUT, Resolver, TimedAnswer, failed},
     suffixes::Suffixes,
@@ -29,8 +30,10 @@ use crate::verify::Finding;
 const SETTLED: Duration = Duration::from_hours(1);
 /// Time after which a proof that found no free slot may be tried again.
 const RETRY: Duration = Duration::from_secs(30);
-/// Addresses without a name from which on a resolver is doubted that has named none.
-const MIN_NAMELESS: u64 = 10;
+/// Time for which a self-test counts in which the resolver knew a name.
+const TESTED_MS: i64 = 3_600_000;
+/// Time after which a self-test is repeated in which the resolver knew none.
+const TESTED_AGAIN_MS: i64 = 60_000;
 /// Bytes of names for which an address takes one place in the cache.
 const BYTES_A_PLACE: usize = 128;
 
@@ -78,9 +81,12 @@ struct Inner {
     /// For each proof that looks.
     turns: Semaphore,
     settings: DnsSettings,
-    /// Addresses of which the DNS said that they have a name, or none.
-    named: AtomicU64,
-    nameless: AtomicU64,
+    /// Time until which the resolver is known to answer with the names of addresses.
+    useful_until_ms: AtomicI64,
+    /// Time until which it is known not to.
+    useless_until_ms: AtomicI64,
+    /// For the self-test that is under way.
+    self_test: Mutex<()>,
 }
 
 /// Right to look up an address.
@@ -110,8 +116,9 @@ impl DnsProver {
                 places: Semaphore::new(turns + queue),
                 turns: Semaphore::new(turns),
                 settings,
-                named: AtomicU64::new(0),
-                nameless: AtomicU64::new(0),
+                useful_until_ms: AtomicI64::new(i64::MIN),
+                useless_until_ms: AtomicI64::new(i64::MIN),
+                self_test: Mutex::default(),
             }),
         }
     }
@@ -123,14 +130,11 @@ impl DnsProver {
         self.inner.cache.entry_count()
     }
 
-    /// Returns how many addresses had no name, if there were some and none had one.
-    ///
-    /// Then the resolver may have no reverse zones at all.
+    /// Returns `true` if the resolver failed the last self-test: it contradicts nobody then.
     #[must_use]
-    pub fn nameless(&self) -> Option<u64> {
-        let nameless = self.inner.nameless.load(Ordering::Relaxed);
-        let has_named = self.inner.named.load(Ordering::Relaxed) > 0;
-        (!has_named && nameless >= MIN_NAMELESS).then_some(nameless)
+    pub fn is_doubted(&self) -> bool {
+        let until_ms = |at: &AtomicI64| at.load(Ordering::Relaxed);
+        until_ms(&self.inner.useless_until_ms) > until_ms(&self.inner.useful_until_ms)
     }
 
     /// Returns the proof, if it follows from what is remembered; asks nothing.
@@ -186,7 +190,47 @@ impl Inner {
 
     fn remembered(&self, claim: &Claim) -> Option<DnsProof> {
         let host = self.cache.get(&claim.address)?;
-        proof(&host, claim, self.settings.clock.now_ms())
+        self.proof(&host, claim)
+    }
+
+    /// Returns the proof that follows from records, if the resolver is known to be good or bad enough.
+    fn proof(&self, host: &AddressRecords, claim: &Claim) -> Option<DnsProof> {
+        let now_ms = self.settings.clock.now_ms();
+        match host.step(claim, now_ms) {
+            Step::Done(proof) => self.judged(proof, claim, now_ms),
+            Step::AskNames | Step::AskBack(..) => None,
+        }
+    }
+
+    /// Returns what a proof is worth; `None`: the resolver has to be tested.
+    ///
+    /// A resolver without reverse zones, or with a wildcard in them, would contradict every robot.
+    fn judged(&self, proof: DnsProof, claim: &Claim, now_ms: i64) -> Option<DnsProof> {
+        let is_until = |at: &AtomicI64| at.load(Ordering::Relaxed) > now_ms;
+        if !matches!(proof.finding, Finding::Contradicted(_)) || is_until(&self.useful_until_ms) {
+            return Some(proof);
+        }
+        is_until(&self.useless_until_ms).then(|| {
+            let address = claim.address;
+            let text = format!(
+                "What DNS says of {address} proves nothing: the resolver does not know the names of well-known addresses."
+            );
+            nothing(text, RETRY)
+        })
+    }
+
+    /// Tests whether the resolver answers with the names of addresses, unless that is known.
+    async fn test_resolver(&self, now_ms: i64) {
+        let _one_at_a_time = self.self_test.lock().await;
+        let (useful, useless) = (&self.useful_until_ms, &self.useless_until_ms);
+        if useful.load(Ordering::Relaxed) > now_ms || useless.load(Ordering::Relaxed) > now_ms {
+            return;
+        }
+        if knows_names(&self.resolver).await {
+            useful.store(now_ms + TESTED_MS, Ordering::Relaxed);
+        } else {
+            useless.store(now_ms + TESTED_AGAIN_MS, Ordering::Relaxed);
+        }
     }
 
     /// Looks the address up, or waits for another task that does.
@@ -221,7 +265,7 @@ impl Inner {
         // The address first, then the turn: those who wait for the same address keep none from
         // others.
         let host = slot.turn().await;
-        if let Some(proof) = proof(&host, claim, self.settings.clock.now_ms()) {
+        if let Some(proof) = self.proof(&host, claim) {
             return Err(proof);
         }
         match self.turns.acquire().await {
@@ -240,16 +284,19 @@ impl Inner {
         let deadline = Instant::now() + self.settings.proof_timeout.min(MAX_TIMEOUT);
         loop {
             match host.step(claim, now_ms) {
-                Step::Done(proof) => return proof,
+                Step::Done(proof) => match self.judged(proof, claim, now_ms) {
+                    Some(proof) => return proof,
+                    None => {
+                        let tested = timeout_at(deadline, self.test_resolver(now_ms)).await;
+                        if tested.is_err() {
+                            let until_ms = now_ms + TESTED_AGAIN_MS;
+                            self.useless_until_ms.store(until_ms, Ordering::Relaxed);
+                        }
+                    }
+                },
                 Step::AskNames => {
                     let names = self.resolver.names(claim.address);
-                    let names = by(deadline, now_ms, claim, names).await;
-                    match names.answer {
-                        DnsAnswer::Records(_) => self.named.fetch_add(1, Ordering::Relaxed),
-                        DnsAnswer::Nothing => self.nameless.fetch_add(1, Ordering::Relaxed),
-                        DnsAnswer::Failed(_) => 0,
-                    };
-                    host.learn_names(names);
+                    host.learn_names(by(deadline, now_ms, claim, names).await);
                 }
                 Step::AskBack(place, name) => {
                     let back = self.resolver.leads_back(&name, claim.address);
@@ -274,13 +321,6 @@ async fn by<T>(
     CachedAnswer {
         answer,
         until_ms: now_ms.saturating_add(ttl_ms),
-    }
-}
-
-fn proof(host: &AddressRecords, claim: &Claim, now_ms: i64) -> Option<DnsProof> {
-    match host.step(claim, now_ms) {
-        Step::Done(proof) => Some(proof),
-        Step::AskNames | Step::AskBack(..) => None,
     }
 }
 

@@ -24,6 +24,7 @@ use super::{
         connection_permit::{AddressLimits, ConnectionPermit},
         counts::ConnectionCounts,
         listener::ListenSettings,
+        peer_table::PeerTable,
         stream::{AcceptedSocket, Peer},
         workers::Runtimes,
     },
@@ -106,6 +107,8 @@ impl Talk {
 fn shared(settings: ListenSettings) -> Arc<Shared> {
     Arc::new(Shared {
         trusted_proxies: Arc::new(TrustedProxies::default()),
+        forwarding_proxies: PeerTable::default(),
+        has_warned_of_ambiguous: AtomicBool::new(false),
         addresses: Arc::new(AddressLimits::new(0)),
         settings,
         counts: Arc::new(ConnectionCounts::default()),
