@@ -6,6 +6,7 @@ mod access;
 mod application;
 mod browser;
 mod changes;
+mod charts;
 mod export;
 mod guard;
 mod guessing;
