@@ -29,3 +29,4 @@ mod traffic;
 mod traffic_looks;
 mod verification;
 pub(crate) mod visits;
+mod weight;
