@@ -82,13 +82,23 @@ pub(crate) async fn set_clock(clock: &Clock, store: &Store) -> Result<i64, Store
     let ahead_ms = if is_right { 0 } else { ahead_ms };
     clock.correct(ahead_ms);
     if !is_right && (ahead_ms - before_ms).abs() > TOLERATED_MS {
-        let off_s = ahead_ms / 1_000;
+        let (off_s, off) = (ahead_ms / 1_000, off_text(ahead_ms));
         warn!(
             off_s,
-            "the clock of this machine is {off_s} s off: times are those of the database; set both by NTP"
+            "the clock of this machine is {off}: times are those of the database; set both by NTP, such as with `timedatectl set-ntp true`"
         );
     }
     Ok(ahead_ms)
+}
+
+fn off_text(ahead_ms: i64) -> String {
+    let seconds = ahead_ms.abs() / 1_000;
+    let off = match seconds / 86_400 {
+        days @ 2.. => format!("{days} days"),
+        _ => format!("{seconds} s"),
+    };
+    let side = if ahead_ms > 0 { "ahead" } else { "behind" };
+    format!("{off} {side}")
 }
 
 #[cfg(test)]
@@ -106,5 +116,6 @@ mod tests {
         let wrong = Clock::manual(store.now_ms().await.unwrap() + 7_200_000);
         let ahead_ms = set_clock(&wrong, &store).await.unwrap();
         assert!((7_190_000..=7_200_000).contains(&ahead_ms), "{ahead_ms}");
+        assert_eq!(off_text(-10 * 86_400_000), "10 days behind");
     }
 }

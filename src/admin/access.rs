@@ -38,11 +38,18 @@ pub(super) enum Visitor {
 }
 
 impl Visitor {
-    pub(super) fn csrf(&self) -> Option<&str> {
-        match self {
-            Self::Session { csrf } => Some(csrf),
-            Self::Open | Self::Bearer(_) | Self::Nobody => None,
-        }
+    /// Returns a token for the forms of one page: the session's, behind a mask of its own.
+    ///
+    /// Pages are compressed, and repeat what was searched for. Of a token that is the same on each,
+    /// the lengths of responses would show a byte after the other (BREACH).
+    pub(super) fn csrf(&self) -> Option<String> {
+        let Self::Session { csrf } = self else {
+            return None;
+        };
+        let mut token: Vec<u8> = csrf.bytes().map(|_| fastrand::u8(..)).collect();
+        let masked: Vec<u8> = xor(&token, csrf.as_bytes()).collect();
+        token.extend(masked);
+        Some(hex::encode(token))
     }
 
     /// Returns who it is, as the log of changes says it.
@@ -61,7 +68,11 @@ impl Visitor {
     /// Returns `true` if a form with this token was made for the visitor.
     pub(super) fn accepts(&self, token: &str) -> bool {
         match self {
-            Self::Session { csrf } => is_equal(csrf.as_bytes(), token.as_bytes()),
+            Self::Session { csrf } => {
+                let token = hex::decode(token).unwrap_or_default();
+                let (mask, masked) = token.split_at(token.len() / 2);
+                is_equal(csrf.as_bytes(), &xor(mask, masked).collect::<Vec<u8>>())
+            }
             Self::Open | Self::Bearer(_) | Self::Nobody => true,
         }
     }
@@ -197,6 +208,10 @@ pub(super) fn is_equal(left: &[u8], right: &[u8]) -> bool {
             == 0
 }
 
+fn xor(left: &[u8], right: &[u8]) -> impl Iterator<Item = u8> {
+    left.iter().zip(right).map(|(l, r)| l ^ r)
+}
+
 #[cfg(test)]
 mod tests {
     use axum::http::HeaderValue;
@@ -217,10 +232,15 @@ mod tests {
         let session = Visitor::Session {
             csrf: "abc".to_owned(),
         };
-        assert!(session.accepts("abc"));
-        assert!(!session.accepts("abd"));
-        assert!(!session.accepts("abcd"));
-        assert!(!session.accepts(""));
+        let [one, two] = [(); 2].map(|()| session.csrf().unwrap());
+        assert_ne!(one, two, "each page has a token of its own");
+        assert!(session.accepts(&one) && session.accepts(&two));
+        let other = Visitor::Session {
+            csrf: "abd".to_owned(),
+        };
+        for forged in ["", "abc", "616263", &one[..8], &other.csrf().unwrap()] {
+            assert!(!session.accepts(forged), "{forged}");
+        }
     }
 
     #[test]

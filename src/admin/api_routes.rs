@@ -109,6 +109,11 @@ pub(super) fn routes(has_login: bool) -> Api {
             traffic::series_json,
         )
         .add(
+            Operation::get("/traffic/names", "Names for filters that begin with a text")
+                .takes(&["of", "q"]),
+            traffic::names,
+        )
+        .add(
             Operation::get("/traffic/paths", "Which paths are asked for, about")
                 .takes(traffic::PATHS),
             traffic::paths_json,

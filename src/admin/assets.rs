@@ -35,6 +35,7 @@ assets! {
     "admin.css", "text/css; charset=utf-8";
     "admin.js", "text/javascript; charset=utf-8";
     "live.js", "text/javascript; charset=utf-8";
+    "names.js", "text/javascript; charset=utf-8";
     "icon.svg", "image/svg+xml";
 }
 
@@ -60,8 +61,11 @@ pub(super) async fn serve(Path(path): Path<AssetPath>, headers: HeaderMap) -> Re
         return Problem::not_found("There is no such file.").into_response();
     };
     // For clients that revalidate although the response is immutable, as on a forced reload.
-    let etag = format!("\"{}\"", asset.version);
+    // Weak, as it names the content whether or not it is compressed (RFC 9110 §8.8.1).
+    let etag = format!("W/\"{}\"", asset.version);
     let cached = [
+        // Here and not by the compression alone, which leaves out what has no body.
+        (header::VARY, "accept-encoding".to_owned()),
         (header::ETAG, etag.clone()),
         (
             header::CACHE_CONTROL,
@@ -87,7 +91,12 @@ fn is_known(headers: &HeaderMap, etag: &str) -> bool {
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
-        .any(|known| matches!(known.trim(), "*") || known.trim().trim_start_matches("W/") == etag)
+        .map(str::trim)
+        .any(|known| known == "*" || weak(known) == weak(etag))
+}
+
+fn weak(etag: &str) -> &str {
+    etag.trim_start_matches("W/")
 }
 
 fn version(body: &str) -> String {

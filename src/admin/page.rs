@@ -235,7 +235,7 @@ impl FromRequestParts<AdminState> for Page {
                 .get::<RequestLocation>()
                 .cloned()
                 .unwrap_or_default(),
-            csrf: visitor.and_then(Visitor::csrf).map(str::to_owned),
+            csrf: visitor.and_then(Visitor::csrf),
             is_dry_run: is_dry_run(state),
             pause: is_known.then(|| PauseView::of(state)).flatten(),
             zone: state.admin().time_zone,

@@ -158,7 +158,7 @@ impl Problem {
         let page = ProblemPage {
             page: Page {
                 location: location.clone(),
-                csrf: visitor.and_then(Visitor::csrf).map(str::to_owned),
+                csrf: visitor.and_then(Visitor::csrf),
                 ..Page::default()
             },
             has_nav: visitor.is_some_and(|visitor| *visitor != Visitor::Nobody),

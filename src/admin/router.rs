@@ -6,6 +6,7 @@ use axum::{
     middleware::{from_fn, from_fn_with_state},
     routing::{get, post},
 };
+use tower_http::compression::CompressionLayer;
 
 use super::{
     access, account, alerts, api_routes, assets, bans, changes, credentials, evidence, export,
@@ -43,6 +44,7 @@ pub fn router(admin: Admin) -> Router {
         .layer(from_fn(guard::same_site))
         .layer(from_fn_with_state(state.clone(), guard::known_host))
         .layer(from_fn(guard::finish))
+        .layer(CompressionLayer::new())
         .with_state(state)
 }
 

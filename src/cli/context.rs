@@ -5,14 +5,14 @@ use std::{path::Path, sync::Arc};
 use crate::app::{self, ClaimProver};
 use crate::assembly::robot_conf;
 use crate::clock::Clock;
-use crate::config::{DatabaseSection, Loaded, Loader, Settings};
+use crate::config::{DatabaseSection, Loaded, Loader, Settings, SiteRobotSection};
 use crate::detect::Detector;
 use crate::live_rules::LiveRuleSet;
 use crate::origins::{Keeper, Wanted};
 use crate::registry::{Robot, bundled};
 use crate::store::{AuditEntry, Store};
 
-use super::{Cli, output, usage::WrongUsage};
+use super::{Cli, args::Command, every_error, output, usage::WrongUsage};
 
 /// Who changes something by a command, as the log of changes says it.
 pub(super) const ACTOR: &str = "command line";
@@ -51,11 +51,22 @@ pub(super) fn loader_of(cli: &Cli, text: Option<&str>) -> Loader {
     let loader = text.map_or_else(Loader::new, |text| {
         Loader::new().file(&file(cli).display().to_string(), text)
     });
-    let loader = loader.process_environment().flag(
-        &DatabaseSection::KEY.url,
-        "--database",
-        cli.database.clone(),
-    );
+    let robot_conf = match &cli.command {
+        Command::SiteRobot(command) => command.robot_conf(),
+        _ => None,
+    };
+    let loader = loader
+        .process_environment()
+        .flag(
+            &DatabaseSection::KEY.url,
+            "--database",
+            cli.database.clone(),
+        )
+        .flag(
+            &SiteRobotSection::KEY.robot_conf,
+            "--robot-conf",
+            robot_conf.map(str::to_owned),
+        );
     let state = state_of_robot(&loader);
     loader.flag(&DatabaseSection::KEY.url, "robot-state-dir", state)
 }
@@ -81,7 +92,7 @@ fn state_of_robot(loader: &Loader) -> Option<String> {
 
 /// Loads the settings of a command that has no flags of its own for them.
 pub(super) fn load(cli: &Cli) -> anyhow::Result<Loaded> {
-    Ok(loader(cli)?.load()?)
+    Ok(every_error::load(&loader(cli)?)?)
 }
 
 /// Returns a detector of the database's robots, or of the bundled ones where there is no database yet.

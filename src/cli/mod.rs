@@ -20,6 +20,7 @@ mod bans;
 mod context;
 mod database;
 mod doctor;
+mod every_error;
 mod explain;
 mod file;
 mod fleet;

@@ -27,7 +27,9 @@ use crate::telemetry::{LogFormat, start_log};
 use super::{
     Cli,
     args::ServeArgs,
-    context, output,
+    context,
+    every_error::{self, every_error},
+    output,
     reload::{FileWatch, Supervisor},
     rule_warnings::unknown_words,
 };
@@ -61,8 +63,9 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     start_log(&settings.log.level, settings.log.format, wants_colours())?;
     // Without a named file, only the environment configures the demonstration.
     let is_alone = is_alone(cli, args);
-    let server_settings = ServerSettings::new(&loaded, is_alone)?;
-    let builder = app::assemble(&loaded)?.wait_for_database(true);
+    let all = |first| every_error(loaded.loader(), first);
+    let server_settings = ServerSettings::new(&loaded, is_alone).map_err(all)?;
+    let builder = app::assemble(&loaded).map_err(all)?.wait_for_database(true);
     has_site(cli, args, &loaded)?;
     warn_unknown_words(&loaded);
     let is_demo = server_settings.is_demo();
@@ -77,7 +80,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
         warn!("the database that was there before is gone: a new one was made in its place");
     }
     if !is_alone {
-        robots.start_site_robots(&loaded)?;
+        robots.start_site_robots(&loaded).map_err(all)?;
     }
     if let Some(absence) = robots.store().absence() {
         let reason = &absence.reason;
@@ -157,14 +160,15 @@ pub(super) fn load_from(loader: Loader, args: &ServeArgs) -> anyhow::Result<Load
             "--demo",
             args.demo.then(String::new),
         );
-    let loaded = loader.clone().load()?;
+    let loaded = every_error::load(&loader)?;
     if !(args.demo || is_demonstration(&loaded)) || loaded.is_set(&RobotsTxtSection::KEY.serve) {
         return Ok(loaded);
     }
     let set = |loader: Loader, (key, value): (&'static Key, &str)| {
         loader.flag(key, DEMO_ORIGIN, Some(value.to_owned()))
     };
-    Ok(DEMO_ROBOTS_TXT.into_iter().fold(loader, set).load()?)
+    let loader = DEMO_ROBOTS_TXT.into_iter().fold(loader, set);
+    Ok(every_error::load(&loader)?)
 }
 
 /// Returns `true` if there is no site, and the demonstration is served in its place.

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Errors that are listed at once.
+pub const MOST_ERRORS: usize = 20;
+
 /// One thing that is wrong, and where it stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ConfigError {
@@ -25,13 +28,16 @@ pub struct ConfigErrors(pub Vec<ConfigError>);
 
 impl fmt::Display for ConfigErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, error) in self.0.iter().enumerate() {
+        for (i, error) in self.0.iter().take(MOST_ERRORS).enumerate() {
             if i > 0 {
                 f.write_str("\n")?;
             }
             write!(f, "{error}")?;
         }
-        Ok(())
+        match self.0.len().saturating_sub(MOST_ERRORS) {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more errors"),
+        }
     }
 }
 

@@ -11,6 +11,12 @@ use super::{
     secret_file, site::unknown_in_site,
 };
 
+/// Syntax errors that are read of a file: a file that is no TOML has one in each line.
+const MAX_SYNTAX_ERRORS: usize = 100;
+
+/// Bytes of a name that a message repeats.
+const MAX_NAME_BYTES: usize = 100;
+
 /// What a file says.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileContent {
@@ -49,11 +55,18 @@ pub(super) fn read(text: &str) -> FileContent {
     let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
     let lines = Lines(&ends);
     let mut content = FileContent::default();
-    match DeTable::parse(text) {
-        Ok(table) => read_table(Scope::File, "", table.get_ref(), lines, &mut content),
-        Err(error) => {
-            let line = error.span().map_or(1, |span| lines.at(span.start));
-            content.errors.push((line, one_line(error.message())));
+    let (table, errors) = DeTable::parse_recoverable(text);
+    // Of what stands behind a quote or bracket that is not closed nothing can be told.
+    if errors.is_empty() {
+        read_table(Scope::File, "", table.get_ref(), lines, &mut content);
+    }
+    for error in errors.into_iter().take(MAX_SYNTAX_ERRORS) {
+        let start = error.span().map_or(0, |span| span.start);
+        let line = lines.at(start);
+        let message = syntax_error(text, line, one_line(error.message()));
+        // Behind the first error of a line, others follow from it.
+        if content.errors.last().is_none_or(|(last, _)| *last != line) {
+            content.errors.push((line, message));
         }
     }
     content
@@ -67,6 +80,35 @@ impl Lines<'_> {
     fn at(self, position: usize) -> usize {
         1 + self.0.partition_point(|end| *end < position)
     }
+}
+
+/// Returns the setting that an error of the parser is about, and what is wrong.
+fn syntax_error(text: &str, line: usize, message: String) -> String {
+    let before: Vec<&str> = text.lines().take(line).collect();
+    let setting = before.last().and_then(|line| line.split_once('='));
+    let Some((key, value)) = setting.filter(|(key, _)| is_name(key)) else {
+        return message;
+    };
+    let mut headers = before.iter().rev().map(|line| line.trim());
+    let table = headers.find_map(|line| line.strip_prefix('['));
+    let table = table.map(|table| table.trim_matches(['[', ']', ' ']));
+    let table = table.filter(|table| is_name(table));
+    let table = table.map_or_else(String::new, |table| format!("{table}."));
+    let mut quotes = ["\"\"\"", "'''", "\"", "'"].into_iter();
+    let quote = quotes.find(|quote| value.trim_start().starts_with(quote));
+    let reason = match quote {
+        Some(quote) if message.contains("string, expected") => {
+            format!("the text has no closing quote; write {quote} at its end")
+        }
+        _ => message,
+    };
+    format!("{table}{}: {reason}", key.trim())
+}
+
+/// Returns `true` if a text may be the name of a key, so that it may stand in a message.
+fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_-. ".contains(&byte);
+    text.len() <= MAX_NAME_BYTES && text.bytes().all(is_part)
 }
 
 fn read_table(
@@ -378,6 +420,32 @@ impl FileContent {
             let mut names = values.iter().filter(|(key, ..)| key.short_name == "name");
             names.find_map(|(_, value, line)| Some((kind, value.text().ok()?.to_owned(), *line)))
         })
+    }
+
+    /// Removes what stands at a line; returns that of its table, 0 outside of tables.
+    pub(super) fn remove(&mut self, line: usize) -> Option<usize> {
+        let values = self.values.len() + self.own.len();
+        self.values.retain(|(.., at)| *at != line);
+        self.own.retain(|(.., at)| *at != line);
+        if self.values.len() + self.own.len() < values {
+            return Some(0);
+        }
+        for site in &mut self.sites {
+            if let Some(table) = site.content.remove(line) {
+                return Some(if table == 0 { site.line } else { table });
+            }
+        }
+        for table in &mut self.tables {
+            let values = table.values.len();
+            table.values.retain(|(.., at)| *at != line);
+            if table.values.len() < values {
+                return Some(table.line);
+            }
+        }
+        let tables = self.tables.len() + self.sites.len();
+        self.tables.retain(|table| table.line != line);
+        self.sites.retain(|site| site.line != line);
+        (self.tables.len() + self.sites.len() < tables).then_some(line)
     }
 
     /// Returns the errors with the file's name.

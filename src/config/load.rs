@@ -16,6 +16,9 @@ use super::{
 /// Prefix of the environment's variables.
 const PREFIX: &str = "ROBOT_DETECTION_";
 
+/// What stands before a variable's name in an origin.
+const VARIABLE: &str = "environment variable ";
+
 /// Origin of what nobody has set.
 const DEFAULT: &str = "default";
 
@@ -36,6 +39,15 @@ pub struct InForce {
     pub origin: String,
 }
 
+/// What [`Loader::remove`] has removed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Removed {
+    /// A value; where the table stands that it was in, as errors name it.
+    Value(String),
+    /// A table with all of its values.
+    Table,
+}
+
 /// Settings that have been read, each with its origin.
 #[derive(Clone, Debug)]
 pub struct Loaded {
@@ -45,6 +57,7 @@ pub struct Loaded {
     /// Keys that were set in the `[[site]]` that these are the settings of.
     pub(super) of_site: Vec<&'static str>,
     origins: Origins,
+    loader: Arc<Loader>,
 }
 
 /// What has been read so far.
@@ -115,6 +128,15 @@ impl Loader {
     ///
     /// Fails with everything that is wrong, each with its place.
     pub fn load(self) -> Result<Loaded, ConfigErrors> {
+        match self.read() {
+            (loaded, errors) if errors.is_empty() => Ok(loaded),
+            (_, errors) => Err(ConfigErrors(errors)),
+        }
+    }
+
+    /// Returns the settings in force, as far as they can be read, and what is wrong.
+    #[must_use]
+    pub fn read(&self) -> (Loaded, Vec<ConfigError>) {
         let mut reading = Reading {
             values: defaults(),
             ..Reading::default()
@@ -131,7 +153,7 @@ impl Loader {
             }
         }
         for (name, text) in &self.environment {
-            let origin = format!("environment variable {name}");
+            let origin = format!("{VARIABLE}{name}");
             reading.text(variable(name, text), origin);
         }
         for (key, flag, text) in &self.flags {
@@ -143,17 +165,34 @@ impl Loader {
             settings,
             errors,
         } = reading;
-        if errors.is_empty() {
-            Ok(Loaded {
-                values,
-                settings: Arc::new(settings),
-                sites: sites.into(),
-                of_site: Vec::new(),
-                origins: Origins::default(),
-            })
-        } else {
-            Err(ConfigErrors(errors))
+        let loaded = Loaded {
+            values,
+            settings: Arc::new(settings),
+            sites: sites.into(),
+            of_site: Vec::new(),
+            origins: Origins::default(),
+            loader: Arc::new(self.clone()),
+        };
+        (loaded, errors)
+    }
+
+    /// Removes the value or the table that an error is about; returns `None` if there is none.
+    pub fn remove(&mut self, origin: &str) -> Option<Removed> {
+        let flags = self.flags.len() + self.environment.len();
+        self.flags.retain(|(_, flag, _)| *flag != origin);
+        let name = origin.strip_prefix(VARIABLE);
+        self.environment.retain(|(found, _)| Some(&**found) != name);
+        if self.flags.len() + self.environment.len() < flags {
+            return Some(Removed::Value(DEFAULT.to_owned()));
         }
+        let (file, line) = origin.rsplit_once(':')?;
+        let line = line.parse().ok()?;
+        let (name, content) = self.files.iter_mut().find(|(name, _)| name == file)?;
+        Some(match content.remove(line)? {
+            0 => Removed::Value(DEFAULT.to_owned()),
+            table if table == line => Removed::Table,
+            table => Removed::Value(format!("{name}:{table}")),
+        })
     }
 }
 
@@ -228,6 +267,12 @@ impl Reading {
 }
 
 impl Loaded {
+    /// Returns what these were loaded of.
+    #[must_use]
+    pub fn loader(&self) -> &Loader {
+        &self.loader
+    }
+
     /// Returns the settings as typed values.
     #[must_use]
     pub fn settings(&self) -> &Settings {

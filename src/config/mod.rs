@@ -41,12 +41,12 @@ mod types;
 mod value;
 
 pub use edit::{Change, with_settings};
-pub use error::{ConfigError, ConfigErrors};
+pub use error::{ConfigError, ConfigErrors, MOST_ERRORS};
 #[cfg(feature = "server")]
 pub use included::included_files;
 pub use init::{commented_configuration, publisher_configuration};
 pub use key::{Key, Kind, Reach, Words};
-pub use load::{InForce, Loaded, Loader};
+pub use load::{InForce, Loaded, Loader, Removed};
 pub use sections::*;
 pub use settings::Settings;
 pub use site::SiteLoaded;

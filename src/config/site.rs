@@ -164,11 +164,14 @@ impl SiteParts {
 
 /// Returns what to say of a key that a `[[site]]` cannot have.
 pub(super) fn unknown_in_site(name: &str) -> String {
-    if let Some(key) = Key::find(name) {
+    // Also without its table, such as `listen`: of `server.` a [[site]] need not name it.
+    let mut called = KEYS.iter().filter(|key| key.short_name == name);
+    let only = called.next().filter(|_| called.next().is_none());
+    if let Some(key) = Key::find(name).or(only) {
         return if key.is_per_site() {
             format!("in a [[site]] {name} is called {}", key.name_in_site())
         } else {
-            format!("{name} is one for all sites; write it outside of [[site]]")
+            for_all_sites(key)
         };
     }
     if TABLES.iter().any(|table| table.name == name) {
@@ -182,6 +185,20 @@ pub(super) fn unknown_in_site(name: &str) -> String {
         || format!("unknown key {name:?} in [[site]]; `robot-detection init --stdout` shows one"),
         |near| format!("unknown key {name:?} in [[site]]; did you mean {near:?}?"),
     )
+}
+
+fn for_all_sites(key: &Key) -> String {
+    let name = key.name;
+    match name.rsplit_once('.') {
+        Some((table, _)) => {
+            format!(
+                "{name} is a global key, one for all sites; write it in [{table}], not in a [[site]]"
+            )
+        }
+        None => format!(
+            "{name} is a global key, one for all sites; write it above the first table, not in a [[site]]"
+        ),
+    }
 }
 
 fn of_sites() -> impl Iterator<Item = &'static Key> {
@@ -305,7 +322,15 @@ mod tests {
             ),
             (
                 "[[site]]\nhosts = 'a'\n[site.database]\nurl = 'x'",
-                "c.toml:4: database.url is one for all sites; write it outside of [[site]]",
+                "c.toml:4: database.url is a global key, one for all sites; write it in [database], not in",
+            ),
+            (
+                "[[site]]\nhosts = 'a'\nlisten = '127.0.0.1:80'",
+                "c.toml:3: server.listen is a global key, one for all sites; write it in [server], not in",
+            ),
+            (
+                "[[site]]\nhosts = 'a'\nrefresh_interval_days = 3",
+                "c.toml:3: refresh_interval_days is a global key, one for all sites; write it above the first table",
             ),
             (
                 "[[site]]\nhosts = 'a'\nserver.upstream = 'x'",

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use robot_detection_site_robot::spelling::nearest;
+
 use crate::detect::Detector;
 use crate::policy::{Policy, PolicyError};
 use crate::registry::{Purpose, Robot};
@@ -162,12 +164,24 @@ fn check_people<'r>(
 }
 
 /// Returns what to know of a rule about nobody who is known.
-fn unknown<'r>(about: &About, mut robots: impl Iterator<Item = &'r Robot>) -> Option<String> {
-    let has_no_name = !matches!(about, About::Robot(_) | About::Operator(_));
-    let is_known = has_no_name || robots.any(|robot| about.is_about(robot));
-    let told = || match about {
-        About::Operator(operator) => format!("No registry names the operator {operator} now."),
-        other => format!("No registry lists the {other} now."),
+fn unknown<'r>(about: &About, robots: impl Iterator<Item = &'r Robot> + Clone) -> Option<String> {
+    if robots.clone().any(|robot| about.is_about(robot)) {
+        return None;
+    }
+    let (told, near) = match about {
+        About::Operator(name) => (
+            format!("No registry names the operator {name} now"),
+            nearest(name, robots.filter_map(|robot| robot.operator.as_deref())),
+        ),
+        About::Robot(id) => (
+            format!("No registry lists the {about} now"),
+            nearest(id, robots.map(|robot| &*robot.id)),
+        ),
+        _ => return None,
     };
-    (!is_known).then(told)
+    let near = near.map_or_else(
+        || ".".to_owned(),
+        |near| format!("; did you mean {near:?}?"),
+    );
+    Some(format!("{told}{near}"))
 }

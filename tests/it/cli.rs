@@ -252,6 +252,49 @@ fn a_wrong_configuration_is_refused_with_its_line_and_the_nearest_name() {
 }
 
 #[test]
+fn all_that_is_wrong_with_a_configuration_is_told_at_once() {
+    let directory = directory();
+    // Each key stands behind the number of its line.
+    let told = |text: &str, command: &[&str]| {
+        offline(directory.path(), text);
+        let output = run(directory.path(), command);
+        let told = [output.stdout, output.stderr].concat();
+        assert_eq!(output.status.code(), Some(2), "{command:?}");
+        String::from_utf8(told).unwrap()
+    };
+    let wrong = "filter_pattern = '/[x'\nredirect_uri = '/x/'\nredirect_status = 'x'\n\
+        [server]\nupstream = 'ftp://x'\n[admin]\npath = 'x'\n\
+        [[rule]]\naction = 'refuse'\nstatus = 405\nmethods = ['GE T']\n\
+        [[source]]\nname = 'x'\nurl = 'htp://x/'\n\
+        [[site]]\nhosts = 'a.example'\nupstream = 'http://127.0.0.1:1'\nlisten = '127.0.0.1:0'\n\
+        [[rule]]\naction = 'refuse'\naddresses = ['list:x']\n\
+        [site_robot]\nrobot_conf = '/nowhere'\nstarting_points = 'http://a.example/'\n";
+    for command in [&["doctor", "--offline"][..], &["serve"], &["rules", "list"]] {
+        let told = told(wrong, command);
+        let mut lines: Vec<u32> = told
+            .lines()
+            .filter_map(|line| line.split_once(".toml:")?.1.split(':').next())
+            .map(|line| line.parse().unwrap())
+            .collect();
+        lines.sort_unstable();
+        let expected = [2, 3, 4, 6, 8, 11, 12, 15, 19, 22, 24];
+        assert_eq!(lines, expected, "{command:?}: {told}");
+    }
+    let many: String = (1..=25).map(|key| format!("key_{key} = 1\n")).collect();
+    let lines = told(&many, &["serve"]);
+    assert_eq!(lines.matches("unknown key").count(), 20, "{lines}");
+    assert!(lines.contains("and 5 more errors"), "{lines}");
+    let quotes = "redirect_url = \"/x/\n[server]\nlisten = '127.0.0.1:0\n";
+    let lines = told(quotes, &["serve"]);
+    for expected in [
+        ".toml:2: redirect_url: the text has no closing quote; write \" at its end",
+        ".toml:4: server.listen: the text has no closing quote; write ' at its end",
+    ] {
+        assert!(lines.contains(expected), "{lines}");
+    }
+}
+
+#[test]
 fn a_port_in_use_and_a_database_that_cannot_be_opened_are_one_line_and_exit_code_1() {
     let directory = directory();
     offline(directory.path(), "");

@@ -4,7 +4,10 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use crate::support::program;
+use crate::support::{
+    http::{Reply, TestServer},
+    program,
+};
 
 const EXAMPLES: &str = include_str!("../data/site_robot/examples.conf");
 
@@ -164,6 +167,28 @@ fn robot_conf_with_an_unknown_key_or_a_wrong_value_ends_with_1() {
     assert!(errors[0].1.contains("did you mean \"depth\""), "{errors:?}");
     assert!(errors[1].1.contains("from 1 to 100"), "{errors:?}");
     assert!(errors[2].1.contains("idle, loop, quit"), "{errors:?}");
+}
+
+#[test]
+fn robot_conf_of_a_command_names_its_database_and_what_it_logs() {
+    let lines = "robot-state-dir=state\nloglevel=3\nenable-robots-txt=true\n";
+    let directory = directory(&[
+        ("other.conf", lines),
+        ("robot-detection.toml", "web_robots_db = ''"),
+    ]);
+    fs::create_dir(directory.path().join("state")).unwrap();
+    let server = TestServer::with(|seen| match &*seen.path {
+        "/robots.txt" => Reply::text("User-agent: *\nDisallow: /shut\n"),
+        _ => Reply::typed("text/html", "<a href='/shut'>A page of words</a>"),
+    });
+    let start = server.url("/");
+    let (_, _, told) = run(
+        directory.path(),
+        &["run", &start, "--robot-conf", "other.conf"],
+    );
+    assert!(told.contains("/shut"), "{told}");
+    assert!(directory.path().join("state/robot-detection.db").exists());
+    assert!(!directory.path().join("robot-detection.db").exists());
 }
 
 #[test]

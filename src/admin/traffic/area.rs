@@ -38,6 +38,8 @@ pub(in crate::admin) struct AreaChart {
     pub(in crate::admin) most: String,
     pub(in crate::admin) top: u64,
     pub(in crate::admin) layers: Vec<LayerView>,
+    /// Beginning and width of what leads to a step of which only a part was counted.
+    pub(in crate::admin) partial: Vec<(u64, u64)>,
     pub(in crate::admin) labels: Vec<LabelView>,
     pub(in crate::admin) rows: Vec<StepView>,
     /// What is shown, in a sentence.
@@ -135,15 +137,11 @@ impl AreaChart {
                 .zip(steps)
                 .map(|(low, step)| low.saturating_add(*step))
                 .collect();
-            let drawn = |line: &[u64]| {
-                let steps = line.get(course.drawn());
-                steps.unwrap_or(line).to_vec()
-            };
             views.push(LayerView {
                 name: named.name.clone(),
                 link: named.link.clone(),
                 colour: number + 1,
-                path: area(&drawn(&below), &drawn(&above), most),
+                path: area(&below, &above, most),
                 total: short(*total),
             });
             below = above;
@@ -161,6 +159,7 @@ impl AreaChart {
             right: WIDTH - RIGHT,
             top: TOP,
             most: short(most),
+            partial: partial(course),
             labels: labels(course, zone),
             words: words(layers, &times, most),
             rows: rows.collect(),
@@ -182,15 +181,12 @@ impl AreaChart {
 
 /// Returns where a time is on the axis: at its ends what is beyond them.
 pub(super) fn place(at_ms: i64, course: &Course) -> u64 {
-    let drawn = course.drawn();
-    let last = drawn.len().saturating_sub(1).max(1);
-    let steps_ms = |steps: usize| {
-        let steps = i64::try_from(steps).unwrap_or(i64::MAX);
-        course.step.saturating_mul(steps).saturating_mul(MINUTE_MS)
-    };
-    let length = steps_ms(last);
-    let began_ms = course.began.saturating_mul(MINUTE_MS);
-    let after = at_ms.saturating_sub(began_ms.saturating_add(steps_ms(drawn.start)));
+    let last = i64::try_from(course.steps).unwrap_or(i64::MAX) - 1;
+    let length = course
+        .step
+        .saturating_mul(last.max(1))
+        .saturating_mul(MINUTE_MS);
+    let after = at_ms.saturating_sub(course.began.saturating_mul(MINUTE_MS));
     let [after, length] = [after, length].map(|ms| u64::try_from(ms).unwrap_or_default());
     LEFT + scaled(after, length, WIDTH - LEFT - RIGHT)
 }
@@ -248,16 +244,34 @@ fn scaled(value: u64, most: u64, length: u64) -> u64 {
     u64::try_from(scaled).unwrap_or(length).min(length)
 }
 
+/// Returns the ends of the axis where a step is not whole: the chart rises or falls there.
+fn partial(course: &Course) -> Vec<(u64, u64)> {
+    let last = course.steps.saturating_sub(1);
+    let ends = [
+        (course.begins_late, 0),
+        (course.is_cut, last.saturating_sub(1)),
+    ];
+    let mut ends: Vec<_> = ends
+        .into_iter()
+        .filter(|(is_partial, _)| *is_partial)
+        .collect();
+    ends.dedup_by_key(|(_, at)| *at);
+    let part = |(_, at)| (x(at, last), x(at + 1, last) - x(at, last));
+    ends.into_iter()
+        .map(part)
+        .filter(|(_, width)| *width > 0)
+        .collect()
+}
+
 fn labels(course: &Course, zone: TimeZone) -> Vec<LabelView> {
-    let drawn = course.drawn();
-    let last = drawn.len().saturating_sub(1);
+    let last = course.steps.saturating_sub(1);
     let mut places: Vec<usize> = (0..LABELS)
         .map(|number| number * last / (LABELS - 1))
         .collect();
     places.dedup();
     let starts: Vec<i64> = course.starts().collect();
     let label = |at: usize| {
-        let start = starts.get(drawn.start + at)?;
+        let start = starts.get(at)?;
         Some(LabelView {
             x: x(at, last),
             text: step_text(*start, course, zone),

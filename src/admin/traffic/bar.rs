@@ -1,7 +1,6 @@
 //! The bar of filters above every page of traffic.
 
 use crate::admin::state::AdminState;
-use crate::detect::Detector;
 use crate::registry::Purpose;
 use crate::traffic::{NONE_KNOWN, decision_words, verdict_words};
 
@@ -56,7 +55,8 @@ pub(in crate::admin) struct InputView {
     pub(in crate::admin) key: &'static str,
     pub(in crate::admin) label: &'static str,
     pub(in crate::admin) value: String,
-    pub(in crate::admin) choices: Vec<String>,
+    /// Names that it suggests, as the JSON calls them; empty: none.
+    pub(in crate::admin) names: &'static str,
 }
 
 /// Filters that the forms have fields for.
@@ -71,10 +71,8 @@ impl BarView {
         own: &[(&'static str, &str)],
         traffic: &Traffic,
         state: &AdminState,
-        detector: &Detector,
     ) -> Self {
         let question = &traffic.question;
-        let names = traffic.names(state, detector);
         let filter = &question.filter;
         let own_pairs = own.iter().filter(|(_, value)| !value.is_empty());
         let own_pairs: Vec<_> = own_pairs
@@ -85,11 +83,11 @@ impl BarView {
             AskedTime::Range { since, until } => (since.clone(), until.clone()),
         };
         let filters = question.filters();
-        let input = |key, label, value: &Option<String>, choices| InputView {
+        let input = |key, label, value: &Option<String>| InputView {
             key,
             label,
             value: value.clone().unwrap_or_default(),
-            choices,
+            names: key,
         };
         Self {
             page: page.to_owned(),
@@ -98,20 +96,10 @@ impl BarView {
             kept_by_range: kept(question, &own_pairs, |key| {
                 !["time", "since", "until"].contains(&key)
             }),
-            selects: selects(traffic, names.sites.iter().cloned().collect()),
+            selects: selects(traffic, traffic.sites(state).into_iter().collect()),
             inputs: vec![
-                input(
-                    "robot",
-                    "Robot",
-                    &filter.robot,
-                    names.robots.into_iter().collect(),
-                ),
-                input(
-                    "operator",
-                    "Operator",
-                    &filter.operator,
-                    names.operators.into_iter().collect(),
-                ),
+                input("robot", "Robot", &filter.robot),
+                input("operator", "Operator", &filter.operator),
             ],
             others: others(page, own, question),
             clear: if filter.is_empty() {

@@ -90,7 +90,7 @@ pub(in crate::admin) async fn show(
         (one.as_str(), link, *one == by)
     };
     Ok(html(&TrafficPage {
-        bar: BarView::new("traffic", &own, &traffic, &state, &detector),
+        bar: BarView::new("traffic", &own, &traffic, &state),
         total: FigureView::requests(all.hits, String::new()),
         bytes: FigureView::bytes(all.bytes),
         change: ChangeView::new(all.hits, before.as_ref().map(|before| before.all().hits)),

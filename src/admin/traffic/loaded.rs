@@ -2,16 +2,23 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use crate::admin::{problem::Problem, state::AdminState, time_zone::TimeZone};
+use axum::{Json, extract::State};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::admin::{fields::Params, problem::Problem, state::AdminState, time_zone::TimeZone};
 use crate::detect::Detector;
 use crate::store::{TrafficSeries, TrafficSpan};
-use crate::traffic::{Course, Figures, KnownRobots, NONE_KNOWN, TrafficFilter, told};
+use crate::traffic::{Course, Figures, KnownRobots, NONE_KNOWN, PEOPLE, TrafficFilter, told};
 
-use super::{TrafficParams, question::TrafficQuestion, question::wrong};
+use super::{
+    TrafficParams,
+    question::{TrafficQuestion, text, wrong},
+};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Most names that an error lists.
+/// Most names that an error lists, and that a field suggests.
 const MAX_NAMES: usize = 20;
 
 /// Traffic that a page shows: some time, and the same length of time before.
@@ -144,9 +151,14 @@ impl Traffic {
         part.map_or_else(Course::default, |part| Course::new(&self.told, &part.steps))
     }
 
-    /// Returns its names, for the choices of the filters.
-    pub(super) fn names(&self, state: &AdminState, detector: &Detector) -> Names {
-        Names::of(self, state, detector)
+    /// Returns the names of the sites, for the choices of the filters.
+    pub(super) fn sites(&self, state: &AdminState) -> BTreeSet<String> {
+        let sites = state.admin().sites.load();
+        let mut names = sites.iter().map(|site| site.name.clone()).collect();
+        for key in &self.series.keys {
+            insert(&mut names, &key.site);
+        }
+        names
     }
 
     /// Returns a minute as people write it where the page is read.
@@ -155,29 +167,57 @@ impl Traffic {
     }
 }
 
+/// Returns the names that begin with a text, for the fields of a page's filters.
+pub(in crate::admin) async fn names(
+    State(state): State<AdminState>,
+    Params(asked): Params<NamesParams>,
+) -> Result<Json<Value>, Problem> {
+    let begun = text("q", &asked.q)?.unwrap_or_default().to_lowercase();
+    let traffic = Traffic::load(&state, &TrafficParams::default()).await?;
+    let mut names = Names::of(&traffic, &state, &state.admin().detector.load());
+    let names = match &*asked.of {
+        "" | "robot" => names.robots,
+        "operator" => names.operators,
+        "visitor" => {
+            names.robots.insert(PEOPLE.to_owned());
+            names.robots
+        }
+        _ => return Err(wrong("of: use one of robot, operator, visitor")),
+    };
+    let is_meant = |name: &String| name.to_lowercase().starts_with(&begun);
+    let names: Vec<_> = names.into_iter().filter(is_meant).take(MAX_NAMES).collect();
+    Ok(Json(json!({ "names": names })))
+}
+
+/// Question for names.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::admin) struct NamesParams {
+    of: String,
+    q: String,
+}
+
 /// Names that filters may have.
 #[derive(Debug, Default)]
-pub(super) struct Names {
-    pub(super) sites: BTreeSet<String>,
-    pub(super) robots: BTreeSet<String>,
-    pub(super) operators: BTreeSet<String>,
+struct Names {
+    sites: BTreeSet<String>,
+    robots: BTreeSet<String>,
+    operators: BTreeSet<String>,
     causes: BTreeSet<String>,
 }
 
 impl Names {
     fn of(traffic: &Traffic, state: &AdminState, detector: &Detector) -> Self {
-        let mut names = Self::default();
-        let sites = state.admin().sites.load();
-        names
-            .sites
-            .extend(sites.iter().map(|site| site.name.clone()));
+        let mut names = Self {
+            sites: traffic.sites(state),
+            ..Self::default()
+        };
         for robot in detector.robots() {
             names.robots.insert(robot.id.clone());
             names.operators.extend(robot.operator.clone());
         }
         names.operators.insert(NONE_KNOWN.to_owned());
         for key in &traffic.series.keys {
-            insert(&mut names.sites, &key.site);
             insert(&mut names.causes, &key.cause);
             if !key.robot.is_empty() {
                 insert(&mut names.robots, &key.robot);

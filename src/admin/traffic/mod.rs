@@ -27,6 +27,7 @@ mod site_rows;
 pub(super) use explore::{download, show as explore};
 pub(super) use history::History;
 pub(super) use json::{figures as figures_json, series as series_json};
+pub(super) use loaded::names;
 pub(super) use now::{show as now, top};
 pub(super) use number::grouped;
 pub(super) use params::{FIGURES, ROBOT, ROBOTS, SITES, TrafficParams};

@@ -180,7 +180,7 @@ impl NowView {
         let words = question.before_words();
         let said = sentences(&figures, before.as_ref(), &words, needs);
         Self {
-            bar: BarView::new("overview", &own, traffic, state, detector),
+            bar: BarView::new("overview", &own, traffic, state),
             is_kept: traffic.first.is_some(),
             sentences: said
                 .into_iter()
@@ -267,7 +267,7 @@ fn tiles(
             note,
             figure: FigureView::requests(now, link),
             change: ChangeView::new(now, before.map(total)),
-            spark: spark(steps.get(course.drawn()).unwrap_or(&steps)),
+            spark: spark(&steps),
         }
     };
     vec![

@@ -232,10 +232,17 @@ impl Asked {
             kept_by_range: self.question.filters().into_iter().chain(path).collect(),
             selects: vec![self.site_select()],
             inputs: vec![
-                input("robot", "Robot, or people", filter.robot.as_ref(), state),
                 InputView {
-                    choices: Vec::new(),
-                    ..input("path", "Path or pattern", self.path.as_ref(), state)
+                    key: "robot",
+                    label: "Robot, or people",
+                    value: filter.robot.clone().unwrap_or_default(),
+                    names: "visitor",
+                },
+                InputView {
+                    key: "path",
+                    label: "Path or pattern",
+                    value: self.path.clone().unwrap_or_default(),
+                    names: "",
                 },
             ],
             clear: if is_filtered {
@@ -279,22 +286,6 @@ impl Asked {
                 .chain(self.sites.iter().map(site))
                 .collect(),
         }
-    }
-}
-
-fn input(
-    key: &'static str,
-    label: &'static str,
-    value: Option<&String>,
-    state: &AdminState,
-) -> InputView {
-    let detector = state.admin().detector.load();
-    let robots = detector.robots().iter().map(|robot| robot.id.clone());
-    InputView {
-        key,
-        label,
-        value: value.cloned().unwrap_or_default(),
-        choices: [PEOPLE.to_owned()].into_iter().chain(robots).collect(),
     }
 }
 

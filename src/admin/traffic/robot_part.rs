@@ -1,7 +1,6 @@
 //! What one robot did, for its page.
 
 use crate::admin::{problem::Problem, state::AdminState};
-use crate::detect::Detector;
 use crate::summary::Summary as _;
 use crate::traffic::{By, KnownRobots};
 
@@ -57,7 +56,7 @@ impl RobotTraffic {
         let figures = traffic.figures(&known);
         let before = traffic.figures_before(&known);
         let all = figures.all();
-        let bar = bar(state, &traffic, &detector, stacked, path);
+        let bar = bar(state, &traffic, stacked, path);
         let steps = figures.last_seen().map(|(_, step)| step);
         let newest = steps.max_by_key(|step| step.began + step.span.minutes());
         let (seen, seen_exact, _) = seen(newest, &traffic);
@@ -115,13 +114,7 @@ fn refuse_others(params: &TrafficParams, id: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-fn bar(
-    state: &AdminState,
-    traffic: &Traffic,
-    detector: &Detector,
-    stacked: By,
-    path: &str,
-) -> BarView {
+fn bar(state: &AdminState, traffic: &Traffic, stacked: By, path: &str) -> BarView {
     let word = if stacked == By::Decision {
         ""
     } else {
@@ -129,7 +122,7 @@ fn bar(
     };
     // The robot stands in the path.
     let own = [("robot", ""), ("by", word)];
-    let mut bar = BarView::new(path, &own, traffic, state, detector);
+    let mut bar = BarView::new(path, &own, traffic, state);
     bar.inputs.clear();
     bar.selects.retain(|select| select.key != "purpose");
     bar.kept_by_range.retain(|(key, _)| *key != "robot");

@@ -42,6 +42,9 @@ const SORTS: &[(&str, &str)] = &[
     ("seen", "Last seen"),
 ];
 
+/// Rows of the page; CSV and JSON have all.
+const MAX_ROWS: usize = 30;
+
 /// Parameters of the list of the registry, which stood here before.
 const OF_REGISTRY: &[&str] = &["q", "source", "status", "page", "note"];
 
@@ -55,6 +58,8 @@ struct RobotsPage {
     is_by_operator: bool,
     columns: Vec<SortView>,
     rows: Vec<RobotRow>,
+    /// Rows that the page leaves out.
+    more: usize,
     csv: String,
     json: String,
     is_kept: bool,
@@ -124,6 +129,8 @@ pub(in crate::admin) async fn list(
     let question = &traffic.question;
     let mut rows = rows(&traffic, &known, by);
     sort_rows(&mut rows, sort, descending);
+    let more = rows.len().saturating_sub(MAX_ROWS);
+    rows.truncate(MAX_ROWS);
     let by_word = if by == By::Robot { "" } else { by.as_str() };
     let own = [
         ("by", by_word),
@@ -132,7 +139,7 @@ pub(in crate::admin) async fn list(
     ];
     let word = [("by", by.as_str())];
     Ok(html(&RobotsPage {
-        bar: BarView::new("robots", &own, &traffic, &state, &detector),
+        bar: BarView::new("robots", &own, &traffic, &state),
         groupings: GROUPINGS
             .iter()
             .map(|one| {
@@ -143,6 +150,7 @@ pub(in crate::admin) async fn list(
         is_by_operator: by == By::Operator,
         columns: columns(question, by_word, sort, descending),
         rows,
+        more,
         csv: question.link("traffic/export", &word),
         json: question.link("api/traffic", &word),
         is_kept: traffic.first.is_some(),

@@ -70,7 +70,7 @@ impl SiteTraffic {
         }
         let word = [("by", "site")];
         Ok(Self {
-            bar: BarView::new("sites", &[], &traffic, state, &detector),
+            bar: BarView::new("sites", &[], &traffic, state),
             rows: sums
                 .into_iter()
                 .map(|(name, sums)| SiteRow::new(name, &sums, &traffic))

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::alerts::Alert;
 use crate::app::{self, ServerSettings};
-use crate::config::{ConfigError, ConfigErrors, Loaded, Settings};
+use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::policy::Policy;
 use crate::store::Store;
 
@@ -14,7 +14,9 @@ use super::{
     super::{
         Cli,
         args::{DoctorArgs, ServeArgs},
-        context, output, serve,
+        context,
+        every_error::every_error,
+        output, serve,
         usage::WRONG_USAGE,
     },
     agents::agents,
@@ -59,8 +61,8 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
         store: context::store(&loaded).await.ok(),
     };
     let configured = configuration(&subject);
-    let is_configured = configured.is_ok();
-    let mut checks = vec![configured];
+    let is_configured = configured.iter().all(Check::is_ok);
+    let mut checks = configured;
     let mut asked = FrontChecks::default();
     if let Some(url) = &args.agents {
         checks.extend(agents(&subject, url).await);
@@ -86,9 +88,7 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
 /// Prints each wrong value: nothing else can be checked then.
 fn refused(error: anyhow::Error, as_json: bool) -> anyhow::Result<ExitCode> {
     // Another error is about a file that cannot be read, and ends the command as it ends `serve`.
-    let ConfigErrors(errors) = error.downcast::<ConfigErrors>()?;
-    let wrong = |error: &ConfigError| Check::new("configuration", Err(error.to_string()));
-    let checks: Vec<_> = errors.iter().map(wrong).collect();
+    let checks = wrong_values(&error.downcast::<ConfigErrors>()?);
     print(&checks, &FrontChecks::default(), as_json)?;
     Ok(ExitCode::from(WRONG_USAGE))
 }
@@ -131,7 +131,12 @@ async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>>
     Ok(groups.into_iter().flatten().collect())
 }
 
-fn configuration(subject: &Subject<'_>) -> Check {
+fn wrong_values(errors: &ConfigErrors) -> Vec<Check> {
+    let wrong = |error: &str| Check::new("configuration", Err(error.to_owned()));
+    errors.to_string().lines().map(wrong).collect()
+}
+
+fn configuration(subject: &Subject<'_>) -> Vec<Check> {
     let result = validate(subject.loaded).map(|policy| {
         if policy.is_disabled() {
             "nothing is filtered: set filter_pattern and redirect_url".to_owned()
@@ -145,13 +150,18 @@ fn configuration(subject: &Subject<'_>) -> Check {
             format!("robots are redirected on {}", places.join(", "))
         }
     });
-    Check::new("configuration", result.map_err(|error| error.to_string()))
+    match result {
+        Ok(told) => vec![Check::new("configuration", Ok(told))],
+        Err(errors) => wrong_values(&errors),
+    }
 }
 
 /// Validates all that `serve` would validate before it opens anything.
 pub(in crate::cli) fn validate(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
-    ServerSettings::new(loaded, false)?;
-    app::assemble(loaded).and_then(|_| app::policy(loaded))
+    ServerSettings::new(loaded, false)
+        .and_then(|_| app::assemble(loaded))
+        .and_then(|_| app::policy(loaded))
+        .map_err(|first| every_error(loaded.loader(), first))
 }
 
 /// Checks who answers for /robots.txt, and the upstream's file.

@@ -86,6 +86,16 @@ Example: robot-detection site-robot fmt filter.conf --write"
     Fmt(FmtArgs),
 }
 
+impl SiteRobotCommand {
+    /// Returns the robot.conf that a command names.
+    pub(in crate::cli) fn robot_conf(&self) -> Option<&str> {
+        match self {
+            Self::Run(args) => args.robot_conf.as_deref(),
+            _ => None,
+        }
+    }
+}
+
 /// Arguments of `site-robot run`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct VisitArgs {

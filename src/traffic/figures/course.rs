@@ -34,9 +34,9 @@ pub(crate) struct Course {
     pub(crate) step: i64,
     /// How many there are.
     pub(crate) steps: usize,
-    /// Not all of the first one is told of: a chart would rise at its beginning.
+    /// The first step begins before the minutes, so that its figures are of a part of it.
     pub(crate) begins_late: bool,
-    /// The last one has not ended: a chart would fall at its end.
+    /// The last step ends after the minutes.
     pub(crate) is_cut: bool,
 }
 
@@ -87,17 +87,6 @@ impl Course {
     pub(crate) fn starts(&self) -> impl Iterator<Item = i64> {
         let (began, step) = (self.began, self.step);
         (0..).take(self.steps).map(move |at: i64| began + at * step)
-    }
-
-    /// Returns the steps that a chart shows: those that are whole, if there are enough.
-    pub(crate) fn drawn(&self) -> Range<usize> {
-        let first = usize::from(self.begins_late);
-        let end = self.steps.saturating_sub(usize::from(self.is_cut));
-        if first + 2 <= end {
-            first..end
-        } else {
-            0..self.steps
-        }
     }
 
     fn place(&self, minute: i64) -> usize {
@@ -201,13 +190,6 @@ mod tests {
             let last = course.starts().last().unwrap();
             assert!(course.began <= minutes.start && last < minutes.end);
             assert!(last + course.step >= minutes.end);
-            let whole = course
-                .starts()
-                .enumerate()
-                .filter(|(_, start)| minutes.start <= *start && start + course.step <= minutes.end);
-            let whole: Vec<_> = whole.map(|(at, _)| at).collect();
-            let drawn: Vec<_> = course.drawn().collect();
-            assert!(drawn == whole || drawn.len() == course.steps, "{length}");
         }
         assert_eq!(Course::new(&(5..5), &[]).steps, 0);
     }

@@ -147,12 +147,12 @@ pub(crate) async fn come_until(
     add_at(now * 60_000, store, &counted).await;
 }
 
-/// Adds what was counted.
+/// Adds what was counted up to the time of these tests.
 pub(crate) async fn add(store: &Store, counted: &[CountedMinute]) {
     add_at(NOW_MS, store, counted).await;
 }
 
-async fn add_at(now_ms: i64, store: &Store, counted: &[CountedMinute]) {
+pub(crate) async fn add_at(now_ms: i64, store: &Store, counted: &[CountedMinute]) {
     // A number that was there already would be a batch that is sent again.
     static BATCHES: AtomicI64 = AtomicI64::new(1);
     for counted in counted.chunks(2_000) {

@@ -95,6 +95,11 @@ fn what_is_wrong_ends_with_two_and_what_fails_with_one() {
             2,
             "is no length of time",
         ),
+        (
+            &["rules", "add", "pass", "--robot", "gogglebot", "--dry-run"],
+            0,
+            "No registry lists the robot gogglebot now; did you mean \"googlebot\"?",
+        ),
         (&["rules", "remove", "7"], 1, "no live rule 7 is in force"),
         (&["rules", "restore", "7"], 1, "no live rule 7 was removed"),
     ] {

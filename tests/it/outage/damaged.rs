@@ -51,11 +51,14 @@ async fn newer(database: &Path) {
 /// A server starts, serves, and touches nothing; what it says of the database is returned.
 fn untouched(site: &Site) -> String {
     let (bytes, files) = (fs::read(site.database()).unwrap(), site.files());
+    fs::remove_file(site.path().join("stderr.log")).unwrap();
     let server = site.start();
     assert_eq!(server.password, None, "no new credential");
     let told = wait_for(&server, "away");
     assert_serves(&server);
     site.end(server);
+    let (log, reason) = (site.log(), told["reason"].as_str().unwrap());
+    assert_eq!(log.matches(reason).count(), 1, "it is told once: {log}");
     assert_eq!(site.files(), files);
     assert!(
         fs::read(site.database()).unwrap() == bytes,

@@ -48,7 +48,7 @@ pub enum ProxyError {
         reason: String,
     },
     /// The upstream does not accept a connection.
-    #[error("cannot connect to upstream {url}: {}; check that it runs and that the address is right", chain(.source.as_ref()))]
+    #[error("cannot connect to upstream {url}: {}", with_step(.source.as_ref()))]
     Connect {
         /// The upstream.
         url: String,
@@ -67,7 +67,28 @@ pub enum ProxyError {
     },
 }
 
-/// The error and its causes in one line.
+/// The error and its causes in one line, and what to do.
+fn with_step(error: &(dyn Error + 'static)) -> String {
+    let text = chain(error);
+    if certificate_step(&text).is_some() {
+        return text;
+    }
+    format!("{text}; check that it runs and that the address is right")
+}
+
+/// Returns what to do about a certificate that is refused, by the words of rustls.
+fn certificate_step(text: &str) -> Option<&'static str> {
+    let (_, reason) = text.split_once("invalid peer certificate: ")?;
+    Some(if reason.starts_with("certificate not valid for name") {
+        "write its URL with a name that the certificate has"
+    } else if reason.contains("expired") || reason.contains("not valid yet") {
+        "check the date of this machine, else renew the certificate"
+    } else {
+        "if the certificate is yours, name it or that of its authority in server.upstream_ca_file"
+    })
+}
+
+/// The error and its causes in one line, and what to do about a certificate.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -79,6 +100,10 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
             text.push_str(&next);
         }
         cause = error.source();
+    }
+    if let Some(step) = certificate_step(&text) {
+        text.push_str("; ");
+        text.push_str(step);
     }
     text
 }

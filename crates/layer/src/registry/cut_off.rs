@@ -27,7 +27,8 @@ pub fn is_open_ended(format: Format, bytes: &[u8]) -> bool {
 /// Returns the fields that the last record lacks, and that all others have but for a few.
 ///
 /// A file that was cut off between two lines ends in such a record; one that was cut
-/// off between two records, or before a field that many lack, is not found out.
+/// off between two records, or before a field that many lack, is not found out. A record of the
+/// flat file with the four fields that ACS reads is whole: records that are made by hand end there.
 #[must_use]
 pub fn missing_at_the_end(format: Format, bytes: &[u8]) -> Vec<String> {
     let Some(read) = format.row().record_line else {
@@ -44,6 +45,14 @@ pub fn missing_at_the_end(format: Format, bytes: &[u8]) -> Vec<String> {
 
 /// Reads a line of a file for the fields that its records have.
 pub(super) type RecordLine = fn(&[u8], &mut Records);
+
+/// Fields of the flat file that robot-detection of ACS reads: a record that has them is whole.
+const ACS_FIELDS: [&str; 4] = [
+    "robot-id",
+    "robot-name",
+    "robot-details-url",
+    "robot-useragent",
+];
 
 /// Which fields the records of a file have.
 #[derive(Debug, Default)]
@@ -69,7 +78,8 @@ impl Records {
 
     fn missing(&self) -> Vec<String> {
         let others = self.number.saturating_sub(1);
-        if others < FEWEST_RECORDS {
+        let is_full = ACS_FIELDS.iter().all(|name| self.last.contains(*name));
+        if is_full || others < FEWEST_RECORDS {
             return Vec::new();
         }
         let is_usual = |count: usize| count * 100 >= others * USUAL_PERCENT;
@@ -180,6 +190,17 @@ mod tests {
         // Between two records nothing can be seen, nor in a file of a few.
         let between = before(&whole, "robot-id: r29");
         assert_eq!(missing(Format::WebRobotsDb, &between), "");
+        let short = "robot-id: x\nrobot-name: X\nrobot-useragent: X/1\n";
+        assert_eq!(
+            missing(Format::WebRobotsDb, &format!("{whole}{short}")),
+            "modified-by"
+        );
+        let full = format!("{whole}{short}robot-details-url: http://x.example/\n");
+        assert_eq!(
+            missing(Format::WebRobotsDb, &full),
+            "",
+            "all that ACS reads"
+        );
         let few = "robot-id: a\nrobot-name: A\n\nrobot-id: b\n";
         assert_eq!(missing(Format::WebRobotsDb, few), "");
 

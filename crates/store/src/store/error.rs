@@ -99,9 +99,9 @@ impl StoreError {
     /// Error of the statement that should `what`.
     pub(super) fn of_statement(what: &str, place: &DatabaseLocation, error: &sqlx::Error) -> Self {
         let kind = kind_of(place.engine, error);
-        // The reason names the place and the next step already, and who watches the database knows.
+        // Who watches the database has logged the reason, once and not for each statement.
         if let Some(absence) = known_absence(error) {
-            let text = format!("cannot {what}: {}", absence.reason);
+            let text = format!("cannot {what}: the database is away");
             let absence = Some(Arc::clone(absence));
             return Self {
                 text,
@@ -126,8 +126,12 @@ impl StoreError {
             kind => kind,
         };
         let cause = cause_of(error);
-        let advice = match kind {
-            StoreErrorKind::Busy => self::advice(place.engine, kind).unwrap_or(advice),
+        let advice = match kind_of(place.engine, error) {
+            kind @ StoreErrorKind::Busy => self::advice(place.engine, kind).unwrap_or(advice),
+            StoreErrorKind::Corrupt if place.engine == Engine::Sqlite => {
+                "name an SQLite database, or save what can be read of a damaged one: \
+                 `robot-detection database repair`"
+            }
             _ => advice,
         };
         Self::new(

@@ -1,0 +1,67 @@
+//! All that is wrong with a configuration, not just the first of it.
+
+use std::collections::BTreeSet;
+
+use crate::app::{self, ServerSettings};
+use crate::config::{ConfigError, ConfigErrors, Loaded, Loader, MOST_ERRORS, Removed};
+
+/// Words of an error about a list that is not there.
+const NO_LIST: &str = "no [[list]] is named";
+
+/// Loads settings; where some are wrong, all errors are told.
+pub(super) fn load(loader: &Loader) -> Result<Loaded, ConfigErrors> {
+    let loaded = loader.clone().load();
+    loaded.map_err(|first| every_error(loader, first))
+}
+
+/// Returns all errors of a configuration, as far as one does not hide another.
+///
+/// What assembles the settings fails with the first value that is wrong: that value is taken away
+/// and the rest is judged again.
+pub(super) fn every_error(loader: &Loader, first: ConfigErrors) -> ConfigErrors {
+    let mut loader = loader.clone();
+    let (mut loaded, mut errors) = loader.read();
+    let is_whole = errors.is_empty();
+    // What names a list is right where the list alone is wrong.
+    let mut has_lists = !errors.iter().any(is_of_list);
+    // Tables that lack a value because it was taken away.
+    let mut changed = BTreeSet::new();
+    while errors.len() < MOST_ERRORS
+        && let Err(ConfigErrors(found)) = judge(&loaded)
+        && let Some(error) = found.into_iter().next()
+    {
+        let removed = loader.remove(&error.origin);
+        let is_own = match &removed {
+            Some(Removed::Value(_)) => has_lists || !error.message.contains(NO_LIST),
+            Some(Removed::Table) => is_whole && !changed.contains(&error.origin),
+            None => errors.is_empty(),
+        };
+        has_lists &= !is_of_list(&error);
+        errors.extend(is_own.then_some(error));
+        match removed {
+            Some(Removed::Value(table)) => {
+                changed.insert(table);
+            }
+            Some(Removed::Table) => {}
+            None => break,
+        }
+        loaded = loader.read().0;
+    }
+    if errors.is_empty() {
+        first
+    } else {
+        ConfigErrors(errors)
+    }
+}
+
+fn is_of_list(error: &ConfigError) -> bool {
+    let message = &error.message;
+    message.starts_with("list.") || message.contains("[[list]]") && !message.contains(NO_LIST)
+}
+
+fn judge(loaded: &Loaded) -> Result<(), ConfigErrors> {
+    ServerSettings::new(loaded, false)?;
+    app::assemble(loaded)
+        .and_then(|_| app::site_robots(loaded))
+        .map(drop)
+}
