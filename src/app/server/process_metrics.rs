@@ -9,7 +9,7 @@ use rustix::{
 
 use super::exposition::float;
 
-/// Fields of `/proc/self/stat` behind the name of the program (proc_pid_stat(5)).
+/// Fields of `/proc/self/stat` behind the name of the program (`man 5 proc_pid_stat`).
 const USER_TICKS: usize = 11;
 const SYSTEM_TICKS: usize = 12;
 const THREADS: usize = 17;

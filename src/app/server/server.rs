@@ -25,7 +25,9 @@ use crate::listen::{
 };
 use crate::observe::{ObserveSettings, Observer};
 use crate::origins::{Origins, Wanted};
+use crate::probe::Probes;
 use crate::proxy::ProxyError;
+use crate::suspect::Coherence;
 
 use super::{
     RobotDetection,
@@ -375,6 +377,26 @@ impl Server {
         demo::walk(robots, &url.unwrap_or_default(), &self.settings.heaven.path).await
     }
 
+    /// Returns the router of health checks and metrics; readiness ends when `stop` is cancelled.
+    fn operations(
+        &self,
+        robots: &RobotDetection,
+        coherence: &Arc<Coherence>,
+        probes: &Arc<Probes>,
+        stop: &CancellationToken,
+    ) -> Router {
+        operations::router(Operations {
+            robots: robots.clone(),
+            observer: self.observer.clone(),
+            addresses: self.addresses(),
+            listeners: ListenerMetrics::of(&self.listeners),
+            coherence: Arc::clone(coherence),
+            probes: Arc::clone(probes),
+            stop: stop.clone(),
+            started_seconds: robots.clock().now_ms().max(0).unsigned_abs() / 1_000,
+        })
+    }
+
     /// Serves until `stop` is cancelled, then drains; the jobs of `robots` are left running.
     ///
     /// Readiness ends with `stop`; after the drain delay the listeners close,
@@ -385,16 +407,7 @@ impl Server {
         let (tasks, coherence) = (TaskTracker::new(), Arc::default());
         let visitors = KnownVisitors::new(robots).await;
         let probes = Arc::new(visitors.probes(robots));
-        let operations = operations::router(Operations {
-            robots: robots.clone(),
-            observer: self.observer.clone(),
-            addresses: self.addresses(),
-            listeners: ListenerMetrics::of(&self.listeners),
-            coherence: Arc::clone(&coherence),
-            probes: Arc::clone(&probes),
-            stop: stop.clone(),
-            started_seconds: robots.clock().now_ms().max(0).unsigned_abs() / 1_000,
-        });
+        let operations = self.operations(robots, &coherence, &probes, &stop);
         let mut admin = admin_router(&self.settings, robots, &stop);
         robots.watch_alerts(self.alerts, &self.listeners);
         let untrusted_proxies = Arc::default();
