@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use url::Url;
 
-use crate::config::{ConfigErrors, HeavenSection, Loaded, Settings};
+use crate::config::{ConfigErrors, HeavenSection, Loaded, Settings, SiteUrl};
 use crate::detect::{Claim, Listed, Verdict};
 use crate::heaven::HeavenSettings;
 use crate::policy::{Decision, Policy, Request, Visitor};
@@ -34,6 +34,14 @@ pub(crate) fn heaven_settings(
     let heaven = heaven.content_signal(&settings.robots_txt.content_signal);
     let heaven = heaven.tracking_parameters(&settings.site_robot.tracking_parameters);
     let heaven = heaven.path(&settings.heaven.path).needs_login(needs_login);
+    let own = site_url(settings).and_then(|url| HeavenSettings::new(&url).ok());
+    // Where nobody says what the address of the site is, it is that of whatever is visited.
+    let heaven = if own.is_some_and(|own| own.site() == heaven.site()) {
+        let others = other_addresses(settings, heaven.site());
+        heaven.moves_from(others)
+    } else {
+        heaven
+    };
     let (base, site) = (heaven.base().to_owned(), heaven.site().to_owned());
     let (host, is_served) = (host(url), settings.heaven.serve);
     let is_heaven = move |to: &str| {
@@ -92,8 +100,39 @@ pub(crate) fn site_url(settings: &Settings) -> Option<String> {
     Some(format!("{scheme}://{host}"))
 }
 
+/// Returns the origins besides its own at which a site is known to answer: its upstreams, and
+/// where one is set, the other scheme.
+fn other_addresses(settings: &Settings, site: &str) -> Vec<String> {
+    let upstreams = settings.server.upstream.iter();
+    let upstreams = upstreams.filter_map(|url| Some(SiteUrl::parse(url)?.into_url()));
+    let mut others: Vec<_> = upstreams
+        .map(|url| url.origin().ascii_serialization())
+        .collect();
+    if !others.is_empty() && !settings.heaven.url.is_empty() {
+        others.extend(
+            site.strip_prefix("https://")
+                .map(|it| format!("http://{it}")),
+        );
+        others.extend(
+            site.strip_prefix("http://")
+                .map(|it| format!("https://{it}")),
+        );
+    }
+    others
+}
+
+/// Returns the question who may read pages behind a login, unless `heaven.open_to` answers it.
+pub(crate) fn open_to_question(loaded: &Loaded, settings: &Settings) -> Option<String> {
+    let is_open = logs_in(loaded, settings) && !loaded.is_set(&HeavenSection::KEY.open_to);
+    is_open.then(|| {
+        "heaven.open_to does not say who may read the whole texts of pages that the site robot reads with \
+         a login: set it to everybody, robots or verified"
+            .to_owned()
+    })
+}
+
 /// Returns `true` if the site robot logs in, so that others have to as well.
-pub(super) fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
+pub(crate) fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
     // What is wrong with robot.conf is told where the robot is made.
     let has_password =
         || robot_conf(loaded, settings).is_ok_and(|(conf, ..)| conf.password.is_some());

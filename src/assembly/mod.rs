@@ -24,7 +24,7 @@ pub use alerts::alerts;
 pub(crate) use bans::bans;
 pub use enforcement::enforcement;
 pub(crate) use front::front;
-pub(crate) use heaven::{heaven_settings, site_url};
+pub(crate) use heaven::{heaven_settings, logs_in, open_to_question, site_url};
 pub(crate) use index_now::{index_now, indexed_site};
 pub(crate) use licensing::{license_url, licensing};
 pub(crate) use listeners::{

@@ -113,6 +113,9 @@ Example: robot-detection traps"
     Completions(CompletionsArgs),
 }
 
+/// Words of `heaven.open_to`.
+pub(super) const READERS: [&str; 3] = ["everybody", "robots", "verified"];
+
 /// Arguments of `serve`.
 #[derive(Args, Clone, Debug, Default)]
 #[command(
@@ -334,9 +337,12 @@ pub(super) struct InitArgs {
     /// Writes over a file that is there
     #[arg(long)]
     pub(super) force: bool,
-    /// Asks six questions on the terminal, and writes what the answers make
+    /// Asks on the terminal what is to be done, tries each answer, and writes what they make
     #[arg(long, conflicts_with_all = ["preset", "stdout"])]
     pub(super) interactive: bool,
+    /// Who may read the whole texts in robot heaven, in place of the question
+    #[arg(long, value_name = "WHO", requires = "interactive", value_parser = READERS)]
+    pub(super) open_to: Option<String>,
     /// A configuration for a purpose, in place of every setting with its default
     #[arg(long, value_name = "WHAT")]
     pub(super) preset: Option<PresetArg>,

@@ -8,6 +8,9 @@ use std::{
 
 use super::{output, usage::WrongUsage};
 
+/// Wrong answers to one question, after which nobody seems to read what is said.
+const MAX_WRONG: usize = 20;
+
 /// Returns `true` if a file name stands for standard input.
 pub(super) fn is_standard_input(file: &Path) -> bool {
     file.as_os_str() == "-"
@@ -44,6 +47,11 @@ pub(super) fn read(file: &Path, max_bytes: u64, too_large: &str) -> Result<Vec<u
     Ok(bytes)
 }
 
+/// Returns `true` if somebody can answer questions.
+pub(super) fn can_ask() -> bool {
+    io::stdin().is_terminal()
+}
+
 /// Returns `true` if `--yes` or an answer at the terminal confirms the question.
 ///
 /// Without a terminal nobody can answer: a script has to say `--yes`, else it would hang.
@@ -51,15 +59,35 @@ pub(super) fn is_confirmed(question: &str, yes: bool) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);
     }
-    if !io::stdin().is_terminal() {
+    if !can_ask() {
         let text = format!("{question} Say --yes for that");
         anyhow::bail!(WrongUsage(text));
     }
+    let answer = answer(&format!("{question} Go on? [y/N] "))?;
+    Ok(matches!(&*answer, "y" | "Y" | "yes"))
+}
+
+/// Asks for one of several words until one is answered; nothing where the answers end.
+pub(super) fn choose(question: &str, words: &[&'static str]) -> io::Result<Option<&'static str>> {
+    let question = format!("{question} [{}] ", words.join("/"));
+    for _ in 0..MAX_WRONG {
+        let answer = answer(&question)?;
+        if answer.is_empty() {
+            break;
+        }
+        if let Some(word) = words.iter().find(|word| **word == answer) {
+            return Ok(Some(word));
+        }
+    }
+    Ok(None)
+}
+
+fn answer(question: &str) -> io::Result<String> {
     // On standard error: standard output belongs to the result, also where it is JSON.
     let mut err = io::stderr().lock();
-    write!(err, "{question} Go on? [y/N] ")?;
+    err.write_all(question.as_bytes())?;
     err.flush()?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    Ok(answer.trim().to_owned())
 }

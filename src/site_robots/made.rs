@@ -205,6 +205,7 @@ fn builder(
         .commands(Arc::<Programs>::clone(programs))
         .obey_robots_txt(conf.enable_robots_txt)
         .tracking_parameters(&settings.tracking_parameters)
+        .hold(settings.question.clone())
         .requests_per_run(settings.requests)
         .ip(conf.enable_ip)
         .probe(conf.enable_rdm_probe)

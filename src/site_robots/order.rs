@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::assembly::open_to_question;
 use crate::config::Loaded;
 
 use super::{Ran, SiteRobotChanges};
@@ -50,6 +51,10 @@ pub(super) fn settings_digest(loaded: &Loaded, site: &str, key: &str) -> String 
         if TABLES.iter().any(|table| key.name.starts_with(table)) {
             digest.update(format!("\n{} = {:?}", key.name, found.value));
         }
+    }
+    // That a default was chosen is an answer, and no other value.
+    if let Some(question) = open_to_question(&loaded, loaded.settings()) {
+        digest.update(question);
     }
     hex::encode(digest.finalize())
 }

@@ -1,10 +1,10 @@
 //! The URL by which visitors know a site whose robot begins at its upstream.
 
-use url::{Origin, Url};
+use url::Url;
 
 use crate::assembly::site_url;
 use crate::config::{Settings, SiteUrl};
-use crate::site_robot::move_to_site;
+use crate::site_robot::{move_to_site, source::FormLogin};
 
 use super::starts::{Start, is_of};
 
@@ -12,51 +12,47 @@ use super::starts::{Start, is_of};
 #[derive(Clone, Debug)]
 pub(super) struct PublicUrl {
     pub(super) url: Url,
-    /// URLs in whose place that of the site stands; the first is asked.
+    /// URLs in whose place that of the site stands.
     pub(super) aliases: Vec<Url>,
+    /// The first of them that is another server's.
+    server: Option<Url>,
 }
 
 impl PublicUrl {
     /// Moves the starting points that are of the upstream to the public site.
     ///
-    /// They are those at a server of `server.upstream`, and where the public URL is set all
-    /// that are of no host of the site.
+    /// They are those at a server of `server.upstream`, those with the other scheme, and where the
+    /// public URL is set all that are of no host of the site.
     pub(super) fn of(settings: &Settings, starts: &mut [Start]) -> Option<Self> {
-        let set = settings.site_robot.public_url.clone();
-        let is_set = set.is_some();
-        let public = set.or_else(|| SiteUrl::parse(&site_url(settings)?));
-        let url = public.map(SiteUrl::into_url)?;
-        let servers: Vec<Origin> = settings
-            .server
-            .upstream
-            .iter()
-            .filter_map(|server| Some(SiteUrl::parse(server)?.url().origin()))
-            .collect();
-        let is_upstream = |start: &Start| {
-            let is_server = servers.contains(&start.url.origin());
-            let is_public =
-                start.url.host_str() == url.host_str() || is_of(&start.url, &settings.server.hosts);
-            // Who sets the public URL says that starting points elsewhere are other addresses of
-            // the site.
-            is_server || is_set && !is_public
+        let mut public = Self {
+            url: public_url(settings)?,
+            aliases: Vec::new(),
+            server: None,
         };
-        let mut aliases: Vec<Url> = Vec::new();
-        for start in starts.iter_mut().filter(|start| is_upstream(start)) {
+        for start in starts {
             let Some(alias) = SiteUrl::parse(start.url.as_str()).map(SiteUrl::into_url) else {
                 continue;
             };
-            if alias != url && !aliases.contains(&alias) {
-                aliases.push(alias);
+            if alias == public.url || !public.is_alias(settings, &start.url) {
+                continue;
             }
-            move_to_site(&mut start.url, &url);
+            if alias.host_str() != public.url.host_str() {
+                public.server.get_or_insert_with(|| alias.clone());
+            }
+            if !public.aliases.contains(&alias) {
+                public.aliases.push(alias);
+            }
+            move_to_site(&mut start.url, &public.url);
             start.is_configured = true;
         }
-        (!aliases.is_empty()).then_some(Self { url, aliases })
+        (!public.aliases.is_empty()).then_some(public)
     }
 
     /// Returns who is asked in place of which hosts, where that would be `known` without it.
     pub(super) fn upstream(&self, known: Option<(Url, Vec<String>)>) -> Option<(Url, Vec<String>)> {
-        let address = self.aliases.first()?.clone();
+        let Some(address) = self.server.clone() else {
+            return known;
+        };
         let host = self.url.host_str()?.to_owned();
         let hosts = match known {
             // All that are configured.
@@ -66,6 +62,48 @@ impl PublicUrl {
         };
         Some((address, hosts))
     }
+
+    fn is_alias(&self, settings: &Settings, url: &Url) -> bool {
+        let is_at = |server: &String| {
+            SiteUrl::parse(server).is_some_and(|server| server.url().origin() == url.origin())
+        };
+        let is_same_host = url.host_str() == self.url.host_str();
+        let servers = &settings.server.upstream;
+        if servers.iter().any(is_at) {
+            return true;
+        }
+        if is_same_host && url.scheme() != self.url.scheme() {
+            // Who asks the upstream gets the same page by either scheme.
+            return !servers.is_empty() && !settings.heaven.url.is_empty();
+        }
+        // Who sets the public URL says that starting points elsewhere are other addresses of the
+        // site.
+        let is_public = is_same_host || is_of(url, &settings.server.hosts);
+        settings.site_robot.public_url.is_some() && !is_public
+    }
+}
+
+fn public_url(settings: &Settings) -> Option<Url> {
+    let set = settings.site_robot.public_url.clone();
+    let public = set.or_else(|| SiteUrl::parse(&site_url(settings)?));
+    public.map(SiteUrl::into_url)
+}
+
+/// Moves the page of a login to the site as visitors know it, as starting points are moved.
+pub(super) fn move_login(settings: &Settings, login: FormLogin) -> FormLogin {
+    let Some(url) = public_url(settings) else {
+        return login;
+    };
+    let (mut moved, aliases, server) = (login.url().clone(), Vec::new(), None);
+    let public = PublicUrl {
+        url,
+        aliases,
+        server,
+    };
+    if public.is_alias(settings, &moved) {
+        move_to_site(&mut moved, &public.url);
+    }
+    login.at(moved)
 }
 
 #[cfg(test)]

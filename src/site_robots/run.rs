@@ -148,6 +148,13 @@ impl SiteRobotRuns {
     }
 
     async fn run_with(&self, lease: Option<&Lease>, accept: bool) -> anyhow::Result<Ran> {
+        self.publication
+            .library
+            .settle(&self.publication.settings)
+            .await?;
+        if accept && let Some(question) = self.robot.hold() {
+            anyhow::bail!("nothing is put in force: {question}");
+        }
         if accept && let Some(summary) = self.robot.accept().await? {
             return self.end(summary, None).await;
         }

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::admin::DEFAULT_SITE;
-use crate::assembly::{Signing, form_login, heaven_settings, read_text, robot_conf};
+use crate::assembly::{
+    Signing, form_login, heaven_settings, open_to_question, read_text, robot_conf,
+};
 use crate::config::{ConfigErrors, Loaded, Schedule, Settings, SiteRobotSection};
 use crate::filter::{CommandLine, Filter, Filters, Functions};
 use crate::heaven::HeavenSettings;
@@ -26,7 +28,7 @@ use super::{
     index_now::announcer,
     own_hosts::OwnHosts,
     parity_pass::ParitySettings,
-    public_url::PublicUrl,
+    public_url::{PublicUrl, move_login},
     starts::{Start, only, starts},
     when::is_due,
 };
@@ -73,6 +75,8 @@ pub struct SiteRobotSettings {
     pub(super) parity: ParitySettings,
     /// Who tells of pages that changed, if anybody does.
     pub(super) index_now: Option<Announcer>,
+    /// Who may read pages behind a login, where nobody has said so.
+    pub(super) question: Option<String>,
     warnings: Vec<String>,
 }
 
@@ -171,6 +175,12 @@ impl SiteRobotSettings {
         &self.warnings
     }
 
+    /// Returns the question who may read pages behind a login, where no setting answers it.
+    #[must_use]
+    pub fn question(&self) -> Option<&str> {
+        self.question.as_deref()
+    }
+
     /// Returns the URLs at which it begins.
     pub fn starting_points(&self) -> impl Iterator<Item = &Url> {
         self.starts.iter().map(|start| &start.url)
@@ -252,7 +262,10 @@ impl SiteRobotSettings {
         let (filters, filter_text) = filters(loaded, &settings)?;
         let filter = |name: &str| filter(loaded, &filters, name);
         let (form_login, login_warnings) = form_login(loaded, &settings)?;
+        let form_login = form_login.map(|login| move_login(&settings, login));
         warnings.extend(login_warnings);
+        let question = open_to_question(loaded, &settings);
+        warnings.extend(question.clone());
         let browser = settings.site_robot.browser.clone().unwrap_or_default();
         warnings.extend(render_warning(settings.site_robot.render, &browser));
         let index_now = announcer(loaded, &settings, &heaven, &mut warnings)?;
@@ -283,6 +296,7 @@ impl SiteRobotSettings {
             accept: changes.accept,
             parity: ParitySettings::of(&settings),
             index_now,
+            question,
             never_below: never_below(&settings),
             render: (settings.site_robot.render, browser),
             requests: Some(settings.site_robot.requests_per_run).filter(|it| *it > 0),

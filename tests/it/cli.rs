@@ -730,9 +730,9 @@ fn init_asks_and_writes_what_doctor_finds_right() {
     let directory = directory();
     let site = TestServer::new(Reply::text("a page"));
     let upstream = site.url("/");
-    let ask = |answers: &str| {
+    let ask_with = |more: &[&str], answers: &str| {
         let mut command = program::command(directory.path());
-        command.args(["init", "--interactive"]);
+        command.args(["init", "--interactive"]).args(more);
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -744,20 +744,36 @@ fn init_asks_and_writes_what_doctor_finds_right() {
         let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         (output.status.code(), text)
     };
+    let ask = |answers: &str| ask_with(&[], answers);
     let file = directory.path().join("robot-detection.toml");
-    let (code, told) = ask("http://127.0.0.1:3000\n");
+    let (code, told) = ask(&format!("{upstream}\n"));
     assert_eq!(code, Some(1), "{told}");
     assert!(
         told.contains("standard input ended") && !file.exists(),
         "{told}"
     );
-    // The third answer is wrong, and is asked for again.
+    // Nobody says who may read.
+    let unanswered = format!("{upstream}\nwww.example.com\n/a/*\nrefuse\n\n");
+    let (code, told) = ask(&unanswered);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(
+        told.contains("heaven.open_to") && told.contains("--open-to"),
+        "{told}"
+    );
+    let (code, told) = ask_with(&["--open-to", "verified"], &unanswered);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(!file.exists(), "{told}");
+    // Two answers are wrong, and are asked for again.
     let (code, told) = ask(&format!(
-        "{upstream}\nwww.example.com\n/a/[b\n/a/*\nrefuse\n\n\n"
+        "http://127.0.0.1:1\n{upstream}\nwww.example.com\n/a/[b\n/a/*\nrefuse\n\nrobots\n\n127.0.0.1:8081\n"
     ));
     assert_eq!(code, Some(0), "{told}");
     assert!(
         told.contains("/a/[b") && told.contains("next: `robot-detection doctor`"),
+        "{told}"
+    );
+    assert!(
+        told.contains("nothing answers there: ") && told.contains("[0.0.0.0:80]"),
         "{told}"
     );
     let text = fs::read_to_string(&file).unwrap();
@@ -765,6 +781,9 @@ fn init_asks_and_writes_what_doctor_finds_right() {
         text.contains("starting_points = [\"http://www.example.com/a/\"]"),
         "{text}"
     );
+    for line in ["listen = \"127.0.0.1:8081\"", "open_to = \"robots\""] {
+        assert!(text.lines().any(|it| it == line), "{text}");
+    }
     let mut doctor = program::command(directory.path());
     let offline = [
         "--config",

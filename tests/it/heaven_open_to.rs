@@ -10,7 +10,7 @@ use robot_detection::{
 
 use crate::support::{
     http::{Reply, TestServer},
-    program::{Answer, FIREFOX, Server, eventually, request, run},
+    program::{Answer, FIREFOX, Server, admin_json, eventually, request, run, succeed},
 };
 
 const SITE: &str = "http://www.example.com";
@@ -240,4 +240,99 @@ async fn everybody_may_read_by_default() {
         assert!(page.text().contains(WORDS), "{agent}");
         assert!(!page.header("vary").contains("User-Agent"), "{agent}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_behind_a_login_is_published_before_somebody_says_for_whom() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let upstream = TestServer::with(|seen| match seen.header("authorization") {
+        Some("Bearer t") => Reply::typed(
+            "text/html",
+            format!(
+                "<title>Secret of {0}</title><p>Words of {0}. <a href=/members/b>b</a>",
+                seen.path
+            ),
+        ),
+        _ => Reply::status(401),
+    });
+    let url = format!("sqlite://{}/robots.db", path.display());
+    let store = Store::connect(&url).await.unwrap();
+    let mut old = ResourceDescription::new(format!("{SITE}/members/a"));
+    old.set(name::TITLE, "Known before");
+    old.set(name::FULL_TEXT, WORDS);
+    let saved = [old];
+    let saving = store.save_descriptions("default", 1, &saved, 1_790_000_000_000);
+    saving.await.unwrap();
+    store.close().await;
+    let text = format!(
+        "web_robots_db = ''\nfilter_pattern = '/members/*'\ndatabase.url = 'sqlite://robots.db'\n\
+         [server]\nupstream = '{}'\nhosts = 'www.example.com'\n\
+         [site_robot]\nstarting_points = '{SITE}/members/a'\nlogin = 'bearer t'\n\
+         [heaven]\nsource = 'database'\n",
+        upstream.url("")
+    );
+    let file = path.join("robot-detection.toml");
+    fs::write(&file, &text).unwrap();
+    let token = succeed(path, &["admin", "token", "console"]);
+    let server = Server::start(path, &["serve"]);
+    let visit = |more: &[&str]| {
+        let output = run(
+            path,
+            &[&["site-robot", "run", "--delay", "0"], more].concat(),
+        );
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let get = |file: &str| {
+        let headers = [("host", "www.example.com"), ("user-agent", FIREFOX)];
+        request(
+            server.addr,
+            "GET",
+            &format!("/robot-heaven/{file}"),
+            &headers,
+        )
+        .text()
+    };
+    eventually("what was published is served", || {
+        get("members/a.htm").contains(WORDS)
+    });
+    let (code, told) = visit(&[]);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(
+        told.contains("heaven.open_to does not say who") && told.contains("2 new or changed"),
+        "{told}"
+    );
+    assert_eq!(visit(&["--accept"]).0, Some(1));
+    for file in [
+        "sitemap.xml",
+        "feed.atom",
+        "llms.txt",
+        "llms-full.txt",
+        "members/a.htm",
+    ] {
+        let text = get(file);
+        assert!(
+            !text.contains("Secret") && !text.contains("members/b"),
+            "{file}: {text}"
+        );
+    }
+    assert!(get("members/a.htm").contains(WORDS));
+    let doctor = String::from_utf8(run(path, &["doctor", "--offline"]).stdout).unwrap();
+    let log = fs::read_to_string(path.join("stderr.log")).unwrap();
+    let admin = server.admin.unwrap_or(server.addr);
+    let console = admin_json(admin, token.trim(), ("GET", "site-robot"), "").text();
+    for told in [doctor, log, console] {
+        assert!(told.contains("heaven.open_to does not say who"), "{told}");
+    }
+
+    fs::write(&file, text + "open_to = 'everybody'\n").unwrap();
+    let (code, told) = visit(&["--accept"]);
+    assert_eq!(code, Some(0), "{told}");
+    eventually("the pages are published", || {
+        get("sitemap.xml").contains("members/b")
+    });
+    assert!(get("members/a.htm").contains("Secret"));
 }

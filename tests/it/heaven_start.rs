@@ -51,6 +51,12 @@ fn start(directory: &Path, arguments: &[&str]) -> Ended {
     ended(run(directory, &arguments))
 }
 
+/// Does the same at a terminal, on which somebody answers.
+fn start_and_answer(directory: &Path, arguments: &[&str], answers: &str) -> Ended {
+    let arguments = [&["heaven", "start"], arguments].concat();
+    ended(program::run_at_terminal(directory, &arguments, answers))
+}
+
 fn ended(output: Output) -> Ended {
     let text = |bytes| String::from_utf8(bytes).unwrap();
     let code = output.status.code().unwrap();
@@ -211,11 +217,11 @@ fn an_area_that_is_named_is_filtered_where_nothing_else_is() {
         (1, "name the URL of the area"),
     );
     assert_refused(path, &["--upstream", &serves, "/"], (2, "name it, as in"));
-    let arguments = ["--upstream", &serves, "/members", "--yes"];
+    let arguments = ["--upstream", &serves, "/members", "--filter", "--yes"];
     let (code, out, err) = start(path, &arguments);
     // The area itself is not there without its slash.
     assert_eq!(code, 1, "{out}{err}");
-    let arguments = ["--upstream", &serves, "/members/", "--yes"];
+    let arguments = ["--upstream", &serves, "/members/", "--filter", "--yes"];
     let (code, out, err) = start(path, &arguments);
     assert_eq!(code, 0, "{out}{err}");
     assert!(err.contains("set server.hosts and heaven.url"), "{err}");
@@ -376,5 +382,82 @@ fn heaven_that_is_published_as_files_stays_so() {
     assert!(
         out.contains("will be led to /robot-heaven/members/"),
         "{out}"
+    );
+}
+
+#[test]
+fn robots_are_led_away_from_public_pages_only_where_somebody_says_so() {
+    let pattern = "filter_pattern = [\"/members/*\"]";
+    for (answer, is_led) in [
+        (None, false),
+        (Some("y\ny\n"), true),
+        (Some("n\ny\n"), false),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let upstream = site();
+        let text = format!(
+            "web_robots_db = ''\nserver.upstream = '{}'\n",
+            upstream.url("")
+        );
+        fs::write(file(path), text).unwrap();
+        let (code, out, err) = match answer {
+            None => start(path, &["/members/", "--yes"]),
+            Some(answers) => start_and_answer(path, &["/members/"], answers),
+        };
+        assert_eq!(code, 0, "{out}{err}");
+        assert_eq!(err.contains("left out: filter_pattern"), !is_led, "{err}");
+        let written = fs::read_to_string(file(path)).unwrap();
+        assert_eq!(written.contains(pattern), is_led, "{written}");
+        let told = if is_led {
+            "will be led to"
+        } else {
+            "reads the page itself"
+        };
+        assert!(out.contains(told), "{out}{err}");
+    }
+}
+
+/// A site that shows its pages to whoever has the token.
+fn members() -> TestServer {
+    TestServer::with(|seen| match (&*seen.path, seen.header("authorization")) {
+        ("/robots.txt", _) => Reply::status(404),
+        (_, Some("Bearer t")) => Reply::typed(
+            "text/html",
+            format!(
+                "<title>Minutes</title><p>The board met for {}. <a href=/members/a>a</a>",
+                seen.path
+            ),
+        ),
+        _ => Reply::status(401),
+    })
+}
+
+#[test]
+fn who_may_read_what_is_behind_a_login_is_asked() {
+    let (directory, upstream) = (tempfile::tempdir().unwrap(), members());
+    let path = directory.path();
+    let before = write(path, &upstream, "site_robot.login = 'bearer t'");
+    assert_refused(path, &["--yes"], (2, "heaven.open_to"));
+    assert_refused(path, &["--yes"], (2, "--open-to"));
+    assert!(upstream.seen().is_empty());
+    let (code, out, err) = start(path, &["--yes", "--open-to", "verified"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains(" + open_to = \"verified\"\n"), "{out}");
+
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(file(path), before).unwrap();
+    let (code, out, err) = start_and_answer(path, &[], "y\nall\nrobots\n");
+    assert_eq!(code, 0, "{out}{err}");
+    let asked = format!(
+        "2 new or changed pages of 12 words wait, such as http://{HOST}/members/ (Minutes)"
+    );
+    assert!(err.contains(&asked), "{err}");
+    let written = fs::read_to_string(file(path)).unwrap();
+    assert!(written.contains("open_to = \"robots\"\n"), "{written}");
+    assert!(
+        out.contains("will be led to /robot-heaven/members/"),
+        "{out}{err}"
     );
 }

@@ -36,6 +36,7 @@ mod fleets;
 mod fuzzed;
 mod health;
 mod heaven;
+mod heaven_address;
 mod heaven_forms;
 mod heaven_markdown;
 mod heaven_open_to;

@@ -240,7 +240,8 @@ async fn a_run_that_comes_to_nothing_at_its_only_starting_point_fails_and_says_s
         "{text}"
     );
     let (code, text) = tokio::task::block_in_place(|| run(&[&lost, &start]));
-    assert_eq!((code, text.as_str()), (0, ""));
+    let told = format!("warning: the starting point {lost} is not described: answer: status 404\n");
+    assert_eq!((code, text), (0, told));
 }
 
 #[tokio::test]
@@ -412,11 +413,58 @@ async fn descriptions_go_out_and_come_in_again() {
 }
 
 #[tokio::test]
+async fn why_pages_are_not_described_is_told_with_a_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let closed =
+        || Page::new("<meta name=robots content=noindex><title>Wiki</title><a href=/a>a</a>");
+    let site = Site::open(&[
+        ("/robots.txt", Page::text("text/plain", "")),
+        ("/", closed()),
+        ("/a", Page::html("Open", &["/b", "/c", "/gone"])),
+        ("/b", closed()),
+        ("/c", closed()),
+    ])
+    .await;
+    let (start, path) = (site.url("/"), directory.path().to_owned());
+    let visit = move |more: &'static str| {
+        let arguments = [
+            "--database",
+            DATABASE,
+            "site-robot",
+            "run",
+            &start,
+            more,
+            "--delay=0",
+        ];
+        let output = program::run(&path, &arguments);
+        let told = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        (told, start.clone())
+    };
+    let ([text, note], start, json) = spawn_blocking(move || {
+        let (told, start) = visit("--fresh");
+        (told, start, visit("--json").0[0].clone())
+    })
+    .await
+    .unwrap();
+    let reason = "robots meta: it is not to be indexed (noindex)";
+    let of_start = format!("warning: the starting point {start} is not described: {reason}");
+    assert!(note.contains(&of_start), "{text}{note}");
+    let counted = format!("not described: 3, the first is {start}: {reason}");
+    assert!(
+        text.contains(&counted) && text.contains("not described: 1, "),
+        "{text}"
+    );
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["not_described"][0]["pages"], 3, "{json}");
+    assert_eq!(json["undescribed_starts"][0]["url"], start, "{json}");
+}
+
+#[tokio::test]
 async fn the_hook_is_started_when_something_was_described() {
     let directory = tempfile::tempdir().unwrap();
     let site = three_pages().await;
     let text = format!(
-        "[site_robot]\nstarting_points = '{}'\nlogin = 'bearer t0ken'\n\
+        "heaven.open_to = 'everybody'\n[site_robot]\nstarting_points = '{}'\nlogin = 'bearer t0ken'\n\
          robot = ['cmd-hook=touch hooked', 'command-port=1']\n",
         site.url("/")
     );

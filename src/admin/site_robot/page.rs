@@ -162,6 +162,7 @@ mod tests {
                 can_stop: true,
                 can_accept: true,
                 held: Some(HOSTILE.to_owned()),
+                question: Some(HOSTILE.to_owned()),
                 hidden: 1,
                 missing: 1,
                 parity: ParityView {

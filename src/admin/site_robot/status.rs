@@ -37,6 +37,8 @@ pub(super) struct StatusView {
     pub(super) can_accept: bool,
     /// Why the results of the last run are held back.
     pub(super) held: Option<String>,
+    /// What has to be decided before new pages are published.
+    pub(super) question: Option<String>,
     /// Another start resumes the run that was stopped.
     pub(super) is_resumable: bool,
     pub(super) descriptions: u64,
@@ -141,6 +143,9 @@ impl StatusView {
         let states = admin.store.description_states(site).await?;
         let held = runs.first().and_then(|run| run.held.clone());
         let robot = admin.robot_runs.robot(site);
+        let question = robot
+            .as_ref()
+            .and_then(|robot| robot.hold().map(str::to_owned));
         let progress = robot.map(|robot| robot.handle().progress());
         let is_wanted = admin.robot_runs.is_wanted(site);
         let is_offered = admin.robot_runs.offered().iter().any(|it| it == site);
@@ -162,8 +167,9 @@ impl StatusView {
             can_pause: standing == RunStatus::Running,
             can_resume: standing == RunStatus::Paused,
             can_stop: matches!(standing, RunStatus::Running | RunStatus::Paused),
-            can_accept: is_offered && is_idle_here && held.is_some(),
+            can_accept: is_offered && is_idle_here && held.is_some() && question.is_none(),
             held,
+            question,
             hidden: states.hidden,
             missing: states.missing,
             parity: ParityView::load(state, site).await?,

@@ -2,7 +2,11 @@
 
 use std::path::{Path, absolute};
 
-use crate::app::SiteRobotSettings;
+use url::{Position, Url};
+
+use crate::app::{self, SiteRobotSettings};
+use crate::assembly::site_url;
+use crate::cli::explain::{Explainer, GOOGLEBOT, example_page};
 use crate::config::{HeavenSource, OpenTo, RuleSettings, Settings, SuspectAction};
 use crate::heaven::count_published;
 use crate::policy::Action;
@@ -26,7 +30,8 @@ pub(super) async fn heaven_checks(subject: &Subject<'_>) -> Vec<Check> {
             Some(store) => store.description_count(site.name()).await.ok(),
             None => None,
         };
-        checks.push(heaven(&site, settings, robot.as_ref(), described));
+        let sent = sent_to(subject, &site).await;
+        checks.push(heaven(&site, (settings, &sent), robot.as_ref(), described));
         checks.extend(loops(&site, settings));
         if let Some(store) = &subject.store {
             checks.extend(parity(&site, store).await);
@@ -37,7 +42,7 @@ pub(super) async fn heaven_checks(subject: &Subject<'_>) -> Vec<Check> {
 
 fn heaven(
     site: &ServedSite,
-    settings: &Settings,
+    (settings, sent): (&Settings, &SentTo),
     robot: Option<&SiteRobotSettings>,
     described: Option<u64>,
 ) -> Check {
@@ -50,10 +55,10 @@ fn heaven(
     }
     let directory = Path::new(&settings.heaven.directory);
     match (settings.heaven.source, &*settings.heaven.directory) {
-        (HeavenSource::Database, _) => from_database(&name, settings, described),
+        (HeavenSource::Database, _) => from_database(&name, (settings, sent), described),
         (_, "") => built_in(&name, path, robot.is_some()),
         _ => match pages(directory) {
-            Ok(pages) => from_files(&name, settings, robot, pages),
+            Ok(pages) => from_files(&name, (settings, sent), robot, pages),
             Err(text) => Check::new(name, Err(text)),
         },
     }
@@ -97,7 +102,11 @@ async fn parity(site: &ServedSite, store: &Store) -> Option<Check> {
     Some(Check::warning(&site.label("heaven"), text))
 }
 
-fn from_database(name: &str, settings: &Settings, described: Option<u64>) -> Check {
+fn from_database(
+    name: &str,
+    (settings, sent): (&Settings, &SentTo),
+    described: Option<u64>,
+) -> Check {
     let path = &settings.heaven.path;
     let made = format!("{path} is made from the database");
     match described {
@@ -106,10 +115,7 @@ fn from_database(name: &str, settings: &Settings, described: Option<u64>) -> Che
             let text = format!("{made}, which has no page yet: {RUN_IT}");
             Check::warning(name, text)
         }
-        Some(count) => {
-            let text = format!("{made}: {}; {}", pages_text(count), sent_to(settings));
-            Check::new(name, Ok(text))
-        }
+        Some(count) => sent.check(name, &format!("{made}: {}", pages_text(count))),
     }
 }
 
@@ -136,7 +142,7 @@ fn pages(directory: &Path) -> Result<Option<usize>, String> {
 
 fn from_files(
     name: &str,
-    settings: &Settings,
+    (settings, sent): (&Settings, &SentTo),
     robot: Option<&SiteRobotSettings>,
     pages: Option<usize>,
 ) -> Check {
@@ -164,10 +170,7 @@ fn from_files(
         (None, None) => Check::new(name, Ok(format!("{served}, pages of the site's own"))),
         (_, Some(count)) => {
             let count = pages_text(u64::try_from(count).unwrap_or(u64::MAX));
-            Check::new(
-                name,
-                Ok(format!("{served}: {count}; {}", sent_to(settings))),
-            )
+            sent.check(name, &format!("{served}: {count}"))
         }
     }
 }
@@ -179,16 +182,103 @@ fn pages_text(count: u64) -> String {
     }
 }
 
-/// Returns to which of the pages robots are redirected.
-fn sent_to(settings: &Settings) -> String {
+/// Where a robot is sent from a page that is stored.
+struct SentTo {
+    text: String,
+    is_as_meant: bool,
+}
+
+impl SentTo {
+    fn check(&self, name: &str, pages: &str) -> Check {
+        let text = format!("{pages}; {}", self.text);
+        if self.is_as_meant {
+            Check::new(name, Ok(text))
+        } else {
+            Check::warning(name, text)
+        }
+    }
+}
+
+/// Asks for a stored page as a robot would, and returns what a server with this configuration answers.
+async fn sent_to(subject: &Subject<'_>, site: &ServedSite) -> SentTo {
+    let settings = site.loaded.settings();
     let is_of_files = settings.heaven.source != HeavenSource::Database;
-    let has_url = !settings.heaven.url.is_empty() || !settings.server.hosts.is_empty();
-    let why = if !settings.heaven.own_pages {
-        "heaven.own_pages = false"
-    } else if is_of_files && !has_url {
-        "set heaven.url to send them to their pages"
-    } else {
-        return "robots are sent to the page made from the one that they ask for".to_owned();
+    let why = match site_url(settings) {
+        _ if !settings.heaven.own_pages => Some("heaven.own_pages = false"),
+        None if is_of_files => Some("set heaven.url to send them to their pages"),
+        _ => None,
     };
-    format!("robots are sent to its start ({why})")
+    if let Some(why) = why {
+        let text = format!("robots are sent to its start ({why})");
+        let is_as_meant = true;
+        return SentTo { text, is_as_meant };
+    }
+    let asked = match &subject.store {
+        Some(store) => ask(subject, site, store).await,
+        None => Ok(None),
+    };
+    asked.map_or_else(
+        |error| SentTo {
+            text: format!("where robots are sent is not known: {error:#}"),
+            is_as_meant: false,
+        },
+        |sent| {
+            sent.unwrap_or(SentTo {
+                text: "robots are sent to the page made from the one that they ask for".to_owned(),
+                is_as_meant: true,
+            })
+        },
+    )
+}
+
+async fn ask(
+    subject: &Subject<'_>,
+    site: &ServedSite,
+    store: &Store,
+) -> anyhow::Result<Option<SentTo>> {
+    let settings = site.loaded.settings();
+    let policy = app::policy(&site.loaded)?;
+    let page = example_page(store, site.name(), &policy).await?;
+    let url = site_url(settings).and_then(|url| Url::parse(&url).ok());
+    let (Some((page, _)), Some(url)) = (page, url) else {
+        return Ok(None);
+    };
+    let asked = url.join(&page[Position::BeforePath..Position::AfterQuery])?;
+    let explainer = Explainer::of(subject.loaded).await?;
+    let answer = explainer.robot_answer(&asked, GOOGLEBOT).await?;
+    let to = answer.location.as_deref().unwrap_or_default();
+    let is_start = to.ends_with(&*settings.heaven.path);
+    let (obstacle, is_open) = (
+        answer.obstacle(&settings.heaven.path),
+        !policy.is_filtered(asked.path()),
+    );
+    let (text, is_as_meant) = match obstacle {
+        Some(_) if is_open && answer.action == Action::Pass => (
+            format!("a robot reads {asked} itself, as no filter_pattern names it"),
+            true,
+        ),
+        Some(obstacle) => (
+            format!("a robot that asks for {asked} is not sent there: {obstacle}"),
+            false,
+        ),
+        None if is_start && page.origin() != url.origin() => (
+            format!(
+                "a robot that asks for {asked} is sent to its start, as the page is stored as {page}: a server \
+                 with this configuration moves pages of an address that the site had; for any other, run \
+                 the site robot at {url}"
+            ),
+            false,
+        ),
+        None if is_start => (
+            format!("a robot that asks for {asked} is sent to its start: no page of it is there"),
+            false,
+        ),
+        None => (
+            format!(
+                "robots are sent to the page made from the one that they ask for, from {asked} to {to}"
+            ),
+            true,
+        ),
+    };
+    Ok(Some(SentTo { text, is_as_meant }))
 }

@@ -3,9 +3,17 @@
 use http::HeaderMap;
 use url::{Position, Url};
 
-use crate::policy::Action;
+use crate::policy::{Action, Policy};
+use crate::store::{DescriptionQuery, Store, StoreError, StoredDescription};
 
 use super::{Explainer, report::ExplainedRequest};
+
+/// Robot that is looked after, as it says who it is.
+pub(in crate::cli) const GOOGLEBOT: &str =
+    "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
+
+/// Descriptions among which one is looked for whose page robots are kept from.
+const LOOKED_THROUGH: u32 = 100;
 
 /// What a robot gets, and why.
 #[derive(Clone, Debug)]
@@ -18,6 +26,53 @@ pub(in crate::cli) struct RobotAnswer {
     pub(in crate::cli) is_dry_run: bool,
     /// The steps that led to it.
     pub(in crate::cli) reasons: Vec<String>,
+}
+
+impl RobotAnswer {
+    /// Returns why a robot is not led to heaven by a server with this configuration.
+    pub(in crate::cli) fn obstacle(&self, heaven: &str) -> Option<String> {
+        let to = self.location.as_deref().unwrap_or_default();
+        let is_heaven = |to: &str| {
+            let base = Url::parse("http://localhost/").ok();
+            let url = base.and_then(|base| base.join(to).ok());
+            url.is_some_and(|url| url.path().starts_with(heaven.trim_end_matches('/')))
+        };
+        match self.action {
+            Action::Redirect | Action::Serve if !is_heaven(to) => Some(format!(
+                "it is sent to {to}, which is not {heaven}: see to redirect_url"
+            )),
+            Action::Redirect | Action::Serve if self.is_dry_run => Some(format!(
+                "mode is report; set it to on, and it is led to {to}"
+            )),
+            Action::Redirect | Action::Serve => None,
+            _ => {
+                let last = self.reasons.len().saturating_sub(2);
+                let reasons = self.reasons.iter().skip(last);
+                let reasons: Vec<_> = reasons.map(String::as_str).collect();
+                let reasons = reasons.join(" ");
+                Some(format!(
+                    "{reasons} `robot-detection explain` tells each step"
+                ))
+            }
+        }
+    }
+}
+
+/// Chooses a stored page that robots are kept from, or else any; returns its URL and title.
+pub(in crate::cli) async fn example_page(
+    store: &Store,
+    site: &str,
+    policy: &Policy,
+) -> Result<Option<(Url, String)>, StoreError> {
+    let query = DescriptionQuery::new(site).limit(LOOKED_THROUGH);
+    let stored = store.descriptions(&query).await?;
+    let of = |stored: &StoredDescription| {
+        let url = Url::parse(stored.description.url()).ok()?;
+        Some((url, stored.description.title().to_owned()))
+    };
+    let pages: Vec<_> = stored.iter().filter_map(of).collect();
+    let filtered = pages.iter().find(|(url, _)| policy.is_filtered(url.path()));
+    Ok(filtered.or(pages.first()).cloned())
 }
 
 impl Explainer {

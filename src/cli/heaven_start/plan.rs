@@ -5,6 +5,7 @@ use std::path::{Path, absolute};
 use url::Url;
 
 use crate::app;
+use crate::assembly::logs_in;
 use crate::cli::{
     doctor::ServedSite,
     init::{SCHEDULE, fixed_beginning},
@@ -20,6 +21,18 @@ use crate::config::{
 pub(super) struct Plan {
     pub(super) changes: Vec<Change>,
     pub(super) notes: Vec<String>,
+    /// Patterns that would lead robots away from pages that everybody can read.
+    pub(super) left_out: Option<Value>,
+}
+
+/// What a command says of a heaven.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wishes<'a> {
+    pub(super) urls: &'a [String],
+    /// Who may read the pages.
+    pub(super) open_to: Option<&'a str>,
+    /// Whether robots are led away from pages that everybody can read.
+    pub(super) filters: bool,
 }
 
 /// A site, and the URLs that the command names.
@@ -38,12 +51,13 @@ struct Subject<'a> {
 ///
 /// Fails with what to write by hand, where somebody has decided otherwise or nothing says where
 /// the site is.
-pub(super) fn plan(site: &ServedSite, whole: &Loaded, given: &[String]) -> Result<Plan, String> {
-    let subject = Subject::new(site, whole, given)?;
+pub(super) fn plan(site: &ServedSite, whole: &Loaded, wishes: Wishes<'_>) -> Result<Plan, String> {
+    let subject = Subject::new(site, whole, wishes.urls)?;
     let mut plan = Plan::default();
-    subject.add_patterns(&mut plan)?;
+    subject.add_patterns(&mut plan, wishes.filters)?;
     subject.add_starts(&mut plan)?;
     subject.add_heaven(&mut plan)?;
+    subject.add_readers(&mut plan, wishes.open_to);
     subject.check_places(&plan)?;
     Ok(plan)
 }
@@ -181,7 +195,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Whoever names an area, and has named none before, means that robots cannot use it.
-    fn add_patterns(&self, plan: &mut Plan) -> Result<(), String> {
+    fn add_patterns(&self, plan: &mut Plan, filters: bool) -> Result<(), String> {
         let keys = &GeneralSection::KEY;
         let (general, heaven) = (&self.settings.general, &self.settings.heaven.path);
         let policy = app::policy(&self.site.loaded).map_err(|errors| errors.to_string())?;
@@ -207,7 +221,10 @@ impl<'a> Subject<'a> {
             return Ok(());
         }
         let patterns: Vec<_> = self.given.iter().flat_map(patterns).collect();
-        if !patterns.is_empty() {
+        let is_public = !logs_in(&self.site.loaded, self.settings);
+        if !patterns.is_empty() && is_public && !filters {
+            plan.left_out = Some(Value::List(patterns));
+        } else if !patterns.is_empty() {
             plan.changes
                 .push((&keys.filter_patterns, Value::List(patterns)));
         } else if !self.given.is_empty() || !has_patterns {
@@ -303,6 +320,15 @@ impl<'a> Subject<'a> {
             }
         }
         Ok(())
+    }
+
+    fn add_readers(&self, plan: &mut Plan, open_to: Option<&str>) {
+        let (key, known) = (&HeavenSection::KEY.open_to, self.settings.heaven.open_to);
+        if let Some(open_to) = open_to
+            && (known.as_str() != open_to || !self.site.loaded.is_set(key))
+        {
+            plan.changes.push((key, Value::Text(open_to.to_owned())));
+        }
     }
 
     /// Checks that the file is where the changes count, and for this site alone.

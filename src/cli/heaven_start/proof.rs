@@ -7,21 +7,15 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use url::{Position, Url};
 
-use crate::assembly::plain_addresses;
+use crate::assembly::{logs_in, plain_addresses};
 use crate::cli::{
-    explain::{Explainer, RobotAnswer},
+    explain::{Explainer, GOOGLEBOT, RobotAnswer, example_page},
     health, output,
 };
 use crate::config::Loaded;
 use crate::fetch::{DirectClient, DirectSettings};
 use crate::policy::{Action, Policy};
-use crate::store::{DescriptionQuery, Store, StoreError, StoredDescription};
-
-/// Robot that is looked after, as it says who it is.
-const GOOGLEBOT: &str = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
-
-/// Descriptions among which one is looked for whose page robots are kept from.
-const LOOKED_THROUGH: u32 = 100;
+use crate::store::Store;
 
 /// Longest time for one answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,6 +38,8 @@ pub(super) struct Proof {
     server: Option<SocketAddr>,
     /// Whether any has an address at which it could be asked.
     can_ask: bool,
+    /// Whether it is not led there, as it can read the page itself.
+    reads_itself: bool,
     /// Why it is not led to heaven, if it is not.
     failure: Option<String>,
 }
@@ -56,7 +52,7 @@ struct ServerAnswer {
 }
 
 impl Proof {
-    /// Returns `true` if a robot is led to heaven, or will be once a server runs.
+    /// Returns `true` if a robot is led to heaven, will be once a server runs, or need not be.
     pub(super) fn is_good(&self) -> bool {
         self.failure.is_none()
     }
@@ -68,6 +64,13 @@ impl Proof {
             let text = format!("error: Googlebot{at} is not led to robot heaven: {failure}");
             output::note(&output::clean(&text));
             return Ok(());
+        }
+        if self.reads_itself {
+            let text = format!(
+                "Googlebot{at} reads the page itself, as no filter_pattern names it; robot heaven has a \
+                 page of it too"
+            );
+            return output::line(&output::clean(&text));
         }
         let title = page.map_or("", |(_, title)| title);
         let to = self.location.as_deref().unwrap_or_default();
@@ -88,7 +91,7 @@ impl Proof {
 
     pub(super) fn value(&self) -> Value {
         json!({
-            "is_led": self.is_good(),
+            "is_led": self.is_good() && !self.reads_itself,
             "url": self.page.as_ref().map(|(url, _)| url.as_str()),
             "title": self.page.as_ref().map(|(_, title)| title),
             "location": self.location,
@@ -109,9 +112,10 @@ pub(super) async fn prove(
         location: None,
         server: None,
         can_ask: addresses(loaded).next().is_some(),
+        reads_itself: false,
         failure: None,
     };
-    let Some((url, title)) = page(store, site, policy).await? else {
+    let Some((url, title)) = example_page(store, site, policy).await? else {
         proof.failure = Some("no page of the site is described".to_owned());
         return Ok(proof);
     };
@@ -120,8 +124,12 @@ pub(super) async fn prove(
         .robot_answer(&url, GOOGLEBOT)
         .await?;
     let heaven = &of_site.settings().heaven.path;
-    proof.failure = obstacle(&expected, heaven);
-    if proof.failure.is_none() {
+    let is_open = !policy.is_filtered(url.path()) && !logs_in(of_site, of_site.settings());
+    proof.reads_itself = is_open && expected.action == Action::Pass;
+    if !proof.reads_itself {
+        proof.failure = expected.obstacle(heaven);
+    }
+    if !proof.reads_itself && proof.failure.is_none() {
         let asker = Asker::new(loaded, &url, &expected)?;
         if let Some(answer) = asker.ask().await {
             proof.server = Some(answer.server);
@@ -131,51 +139,6 @@ pub(super) async fn prove(
     proof.location = expected.location;
     proof.page = Some((url, title));
     Ok(proof)
-}
-
-/// Chooses a page that robots are kept from, or else any.
-async fn page(
-    store: &Store,
-    site: &str,
-    policy: &Policy,
-) -> Result<Option<(Url, String)>, StoreError> {
-    let query = DescriptionQuery::new(site).limit(LOOKED_THROUGH);
-    let stored = store.descriptions(&query).await?;
-    let of = |stored: &StoredDescription| {
-        let url = Url::parse(stored.description.url()).ok()?;
-        Some((url, stored.description.title().to_owned()))
-    };
-    let pages: Vec<_> = stored.iter().filter_map(of).collect();
-    let filtered = pages.iter().find(|(url, _)| policy.is_filtered(url.path()));
-    Ok(filtered.or(pages.first()).cloned())
-}
-
-/// Returns why a robot is not led to heaven by a server with this configuration.
-fn obstacle(answer: &RobotAnswer, heaven: &str) -> Option<String> {
-    let to = answer.location.as_deref().unwrap_or_default();
-    let is_heaven = |to: &str| {
-        let base = Url::parse("http://localhost/").ok();
-        let url = base.and_then(|base| base.join(to).ok());
-        url.is_some_and(|url| url.path().starts_with(heaven.trim_end_matches('/')))
-    };
-    match answer.action {
-        Action::Redirect | Action::Serve if !is_heaven(to) => Some(format!(
-            "it is sent to {to}, which is not {heaven}: see to redirect_url"
-        )),
-        Action::Redirect | Action::Serve if answer.is_dry_run => Some(format!(
-            "mode is report; set it to on, and it is led to {to}"
-        )),
-        Action::Redirect | Action::Serve => None,
-        _ => {
-            let last = answer.reasons.len().saturating_sub(2);
-            let reasons = answer.reasons.iter().skip(last);
-            let reasons: Vec<_> = reasons.map(String::as_str).collect();
-            let reasons = reasons.join(" ");
-            Some(format!(
-                "{reasons} `robot-detection explain` tells each step"
-            ))
-        }
-    }
 }
 
 /// What asks the servers of this machine for one page.

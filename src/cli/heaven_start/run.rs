@@ -1,33 +1,32 @@
 //! Writes what a heaven lacks, has the site robot run, and proves that robots are led to its pages.
 
-use std::{collections::BTreeMap, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::{Value as Json, json};
 
-use crate::app::{self, Ran, SiteRobotChanges, heaven_use};
+use crate::app::{self, Ran, SiteRobotChanges, SiteRobotSettings, heaven_use};
 use crate::cli::{
     Cli,
-    args::ServeArgs,
+    args::{READERS, ServeArgs},
     context,
     doctor::{ServedSite, sites, validate},
-    input::is_confirmed,
+    input::{can_ask, choose, is_confirmed},
     output, serve,
-    site_robot::{CommandContext, INTERRUPTED, Manner, object, print, run_anywhere, tell_troubles},
+    site_robot::{
+        CommandContext, INTERRUPTED, Manner, object, print, reasons, run_anywhere, tell_troubles,
+    },
     usage::WrongUsage,
 };
-use crate::config::{Loaded, with_settings};
+use crate::config::{GeneralSection, Loaded, Value, with_settings};
 use crate::store::{Store, StoreError};
 
 use super::{
     config_file::Rewrite,
-    plan::{choose, plan},
+    plan::{self, Wishes, plan},
     proof::prove,
     trial::{Trial, try_starts, try_upstream},
 };
-
-/// Reasons that are told, those of the most pages first.
-const MAX_REASONS: usize = 5;
 
 /// Arguments of `heaven start`.
 #[derive(Args, Clone, Debug)]
@@ -45,6 +44,13 @@ pub(in crate::cli) struct StartArgs {
     /// Server behind the proxy, as `serve --upstream` has it; may be repeated
     #[arg(long, value_name = "URL")]
     upstream: Vec<String>,
+    /// Who may read the whole texts of the pages, as `heaven.open_to` has it; needed where the site robot
+    /// logs in and nobody can be asked
+    #[arg(long, value_name = "WHO", value_parser = READERS)]
+    open_to: Option<String>,
+    /// Leads robots to heaven from the named area also where everybody can read it (`filter_pattern`)
+    #[arg(long)]
+    filter: bool,
     /// Shows what would be written, and does nothing
     #[arg(long)]
     dry_run: bool,
@@ -70,6 +76,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
         site,
         rewrite,
     } = prepare(cli, args)?;
+    check_readers(&loaded, &site, args)?;
     check_starts(&loaded, &site).await?;
     if !args.json {
         match &rewrite {
@@ -92,10 +99,25 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
         rewrite.write()?;
     }
     let context = CommandContext::of(loaded).await?;
+    let store = context.store.clone();
     // Not `?`: the database is closed in any case.
-    let code = Box::pin(visit(&context, &site, rewrite.as_ref(), args.json)).await;
-    context.store.close().await;
+    let code = Box::pin(visit(cli, args, (context, site), rewrite)).await;
+    store.close().await;
     code
+}
+
+/// Fails where it is not known who may read pages behind a login, and nobody can be asked.
+fn check_readers(loaded: &Loaded, site: &ServedSite, args: &StartArgs) -> Result<(), WrongUsage> {
+    let robot = site.robot(loaded);
+    let Some(question) = robot.as_ref().and_then(SiteRobotSettings::question) else {
+        return Ok(());
+    };
+    if args.dry_run || can_ask() && !args.yes {
+        return Ok(());
+    }
+    Err(WrongUsage(format!(
+        "{question}; say --open-to with one of these"
+    )))
 }
 
 /// Decides what is to be written, and proves that it can be loaded.
@@ -113,8 +135,18 @@ fn prepare(cli: &Cli, args: &StartArgs) -> anyhow::Result<Prepared> {
         anyhow::Ok(loaded)
     };
     let loaded = load(text.as_deref())?;
-    let site = choose(sites(&loaded), args.site.as_deref()).map_err(WrongUsage)?;
-    let plan = plan(&site, &loaded, &args.urls).map_err(WrongUsage)?;
+    let site = plan::choose(sites(&loaded), args.site.as_deref()).map_err(WrongUsage)?;
+    let mut wishes = Wishes {
+        urls: &args.urls,
+        open_to: args.open_to.as_deref(),
+        filters: args.filter,
+    };
+    let mut made = plan(&site, &loaded, wishes).map_err(WrongUsage)?;
+    if let Some(patterns) = &made.left_out {
+        wishes.filters = leads_away(patterns, args)?;
+        made = plan(&site, &loaded, wishes).map_err(WrongUsage)?;
+    }
+    let plan = made;
     for note in &plan.notes {
         output::note(&format!("warning: {}", output::clean(note)));
     }
@@ -137,7 +169,7 @@ fn prepare(cli: &Cli, args: &StartArgs) -> anyhow::Result<Prepared> {
     let new = with_settings(&old, site.number, &plan.changes);
     let new = new.map_err(|why| WrongUsage(format!("{shown}: {why}")))?;
     let loaded = load(Some(&new))?;
-    let site = choose(sites(&loaded), Some(site.name())).map_err(WrongUsage)?;
+    let site = plan::choose(sites(&loaded), Some(site.name())).map_err(WrongUsage)?;
     Ok(Prepared {
         loaded,
         site,
@@ -177,42 +209,94 @@ async fn check_starts(loaded: &Loaded, site: &ServedSite) -> anyhow::Result<()> 
     Ok(())
 }
 
+/// Asks whether robots are led away from pages that everybody can read.
+fn leads_away(patterns: &Value, args: &StartArgs) -> anyhow::Result<bool> {
+    let key = GeneralSection::KEY.filter_patterns.name;
+    let question = format!(
+        "Robots can read these pages. {key} = {patterns} would send them to robot heaven instead."
+    );
+    let is_asked = can_ask() && !args.yes && !args.dry_run;
+    let leads = is_asked && is_confirmed(&question, false)?;
+    if !leads {
+        output::note(&output::clean(&format!(
+            "note: left out: {key} = {patterns}, as robots can read these pages themselves; --filter writes it"
+        )));
+    }
+    Ok(leads)
+}
+
 /// Has the site robot run, and proves what came of it.
 async fn visit(
+    cli: &Cli,
+    args: &StartArgs,
+    (mut context, mut site): (CommandContext, ServedSite),
+    mut rewrite: Option<Rewrite>,
+) -> anyhow::Result<ExitCode> {
+    let Some(mut ran) = run_robot(&context, &site, args, false).await? else {
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    let robot = site.robot(&context.loaded);
+    let question = robot.as_ref().and_then(SiteRobotSettings::question);
+    let is_asked = |held: &&String| question.is_some_and(|it| held.starts_with(it));
+    if let Some(held) = ran.summary.held.as_ref().filter(is_asked)
+        && let Some(readers) = choose(&format!("{}.", output::clean(held)), &READERS)?
+    {
+        let answered = StartArgs {
+            open_to: Some(readers.to_owned()),
+            ..args.clone()
+        };
+        let prepared = prepare(cli, &answered)?;
+        if let Some(rewrite) = &prepared.rewrite {
+            rewrite.write()?;
+        }
+        (context.loaded, site) = (prepared.loaded, prepared.site);
+        rewrite = rewrite.or(prepared.rewrite);
+        match run_robot(&context, &site, args, true).await? {
+            Some(accepted) => ran = accepted,
+            None => return Ok(ExitCode::from(INTERRUPTED)),
+        }
+    }
+    report_run(&context, &site, rewrite.as_ref(), (&ran, args.json)).await
+}
+
+/// Has the site robot run, or accepts what it has brought; nothing where that was interrupted.
+async fn run_robot(
     context: &CommandContext,
     site: &ServedSite,
-    rewrite: Option<&Rewrite>,
-    is_json: bool,
-) -> anyhow::Result<ExitCode> {
-    let changes = SiteRobotChanges::default();
+    args: &StartArgs,
+    accept: bool,
+) -> anyhow::Result<Option<Ran>> {
+    let mut changes = SiteRobotChanges::default();
+    changes.accept = accept;
     let runs = context.runs(site.name(), &changes).await?;
     let manner = Manner {
         site: site.name(),
-        is_json,
+        is_json: args.json,
         reload: true,
     };
-    let Some(ran) = run_anywhere(context, manner, &changes, &runs).await? else {
-        return Ok(ExitCode::from(INTERRUPTED));
-    };
-    let reasons = reasons(&context.store, &ran).await?;
+    run_anywhere(context, manner, &changes, &runs).await
+}
+
+async fn report_run(
+    context: &CommandContext,
+    site: &ServedSite,
+    rewrite: Option<&Rewrite>,
+    (ran, is_json): (&Ran, bool),
+) -> anyhow::Result<ExitCode> {
+    let reasons = reasons(&context.store, ran).await?;
     let heaven = heaven_use(&context.loaded, site.name(), None);
     if rewrite.is_some() {
         tell_others(&context.store).await?;
     }
     if !is_json {
-        print(&ran, &heaven, false)?;
-        print_reasons(&reasons)?;
+        print(ran, &reasons, &heaven, false)?;
     }
     let policy = app::policy(&site.loaded)?;
     let places = (&context.loaded, &context.store);
     let proof = Box::pin(prove(places, (site.name(), &site.loaded), &policy)).await?;
     if is_json {
-        tell_troubles(&ran);
-        let reasons = reasons.iter().map(Reason::value);
-        let mut run = object(&ran, &heaven);
-        if let Some(run) = run.as_object_mut() {
-            run.insert("not_described".to_owned(), reasons.collect());
-        }
+        tell_troubles(ran);
+        let run = object(ran, &reasons, &heaven);
         output::json(&report(site, rewrite, Some((run, proof.value()))))?;
     } else {
         proof.print()?;
@@ -236,7 +320,7 @@ async fn tell_others(store: &Store) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn report(site: &ServedSite, rewrite: Option<&Rewrite>, done: Option<(Value, Value)>) -> Value {
+fn report(site: &ServedSite, rewrite: Option<&Rewrite>, done: Option<(Json, Json)>) -> Json {
     let is_written = rewrite.is_some() && done.is_some();
     let (run, proof) = done.unzip();
     json!({
@@ -246,58 +330,4 @@ fn report(site: &ServedSite, rewrite: Option<&Rewrite>, done: Option<(Value, Val
         "run": run,
         "proof": proof,
     })
-}
-
-/// Why pages were not described.
-#[derive(Debug)]
-struct Reason {
-    text: String,
-    pages: usize,
-    first: String,
-}
-
-impl Reason {
-    fn value(&self) -> Value {
-        json!({"reason": self.text, "pages": self.pages, "first": self.first})
-    }
-}
-
-/// Returns why pages of a run were not described, those of the most pages first.
-async fn reasons(store: &Store, ran: &Ran) -> Result<Vec<Reason>, StoreError> {
-    let (site, run_id) = (&ran.summary.site, ran.summary.run_id);
-    let mut found: BTreeMap<String, Reason> = BTreeMap::new();
-    for beginning in ["not described: ", "failed: "] {
-        for (url, outcome) in store.urls_by_outcome(site, run_id, beginning).await? {
-            let text = outcome.strip_prefix(beginning).unwrap_or(&outcome);
-            // Each redirect leads elsewhere.
-            let text = text.split(", moved to ").next().unwrap_or(text);
-            let reason = found.entry(text.to_owned()).or_insert_with(|| Reason {
-                text: text.to_owned(),
-                pages: 0,
-                first: url,
-            });
-            reason.pages += 1;
-        }
-    }
-    let mut reasons: Vec<_> = found.into_values().collect();
-    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.pages));
-    Ok(reasons)
-}
-
-fn print_reasons(reasons: &[Reason]) -> std::io::Result<()> {
-    for Reason { text, pages, first } in reasons.iter().take(MAX_REASONS) {
-        let text = format!("  not described: {pages}, the first is {first}: {text}");
-        output::line(&output::clean(&text))?;
-    }
-    let asks_login = |reason: &Reason| {
-        ["status 401", "status 403"]
-            .iter()
-            .any(|it| reason.text.contains(it))
-    };
-    if reasons.iter().any(asks_login) {
-        output::line(
-            "  site_robot.login or site_robot.login_form says how the site robot logs in",
-        )?;
-    }
-    Ok(())
 }

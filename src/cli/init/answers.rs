@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::app::{self, ServerSettings};
-use crate::config::{ConfigErrors, Loader, Value};
+use crate::config::{ConfigErrors, Loader, OpenTo, Value};
 
 /// When the site robot runs where nobody says otherwise: each night, in UTC.
 pub(in crate::cli) const SCHEDULE: &str = "30 3 * * *";
@@ -16,11 +16,16 @@ pub(super) enum Question {
     Protected,
     AiRobots,
     Heaven,
+    /// Only where there is a heaven.
+    Readers,
     Certificates,
     /// Only where certificates are files.
     Files,
     /// Only where certificates are ordered.
     Contact,
+    Listen,
+    /// Only where there are certificates.
+    ListenTls,
 }
 
 /// Answers so far; those that are missing are as by default.
@@ -31,10 +36,14 @@ pub(super) struct Answers {
     protected: Vec<String>,
     ai_robots: AiRobots,
     has_heaven: bool,
+    /// Who may read it; nothing: that was not answered yet.
+    readers: Option<OpenTo>,
     certificates: Certificates,
     /// Certificate and key.
     files: [String; 2],
     contact: String,
+    /// Addresses for plain HTTP and for HTTPS.
+    listen: [String; 2],
 }
 
 /// What is done about robots that collect pages to train models.
@@ -71,15 +80,18 @@ const TRIED: &str = "answers";
 
 impl Question {
     /// All of them, in their order.
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Upstream,
         Self::Hosts,
         Self::Protected,
         Self::AiRobots,
         Self::Heaven,
+        Self::Readers,
         Self::Certificates,
         Self::Files,
         Self::Contact,
+        Self::Listen,
+        Self::ListenTls,
     ];
 
     /// Returns what is asked, with what may be answered.
@@ -102,6 +114,10 @@ impl Question {
                 "Shall robots read pages that are made from those paths (robot heaven)? yes, or no: \
                  they are refused there."
             }
+            Self::Readers => {
+                "Who may read the whole texts there, those behind a login too? everybody, robots (people \
+                 are sent to the site) or verified (robots that are proven; others get titles and leads)."
+            }
             Self::Certificates if cfg!(feature = "acme") => {
                 "HTTPS: none (plain HTTP, or somebody else ends it), files (certificate and key) or \
                  acme (certificates are ordered from Let's Encrypt, whose terms you agree to)?"
@@ -113,6 +129,11 @@ impl Question {
                 "File of the certificate and its chain, a comma, file of its key; in PEM."
             }
             Self::Contact => "Address that the authority may write to, such as you@example.com.",
+            Self::Listen => {
+                "At which address and port do visitors reach robot-detection? 0.0.0.0 stands for every \
+                 IPv4 address of this machine."
+            }
+            Self::ListenTls => "And by HTTPS?",
         }
     }
 }
@@ -125,9 +146,11 @@ impl Default for Answers {
             protected: vec!["/members-only-stuff/*".to_owned()],
             ai_robots: AiRobots::Pass,
             has_heaven: true,
+            readers: None,
             certificates: Certificates::Elsewhere,
             files: ["fullchain.pem", "privkey.pem"].map(|name| format!("/etc/ssl/site/{name}")),
             contact: String::new(),
+            listen: ["0.0.0.0:80", "0.0.0.0:443"].map(str::to_owned),
         }
     }
 }
@@ -137,6 +160,8 @@ impl Answers {
     pub(super) fn wants(&self, question: Question) -> bool {
         match question {
             Question::Heaven => !self.protected.is_empty(),
+            Question::Readers => self.has_heaven && !self.protected.is_empty(),
+            Question::ListenTls => self.certificates != Certificates::Elsewhere,
             Question::Files => self.certificates == Certificates::Files,
             Question::Contact => self.certificates == Certificates::Ordered,
             _ => true,
@@ -155,9 +180,19 @@ impl Answers {
             Question::Protected => listed(&self.protected),
             Question::AiRobots => word_of(&AI_ROBOTS, self.ai_robots),
             Question::Heaven => if self.has_heaven { "yes" } else { "no" }.to_owned(),
+            Question::Readers => self.readers.map_or("", OpenTo::as_str).to_owned(),
             Question::Certificates => word_of(&CERTIFICATES, self.certificates),
             Question::Files => listed(&self.files),
             Question::Contact => self.contact.clone(),
+            Question::Listen | Question::ListenTls => {
+                let [plain, tls] = &self.listen;
+                if question == Question::Listen {
+                    plain
+                } else {
+                    tls
+                }
+                .clone()
+            }
         }
     }
 
@@ -193,6 +228,7 @@ impl Answers {
             Question::Protected => self.protected = list(answer),
             Question::AiRobots => self.ai_robots = one_of(&AI_ROBOTS, answer)?,
             Question::Heaven => self.has_heaven = is_yes(answer)?,
+            Question::Readers => self.readers = Some(one_of(&readers(), answer)?),
             Question::Certificates => self.certificates = self.certificates_of(answer)?,
             Question::Files => {
                 let files = list(answer).try_into();
@@ -204,6 +240,14 @@ impl Answers {
                     return Err(format!("{address:?} is no mail address"));
                 }
                 self.contact = address;
+            }
+            Question::Listen | Question::ListenTls => {
+                let [plain, tls] = &mut self.listen;
+                *(if question == Question::Listen {
+                    plain
+                } else {
+                    tls
+                }) = text()?;
             }
         }
         Ok(())
@@ -235,6 +279,15 @@ impl Answers {
         })
     }
 
+    /// Connects to the upstream; returns why it does not answer.
+    pub(super) async fn upstream_failure(&self) -> Result<Option<String>, ConfigErrors> {
+        let loaded = Loader::new().file(TRIED, &self.configuration()).load()?;
+        let server = ServerSettings::new(&loaded, false)?;
+        let checked = server.check_upstreams().await;
+        let mut failures = checked.into_iter().filter_map(|(.., result)| result.err());
+        Ok(failures.next().map(|error| error.to_string()))
+    }
+
     /// Returns the configuration that the answers make.
     pub(super) fn configuration(&self) -> String {
         let mut text = String::from(
@@ -249,7 +302,8 @@ impl Answers {
             let _ = writeln!(text, "hosts = {}", Value::List(self.hosts.clone()));
         }
         if self.certificates == Certificates::Elsewhere {
-            text.push_str("listen = \"0.0.0.0:80\"\n");
+            let [plain, _] = self.listen.clone().map(Value::Text);
+            let _ = writeln!(text, "listen = {plain}");
         }
         if self.ai_robots != AiRobots::Pass {
             text.push_str(ASKED);
@@ -278,16 +332,23 @@ impl Answers {
         );
         let globs = self.protected.iter();
         let starts = globs.map(|glob| format!("{site}{}", fixed_beginning(glob)));
+        let readers = self
+            .readers
+            .map(|readers| format!("open_to = \"{}\"\n", readers.as_str()));
         format!(
             "\n[site_robot]\nstarting_points = {}\nschedule = \"{SCHEDULE}\"\n\n\
-             [heaven]\nsource = \"database\"\nurl = {}\n",
+             [heaven]\nsource = \"database\"\nurl = {}\n{}",
             Value::List(starts.collect()),
             Value::Text(site),
+            readers.unwrap_or_default(),
         )
     }
 
     fn listeners(&self) -> String {
-        let plain = "\n[[listener]]\nlisten = \"0.0.0.0:80\"\n\n[[listener]]\nlisten = \"0.0.0.0:443\"\ntls = true\n";
+        let [plain, tls] = self.listen.clone().map(Value::Text);
+        let plain = format!(
+            "\n[[listener]]\nlisten = {plain}\n\n[[listener]]\nlisten = {tls}\ntls = true\n"
+        );
         match self.certificates {
             Certificates::Elsewhere => String::new(),
             Certificates::Files => {
@@ -333,6 +394,11 @@ pub(in crate::cli) fn fixed_beginning(glob: &str) -> &str {
     plain.get(..end).unwrap_or("/")
 }
 
+fn readers() -> Vec<(&'static str, OpenTo)> {
+    let all = OpenTo::ALL.iter();
+    all.map(|readers| (readers.as_str(), *readers)).collect()
+}
+
 fn list(answer: &str) -> Vec<String> {
     let items = answer.split(',').map(str::trim);
     let items = items.filter(|item| !item.is_empty() && *item != "-");
@@ -373,7 +439,11 @@ mod tests {
         for question in Question::ALL {
             if answers.wants(question) {
                 let mut found = given.iter().filter(|(about, _)| *about == question);
-                let default = answers.default_of(question);
+                let default = match question {
+                    // Nothing stands for an answer to this.
+                    Question::Readers => "robots".to_owned(),
+                    _ => answers.default_of(question),
+                };
                 let answer = found.next().map_or(&*default, |(_, answer)| answer);
                 answers.take(question, answer)?;
             }
@@ -393,7 +463,7 @@ mod tests {
             [server]\nupstream = \"http://127.0.0.1:3000\"\nlisten = \"0.0.0.0:80\"\n\n\
             [site_robot]\nstarting_points = [\"http://127.0.0.1:3000/members-only-stuff/\"]\n\
             schedule = \"30 3 * * *\"\n\n\
-            [heaven]\nsource = \"database\"\nurl = \"http://127.0.0.1:3000\"\n";
+            [heaven]\nsource = \"database\"\nurl = \"http://127.0.0.1:3000\"\nopen_to = \"robots\"\n";
         assert_eq!(text.split_once("\n\n").unwrap().1, expected);
     }
 
@@ -476,6 +546,8 @@ mod tests {
             (Question::Protected, "/a/[b", "[b"),
             (Question::AiRobots, "maybe", "none of pass, ask, refuse"),
             (Question::Heaven, "1", "neither yes nor no"),
+            (Question::Readers, "", "none of everybody, robots, verified"),
+            (Question::Listen, "80", "80"),
             (Question::Certificates, "acme", ""),
             (Question::Files, "/nowhere/a.pem", "two files"),
             (Question::Contact, "nobody", "no mail address"),

@@ -22,7 +22,7 @@ pub(in crate::cli) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
         return Err(is_there(args));
     }
     let text = match args.preset {
-        None if args.interactive => ask()?.configuration(),
+        None if args.interactive => ask(args.open_to.as_deref())?.configuration(),
         None => commented_configuration(),
         Some(PresetArg::Publisher) => publisher_configuration(host(&args.host)?),
     };

@@ -13,11 +13,13 @@ mod fmt;
 mod handover;
 mod input;
 mod questions;
+mod reasons;
 mod run;
 mod visit;
 mod withdraw;
 
 pub(super) use args::SiteRobotCommand;
 pub(super) use command_context::CommandContext;
+pub(super) use reasons::reasons;
 pub(super) use run::run;
 pub(super) use visit::{INTERRUPTED, Manner, object, print, run_anywhere, tell_troubles};

@@ -17,6 +17,7 @@ use super::{
     args::{RefreshPagesArgs, VisitArgs},
     command_context::CommandContext,
     handover::{self, HandoverResult},
+    reasons::{Reason, print_reasons, reasons},
 };
 
 /// How often the bar is redrawn.
@@ -75,7 +76,8 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
         let Some(ran) = run_anywhere(context, manner, &changes, &runs).await? else {
             return Ok(ExitCode::from(INTERRUPTED));
         };
-        print(&ran, &heaven, args.json)?;
+        let reasons = reasons(&context.store, &ran).await?;
+        print(&ran, &reasons, &heaven, args.json)?;
         if described(&ran.summary.counts) == 0 && !runs.is_at_home() {
             output::note(UNKNOWN_SITE_NOTE);
         }
@@ -113,7 +115,8 @@ pub(super) async fn refresh(
         return Ok(ExitCode::from(INTERRUPTED));
     };
     let heaven = heaven_use(&context.loaded, &args.site, None);
-    print(&ran, &heaven, args.json)?;
+    let reasons = reasons(&context.store, &ran).await?;
+    print(&ran, &reasons, &heaven, args.json)?;
     Ok(exit_code(&ran, ran.summary.state == RunState::Finished))
 }
 
@@ -264,11 +267,17 @@ pub(in crate::cli) fn tell_troubles(ran: &Ran) {
         let (url, outcome) = (output::clean(url), output::clean(outcome));
         output::note(&format!("error: nothing came of {url}: {outcome}"));
     }
+    for (url, reason) in &ran.summary.undescribed_starts {
+        let (url, reason) = (output::clean(url), output::clean(reason));
+        output::note(&format!(
+            "warning: the starting point {url} is not described: {reason}"
+        ));
+    }
     if let Some(held) = &ran.summary.held {
         let held = output::clean(held);
         output::note(&format!(
-            "error: the results are held back, and robot heaven is as it was: {held}; or put them \
-             in force: site-robot run --accept"
+            "error: the results are held back, and robot heaven is as it was: {held}; \
+             to put them in force: site-robot run --accept"
         ));
     }
     let without = &ran.summary.without_words;
@@ -311,10 +320,15 @@ pub(in crate::cli) fn tell_troubles(ran: &Ran) {
     }
 }
 
-pub(in crate::cli) fn print(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std::io::Result<()> {
+pub(in crate::cli) fn print(
+    ran: &Ran,
+    reasons: &[Reason],
+    heaven: &HeavenUse,
+    is_json: bool,
+) -> std::io::Result<()> {
     tell_troubles(ran);
     if is_json {
-        return output::json(&object(ran, heaven));
+        return output::json(&object(ran, reasons, heaven));
     }
     let Summary {
         site,
@@ -335,6 +349,7 @@ pub(in crate::cli) fn print(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std
     for line in lines(counts) {
         output::line(&line)?;
     }
+    print_reasons(reasons)?;
     if let Some(published) = &ran.published {
         output::line(&format!(
             "heaven: {} pages; {} files written, {} as they were",
@@ -370,17 +385,21 @@ pub(super) fn lines(counts: &RunCounts) -> [String; 2] {
     ]
 }
 
-pub(in crate::cli) fn object(ran: &Ran, heaven: &HeavenUse) -> Value {
+pub(in crate::cli) fn object(ran: &Ran, reasons: &[Reason], heaven: &HeavenUse) -> Value {
     let summary = &ran.summary;
+    let pairs = |pairs: &[(String, String)]| {
+        let pairs = pairs.iter();
+        let pairs = pairs.map(|(url, reason)| json!({"url": url, "reason": reason}));
+        pairs.collect::<Vec<_>>()
+    };
     let mut object = json!({
         "site": summary.site,
         "run": summary.run_id,
         "state": summary.state.as_str(),
         "resumed": summary.is_resumed,
-        "without_words": summary.without_words.iter().map(|(url, why)| json!({
-            "url": url,
-            "reason": why,
-        })).collect::<Vec<_>>(),
+        "without_words": pairs(&summary.without_words),
+        "undescribed_starts": pairs(&[&*summary.failed_starts, &summary.undescribed_starts].concat()),
+        "not_described": reasons.iter().map(Reason::value).collect::<Vec<_>>(),
         "elapsed_ms": u64::try_from(summary.elapsed.as_millis()).unwrap_or(u64::MAX),
         "heaven": ran.published.as_ref().map(|published| json!({
             "pages": published.pages,

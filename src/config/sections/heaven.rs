@@ -24,7 +24,7 @@ section! {
     name: String;
     /// Who may read them: everybody; robots (people are sent to the original of a page, once a minute);
     /// or verified (robots that are not proven get title and lead); the last two need pages from
-    /// the database
+    /// the database. What the site robot reads with a login is published only once this is set
     open_to: OpenTo = "everybody";
     /// What becomes of a page that says what its original, as the site robot gets it, does not: report
     /// (the run, doctor, the page Site robot and alerts tell it), or withdraw (it is not shown either

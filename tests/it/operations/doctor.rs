@@ -288,7 +288,7 @@ fn heaven_of_the_database_and_the_site_robot_that_fills_it_are_told_of() {
     );
 
     succeed(directory.path(), &["site-robot", "run", "--delay", "0"]);
-    let more = "site_robot.schedule = '30 3 * * *'\nsite_robot.login = 'bearer geheim'\nheaven.own_pages = false";
+    let more = "site_robot.schedule = '30 3 * * *'\nsite_robot.login = 'bearer geheim'\nheaven.own_pages = false\nheaven.open_to = 'everybody'";
     configure(directory.path(), &settings(more));
     assert_told(
         directory.path(),
@@ -367,7 +367,7 @@ fn heaven_that_is_published_is_counted_and_read() {
     let words = [
         "served from heaven",
         "2 pages",
-        "the page made from the one that they ask for",
+        "itself, as no filter_pattern names it",
     ];
     assert_told(directory.path(), "heaven", "ok", &words);
     configure(

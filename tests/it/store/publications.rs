@@ -20,6 +20,7 @@ on_each_engine! {
     pages_that_do_not_answer_are_counted_until_they_do,
     one_page_in_place_of_many_is_told,
     a_heaven_has_a_version,
+    pages_move_with_the_address_of_their_site,
 }
 
 pub(super) const SITE: &str = "docs";
@@ -377,4 +378,31 @@ async fn a_heaven_has_a_version(database: TestDatabase) {
         .await
         .unwrap();
     assert_ne!(store.heaven_version(SITE).await.unwrap(), published);
+}
+
+async fn pages_move_with_the_address_of_their_site(database: TestDatabase) {
+    let store = database.store().await;
+    let run = begin(&store, 1).await;
+    visit(&store, &run, &[("a", "A"), ("b", "B")], 10).await;
+    publish(&store, &run, 11).await;
+    store.withdraw_url(SITE, &url("b"), true, 12).await.unwrap();
+    let (old, new) = ("http://www.example.com", "https://www.example.org");
+    let others = [old.to_owned()];
+    // The second is hidden, and moves too.
+    assert_eq!(store.move_site(SITE, new, &others).await.unwrap(), 2);
+    assert_eq!(store.move_site(SITE, new, &others).await.unwrap(), 0);
+    let there = store.description(SITE, &format!("{new}/a")).await.unwrap();
+    assert_eq!(there.unwrap().description.title(), "A");
+    assert_eq!(
+        store.withdrawn_urls(SITE).await.unwrap(),
+        [format!("{new}/b")]
+    );
+    assert_eq!(store.site_addresses(SITE).await.unwrap(), [new, old]);
+    // And back, as nobody says where it was.
+    assert_eq!(store.move_site(SITE, old, &[]).await.unwrap(), 2);
+    let back = store.description(SITE, &url("a")).await.unwrap();
+    assert!(back.is_some());
+    let outcomes = store.undescribed_outcomes(SITE, run.run_id, "").await;
+    assert!(outcomes.unwrap().is_empty());
+    assert_eq!(store.staged_pages(SITE).await.unwrap().pages, 0);
 }

@@ -56,6 +56,27 @@ pub(crate) fn run(directory: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
+/// Runs the program at a terminal, on which somebody has typed these answers.
+pub(crate) fn run_at_terminal(directory: &Path, arguments: &[&str], answers: &str) -> Output {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap();
+    let terminal = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(name.to_str().unwrap());
+    std::fs::File::from(ours.try_clone().unwrap())
+        .write_all(answers.as_bytes())
+        .unwrap();
+    command(directory)
+        .args(arguments)
+        .stdin(terminal.unwrap())
+        .output()
+        .unwrap()
+}
+
 /// Runs the program, expects success, and returns its standard output.
 pub(crate) fn succeed(directory: &Path, arguments: &[&str]) -> String {
     let output = run(directory, arguments);

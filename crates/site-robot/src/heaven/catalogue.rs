@@ -1,6 +1,7 @@
 //! All pages of a heaven, without their texts.
 
 use std::{
+    borrow::Cow,
     cmp::Reverse,
     collections::{BTreeMap, HashSet},
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -28,6 +29,8 @@ pub struct Catalogue {
     paths: Vec<(u64, u32)>,
     /// URLs of the site that lead to a page under another one, and the number of its entry.
     aliases: Vec<(Box<str>, u32)>,
+    /// Addresses that the site has and had, which links in texts may lead to.
+    addresses: Vec<String>,
     /// Digest of path and query of each page whose original opens without a login, in order.
     open: Vec<u64>,
     /// Numbers of the entries that each view lists.
@@ -45,6 +48,7 @@ pub struct CatalogueBuilder {
     entries: Vec<Entry>,
     words: HashSet<Arc<str>>,
     aliases: BTreeMap<Box<str>, Box<str>>,
+    addresses: Vec<String>,
 }
 
 /// One page of an index.
@@ -69,6 +73,11 @@ impl CatalogueBuilder {
     /// that.
     pub fn add_aliases(&mut self, mut aliases: BTreeMap<Box<str>, Box<str>>) {
         self.aliases.append(&mut aliases);
+    }
+
+    /// Adds addresses that the site has and had.
+    pub(super) fn add_addresses(&mut self, addresses: Vec<String>) {
+        self.addresses = addresses;
     }
 
     /// Returns the catalogue.
@@ -97,6 +106,7 @@ impl CatalogueBuilder {
             paths,
             entries: self.entries,
             aliases: Vec::new(),
+            addresses: self.addresses,
             open: Vec::new(),
         };
         catalogue.open = open_pages(&catalogue.entries, settings);
@@ -138,6 +148,19 @@ impl Catalogue {
         };
         let entry = find(url).or_else(|| find(&settings.known_as(url)?))?;
         Some(&entry.url)
+    }
+
+    /// Returns a URL of the site, where it names a former address of it, with the address that it has.
+    pub(super) fn settled<'u>(&self, url: &'u str, settings: &HeavenSettings) -> Cow<'u, str> {
+        let below = |address: &String| {
+            let below = url.strip_prefix(address.as_str())?;
+            below.starts_with('/').then_some(below)
+        };
+        let mut former = self.addresses.iter().filter(|it| *it != settings.site());
+        match former.find_map(below) {
+            Some(below) => Cow::Owned(format!("{}{below}", settings.site())),
+            None => Cow::Borrowed(url),
+        }
     }
 
     /// Returns `true` if a path and query is that of a page which opens without a login.
@@ -263,6 +286,7 @@ impl Default for Catalogue {
             entries: Vec::new(),
             paths: Vec::new(),
             aliases: Vec::new(),
+            addresses: Vec::new(),
             open: Vec::new(),
             orders: Default::default(),
             nearest: Vec::new(),

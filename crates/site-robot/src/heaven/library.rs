@@ -76,6 +76,23 @@ impl Library {
         self.store.can_read_description(&self.site, url)
     }
 
+    /// Moves the stored pages to the site's address, where it had another one before.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, and then moves nothing.
+    pub async fn settle(&self, settings: &HeavenSettings) -> Result<(), HeavenError> {
+        let Some(former) = settings.former() else {
+            return Ok(());
+        };
+        let (site, address) = (&self.site, settings.site());
+        let moved = self.store.move_site(site, address, former).await?;
+        if moved > 0 {
+            tracing::info!(site, moved, "{moved} pages of {site} moved to {address}");
+        }
+        Ok(())
+    }
+
     /// Reads what indexes, sitemaps and feeds need to know of all pages.
     ///
     /// # Errors
@@ -83,9 +100,12 @@ impl Library {
     /// Fails when the database does.
     pub async fn catalogue(&self, settings: &HeavenSettings) -> Result<Catalogue, HeavenError> {
         let mut builder = CatalogueBuilder::default();
-        let (entered, aliases) = tokio::join!(self.enter_all(&mut builder), self.aliases());
+        let addresses = self.store.site_addresses(&self.site);
+        let (entered, aliases, addresses) =
+            tokio::join!(self.enter_all(&mut builder), self.aliases(), addresses);
         entered?;
         builder.add_aliases(aliases?);
+        builder.add_addresses(addresses?);
         // Of a million pages it takes seconds, in which others are to be answered.
         let settings = settings.clone();
         let built = tokio::task::spawn_blocking(move || builder.build(&settings));

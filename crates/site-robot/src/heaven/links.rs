@@ -17,10 +17,11 @@ impl Site<'_> {
     /// What is described leads to its own page here. What else lies in the members' area is not
     /// named: robots would not get it, and its URL is nobody's business.
     pub(super) fn target(self, url: &str) -> Option<Cow<'_, str>> {
-        if let Some(page) = self.catalogue.page_of(url, self.settings) {
+        let url = self.catalogue.settled(url, self.settings);
+        if let Some(page) = self.catalogue.page_of(&url, self.settings) {
             return Some(self.settings.link(page).into());
         }
-        (!url.is_empty() && !self.settings.is_members_only(url)).then(|| url.into())
+        (!url.is_empty() && !self.settings.is_members_only(&url)).then_some(url)
     }
 
     /// Returns the same as a whole URL.

@@ -35,6 +35,7 @@ pub struct HeavenSettings {
     tracking: TrackingParameters,
     needs_login: PathPredicate,
     redirects_here: PathPredicate,
+    former: Option<Vec<String>>,
 }
 
 impl HeavenSettings {
@@ -64,6 +65,7 @@ impl HeavenSettings {
             tracking: TrackingParameters::default(),
             needs_login: Arc::new(|_| false),
             redirects_here: Arc::new(|_| false),
+            former: None,
         })
     }
 
@@ -165,6 +167,18 @@ impl HeavenSettings {
     pub fn redirects_here(mut self, asks: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.redirects_here = Arc::new(asks);
         self
+    }
+
+    /// Sets that stored pages move to the site where it had another address: one of these origins, or one that
+    /// it had while this was set. Without it they stay where they are.
+    #[must_use]
+    pub fn moves_from(mut self, former: Vec<String>) -> Self {
+        self.former = Some(former);
+        self
+    }
+
+    pub(super) fn former(&self) -> Option<&[String]> {
+        self.former.as_deref()
     }
 
     /// Returns the site: scheme, host and port, as `https://www.example.com`.

@@ -94,6 +94,7 @@ impl SiteRobotBuilder {
             aliases: Vec::new(),
             tracking: TrackingParameters::default(),
             unites_hosts: false,
+            hold: None,
             on_end: None,
             site,
         };
@@ -137,6 +138,12 @@ impl SiteRobotBuilder {
     /// Scheme, host and port of both count, and nothing else of their URLs.
     pub fn alias(mut self, from: &Url, to: &Url) -> Self {
         self.settings.aliases.push((from.clone(), to.clone()));
+        self
+    }
+
+    /// Holds back new and changed pages for a reason, also where a run is accepted; nothing by default.
+    pub fn hold(mut self, reason: Option<String>) -> Self {
+        self.settings.hold = reason;
         self
     }
 

@@ -80,7 +80,8 @@ pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotE
     let Some(run) = store.open_run(site).await? else {
         return Ok(());
     };
-    let is_doubtful = doubt_of_starts(settings, run.run_id).await?.is_some()
+    let is_doubtful = settings.hold.is_some()
+        || doubt_of_starts(settings, run.run_id).await?.is_some()
         || store.has_staged_logins(site, run.run_id).await?
         || !store
             .identical_contents(site, run.run_id, ALIKE)
@@ -117,19 +118,17 @@ impl<'r> RunEnd<'r> {
         if let Some(ended) = self.ended_elsewhere(terms).await? {
             return self.summary(ended).await;
         }
-        if let Some(why) = tally.doubt(shown, &self.starts()).filter(|_| !terms.accept) {
-            // What is not to be shown any more waits for nobody's word.
-            let hidden = store.publish_staged(site, run_id, StagedSelection::Hidden, now_ms);
-            let hidden = hidden.await?;
-            let run = store.hold_run(run_id, &why, hidden, now_ms).await?;
-            tracing::warn!(site, "the results of {site} are held back: {why}");
-            return self.summary(run).await;
+        if let Some(why) = tally.doubt(shown, self.settings).filter(|_| !terms.accept) {
+            return self.hold(&why, now_ms).await;
         }
         if terms.accept {
             store.accept_logins(site, run_id).await?;
         } else {
             let alike: Vec<String> = tally.alike.into_iter().map(|(hash, _)| hash).collect();
             store.discard_doubtful_pages(site, run_id, &alike).await?;
+        }
+        if let Some(why) = self.reason_to_hold().await? {
+            return self.hold(&why, now_ms).await;
         }
         let gone = store.publish_staged(site, run_id, StagedSelection::All, now_ms);
         let gone = gone.await?;
@@ -139,6 +138,33 @@ impl<'r> RunEnd<'r> {
             store.finish_run(site, run_id, gone, now_ms).await?
         };
         self.summary(run).await
+    }
+
+    async fn hold(&self, why: &str, now_ms: i64) -> Result<Summary, SiteRobotError> {
+        let Settings { store, site, .. } = self.settings;
+        let run_id = self.run.run_id;
+        // What is not to be shown any more waits for nobody's word.
+        let hidden = store.publish_staged(site, run_id, StagedSelection::Hidden, now_ms);
+        let hidden = hidden.await?;
+        let run = store.hold_run(run_id, why, hidden, now_ms).await?;
+        tracing::warn!(site, "the results of {site} are held back: {why}");
+        self.summary(run).await
+    }
+
+    /// Returns why the results are held back whoever accepts them, where they bring any page.
+    async fn reason_to_hold(&self) -> Result<Option<String>, StoreError> {
+        let Some(reason) = &self.settings.hold else {
+            return Ok(None);
+        };
+        let staged = self
+            .settings
+            .store
+            .staged_pages(&self.settings.site)
+            .await?;
+        let (pages, words, (url, title)) = (staged.pages, staged.words, staged.first);
+        Ok((pages > 0).then(|| {
+            format!("{reason}; {pages} new or changed pages of {words} words wait, such as {url} ({title})")
+        }))
     }
 
     /// Waits until this process may publish; returns the run where another one has ended it.
@@ -162,6 +188,7 @@ impl<'r> RunEnd<'r> {
         let Settings { store, site, .. } = self.settings;
         let mut summary = Summary::of(run);
         summary.failed_starts = self.failed_starts().await?;
+        summary.undescribed_starts = self.undescribed_starts(&summary.failed_starts).await?;
         let beginning = format!("not described: {}: {WITHOUT_WORDS}", Step::Generate);
         let without = store.urls_by_outcome(site, summary.run_id, &beginning);
         summary.without_words = without.await?;
@@ -280,6 +307,25 @@ impl<'r> RunEnd<'r> {
     fn starts(&self) -> Vec<&str> {
         let starts = self.settings.starts.iter();
         starts.map(|start| start.url.as_str()).collect()
+    }
+
+    /// Returns the other starting points that the run has not described, each with the reason.
+    async fn undescribed_starts(
+        &self,
+        failed: &[(String, String)],
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        let Settings { store, site, .. } = self.settings;
+        let mut undescribed = Vec::new();
+        let is_failed = |start: &str| failed.iter().any(|(failed, _)| failed == start);
+        for start in self.starts().into_iter().filter(|start| !is_failed(start)) {
+            let known = store.known_url(site, start).await?;
+            let known = known.filter(|known| known.run_id == self.run.run_id);
+            let outcome = known.and_then(|known| known.outcome).unwrap_or_default();
+            if let Some(reason) = outcome.strip_prefix("not described: ") {
+                undescribed.push((start.to_owned(), reason.to_owned()));
+            }
+        }
+        Ok(undescribed)
     }
 
     /// Returns starting points with their outcomes: all if none was answered well, else

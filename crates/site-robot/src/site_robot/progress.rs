@@ -83,6 +83,9 @@ pub struct Summary {
     /// Starting points with their outcomes, where none of them brought anything, and those
     /// whose server did not answer.
     pub failed_starts: Vec<(String, String)>,
+    /// Other starting points that are not described, each with the reason.
+    #[serde(default)]
+    pub undescribed_starts: Vec<(String, String)>,
     /// Why its results are held back, where they are.
     pub held: Option<String>,
     /// Pages without words, the first 1,000, which are not described, each with the reason.
@@ -104,6 +107,7 @@ impl Summary {
             counts: run.counts,
             elapsed: Duration::ZERO,
             failed_starts: Vec::new(),
+            undescribed_starts: Vec::new(),
             held: run.held,
             without_words: Vec::new(),
             missing: 0,

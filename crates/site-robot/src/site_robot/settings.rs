@@ -71,6 +71,8 @@ pub(super) struct Settings {
     pub(super) tracking: crate::document::TrackingParameters,
     /// Whether `www1.` and `www2.` are `www.`.
     pub(super) unites_hosts: bool,
+    /// Why new and changed pages are held back, whoever accepts them.
+    pub(super) hold: Option<String>,
     pub(super) on_end: Option<Arc<super::OnEnd>>,
 }
 

@@ -211,6 +211,12 @@ impl SiteRobot {
         &self.shared.settings.site
     }
 
+    /// Returns why new and changed pages are held back, also where a run is accepted.
+    #[must_use]
+    pub fn hold(&self) -> Option<&str> {
+        self.shared.settings.hold.as_deref()
+    }
+
     /// Returns how many runs have ended, in whatever way.
     #[must_use]
     pub fn runs_ended(&self) -> u64 {

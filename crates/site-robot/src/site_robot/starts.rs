@@ -2,6 +2,7 @@
 
 use url::Url;
 
+use robot_detection_store::fetch::shown_url;
 use robot_detection_store::store::{KnownUrl, Loss, StoreError};
 
 use super::{links::AcceptedLink, losses::moved_to, settings::Settings};
@@ -45,11 +46,11 @@ async fn doubt_of(
         return Ok(None);
     };
     match known.loss {
-        Some(Loss::Login) => return Ok(Some(login(start, "asks for a password"))),
+        Some(Loss::Login) => return Ok(Some(login(settings, start, "asks for a password"))),
         Some(Loss::Locked) => {
             let outcome = known.outcome.unwrap_or_default();
             return Ok(Some(match known.status {
-                Some(status) => login(start, &format!("answers {status}")),
+                Some(status) => login(settings, start, &format!("answers {status}")),
                 // Nobody answered: the form login says itself what it lacks.
                 None => format!(
                     "the starting point {start} was not visited: {}",
@@ -69,10 +70,16 @@ async fn doubt_of(
             let is_new = store.description(site, &to).await?.is_none();
             if asks && (was_shown || is_new) {
                 let how = format!("leads to {to}, which asks for a login");
-                Some(login(start, &how))
+                Some(login(settings, start, &how))
             } else {
                 let is_nothing = was_shown && !is_described(&known);
-                is_nothing.then(|| login(start, &format!("leads to {to}, which has no page")))
+                is_nothing.then(|| {
+                    login(
+                        settings,
+                        start,
+                        &format!("leads to {to}, which has no page"),
+                    )
+                })
             }
         }
     })
@@ -129,20 +136,42 @@ fn said(outcome: &str) -> &str {
     reason.unwrap_or(outcome)
 }
 
-fn login(start: &str, how: &str) -> String {
+/// Returns what to do about a login that stands in place of pages such as this one.
+pub(super) fn login_advice(settings: &Settings, page: &str) -> String {
+    let page = Url::parse(page).ok();
+    let foreign = page
+        .as_ref()
+        .and_then(|page| Some((settings.source.foreign_login(page)?, page)));
+    match foreign {
+        Some((form, page)) => format!(
+            "site_robot.login_form is at {}, whose cookies are not sent to {}: name the form by its \
+             URL there and run again",
+            shown_url(&form.origin().ascii_serialization()),
+            shown_url(&page.origin().ascii_serialization()),
+        ),
+        None => "the login may have expired: renew site_robot.login and run again".to_owned(),
+    }
+}
+
+fn login(settings: &Settings, start: &str, how: &str) -> String {
     format!(
-        "the starting point {start} {how}, as where a login has expired: renew site_robot.login \
-         and run again"
+        "the starting point {start} {how}: {}",
+        login_advice(settings, start)
     )
 }
 
 fn moved(settings: &Settings, start: &str, to: &str) -> String {
     let is_in = Url::parse(to).is_ok_and(|to| settings.scope.check_host(&to).is_ok());
     if is_in {
-        return login(start, &format!("leads to {to}, which may not be visited"));
+        return login(
+            settings,
+            start,
+            &format!("leads to {to}, which may not be visited"),
+        );
     }
     format!(
         "the starting point {start} has moved to {to}: where that is the site, put it into \
-         site_robot.starting_points and run again; where it is a login, renew site_robot.login"
+         site_robot.starting_points and run again; where it is a login, {}",
+        login_advice(settings, start)
     )
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{losses::Fate, progress::is_large_share};
+use super::{losses::Fate, progress::is_large_share, settings::Settings, starts::login_advice};
 
 /// Places that redirects lead to whose number is counted.
 const MAX_TARGETS: usize = 10_000;
@@ -50,22 +50,24 @@ impl LossTally {
     }
 
     /// Returns why the results are held back, where they are.
-    pub(super) fn doubt(&self, shown: u64, starts: &[&str]) -> Option<String> {
+    pub(super) fn doubt(&self, shown: u64, settings: &Settings) -> Option<String> {
         if let Some(start) = &self.start {
             return Some(start.clone());
         }
-        let renew = "renew site_robot.login and run again";
+        let start = settings.starts.first();
+        let start = start.map_or("the site", |start| start.url.as_str());
+        let advice = login_advice(settings, start);
         if is_large_share(self.locked, shown) {
             let locked = self.locked;
             return Some(format!(
                 "{locked} of {shown} pages answer with a login, or with one page for many URLs: \
-                 {renew}"
+                 {advice}"
             ));
         }
         let most = self.targets.iter().max_by_key(|(_, count)| **count);
         if let Some((place, count)) = most.filter(|(_, count)| is_large_share(**count, shown)) {
             return Some(format!(
-                "{count} of {shown} pages lead to {place}, as where a login has expired: {renew}"
+                "{count} of {shown} pages lead to {place}: {advice}"
             ));
         }
         if let Some((_, count)) = self
@@ -75,8 +77,7 @@ impl LossTally {
         {
             return Some(format!(
                 "{count} of {shown} pages that said different things say the same now, as where \
-                 a site is closed for a while: look at {} and run again",
-                starts.first().unwrap_or(&"the site"),
+                 a site is closed for a while: look at {start} and run again"
             ));
         }
         let first = self

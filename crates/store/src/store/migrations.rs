@@ -53,6 +53,7 @@ macro_rules! files {
             "20261203100000_read_pages_again",
             "20261204100000_probes",
             "20261205100000_traffic_import_sums",
+            "20261206110000_heaven_addresses",
         }
     };
     ($engine:literal: $($name:literal,)*) => {

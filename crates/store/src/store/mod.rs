@@ -97,8 +97,8 @@ pub use pace::{PaceChanges, PaceDebt};
 pub use presence::{Absence, PoolState, PresenceChange};
 pub use publications::{
     DescriptionStates, DifferingPage, Loss, LostDescription, ParityResult, ParityState,
-    ParityTerms, Publication, SAYS_MORE, StagedChange, StagedSelection, UnreachedDescription,
-    WITHDRAWN,
+    ParityTerms, Publication, SAYS_MORE, StagedChange, StagedPages, StagedSelection,
+    UnreachedDescription, WITHDRAWN,
 };
 pub use refreshes::{RefreshOutcome, RefreshRecord};
 pub use repair::{Repair, RepairedTable};

@@ -146,6 +146,9 @@ impl ServedHeaven {
         &self,
         known: Option<(Option<i64>, i64)>,
     ) -> Result<(Option<i64>, i64), HeavenError> {
+        if known.is_none() {
+            self.shared.library.settle(&self.shared.settings).await?;
+        }
         // What is published between the two is seen the next time.
         let publication = self.shared.library.publication().await?;
         let version = (self.shared.library.changed_ms().await?, publication);

@@ -136,6 +136,11 @@ impl HttpSource {
         }
     }
 
+    /// Returns the page of the form login, where its cookies are not those of a page of another address.
+    pub(super) fn foreign_login(&self, page: &Url) -> Option<&Url> {
+        self.session.as_ref()?.foreign_login(page)
+    }
+
     /// Begins a run: a login that failed before is tried once more.
     pub(super) async fn begin_run(&self) {
         if let Some(session) = &self.session {

@@ -73,6 +73,13 @@ impl FormLogin {
         self
     }
 
+    /// Replaces the URL of the page with the form, as where its site has another address.
+    #[must_use]
+    pub fn at(mut self, url: Url) -> Self {
+        self.url = url;
+        self
+    }
+
     /// Returns the URL of the page with the form.
     #[must_use]
     pub fn url(&self) -> &Url {

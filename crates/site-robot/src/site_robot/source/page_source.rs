@@ -54,6 +54,14 @@ impl PageSource {
         }
     }
 
+    /// Returns the page of a form login whose cookies are not those of a page of another address.
+    pub(in crate::site_robot) fn foreign_login(&self, page: &Url) -> Option<&Url> {
+        match self {
+            Self::Http(source) | Self::HttpAndFiles(source, _) => source.foreign_login(page),
+            Self::Application(_) | Self::Files(_) => None,
+        }
+    }
+
     /// Begins a run: what kept the last one from logging in is tried once more.
     pub(in crate::site_robot) async fn begin_run(&self) {
         if let Self::Http(source) | Self::HttpAndFiles(source, _) = self {

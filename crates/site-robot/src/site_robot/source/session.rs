@@ -65,6 +65,13 @@ impl LoginSession {
         self.sites.contains(&url.origin()) && url.path() != "/robots.txt"
     }
 
+    /// Returns the page of the form, where its cookies are not those of a page of another address.
+    pub(super) fn foreign_login(&self, page: &Url) -> Option<&Url> {
+        let form = self.login.url();
+        let is_foreign = form.origin() != page.origin() && self.cookie(page).is_none();
+        is_foreign.then_some(form)
+    }
+
     /// Asks for a page as who is logged in; logs in first, or once more, where that is needed.
     pub(super) async fn ask(
         &self,

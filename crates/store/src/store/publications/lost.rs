@@ -147,6 +147,24 @@ impl Store {
         self.database.rows(&sql::WITHOUT_WORDS, &values).await
     }
 
+    /// Returns why URLs of a run are not described, behind an outcome: at most 1,000 outcomes, each
+    /// with the number of its URLs and the first of them.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn undescribed_outcomes(
+        &self,
+        site: &str,
+        run_id: i64,
+        after: &str,
+    ) -> Result<Vec<(String, u64, String)>, StoreError> {
+        let values = [site.into(), run_id.into(), after.into()];
+        let rows: Vec<(String, i64, String)> = self.database.rows(&sql::OUTCOMES, &values).await?;
+        let count = |(outcome, count, first)| (outcome, u64::try_from(count).unwrap_or(0), first);
+        Ok(rows.into_iter().map(count).collect())
+    }
+
     /// Discards what a run staged of pages that a login, or one page for many, stands in place
     /// of: they stay as they are, and are asked for as wholes by the next run.
     ///

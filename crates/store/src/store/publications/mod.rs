@@ -3,6 +3,7 @@
 //! A run writes what it describes beside what is in force. When it has ended and was found good,
 //! that takes the place of what was there, which is kept until the next publication.
 
+mod addresses;
 mod lost;
 mod parity;
 mod publish;
@@ -14,7 +15,7 @@ mod withdraw;
 pub use lost::{LostDescription, UnreachedDescription};
 pub use parity::{DifferingPage, ParityResult, ParityState, ParityTerms, SAYS_MORE};
 pub use publish::{Publication, StagedSelection};
-pub use stage::{Loss, StagedChange};
+pub use stage::{Loss, StagedChange, StagedPages};
 pub use withdraw::{DescriptionStates, WITHDRAWN};
 
 pub(super) use publish::{clear_publications, increment_heaven_version};

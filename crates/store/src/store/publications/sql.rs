@@ -51,6 +51,35 @@ macro_rules! ask_again {
     };
 }
 
+/// Moves rows of a table: `$1` site, `$2` former address, `$3` address.
+macro_rules! moved {
+    ($table:literal, $more:literal, $key:literal) => {
+        concat!(
+            "UPDATE ",
+            $table,
+            " SET url = CAST($3 AS TEXT) || \
+             SUBSTR(url, LENGTH(CAST($2 AS TEXT)) + 1)",
+            $more,
+            " WHERE site = $1 AND url >= CAST($2 AS TEXT) || '/' \
+             AND url < CAST($2 AS TEXT) || '0' AND NOT EXISTS (SELECT 1 FROM ",
+            $table,
+            " AS there WHERE there.site = $1",
+            $key,
+            " AND there.url = CAST($3 AS TEXT) || \
+             SUBSTR(",
+            $table,
+            ".url, LENGTH(CAST($2 AS TEXT)) + 1))"
+        )
+    };
+    ($table:literal, $key:literal) => {
+        moved!(
+            $table,
+            ", attributes = REPLACE(attributes, CAST($2 AS TEXT) || '/', CAST($3 AS TEXT) || '/')",
+            $key
+        )
+    };
+}
+
 statements! {
     STAGE_CHANGE = "stage a change of a resource description",
         "INSERT INTO staged_descriptions (site, url, change, reason, run_id, fingerprint, title, \
@@ -96,6 +125,28 @@ statements! {
          FROM site_robot_urls AS seen WHERE seen.site = $1 \
          AND seen.url = resource_descriptions.url AND seen.run_id = $2 \
          AND seen.described = 1 AND seen.loss IS NULL)";
+
+    STAGED_TEXTS = "read staged texts",
+        "SELECT url, title, COALESCE(full_text, partial_text, '') FROM staged_descriptions \
+         WHERE site = $1 AND change = 'save' AND url > $2 ORDER BY url LIMIT $3 + 0";
+
+    ADDRESSES = "read the addresses of a site",
+        "SELECT addresses FROM heaven_publications WHERE site = $1";
+    SET_ADDRESSES = "write the addresses of a site",
+        "UPDATE heaven_publications SET addresses = $2 WHERE site = $1";
+    MOVE_DESCRIPTIONS = "move the resource descriptions of a site",
+        moved!("resource_descriptions", "");
+    MOVE_STAGED = "move staged descriptions",
+        moved!("staged_descriptions", "");
+    MOVE_PREVIOUS = "move what could be put back",
+        moved!("previous_descriptions", " AND there.turn = previous_descriptions.turn");
+    MOVE_WITHDRAWN = "move pages that are kept out",
+        moved!("withdrawn_urls", "", "");
+    // The links of a page are those to the former address: all are asked for as wholes.
+    MOVE_URLS = "move the URLs of the site robot",
+        moved!("site_robot_urls", ", links = NULL, etag = NULL, last_modified = NULL, \
+         content_hash = NULL, steady = NULL, next_ms = NULL, \
+         alias_of = REPLACE(alias_of, CAST($2 AS TEXT) || '/', CAST($3 AS TEXT) || '/')", "");
 
     // An update that changes nothing locks the row until the transaction ends, on both engines.
     LOCK_PUBLICATION = "lock the publication",
@@ -202,6 +253,10 @@ statements! {
     WITHOUT_WORDS = "look for pages without words",
         "SELECT url, outcome FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND outcome LIKE $3 ORDER BY url LIMIT 1000";
+    OUTCOMES = "count pages that are not described",
+        "SELECT outcome, COUNT(*), MIN(url) FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
+         AND (outcome LIKE 'not described: %' OR outcome LIKE 'failed: %') AND outcome > $3 \
+         GROUP BY outcome ORDER BY outcome LIMIT 1000";
     DISCARD_LOGINS = "give up what asks for a password",
         "DELETE FROM staged_descriptions WHERE site = $1 AND change = 'save' AND url IN \
          (SELECT url FROM site_robot_urls WHERE site = $1 AND run_id = $2 AND loss = 'login')";

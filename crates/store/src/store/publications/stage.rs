@@ -36,6 +36,21 @@ pub enum Loss {
     Login,
 }
 
+/// New and changed pages that a run has staged.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct StagedPages {
+    /// How many there are.
+    pub pages: u64,
+    /// Words of their texts.
+    pub words: usize,
+    /// URL and title of the first.
+    pub first: (String, String),
+}
+
+/// Texts that are read together.
+const TEXTS: u32 = 50;
+
 /// Change of a description when a run is published, other than being saved.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StagedChange {
@@ -87,6 +102,31 @@ impl Store {
             .await?;
         let count = |(change, count)| (change, u64::try_from(count).unwrap_or(0));
         Ok(rows.into_iter().map(count).collect())
+    }
+
+    /// Returns the new and changed pages that are staged, with the number of their words.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn staged_pages(&self, site: &str) -> Result<StagedPages, StoreError> {
+        let (mut staged, mut after) = (StagedPages::default(), String::new());
+        loop {
+            let values = [site.into(), (&after).into(), i64::from(TEXTS).into()];
+            let rows: Vec<(String, String, String)> =
+                self.database.rows(&sql::STAGED_TEXTS, &values).await?;
+            match rows.last() {
+                Some((last, ..)) => after.clone_from(last),
+                None => return Ok(staged),
+            }
+            for (url, title, text) in rows {
+                if staged.pages == 0 {
+                    staged.first = (url, title);
+                }
+                staged.pages += 1;
+                staged.words += text.split_whitespace().count();
+            }
+        }
     }
 }
 

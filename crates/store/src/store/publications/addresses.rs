@@ -1,0 +1,72 @@
+//! The address of a site: its pages move with it.
+
+use super::{
+    super::{Store, StoreError, statement::Value},
+    publish::{increment_heaven_version, lock},
+    sql,
+};
+
+/// Addresses that are kept of a site.
+const MAX_ADDRESSES: usize = 32;
+
+impl Store {
+    /// Moves the pages of a site to its address, from all others that it had; returns how many moved.
+    ///
+    /// An address is an origin, such as `https://www.example.com`. `others` are further ones that
+    /// stand for the site. A page that is stored at the address already stays where it is.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, and then moves nothing.
+    pub async fn move_site(
+        &self,
+        site: &str,
+        address: &str,
+        others: &[String],
+    ) -> Result<u64, StoreError> {
+        let known = self.site_addresses(site).await?;
+        let mut all = vec![address.to_owned()];
+        for other in known.iter().chain(others) {
+            if !all.contains(other) && all.len() < MAX_ADDRESSES {
+                all.push(other.clone());
+            }
+        }
+        if all == known {
+            return Ok(0);
+        }
+        let mut transaction = self.database.begin(sql::MOVE_DESCRIPTIONS.what).await?;
+        lock(&mut transaction, site).await?;
+        let mut moved = 0;
+        for former in all.iter().skip(1) {
+            let values: [Value<'_>; 3] = [site.into(), former.into(), address.into()];
+            moved += transaction
+                .execute(&sql::MOVE_DESCRIPTIONS, &values)
+                .await?;
+            for statement in [
+                &sql::MOVE_STAGED,
+                &sql::MOVE_PREVIOUS,
+                &sql::MOVE_WITHDRAWN,
+                &sql::MOVE_URLS,
+            ] {
+                transaction.execute(statement, &values).await?;
+            }
+        }
+        let all = all.join(" ");
+        let values = [site.into(), (&all).into()];
+        transaction.execute(&sql::SET_ADDRESSES, &values).await?;
+        increment_heaven_version(&mut transaction, site).await?;
+        transaction.commit().await?;
+        Ok(moved)
+    }
+
+    /// Returns the addresses of a site: the one that it has, and behind it those that it had.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn site_addresses(&self, site: &str) -> Result<Vec<String>, StoreError> {
+        let row: Option<(String,)> = self.database.first(&sql::ADDRESSES, &[site.into()]).await?;
+        let (all,) = row.unwrap_or_default();
+        Ok(all.split_whitespace().map(str::to_owned).collect())
+    }
+}

@@ -1,0 +1,79 @@
+//! Why pages of a run are not described: a count per reason.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::app::Ran;
+use crate::cli::output;
+use crate::store::{Store, StoreError};
+
+/// Reasons that are printed, those of the most pages first; JSON has all.
+const MAX_REASONS: usize = 5;
+
+/// Reason why pages are not described.
+#[derive(Debug)]
+pub(in crate::cli) struct Reason {
+    text: String,
+    pages: u64,
+    first: String,
+}
+
+impl Reason {
+    pub(super) fn value(&self) -> Value {
+        json!({"reason": self.text, "pages": self.pages, "first": self.first})
+    }
+}
+
+/// Returns why pages of a run are not described, those of the most pages first.
+pub(in crate::cli) async fn reasons(store: &Store, ran: &Ran) -> Result<Vec<Reason>, StoreError> {
+    let (site, run_id) = (&ran.summary.site, ran.summary.run_id);
+    let mut found: BTreeMap<String, Reason> = BTreeMap::new();
+    let mut after = String::new();
+    loop {
+        let piece = store.undescribed_outcomes(site, run_id, &after).await?;
+        match piece.last() {
+            Some((last, ..)) => after.clone_from(last),
+            None => break,
+        }
+        for (outcome, pages, first) in piece {
+            let text = outcome.split_once(": ").map_or(&*outcome, |(_, text)| text);
+            // Each redirect leads elsewhere.
+            let text = text.split(", moved to ").next().unwrap_or(text);
+            let reason = found.entry(text.to_owned()).or_insert_with(|| Reason {
+                text: text.to_owned(),
+                pages: 0,
+                first,
+            });
+            reason.pages += pages;
+        }
+    }
+    let mut reasons: Vec<_> = found.into_values().collect();
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.pages));
+    Ok(reasons)
+}
+
+pub(super) fn print_reasons(reasons: &[Reason]) -> std::io::Result<()> {
+    for Reason { text, pages, first } in reasons.iter().take(MAX_REASONS) {
+        let text = format!("  not described: {pages}, the first is {first}: {text}");
+        output::line(&output::clean(&text))?;
+    }
+    if let Some(more) = reasons
+        .len()
+        .checked_sub(MAX_REASONS)
+        .filter(|more| *more > 0)
+    {
+        output::line(&format!("  and {more} more reasons, which --json lists"))?;
+    }
+    let asks_login = |reason: &Reason| {
+        ["status 401", "status 403"]
+            .iter()
+            .any(|it| reason.text.contains(it))
+    };
+    if reasons.iter().any(asks_login) {
+        output::line(
+            "  site_robot.login or site_robot.login_form says how the site robot logs in",
+        )?;
+    }
+    Ok(())
+}
