@@ -728,7 +728,7 @@ fn init_writes_a_file_that_serve_accepts_and_never_over_another() {
 #[test]
 fn init_asks_and_writes_what_doctor_finds_right() {
     let directory = directory();
-    let site = TestServer::new(Reply::text("a page"));
+    let site = TestServer::new(Reply::text("a page").with("server", "Jetty(12.0.9)"));
     let upstream = site.url("/");
     let ask_with = |more: &[&str], answers: &str| {
         let mut command = program::command(directory.path());
@@ -781,7 +781,11 @@ fn init_asks_and_writes_what_doctor_finds_right() {
         text.contains("starting_points = [\"http://www.example.com/a/\"]"),
         "{text}"
     );
-    for line in ["listen = \"127.0.0.1:8081\"", "open_to = \"robots\""] {
+    for line in [
+        "listen = \"127.0.0.1:8081\"",
+        "open_to = \"robots\"",
+        "path_parameters = true",
+    ] {
         assert!(text.lines().any(|it| it == line), "{text}");
     }
     let mut doctor = program::command(directory.path());

@@ -32,6 +32,8 @@ pub(super) enum Question {
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     upstream: String,
+    /// Setting for the way in which the upstream reads paths.
+    pub(super) path_setting: Option<&'static str>,
     hosts: Vec<String>,
     protected: Vec<String>,
     ai_robots: AiRobots,
@@ -141,6 +143,7 @@ impl Question {
 impl Default for Answers {
     fn default() -> Self {
         Self {
+            path_setting: None,
             upstream: "http://127.0.0.1:3000".to_owned(),
             hosts: Vec::new(),
             protected: vec!["/members-only-stuff/*".to_owned()],
@@ -288,6 +291,10 @@ impl Answers {
         Ok(failures.next().map(|error| error.to_string()))
     }
 
+    pub(super) fn upstream(&self) -> &str {
+        &self.upstream
+    }
+
     /// Returns the configuration that the answers make.
     pub(super) fn configuration(&self) -> String {
         let mut text = String::from(
@@ -300,6 +307,9 @@ impl Answers {
         let _ = writeln!(text, "\n[server]\nupstream = {upstream}");
         if !self.hosts.is_empty() {
             let _ = writeln!(text, "hosts = {}", Value::List(self.hosts.clone()));
+        }
+        if let Some(setting) = self.path_setting {
+            let _ = writeln!(text, "{setting} = true");
         }
         if self.certificates == Certificates::Elsewhere {
             let [plain, _] = self.listen.clone().map(Value::Text);

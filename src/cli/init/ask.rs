@@ -3,7 +3,10 @@
 use std::io::{self, BufRead as _, Read as _};
 
 use super::super::{output, usage::WrongUsage};
-use super::answers::{Answers, Question};
+use super::{
+    answers::{Answers, Question},
+    server_kind::path_setting,
+};
 
 /// Bytes of an answer at most.
 const MAX_BYTES: u64 = 8 * 1024;
@@ -69,7 +72,15 @@ fn take(question: Question, answer: &str, answers: &mut Answers) -> io::Result<R
             .enable_all()
             .build()?;
         match runtime.block_on(tried.upstream_failure()) {
-            Ok(None) => {}
+            Ok(None) => {
+                let found = runtime.block_on(path_setting(tried.upstream()));
+                tried.path_setting = found.map(|(setting, _)| setting);
+                if let Some((setting, word)) = found {
+                    output::line(&format!(
+                        "{word} answers there: server.{setting} is set, so that paths are read as it does."
+                    ))?;
+                }
+            }
             Ok(Some(failure)) => return Ok(Err(format!("nothing answers there: {failure}"))),
             Err(errors) => return Ok(Err(errors.to_string())),
         }
