@@ -107,9 +107,9 @@ def reload_all(binary, directory, whole, files):
         wait("the last reload", lambda: program.reloads() > before)
         stopped.set()
         [client.join() for client in clients]
-        if "is not reloaded" in program.log()[-1]:
+        if "INFO reloaded" not in program.log()[-1]:
             faults["the whole configuration is not reloaded"] += 1
-        kept = sum("is not reloaded" in line for line in program.log())
+        kept = sum("INFO reloaded" not in line for line in program.log())
     print(f"{len(files)} reloads, {kept} of them refused or held back; {asked['all']} requests: {dict(faults)}")
     return sum(faults.values())
 
