@@ -164,10 +164,11 @@ impl SiteParts {
 
 /// Returns what to say of a key that a `[[site]]` cannot have.
 pub(super) fn unknown_in_site(name: &str) -> String {
-    // Also without its table, such as `listen`: of `server.` a [[site]] need not name it.
+    // Also without its table, such as `listen`: a [[site]] need not name `server.`.
+    let of_server = Key::find(&format!("server.{name}"));
     let mut called = KEYS.iter().filter(|key| key.short_name == name);
     let only = called.next().filter(|_| called.next().is_none());
-    if let Some(key) = Key::find(name).or(only) {
+    if let Some(key) = Key::find(name).or(of_server).or(only) {
         return if key.is_per_site() {
             format!("in a [[site]] {name} is called {}", key.name_in_site())
         } else {
