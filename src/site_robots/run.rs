@@ -148,10 +148,8 @@ impl SiteRobotRuns {
     }
 
     async fn run_with(&self, lease: Option<&Lease>, accept: bool) -> anyhow::Result<Ran> {
-        self.publication
-            .library
-            .settle(&self.publication.settings)
-            .await?;
+        let publication = &self.publication;
+        Box::pin(publication.library.settle(&publication.settings)).await?;
         if accept && let Some(question) = self.robot.hold() {
             anyhow::bail!("nothing is put in force: {question}");
         }

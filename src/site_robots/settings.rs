@@ -263,9 +263,8 @@ impl SiteRobotSettings {
         let filter = |name: &str| filter(loaded, &filters, name);
         let (form_login, login_warnings) = form_login(loaded, &settings)?;
         let form_login = form_login.map(|login| move_login(&settings, login));
-        warnings.extend(login_warnings);
         let question = open_to_question(loaded, &settings);
-        warnings.extend(question.clone());
+        warnings.extend(login_warnings.into_iter().chain(question.clone()));
         let browser = settings.site_robot.browser.clone().unwrap_or_default();
         warnings.extend(render_warning(settings.site_robot.render, &browser));
         let index_now = announcer(loaded, &settings, &heaven, &mut warnings)?;

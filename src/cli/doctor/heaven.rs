@@ -30,7 +30,7 @@ pub(super) async fn heaven_checks(subject: &Subject<'_>) -> Vec<Check> {
             Some(store) => store.description_count(site.name()).await.ok(),
             None => None,
         };
-        let sent = sent_to(subject, &site).await;
+        let sent = Box::pin(sent_to(subject, &site)).await;
         checks.push(heaven(&site, (settings, &sent), robot.as_ref(), described));
         checks.extend(loops(&site, settings));
         if let Some(store) = &subject.store {

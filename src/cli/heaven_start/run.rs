@@ -30,6 +30,7 @@ use super::{
 
 /// Arguments of `heaven start`.
 #[derive(Args, Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub(in crate::cli) struct StartArgs {
     /// Where the area begins that robots cannot use: URLs, or paths of the site [default:
     /// `site_robot.starting_points`, else the beginnings of `filter_pattern`]
@@ -266,8 +267,10 @@ async fn run_robot(
     args: &StartArgs,
     accept: bool,
 ) -> anyhow::Result<Option<Ran>> {
-    let mut changes = SiteRobotChanges::default();
-    changes.accept = accept;
+    let changes = SiteRobotChanges {
+        accept,
+        ..SiteRobotChanges::default()
+    };
     let runs = context.runs(site.name(), &changes).await?;
     let manner = Manner {
         site: site.name(),
