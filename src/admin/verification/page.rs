@@ -269,7 +269,10 @@ mod tests {
             text.matches("&#60;script&#62;alert").count() >= 10,
             "{text}"
         );
-        assert!(text.contains("The resolver knows no names of addresses"), "{text}");
+        assert!(
+            text.contains("The resolver knows no names of addresses"),
+            "{text}"
+        );
         assert!(!text.contains(" style="), "the pages allow no inline style");
     }
 }
