@@ -487,7 +487,6 @@ impl RobotDetectionBuilder {
             visits: traffic.visits().clone(),
             live_rules: LiveRules::new(self.live_rules),
         };
-        let live_rules_file = StateFile::of(self.state_dir, &store);
         let detection = Detection {
             policy,
             enforcement: self.enforcement,
@@ -500,7 +499,7 @@ impl RobotDetectionBuilder {
             main,
             server: ServerParts::new(self.started, &store, &common, &robot_runs, &reloads),
             common,
-            live_rules_file,
+            live_rules_file: StateFile::of(self.state_dir, &store),
             shown_sites: SharedSites::default(),
             reloads,
             robot_runs,

@@ -402,7 +402,7 @@ impl FileContent {
     }
 
     /// Returns the content of an included file, which can include no other.
-    pub(super) fn as_included(mut self) -> Self {
+    pub(super) fn into_included(mut self) -> Self {
         for (key, _, line) in self.own.drain(..) {
             let message = format!("{}: an included file includes no other", key.name);
             self.errors.push((line, message));

@@ -48,9 +48,8 @@ pub fn included_files(of: &Path, text: &str) -> Vec<PathBuf> {
 fn matching(of: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {
     let path = of.parent().unwrap_or(Path::new("")).join(pattern);
     let name = path.file_name().and_then(|name| name.to_str());
-    let (name, directory) = match (name, path.parent()) {
-        (Some(name), Some(directory)) => (name, directory),
-        _ => return Err("it names no file".to_owned()),
+    let (Some(name), Some(directory)) = (name, path.parent()) else {
+        return Err("it names no file".to_owned());
     };
     let Some((start, end)) = name.split_once('*') else {
         return Ok(vec![path]);

@@ -87,7 +87,7 @@ impl Loader {
         for path in included {
             let content = fs::read_to_string(&path).map_or_else(
                 |error| FileContent::unreadable(&error.to_string()),
-                |text| file::read(&text).as_included(),
+                |text| file::read(&text).into_included(),
             );
             self.files.push((path.display().to_string(), content));
         }
@@ -398,13 +398,11 @@ fn defaults() -> BTreeMap<&'static str, InForce> {
 /// Returns the key that a variable sets, and its value.
 fn variable(name: &str, text: &str) -> Option<(&'static Key, Result<Value, String>)> {
     let find = |name: &str| KEYS.iter().find(|key| key.variable() == name);
-    match find(name) {
-        Some(key) => Some((key, Value::parse(key.kind, text))),
-        None => {
-            let key = Key::of_file(name, "_FILE", find)?;
-            Some((key, secret_file::read(&Value::Text(text.to_owned()))))
-        }
+    if let Some(key) = find(name) {
+        return Some((key, Value::parse(key.kind, text)));
     }
+    let key = Key::of_file(name, "_FILE", find)?;
+    Some((key, secret_file::read(&Value::Text(text.to_owned()))))
 }
 
 fn unknown_variable(origin: String) -> ConfigError {

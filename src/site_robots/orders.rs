@@ -181,7 +181,7 @@ impl Orders {
         stop: &CancellationToken,
     ) {
         let (site, id) = (&order.site, &order.order_id);
-        let outcome = match self.run(order, stop).await {
+        let outcome = match Box::pin(self.run(order, stop)).await {
             Ok(outcome) => outcome,
             Err(error) => {
                 let text = format!("{error:#}");

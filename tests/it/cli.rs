@@ -280,7 +280,9 @@ fn all_that_is_wrong_with_a_configuration_is_told_at_once() {
         let expected = [2, 3, 4, 6, 8, 11, 12, 15, 19, 22, 24];
         assert_eq!(lines, expected, "{command:?}: {told}");
     }
-    let many: String = (1..=25).map(|key| format!("key_{key} = 1\n")).collect();
+    let many = (1..=25).fold(String::new(), |text, key| {
+        text + "key_" + &key.to_string() + " = 1\n"
+    });
     let lines = told(&many, &["serve"]);
     assert_eq!(lines.matches("unknown key").count(), 20, "{lines}");
     assert!(lines.contains("and 5 more errors"), "{lines}");

@@ -119,7 +119,7 @@ impl RobotsTxt {
     pub(super) fn in_lower_case(&self) -> &Self {
         self.inner.lower_case.get_or_init(|| {
             let bytes = self.as_bytes().to_ascii_lowercase();
-            Self::new(self.inner.url.clone(), &bytes, self.inner.dialect.clone())
+            Self::new(self.inner.url.clone(), &bytes, self.inner.dialect)
         })
     }
 

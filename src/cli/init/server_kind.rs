@@ -13,8 +13,11 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of a page that are received: only the headers matter.
 const MAX_BYTES: u64 = 1024;
 
-/// Setting for a kind of server, and for each header what the kind writes into it.
-const KINDS: [(&str, &[(&str, &[&str])]); 2] = [
+/// Names of headers, each with words that servers of a kind write into it.
+type Signs = &'static [(&'static str, &'static [&'static str])];
+
+/// Setting for each kind of server, and the signs of the kind.
+const KINDS: [(&str, Signs); 2] = [
     (
         "path_parameters",
         &[

@@ -209,7 +209,9 @@ async fn a_proxy_that_is_not_trusted_is_named_in_log_doctor_and_console() {
     let log = std::fs::read_to_string(directory.path().join("stderr.log")).unwrap();
     assert_eq!(log.matches(line).count(), 1, "{log}");
     configure(&format!("listen = '{}'", server.addr));
-    let doctor = server.run(directory.path(), &["doctor", "--offline"]).stdout;
+    let doctor = server
+        .run(directory.path(), &["doctor", "--offline"])
+        .stdout;
     let doctor = String::from_utf8(doctor).unwrap();
     assert!(doctor.contains(line), "{doctor}");
     let client = Client::of(server.addr);

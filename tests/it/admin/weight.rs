@@ -66,7 +66,7 @@ async fn names_are_suggested_by_how_they_begin() {
         let answer = client.get(&format!("api/traffic/names?{question}")).await;
         let names = answer.json()["names"].clone();
         let names: Vec<String> = serde_json::from_value(names).unwrap();
-        for name in expected.iter() {
+        for name in &expected {
             assert!(
                 names.iter().any(|found| found == name),
                 "{question}: {names:?}"

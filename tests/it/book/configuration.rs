@@ -56,6 +56,7 @@ fn configurations_are_such_as_the_program_takes() {
     let certificates = certificates();
     let certificates = format!("{}/", certificates.path().display());
     let password = format!("{certificates}site-robot");
+    let secrets = Regex::new("/run/secrets/|credential:").unwrap();
     let mut wrong = Vec::new();
     let mut judged = 0;
     for page in pages() {
@@ -66,7 +67,6 @@ fn configurations_are_such_as_the_program_takes() {
                 let text = block.text.replace("/etc/ssl/example.com/", &certificates);
                 let text = text.replace("/etc/robot-detection/site-robot", &password);
                 let text = text.replace("conf.d/", &certificates);
-                let secrets = Regex::new("/run/secrets/|credential:").unwrap();
                 let text = secrets.replace_all(&text, &certificates);
                 wrong.extend(judge(&name, &text).err().map(|error| error.to_string()));
             }

@@ -213,8 +213,12 @@ async fn a_resolver_that_does_not_know_well_known_names_contradicts_nobody() {
         assert!(!prover.is_doubted());
 
         server.forget(&reverse(WELL_KNOWN));
-        fault.map(|fault| server.fault(&reverse(WELL_KNOWN), fault));
-        wildcard.map(|name| server.wildcard(name));
+        if let Some(fault) = fault {
+            server.fault(&reverse(WELL_KNOWN), fault);
+        }
+        if let Some(name) = wildcard {
+            server.wildcard(name);
+        }
         clock.advance(Duration::from_hours(1));
         for address in ["192.0.2.66", "192.0.2.1", "192.0.2.1"] {
             let (word, text) = prove(&prover, address).await;

@@ -324,13 +324,12 @@ impl TrustedProxies {
     fn forwarded(&self, peer: IpAddr, headers: &HeaderMap) -> NamedClient {
         let (mut elements, mut is_broken) = (Vec::new(), false);
         for line in headers.get_all(FORWARDED) {
-            match forwarded::parse(line.as_bytes()) {
-                Some(line) => elements.extend(line),
+            if let Some(line) = forwarded::parse(line.as_bytes()) {
+                elements.extend(line);
+            } else {
                 // A line that breaks the grammar hides who is left of it: only later lines count.
-                None => {
-                    elements.clear();
-                    is_broken = true;
-                }
+                elements.clear();
+                is_broken = true;
             }
         }
         let (mut addr, mut https, mut is_proxy) = (peer, None, !is_broken);

@@ -284,16 +284,16 @@ impl Inner {
         let deadline = Instant::now() + self.settings.proof_timeout.min(MAX_TIMEOUT);
         loop {
             match host.step(claim, now_ms) {
-                Step::Done(proof) => match self.judged(proof, claim, now_ms) {
-                    Some(proof) => return proof,
-                    None => {
-                        let tested = timeout_at(deadline, self.test_resolver(now_ms)).await;
-                        if tested.is_err() {
-                            let until_ms = now_ms + TESTED_AGAIN_MS;
-                            self.useless_until_ms.store(until_ms, Ordering::Relaxed);
-                        }
+                Step::Done(proof) => {
+                    if let Some(proof) = self.judged(proof, claim, now_ms) {
+                        return proof;
                     }
-                },
+                    let tested = timeout_at(deadline, self.test_resolver(now_ms)).await;
+                    if tested.is_err() {
+                        let until_ms = now_ms + TESTED_AGAIN_MS;
+                        self.useless_until_ms.store(until_ms, Ordering::Relaxed);
+                    }
+                }
                 Step::AskNames => {
                     let names = self.resolver.names(claim.address);
                     host.learn_names(by(deadline, now_ms, claim, names).await);
