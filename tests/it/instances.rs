@@ -116,8 +116,9 @@ fn an_instance_is_listed_until_it_stops() {
     let mut one = Instance::start("sqlite://robots.db");
     let path = one.directory.path().to_owned();
     let address = one.server.admin.unwrap();
+    let operation = one.server.operation.unwrap();
     eventually("it says where it can be asked", || {
-        one.fleet()["instances"][0]["address"] == address.to_string()
+        one.fleet()["instances"][0]["address"] == operation.to_string()
     });
     let told = one.fleet();
     let listed = &told["instances"][0];
@@ -127,7 +128,7 @@ fn an_instance_is_listed_until_it_stops() {
         assert!(listed[time].as_str().unwrap().ends_with('Z'), "{listed}");
     }
     let table = succeed(&path, &["fleet"]);
-    let address_cell = format!("  {address}  ");
+    let address_cell = format!("  {operation}  ");
     assert!(table.contains(&address_cell), "{table}");
     let token = succeed(&path, &["admin", "token", "fleet", "--scope", "read"]);
     let answer = admin_json(address, token.trim(), ("GET", "fleet"), "");

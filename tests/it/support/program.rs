@@ -58,14 +58,19 @@ pub(crate) fn run(directory: &Path, arguments: &[&str]) -> Output {
 
 /// Runs the program at a terminal, on which somebody has typed these answers.
 pub(crate) fn run_at_terminal(directory: &Path, arguments: &[&str], answers: &str) -> Output {
+    use std::os::unix::fs::OpenOptionsExt as _;
+
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();
     unlockpt(&ours).unwrap();
     let name = ptsname(&ours, Vec::new()).unwrap();
+    // The end of the terminal would end a test process that it belongs to.
     let terminal = std::fs::OpenOptions::new()
         .read(true)
         .write(true)
+        .custom_flags(OpenptFlags::NOCTTY.bits().cast_signed())
         .open(name.to_str().unwrap());
     std::fs::File::from(ours.try_clone().unwrap())
         .write_all(answers.as_bytes())
