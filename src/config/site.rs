@@ -164,8 +164,11 @@ impl SiteParts {
 
 /// Returns what to say of a key that a `[[site]]` cannot have.
 pub(super) fn unknown_in_site(name: &str) -> String {
+    if TABLES.iter().any(|table| table.name == name) {
+        return format!("[[{name}]] is one for all sites; write it outside of [[site]]");
+    }
     // Also without its table, such as `listen`: a [[site]] need not name `server.`.
-    let of_server = Key::find(&format!("server.{name}"));
+    let of_server = Key::find(&format!("{SERVER}{name}"));
     let mut called = KEYS.iter().filter(|key| key.short_name == name);
     let only = called.next().filter(|_| called.next().is_none());
     if let Some(key) = Key::find(name).or(of_server).or(only) {
@@ -174,9 +177,6 @@ pub(super) fn unknown_in_site(name: &str) -> String {
         } else {
             for_all_sites(key)
         };
-    }
-    if TABLES.iter().any(|table| table.name == name) {
-        return format!("[[{name}]] is one for all sites; write it outside of [[site]]");
     }
     let tables = OF_SITES.iter().map(|table| table.name);
     let names = of_sites()
