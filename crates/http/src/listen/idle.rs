@@ -37,6 +37,7 @@ pub(super) struct Activity {
     body_bytes: AtomicU64,
     /// The last guarded body was read to its end.
     body_ended: AtomicBool,
+    /// HTTP/1: the last response began before the body of its request had ended.
     answers_early: AtomicBool,
     /// Requests in flight whose responses have begun.
     answering: AtomicU32,
@@ -125,7 +126,7 @@ impl Activity {
 
     /// Returns `true`, once, if the last response began before the body of its request had ended.
     pub(super) fn take_early_answer(&self) -> bool {
-        !self.is_multiplexed && self.answers_early.swap(false, Relaxed)
+        self.answers_early.swap(false, Relaxed)
     }
 
     pub(super) fn answer_begins(&self) {

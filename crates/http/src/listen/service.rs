@@ -142,16 +142,17 @@ impl<S> ConnectionService<S> {
 impl<S: HttpService> ConnectionService<S> {
     fn take(&self, request: Request<Incoming>) -> CountedFuture<S::ResponseBody, S::Future> {
         let mut in_flight = InFlightGuard::new(&self.activity, request.version());
-        if let Some(status) = self.refusal(&request) {
-            self.observe_refusals(&request, status);
-            self.activity.answers_early();
-            return CountedFuture::ready(in_flight.answer(refuse(status, request.version())));
-        }
-        if request.body().is_end_stream() {
-            self.note_last_request(&request);
-        } else {
+        let has_body = !request.body().is_end_stream();
+        if has_body {
             self.activity.body_begins();
             in_flight.has_body = in_flight.waits.is_none();
+        }
+        if let Some(status) = self.refusal(&request) {
+            self.observe_refusals(&request, status);
+            return CountedFuture::ready(in_flight.answer(refuse(status, request.version())));
+        }
+        if !has_body {
+            self.note_last_request(&request);
         }
         let mut request = self.request_context(request);
         let response = self.service.respond(&mut request);
