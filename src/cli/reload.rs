@@ -15,7 +15,7 @@ use tracing::{error, info, warn};
 
 use crate::admin::{ReloadFailure, ReloadOutcome, Reloads};
 use crate::app::{self, RobotDetection};
-use crate::config::{Loaded, included_files};
+use crate::config::{Includes, Loaded};
 use crate::listen::{ServiceState, notify_service_manager};
 use crate::observe::Observer;
 use crate::store::AuditEntry;
@@ -54,6 +54,8 @@ pub(super) struct Supervisor {
 pub(super) struct FileWatch {
     path: PathBuf,
     is_on: bool,
+    /// Files that the file included when it was last read.
+    includes: Includes,
     /// State of all files when they were last read.
     read: Option<Vec<FileStamp>>,
     /// State at the last poll.
@@ -208,6 +210,7 @@ impl FileWatch {
         let mut watch = Self {
             path: context::file(cli).to_owned(),
             is_on: false,
+            includes: Includes::default(),
             read: None,
             last_seen: None,
             polls,
@@ -245,6 +248,7 @@ impl FileWatch {
     }
 
     fn mark_read(&mut self) {
+        self.includes = Includes::of(&self.text());
         self.read = self.stamp();
         self.last_seen.clone_from(&self.read);
     }
@@ -257,7 +261,8 @@ impl FileWatch {
         };
         let mut stamps = vec![stamp(self.path.clone())?];
         stamps.extend(
-            included_files(&self.path, &self.text())
+            self.includes
+                .present(&self.path)
                 .into_iter()
                 .filter_map(stamp),
         );

@@ -148,16 +148,7 @@ fn read_table(
                 Err(reason) => content.errors.push((line, scope.wrong(&full, &reason))),
             },
             (value, None) => match Key::of_file(&full, "_file", |name| scope.key(name)) {
-                Some(key)
-                    if content
-                        .values
-                        .iter()
-                        .any(|(known, ..)| known.name == key.name) =>
-                {
-                    let reason = format!("{} is set as well; remove one of them", key.name);
-                    content.errors.push((line, scope.wrong(&full, &reason)));
-                }
-                Some(key) => match convert(value).and_then(|file| secret_file::read(&file)) {
+                Some(key) => match secret(key, value, &content.values) {
                     Ok(value) => content.values.push((key, value, line)),
                     Err(reason) => content.errors.push((line, scope.wrong(&full, &reason))),
                 },
@@ -266,7 +257,7 @@ fn read_keys(
         if let Some(key) = Key::of_file(&name, "_file", |name| kind.key(name))
             && kind.key(&name).is_none()
         {
-            match convert(value.get_ref()).and_then(|file| secret_file::read(&file)) {
+            match secret(key, value.get_ref(), &found.values) {
                 Ok(value) => found.values.push((key, value, line)),
                 Err(reason) => errors.push((line, format!("{kind_name}.{name}: {reason}"))),
             }
@@ -291,7 +282,20 @@ fn read_keys(
     }
 }
 
-fn convert(value: &DeValue<'_>) -> Result<Value, String> {
+/// Reads the secret of a key from the file that `KEY_file` names, unless the key itself is set.
+fn secret(
+    key: &Key,
+    file: &DeValue<'_>,
+    set: &[(&'static Key, Value, usize)],
+) -> Result<Value, String> {
+    // Keys are sorted: a key comes before its `KEY_file`.
+    if set.iter().any(|(known, ..)| known.name == key.name) {
+        return Err(format!("{} is set as well; remove one of them", key.name));
+    }
+    convert(file).and_then(|file| secret_file::read(&file))
+}
+
+pub(super) fn convert(value: &DeValue<'_>) -> Result<Value, String> {
     match value {
         DeValue::String(text) => Ok(Value::Text(text.to_string())),
         DeValue::Boolean(flag) => Ok(Value::Bool(*flag)),

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use toml::de::DeTable;
+
 use super::{Key, Kind, Reach, Value, file};
 
 /// Files that a configuration includes, at most.
@@ -13,36 +15,53 @@ const MAX_FILES: usize = 256;
 /// Further files whose keys and tables count as if they stood in this one.
 pub(super) const INCLUDE: Key = Key::new("", "include", Kind::List, Reach::Live);
 
-/// Returns the files that a configuration file includes, sorted by their paths; errors carry their line.
-///
-/// Patterns are relative to the file. `*` in a file's name stands for any characters, except for a
-/// dot at its beginning. Files that cannot be listed are errors; a pattern without any file is none.
-pub(super) fn files(
-    of: &Path,
-    own: &[(&'static Key, Value, usize)],
-) -> Result<Vec<PathBuf>, (usize, String)> {
-    let mut found = Vec::new();
-    for (key, value, line) in own {
-        let Value::List(patterns) = value else {
-            continue;
-        };
-        for pattern in patterns {
-            let wrong = |reason| (*line, format!("{}: {pattern:?}: {reason}", key.name));
+/// Patterns of the files that a configuration file includes, each with its line.
+#[derive(Clone, Debug, Default)]
+pub struct Includes(Vec<(String, usize)>);
+
+impl Includes {
+    /// Reads the patterns of a file's text alone; none if the text is not TOML.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let table = DeTable::parse(text).ok();
+        let value = table
+            .as_ref()
+            .and_then(|table| table.get_ref().get(INCLUDE.name));
+        let value =
+            value.and_then(|value| file::convert(value.get_ref()).ok()?.fit(INCLUDE.kind).ok());
+        Self::new(value.iter().map(|value| (value, 0)))
+    }
+
+    pub(super) fn new<'v>(values: impl Iterator<Item = (&'v Value, usize)>) -> Self {
+        let items = values.filter_map(|(value, line)| Some((value.items().ok()?, line)));
+        let patterns =
+            items.flat_map(|(items, line)| items.iter().cloned().map(move |item| (item, line)));
+        Self(patterns.collect())
+    }
+
+    /// Returns the files, sorted by their paths; errors carry the line of their pattern.
+    ///
+    /// Patterns are relative to the file `of`. `*` in a file's name stands for any characters, except for a
+    /// dot at its beginning. Files that cannot be listed are errors; a pattern without any file is none.
+    pub(super) fn files(&self, of: &Path) -> Result<Vec<PathBuf>, (usize, String)> {
+        let mut found = Vec::new();
+        for (pattern, line) in &self.0 {
+            let wrong = |reason| (*line, format!("{}: {pattern:?}: {reason}", INCLUDE.name));
             found.extend(matching(of, pattern).map_err(wrong)?);
             if found.len() > MAX_FILES {
                 return Err(wrong(format!("more than {MAX_FILES} files are included")));
             }
         }
+        found.sort();
+        found.dedup();
+        Ok(found)
     }
-    found.sort();
-    found.dedup();
-    Ok(found)
-}
 
-/// Returns the files that the configuration file includes now, as far as they can be found.
-#[must_use]
-pub fn included_files(of: &Path, text: &str) -> Vec<PathBuf> {
-    files(of, &file::read(text).own).unwrap_or_default()
+    /// Returns the files that can be found now.
+    #[must_use]
+    pub fn present(&self, of: &Path) -> Vec<PathBuf> {
+        self.files(of).unwrap_or_default()
+    }
 }
 
 fn matching(of: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {

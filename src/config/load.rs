@@ -9,7 +9,8 @@ use crate::origins::Origins;
 use super::{
     ConfigError, ConfigErrors, KEYS, Key, Settings, SiteLoaded, TABLES, Value,
     file::{self, FileContent},
-    included, secret_file,
+    included::Includes,
+    secret_file,
     site::SiteParts,
 };
 
@@ -25,7 +26,8 @@ const DEFAULT: &str = "default";
 /// Collects what file, environment and flags say.
 #[derive(Clone, Debug, Default)]
 pub struct Loader {
-    files: Vec<(String, FileContent)>,
+    /// Shared, as settings keep what they were loaded of.
+    files: Vec<(String, Arc<FileContent>)>,
     environment: Vec<(String, String)>,
     flags: Vec<(&'static Key, &'static str, String)>,
 }
@@ -79,17 +81,20 @@ impl Loader {
     #[must_use]
     pub fn file(mut self, name: &str, text: &str) -> Self {
         let mut content = file::read(text);
-        let included = included::files(Path::new(name), &content.own).unwrap_or_else(|error| {
+        let own = content.own.iter();
+        let includes = Includes::new(own.map(|(_, value, line)| (value, *line)));
+        let included = includes.files(Path::new(name)).unwrap_or_else(|error| {
             content.errors.push(error);
             Vec::new()
         });
-        self.files.push((name.to_owned(), content));
+        self.files.push((name.to_owned(), Arc::new(content)));
         for path in included {
             let content = fs::read_to_string(&path).map_or_else(
                 |error| FileContent::unreadable(&error.to_string()),
                 |text| file::read(&text).into_included(),
             );
-            self.files.push((path.display().to_string(), content));
+            self.files
+                .push((path.display().to_string(), Arc::new(content)));
         }
         self
     }
@@ -188,7 +193,7 @@ impl Loader {
         let (file, line) = origin.rsplit_once(':')?;
         let line = line.parse().ok()?;
         let (name, content) = self.files.iter_mut().find(|(name, _)| name == file)?;
-        Some(match content.remove(line)? {
+        Some(match Arc::make_mut(content).remove(line)? {
             0 => Removed::Value(DEFAULT.to_owned()),
             table if table == line => Removed::Table,
             table => Removed::Value(format!("{name}:{table}")),

@@ -43,7 +43,7 @@ mod value;
 pub use edit::{Change, with_settings};
 pub use error::{ConfigError, ConfigErrors, MOST_ERRORS};
 #[cfg(feature = "server")]
-pub use included::included_files;
+pub use included::Includes;
 pub use init::{commented_configuration, publisher_configuration};
 pub use key::{Key, Kind, Reach, Words};
 pub use load::{InForce, Loaded, Loader, Removed};

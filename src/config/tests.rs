@@ -325,7 +325,7 @@ fn included_files_count_as_one_file() {
     assert_eq!(loaded.sites().len(), 1);
     let origin = loaded.origin(&GeneralSection::KEY.filter_patterns);
     assert!(origin.ends_with("conf.d/a.toml:1"), "{origin}");
-    assert_eq!(included_files(Path::new(&file), main).len(), 2);
+    assert_eq!(Includes::of(main).present(Path::new(&file)).len(), 2);
 
     let twice =
         "include = 'conf.d/*.toml'\nfilter_pattern = '/c/*'\n[[rule]]\nname = 'b'\naction = 'pass'";
