@@ -9,7 +9,7 @@ use std::{
 use super::{output, usage::WrongUsage};
 
 /// Wrong answers to one question, after which nobody seems to read what is said.
-const MAX_WRONG: usize = 20;
+pub(super) const MAX_WRONG: usize = 20;
 
 /// Returns `true` if a file name stands for standard input.
 pub(super) fn is_standard_input(file: &Path) -> bool {

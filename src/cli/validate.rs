@@ -39,8 +39,9 @@ pub(super) fn run(cli: &Cli, args: &ValidateArgs) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => {
-            for error in error.downcast::<ConfigErrors>()?.0 {
-                output::note(&output::clean(&error.to_string()));
+            let errors = error.downcast::<ConfigErrors>()?.to_string();
+            for line in errors.lines() {
+                output::note(&output::clean(line));
             }
             Ok(ExitCode::FAILURE)
         }

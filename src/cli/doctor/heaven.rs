@@ -2,6 +2,7 @@
 
 use std::path::{Path, absolute};
 
+use tokio::sync::OnceCell;
 use url::{Position, Url};
 
 use crate::app::{self, SiteRobotSettings};
@@ -22,7 +23,7 @@ const RUN_IT: &str = "run `robot-detection site-robot run`, or give site_robot.s
 
 /// Checks the pages that robots are sent to.
 pub(super) async fn heaven_checks(subject: &Subject<'_>) -> Vec<Check> {
-    let mut checks = Vec::new();
+    let (mut checks, explainer) = (Vec::new(), OnceCell::new());
     for site in sites(subject.loaded) {
         let settings = site.loaded.settings();
         let robot = site.robot(subject.loaded);
@@ -30,7 +31,7 @@ pub(super) async fn heaven_checks(subject: &Subject<'_>) -> Vec<Check> {
             Some(store) => store.description_count(site.name()).await.ok(),
             None => None,
         };
-        let sent = Box::pin(sent_to(subject, &site)).await;
+        let sent = Box::pin(sent_to(subject, &site, &explainer)).await;
         checks.push(heaven(&site, (settings, &sent), robot.as_ref(), described));
         checks.extend(loops(&site, settings));
         if let Some(store) = &subject.store {
@@ -200,7 +201,11 @@ impl SentTo {
 }
 
 /// Asks for a stored page as a robot would, and returns what a server with this configuration answers.
-async fn sent_to(subject: &Subject<'_>, site: &ServedSite) -> SentTo {
+async fn sent_to(
+    subject: &Subject<'_>,
+    site: &ServedSite,
+    explainer: &OnceCell<Explainer>,
+) -> SentTo {
     let settings = site.loaded.settings();
     let is_of_files = settings.heaven.source != HeavenSource::Database;
     let why = match site_url(settings) {
@@ -214,7 +219,7 @@ async fn sent_to(subject: &Subject<'_>, site: &ServedSite) -> SentTo {
         return SentTo { text, is_as_meant };
     }
     let asked = match &subject.store {
-        Some(store) => ask(subject, site, store).await,
+        Some(store) => ask(subject, site, (store, explainer)).await,
         None => Ok(None),
     };
     asked.map_or_else(
@@ -234,7 +239,7 @@ async fn sent_to(subject: &Subject<'_>, site: &ServedSite) -> SentTo {
 async fn ask(
     subject: &Subject<'_>,
     site: &ServedSite,
-    store: &Store,
+    (store, explainer): (&Store, &OnceCell<Explainer>),
 ) -> anyhow::Result<Option<SentTo>> {
     let settings = site.loaded.settings();
     let policy = app::policy(&site.loaded)?;
@@ -244,7 +249,10 @@ async fn ask(
         return Ok(None);
     };
     let asked = url.join(&page[Position::BeforePath..Position::AfterQuery])?;
-    let explainer = Explainer::of(subject.loaded).await?;
+    // One for all sites: it reads all robots.
+    let explainer = explainer
+        .get_or_try_init(|| Explainer::of(subject.loaded))
+        .await?;
     let answer = explainer.robot_answer(&asked, GOOGLEBOT).await?;
     let to = answer.location.as_deref().unwrap_or_default();
     let is_start = to.ends_with(&*settings.heaven.path);

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, Read as _};
 
-use super::super::{output, usage::WrongUsage};
+use super::super::{input::MAX_WRONG, output, usage::WrongUsage};
 use super::{
     answers::{Answers, Question},
     server_kind::path_setting,
@@ -10,9 +10,6 @@ use super::{
 
 /// Bytes of an answer at most.
 const MAX_BYTES: u64 = 8 * 1024;
-
-/// Wrong answers to one question, after which nobody seems to read what is said.
-const MAX_WRONG: usize = 20;
 
 /// Asks all questions; who may read robot heaven only where a flag does not answer that.
 ///
