@@ -38,7 +38,7 @@ pub(super) enum Visitor {
 }
 
 impl Visitor {
-    /// Returns a token for the forms of one page: the session's, behind a mask of its own.
+    /// Returns a token for the forms of one page: the session's, behind a random mask.
     ///
     /// Pages are compressed, and repeat what was searched for. Of a token that is the same on each,
     /// the lengths of responses would show a byte after the other (BREACH).

@@ -23,9 +23,9 @@ pub struct ServedCertificate {
     pub failures: u32,
 }
 
-/// Report of a server, made anew each time that it is asked for.
+/// Report of a server, computed on each call.
 ///
-/// Clones share it. An application with a server of its own has an empty one.
+/// Clones share it. It is empty in an application that runs its own server.
 #[derive(Clone, Default)]
 pub struct Report<T> {
     report: Arc<ArcSwapOption<MakeReport<T>>>,

@@ -68,7 +68,7 @@ pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
     Ok(listeners)
 }
 
-/// Returns the listener of health checks and metrics; `None` where they have none of their own.
+/// Returns the listener of health checks and metrics; `None` if `admin.listen` serves them.
 pub(crate) fn operation_listener(loaded: &Loaded) -> Option<ListenSettings> {
     let settings = loaded.settings();
     let addr = settings.operation.listen.as_ref()?;

@@ -1,4 +1,4 @@
-//! All that is wrong with a configuration, not just the first of it.
+//! Lists all errors of a configuration instead of the first one.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::config::{ConfigError, ConfigErrors, Loaded, Loader, MOST_ERRORS, Remo
 /// Words of an error about a list that is not there.
 const NO_LIST: &str = "no [[list]] is named";
 
-/// Loads settings; where some are wrong, all errors are told.
+/// Loads settings, or returns all of their errors.
 pub(super) fn load(loader: &Loader) -> Result<Loaded, ConfigErrors> {
     let loaded = loader.clone().load();
     loaded.map_err(|first| every_error(loader, first))
@@ -16,15 +16,15 @@ pub(super) fn load(loader: &Loader) -> Result<Loaded, ConfigErrors> {
 
 /// Returns all errors of a configuration, as far as one does not hide another.
 ///
-/// What assembles the settings fails with the first value that is wrong: that value is taken away
-/// and the rest is judged again.
+/// Assembling the settings fails at the first wrong value: the loop removes that value and judges
+/// the rest again.
 pub(super) fn every_error(loader: &Loader, first: ConfigErrors) -> ConfigErrors {
     let mut loader = loader.clone();
     let (mut loaded, mut errors) = loader.read();
     let is_whole = errors.is_empty();
-    // What names a list is right where the list alone is wrong.
+    // A reference to a list is right if only the list itself is wrong.
     let mut has_lists = !errors.iter().any(is_of_list);
-    // Tables that lack a value because it was taken away.
+    // Tables from which a value was removed.
     let mut changed = BTreeSet::new();
     while errors.len() < MOST_ERRORS
         && let Err(ConfigErrors(found)) = judge(&loaded)

@@ -8,7 +8,7 @@ use std::{
 
 use super::{output, usage::WrongUsage};
 
-/// Wrong answers to one question, after which nobody seems to read what is said.
+/// Most wrong answers to one question.
 pub(super) const MAX_WRONG: usize = 20;
 
 /// Returns `true` if a file name stands for standard input.
@@ -47,7 +47,7 @@ pub(super) fn read(file: &Path, max_bytes: u64, too_large: &str) -> Result<Vec<u
     Ok(bytes)
 }
 
-/// Returns `true` if somebody can answer questions.
+/// Returns `true` if standard input is a terminal.
 pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal()
 }

@@ -63,7 +63,7 @@ pub(super) struct FileWatch {
     polls: Interval,
 }
 
-/// Path, time of the last change and size, by which two states of a file are told apart.
+/// Path, time of the last change and size, which distinguish two states of a file.
 type FileStamp = (PathBuf, SystemTime, u64);
 
 impl Supervisor {

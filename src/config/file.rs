@@ -56,7 +56,7 @@ pub(super) fn read(text: &str) -> FileContent {
     let lines = Lines(&ends);
     let mut content = FileContent::default();
     let (table, errors) = DeTable::parse_recoverable(text);
-    // Of what stands behind a quote or bracket that is not closed nothing can be told.
+    // Values after an unclosed quote or bracket are unreliable.
     if errors.is_empty() {
         read_table(Scope::File, "", table.get_ref(), lines, &mut content);
     }
@@ -82,7 +82,7 @@ impl Lines<'_> {
     }
 }
 
-/// Returns the setting that an error of the parser is about, and what is wrong.
+/// Adds the name of the setting to an error of the parser.
 fn syntax_error(text: &str, line: usize, message: String) -> String {
     let before: Vec<&str> = text.lines().take(line).collect();
     let setting = before.last().and_then(|line| line.split_once('='));
@@ -105,7 +105,7 @@ fn syntax_error(text: &str, line: usize, message: String) -> String {
     format!("{table}{}: {reason}", key.trim())
 }
 
-/// Returns `true` if a text may be the name of a key, so that it may stand in a message.
+/// Returns `true` if a text may be the name of a key and is safe in a message.
 fn is_name(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_-. ".contains(&byte);
     text.len() <= MAX_NAME_BYTES && text.bytes().all(is_part)

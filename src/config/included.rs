@@ -42,7 +42,7 @@ impl Includes {
     /// Returns the files, sorted by their paths; errors carry the line of their pattern.
     ///
     /// Patterns are relative to the file `of`. `*` in a file's name stands for any characters, except for a
-    /// dot at its beginning. Files that cannot be listed are errors; a pattern without any file is none.
+    /// dot at its beginning. Files that cannot be listed are errors; a pattern without any file is not.
     pub(super) fn files(&self, of: &Path) -> Result<Vec<PathBuf>, (usize, String)> {
         let mut found = Vec::new();
         for (pattern, line) in &self.0 {

@@ -17,7 +17,7 @@ use super::{
 /// Prefix of the environment's variables.
 const PREFIX: &str = "ROBOT_DETECTION_";
 
-/// What stands before a variable's name in an origin.
+/// Prefix of a variable's name in an origin.
 const VARIABLE: &str = "environment variable ";
 
 /// Origin of what nobody has set.
@@ -26,7 +26,7 @@ const DEFAULT: &str = "default";
 /// Collects what file, environment and flags say.
 #[derive(Clone, Debug, Default)]
 pub struct Loader {
-    /// Shared, as settings keep what they were loaded of.
+    /// Shared, because settings keep their loader.
     files: Vec<(String, Arc<FileContent>)>,
     environment: Vec<(String, String)>,
     flags: Vec<(&'static Key, &'static str, String)>,
@@ -41,7 +41,7 @@ pub struct InForce {
     pub origin: String,
 }
 
-/// What [`Loader::remove`] has removed.
+/// Result of [`Loader::remove`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Removed {
     /// A value; where the table stands that it was in, as errors name it.
@@ -139,7 +139,7 @@ impl Loader {
         }
     }
 
-    /// Returns the settings in force, as far as they can be read, and what is wrong.
+    /// Returns the settings in force, as far as they can be read, and all errors.
     #[must_use]
     pub fn read(&self) -> (Loaded, Vec<ConfigError>) {
         let mut reading = Reading {
@@ -181,7 +181,7 @@ impl Loader {
         (loaded, errors)
     }
 
-    /// Removes the value or the table that an error is about; returns `None` if there is none.
+    /// Removes the value or the table that an error is about; returns `None` if nothing is found.
     pub fn remove(&mut self, origin: &str) -> Option<Removed> {
         let flags = self.flags.len() + self.environment.len();
         self.flags.retain(|(_, flag, _)| *flag != origin);
@@ -272,7 +272,7 @@ impl Reading {
 }
 
 impl Loaded {
-    /// Returns what these were loaded of.
+    /// Returns the loader of these settings.
     #[must_use]
     pub fn loader(&self) -> &Loader {
         &self.loader

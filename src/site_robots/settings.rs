@@ -75,7 +75,7 @@ pub struct SiteRobotSettings {
     pub(super) parity: ParitySettings,
     /// Who tells of pages that changed, if anybody does.
     pub(super) index_now: Option<Announcer>,
-    /// Who may read pages behind a login, where nobody has said so.
+    /// Question for the readers of pages behind a login, if `heaven.open_to` is not set.
     pub(super) question: Option<String>,
     warnings: Vec<String>,
 }

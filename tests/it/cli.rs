@@ -254,7 +254,7 @@ fn a_wrong_configuration_is_refused_with_its_line_and_the_nearest_name() {
 #[test]
 fn all_that_is_wrong_with_a_configuration_is_told_at_once() {
     let directory = directory();
-    // Each key stands behind the number of its line.
+    // Each key contains the number of its line.
     let told = |text: &str, command: &[&str]| {
         offline(directory.path(), text);
         let output = run(directory.path(), command);
@@ -765,7 +765,7 @@ fn init_asks_and_writes_what_doctor_finds_right() {
     let (code, told) = ask_with(&["--open-to", "verified"], &unanswered);
     assert_eq!(code, Some(1), "{told}");
     assert!(!file.exists(), "{told}");
-    // Two answers are wrong, and are asked for again.
+    // Two wrong answers are asked again.
     let (code, told) = ask(&format!(
         "http://127.0.0.1:1\n{upstream}\nwww.example.com\n/a/[b\n/a/*\nrefuse\n\nrobots\n\n127.0.0.1:8081\n"
     ));

@@ -37,7 +37,7 @@ pub(super) struct StatusView {
     pub(super) can_accept: bool,
     /// Why the results of the last run are held back.
     pub(super) held: Option<String>,
-    /// What has to be decided before new pages are published.
+    /// Question that must be answered before new pages are published.
     pub(super) question: Option<String>,
     /// Another start resumes the run that was stopped.
     pub(super) is_resumable: bool,

@@ -342,7 +342,7 @@ impl Server {
         if let Some(listener) = &mut self.check_listener {
             listener.share_permits(&permits);
         }
-        // Pools of their own, so that an administrator gets in while visitors use up theirs.
+        // Separate pools, so that an administrator gets in while visitors use up theirs.
         let own = [&mut self.admin_listener, &mut self.operation_listener];
         for listener in own.into_iter().flatten() {
             listener.limit_clients(ADMIN_CLIENTS);

@@ -33,7 +33,7 @@ pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
 
 /// Binds each address; one in use passes where the running server of this configuration listens.
 ///
-/// That server is asked for its warnings.
+/// The checks include the warnings of that server.
 pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     let Some(server) = subject.server else {
         return Vec::new();

@@ -8,11 +8,11 @@ use crate::store::{DescriptionQuery, Store, StoreError, StoredDescription};
 
 use super::{Explainer, report::ExplainedRequest};
 
-/// Robot that is looked after, as it says who it is.
+/// User-Agent of the robot that the checks imitate.
 pub(in crate::cli) const GOOGLEBOT: &str =
     "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
 
-/// Descriptions among which one is looked for whose page robots are kept from.
+/// Most descriptions that are searched for a filtered page.
 const LOOKED_THROUGH: u32 = 100;
 
 /// What a robot gets, and why.

@@ -21,17 +21,17 @@ use crate::config::{
 pub(super) struct Plan {
     pub(super) changes: Vec<Change>,
     pub(super) notes: Vec<String>,
-    /// Patterns that would lead robots away from pages that everybody can read.
+    /// Patterns that would redirect robots away from public pages.
     pub(super) left_out: Option<Value>,
 }
 
-/// What a command says of a heaven.
+/// Wishes of the command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wishes<'a> {
     pub(super) urls: &'a [String],
     /// Who may read the pages.
     pub(super) open_to: Option<&'a str>,
-    /// Whether robots are led away from pages that everybody can read.
+    /// Whether robots are redirected away from public pages.
     pub(super) filters: bool,
 }
 

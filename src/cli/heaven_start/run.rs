@@ -107,7 +107,7 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &StartArgs) -> anyhow::Result<E
     code
 }
 
-/// Fails where it is not known who may read pages behind a login, and nobody can be asked.
+/// Fails if `heaven.open_to` is not set for pages behind a login and no question can be asked.
 fn check_readers(loaded: &Loaded, site: &ServedSite, args: &StartArgs) -> Result<(), WrongUsage> {
     let robot = site.robot(loaded);
     let Some(question) = robot.as_ref().and_then(SiteRobotSettings::question) else {
@@ -210,7 +210,7 @@ async fn check_starts(loaded: &Loaded, site: &ServedSite) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Asks whether robots are led away from pages that everybody can read.
+/// Asks whether to redirect robots away from public pages.
 fn leads_away(patterns: &Value, args: &StartArgs) -> anyhow::Result<bool> {
     let key = GeneralSection::KEY.filter_patterns.name;
     let question = format!(
@@ -260,7 +260,7 @@ async fn visit(
     report_run(&context, &site, rewrite.as_ref(), (&ran, args.json)).await
 }
 
-/// Has the site robot run, or accepts what it has brought; nothing where that was interrupted.
+/// Runs the site robot or accepts its held results; returns `None` if it was interrupted.
 async fn run_robot(
     context: &CommandContext,
     site: &ServedSite,

@@ -16,7 +16,7 @@ pub(super) enum Question {
     Protected,
     AiRobots,
     Heaven,
-    /// Only where there is a heaven.
+    /// Only with robot heaven.
     Readers,
     Certificates,
     /// Only where certificates are files.
@@ -24,7 +24,7 @@ pub(super) enum Question {
     /// Only where certificates are ordered.
     Contact,
     Listen,
-    /// Only where there are certificates.
+    /// Only with certificates.
     ListenTls,
 }
 

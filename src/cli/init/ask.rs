@@ -11,7 +11,7 @@ use super::{
 /// Bytes of an answer at most.
 const MAX_BYTES: u64 = 8 * 1024;
 
-/// Asks all questions; who may read robot heaven only where a flag does not answer that.
+/// Asks all questions, except for the readers of robot heaven if a flag names them.
 ///
 /// # Errors
 ///

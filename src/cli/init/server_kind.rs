@@ -1,4 +1,4 @@
-//! Recognises servers that read paths in a way of their own.
+//! Recognises servers that read paths differently.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub(super) async fn path_setting(upstream: &str) -> Option<(&'static str, &'stat
     });
     let sent = client.ok()?;
     let sent = sent.send_beginning(Method::GET, &url, HeaderMap::new(), MAX_BYTES);
-    // What does not answer by HTTP is not recognised.
+    // A server without an HTTP answer is not recognised.
     let headers = sent.await.ok()?.headers;
     KINDS.into_iter().find_map(|(setting, signs)| {
         let mut signs = signs.iter();

@@ -8,7 +8,7 @@ use crate::app::Ran;
 use crate::cli::output;
 use crate::store::{Store, StoreError};
 
-/// Reasons that are printed, those of the most pages first; JSON has all.
+/// Reasons that are printed, the most frequent first; JSON has all.
 const MAX_REASONS: usize = 5;
 
 /// Reason why pages are not described.
@@ -25,7 +25,7 @@ impl Reason {
     }
 }
 
-/// Returns why pages of a run are not described, those of the most pages first.
+/// Returns the reasons why pages of a run are not described, the most frequent first.
 pub(in crate::cli) async fn reasons(store: &Store, ran: &Ran) -> Result<Vec<Reason>, StoreError> {
     let (site, run_id) = (&ran.summary.site, ran.summary.run_id);
     let mut found: BTreeMap<String, Reason> = BTreeMap::new();

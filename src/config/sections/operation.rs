@@ -1,4 +1,4 @@
-//! What an administrator and other proxies see: `[operation]`, `[admin]`, `[check]`, `[traffic]`, `[access_log]`, `[otel]` and `[log]`.
+//! Faces for administrators and other proxies: `[operation]`, `[admin]`, `[check]`, `[traffic]`, `[access_log]`, `[otel]` and `[log]`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Charts over time: what is drawn is what is counted.
+//! Charts over time draw all counted requests.
 
 use std::time::Duration;
 

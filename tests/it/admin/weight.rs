@@ -1,4 +1,4 @@
-//! How much the pages weigh, and what is loaded by request.
+//! Weight of the pages, and names loaded by request.
 
 use reqwest::{Method, StatusCode, header};
 

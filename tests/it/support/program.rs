@@ -56,7 +56,7 @@ pub(crate) fn run(directory: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Runs the program at a terminal, on which somebody has typed these answers.
+/// Runs the program at a terminal with these typed answers.
 pub(crate) fn run_at_terminal(directory: &Path, arguments: &[&str], answers: &str) -> Output {
     use std::os::unix::fs::OpenOptionsExt as _;
 

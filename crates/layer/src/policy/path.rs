@@ -27,8 +27,8 @@ pub struct PathReading {
 impl PathReading {
     /// Calls `look` with the normal form of the path that a request names.
     ///
-    /// In addition to [`with_normal_path`], parameters are removed and letters are lower case where
-    /// the reading says so. Either setting reads a backslash as a slash.
+    /// In addition to [`with_normal_path`], parameters are removed and letters are lower case if
+    /// the reading specifies that. Either setting reads a backslash as a slash.
     #[doc(hidden)]
     pub fn with_path<T>(self, target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
         let target = target.as_bytes();

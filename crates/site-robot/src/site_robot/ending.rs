@@ -143,7 +143,7 @@ impl<'r> RunEnd<'r> {
     async fn hold(&self, why: &str, now_ms: i64) -> Result<Summary, SiteRobotError> {
         let Settings { store, site, .. } = self.settings;
         let run_id = self.run.run_id;
-        // What is not to be shown any more waits for nobody's word.
+        // Hidden pages do not wait for an acceptance.
         let hidden = store.publish_staged(site, run_id, StagedSelection::Hidden, now_ms);
         let hidden = hidden.await?;
         let run = store.hold_run(run_id, why, hidden, now_ms).await?;
@@ -151,7 +151,7 @@ impl<'r> RunEnd<'r> {
         self.summary(run).await
     }
 
-    /// Returns why the results are held back whoever accepts them, where they bring any page.
+    /// Returns the reason to hold back staged pages even if the run is accepted.
     async fn reason_to_hold(&self) -> Result<Option<String>, StoreError> {
         let Some(reason) = &self.settings.hold else {
             return Ok(None);

@@ -71,7 +71,7 @@ pub(super) struct Settings {
     pub(super) tracking: crate::document::TrackingParameters,
     /// Whether `www1.` and `www2.` are `www.`.
     pub(super) unites_hosts: bool,
-    /// Why new and changed pages are held back, whoever accepts them.
+    /// Reason to hold back new and changed pages even if the run is accepted.
     pub(super) hold: Option<String>,
     pub(super) on_end: Option<Arc<super::OnEnd>>,
 }

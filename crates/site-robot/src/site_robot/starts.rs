@@ -136,7 +136,7 @@ fn said(outcome: &str) -> &str {
     reason.unwrap_or(outcome)
 }
 
-/// Returns what to do about a login that stands in place of pages such as this one.
+/// Returns the advice for a login page that the server sends instead of a page.
 pub(super) fn login_advice(settings: &Settings, page: &str) -> String {
     let page = Url::parse(page).ok();
     let foreign = page

@@ -150,7 +150,7 @@ impl Fetcher {
         }
     }
 
-    /// Gets a URL, and what it redirects to.
+    /// Gets a URL and follows its redirects.
     async fn get(&self, url: &str, headers: HeaderMap) -> Result<Response, FetchError> {
         let limits = &self.inner.limits;
         let began = Instant::now();

@@ -136,7 +136,7 @@ impl HttpSource {
         }
     }
 
-    /// Returns the page of the form login, where its cookies are not those of a page of another address.
+    /// Returns the URL of the login form if its cookies are not sent to a page at another address.
     pub(super) fn foreign_login(&self, page: &Url) -> Option<&Url> {
         self.session.as_ref()?.foreign_login(page)
     }

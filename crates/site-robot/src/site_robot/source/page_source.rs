@@ -54,7 +54,7 @@ impl PageSource {
         }
     }
 
-    /// Returns the page of a form login whose cookies are not those of a page of another address.
+    /// Returns the URL of the login form if its cookies are not sent to a page at another address.
     pub(in crate::site_robot) fn foreign_login(&self, page: &Url) -> Option<&Url> {
         match self {
             Self::Http(source) | Self::HttpAndFiles(source, _) => source.foreign_login(page),

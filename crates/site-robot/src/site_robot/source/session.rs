@@ -65,7 +65,7 @@ impl LoginSession {
         self.sites.contains(&url.origin()) && url.path() != "/robots.txt"
     }
 
-    /// Returns the page of the form, where its cookies are not those of a page of another address.
+    /// Returns the URL of the form if its cookies are not sent to a page at another address.
     pub(super) fn foreign_login(&self, page: &Url) -> Option<&Url> {
         let form = self.login.url();
         let is_foreign = form.origin() != page.origin() && self.cookie(page).is_none();

@@ -142,7 +142,7 @@ statements! {
         moved!("previous_descriptions", " AND there.turn = previous_descriptions.turn");
     MOVE_WITHDRAWN = "move pages that are kept out",
         moved!("withdrawn_urls", "", "");
-    // The links of a page are those to the former address: all are asked for as wholes.
+    // The stored links have the former address, so the next run requests every page in full.
     MOVE_URLS = "move the URLs of the site robot",
         moved!("site_robot_urls", ", links = NULL, etag = NULL, last_modified = NULL, \
          content_hash = NULL, steady = NULL, next_ms = NULL, \

@@ -187,7 +187,7 @@ fn add(rows: usize) -> Statement {
     Statement::assembled("add to the sums of traffic", sql)
 }
 
-/// Returns the end of an insertion that adds its sums to those of a row that is there.
+/// Returns the end of an insertion that adds its sums to an existing row.
 fn adding_to(table: &str) -> String {
     let sum = |column| format!("{column} = {table}.{column} + excluded.{column}");
     let sums = ["requests", "bytes", "micros"].map(sum).join(", ");

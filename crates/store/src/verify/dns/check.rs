@@ -88,7 +88,7 @@ pub async fn check_resolvers(settings: &DnsSettings) -> Result<Vec<ResolverCheck
 
 /// Returns `true` if a resolver gives an address the name that it is known to have.
 ///
-/// One that gives every address a name of its own, or none, knows nothing about addresses.
+/// A resolver with a wildcard, or without reverse zones, does not.
 pub(super) async fn knows_names(resolver: &Resolver) -> bool {
     for (address, known) in NAMED {
         let names = resolver.names(IpAddr::from(address)).await;

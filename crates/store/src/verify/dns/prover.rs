@@ -130,7 +130,7 @@ impl DnsProver {
         self.inner.cache.entry_count()
     }
 
-    /// Returns `true` if the resolver failed the last self-test: it contradicts nobody then.
+    /// Returns `true` if the resolver failed the last self-test, so that it contradicts no robot.
     #[must_use]
     pub fn is_doubted(&self) -> bool {
         let until_ms = |at: &AtomicI64| at.load(Ordering::Relaxed);
