@@ -33,7 +33,9 @@ class Outcome:
         host = (host[1] if host else case.host or "").lower()
         origin, _, path = self.detail.removeprefix("http://").partition("/")
         host = host.removesuffix(":80")
-        is_same = self.kind == "redirect" and own.detail == "/" + path and origin in (host, host.replace(".:", ":").rstrip("."))
+        # Who names no host is told the name of the front's first server.
+        is_host = not host or origin in (host, host.replace(".:", ":").rstrip("."))
+        is_same = self.kind == "redirect" and own.detail == "/" + path and is_host
         return replace(self, detail=own.detail) if is_same else self
 
     def site(self):
