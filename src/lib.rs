@@ -11,21 +11,10 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(feature = "access-log")]
-pub mod access_log;
-#[cfg(feature = "admin")]
-pub mod admin;
-#[cfg(feature = "server")]
-#[doc(hidden)]
-pub mod alerts;
 #[cfg(feature = "admin")]
 pub mod app;
 #[cfg(feature = "server")]
 mod assembly;
-#[cfg(feature = "server")]
-mod bans;
-#[cfg(feature = "server")]
-mod canonical;
 #[cfg(feature = "server")]
 mod check;
 #[cfg(feature = "server")]
@@ -35,67 +24,59 @@ pub mod cli;
 #[doc(hidden)]
 pub mod config;
 #[cfg(feature = "server")]
-mod index_now;
-#[cfg(feature = "admin")]
-mod instances;
-#[cfg(feature = "admin")]
-pub mod licensing;
-#[cfg(feature = "admin")]
-pub mod live_rules;
-#[cfg(feature = "server")]
 mod observe;
 #[cfg(feature = "server")]
-#[doc(hidden)]
-pub mod origins;
-#[cfg(feature = "admin")]
-mod own_robot;
-#[cfg(feature = "admin")]
-mod pace;
-#[cfg(feature = "server")]
 mod probe;
-#[cfg(feature = "admin")]
-pub mod robots_file;
 #[cfg(feature = "server")]
 mod site_robots;
-#[cfg(feature = "admin")]
-mod summary;
-#[cfg(feature = "admin")]
-#[cfg_attr(
-    not(feature = "server"),
-    expect(dead_code, reason = "the server alone hands requests over")
-)]
-mod suspicion;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub mod telemetry;
+
 #[cfg(feature = "admin")]
-#[cfg_attr(
-    not(feature = "server"),
-    expect(
-        dead_code,
-        reason = "what was counted since the start is read by `/metrics` alone"
-    )
-)]
-mod traffic;
-#[cfg(feature = "server")]
-mod traps;
-
-#[cfg(feature = "server")]
-mod way_out;
-
+#[doc(no_inline)]
+pub use robot_detection_console as admin;
 #[cfg(feature = "proxy")]
 #[doc(no_inline)]
 pub use robot_detection_http::{listen, proxy};
 #[doc(no_inline)]
 pub use robot_detection_layer::{clock, detect, layer, policy, registry, suspect};
+#[cfg(feature = "admin")]
+#[doc(hidden)]
+pub use robot_detection_operations as operations;
+#[cfg(feature = "admin")]
+#[doc(no_inline)]
+pub use robot_detection_operations::live_rules;
+#[cfg(feature = "server")]
+#[doc(hidden)]
+pub use robot_detection_operations::{alerts, bans};
 #[doc(no_inline)]
 pub use robot_detection_robots_txt as robots_txt;
+#[cfg(feature = "server")]
+use robot_detection_site_robot::index_now;
 #[cfg(feature = "site-robot")]
 #[doc(no_inline)]
-pub use robot_detection_site_robot::{document, filter, heaven, matter, render, site_robot};
+pub use robot_detection_site_robot::{
+    document, filter, heaven, licensing, matter, render, site_robot,
+};
+#[cfg(feature = "server")]
+#[doc(hidden)]
+pub use robot_detection_store::origins;
+#[cfg(feature = "server")]
+use robot_detection_store::way_out;
 #[cfg(feature = "store")]
 #[doc(no_inline)]
-pub use robot_detection_store::{description, fetch, refresh, store, verify};
+pub use robot_detection_store::{description, fetch, refresh, robots_file, store, verify};
+#[cfg(feature = "admin")]
+use robot_detection_store::{instances, pace};
+
+#[cfg(feature = "access-log")]
+#[doc(no_inline)]
+pub use robot_detection_traffic::access_log;
+#[cfg(feature = "server")]
+use robot_detection_traffic::{canonical, traps};
+#[cfg(feature = "admin")]
+use robot_detection_traffic::{summary, suspicion, traffic};
 
 #[cfg(feature = "admin")]
 #[doc(inline)]

@@ -12,12 +12,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::{BuildError, RobotDetection};
-use crate::admin::{
-    self, Access, Admin, MIN_PASSWORD_CHARS, PasswordError, generate_password, hash_password,
-    verify_password,
-};
+use crate::admin::{self, Access, Admin};
 use crate::clock::Clock;
 use crate::live_rules::StateFile;
+use crate::operations::{
+    MIN_PASSWORD_CHARS, Operations, PasswordError, generate_password, hash_password,
+    verify_password,
+};
 use crate::store::Store;
 
 /// Time after which a database that was away is asked again for a password.
@@ -123,27 +124,29 @@ impl RobotDetection {
     fn admin_pages(&self, access: Access, stop: CancellationToken) -> Router {
         let parts = self.parts();
         admin::router(Admin {
-            store: parts.store.clone(),
-            detector: self.detector().clone(),
-            policy: self.policy().clone(),
-            enforcer: self.enforcer().clone(),
-            sites: parts.shown_sites.clone(),
-            live_rules: self.live_rules().clone(),
-            reloads: parts.reloads.clone(),
-            robot_runs: parts.robot_runs.clone(),
-            certificates: parts.certificates.clone(),
-            notices: parts.notices.clone(),
-            refresher: parts.refresher.clone(),
-            traffic: parts.traffic.clone(),
-            verifier: self.verifier().clone(),
-            ranges: self.ranges_refresher(),
-            settings: parts.settings.clone(),
-            clock: self.clock().clone(),
+            operations: Operations {
+                store: parts.store.clone(),
+                detector: self.detector().clone(),
+                policy: self.policy().clone(),
+                enforcer: self.enforcer().clone(),
+                sites: parts.shown_sites.clone(),
+                live_rules: self.live_rules().clone(),
+                reloads: parts.reloads.clone(),
+                robot_runs: parts.robot_runs.clone(),
+                certificates: parts.certificates.clone(),
+                notices: parts.notices.clone(),
+                refresher: parts.refresher.clone(),
+                traffic: parts.traffic.clone(),
+                verifier: self.verifier().clone(),
+                ranges: self.ranges_refresher(),
+                settings: parts.settings.clone(),
+                clock: self.clock().clone(),
+                tasks: parts.tasks.clone(),
+            },
             time_zone: parts.time_zone,
             access,
             client_address: parts.common.client_address.clone(),
             hosts: parts.hosts.clone(),
-            tasks: parts.tasks.clone(),
             stop,
         })
     }

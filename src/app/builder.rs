@@ -8,16 +8,16 @@ use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
-use crate::admin::{
-    Certificates, ClientAddress, DEFAULT_SITE, Notices, PasswordError, Reloads, RobotRuns, Setting,
-    SharedSites, TimeZone,
-};
+use crate::admin::ClientAddress;
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{FetchError, FetchLimits, Fetcher};
 use crate::instances::set_clock;
 use crate::live_rules::{self, LiveRules, StateFile};
-use crate::own_robot;
+use crate::operations::{
+    Certificates, DEFAULT_SITE, Notices, PasswordError, Reloads, RobotRuns, Setting, SharedSites,
+    TimeZone, own_robot,
+};
 use crate::policy::{Enforce, Enforcement, Policy, PolicyBuilder, PolicyError};
 use crate::refresh::{Refresher, SourceSpec};
 use crate::robots_file::{LIMITS, START_WAIT};

@@ -10,15 +10,15 @@ use axum::{
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::admin::{
-    Certificates, DEFAULT_SITE, Notices, Reloads, RobotRuns, SharedSettings, SharedSites, TimeZone,
-};
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::instances::Heartbeat;
 use crate::layer::{OwnRobot, RobotDetectionLayer};
 use crate::live_rules::{self, LiveRules, StateFile};
-use crate::own_robot;
+use crate::operations::own_robot;
+use crate::operations::{
+    Certificates, DEFAULT_SITE, Notices, Reloads, RobotRuns, SharedSettings, SharedSites, TimeZone,
+};
 use crate::pace::Exchange;
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;

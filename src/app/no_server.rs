@@ -1,6 +1,6 @@
 //! Stands in for the server in builds without it: a handle keeps nothing for one.
 
-use crate::admin::{Reloads, RobotRuns};
+use crate::operations::{Reloads, RobotRuns};
 use crate::store::Store;
 
 use super::site::Common;

@@ -5,14 +5,13 @@ use std::{
     process::ExitCode,
 };
 
-use serde_json::json;
-
-use crate::admin::{
-    MIN_PASSWORD_CHARS, SessionView, TokenView, check_name, digest, generate_password,
-    hash_password, parse_end,
-};
 use crate::clock::Clock;
-use crate::store::{AdminToken, AuditEntry, Store, TokenScope};
+use crate::operations::{
+    Caller, MIN_PASSWORD_CHARS, generate_password, hash_password,
+    sessions::{self, Session, Sessions},
+    tokens::{self, MakeToken, Token, Tokens},
+};
+use crate::store::Store;
 
 use super::{
     Cli,
@@ -22,58 +21,74 @@ use super::{
 };
 
 pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<ExitCode> {
-    let now_ms = Clock::system().now_ms();
-    // Before the database is opened, so that a slip leaves no new file behind.
-    let token = match command {
-        AdminCommand::Token(args) => Some(token(args, now_ms)?),
-        _ => None,
-    };
     let loaded = context::load(cli)?;
     let settings = loaded.settings();
-    // A command that only asks leaves no file behind.
-    if let AdminCommand::Tokens { .. } | AdminCommand::Sessions { .. } = command {
-        let store = context::store(&loaded).await?;
-        list(&store, command, now_ms).await?;
-        store.close().await;
-        return Ok(ExitCode::SUCCESS);
-    }
-    context::check_database(settings)?;
-    let store = Store::connect(&settings.database.url).await?;
-    match (command, token) {
-        (AdminCommand::Password { generate }, _) => set_password(&store, *generate, now_ms).await?,
-        (AdminCommand::Token(TokenArgs { name, remove, .. }), _) if *remove => {
-            store.remove_admin_token(name).await?;
-            record(&store, now_ms, "token-ended", name, "").await?;
-            output::note(&format!("the token {name:?} is removed"));
+    // A command that only asks leaves no file behind, nor does one with a slip.
+    let store = match command {
+        AdminCommand::Password { .. } => {
+            context::check_database(settings)?;
+            Store::connect(&settings.database.url).await?
         }
-        (_, Some(token)) => make_token(&store, &token).await?,
-        _ => {}
+        AdminCommand::Token(args) if !args.remove => {
+            tokens::check(&request(args), Clock::system().now_ms())?;
+            context::check_database(settings)?;
+            Store::connect(&settings.database.url).await?
+        }
+        _ => context::store(&loaded).await?,
+    };
+    let caller = context::caller(&store);
+    match command {
+        AdminCommand::Password { generate } => set_password(&caller, *generate).await?,
+        AdminCommand::Token(args) if args.remove => {
+            tokens::end(&caller, &args.name).await?;
+            output::note(&format!("the token {:?} is removed", args.name));
+        }
+        AdminCommand::Token(args) => {
+            let made = tokens::make(&caller, &request(args)).await?;
+            output::line_or_note(&made.secret);
+            output::note(
+                "shown this once; use it as `Authorization: Bearer TOKEN`, end it with --remove",
+            );
+        }
+        AdminCommand::Tokens { json } => token_table(&tokens::list(&caller).await?, *json)?,
+        AdminCommand::Sessions { end: Some(key), .. } => {
+            sessions::end(&caller, key).await?;
+            output::note(&format!("the session {key} has ended"));
+        }
+        AdminCommand::Sessions { end_all: true, .. } => {
+            let ended = sessions::end_others(&caller, None).await?.ended;
+            output::note(&format!("all sessions have ended: {ended}"));
+        }
+        AdminCommand::Sessions { json, .. } => {
+            session_table(&sessions::list(&caller, None).await?, *json)?;
+        }
     }
     store.close().await;
     Ok(ExitCode::SUCCESS)
 }
 
-fn token(args: &TokenArgs, now_ms: i64) -> Result<AdminToken, WrongUsage> {
-    let name = check_name(&args.name).map_err(WrongUsage)?;
+fn request(args: &TokenArgs) -> MakeToken {
     let scope = match args.scope {
-        TokenScopeArg::Read => TokenScope::Read,
-        TokenScopeArg::Write => TokenScope::Write,
+        TokenScopeArg::Read => "read",
+        TokenScopeArg::Write => "write",
     };
-    let ends = args.ends.as_deref().unwrap_or_default();
-    let ends_ms = parse_end(ends, now_ms).map_err(WrongUsage)?;
-    Ok(AdminToken::new(name, now_ms).scope(scope).ends_ms(ends_ms))
+    MakeToken {
+        name: args.name.clone(),
+        scope: scope.to_owned(),
+        ends: args.ends.clone().unwrap_or_default(),
+    }
 }
 
-async fn set_password(store: &Store, generate: bool, now_ms: i64) -> anyhow::Result<()> {
+async fn set_password(caller: &Caller<'_>, generate: bool) -> anyhow::Result<()> {
     let password = if generate {
         generate_password()
     } else {
         read_password()?
     };
-    store
-        .set_admin_password_hash(&hash_password(&password)?, now_ms)
-        .await?;
-    context::record(store, "password-changed", "administrator", "").await;
+    let hash = hash_password(&password)?;
+    let store = caller.store;
+    store.set_admin_password_hash(&hash, caller.now_ms).await?;
+    caller.record("password-changed", "administrator", "").await;
     if generate {
         output::line_or_note(&password);
     }
@@ -81,56 +96,11 @@ async fn set_password(store: &Store, generate: bool, now_ms: i64) -> anyhow::Res
     Ok(())
 }
 
-async fn make_token(store: &Store, token: &AdminToken) -> anyhow::Result<()> {
-    // Only a digest is stored: whoever reads the database cannot use the tokens.
-    let secret = generate_password();
-    store.add_admin_token(token, &digest(&secret)).await?;
-    let scope = format!("scope {}", token.scope.as_str());
-    record(store, token.created_ms, "token-made", &token.name, &scope).await?;
-    output::line_or_note(&secret);
-    output::note("shown this once; use it as `Authorization: Bearer TOKEN`, end it with --remove");
-    Ok(())
-}
-
-async fn list(store: &Store, command: &AdminCommand, now_ms: i64) -> anyhow::Result<()> {
-    match command {
-        AdminCommand::Sessions { end: Some(key), .. } => {
-            store.end_session(key, now_ms).await?;
-            record(store, now_ms, "session-ended", key, "").await?;
-            output::note(&format!("the session {key} has ended"));
-        }
-        AdminCommand::Sessions { end_all: true, .. } => {
-            let ended = store.end_other_sessions(None).await?;
-            let detail = format!("{ended} sessions");
-            record(store, now_ms, "sessions-ended", "all", &detail).await?;
-            output::note(&format!("all sessions have ended: {ended}"));
-        }
-        AdminCommand::Sessions { json, .. } => {
-            let stored = store.sessions(now_ms).await?;
-            let view = |stored| SessionView::new(stored, None, now_ms);
-            let views: Vec<_> = stored.iter().map(view).collect();
-            if *json {
-                output::json(&json!({ "sessions": views }))?;
-            } else {
-                session_table(&views)?;
-            }
-        }
-        AdminCommand::Tokens { json } => {
-            let tokens = store.admin_tokens().await?;
-            let views: Vec<_> = tokens.iter().map(|it| TokenView::new(it, now_ms)).collect();
-            if *json {
-                output::json(&json!({ "tokens": views }))?;
-            } else {
-                token_table(&views)?;
-            }
-        }
-        AdminCommand::Password { .. } | AdminCommand::Token(_) => {}
+fn token_table(list: &Tokens, as_json: bool) -> io::Result<()> {
+    if as_json {
+        return output::json(list);
     }
-    Ok(())
-}
-
-fn token_table(tokens: &[TokenView]) -> io::Result<()> {
-    let row = |token: &TokenView| {
+    let row = |token: &Token| {
         let used = token.used.as_ref().map_or("never", |used| &used.iso);
         let ends = token.ends.as_ref().map_or("lasting", |ends| &ends.iso);
         vec![
@@ -142,11 +112,14 @@ fn token_table(tokens: &[TokenView]) -> io::Result<()> {
         ]
     };
     let header = ["name", "scope", "made", "used", "ends"];
-    output::table(&header, &tokens.iter().map(row).collect::<Vec<_>>())
+    output::table(&header, &list.tokens.iter().map(row).collect::<Vec<_>>())
 }
 
-fn session_table(sessions: &[SessionView]) -> io::Result<()> {
-    let row = |session: &SessionView| {
+fn session_table(list: &Sessions, as_json: bool) -> io::Result<()> {
+    if as_json {
+        return output::json(list);
+    }
+    let row = |session: &Session| {
         vec![
             session.key.clone(),
             session.begun.iso.clone(),
@@ -156,24 +129,7 @@ fn session_table(sessions: &[SessionView]) -> io::Result<()> {
         ]
     };
     let header = ["key", "begun", "seen", "from", "browser"];
-    output::table(&header, &sessions.iter().map(row).collect::<Vec<_>>())
-}
-
-async fn record(
-    store: &Store,
-    at_ms: i64,
-    event: &str,
-    subject: &str,
-    detail: &str,
-) -> anyhow::Result<()> {
-    let entry = AuditEntry {
-        at_ms,
-        actor: "command line".to_owned(),
-        event: event.to_owned(),
-        subject: subject.to_owned(),
-        detail: detail.to_owned(),
-    };
-    Ok(store.record_audit(&entry).await?)
+    output::table(&header, &list.sessions.iter().map(row).collect::<Vec<_>>())
 }
 
 fn read_password() -> anyhow::Result<String> {

@@ -5,8 +5,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::json;
 
-use crate::admin::AlertView;
-use crate::alerts::{Alert, Message, Receipt};
+use crate::alerts::{self, Alert, AlertStanding, Message, Receipt};
 use crate::app;
 use crate::clock::Clock;
 use crate::config::Loaded;
@@ -119,15 +118,13 @@ fn line(alert: &Alert, result: &Result<Receipt, String>) -> String {
 
 async fn list(loaded: &Loaded, as_json: bool) -> anyhow::Result<ExitCode> {
     let store = context::store(loaded).await?;
-    let now_ms = Clock::system().now_ms();
-    let states = store.alerts().await?;
+    let list = alerts::list(&context::caller(&store)).await?;
     store.close().await;
-    let views: Vec<_> = states.iter().map(|it| AlertView::new(it, now_ms)).collect();
     if as_json {
-        output::json(&json!({ "alerts": views }))?;
+        output::json(&list)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let row = |view: &AlertView| {
+    let row = |view: &AlertStanding| {
         let since = view.since.as_ref().map_or("", |since| &since.iso);
         let told = view.told.as_ref().map_or("never", |told| &told.iso);
         vec![
@@ -140,6 +137,6 @@ async fn list(loaded: &Loaded, as_json: bool) -> anyhow::Result<ExitCode> {
         ]
     };
     let header = ["name", "on", "state", "since", "told", "error"];
-    output::table(&header, &views.iter().map(row).collect::<Vec<_>>())?;
+    output::table(&header, &list.alerts.iter().map(row).collect::<Vec<_>>())?;
     Ok(ExitCode::SUCCESS)
 }

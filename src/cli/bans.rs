@@ -6,10 +6,10 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use tokio::time;
 
-use crate::admin::rfc3339;
 use crate::bans::{BanFormat, Network, added, removed, whole};
 use crate::clock::Clock;
 use crate::config::Loaded;
+use crate::operations::rfc3339;
 use crate::store::{AuditEntry, Ban, Store};
 
 use super::{Cli, context, output, usage::WrongUsage};

@@ -8,9 +8,10 @@ use crate::clock::Clock;
 use crate::config::{DatabaseSection, Loaded, Loader, Settings, SiteRobotSection};
 use crate::detect::Detector;
 use crate::live_rules::LiveRuleSet;
+use crate::operations::Caller;
 use crate::origins::{Keeper, Wanted};
 use crate::registry::{Robot, bundled};
-use crate::store::{AuditEntry, Store};
+use crate::store::Store;
 
 use super::{Cli, args::Command, every_error, output, usage::WrongUsage};
 
@@ -134,19 +135,14 @@ pub(super) async fn live_rules(loaded: &Loaded) -> anyhow::Result<LiveRuleSet> {
     Ok(LiveRuleSet::read(stored))
 }
 
-/// Records what a command has done; a database that fails does not undo it.
-pub(super) async fn record(store: &Store, event: &str, subject: &str, detail: &str) {
-    let entry = AuditEntry {
-        at_ms: Clock::system().now_ms(),
+/// Returns the command line as the caller of operations.
+pub(super) fn caller(store: &Store) -> Caller<'_> {
+    Caller {
+        store,
+        now_ms: Clock::system().now_ms(),
         actor: ACTOR.to_owned(),
-        event: event.to_owned(),
-        subject: subject.to_owned(),
-        detail: detail.to_owned(),
-    };
-    if let Err(error) = store.record_audit(&entry).await {
-        output::note(&format!(
-            "warning: this is not in the log of changes: {error}"
-        ));
+        ends_ms: None,
+        warn: |text| output::note(&format!("warning: {text}")),
     }
 }
 

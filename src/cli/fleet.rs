@@ -4,8 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::admin::{clock_text, fleet_value, rfc3339, silent_seconds};
-use crate::store::StoredInstance;
+use crate::operations::instances::{self, Instance};
 
 use super::{
     Cli, context,
@@ -45,23 +44,23 @@ pub(super) struct FleetArgs {
 pub(super) async fn run(cli: &Cli, args: &FleetArgs) -> anyhow::Result<ExitCode> {
     let loaded = context::load(cli)?;
     let store = context::store(&loaded).await?;
-    let instances = store.instances().await?;
+    let list = instances::list(&context::caller(&store)).await?;
     store.close().await;
     if args.json {
-        output::json(&fleet_value(&instances))?;
-    } else if instances.is_empty() {
+        output::json(&list)?;
+    } else if list.instances.is_empty() {
         let url = store.url();
         output::note(&format!(
             "no instance serves from {url}; `robot-detection serve` starts one"
         ));
     } else {
-        output::table(&HEADER, &instances.iter().map(row).collect::<Vec<_>>())?;
+        output::table(&HEADER, &list.instances.iter().map(row).collect::<Vec<_>>())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the cells of an instance; other programs may have written what they say.
-fn row(instance: &StoredInstance) -> Vec<String> {
+fn row(instance: &Instance) -> Vec<String> {
     let or_dash = |text: String| {
         if text.is_empty() {
             "-".to_owned()
@@ -74,10 +73,10 @@ fn row(instance: &StoredInstance) -> Vec<String> {
         clean(&instance.host),
         instance.process.to_string(),
         clean(&instance.version),
-        or_dash(clean(&instance.address)),
-        rfc3339(instance.since_ms),
-        format!("{} s ago", silent_seconds(instance)),
-        clock_text(instance.ahead_ms),
+        or_dash(clean(instance.address.as_deref().unwrap_or_default())),
+        instance.since.iso.clone(),
+        format!("{} s ago", instance.silent_seconds),
+        instance.clock(),
         or_dash(clean(&instance.leads.join(", "))),
     ]
 }

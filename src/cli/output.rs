@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use serde_json::Value;
+use serde::Serialize;
 
 /// Prints a line on standard output.
 ///
@@ -34,8 +34,8 @@ pub(super) fn note(text: &str) {
 }
 
 /// Prints a JSON value, indented, on standard output.
-pub(super) fn json(value: &Value) -> io::Result<()> {
-    line(&format!("{value:#}"))
+pub(super) fn json(value: &impl Serialize) -> io::Result<()> {
+    line(&serde_json::to_string_pretty(value)?)
 }
 
 /// Returns text with each control character replaced by U+FFFD.

@@ -9,10 +9,10 @@ use std::{
 
 use clap::{Args, ValueEnum};
 
-use crate::admin::DEFAULT_SITE;
 use crate::assembly;
 use crate::check::{FileOptions, NginxPart, PlaceError, ProxyFile, inspect, proxy_file};
 use crate::config::{FailMode, Loaded};
+use crate::operations::DEFAULT_SITE;
 
 use super::{Cli, context, output, traps, usage::WrongUsage};
 

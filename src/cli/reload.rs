@@ -13,11 +13,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use crate::admin::{ReloadFailure, ReloadOutcome, Reloads};
 use crate::app::{self, RobotDetection};
 use crate::config::{Includes, Loaded};
 use crate::listen::{ServiceState, notify_service_manager};
 use crate::observe::Observer;
+use crate::operations::{ReloadFailure, ReloadOutcome, Reloads};
 use crate::store::AuditEntry;
 
 use super::{

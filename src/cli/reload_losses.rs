@@ -5,8 +5,8 @@ use std::{
     fmt,
 };
 
-use crate::admin::DEFAULT_SITE;
 use crate::config::{Loaded, Settings};
+use crate::operations::DEFAULT_SITE;
 
 /// Fewest rules whose removal is held back.
 const FEWEST_RULES: usize = 3;

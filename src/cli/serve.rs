@@ -13,7 +13,6 @@ use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use crate::admin::rfc3339;
 use crate::app::{self, BuildError, FirstPassword, RobotDetection, Server, ServerSettings};
 use crate::clock::Clock;
 use crate::config::{
@@ -21,6 +20,7 @@ use crate::config::{
     ServerSection, Settings, SiteLoaded, wants_colours,
 };
 use crate::listen::{ListenAddr, OpenFileLimit, ServiceState, notify_service_manager};
+use crate::operations::rfc3339;
 use crate::store::Absence;
 use crate::telemetry::{LogFormat, start_log};
 

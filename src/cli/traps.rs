@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use crate::admin::DEFAULT_SITE;
 use crate::config::{Loaded, RobotsTxtSource};
+use crate::operations::DEFAULT_SITE;
 use crate::store::Store;
 use crate::traps::TrapPaths;
 
@@ -72,7 +72,7 @@ pub(super) async fn run(cli: &Cli, is_json: bool) -> anyhow::Result<ExitCode> {
     }
     if is_json {
         let all: Vec<Value> = traps.iter().map(value).collect();
-        output::json(&all.into())?;
+        output::json(&all)?;
         return Ok(ExitCode::SUCCESS);
     }
     for of_site in &traps {

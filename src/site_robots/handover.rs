@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::config::Loaded;
-use crate::own_robot;
+use crate::operations::own_robot;
 use crate::site_robot::{Progress, has_ended, holder_name};
 use crate::store::{Store, StoredOrder};
 

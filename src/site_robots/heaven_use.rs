@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::admin::HeavenUse;
 use crate::config::{HeavenSource, Loaded, Settings};
+use crate::operations::HeavenUse;
 
 /// Returns what becomes of the descriptions of a site; `published` is where a command publishes.
 #[must_use]

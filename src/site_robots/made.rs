@@ -10,7 +10,7 @@ use crate::filter::CommandLine;
 use crate::heaven::{HeavenError, HeavenSettings, Library, PublishReport, publish};
 use crate::index_now::Announcer;
 use crate::layer::OwnRobot;
-use crate::own_robot;
+use crate::operations::own_robot;
 use crate::render::RenderLimits;
 use crate::site_robot::{
     OnCompletion, Rendering, SiteRobot, SiteRobotBuilder, SiteRobotError,

@@ -7,11 +7,11 @@ use tokio::{sync::Semaphore, time};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{info, warn};
 
-use crate::admin::{Reloads, RobotRuns};
 use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::layer::OwnRobot;
-use crate::own_robot;
+use crate::operations::own_robot;
+use crate::operations::{Reloads, RobotRuns};
 use crate::site_robot::{Handle, RobotState, holder_name};
 use crate::store::{RunCommand, SiteRobotVersions, Store, StoreError, StoredOrder};
 

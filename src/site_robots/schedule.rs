@@ -16,7 +16,7 @@ use tokio_cron_scheduler::{Job, JobScheduler, JobSchedulerError};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{error, info, warn};
 
-use crate::admin::RobotRuns;
+use crate::operations::RobotRuns;
 use crate::site_robot::{OnCompletion, SiteRobotError};
 use crate::store::{LeaseError, RunCommand, StoredRun};
 

@@ -9,7 +9,6 @@ use std::{
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::admin::DEFAULT_SITE;
 use crate::assembly::{
     Signing, form_login, heaven_settings, open_to_question, read_text, robot_conf,
 };
@@ -17,6 +16,7 @@ use crate::config::{ConfigErrors, Loaded, Schedule, Settings, SiteRobotSection};
 use crate::filter::{CommandLine, Filter, Filters, Functions};
 use crate::heaven::HeavenSettings;
 use crate::index_now::Announcer;
+use crate::operations::DEFAULT_SITE;
 use crate::render::obstacle;
 use crate::site_robot::{
     ConfigFiles, Rendering, RobotConf,

@@ -10,6 +10,8 @@
 pub mod document;
 pub mod filter;
 pub mod heaven;
+pub mod index_now;
+pub mod licensing;
 pub mod matter;
 pub mod render;
 pub mod site_robot;

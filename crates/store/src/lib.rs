@@ -8,6 +8,11 @@
 
 pub mod description;
 pub mod fetch;
+pub mod instances;
+pub mod origins;
+pub mod pace;
 pub mod refresh;
+pub mod robots_file;
 pub mod store;
 pub mod verify;
+pub mod way_out;

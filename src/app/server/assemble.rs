@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::admin::Setting;
 use crate::assembly::{
     alerts, bans, enforcement, policy, policy_builder, robots_txt, sources, wanted_origins,
 };
 use crate::config::{ConfigErrors, Loaded};
+use crate::operations::Setting;
 
 use super::{RobotDetection, RobotDetectionBuilder, verification::verification};
 

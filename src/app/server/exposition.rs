@@ -8,8 +8,8 @@ use std::{
 use metrics::{Unit, counter, describe_counter, describe_gauge, gauge};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
-use crate::admin::DEFAULT_SITE;
 use crate::observe::Observer;
+use crate::operations::DEFAULT_SITE;
 use crate::policy::Enforcer;
 use crate::proxy::ServerState;
 use crate::store::RobotCount;

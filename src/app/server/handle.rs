@@ -6,12 +6,12 @@ use arc_swap::ArcSwapOption;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
-use crate::admin::{AdminSite, Reloads, RobotRuns, ServedCertificate, SessionView};
 use crate::alerts::{Alert, SharedAlerts, Watcher};
 use crate::bans::{BanKeeper, BanRule, Bans, Spared};
 use crate::config::Loaded;
 use crate::layer::RobotDetectionLayer;
 use crate::listen::{CertificateState, Listener, Tls, TrustedProxies, Validity};
+use crate::operations::{AdminSite, Reloads, RobotRuns, ServedCertificate, sessions};
 use crate::origins::{Keeper, Origins, Wanted};
 use crate::site_robots::{Orders, Schedules};
 use crate::store::{Store, StoredSession};
@@ -287,7 +287,7 @@ impl Site {
 
 /// Returns `true` if a session was begun from the network of an address.
 fn is_from(session: &StoredSession, address: IpAddr) -> bool {
-    let network = SessionView::new(session, None, 0).network;
+    let network = sessions::network(session);
     let set = RangeSet::parse(network.as_deref());
     set.is_ok_and(|set| set.contains(address))
 }

@@ -14,8 +14,8 @@ use axum::{
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::{Reloads, rfc3339};
 use crate::observe::Observer;
+use crate::operations::{Reloads, rfc3339};
 use crate::probe::Probes;
 use crate::suspect::{Coherence, FrontHeaders};
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use axum::http::HeaderName;
 
-use crate::admin::DEFAULT_SITE;
 use crate::assembly::{
     Signing, enforcement, finds_suspects, index_now, licensing, path_reading, policy, robots_txt,
 };
 use crate::config::{CanonicalSection, ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable};
 use crate::index_now::AnnouncerSettings;
 use crate::licensing::Licensing;
+use crate::operations::DEFAULT_SITE;
 use crate::verify::Signer;
 
 use super::{

@@ -15,7 +15,6 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_layer::Layer as _;
 use tracing::warn;
 
-use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
 use crate::bans::Bans;
 use crate::canonical::{CanonicalKeeper, Canonicals, Reading};
 use crate::check::IDENTIFICATION_HEADER;
@@ -28,6 +27,7 @@ use crate::layer::{
 };
 use crate::listen::RequestContext;
 use crate::observe::SiteObserver;
+use crate::operations::{AdminSite, SiteCounts, UpstreamRow};
 use crate::policy::{ByAction, Enforcer};
 use crate::proxy::ServerState;
 use crate::store::Store;

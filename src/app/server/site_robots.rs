@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Weak};
 
-use crate::admin::DEFAULT_SITE;
 use crate::config::{ConfigErrors, Loaded, SiteLoaded, SiteRobotSection};
+use crate::operations::DEFAULT_SITE;
 use crate::site_robots::{HeavenReload, SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots};
 
 use super::{Inner, RobotDetection};

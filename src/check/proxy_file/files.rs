@@ -56,7 +56,7 @@ pub(crate) struct FileOptions<'o> {
 }
 
 /// Headers that nginx sends to no site: the ten of this program first.
-static CLEARED: [&str; 21] = [
+static CLEARED: [&str; 28] = [
     "X-Robot-Detection-Request",
     "X-Robot-Detection-Client",
     "X-Robot-Detection-Scheme",
@@ -72,6 +72,13 @@ static CLEARED: [&str; 21] = [
     "X-Forwarded-Prefix",
     "X-Forwarded-Uri",
     "X-Forwarded-Method",
+    "X-Forwarded-User",
+    "X-Forwarded-Groups",
+    "X-Forwarded-Email",
+    "X-Forwarded-Preferred-Username",
+    "X-Forwarded-Ssl",
+    "X-Forwarded-By",
+    "X-Forwarded-Scheme",
     "Forwarded",
     "X-Original-URL",
     "X-Original-URI",

@@ -1,7 +1,7 @@
 //! Checks that search engines can be told of pages by `IndexNow`.
 
-use crate::admin::rfc3339;
 use crate::app::SiteRobotSettings;
+use crate::operations::rfc3339;
 use crate::store::{Store, StoreError};
 
 use super::{check::Check, sites::ServedSite};

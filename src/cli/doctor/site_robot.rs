@@ -2,9 +2,9 @@
 
 use std::process::{Command, Stdio};
 
-use crate::admin::rfc3339;
 use crate::app::{SiteRobotRuns, SiteRobotSettings, site_robots};
 use crate::clock::Clock;
+use crate::operations::rfc3339;
 use crate::render::{RenderLimits, Renderer, obstacle};
 use crate::store::{RunCommand, Store, StoredRun};
 

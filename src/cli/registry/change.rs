@@ -24,7 +24,9 @@ pub(super) async fn add(robots: &RobotDetection, args: &AddArgs) -> anyhow::Resu
         .store()
         .add_robot(&robot, robots.clock().now_ms())
         .await?;
-    context::record(robots.store(), "robot-added", &robot.id, &robot.useragent).await;
+    context::caller(robots.store())
+        .record("robot-added", &robot.id, &robot.useragent)
+        .await;
     output::line(&format!("added {}: {}", robot.id, patterns(&robot)))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -71,7 +73,9 @@ fn argument(field: &str) -> String {
 
 pub(super) async fn remove(robots: &RobotDetection, id: &str) -> anyhow::Result<ExitCode> {
     robots.store().remove_robot(id).await?;
-    context::record(robots.store(), "robot-removed", id, "").await;
+    context::caller(robots.store())
+        .record("robot-removed", id, "")
+        .await;
     output::line(&format!("removed {id}"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -26,7 +26,7 @@ pub(super) fn list(mut rows: Vec<Row>, args: &ListArgs) -> anyhow::Result<ExitCo
         rows.retain(|row| row.duplicate_of.is_some());
     }
     if args.json {
-        output::json(&rows.iter().map(robot_object).collect())?;
+        output::json(&rows.iter().map(robot_object).collect::<Vec<_>>())?;
     } else if rows.is_empty() {
         output::note(NO_ROBOT);
     } else {

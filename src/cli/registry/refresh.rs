@@ -35,7 +35,9 @@ pub(super) async fn refresh(
         "refresh-started"
     };
     for (spec, options) in with_options(robots, specs, args).await? {
-        context::record(robots.store(), event, spec.source.as_str(), "").await;
+        context::caller(robots.store())
+            .record(event, spec.source.as_str(), "")
+            .await;
         match refresh_one(robots, &spec, options).await {
             Ok(record) => {
                 if !args.json {

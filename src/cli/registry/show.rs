@@ -21,7 +21,7 @@ pub(super) fn show(mut rows: Vec<Row>, id: &str, json: bool) -> anyhow::Result<E
         return Ok(ExitCode::FAILURE);
     }
     if json {
-        output::json(&rows.iter().map(robot_object).collect())?;
+        output::json(&rows.iter().map(robot_object).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     for row in &rows {

@@ -25,7 +25,7 @@ pub(super) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         let answers = answers
             .iter()
             .map(|(url, permission)| object(url, permission.as_ref()));
-        output::json(&answers.collect())?;
+        output::json(&answers.collect::<Vec<_>>())?;
     } else {
         for (url, permission) in &answers {
             output::line(&output::clean(&text(url, permission.as_ref())))?;

@@ -15,7 +15,7 @@ pub(super) fn run(cli: &Cli, args: &LintArgs) -> anyhow::Result<ExitCode> {
     let bytes = input::read(file)?;
     let warnings = warnings(cli, &RobotsTxt::parse(&bytes, args.dialect));
     if args.json {
-        output::json(&warnings.iter().map(object).collect())?;
+        output::json(&warnings.iter().map(object).collect::<Vec<_>>())?;
     } else {
         let name = input::name(file);
         for Warning {

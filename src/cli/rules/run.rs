@@ -4,7 +4,6 @@ use std::{process::ExitCode, sync::Arc};
 
 use serde_json::{Value, json};
 
-use crate::admin::rfc3339;
 use crate::app::{self, SiteIndex};
 use crate::cli::{Cli, context, context::ACTOR, output, usage::WrongUsage};
 use crate::clock::Clock;
@@ -13,6 +12,7 @@ use crate::live_rules::{
     KeptRule, LiveRule, LiveRuleSet, MAX_RULES, Proposal, ProposalError, RuleFields, Surroundings,
     length_ms, to_toml,
 };
+use crate::operations::rfc3339;
 use crate::policy::{Policy, Rule};
 use crate::store::{LiveRuleChange, Store, StoredPause};
 

@@ -21,7 +21,7 @@ pub(super) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     }
     if args.json {
         let objects = files.iter().map(|(name, report)| object(name, report));
-        output::json(&objects.collect())?;
+        output::json(&objects.collect::<Vec<_>>())?;
     } else {
         for (name, report) in &files {
             print(name, report)?;

@@ -10,9 +10,9 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::admin::HeavenUse;
 use crate::app::heaven_use;
 use crate::cli::{output, usage::WrongUsage};
+use crate::operations::HeavenUse;
 use crate::store::{DescriptionStates, RunCommand, StoredRun};
 
 use super::{
@@ -38,7 +38,7 @@ pub(super) async fn status(
         let objects = sites
             .iter()
             .map(|(site, last, counts, heaven)| object(site, last.as_ref(), *counts, heaven));
-        output::json(&objects.collect())?;
+        output::json(&objects.collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     for (site, last, (count, states), heaven) in &sites {

@@ -6,10 +6,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::admin::HeavenUse;
 use crate::app::{Ran, SiteRobotChanges, SiteRobotRuns, heaven_use};
 use crate::cli::{output, usage::WrongUsage};
 use crate::heaven::HeavenError;
+use crate::operations::HeavenUse;
 use crate::site_robot::{OnCompletion, Progress, SiteRobotError, Summary};
 use crate::store::{LeaseError, RunCounts, RunState, StoreError};
 

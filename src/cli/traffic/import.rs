@@ -305,7 +305,9 @@ async fn undo(store: &Store, id: &str) -> anyhow::Result<()> {
     };
     let requests = store.undo_traffic_import(&import.import_id).await?;
     let name = output::clean(&import.name);
-    context::record(store, "traffic-import-undone", &name, &import.import_id).await;
+    context::caller(store)
+        .record("traffic-import-undone", &name, &import.import_id)
+        .await;
     output::line(&format!("{name}: {requests} requests subtracted"))?;
     Ok(())
 }
@@ -335,7 +337,7 @@ fn print(args: &ImportArgs, all: &[(&std::path::PathBuf, Imported)]) -> anyhow::
                 "known_bytes": imported.known,
             })
         });
-        return Ok(output::json(&value.collect())?);
+        return Ok(output::json(&value.collect::<Vec<_>>())?);
     }
     for (path, imported) in all {
         let name = output::clean(&path.display().to_string());

@@ -7,8 +7,8 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use crate::admin::rfc3339;
 use crate::cli::{output, summary::SummaryForm};
+use crate::operations::rfc3339;
 use crate::store::PathSums;
 use crate::traffic::{PathFigure, PathFigures, PathFilter, PathGroup, path_csv};
 

@@ -5,13 +5,13 @@ use std::{
     process::ExitCode,
 };
 
-use crate::admin::rfc3339;
 use crate::cli::{
     Cli, context, output,
     summary::{self, SummaryForm},
     usage::WrongUsage,
 };
 use crate::clock::Clock;
+use crate::operations::rfc3339;
 use crate::traffic::{Figures, KnownRobots, TimesError, told};
 
 use super::{

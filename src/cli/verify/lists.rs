@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, io, process::ExitCode};
 
 use serde_json::{Value, json};
 
-use crate::admin::rfc3339;
 use crate::app::ClaimProver;
 use crate::cli::{args::VerifyArgs, output};
 use crate::fetch::shown_url;
+use crate::operations::rfc3339;
 use crate::registry::Robot;
 use crate::verify::{RangesOutcome, RangesState};
 

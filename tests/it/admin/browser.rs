@@ -1,7 +1,7 @@
 //! A person at a real browser.
 
 use fantoccini::Locator;
-use robot_detection::{admin, registry::Source};
+use robot_detection::{operations, registry::Source};
 
 use super::site::{NOW_MS, PASSWORD, Plan, Site, flat_file};
 use crate::support::{
@@ -76,7 +76,7 @@ async fn pages_fit_a_phone_and_the_dark() {
     site.source.set(Reply::text(flat_file(250)));
     site.refresh().await;
     site.source.set(Reply::status(503));
-    let hash = admin::hash_password(PASSWORD).unwrap();
+    let hash = operations::hash_password(PASSWORD).unwrap();
     site.store
         .set_admin_password_hash(&hash, NOW_MS)
         .await

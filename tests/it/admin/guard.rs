@@ -146,7 +146,7 @@ async fn a_form_of_a_megabyte_is_refused() {
 
 /// Addresses of all routes of the pages, with something in place of their parameters.
 fn routes_of_pages() -> Vec<String> {
-    let router = include_str!("../../../src/admin/router.rs");
+    let router = include_str!("../../../crates/console/src/router.rs");
     let parameter = Regex::new(r"\{[^}]*\}").unwrap();
     let route = Regex::new(r#"\.route\(\s*"/([^"]*)""#).unwrap();
     let routes = route.captures_iter(router);

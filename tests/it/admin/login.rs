@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use reqwest::StatusCode;
-use robot_detection::admin::{self, Access};
+use robot_detection::{admin::Access, operations};
 
 use super::site::{NOW_MS, PASSWORD, PREFIX, Plan};
 
@@ -188,8 +188,8 @@ async fn a_password_is_changed_by_who_knows_it_only() {
 #[tokio::test]
 async fn a_generated_password_opens_the_pages() {
     let site = Plan::default().start().await;
-    let password = admin::generate_password();
-    let hash = admin::hash_password(&password).unwrap();
+    let password = operations::generate_password();
+    let hash = operations::hash_password(&password).unwrap();
     let store = &site.store;
     store.set_admin_password_hash(&hash, NOW_MS).await.unwrap();
     let entered = site.client().log_in(&password).await;

@@ -1,8 +1,8 @@
 //! What needs somebody is said on the first page, and nothing else.
 
 use robot_detection::{
-    admin::{HeavenUse, ServedCertificate},
     description::ResourceDescription,
+    operations::{HeavenUse, ServedCertificate},
 };
 
 use super::{

@@ -6,15 +6,15 @@ use axum::extract::ConnectInfo;
 use regex::Regex;
 use reqwest::{Method, StatusCode, header, redirect};
 use robot_detection::{
-    admin::{
-        self, Access, Admin, Certificates, ClientAddress, Notices, Reloads, RobotRuns, Setting,
-        SharedSites,
-    },
+    admin::{self, Access, Admin, ClientAddress},
     app::{EvidenceSettings, Traffic},
     clock::Clock,
     detect::SharedDetector,
     fetch::{FetchLimits, Fetcher},
     live_rules::LiveRules,
+    operations::{
+        Certificates, Notices, Operations, Reloads, RobotRuns, Setting, SharedSites, hash_password,
+    },
     policy::{Enforcer, Policy, SharedPolicy},
     refresh::{Refresher, SourceSpec},
     registry::{Format, Source},
@@ -107,7 +107,7 @@ impl Plan {
         let store = Store::connect(&url).await.unwrap();
         let clock = Clock::manual(NOW_MS);
         if self.has_password {
-            let hash = admin::hash_password(PASSWORD).unwrap();
+            let hash = hash_password(PASSWORD).unwrap();
             let now_ms = clock.now_ms();
             store.set_admin_password_hash(&hash, now_ms).await.unwrap();
         }
@@ -144,22 +144,25 @@ impl Plan {
             &clock,
         );
         let router = admin::router(Admin {
-            store: store.clone(),
-            detector: detector.clone(),
-            policy,
-            enforcer: Enforcer::default(),
-            sites: SharedSites::default(),
-            live_rules: live_rules.clone(),
-            reloads: Reloads::default(),
-            robot_runs: robot_runs.clone(),
-            certificates: certificates.clone(),
-            notices: Notices::default(),
-            refresher: refresher.clone(),
-            traffic: traffic.clone(),
-            verifier: verifier.clone(),
-            ranges: ranges.clone(),
-            settings: settings().into(),
-            clock: clock.clone(),
+            operations: Operations {
+                store: store.clone(),
+                detector: detector.clone(),
+                policy,
+                enforcer: Enforcer::default(),
+                sites: SharedSites::default(),
+                live_rules: live_rules.clone(),
+                reloads: Reloads::default(),
+                robot_runs: robot_runs.clone(),
+                certificates: certificates.clone(),
+                notices: Notices::default(),
+                refresher: refresher.clone(),
+                traffic: traffic.clone(),
+                verifier: verifier.clone(),
+                ranges: ranges.clone(),
+                settings: settings().into(),
+                clock: clock.clone(),
+                tasks: tasks.clone(),
+            },
             time_zone: self.time_zone.parse().unwrap(),
             access: self.access,
             client_address: ClientAddress::new(|extensions| {
@@ -167,7 +170,6 @@ impl Plan {
                 peer.map(|ConnectInfo(peer)| peer.ip())
             }),
             hosts: self.hosts,
-            tasks: tasks.clone(),
             stop: CancellationToken::new(),
         });
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{Router, http::header, response::Html, routing::get};
 use reqwest::{Method, StatusCode};
 use robot_detection::{
-    admin::HeavenUse,
+    operations::HeavenUse,
     site_robot::{SiteRobot, source::ApplicationSource},
 };
 use tokio::{

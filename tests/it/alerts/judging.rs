@@ -1,8 +1,8 @@
 //! What is found in figures.
 
 use robot_detection::{
-    admin::ServedCertificate,
     alerts::{Figures, Watch, judge},
+    operations::ServedCertificate,
     registry::Source,
     store::{RefreshOutcome, RefreshRecord, Store, TrafficKey, TrafficSum},
 };

@@ -9,11 +9,11 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use robot_detection::{
-    admin::Certificates,
     alerts::{Alert, AlertFormat, Secret, SharedAlerts, Watch, Watcher, Webhook, WebhookUrl},
     clock::Clock,
     detect::SharedDetector,
     fetch::{FetchLimits, Fetcher},
+    operations::Certificates,
     refresh::Refresher,
     store::{CountedMinute, Store, TrafficBatch, TrafficCount, TrafficKey},
 };

@@ -12,8 +12,8 @@ use super::{
     login::Member,
     site::{MEMBERS, answer},
 };
-use crate::admin::{DEFAULT_SITE, HeavenUse, RobotRuns};
 use crate::heaven::{HeavenError, HeavenSettings, Library, ServedHeaven};
+use crate::operations::{DEFAULT_SITE, HeavenUse, RobotRuns};
 use crate::site_robot::{SiteRobot, SiteRobotError, source::ApplicationSource};
 
 /// How long visitors wait for the first walk; it goes on behind them.

@@ -1,0 +1,259 @@
+//! Authentication: who sends a request, and which pages that opens.
+
+use std::net::IpAddr;
+
+use axum::{
+    extract::{Request, State},
+    http::{Extensions, HeaderMap, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use tower_sessions::Session;
+use tracing::warn;
+
+use super::{
+    page::{RequestLocation, encode},
+    problem::Problem,
+    session,
+    settings::Access,
+    state::AdminState,
+};
+use robot_detection_operations::tokens;
+use robot_detection_store::store::{AdminToken, TokenScope};
+
+/// Longest token that is looked up; ours have 29 characters.
+const MAX_TOKEN_BYTES: usize = 512;
+
+/// Visitor of the pages, in the extensions of each request.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Visitor {
+    /// The application has let them in.
+    Open,
+    /// Logged in; the forms of the session carry the token.
+    Session { csrf: String },
+    /// Program with a bearer token; it sends no cookies, so nobody can forge its requests.
+    Bearer(AdminToken),
+    /// Not known.
+    Nobody,
+}
+
+impl Visitor {
+    /// Returns a token for the forms of one page: the session's, behind a random mask.
+    ///
+    /// Pages are compressed, and repeat what was searched for. Of a token that is the same on each,
+    /// the lengths of responses would show a byte after the other (BREACH).
+    pub(super) fn csrf(&self) -> Option<String> {
+        let Self::Session { csrf } = self else {
+            return None;
+        };
+        let mut token: Vec<u8> = csrf.bytes().map(|_| fastrand::u8(..)).collect();
+        let masked: Vec<u8> = xor(&token, csrf.as_bytes()).collect();
+        token.extend(masked);
+        Some(hex::encode(token))
+    }
+
+    /// Returns who it is, as the log of changes says it.
+    pub(super) fn actor(&self) -> String {
+        match self {
+            Self::Bearer(token) => format!("token {}", token.name),
+            Self::Open | Self::Session { .. } | Self::Nobody => "admin".to_owned(),
+        }
+    }
+
+    /// Returns `true` if the visitor may change nothing.
+    fn only_reads(&self) -> bool {
+        matches!(self, Self::Bearer(token) if token.scope == TokenScope::Read)
+    }
+
+    /// Returns `true` if a form with this token was made for the visitor.
+    pub(super) fn accepts(&self, token: &str) -> bool {
+        match self {
+            Self::Session { csrf } => {
+                let token = hex::decode(token).unwrap_or_default();
+                let (mask, masked) = token.split_at(token.len() / 2);
+                is_equal(csrf.as_bytes(), &xor(mask, masked).collect::<Vec<u8>>())
+            }
+            Self::Open | Self::Bearer(_) | Self::Nobody => true,
+        }
+    }
+}
+
+/// Passes requests of visitors who may see the page, and denies others.
+pub(super) async fn require_access(
+    State(state): State<AdminState>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let location = location(request.extensions());
+    let session = request.extensions().get::<Session>().cloned();
+    let address = state.address(request.extensions());
+    let visitor = match recognise(&state, &location, request.headers(), session, address).await {
+        Ok(visitor) => visitor,
+        Err(problem) => return problem.into_response(),
+    };
+    if visitor == Visitor::Nobody && !is_public(&location) {
+        return deny(&location, request.method().is_safe());
+    }
+    // Here and not in the handlers, so that no route can forget it: what is safe has no effects
+    // (RFC 9110 §9.2.1).
+    if visitor.only_reads() && !request.method().is_safe() {
+        return Problem::read_only().into_response();
+    }
+    request.extensions_mut().insert(visitor.clone());
+    let mut response = next.run(request).await;
+    // A layer outside this one renders errors, and shows the navigation to known visitors only.
+    response.extensions_mut().insert(visitor);
+    response
+}
+
+/// Returns `true` if a request for JSON brings a bearer token.
+pub(super) fn has_bearer(location: &RequestLocation, headers: &HeaderMap) -> bool {
+    location.is_api() && bearer(headers).is_some()
+}
+
+async fn recognise(
+    state: &AdminState,
+    location: &RequestLocation,
+    headers: &HeaderMap,
+    session: Option<Session>,
+    address: Option<IpAddr>,
+) -> Result<Visitor, Problem> {
+    // Before a token is looked at: the application's own login may use `Authorization` itself.
+    if state.admin().access == Access::Open {
+        return Ok(Visitor::Open);
+    }
+    // A token counts alone: `same_site` let the request pass because it brings no cookies.
+    if location.is_api()
+        && let Some(token) = bearer(headers)
+    {
+        return by_token(state, token, address).await;
+    }
+    match session {
+        Some(session) if !location.is_asset() => match session::csrf(&session).await {
+            Ok(Some(csrf)) => Ok(Visitor::Session { csrf }),
+            Ok(None) => Ok(Visitor::Nobody),
+            Err(failed) => match state.operations().store.absence() {
+                Some(absence) => Err(Problem::away(&absence)),
+                None => Err(session::failed(failed)),
+            },
+        },
+        // Assets are public and need no lookup in the database.
+        _ => Ok(Visitor::Nobody),
+    }
+}
+
+/// Looks a bearer token up by its digest.
+///
+/// A token is 80 random bits: a lookup costs little, and guesses lead nowhere.
+async fn by_token(
+    state: &AdminState,
+    token: &str,
+    address: Option<IpAddr>,
+) -> Result<Visitor, Problem> {
+    if token.is_empty() || token.len() > MAX_TOKEN_BYTES {
+        return Ok(Visitor::Nobody);
+    }
+    let digest = tokens::digest(token);
+    // The database finds the digest: no comparison here can leak where two tokens differ.
+    let store = &state.operations().store;
+    let token = store.use_admin_token(&digest, state.now_ms()).await?;
+    if token.is_none() {
+        let client = address.map_or_else(|| "an unknown address".to_owned(), |it| it.to_string());
+        warn!(%client, "unknown or ended admin token from {client}");
+    }
+    Ok(token.map_or(Visitor::Nobody, Visitor::Bearer))
+}
+
+/// Returns the token of an `Authorization: Bearer` header (RFC 6750 §2.1).
+///
+/// The scheme is compared without case (RFC 9110 §11.1).
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn is_public(location: &RequestLocation) -> bool {
+    location.path() == "/login" || location.is_asset()
+}
+
+fn deny(location: &RequestLocation, is_safe: bool) -> Response {
+    if location.wants_json() {
+        return Problem::of_status(StatusCode::UNAUTHORIZED).into_response();
+    }
+    let wanted = location.local.trim_start_matches('/');
+    // A POST cannot be repeated by the redirect after the login, so only a GET is remembered.
+    if is_safe && !wanted.is_empty() {
+        location.see_other(&format!("login?next={}", encode(wanted)))
+    } else {
+        location.see_other("login")
+    }
+}
+
+pub(super) fn location(extensions: &Extensions) -> RequestLocation {
+    extensions
+        .get::<RequestLocation>()
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// Compares two tokens in a time that does not depend on where they differ.
+pub(super) fn is_equal(left: &[u8], right: &[u8]) -> bool {
+    // The length may show: it is the same for all tokens of ours.
+    left.len() == right.len()
+        && left
+            .iter()
+            .zip(right)
+            .fold(0, |difference, (l, r)| difference | (l ^ r))
+            == 0
+}
+
+fn xor(left: &[u8], right: &[u8]) -> impl Iterator<Item = u8> {
+    left.iter().zip(right).map(|(l, r)| l ^ r)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn headers(authorization: &'static str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            header::AUTHORIZATION,
+            HeaderValue::from_static(authorization),
+        );
+        headers
+    }
+
+    #[test]
+    fn a_form_needs_the_token_of_its_session() {
+        let session = Visitor::Session {
+            csrf: "abc".to_owned(),
+        };
+        let [one, two] = [(); 2].map(|()| session.csrf().unwrap());
+        assert_ne!(one, two, "each page has a token of its own");
+        assert!(session.accepts(&one) && session.accepts(&two));
+        let other = Visitor::Session {
+            csrf: "abd".to_owned(),
+        };
+        for forged in [
+            "",
+            "abc",
+            "616263",
+            one.get(..8).unwrap(),
+            &other.csrf().unwrap(),
+        ] {
+            assert!(!session.accepts(forged), "{forged}");
+        }
+    }
+
+    #[test]
+    fn the_scheme_is_bearer_in_any_case() {
+        assert_eq!(bearer(&headers("Bearer abc")), Some("abc"));
+        assert_eq!(bearer(&headers("bearer  abc")), Some("abc"));
+        assert_eq!(bearer(&headers("Basic abc")), None);
+        assert_eq!(bearer(&headers("Bearer")), Some(""));
+    }
+}

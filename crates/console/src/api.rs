@@ -1,0 +1,222 @@
+//! The pages as JSON, for programs.
+
+use axum::{
+    Extension, Json,
+    extract::{Path, State},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    AdminSite, Moment,
+    access::Visitor,
+    changes,
+    fields::{CsrfProof, JsonBody, Params},
+    filtering::{FilteringView, RobotsView},
+    identify::{self, IdentifyParams},
+    jobs,
+    listing::{ListParams, Listing},
+    manual::{self, RobotForm},
+    needs::needs,
+    page::{Page, encode},
+    problem::Problem,
+    refresh_job::JobView,
+    refreshes::{self, RefreshPath},
+    robots::{self, RobotPath},
+    rules::{RuleView, TagRuleView},
+    sites::SelectedSite,
+    sources,
+    state::AdminState,
+};
+use robot_detection_layer::registry::Source;
+use robot_detection_store::refresh::RefreshOptions;
+
+type JsonResult = Result<Json<serde_json::Value>, Problem>;
+
+pub(super) async fn status(State(state): State<AdminState>, site: SelectedSite) -> JsonResult {
+    let views = sources::load(&state).await?;
+    let absence = state.operations().store.absence();
+    let away_since = absence.map(|absence| Moment::new(absence.since_ms, state.now_ms()));
+    let needs = needs(&state).await?;
+    let needs: Vec<_> = needs.into_iter().map(|need| need.text).collect();
+    Ok(Json(json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "database": state.operations().store.engine(),
+        "database_away_since": away_since,
+        "filtering": FilteringView::new(&site.policy.load()),
+        "robots": RobotsView::new(&state, &views),
+        "front": site.site.as_ref().and_then(AdminSite::ask_front),
+        "bundled_only": sources::is_bundled_only(&views),
+        "refreshing": refreshes::current(&state).running,
+        "needs": needs,
+        "sources": views,
+    })))
+}
+
+pub(super) async fn settings(State(state): State<AdminState>, site: SelectedSite) -> JsonResult {
+    let settings: Vec<_> = state
+        .operations()
+        .settings
+        .load()
+        .iter()
+        .map(|setting| {
+            json!({
+                "key": setting.key,
+                "old_name": setting.old_name,
+                "value": setting.value,
+                "origin": setting.origin,
+                "help": setting.help,
+            })
+        })
+        .collect();
+    let policy = site.policy.load();
+    Ok(Json(json!({
+        "settings": settings,
+        "rules": RuleView::all(&policy),
+        "x_robots_tags": TagRuleView::all(&policy),
+    })))
+}
+
+pub(super) async fn list(
+    State(state): State<AdminState>,
+    Params(params): Params<ListParams>,
+) -> JsonResult {
+    let listing = Listing::parse_strictly(&params)?;
+    let found = listing.load(&state).await?;
+    // A person is shown the last page instead; a program that counts pages has to notice the end.
+    if found.number != listing.number {
+        let pages = found.pages;
+        return Err(Problem::out_of_range(format!(
+            "page: there are {pages} pages"
+        )));
+    }
+    Ok(Json(json!({
+        "robots": found.robots,
+        "total": found.total,
+        "page": found.number,
+        "pages": found.pages,
+    })))
+}
+
+pub(super) async fn robot(
+    State(state): State<AdminState>,
+    Path(path): Path<RobotPath>,
+) -> JsonResult {
+    let robot = robots::find(&state, &path.robot_source, &path.robot_id).await?;
+    Ok(Json(json!({ "robot": robot })))
+}
+
+pub(super) async fn add(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    page: Page,
+    JsonBody(form): JsonBody<RobotForm>,
+) -> Result<Response, Problem> {
+    let robot = manual::checked(&form).map_err(manual::Refusal::into_problem)?;
+    manual::store(&state, &visitor, &robot).await?;
+    let location = format!("{}api/robots/manual/{}", page.root(), encode(&robot.id));
+    let robot = robots::find(&state, Source::manual().as_str(), &robot.id).await?;
+    let headers = [(header::LOCATION, location)];
+    Ok((
+        StatusCode::CREATED,
+        headers,
+        Json(json!({ "robot": robot })),
+    )
+        .into_response())
+}
+
+pub(super) async fn remove(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    _proof: CsrfProof,
+    Path(path): Path<RobotPath>,
+) -> Result<StatusCode, Problem> {
+    // First found: a robot that nobody knows is a 404, one of a registry a 409.
+    robots::find(&state, &path.robot_source, &path.robot_id).await?;
+    if path.robot_source != Source::manual().as_str() {
+        return Err(Problem::conflict(
+            "not_by_hand",
+            "Only robots that were added by hand can be removed; the next refresh would bring this one back.",
+        ));
+    }
+    manual::unstore(&state, &visitor, &path.robot_id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) async fn history(State(state): State<AdminState>) -> JsonResult {
+    let refreshes = refreshes::history(&state, refreshes::HISTORY).await?;
+    Ok(Json(json!({ "refreshes": refreshes })))
+}
+
+pub(super) async fn record(
+    State(state): State<AdminState>,
+    Path(path): Path<RefreshPath>,
+) -> JsonResult {
+    let refresh = refreshes::find(&state, &path.refresh_id).await?;
+    Ok(Json(json!({ "refresh": refresh })))
+}
+
+pub(super) async fn progress(State(state): State<AdminState>) -> Json<JobView> {
+    Json(refreshes::current(&state))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StartBody {
+    source: Option<String>,
+    #[serde(default)]
+    force: bool,
+}
+
+pub(super) async fn start(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    JsonBody(body): JsonBody<StartBody>,
+) -> Result<Response, Problem> {
+    let sources = refreshes::chosen(&state, &body.source.unwrap_or_default())?;
+    let options = RefreshOptions {
+        force: body.force,
+        ..RefreshOptions::default()
+    };
+    let started = jobs::start(&state, sources.clone(), options);
+    started.map_err(|jobs::AlreadyRunning| busy())?;
+    changes::started(&state, &visitor, "refresh-started", &sources).await;
+    let job = refreshes::current(&state);
+    Ok((StatusCode::ACCEPTED, Json(job)).into_response())
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AcceptBody {
+    source: String,
+    /// SHA-256 of the document; without it, whichever is held back.
+    document: Option<String>,
+}
+
+pub(super) async fn accept(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    JsonBody(body): JsonBody<AcceptBody>,
+) -> Result<Response, Problem> {
+    let document = body.document.as_deref();
+    let (source, options) = refreshes::acceptance(&state, &body.source, document).await?;
+    let started = jobs::start(&state, vec![source.clone()], options);
+    started.map_err(|jobs::AlreadyRunning| busy())?;
+    changes::started(&state, &visitor, "refresh-accepted", &[source]).await;
+    let job = refreshes::current(&state);
+    Ok((StatusCode::ACCEPTED, Json(job)).into_response())
+}
+
+fn busy() -> Problem {
+    Problem::conflict("busy", "A refresh is running already; see GET api/refresh.")
+}
+
+pub(super) async fn identify(
+    State(state): State<AdminState>,
+    Params(question): Params<IdentifyParams>,
+    site: SelectedSite,
+) -> Result<Json<identify::Identification>, Problem> {
+    identify::answer(&state, &question, &site).map(Json)
+}

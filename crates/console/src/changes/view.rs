@@ -1,0 +1,148 @@
+//! Changes as the page, its JSON and its CSV show them.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::super::{Moment, problem::Problem, state::AdminState};
+use robot_detection_store::store::AuditEntry;
+
+/// Entries that are read at most: the log has no more.
+const LIMIT: u64 = 10_000;
+
+/// Change that somebody made.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ChangeView {
+    pub(super) at: Moment,
+    pub(super) by: String,
+    pub(super) event: String,
+    pub(super) subject: String,
+    pub(super) detail: String,
+    #[serde(skip)]
+    pub(super) undo: Option<Undo>,
+}
+
+/// What undoes a change, as long as it can be undone.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Undo {
+    /// Removes a rule that was added.
+    Remove(i64),
+    /// Brings back a rule that was removed.
+    Restore(i64),
+    Resume,
+}
+
+/// Changes that are asked for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ChangeQuery {
+    /// Word of the event; empty: all.
+    pub(super) event: String,
+    pub(super) since_ms: Option<i64>,
+    pub(super) until_ms: Option<i64>,
+}
+
+/// What can be undone now.
+struct Undoable {
+    in_force: BTreeSet<i64>,
+    removed: BTreeSet<i64>,
+    is_paused: bool,
+}
+
+impl ChangeQuery {
+    /// Returns the changes, newest first, and the words of all events of that time.
+    pub(super) async fn load(
+        &self,
+        state: &AdminState,
+    ) -> Result<(Vec<ChangeView>, BTreeSet<String>), Problem> {
+        let since_ms = self.since_ms.unwrap_or(i64::MIN);
+        let until_ms = self.until_ms.unwrap_or(i64::MAX);
+        let store = &state.operations().store;
+        let entries = store.audit_log(since_ms..until_ms, LIMIT).await?;
+        let events = entries.iter().map(|entry| entry.event.clone()).collect();
+        let undoable = Undoable::of(state).await?;
+        let now_ms = state.now_ms();
+        let asked = entries
+            .into_iter()
+            .filter(|entry| self.event.is_empty() || entry.event == self.event);
+        let views = asked.map(|entry| ChangeView::new(entry, &undoable, now_ms));
+        let mut views: Vec<_> = views.collect();
+        offer_once(&mut views);
+        Ok((views, events))
+    }
+}
+
+impl Undoable {
+    async fn of(state: &AdminState) -> Result<Self, Problem> {
+        let operations = state.operations();
+        let set = operations.live_rules.load();
+        let removed = if operations.live_rules.is_enabled() {
+            operations.store.removed_live_rules(state.now_ms()).await?
+        } else {
+            BTreeSet::new()
+        };
+        Ok(Self {
+            in_force: set.rules.iter().map(|rule| rule.id).collect(),
+            removed,
+            is_paused: set.pause.is_some(),
+        })
+    }
+}
+
+impl ChangeView {
+    fn new(entry: AuditEntry, undoable: &Undoable, now_ms: i64) -> Self {
+        Self {
+            at: Moment::new(entry.at_ms, now_ms),
+            undo: Undo::of(&entry, undoable),
+            by: entry.actor,
+            event: entry.event,
+            subject: entry.subject,
+            detail: entry.detail,
+        }
+    }
+}
+
+impl Undo {
+    fn of(entry: &AuditEntry, undoable: &Undoable) -> Option<Self> {
+        let id = || entry.subject.strip_prefix("live rule ")?.parse().ok();
+        match &*entry.event {
+            "rule-added" | "rule-restored" => id()
+                .filter(|id| undoable.in_force.contains(id))
+                .map(Self::Remove),
+            "rule-removed" => id()
+                .filter(|id| undoable.removed.contains(id))
+                .map(Self::Restore),
+            "paused" if undoable.is_paused => Some(Self::Resume),
+            _ => None,
+        }
+    }
+
+    /// Returns the path of the form that undoes it.
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            Self::Remove(_) => "rules/remove",
+            Self::Restore(_) => "rules/restore",
+            Self::Resume => "rules/resume",
+        }
+    }
+
+    /// Returns the number of the rule, if it is about one.
+    pub(super) fn id(self) -> Option<i64> {
+        match self {
+            Self::Remove(id) | Self::Restore(id) => Some(id),
+            Self::Resume => None,
+        }
+    }
+}
+
+/// Leaves the button at the last change alone that it would undo.
+fn offer_once(views: &mut [ChangeView]) {
+    let mut offered = Vec::new();
+    for view in views {
+        if let Some(undo) = view.undo {
+            if offered.contains(&undo) {
+                view.undo = None;
+            }
+            offered.push(undo);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Tokens and sessions as JSON.
+
+use axum::{
+    Extension, Json,
+    extract::{Path, State},
+    http::StatusCode,
+};
+use robot_detection_operations::{
+    sessions::{self, EndedSessions, Sessions},
+    tokens::{self, MadeToken, MakeToken, Tokens},
+};
+use tower_sessions::Session;
+
+use crate::{
+    access::Visitor,
+    fields::{CsrfProof, JsonBody},
+    problem::Problem,
+    session,
+    state::AdminState,
+};
+
+pub(crate) async fn tokens(State(state): State<AdminState>) -> Result<Json<Tokens>, Problem> {
+    Ok(Json(tokens::list(&state.caller()).await?))
+}
+
+pub(crate) async fn make_token(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    JsonBody(request): JsonBody<MakeToken>,
+) -> Result<(StatusCode, Json<MadeToken>), Problem> {
+    let made = tokens::make(&state.caller_as(&visitor), &request).await?;
+    Ok((StatusCode::CREATED, Json(made)))
+}
+
+pub(crate) async fn end_token(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    _proof: CsrfProof,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Problem> {
+    tokens::end(&state.caller_as(&visitor), &name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn sessions(
+    State(state): State<AdminState>,
+    session: Option<Extension<Session>>,
+) -> Result<Json<Sessions>, Problem> {
+    let current = session.as_deref().and_then(session::key);
+    let list = sessions::list(&state.caller(), current.as_deref()).await?;
+    Ok(Json(list))
+}
+
+pub(crate) async fn end_session(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    _proof: CsrfProof,
+    Path(key): Path<String>,
+) -> Result<StatusCode, Problem> {
+    sessions::end(&state.caller_as(&visitor), &key).await?;
+    state.cached_sessions().forget_key(&key);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn end_other_sessions(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    session: Option<Extension<Session>>,
+    _proof: CsrfProof,
+) -> Result<Json<EndedSessions>, Problem> {
+    let current = session.as_deref().and_then(session::stored_id);
+    let ended = sessions::end_others(&state.caller_as(&visitor), current.as_deref()).await?;
+    // That of the request is confirmed again by its next use.
+    state.cached_sessions().clear();
+    Ok(Json(ended))
+}

@@ -1,0 +1,158 @@
+//! The page of tokens and sessions.
+
+use askama::Template;
+use axum::{Extension, extract::State, http::StatusCode, response::Response};
+use robot_detection_operations::{
+    Refusal,
+    sessions::{self, Session as AdminSession},
+    tokens::{self, MakeToken, Token},
+};
+use serde::Deserialize;
+use tower_sessions::Session;
+
+use crate::{
+    access::Visitor,
+    fields::{Fields, Params},
+    page::{Page, html, html_with},
+    problem::Problem,
+    session,
+    state::AdminState,
+};
+
+#[derive(Template)]
+#[template(path = "admin/access.html")]
+struct AccessPage {
+    page: Page,
+    tokens: Vec<Token>,
+    sessions: Vec<AdminSession>,
+    form: MakeToken,
+    /// Field that is wrong, and why.
+    refusal: Option<(&'static str, String)>,
+    /// Name of a token that was just made, and its secret.
+    made: Option<(String, String)>,
+    note: Option<&'static str>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct NoteParams {
+    #[serde(default)]
+    note: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct NameForm {
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct KeyForm {
+    key: String,
+}
+
+/// Form without fields of its own.
+#[derive(Debug, Deserialize)]
+pub(crate) struct NoFields {}
+
+/// Shows tokens and sessions.
+pub(crate) async fn show(
+    State(state): State<AdminState>,
+    session: Session,
+    page: Page,
+    Params(params): Params<NoteParams>,
+) -> Result<Response, Problem> {
+    let note = match &*params.note {
+        "token-ended" => Some("The token has ended."),
+        "session-ended" => Some("The session has ended."),
+        "sessions-ended" => Some("All other sessions have ended."),
+        _ => None,
+    };
+    let mut answer = AccessPage::new(&state, &session, page).await?;
+    answer.note = note;
+    Ok(html(&answer))
+}
+
+/// Makes a token, and shows it this once.
+///
+/// The response is the page itself: a redirect would have to carry the secret in its address.
+pub(crate) async fn make_token(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    session: Session,
+    page: Page,
+    Fields(form): Fields<MakeToken>,
+) -> Result<Response, Problem> {
+    let made = tokens::make(&state.caller_as(&visitor), &form).await;
+    let mut answer = AccessPage::new(&state, &session, page).await?;
+    Ok(match made {
+        Ok(made) => {
+            answer.made = Some((made.token.name, made.secret));
+            html_with(StatusCode::CREATED, &answer)
+        }
+        Err(Refusal::Invalid { field, message }) => {
+            (answer.form, answer.refusal) = (form, Some((field, message)));
+            html_with(StatusCode::UNPROCESSABLE_ENTITY, &answer)
+        }
+        Err(refusal) => return Err(refusal.into()),
+    })
+}
+
+pub(crate) async fn end_token(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    page: Page,
+    Fields(form): Fields<NameForm>,
+) -> Result<Response, Problem> {
+    tokens::end(&state.caller_as(&visitor), &form.name).await?;
+    Ok(page.location.see_other("access?note=token-ended"))
+}
+
+pub(crate) async fn end_session(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    page: Page,
+    Fields(form): Fields<KeyForm>,
+) -> Result<Response, Problem> {
+    sessions::end(&state.caller_as(&visitor), &form.key).await?;
+    state.cached_sessions().forget_key(&form.key);
+    Ok(page.location.see_other("access?note=session-ended"))
+}
+
+pub(crate) async fn end_sessions(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    session: Session,
+    page: Page,
+    Fields(NoFields {}): Fields<NoFields>,
+) -> Result<Response, Problem> {
+    let id = session::stored_id(&session);
+    sessions::end_others(&state.caller_as(&visitor), id.as_deref()).await?;
+    state.cached_sessions().clear();
+    Ok(page.location.see_other("access?note=sessions-ended"))
+}
+
+impl AccessPage {
+    async fn new(state: &AdminState, session: &Session, page: Page) -> Result<Self, Problem> {
+        let (caller, current) = (state.caller(), session::key(session));
+        let sessions = sessions::list(&caller, current.as_deref()).await?;
+        Ok(Self {
+            page,
+            tokens: tokens::list(&caller).await?.tokens,
+            sessions: sessions.sessions,
+            form: MakeToken::default(),
+            refusal: None,
+            made: None,
+            note: None,
+        })
+    }
+
+    /// Returns what is wrong with a field.
+    fn error(&self, field: &str) -> &str {
+        let refusal = self.refusal.as_ref();
+        let refusal = refusal.filter(|(wrong, _)| *wrong == field);
+        refusal.map_or("", |(_, message)| message)
+    }
+
+    fn has_others(&self) -> bool {
+        self.sessions.iter().any(|session| !session.is_current)
+    }
+}

@@ -1,0 +1,106 @@
+//! Which requests are meant.
+
+use serde::Deserialize;
+
+use crate::{page::encode, problem::Problem};
+use robot_detection_layer::suspect::Reason;
+use robot_detection_store::store::{ANY_REASON, Evidence, EvidenceQuery};
+use robot_detection_traffic::traffic::{decision_words, verdict_words};
+
+/// Longest name of a site or a robot that is looked for.
+const MAX_NAME_CHARS: usize = 200;
+
+/// What requests have to have in common; what is empty says nothing.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
+pub(crate) struct EvidenceFilter {
+    #[serde(default)]
+    pub(super) site: String,
+    #[serde(default)]
+    pub(super) robot: String,
+    #[serde(default)]
+    pub(super) decision: String,
+    #[serde(default)]
+    pub(super) verdict: String,
+    /// Code of a reason, or the word for any.
+    #[serde(default)]
+    pub(super) suspect: String,
+}
+
+impl EvidenceFilter {
+    /// Returns it with names of bounded length.
+    ///
+    /// # Errors
+    ///
+    /// Fails where a word is none, and tells all.
+    pub(super) fn checked(mut self) -> Result<Self, Problem> {
+        known("decision", &self.decision, &decision_words())?;
+        known("verdict", &self.verdict, &verdict_words())?;
+        known("suspect", &self.suspect, &reason_words())?;
+        for name in [&mut self.site, &mut self.robot] {
+            *name = name.trim().chars().take(MAX_NAME_CHARS).collect();
+        }
+        Ok(self)
+    }
+
+    pub(super) fn matches(&self, decided: &Evidence) -> bool {
+        let is = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
+        is(&self.site, &decided.site)
+            && is(&self.robot, &decided.robot)
+            && is(&self.decision, &decided.decision)
+            && is(&self.verdict, &decided.verdict)
+            && match &*self.suspect {
+                "" => true,
+                ANY_REASON => !decided.suspect.is_empty(),
+                code => decided.suspect.split(',').any(|found| found == code),
+            }
+    }
+
+    pub(super) fn query(&self) -> EvidenceQuery {
+        EvidenceQuery {
+            site: self.site.clone(),
+            robot: self.robot.clone(),
+            decision: self.decision.clone(),
+            verdict: self.verdict.clone(),
+            suspect: self.suspect.clone(),
+            ..EvidenceQuery::default()
+        }
+    }
+
+    /// Returns `true` if it leaves something out.
+    pub(super) fn is_narrowed(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// Returns the query of an address that means the same, with its `?`.
+    pub(super) fn address_query(&self) -> String {
+        let parts = [
+            ("site", &self.site),
+            ("robot", &self.robot),
+            ("decision", &self.decision),
+            ("verdict", &self.verdict),
+            ("suspect", &self.suspect),
+        ];
+        let parts = parts.iter().filter(|(_, value)| !value.is_empty());
+        let parts: Vec<_> = parts
+            .map(|(name, value)| format!("{name}={}", encode(value)))
+            .collect();
+        format!("?{}", parts.join("&"))
+    }
+}
+
+/// Returns the word for any reason that makes a suspect, and the code of each.
+pub(super) fn reason_words() -> Vec<&'static str> {
+    let codes = Reason::ALL.iter().map(|reason| reason.code());
+    [ANY_REASON].into_iter().chain(codes).collect()
+}
+
+/// Refuses a word that is none of those that are known.
+pub(super) fn known(name: &str, word: &str, words: &[&str]) -> Result<(), Problem> {
+    if word.is_empty() || words.contains(&word) {
+        return Ok(());
+    }
+    Err(Problem::invalid(format!(
+        "{name}: use one of {}",
+        words.join(", ")
+    )))
+}

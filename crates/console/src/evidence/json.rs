@@ -1,0 +1,225 @@
+//! What is kept, as JSON and CSV.
+
+use axum::{
+    Json,
+    extract::State,
+    http::header,
+    response::{IntoResponse as _, Response},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{
+    filter::{EvidenceFilter, known},
+    row::{BrokenView, EvidenceView},
+};
+use crate::{fields::Params, problem::Problem, state::AdminState};
+use robot_detection_store::store::{EVIDENCE_EVENTS, EvidenceQuery};
+use robot_detection_traffic::summary::csv_row;
+use robot_detection_traffic::traffic::Moment;
+
+/// Parameters of the address.
+pub(crate) const PARAMETERS: &[&str] = &[
+    "since", "until", "site", "robot", "decision", "verdict", "event", "suspect", "limit",
+    "cursor", "format",
+];
+
+/// Requests of one answer, by default and at most.
+const LIMIT: u64 = 100;
+const MAX_LIMIT: u64 = 1_000;
+
+const MINUTE_MS: i64 = 60_000;
+
+const COLUMNS: [&str; 25] = [
+    "at",
+    "event",
+    "site",
+    "kind",
+    "robot",
+    "verdict",
+    "decision",
+    "cause",
+    "status",
+    "method",
+    "host",
+    "path",
+    "address",
+    "user_agent",
+    "referrer",
+    "proof",
+    "robots_txt_line",
+    "robots_txt_rule",
+    "robots_txt_group_line",
+    "robots_txt_group",
+    "crawl_delay_seconds",
+    "gap_seconds",
+    "suspect",
+    "id",
+    "explain",
+];
+
+/// Query of the address, beside what [`EvidenceFilter`] has.
+#[derive(Debug, Deserialize)]
+pub(crate) struct EvidenceParams {
+    #[serde(default)]
+    since: String,
+    #[serde(default)]
+    until: String,
+    #[serde(default)]
+    event: String,
+    #[serde(default)]
+    limit: String,
+    #[serde(default)]
+    cursor: String,
+    #[serde(default)]
+    format: String,
+}
+
+/// Request that is kept, with its id.
+#[derive(Debug, Serialize)]
+struct KeptView {
+    id: i64,
+    #[serde(flatten)]
+    request: EvidenceView,
+}
+
+/// Returns evidence, the last first; 422 where a parameter is wrong.
+pub(crate) async fn json(
+    State(state): State<AdminState>,
+    Params(params): Params<EvidenceParams>,
+    Params(filter): Params<EvidenceFilter>,
+) -> Result<Response, Problem> {
+    let query = params.query(&filter.checked()?, state.now_ms())?;
+    known("format", &params.format, &["json", "csv"])?;
+    let traffic = &state.operations().traffic;
+    // What was decided before the question is in the answer.
+    traffic.catch_up().await;
+    let found = state.operations().store.evidence(&query).await?;
+    let is_last = (found.len() as u64) < query.limit;
+    let cursor = found.last().filter(|_| !is_last).map(|last| last.id);
+    let now_ms = state.now_ms();
+    let rows = found.iter().map(|found| KeptView {
+        id: found.id,
+        request: EvidenceView::new(&found.evidence, now_ms),
+    });
+    let rows: Vec<_> = rows.collect();
+    if params.format == "csv" {
+        return Ok(csv(&rows));
+    }
+    Ok(Json(json!({
+        "evidence": rows,
+        "cursor": cursor.map(|cursor| cursor.to_string()),
+        "kept_days": traffic.evidence_days(),
+        "lost": traffic.lost_evidence(),
+    }))
+    .into_response())
+}
+
+impl EvidenceParams {
+    fn query(&self, filter: &EvidenceFilter, now_ms: i64) -> Result<EvidenceQuery, Problem> {
+        known("event", &self.event, &EVIDENCE_EVENTS)?;
+        let now = now_ms.div_euclid(MINUTE_MS);
+        let time = |name: &str, text: &str, all: i64| match text {
+            "" => Ok(all),
+            text => match text.parse::<Moment>() {
+                Ok(Moment::All) => Ok(all),
+                Ok(moment) => Ok(moment.minute(now, 0).saturating_mul(MINUTE_MS)),
+                Err(error) => Err(Problem::invalid(format!("{name}: {error}"))),
+            },
+        };
+        let limit = match &*self.limit {
+            "" => LIMIT,
+            text => number(text, 1..=MAX_LIMIT).ok_or_else(|| {
+                Problem::invalid(format!("limit: use a number from 1 to {MAX_LIMIT}"))
+            })?,
+        };
+        let before = match &*self.cursor {
+            "" => None,
+            text => Some(text.parse().map_err(|_| {
+                Problem::invalid("cursor: use the one that the answer before told")
+            })?),
+        };
+        Ok(EvidenceQuery {
+            times_ms: time("since", &self.since, i64::MIN)?..time("until", &self.until, i64::MAX)?,
+            event: self.event.clone(),
+            before,
+            limit,
+            ..filter.query()
+        })
+    }
+}
+
+fn number(text: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
+    text.parse().ok().filter(|number| range.contains(number))
+}
+
+/// Returns the rows as a file for spreadsheets.
+fn csv(rows: &[KeptView]) -> Response {
+    let mut text = csv_row(COLUMNS.map(str::to_owned));
+    for row in rows {
+        text.push_str(&csv_row(cells(row.id, &row.request)));
+    }
+    // As an attachment, so that a browser saves text that others have written, and renders none.
+    let headers = [
+        (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
+        (
+            header::CONTENT_DISPOSITION,
+            "attachment; filename=\"evidence.csv\"",
+        ),
+    ];
+    (headers, text).into_response()
+}
+
+fn cells(id: i64, row: &EvidenceView) -> [String; COLUMNS.len()] {
+    let optional = |text: &Option<String>| text.clone().unwrap_or_default();
+    let mut broken: [String; 6] = Default::default();
+    match &row.robots_txt {
+        Some(BrokenView::Rule {
+            line,
+            rule,
+            group_line,
+            group,
+        }) => {
+            let [of_line, of_rule, of_group_line, of_group, ..] = &mut broken;
+            (*of_line, *of_rule) = (line.to_string(), rule.clone());
+            (*of_group_line, *of_group) = (group_line.to_string(), group.clone());
+        }
+        Some(BrokenView::Delay {
+            delay_seconds,
+            gap_seconds,
+        }) => {
+            let [.., of_delay, of_gap] = &mut broken;
+            (*of_delay, *of_gap) = (delay_seconds.to_string(), gap_seconds.to_string());
+        }
+        None => {}
+    }
+    let [line, rule, group_line, group, delay, gap] = broken;
+    [
+        row.at.iso.clone(),
+        row.event.clone(),
+        row.site.clone(),
+        row.kind.clone(),
+        optional(&row.robot),
+        row.verdict.clone(),
+        row.decision.clone(),
+        row.cause.clone(),
+        row.status
+            .map_or_else(String::new, |status| status.to_string()),
+        row.method.clone(),
+        row.host.clone(),
+        row.path.clone(),
+        optional(&row.address),
+        row.user_agent.clone(),
+        optional(&row.referrer),
+        optional(&row.proof),
+        line,
+        rule,
+        group_line,
+        group,
+        delay,
+        gap,
+        row.suspect.join(" "),
+        id.to_string(),
+        row.explain.clone(),
+    ]
+}

@@ -1,0 +1,182 @@
+//! The page of the last decisions.
+
+use askama::Template;
+use axum::{extract::State, response::Response};
+
+use super::{
+    filter::{EvidenceFilter, reason_words},
+    row::EvidenceView,
+};
+use crate::{
+    DEFAULT_SITE,
+    fields::Params,
+    page::{Page, html},
+    problem::Problem,
+    state::AdminState,
+};
+use robot_detection_store::store::{EvidenceQuery, StoredEvidence};
+use robot_detection_traffic::traffic::{decision_words, verdict_words};
+
+/// Rows that the page has at first.
+const ROWS: usize = 50;
+
+#[derive(Template)]
+#[template(path = "admin/live.html")]
+struct LivePage {
+    page: Page,
+    filter: EvidenceFilter,
+    sites: Vec<String>,
+    rows: Vec<EvidenceView>,
+    /// Requests of people that have passed.
+    people: u64,
+    /// Requests that found no room in the evidence.
+    lost: u64,
+    /// Number of the last decision that the rows tell, if they tell it.
+    last: u64,
+}
+
+/// Shows the last decisions of this instance, and what is kept of before.
+pub(crate) async fn show(
+    State(state): State<AdminState>,
+    Params(filter): Params<EvidenceFilter>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let filter = filter.checked()?;
+    let traffic = &state.operations().traffic;
+    // Before the rows: what comes in between is told twice rather than never.
+    let last = traffic.last_decision();
+    let (live, since_ms) = traffic.look(0);
+    let live = live.iter().rev().map(|row| &*row.decided);
+    let now_ms = state.now_ms();
+    let mut rows: Vec<_> = live
+        .filter(|decided| filter.matches(decided))
+        .take(ROWS)
+        .map(|decided| EvidenceView::new(decided, now_ms))
+        .collect();
+    for kept in kept_before(&state, &filter, since_ms, ROWS - rows.len()).await? {
+        rows.push(EvidenceView::new(&kept.evidence, now_ms));
+    }
+    Ok(html(&LivePage {
+        page,
+        sites: sites(&state),
+        rows,
+        people: traffic.people(),
+        lost: traffic.lost_evidence(),
+        last,
+        filter,
+    }))
+}
+
+impl LivePage {
+    /// Returns the words for decisions, and whether each is the one that is asked for.
+    fn decisions(&self) -> Vec<(&'static str, bool)> {
+        let words = decision_words().into_iter();
+        words
+            .map(|word| (word, word == self.filter.decision))
+            .collect()
+    }
+
+    /// Returns the same of reasons that make a suspect.
+    fn reasons(&self) -> Vec<(&'static str, bool)> {
+        let words = reason_words().into_iter();
+        words
+            .map(|word| (word, word == self.filter.suspect))
+            .collect()
+    }
+
+    /// Returns the same of verdicts.
+    fn verdicts(&self) -> Vec<(&'static str, bool)> {
+        let words = verdict_words().into_iter();
+        words
+            .map(|word| (word, word == self.filter.verdict))
+            .collect()
+    }
+}
+
+/// Returns what is kept of before somebody looked; while the database is away, nothing.
+async fn kept_before(
+    state: &AdminState,
+    filter: &EvidenceFilter,
+    before_ms: i64,
+    limit: usize,
+) -> Result<Vec<StoredEvidence>, Problem> {
+    if limit == 0 {
+        return Ok(Vec::new());
+    }
+    state.operations().traffic.catch_up().await;
+    let query = EvidenceQuery {
+        times_ms: i64::MIN..before_ms,
+        limit: limit as u64,
+        ..filter.query()
+    };
+    match state.operations().store.evidence(&query).await {
+        Err(error) if error.absence().is_some() => Ok(Vec::new()),
+        kept => Ok(kept?),
+    }
+}
+
+fn sites(state: &AdminState) -> Vec<String> {
+    let sites = state.operations().sites.load();
+    let names: Vec<_> = sites.iter().map(|site| site.name.clone()).collect();
+    if names.is_empty() {
+        return vec![DEFAULT_SITE.to_owned()];
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use robot_detection_store::store::{BrokenRule, Evidence};
+
+    const HOSTILE: &str = "<script>alert('x')</script>\"&";
+
+    #[test]
+    fn hostile_text_is_shown_as_text() {
+        let text = HOSTILE.to_owned();
+        let evidence = Evidence {
+            robot: text.clone(),
+            kind: text.clone(),
+            verdict: text.clone(),
+            decision: text.clone(),
+            cause: text.clone(),
+            method: text.clone(),
+            host: text.clone(),
+            path: text.clone(),
+            address: text.clone(),
+            user_agent: text.clone(),
+            referrer: text.clone(),
+            proof: text.clone(),
+            site: text.clone(),
+            suspect: text.clone(),
+            broken: Some(BrokenRule::Rule {
+                line: 1,
+                rule: text.clone(),
+                group_line: 1,
+                group: text.clone(),
+            }),
+            ..Evidence::default()
+        };
+        let page = LivePage {
+            page: Page::default(),
+            filter: EvidenceFilter {
+                site: text.clone(),
+                robot: text.clone(),
+                ..EvidenceFilter::default()
+            },
+            sites: vec![text],
+            rows: vec![EvidenceView::new(&evidence, 0)],
+            people: 1,
+            lost: 2,
+            last: 3,
+        };
+        let text = page.render().unwrap();
+        assert!(!text.contains("<script>alert"), "{text}");
+        assert!(!text.contains("\"&\""), "{text}");
+        assert!(
+            text.matches("&#60;script&#62;alert").count() >= 10,
+            "{text}"
+        );
+        assert!(!text.contains(" style="), "the pages allow no inline style");
+    }
+}

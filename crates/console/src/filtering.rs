@@ -1,0 +1,85 @@
+//! What is filtered on a site, and how many robots are known.
+
+use serde::Serialize;
+
+use super::{
+    rules::{RuleView, TagRuleView},
+    sources::SourceView,
+    state::AdminState,
+};
+use robot_detection_layer::policy::Policy;
+use robot_detection_layer::registry::Purpose;
+
+/// Policy of a site.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct FilteringView {
+    pub(super) is_on: bool,
+    /// Decisions are only noted.
+    pub(super) is_dry_run: bool,
+    pub(super) filter_patterns: Vec<String>,
+    pub(super) redirect_url: Option<String>,
+    pub(super) status: Option<u16>,
+    pub(super) methods: Vec<String>,
+    pub(super) purposes: Vec<&'static str>,
+    /// Robots of these are recognised, but pass.
+    pub(super) passing_purposes: Vec<&'static str>,
+    /// What to set before anything is filtered.
+    pub(super) missing: Vec<&'static str>,
+    /// Asked before the purposes, in this order.
+    pub(super) rules: Vec<RuleView>,
+    /// Added to responses.
+    pub(super) x_robots_tags: Vec<TagRuleView>,
+}
+
+/// How many robots are known.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct RobotsView {
+    /// In the detector of this process.
+    pub(super) in_force: usize,
+    pub(super) active: u64,
+    pub(super) quarantined: u64,
+    pub(super) unusable: u64,
+}
+
+impl FilteringView {
+    pub(super) fn new(policy: &Policy) -> Self {
+        let filter_patterns: Vec<String> = policy.filter_patterns().map(str::to_owned).collect();
+        let redirect = policy.redirect();
+        let purposes: Vec<_> = policy.purposes().map(Purpose::as_str).collect();
+        let mut missing = Vec::new();
+        if filter_patterns.is_empty() {
+            missing.push("filter_pattern (FilterPattern)");
+        }
+        if redirect.is_none() {
+            missing.push("redirect_url (RedirectURL)");
+        }
+        Self {
+            is_on: !policy.is_disabled(),
+            is_dry_run: policy.is_dry_run(),
+            filter_patterns,
+            redirect_url: redirect.map(|redirect| redirect.location.clone()),
+            status: redirect.map(|redirect| redirect.status),
+            methods: policy.methods().map(str::to_owned).collect(),
+            passing_purposes: Purpose::ROBOTS
+                .iter()
+                .map(|purpose| purpose.as_str())
+                .filter(|purpose| !purposes.contains(purpose))
+                .collect(),
+            purposes,
+            missing,
+            rules: RuleView::all(policy),
+            x_robots_tags: TagRuleView::all(policy),
+        }
+    }
+}
+
+impl RobotsView {
+    pub(super) fn new(state: &AdminState, sources: &[SourceView]) -> Self {
+        Self {
+            in_force: state.operations().detector.load().robots().len(),
+            active: sources.iter().map(|source| source.active).sum(),
+            quarantined: sources.iter().map(|source| source.quarantined).sum(),
+            unusable: sources.iter().map(|source| source.unusable).sum(),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Checks before any handler, and the headers of every response.
+
+use std::{
+    future::poll_fn,
+    net::IpAddr,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    task::Poll,
+};
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header, uri::Authority},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use tower::{Layer, ServiceExt};
+use tower_http::csrf::CsrfLayer;
+
+use super::{
+    access::{self, has_bearer},
+    page::RequestLocation,
+    problem::Problem,
+    state::AdminState,
+    without_port,
+};
+
+/// Headers of every response.
+///
+/// Text that got past the escaping would run no script and load nothing, and no other page can
+/// frame ours. The script may send requests to this site only (`connect-src`).
+const HEADERS: [(HeaderName, &str); 5] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+         img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    // Addresses of these pages hold what was searched for, and details of robots lead to other
+    // sites.
+    (header::REFERRER_POLICY, "same-origin"),
+    (HeaderName::from_static("x-robots-tag"), "noindex"),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+];
+
+/// Notes the location of the request, renders errors as pages or JSON, and adds the headers.
+pub(super) async fn finish(mut request: Request, next: Next) -> Response {
+    let location = RequestLocation::of(&request);
+    request.extensions_mut().insert(location.clone());
+    // Inside the headers: an error page of a panic has them too.
+    let response = catch_panic(next.run(request)).await;
+    let mut response = match Problem::in_response(&response, &location) {
+        Some(problem) => problem.finish(&location, response),
+        None => response,
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // Pages are for the administrator alone: no cache keeps them beyond the session.
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Returns an internal error where a handler panics, else its connection would just close.
+async fn catch_panic(answering: impl Future<Output = Response>) -> Response {
+    let mut answering = pin!(answering);
+    poll_fn(|context| {
+        // The future is not polled again; what it shares with others are locks that outlive a
+        // panic.
+        catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))).unwrap_or_else(|_| {
+            Poll::Ready(Problem::internal("a handler panicked").into_response())
+        })
+    })
+    .await
+}
+
+/// Refuses host names that are not the site's.
+///
+/// With DNS rebinding, a page of a foreign name that resolves to this server could read ours.
+pub(super) async fn known_host(
+    State(state): State<AdminState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let host = host(request.uri(), request.headers());
+    if is_allowed(&state.admin().hosts, host) {
+        next.run(request).await
+    } else {
+        Problem::new(
+            StatusCode::FORBIDDEN,
+            "unknown_host",
+            "The admin pages do not answer to this host name. Add it to the hosts in the settings.",
+        )
+        .into_response()
+    }
+}
+
+/// Refuses requests with an effect that a page of another site set in motion.
+///
+/// A request for JSON with a bearer token brings nothing that a browser adds
+/// by itself, so it passes; the token is judged later, and alone.
+pub(super) async fn same_site(request: Request, next: Next) -> Response {
+    if has_bearer(&access::location(request.extensions()), request.headers()) {
+        return next.run(request).await;
+    }
+    let guarded = CsrfLayer::new()
+        .with_rejection_response(|_| Problem::forged().into_response())
+        .layer(next);
+    match guarded.oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// Returns the host that a request is for, with its port.
+pub(super) fn host<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> {
+    uri.authority()
+        .map(Authority::as_str)
+        .or_else(|| headers.get(header::HOST)?.to_str().ok())
+}
+
+fn is_allowed(hosts: &[String], host: Option<&str>) -> bool {
+    if hosts.is_empty() {
+        // Nobody has said under which names the site is reached.
+        return true;
+    }
+    let Some(host) = host else { return false };
+    let name = without_port(host);
+    // An operator on the machine itself, or through a tunnel of SSH, is never locked out by the list.
+    is_loopback(name)
+        || hosts
+            .iter()
+            .any(|allowed| is_same(allowed, host) || is_same(allowed, name))
+}
+
+fn is_same(left: &str, right: &str) -> bool {
+    // A trailing dot names the same host (RFC 1034 §3.1), whose case does not matter (RFC 4343).
+    left.trim_end_matches('.')
+        .eq_ignore_ascii_case(right.trim_end_matches('.'))
+}
+
+fn is_loopback(name: &str) -> bool {
+    let literal = name.trim_start_matches('[').trim_end_matches(']');
+    is_same(name, "localhost")
+        || literal
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{Router, body::Body, middleware::from_fn, routing::get};
+
+    use super::*;
+
+    fn allows(host: &str) -> bool {
+        is_allowed(
+            &["www.example.com".to_owned(), "other:8080".to_owned()],
+            Some(host),
+        )
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_is_told_of_as_every_error_is() {
+        let router = || {
+            async fn panics() -> StatusCode {
+                panic!("told to")
+            }
+            let router = Router::new().route("/a", get(panics));
+            router.route("/api/a", get(panics)).layer(from_fn(finish))
+        };
+        for (path, kind) in [
+            ("/a", "text/html; charset=utf-8"),
+            ("/api/a", "application/json"),
+        ] {
+            let request = Request::get(path).body(Body::empty()).unwrap();
+            let response = router().oneshot(request).await.unwrap();
+            assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+            assert_eq!(response.headers()[header::CONTENT_TYPE], kind, "{path}");
+        }
+    }
+
+    #[test]
+    fn listed_hosts_and_loopback_are_answered() {
+        for host in [
+            "www.example.com",
+            "WWW.Example.COM.",
+            "www.example.com:8443",
+            "other:8080",
+            "localhost",
+            "localhost:1",
+            "127.0.0.1:8080",
+            "127.9.9.9",
+            "[::1]:8080",
+            "[::1]",
+        ] {
+            assert!(allows(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn other_hosts_are_refused() {
+        for host in [
+            "evil.example",
+            "www.example.com.evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "other",
+            "other:8081",
+            "10.0.0.1",
+            "",
+        ] {
+            assert!(!allows(host), "{host}");
+        }
+        assert!(!is_allowed(&["a".to_owned()], None));
+    }
+
+    #[test]
+    fn an_empty_list_allows_any() {
+        assert!(is_allowed(&[], Some("evil.example")));
+        assert!(is_allowed(&[], None));
+    }
+}

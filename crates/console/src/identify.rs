@@ -1,0 +1,381 @@
+//! The page that identifies the robot of a User-Agent, and shows the decision on its request.
+
+use askama::Template;
+use axum::{
+    extract::State,
+    http::{self, HeaderMap, HeaderName, HeaderValue, header::USER_AGENT},
+    response::Response,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    decision_view::{DecisionView, Suspicion},
+    fields::Params,
+    page::{Page, html},
+    problem::Problem,
+    robot_view::link,
+    sites::SelectedSite,
+    sources::title,
+    state::AdminState,
+};
+use robot_detection_layer::detect::{Claim, Listed};
+use robot_detection_layer::policy::{Request, Sender, Visitor};
+use robot_detection_layer::suspect::{Reason, Transport};
+
+/// Longest User-Agent and path that are examined.
+const MAX_BYTES: usize = 16 * 1024;
+const DEFAULT_PATH: &str = "/members-only-stuff/";
+
+#[derive(Template)]
+#[template(path = "admin/identify.html")]
+struct IdentifyPage {
+    page: Page,
+    of: SelectedSite,
+    user_agent: String,
+    path: String,
+    method: String,
+    host: String,
+    headers: String,
+    is_https: bool,
+    answer: Option<Identification>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct IdentifyParams {
+    #[serde(default)]
+    pub(super) user_agent: String,
+    #[serde(default)]
+    pub(super) path: String,
+    /// GET by default.
+    #[serde(default)]
+    pub(super) method: String,
+    /// Host that is asked for; by default that of the page.
+    #[serde(default)]
+    pub(super) host: String,
+    /// All headers in the order in which they came, a line each; none: they are not known.
+    #[serde(default)]
+    pub(super) headers: String,
+    /// Whether the request came over HTTPS: not empty.
+    #[serde(default)]
+    pub(super) https: String,
+}
+
+/// Robot that a User-Agent names, and what the policy does with it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Identification {
+    pub(super) user_agent: String,
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) robot: Option<ClaimView>,
+    /// Verdict on the robot's claim.
+    pub(super) verdict: Option<&'static str>,
+    #[serde(flatten)]
+    pub(super) decided: DecisionView,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ClaimView {
+    /// Id of the robot; `shared` for a User-Agent that many people share.
+    pub(super) id: String,
+    pub(super) kind: &'static str,
+    pub(super) purpose: &'static str,
+    /// Evidence in its User-Agent: a pattern, or the sign of an unlisted robot.
+    pub(super) evidence: String,
+    /// Facts of the registry; `None` for an unlisted robot.
+    #[serde(flatten)]
+    pub(super) listed: Option<ListedView>,
+    /// Range of the match in bytes, the end exclusive.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    #[serde(skip)]
+    pub(super) before: String,
+    #[serde(skip)]
+    pub(super) matched: String,
+    #[serde(skip)]
+    pub(super) after: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ListedView {
+    pub(super) name: String,
+    pub(super) source: String,
+    pub(super) source_title: String,
+    pub(super) operator: Option<String>,
+    pub(super) pattern_kind: &'static str,
+    /// Empty where no pattern matched.
+    pub(super) pattern: String,
+    #[serde(skip)]
+    pub(super) link: String,
+}
+
+/// Shows the form, and the answer to what was asked.
+pub(super) async fn show(
+    State(state): State<AdminState>,
+    Params(question): Params<IdentifyParams>,
+    of: SelectedSite,
+    page: Page,
+) -> Result<Response, Problem> {
+    // An empty User-Agent is a question too, and by its value alone not told from none.
+    let has_asked = page.location.local.contains("user_agent=");
+    let answer = if has_asked {
+        Some(answer(&state, &question, &of)?)
+    } else {
+        None
+    };
+    let path = match &answer {
+        Some(answer) => answer.path.clone(),
+        None => target_of(&question.path).to_owned(),
+    };
+    Ok(html(&IdentifyPage {
+        page,
+        of,
+        is_https: !question.https.is_empty(),
+        headers: question.headers,
+        method: method_of(&question.method),
+        user_agent: question.user_agent,
+        host: question.host,
+        path,
+        answer,
+    }))
+}
+
+/// Asks the detector and the policy, as the layer does.
+pub(super) fn answer(
+    state: &AdminState,
+    question: &IdentifyParams,
+    of: &SelectedSite,
+) -> Result<Identification, Problem> {
+    let headers = headers_of(question)?;
+    let user_agent = user_agent_of(question, &headers);
+    let method = method_of(&question.method);
+    let target = target_of(&question.path);
+    let path = target.split('?').next().unwrap_or_default();
+    let detector = state.operations().detector.load();
+    let claim = detector.claim(user_agent.as_bytes());
+    let request = Request {
+        method: &method,
+        host: of.host.as_deref(),
+        path,
+    };
+    let mut sender = Sender {
+        address: None,
+        headers: Some(&headers),
+        ..Sender::default()
+    };
+    let policy = of.policy.load();
+    let mut suspicion = Suspicion::default();
+    if claim.is_none() && !question.headers.trim().is_empty() {
+        suspicion = suspicion_of(state, of, (&method, target), &headers, question);
+        let reasons = suspicion.findings.reasons;
+        if reasons.are_suspect() && !policy.lets_pass(&request, Visitor::person(sender)) {
+            sender.reasons = reasons;
+        }
+    }
+    let is_judged = policy.judges_people() || !sender.reasons.is_empty();
+    let visitor = match &claim {
+        Some(claim) => Some(Visitor::from(claim).sent_by(sender)),
+        None => is_judged.then(|| Visitor::person(sender)),
+    };
+    let decided = DecisionView::new(
+        of,
+        &request,
+        target,
+        visitor,
+        user_agent.as_bytes(),
+        &suspicion,
+    );
+    Ok(Identification {
+        path: target.to_owned(),
+        verdict: decided.verdict,
+        decided,
+        method,
+        robot: claim.map(|claim| ClaimView::new(&claim, &user_agent)),
+        user_agent,
+    })
+}
+
+/// Returns what is found of the browser that a request names, where the site looks for suspects.
+fn suspicion_of(
+    state: &AdminState,
+    of: &SelectedSite,
+    (method, target): (&str, &str),
+    headers: &HeaderMap,
+    question: &IdentifyParams,
+) -> Suspicion {
+    let asked = http::Request::builder().method(method).uri(target);
+    // What is no method and no target would not have come.
+    let (Some(site), Ok(mut asked)) = (&of.site, asked.body(())) else {
+        return Suspicion::default();
+    };
+    let Some(coherence) = &site.suspects else {
+        return Suspicion::default();
+    };
+    asked.headers_mut().clone_from(headers);
+    let transport = Transport {
+        is_https: !question.https.is_empty(),
+        is_direct: true,
+        ..Transport::default()
+    };
+    let mut findings = coherence.explain(&asked, transport);
+    let fleets = state.operations().traffic.suspicion();
+    if fleets.is_some_and(|fleets| fleets.has_fleet_of(headers, asked.version())) {
+        findings.reasons = findings.reasons.with(Reason::Fleet);
+        let seen = "the User-Agent and the fingerprint of a fleet".to_owned();
+        findings.seen.push((Reason::Fleet, seen));
+    }
+    Suspicion {
+        findings,
+        no_copy: (site.no_copy)(&asked),
+    }
+}
+
+/// Returns the User-Agent: that which was typed for itself, or that of the headers.
+fn user_agent_of(question: &IdentifyParams, headers: &HeaderMap) -> String {
+    match headers.get(USER_AGENT) {
+        Some(told) if question.user_agent.is_empty() => {
+            String::from_utf8_lossy(told.as_bytes()).into_owned()
+        }
+        _ => question.user_agent.clone(),
+    }
+}
+
+/// Returns the headers that were typed, with the User-Agent.
+fn headers_of(question: &IdentifyParams) -> Result<HeaderMap, Problem> {
+    let IdentifyParams {
+        user_agent,
+        path,
+        method,
+        host,
+        headers,
+        ..
+    } = question;
+    let texts = [user_agent, path, method, host, headers];
+    if texts.iter().any(|text| text.len() > MAX_BYTES) {
+        return Err(Problem::invalid(
+            "User-Agent, path, method, host and headers may have 16 KiB each.",
+        ));
+    }
+    let mut headers = HeaderMap::new();
+    let typed = &question.user_agent;
+    // First, where it is in the order of any browser.
+    if let (false, Ok(user_agent)) = (typed.is_empty(), HeaderValue::from_bytes(typed.as_bytes())) {
+        headers.insert(USER_AGENT, user_agent);
+    }
+    let lines = question.headers.lines().map(str::trim);
+    // Whoever copies the head of a request leaves its first line.
+    let is_header = |line: &&str| !line.is_empty() && !line.contains(" HTTP/");
+    for line in lines.filter(is_header) {
+        let read = line.split_once(':').and_then(|(name, value)| {
+            let name = name.trim().parse::<HeaderName>().ok()?;
+            Some((name, HeaderValue::from_str(value.trim()).ok()?))
+        });
+        let (name, value) = read.ok_or_else(|| {
+            Problem::invalid(format!(
+                "{line:?} is no header: write a line for each, such as Accept-Language: de"
+            ))
+        })?;
+        if name != USER_AGENT || typed.is_empty() {
+            headers.append(name, value);
+        }
+    }
+    Ok(headers)
+}
+
+impl ClaimView {
+    fn new(claim: &Claim<'_>, user_agent: &str) -> Self {
+        let range = claim.range();
+        let (before, matched, after) = cut(user_agent, range.start, range.end);
+        Self {
+            id: claim.id().to_owned(),
+            kind: claim.kind().as_str(),
+            purpose: claim.purpose().as_str(),
+            evidence: claim.to_string(),
+            listed: match claim {
+                Claim::Listed(listed) | Claim::Shared(listed) => Some(ListedView::new(listed)),
+                Claim::Unlisted(_) | Claim::Signed(_) | Claim::Nameless | Claim::Person => None,
+            },
+            start: range.start,
+            end: range.end,
+            before,
+            matched,
+            after,
+        }
+    }
+}
+
+impl ListedView {
+    fn new(listed: &Listed<'_>) -> Self {
+        let robot = listed.robot;
+        Self {
+            name: robot.name.clone(),
+            source: robot.source.to_string(),
+            source_title: title(&robot.source),
+            operator: robot.operator.clone(),
+            pattern_kind: listed.pattern.map_or("", |pattern| pattern.kind.as_str()),
+            pattern: listed
+                .pattern
+                .map_or_else(String::new, |pattern| pattern.text.clone()),
+            link: link(robot.source.as_str(), &robot.id),
+        }
+    }
+}
+
+/// Splits text in three; positions inside a character or beyond the end are no error.
+fn cut(text: &str, start: usize, end: usize) -> (String, String, String) {
+    let bytes = text.as_bytes();
+    let end = end.min(bytes.len());
+    let start = start.min(end);
+    let (head, after) = bytes.split_at(end);
+    let (before, matched) = head.split_at(start);
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    (text(before), text(matched), text(after))
+}
+
+/// Returns the method that was typed, as requests spell it.
+fn method_of(typed: &str) -> String {
+    match typed.trim() {
+        "" => "GET".to_owned(),
+        method => method.to_ascii_uppercase(),
+    }
+}
+
+/// Returns path and query of what was typed: a path, or a whole URL.
+fn target_of(typed: &str) -> &str {
+    let typed = typed.trim();
+    let local = match typed.split_once("://") {
+        Some(("http" | "https", rest)) => {
+            rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/")
+        }
+        _ => typed,
+    };
+    match local.split('#').next().unwrap_or_default() {
+        "" => DEFAULT_PATH,
+        target => target,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_or_a_whole_url_may_be_typed() {
+        assert_eq!(target_of("/a/b?x=1#y"), "/a/b?x=1");
+        assert_eq!(target_of(" https://example.com/a?b "), "/a?b");
+        assert_eq!(target_of("https://example.com"), "/");
+        assert_eq!(target_of("//a"), "//a");
+        assert_eq!(target_of(""), DEFAULT_PATH);
+    }
+
+    #[test]
+    fn the_match_is_cut_out() {
+        let parts = cut("Mozilla (Foo/1)", 9, 12);
+        assert_eq!(
+            parts,
+            ("Mozilla (".to_owned(), "Foo".to_owned(), "/1)".to_owned())
+        );
+        let beyond = cut("abc", 2, 99);
+        assert_eq!(beyond, ("ab".to_owned(), "c".to_owned(), String::new()));
+        assert_eq!(cut("é", 1, 1).1, "");
+    }
+}

@@ -1,0 +1,75 @@
+//! Internal crate of `robot-detection`: the administrator's pages and their JSON.
+//!
+//! [`router`] gives an axum router that can be nested anywhere: its links are
+//! relative. With [`Access::Login`] it asks for a password, with
+//! [`Access::Open`] an application has put it behind a login of its own.
+//! Either way it refuses requests that another site set in motion.
+//!
+//! Pages and JSON share their views: what `robots` shows, `api/robots` tells.
+//!
+//! # Example
+//!
+//! ```no_run
+//! # fn example(admin: robot_detection_console::Admin) -> axum::Router {
+//! axum::Router::new().nest_service("/robot-detection/admin", robot_detection_console::router(admin))
+//! # }
+//! ```
+
+mod access;
+mod account;
+mod alerts;
+mod api;
+mod api_routes;
+mod assets;
+mod bans;
+mod bar_chart;
+mod changes;
+mod credentials;
+mod decision_view;
+mod evidence;
+mod export;
+mod fields;
+mod filtering;
+mod guard;
+mod identify;
+mod jobs;
+mod listing;
+mod live_rules;
+mod login;
+mod login_client;
+mod login_limiter;
+mod manual;
+mod navigation;
+mod needs;
+mod openapi;
+mod page;
+mod parameters;
+mod problem;
+mod refresh_job;
+mod refreshes;
+mod robot_view;
+mod robots;
+mod robots_txt;
+mod router;
+mod rules;
+mod session;
+mod settings;
+mod settings_page;
+mod site_robot;
+mod sites;
+mod sources;
+mod sources_page;
+mod state;
+mod suspects;
+mod traffic;
+mod verification;
+
+use robot_detection_operations::{
+    AdminSite, CERTIFICATE_DAYS, DEFAULT_SITE, MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS, Moment,
+    ReloadOutcome, Reloads, UpstreamRow, certificate_sentences, duration_text, hash_password,
+    heavens_in_need, rfc3339, verify_password, without_port,
+};
+
+pub use robot_detection_operations::{InvalidTimeZone, TimeZone};
+pub use router::router;
+pub use settings::{Access, Admin, ClientAddress};

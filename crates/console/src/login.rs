@@ -1,0 +1,336 @@
+//! Logging in and out.
+
+use std::time::Duration;
+
+use askama::Template;
+use axum::{
+    extract::State,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+use serde::Deserialize;
+use tower_sessions::Session;
+use tracing::{info, warn};
+
+use super::{
+    access::Visitor,
+    changes,
+    fields::{Fields, LoginFields, Params},
+    login_client::{BrowserCookie, LoginOrigin},
+    login_limiter::LoginDecision,
+    navigation::NAVIGATION,
+    page::{Page, html, html_with},
+    problem::Problem,
+    session,
+    state::AdminState,
+    verify_password,
+};
+
+/// Seconds of `Retry-After` where too many others try to log in.
+// As long as the longest delay, after which the places of those who wait are free again.
+const CROWDED_SECONDS: u64 = 5;
+
+/// Pages that a login may lead to, beside those of the navigation.
+const OTHER_PAGES: [&str; 7] = [
+    "access",
+    "account",
+    "openapi",
+    "refresh",
+    "refreshes",
+    "registry",
+    "traffic",
+];
+
+#[derive(Template)]
+#[template(path = "admin/login.html")]
+struct LoginPage<'p> {
+    page: Page,
+    next: &'p str,
+    has_password: bool,
+    error: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct LoginForm {
+    #[serde(default)]
+    password: String,
+    #[serde(default)]
+    next: String,
+}
+
+/// Outcome of a login attempt.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum LoginOutcome {
+    /// It is the password of this hash.
+    Right {
+        hash: String,
+    },
+    Wrong,
+    /// Too many wrong ones were tried before.
+    Wait {
+        seconds: u64,
+    },
+    /// Too many others try at the same time.
+    Busy,
+    /// No password has been set yet.
+    NotSet,
+}
+
+/// Shows the form.
+pub(super) async fn form(
+    State(state): State<AdminState>,
+    axum::Extension(visitor): axum::Extension<Visitor>,
+    Params(form): Params<LoginForm>,
+    page: Page,
+) -> Result<Response, Problem> {
+    if matches!(visitor, Visitor::Session { .. }) {
+        return Ok(page.location.see_other("overview"));
+    }
+    Ok(html(&LoginPage {
+        page,
+        next: &form.next,
+        has_password: state
+            .operations()
+            .store
+            .admin_password_hash()
+            .await?
+            .is_some(),
+        error: None,
+    }))
+}
+
+/// Begins a session for the right password.
+pub(super) async fn submit(
+    State(state): State<AdminState>,
+    session: Session,
+    page: Page,
+    caller: LoginOrigin,
+    browser: BrowserCookie,
+    LoginFields(form): LoginFields<LoginForm>,
+) -> Result<Response, Problem> {
+    let outcome = check_password(&state, &caller, form.password).await?;
+    let LoginOutcome::Right { hash } = outcome else {
+        return Ok(refusal(&outcome, |text| LoginPage {
+            page,
+            next: &form.next,
+            has_password: outcome != LoginOutcome::NotSet,
+            error: Some(text),
+        }));
+    };
+    let now_ms = state.now_ms();
+    // Here, so that sessions of browsers that never come back do not pile up.
+    state.operations().store.prune_sessions(now_ms).await?;
+    session::begin(&session, &caller, now_ms).await?;
+    info!(client = %caller, "an administrator logged in from {caller}");
+    record_login(&state, &caller).await;
+    let mut response = page.location.see_other(destination(&form.next));
+    browser.add_to(response.headers_mut(), &hash);
+    Ok(response)
+}
+
+/// Records a login, and the failed ones that came before it.
+async fn record_login(state: &AdminState, caller: &LoginOrigin) {
+    let failures = state.login_failures().succeeded(state.now_ms());
+    if failures > 0 {
+        record_failures(state, caller, failures).await;
+    }
+    let who = &Visitor::Nobody;
+    changes::record(state, who, "login", &format!("from {caller}"), "").await;
+}
+
+async fn record_failures(state: &AdminState, caller: &LoginOrigin, failures: u64) {
+    let detail = match failures {
+        1 => "1 wrong password".to_owned(),
+        several => format!("{several} wrong passwords since the last such entry"),
+    };
+    let who = &Visitor::Nobody;
+    changes::record(
+        state,
+        who,
+        "login-failed",
+        &format!("from {caller}"),
+        &detail,
+    )
+    .await;
+}
+
+/// Ends the session.
+pub(super) async fn leave(
+    session: Session,
+    page: Page,
+    Fields(Empty {}): Fields<Empty>,
+) -> Result<Response, Problem> {
+    session::end(&session).await?;
+    Ok(page.location.see_other("login"))
+}
+
+/// Form without fields of its own.
+#[derive(Debug, Deserialize)]
+pub(super) struct Empty {}
+
+/// Compares a password with the one that was set, at a limited rate.
+///
+/// Argon2id is costly: without a queue, guesses could use up memory and processors.
+pub(super) async fn check_password(
+    state: &AdminState,
+    caller: &LoginOrigin,
+    given: String,
+) -> Result<LoginOutcome, Problem> {
+    let (logins, store) = (state.logins(), &state.operations().store);
+    let Some(hash) = store.admin_password_hash().await? else {
+        return Ok(LoginOutcome::NotSet);
+    };
+    // The browser's cookie is signed with the hash, so that it is needed before the client is
+    // known.
+    let client = caller.client(&hash);
+    // Held to the end of the function: its drop gives the place back, also where the client goes away.
+    let Some(slot) = logins.enter(&client) else {
+        return Ok(LoginOutcome::Busy);
+    };
+    let turn = async {
+        match logins.decide(&client).await {
+            LoginDecision::After(delay) => tokio::time::sleep(delay).await,
+            LoginDecision::Refused { wait } => return Err(LoginOutcome::wait(wait)),
+        }
+        // The delay comes first: a stranger who waits must not hold one of the few permits.
+        Ok(logins.check().await)
+    };
+    let turn = tokio::select! {
+        turn = turn => turn,
+        () = slot.evicted() => Err(LoginOutcome::Busy),
+    };
+    let permit = match turn {
+        Ok(permit) => permit,
+        Err(outcome) => return Ok(outcome),
+    };
+    let Some(_permit) = permit else {
+        return Err(Problem::internal("the semaphore of logins is closed"));
+    };
+    // During the wait other attempts may have failed, and the password may have changed.
+    if let LoginDecision::Refused { wait } = logins.decide(&client).await {
+        return Ok(LoginOutcome::wait(wait));
+    }
+    let Some(hash) = store.admin_password_hash().await? else {
+        return Ok(LoginOutcome::NotSet);
+    };
+    let checked =
+        tokio::task::spawn_blocking(move || verify_password(&given, &hash).then_some(hash));
+    let checked = checked
+        .await
+        .map_err(|error| Problem::internal(&error.to_string()))?;
+    if let Some(hash) = checked {
+        logins.succeeded(&client).await;
+        return Ok(LoginOutcome::Right { hash });
+    }
+    logins.failed(&client).await;
+    if let Some(failures) = state.login_failures().failed(state.now_ms()) {
+        record_failures(state, caller, failures).await;
+    }
+    // The filter for fail2ban reads this line: keep its words, and nothing of the request in it.
+    warn!(client = %caller, "failed admin login from {caller}");
+    Ok(LoginOutcome::Wrong)
+}
+
+/// Returns the response to a failed attempt, on the page that `page` makes of the reason.
+pub(super) fn refusal<T: Template>(
+    outcome: &LoginOutcome,
+    page: impl FnOnce(String) -> T,
+) -> Response {
+    let (status, text) = match outcome {
+        LoginOutcome::Right { .. } | LoginOutcome::Wrong => (
+            StatusCode::FORBIDDEN,
+            "That is not the password.".to_owned(),
+        ),
+        LoginOutcome::Wait { seconds } => (
+            StatusCode::TOO_MANY_REQUESTS,
+            format!("There were too many wrong passwords. Wait {seconds} s, then try again."),
+        ),
+        LoginOutcome::Busy => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("Too many others try to log in. Wait {CROWDED_SECONDS} s, then try again."),
+        ),
+        LoginOutcome::NotSet => (
+            StatusCode::FORBIDDEN,
+            "No password has been set yet.".to_owned(),
+        ),
+    };
+    let mut response = html_with(status, &page(text));
+    let seconds = match outcome {
+        LoginOutcome::Wait { seconds } => *seconds,
+        LoginOutcome::Busy => CROWDED_SECONDS,
+        LoginOutcome::Right { .. } | LoginOutcome::Wrong | LoginOutcome::NotSet => return response,
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    response
+}
+
+impl LoginOutcome {
+    fn wait(wait: Duration) -> Self {
+        let seconds = wait.as_millis().div_ceil(1_000);
+        Self::Wait {
+            seconds: u64::try_from(seconds).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// Returns where to go after logging in: one of our pages, never elsewhere.
+///
+/// `next` comes from a link that anybody may have written (open redirects, CWE-601).
+fn destination(next: &str) -> &str {
+    let first = next.split(['/', '?']).next().unwrap_or_default();
+    let is_plain = next
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+        && !next.contains("..")
+        && !next.contains("//");
+    let mut entries = NAVIGATION.iter();
+    let is_page = OTHER_PAGES.contains(&first) || entries.any(|entry| entry.path == first);
+    if is_page && is_plain {
+        next
+    } else {
+        "overview"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_sent_to_the_page_that_was_asked_for() {
+        for next in [
+            "robots",
+            "robots?q=a%20b",
+            "robots/web-robots-db/x",
+            "refreshes/3",
+            "sites",
+        ] {
+            assert_eq!(destination(next), next);
+        }
+    }
+
+    #[test]
+    fn one_is_sent_to_each_page_of_the_navigation() {
+        for entry in NAVIGATION {
+            assert_eq!(destination(entry.path), entry.path);
+        }
+    }
+
+    #[test]
+    fn one_is_never_sent_elsewhere() {
+        for next in [
+            "",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "javascript:alert(1)",
+            "robots/../../..//evil.example",
+            "robots\r\nSet-Cookie: a=b",
+            "logout",
+            "login?next=login",
+        ] {
+            assert_eq!(destination(next), "overview", "{next}");
+        }
+    }
+}

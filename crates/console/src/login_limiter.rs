@@ -1,0 +1,380 @@
+//! Rate limiter of logins: how often a password may be tried, by whom, and how many at once.
+//!
+//! Each wrong password adds to a debt that time pays off: one counts for a client, one for all.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tracing::warn;
+
+use super::login_client::LoginClient;
+use robot_detection_layer::clock::Clock;
+use robot_detection_store::store::{LoginFailures, Store};
+
+/// Time after which one wrong password of a client is forgotten.
+const CLIENT_FAILURE_LIFETIME: Duration = Duration::from_mins(1);
+/// Wrong passwords, not yet forgotten, from which a client has to wait.
+const MAX_FREE_FAILURES: u32 = 5;
+/// Time after which one wrong password of anybody is forgotten.
+const GLOBAL_FAILURE_LIFETIME: Duration = Duration::from_secs(2);
+/// Time until the failures of all are forgotten that delays no stranger yet.
+const GLOBAL_FREE_DEBT: Duration = Duration::from_mins(1);
+/// Longest time until the failures of all are forgotten, so that delays end soon after an attack.
+const GLOBAL_MAX_DEBT: Duration = Duration::from_mins(2);
+/// Longest delay of a stranger; reached at [`GLOBAL_MAX_DEBT`].
+const MAX_DELAY: Duration = Duration::from_secs(5);
+/// Key under which the failures of all are counted; no client has it.
+const ALL_CLIENTS: &str = "*";
+
+/// Passwords that are compared at the same time: argon2id uses 19 MiB for each.
+const MAX_CHECKS: usize = 2;
+/// Strangers who may wait for a comparison or for their delay; with one more, one of them is answered 503.
+const MAX_STRANGERS: usize = 64;
+/// Browsers with a cookie that may wait: strangers cannot use up their places.
+const MAX_BROWSERS: usize = 8;
+/// Attempts of one client that may wait.
+const MAX_WAITING_PER_CLIENT: usize = 4;
+/// Most clients that are remembered in memory while the database cannot be written.
+const MAX_REMEMBERED: usize = 10_000;
+
+/// Rate limiter of logins, and the queue for the comparison of passwords.
+#[derive(Debug)]
+pub(super) struct LoginLimiter {
+    store: Store,
+    clock: Clock,
+    /// When failures are forgotten that the database could not count, by client.
+    memory: Mutex<HashMap<String, i64>>,
+    waiting: Mutex<Vec<Attempt>>,
+    checks: Semaphore,
+}
+
+/// Attempt that waits.
+#[derive(Debug)]
+struct Attempt {
+    client: LoginClient,
+    /// Notified when another attempt gets the place.
+    eviction: Arc<Notify>,
+}
+
+/// Decision on a login attempt.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum LoginDecision {
+    /// The password is compared after a delay, which may be zero.
+    After(Duration),
+    /// Too many wrong ones were tried before.
+    Refused { wait: Duration },
+}
+
+/// Place in the queue, until it is dropped.
+#[derive(Debug)]
+pub(super) struct QueueSlot<'l> {
+    limiter: &'l LoginLimiter,
+    eviction: Arc<Notify>,
+}
+
+impl LoginLimiter {
+    pub(super) fn new(store: Store, clock: Clock) -> Self {
+        Self {
+            store,
+            clock,
+            memory: Mutex::default(),
+            waiting: Mutex::default(),
+            checks: Semaphore::new(MAX_CHECKS),
+        }
+    }
+
+    /// Enters the queue; `None` where it is full for this client.
+    ///
+    /// A stranger that finds the queue full replaces another one: see [`leaving`].
+    pub(super) fn enter(&self, client: &LoginClient) -> Option<QueueSlot<'_>> {
+        let mut waiting = lock(&self.waiting);
+        let of_client = waiting.iter().filter(|attempt| attempt.client == *client);
+        // Behind a Unix socket all visitors lack an address: one of them must not shut out all.
+        if of_client.count() >= MAX_WAITING_PER_CLIENT && *client != LoginClient::Unknown {
+            return None;
+        }
+        let browsers = waiting.iter().filter(|attempt| attempt.client.is_browser());
+        let browsers = browsers.count();
+        // Not waited for: who waits for a place takes memory just as one in the queue does.
+        if client.is_browser() {
+            if browsers >= MAX_BROWSERS {
+                return None;
+            }
+        } else if waiting.len() - browsers >= MAX_STRANGERS {
+            let place = leaving(&waiting, client)?;
+            waiting.swap_remove(place).eviction.notify_one();
+        }
+        let eviction = Arc::<Notify>::default();
+        waiting.push(Attempt {
+            client: client.clone(),
+            eviction: Arc::clone(&eviction),
+        });
+        Some(QueueSlot {
+            limiter: self,
+            eviction,
+        })
+    }
+
+    /// Waits until fewer than [`MAX_CHECKS`] comparisons run; `None` never comes.
+    pub(super) async fn check(&self) -> Option<SemaphorePermit<'_>> {
+        self.checks.acquire().await.ok()
+    }
+
+    /// Decides on an attempt of a client by the failures before.
+    pub(super) async fn decide(&self, client: &LoginClient) -> LoginDecision {
+        let key = client.key();
+        let remembered = self.remembered(&key);
+        // Where they cannot be read, nor can the password's hash, whose reader reports the error.
+        let counted = self.store.login_failures(&key, ALL_CLIENTS).await;
+        let counted = counted.unwrap_or_default();
+        let failures = LoginFailures {
+            client_ms: counted.client_ms.max(remembered.client_ms),
+            all_ms: counted.all_ms.max(remembered.all_ms),
+        };
+        decide_by(client, failures)
+    }
+
+    /// Counts a wrong password.
+    pub(super) async fn failed(&self, client: &LoginClient) {
+        let longest = CLIENT_FAILURE_LIFETIME * MAX_FREE_FAILURES;
+        for (key, each, longest) in [
+            (client.key().as_str(), CLIENT_FAILURE_LIFETIME, longest),
+            (ALL_CLIENTS, GLOBAL_FAILURE_LIFETIME, GLOBAL_MAX_DEBT),
+        ] {
+            let counted = self
+                .store
+                .count_login_failure(key, ALL_CLIENTS, each, longest);
+            if let Err(error) = counted.await {
+                warn!("a failed login is remembered by this instance alone: {error}");
+                self.remember(key, each, longest);
+            }
+        }
+    }
+
+    /// Forgets the wrong passwords of a client that knows the right one.
+    pub(super) async fn succeeded(&self, client: &LoginClient) {
+        let key = client.key();
+        // Of the client alone: a right password of one says nothing about the guesses of others.
+        lock(&self.memory).remove(&key);
+        if let Err(error) = self.store.forget_login_failures(&key).await {
+            warn!("failed logins are not forgotten: {error}");
+        }
+    }
+
+    fn remembered(&self, key: &str) -> LoginFailures {
+        let (memory, now_ms) = (lock(&self.memory), self.clock.now_ms());
+        let of = |key: &str| {
+            memory
+                .get(key)
+                .map_or(0, |forgotten_ms| forgotten_ms - now_ms)
+        };
+        LoginFailures {
+            client_ms: of(key),
+            all_ms: of(ALL_CLIENTS),
+        }
+    }
+
+    fn remember(&self, key: &str, each: Duration, longest: Duration) {
+        let (mut memory, now_ms) = (lock(&self.memory), self.clock.now_ms());
+        // Only when it is full, as it costs a pass over all.
+        if memory.len() >= MAX_REMEMBERED {
+            memory.retain(|_, forgotten_ms| *forgotten_ms > now_ms);
+        }
+        // Full of failures that still count: the one that ends soonest makes room.
+        if memory.len() >= MAX_REMEMBERED
+            && !memory.contains_key(key)
+            && let Some(soonest) = soonest(&memory)
+        {
+            memory.remove(&soonest);
+        }
+        let forgotten_ms = memory.entry(key.to_owned()).or_default();
+        let wanted_ms = (*forgotten_ms).max(now_ms) + ms(each);
+        // A clock that was set back must not make anybody wait longer.
+        *forgotten_ms = wanted_ms.min(now_ms + ms(longest));
+    }
+}
+
+impl QueueSlot<'_> {
+    /// Waits until another attempt has got the place.
+    pub(super) async fn evicted(&self) {
+        self.eviction.notified().await;
+    }
+}
+
+impl Drop for QueueSlot<'_> {
+    fn drop(&mut self) {
+        let is_other = |attempt: &Attempt| !Arc::ptr_eq(&attempt.eviction, &self.eviction);
+        lock(&self.limiter.waiting).retain(is_other);
+    }
+}
+
+/// Returns the place of the stranger that leaves a full queue; `None`: the newcomer leaves.
+///
+/// Chance decides between the strangers of the network with the most places. A guesser with many addresses
+/// replaces a stranger of another network only with addresses in as many networks as there are places.
+fn leaving(waiting: &[Attempt], newcomer: &LoginClient) -> Option<usize> {
+    let strangers = waiting.iter().enumerate();
+    let strangers = strangers.filter(|(_, attempt)| !attempt.client.is_browser());
+    let strangers = strangers.map(|(place, attempt)| (Some(place), attempt.client.large_network()));
+    let all: Vec<_> = strangers
+        .chain([(None, newcomer.large_network())])
+        .collect();
+    let size = |network| all.iter().filter(|(_, other)| *other == network).count();
+    let largest = all.iter().map(|(_, network)| size(*network)).max();
+    let of_largest = all
+        .iter()
+        .filter(|(_, network)| Some(size(*network)) == largest);
+    fastrand::choice(of_largest.collect::<Vec<_>>())?.0
+}
+
+/// Decides by the time until the failures before are forgotten.
+fn decide_by(client: &LoginClient, failures: LoginFailures) -> LoginDecision {
+    // The debt of the first four is free; what is above it has to be waited for.
+    let wait_ms = failures.client_ms - ms(CLIENT_FAILURE_LIFETIME * (MAX_FREE_FAILURES - 1));
+    let wait = duration(wait_ms.min(ms(CLIENT_FAILURE_LIFETIME)));
+    let most_ms = ms(GLOBAL_MAX_DEBT) - ms(GLOBAL_FREE_DEBT);
+    let crowd_ms = (failures.all_ms - ms(GLOBAL_FREE_DEBT)).clamp(0, most_ms);
+    // It grows with the debt, so that few guesses delay nobody and many do not shut out a person
+    // who comes from a new place.
+    let delay = duration(crowd_ms * ms(MAX_DELAY) / most_ms);
+    match client {
+        // Never refused: all visitors may share this client.
+        LoginClient::Unknown => LoginDecision::After(delay.max(wait.min(MAX_DELAY))),
+        _ if !wait.is_zero() => LoginDecision::Refused { wait },
+        LoginClient::Network(_) => LoginDecision::After(delay),
+        // An attack on the login does not delay who has logged in before.
+        LoginClient::Browser(_) => LoginDecision::After(Duration::ZERO),
+    }
+}
+
+fn soonest(memory: &HashMap<String, i64>) -> Option<String> {
+    let clients = memory.iter().filter(|(key, _)| *key != ALL_CLIENTS);
+    let soonest = clients.min_by_key(|(_, forgotten_ms)| **forgotten_ms);
+    soonest.map(|(key, _)| key.clone())
+}
+
+fn duration(ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(ms).unwrap_or(0))
+}
+
+fn ms(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    fn network(last: u8) -> LoginClient {
+        LoginClient::Network(Ipv4Addr::new(192, 0, 2, last).into())
+    }
+
+    fn browser() -> LoginClient {
+        LoginClient::Browser("x".to_owned())
+    }
+
+    fn rule_of(client: &LoginClient, client_ms: i64, all_ms: i64) -> LoginDecision {
+        decide_by(client, LoginFailures { client_ms, all_ms })
+    }
+
+    async fn limiter() -> LoginLimiter {
+        let store = Store::connect("sqlite::memory:").await.unwrap();
+        LoginLimiter::new(store, Clock::manual(1_000))
+    }
+
+    #[test]
+    fn four_slips_cost_nothing_and_after_the_fifth_there_is_one_a_minute() {
+        let now = LoginDecision::After(Duration::ZERO);
+        assert_eq!(rule_of(&network(1), 240_000, 8_000), now);
+        for (client_ms, wait_ms) in [(300_000, 60_000), (240_001, 1), (i64::MAX, 60_000)] {
+            let wait = Duration::from_millis(wait_ms);
+            let refused = LoginDecision::Refused { wait };
+            assert_eq!(rule_of(&network(1), client_ms, 0), refused);
+            assert_eq!(rule_of(&browser(), client_ms, 0), refused);
+        }
+    }
+
+    #[test]
+    fn a_crowd_delays_strangers_and_refuses_nobody() {
+        for (all_ms, delay_ms) in [
+            (60_000, 0),
+            (90_000, 2_500),
+            (120_000, 5_000),
+            (i64::MAX, 5_000),
+        ] {
+            let delay = LoginDecision::After(Duration::from_millis(delay_ms));
+            assert_eq!(rule_of(&network(1), 0, all_ms), delay);
+            assert_eq!(rule_of(&LoginClient::Unknown, 0, all_ms), delay);
+            let now = LoginDecision::After(Duration::ZERO);
+            assert_eq!(rule_of(&browser(), 0, all_ms), now);
+        }
+    }
+
+    #[test]
+    fn where_no_address_is_known_everybody_is_only_delayed() {
+        let delay = LoginDecision::After(MAX_DELAY);
+        assert_eq!(rule_of(&LoginClient::Unknown, 300_000, 0), delay);
+    }
+
+    #[tokio::test]
+    async fn the_queue_is_bounded_and_neither_a_client_nor_a_network_fills_it() {
+        let limiter = limiter().await;
+        let of_one: Vec<_> = (0..9).map_while(|_| limiter.enter(&network(1))).collect();
+        assert_eq!(of_one.len(), 4);
+        let flood = || (2..=255).filter_map(|last| limiter.enter(&network(last)));
+        let mut guesses: Vec<_> = flood().collect();
+        let others = [
+            LoginClient::Network("192.1.0.1".parse().unwrap()),
+            LoginClient::Network("2001:db8::".parse().unwrap()),
+            LoginClient::Unknown,
+            browser(),
+        ];
+        let slots = others.each_ref().map(|other| limiter.enter(other).unwrap());
+        guesses.extend(flood());
+        let waiting = || lock(&limiter.waiting).len();
+        assert_eq!(waiting(), MAX_STRANGERS + 1);
+        for other in &others {
+            let waiting = lock(&limiter.waiting);
+            assert!(waiting.iter().any(|it| it.client == *other), "{other:?}");
+        }
+        drop((of_one, guesses));
+        assert_eq!(waiting(), others.len());
+        drop(slots);
+        assert_eq!(waiting(), 0);
+    }
+
+    #[tokio::test]
+    async fn without_the_database_memory_counts_and_is_bounded() {
+        let limiter = limiter().await;
+        limiter.store.close().await;
+        for _ in 0..5 {
+            limiter.failed(&network(1)).await;
+        }
+        let wait = Duration::from_mins(1);
+        let refused = LoginDecision::Refused { wait };
+        assert_eq!(limiter.decide(&network(1)).await, refused);
+        let others = LoginDecision::After(Duration::ZERO);
+        assert_eq!(limiter.decide(&network(2)).await, others);
+        for number in 0..20_000 {
+            limiter.remember(
+                &format!("client {number}"),
+                CLIENT_FAILURE_LIFETIME,
+                CLIENT_FAILURE_LIFETIME * MAX_FREE_FAILURES,
+            );
+        }
+        assert_eq!(lock(&limiter.memory).len(), MAX_REMEMBERED);
+        assert_eq!(limiter.decide(&network(1)).await, refused);
+        limiter.clock.advance(wait);
+        assert_eq!(limiter.decide(&network(1)).await, others);
+    }
+}

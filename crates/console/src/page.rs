@@ -1,0 +1,316 @@
+//! The location of a request, and what every page needs.
+
+use std::convert::Infallible;
+
+use askama::Template;
+use axum::{
+    extract::{FromRequestParts, OriginalUri, Request},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header, request::Parts},
+    response::{Html, IntoResponse, Response},
+};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::{
+    Moment, TimeZone,
+    access::Visitor,
+    assets,
+    live_rules::PauseView,
+    navigation::{NAVIGATION, NavigationEntry},
+    problem::Problem,
+    state::AdminState,
+};
+
+/// Bytes that stay as they are in a path segment or a query value (RFC 3986 §2.3).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// Location of a request below the path that the router is nested at.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct RequestLocation {
+    /// Relative reference to the top of the router: `./`, `../`, `../../`.
+    pub(super) root: String,
+    /// Path that the router is nested at; empty at the root of a site.
+    pub(super) prefix: String,
+    /// Path below it, and the query.
+    pub(super) local: String,
+    /// The client prefers JSON to a page.
+    pub(super) accepts_json: bool,
+}
+
+impl RequestLocation {
+    pub(super) fn of(request: &Request) -> Self {
+        let original = request
+            .extensions()
+            .get::<OriginalUri>()
+            .map_or(request.uri(), |original| &original.0);
+        Self {
+            accepts_json: prefers_json(request.headers()),
+            ..Self::new(original, request.uri())
+        }
+    }
+
+    fn new(original: &Uri, local: &Uri) -> Self {
+        let (original, path) = (original.path(), local.path());
+        // axum strips the prefix from the URI, and keeps the whole one in `OriginalUri`.
+        let (prefix, root) = match original.strip_suffix(path) {
+            Some(prefix) => (prefix, up(path)),
+            // Nested at `/a/b` and asked for just that: one segment down.
+            None => (original, down(original)),
+        };
+        Self {
+            root,
+            prefix: prefix.to_owned(),
+            local: local
+                .path_and_query()
+                .map_or("/", |local| local.as_str())
+                .to_owned(),
+            accepts_json: false,
+        }
+    }
+
+    pub(super) fn path(&self) -> &str {
+        self.local
+            .split_once('?')
+            .map_or(self.local.as_str(), |(path, _)| path)
+    }
+
+    pub(super) fn is_api(&self) -> bool {
+        matches!(self.path().strip_prefix("/api"), Some(rest) if rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// Returns `true` if errors are to be JSON.
+    pub(super) fn wants_json(&self) -> bool {
+        self.is_api() || self.accepts_json
+    }
+
+    pub(super) fn is_asset(&self) -> bool {
+        self.path().starts_with("/assets/")
+    }
+
+    /// Redirects to a page of this router, given as `robots?q=x`.
+    pub(super) fn see_other(&self, page: &str) -> Response {
+        match HeaderValue::try_from(format!("{}{page}", self.root)) {
+            Ok(location) => (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response(),
+            Err(_) => {
+                Problem::internal("the address of the next page is not valid").into_response()
+            }
+        }
+    }
+}
+
+/// Returns `true` if `Accept` names JSON with more weight than a page (RFC 9110 §12.5.1).
+///
+/// `*/*` does not count as JSON: browsers send it when they ask for pages.
+fn prefers_json(headers: &HeaderMap) -> bool {
+    let (mut json, mut page) = (0.0, 0.0);
+    for accept in headers.get_all(header::ACCEPT) {
+        let accept = accept.to_str().unwrap_or_default();
+        for range in accept.split(',') {
+            let mut parts = range.split(';').map(str::trim);
+            let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+            let weight = parts.find_map(|part| {
+                let (name, value) = part.split_once('=')?;
+                name.eq_ignore_ascii_case("q").then_some(value)
+            });
+            let weight: f32 = weight.map_or(1.0, |weight| weight.parse().unwrap_or_default());
+            match &*kind {
+                "application/json" | "application/problem+json" => json = weight.max(json),
+                "text/html" | "application/xhtml+xml" => page = weight.max(page),
+                _ => {}
+            }
+        }
+    }
+    json > page
+}
+
+fn up(path: &str) -> String {
+    match path.bytes().filter(|&byte| byte == b'/').count() {
+        0 | 1 => "./".to_owned(),
+        // Relative to the directory of the page: the first slash leads into the router itself.
+        slashes => "../".repeat(slashes - 1),
+    }
+}
+
+fn down(original: &str) -> String {
+    let segment = original.rsplit('/').next().unwrap_or_default();
+    format!("./{segment}/")
+}
+
+/// Parts that every page needs; an extractor.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Page {
+    /// Location of the request.
+    pub(super) location: RequestLocation,
+    /// Token for the forms of a session.
+    pub(super) csrf: Option<String>,
+    /// Decisions are only noted.
+    pub(super) is_dry_run: bool,
+    /// The pause of all enforcement, for those who are logged in.
+    pub(super) pause: Option<PauseView>,
+    /// Zone of the times that are shown.
+    pub(super) zone: TimeZone,
+    /// Absence of the database, while it is away.
+    pub(super) away: Option<AbsenceView>,
+}
+
+/// Absence of the database.
+#[derive(Clone, Debug)]
+pub(super) struct AbsenceView {
+    pub(super) since: Moment,
+    /// Reason, for those who are logged in: it may name hosts and files.
+    pub(super) reason: Option<String>,
+}
+
+impl Page {
+    /// Returns the way to the top, for links.
+    pub(super) fn root(&self) -> &str {
+        &self.location.root
+    }
+
+    /// Returns the pages of the navigation.
+    #[expect(clippy::unused_self, reason = "templates ask the page")]
+    pub(super) fn navigation(&self) -> &'static [NavigationEntry] {
+        NAVIGATION
+    }
+
+    /// Returns a time for people, in the zone of the pages: "2026-03-01 12:30 UTC".
+    pub(super) fn exact(&self, moment: &Moment) -> String {
+        self.zone.exact(moment.at_ms)
+    }
+
+    /// Returns the time of day in the zone of the pages, such as `13:30:59`.
+    pub(super) fn clock(&self, moment: &Moment) -> String {
+        self.zone.clock(moment.at_ms)
+    }
+
+    /// Returns `true` if a problem is that the database is away, which the page tells by itself.
+    pub(super) fn is_without(&self, problem: &Problem) -> bool {
+        self.away.is_some() && problem.status == StatusCode::SERVICE_UNAVAILABLE
+    }
+
+    /// Returns `true` if somebody can log out.
+    pub(super) fn has_session(&self) -> bool {
+        self.csrf.is_some()
+    }
+
+    /// Returns the link to an asset; it changes with the content.
+    pub(super) fn asset(&self, name: &str) -> String {
+        format!("{}{}", self.location.root, assets::link(name))
+    }
+
+    /// Returns `true` if a navigation entry leads to this page or the one above.
+    pub(super) fn is_below(&self, entry: &str) -> bool {
+        let path = self.location.path().trim_start_matches('/');
+        let first = path.split('/').next().unwrap_or_default();
+        match first {
+            "" | "traffic" => entry == "overview",
+            "registry" => entry == "robots",
+            "refresh" | "refreshes" => entry == "sources",
+            _ => first == entry,
+        }
+    }
+}
+
+impl FromRequestParts<AdminState> for Page {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &AdminState,
+    ) -> Result<Self, Self::Rejection> {
+        let visitor = parts.extensions.get::<Visitor>();
+        let is_known = visitor.is_some_and(|visitor| *visitor != Visitor::Nobody);
+        let absence = state.operations().store.absence();
+        Ok(Self {
+            away: absence.map(|absence| AbsenceView {
+                since: Moment::new(absence.since_ms, state.now_ms()),
+                reason: is_known.then(|| absence.reason.clone()),
+            }),
+            location: parts
+                .extensions
+                .get::<RequestLocation>()
+                .cloned()
+                .unwrap_or_default(),
+            csrf: visitor.and_then(Visitor::csrf),
+            is_dry_run: is_dry_run(state),
+            pause: is_known.then(|| PauseView::of(state)).flatten(),
+            zone: state.admin().time_zone,
+        })
+    }
+}
+
+/// Returns `true` if decisions are only noted, and not for a pause, which has a banner of its own.
+fn is_dry_run(state: &AdminState) -> bool {
+    let policy = state.operations().policy.load();
+    policy.is_dry_run() && !policy.is_paused()
+}
+
+/// Renders a page.
+pub(super) fn html(template: &impl Template) -> Response {
+    html_with(StatusCode::OK, template)
+}
+
+/// Renders a page that answers with another status.
+pub(super) fn html_with(status: StatusCode, template: &impl Template) -> Response {
+    match template.render() {
+        Ok(text) => (status, Html(text)).into_response(),
+        Err(error) => Problem::internal(&error.to_string()).into_response(),
+    }
+}
+
+/// Encodes text for one path segment or one query value.
+pub(super) fn encode(text: &str) -> String {
+    // A dot segment would be taken for "up" even when encoded (URL Standard §4.3).
+    utf8_percent_encode(text, UNRESERVED).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn location(original: &'static str, local: &'static str) -> RequestLocation {
+        RequestLocation::new(&Uri::from_static(original), &Uri::from_static(local))
+    }
+
+    #[test]
+    fn the_root_is_as_many_steps_up_as_the_page_is_deep() {
+        assert_eq!(location("/", "/").root, "./");
+        assert_eq!(location("/robots", "/robots").root, "./");
+        assert_eq!(location("/a/b/robots", "/robots").root, "./");
+        assert_eq!(location("/a/robots/web/x", "/robots/web/x").root, "../../");
+        assert_eq!(location("/a/refreshes/", "/refreshes/").root, "../");
+    }
+
+    #[test]
+    fn without_the_slash_the_root_is_one_step_down() {
+        let location = location("/a/b?x=1", "/?x=1");
+        assert_eq!(location.root, "./b/");
+        assert_eq!(location.prefix, "/a/b");
+    }
+
+    #[test]
+    fn the_prefix_is_what_the_router_was_nested_at() {
+        assert_eq!(location("/robots?q=/x", "/robots?q=/x").prefix, "");
+        assert_eq!(location("/a/b/robots", "/robots").prefix, "/a/b");
+        assert_eq!(location("/a/b/", "/").prefix, "/a/b");
+    }
+
+    #[test]
+    fn json_is_told_from_pages_by_its_path() {
+        assert!(location("/x/api/status", "/api/status").is_api());
+        assert!(location("/api", "/api").is_api());
+        assert!(!location("/apis", "/apis").is_api());
+        assert!(!location("/api/x", "/x").is_api());
+    }
+
+    #[test]
+    fn encoded_text_stays_in_its_segment() {
+        assert_eq!(
+            encode("a/b?c#d&e=f g+h%"),
+            "a%2Fb%3Fc%23d%26e%3Df%20g%2Bh%25"
+        );
+    }
+}

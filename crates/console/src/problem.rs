@@ -1,0 +1,236 @@
+//! Errors as pages and JSON.
+
+use askama::Template;
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{Html, IntoResponse, Response},
+};
+use serde_json::json;
+use tracing::error;
+
+use super::{
+    TimeZone,
+    access::Visitor,
+    page::{Page, RequestLocation},
+};
+use robot_detection_operations::Refusal;
+use robot_detection_store::store::{Absence, StoreError};
+
+/// Reason why a request was not carried out.
+///
+/// As a response it is a bare status; [`Problem::dress`] turns it into a page
+/// or JSON, whichever path and client ask for.
+#[derive(Clone, Debug)]
+pub(super) struct Problem {
+    pub(super) status: StatusCode,
+    pub(super) code: &'static str,
+    pub(super) message: String,
+}
+
+impl Problem {
+    pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            message: message.into(),
+        }
+    }
+
+    pub(super) fn not_found(what: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", what)
+    }
+
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
+    }
+
+    /// Returns the problem of a request that the present state does not allow (RFC 9110 §15.5.10).
+    pub(super) fn conflict(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, message)
+    }
+
+    /// Returns the problem of a page number that a list does not have.
+    pub(super) fn out_of_range(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "out_of_range", message)
+    }
+
+    /// Returns the problem of a parameter whose value is none that it may have.
+    pub(super) fn wrong_value(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "wrong_value", message)
+    }
+
+    pub(super) fn forged() -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "cross_site",
+            "The request did not come from a page of this site. Load the page again and repeat.",
+        )
+    }
+
+    /// Returns the problem of a change by a token that may only ask.
+    pub(super) fn read_only() -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "read_only",
+            "This token has the scope read, which changes nothing. Use a token with the scope write.",
+        )
+    }
+
+    /// Returns the problem of a database that is away.
+    ///
+    /// It does not say why: its readers need not be logged in.
+    pub(super) fn away(absence: &Absence) -> Self {
+        let since = TimeZone::default().exact(absence.since_ms);
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "database",
+            format!(
+                "The database has been away since {since}. The site is served from memory as \
+                 before; this page needs the database."
+            ),
+        )
+    }
+
+    /// Logs an internal error, whose details the visitor does not see.
+    pub(super) fn internal(cause: &str) -> Self {
+        error!(cause, "an admin page could not be made: {cause}");
+        Self::of_status(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// Returns the problem of a status without a reason.
+    pub(super) fn of_status(status: StatusCode) -> Self {
+        let (code, message) = match status.as_u16() {
+            400 => ("bad_request", "The request cannot be understood."),
+            401 => ("unauthorized", "Log in, or send a bearer token."),
+            403 => ("forbidden", "That is not allowed."),
+            404 => ("not_found", "There is no such page."),
+            405 => (
+                "method_not_allowed",
+                "This address does not take that method.",
+            ),
+            408 => ("timeout", "The request took too long to arrive."),
+            413 => ("too_large", "The request is larger than 64 KiB."),
+            415 => ("unsupported_media_type", "Send a form, or JSON under api/."),
+            422 => ("invalid", "A field is missing or not valid."),
+            429 => ("too_often", "There were too many tries; wait a while."),
+            500 => ("internal", "Something went wrong; the log tells what."),
+            _ => ("failed", "The request failed."),
+        };
+        Self::new(status, code, message)
+    }
+
+    /// Returns the problem of an error response that is not yet a page or JSON as the location asks.
+    pub(super) fn in_response(response: &Response, location: &RequestLocation) -> Option<Self> {
+        let status = response.status();
+        if let Some(problem) = response.extensions().get::<Self>() {
+            return Some(problem.clone());
+        }
+        let kind = response.headers().get(header::CONTENT_TYPE);
+        let kind = kind.map_or(&[][..], |kind| kind.as_bytes());
+        let is_told = kind.starts_with(b"application/json")
+            || (kind.starts_with(b"text/html") && !location.wants_json());
+        ((status.is_client_error() || status.is_server_error()) && !is_told)
+            .then(|| Self::of_status(status))
+    }
+
+    /// Turns the problem into a page or JSON; headers of the response stay.
+    pub(super) fn finish(self, location: &RequestLocation, mut response: Response) -> Response {
+        let dressed = if location.wants_json() {
+            let body = json!({ "error": { "code": self.code, "message": self.message } });
+            (self.status, Json(body)).into_response()
+        } else {
+            let visitor = response.extensions().get::<Visitor>();
+            self.page(location, visitor)
+        };
+        let (mut parts, body) = dressed.into_parts();
+        parts.headers.remove(header::CONTENT_LENGTH);
+        // Both lengths are of bodies as they were; hyper sets that of the one which is sent.
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        for (name, value) in &parts.headers {
+            response.headers_mut().insert(name, value.clone());
+        }
+        *response.status_mut() = parts.status;
+        *response.body_mut() = body;
+        response
+    }
+
+    fn page(&self, location: &RequestLocation, visitor: Option<&Visitor>) -> Response {
+        let page = ProblemPage {
+            page: Page {
+                location: location.clone(),
+                csrf: visitor.and_then(Visitor::csrf),
+                ..Page::default()
+            },
+            has_nav: visitor.is_some_and(|visitor| *visitor != Visitor::Nobody),
+            heading: heading(self.status),
+            message: &self.message,
+        };
+        match page.render() {
+            Ok(text) => (self.status, Html(text)).into_response(),
+            Err(_) => self.status.into_response(),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        // RFC 9110 §11.6.1: a 401 must carry a challenge.
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(
+                header::WWW_AUTHENTICATE,
+                HeaderValue::from_static("Bearer realm=\"robot-detection\""),
+            );
+        }
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Invalid { field, message } => Self::invalid(format!("{field}: {message}")),
+            Refusal::NotFound(what) => Self::not_found(what),
+            Refusal::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(cause: StoreError) -> Self {
+        if let Some(absence) = cause.absence() {
+            return Self::away(absence);
+        }
+        error!(%cause, "the admin page cannot read or write the database: {cause}");
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "database",
+            "The database does not answer. Robots are still recognised from memory; the log tells more.",
+        )
+    }
+}
+
+fn heading(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        403 => "Refused",
+        404 => "Not found",
+        405 => "Not this way",
+        413 => "Too large",
+        429 => "Too often",
+        503 => "Not now",
+        500..600 => "Something went wrong",
+        _ => "That is not possible",
+    }
+}
+
+#[derive(Template)]
+#[template(path = "admin/problem.html")]
+struct ProblemPage<'p> {
+    page: Page,
+    /// The visitor may see the other pages.
+    has_nav: bool,
+    heading: &'static str,
+    message: &'p str,
+}

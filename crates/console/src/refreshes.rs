@@ -1,0 +1,328 @@
+//! The history of refreshes, and the one under way.
+
+use askama::Template;
+use axum::{
+    Extension,
+    extract::{Path, State},
+    response::Response,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Moment,
+    access::Visitor,
+    changes, duration_text,
+    fields::{Fields, Params},
+    jobs,
+    page::{Page, html},
+    problem::Problem,
+    refresh_job::JobView,
+    sources::title,
+    state::AdminState,
+};
+use robot_detection_layer::registry::Source;
+use robot_detection_store::refresh::RefreshOptions;
+use robot_detection_store::store::{RefreshOutcome, RefreshRecord};
+
+/// Refreshes that the history shows.
+pub(super) const HISTORY: u64 = 200;
+
+#[derive(Template)]
+#[template(path = "admin/refreshes.html")]
+struct RefreshesPage {
+    page: Page,
+    refreshes: Vec<RefreshView>,
+}
+
+#[derive(Template)]
+#[template(path = "admin/refresh_record.html")]
+struct RecordPage {
+    page: Page,
+    refresh: RefreshView,
+}
+
+#[derive(Template)]
+#[template(path = "admin/refresh.html")]
+struct ProgressPage {
+    page: Page,
+    job: JobView,
+    sources: Vec<String>,
+    was_busy: bool,
+}
+
+/// Entry of the history.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct RefreshView {
+    pub(super) id: i64,
+    pub(super) source: String,
+    pub(super) source_title: String,
+    pub(super) url: String,
+    pub(super) trigger: String,
+    /// The same for people.
+    #[serde(skip)]
+    pub(super) started_by: String,
+    pub(super) started: Moment,
+    pub(super) finished: Moment,
+    #[serde(skip)]
+    pub(super) took: String,
+    /// "replaced", "not-modified", "held", "failed".
+    pub(super) outcome: &'static str,
+    #[serde(skip)]
+    pub(super) outcome_text: &'static str,
+    pub(super) error: String,
+    pub(super) records: u64,
+    pub(super) added: u64,
+    pub(super) changed: u64,
+    pub(super) removed: u64,
+    pub(super) skipped: u64,
+    pub(super) quarantined: u64,
+    pub(super) unusable: u64,
+    pub(super) problems: Vec<String>,
+    /// SHA-256 of the document that was held back.
+    pub(super) document: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct StartForm {
+    /// Empty: all sources.
+    #[serde(default)]
+    pub(super) source: String,
+    #[serde(default)]
+    pub(super) force: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct AcceptForm {
+    #[serde(default)]
+    source: String,
+    /// SHA-256 of the document that was seen.
+    #[serde(default)]
+    document: String,
+}
+
+/// Path parameter of a refresh.
+#[derive(Debug, Deserialize)]
+pub(super) struct RefreshPath {
+    pub(super) refresh_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct NoteParams {
+    #[serde(default)]
+    note: String,
+}
+
+/// Shows the history.
+pub(super) async fn list(State(state): State<AdminState>, page: Page) -> Result<Response, Problem> {
+    let refreshes = history(&state, HISTORY).await?;
+    Ok(html(&RefreshesPage { page, refreshes }))
+}
+
+/// Shows one refresh with what was wrong in the source.
+pub(super) async fn record(
+    State(state): State<AdminState>,
+    Path(path): Path<RefreshPath>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let refresh = find(&state, &path.refresh_id).await?;
+    Ok(html(&RecordPage { page, refresh }))
+}
+
+/// Shows the progress of the refresh, or its outcome.
+pub(super) async fn progress(
+    State(state): State<AdminState>,
+    Params(params): Params<NoteParams>,
+    page: Page,
+) -> Response {
+    let job = current(&state);
+    html(&ProgressPage {
+        page,
+        sources: source_names(&state),
+        // The note stays in the address: on a reload of the page it may not be true any more.
+        was_busy: params.note == "busy" && job.running,
+        job,
+    })
+}
+
+/// Starts a refresh and shows its progress.
+pub(super) async fn start(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    page: Page,
+    Fields(form): Fields<StartForm>,
+) -> Result<Response, Problem> {
+    let sources = chosen(&state, &form.source)?;
+    let options = RefreshOptions {
+        force: form.force.is_some(),
+        ..RefreshOptions::default()
+    };
+    Ok(match jobs::start(&state, sources.clone(), options) {
+        Ok(()) => {
+            changes::started(&state, &visitor, "refresh-started", &sources).await;
+            page.location.see_other("refresh")
+        }
+        Err(jobs::AlreadyRunning) => page.location.see_other("refresh?note=busy"),
+    })
+}
+
+/// Accepts the held document of a source, and shows the progress.
+pub(super) async fn accept(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    page: Page,
+    Fields(form): Fields<AcceptForm>,
+) -> Result<Response, Problem> {
+    let (source, options) = acceptance(&state, &form.source, Some(&form.document)).await?;
+    Ok(match jobs::start(&state, vec![source.clone()], options) {
+        Ok(()) => {
+            changes::started(&state, &visitor, "refresh-accepted", &[source]).await;
+            page.location.see_other("refresh")
+        }
+        Err(jobs::AlreadyRunning) => page.location.see_other("refresh?note=busy"),
+    })
+}
+
+/// Returns the options that accept the held document, if it is the one that was seen.
+///
+/// Between the page and the button another one may have been downloaded, which nobody has judged.
+pub(super) async fn acceptance(
+    state: &AdminState,
+    name: &str,
+    document: Option<&str>,
+) -> Result<(Source, RefreshOptions), Problem> {
+    let refresher = &state.operations().refresher;
+    let specs = refresher.sources();
+    let spec = specs.iter().find(|spec| spec.source.as_str() == name);
+    let spec = spec.ok_or_else(|| Problem::invalid(format!("No source is named {name:?}.")))?;
+    let not_held = |message: String| Problem::conflict("not_held", message);
+    let held = refresher
+        .held(spec)
+        .await?
+        .and_then(|record| record.held_sha256);
+    let held = held.ok_or_else(|| not_held(format!("Nothing of {name} is held back.")))?;
+    if document.is_some_and(|document| document != held) {
+        return Err(not_held(format!(
+            "Another document of {name} is held back now; look at it first."
+        )));
+    }
+    let options = RefreshOptions {
+        accept: Some(held),
+        ..RefreshOptions::default()
+    };
+    Ok((spec.source.clone(), options))
+}
+
+/// Returns the sources that a request names; empty means all.
+pub(super) fn chosen(state: &AdminState, name: &str) -> Result<Vec<Source>, Problem> {
+    let mut sources: Vec<Source> = state
+        .operations()
+        .refresher
+        .sources()
+        .into_iter()
+        .map(|spec| spec.source)
+        .collect();
+    if !name.is_empty() {
+        sources.retain(|source| source.as_str() == name);
+    }
+    if sources.is_empty() {
+        let message = if name.is_empty() {
+            "No source is configured; set web_robots_db (WebRobotsDB).".to_owned()
+        } else {
+            format!("No source is named {name:?}.")
+        };
+        return Err(Problem::invalid(message));
+    }
+    Ok(sources)
+}
+
+/// Looks up one entry of the history.
+pub(super) async fn find(state: &AdminState, id: &str) -> Result<RefreshView, Problem> {
+    history(state, HISTORY)
+        .await?
+        .into_iter()
+        .find(|refresh| refresh.id.to_string() == id)
+        .ok_or_else(|| {
+            Problem::not_found(format!(
+                "The history has no such refresh; it keeps the last {HISTORY}."
+            ))
+        })
+}
+
+/// Returns the newest entries of the history.
+pub(super) async fn history(state: &AdminState, limit: u64) -> Result<Vec<RefreshView>, Problem> {
+    let now_ms = state.now_ms();
+    let records = state.operations().store.refreshes(limit).await?;
+    Ok(records
+        .into_iter()
+        .map(|record| RefreshView::new(record, now_ms))
+        .collect())
+}
+
+/// Returns the job under way, or the last one.
+pub(super) fn current(state: &AdminState) -> JobView {
+    let progress = state.operations().refresher.progress().borrow().clone();
+    JobView::new(state.jobs().last(), &progress, state.now_ms())
+}
+
+fn source_names(state: &AdminState) -> Vec<String> {
+    state
+        .operations()
+        .refresher
+        .sources()
+        .iter()
+        .map(|spec| spec.source.to_string())
+        .collect()
+}
+
+/// Returns what started a refresh, in words.
+fn started_by(trigger: &str) -> &str {
+    match trigger {
+        "schedule" => "the schedule",
+        "start" => "the start of the program",
+        "command" => "a command",
+        "admin" => "the administrator",
+        other => other,
+    }
+}
+
+impl RefreshView {
+    pub(super) fn new(record: RefreshRecord, now_ms: i64) -> Self {
+        let (outcome, outcome_text) = match record.outcome {
+            RefreshOutcome::Replaced => ("replaced", "updated"),
+            RefreshOutcome::NotModified => ("not-modified", "unchanged"),
+            RefreshOutcome::Held => ("held", "held back"),
+            RefreshOutcome::Failed => ("failed", "failed"),
+        };
+        Self {
+            id: record.refresh_id,
+            source: record.source.to_string(),
+            source_title: title(&record.source),
+            url: record.url,
+            started_by: started_by(&record.trigger).to_owned(),
+            trigger: record.trigger,
+            started: Moment::new(record.started_ms, now_ms),
+            finished: Moment::new(record.finished_ms, now_ms),
+            took: duration_text(record.finished_ms.saturating_sub(record.started_ms)),
+            outcome,
+            outcome_text,
+            error: record.error,
+            records: record.records,
+            added: record.added,
+            changed: record.changed,
+            removed: record.removed,
+            skipped: record.skipped,
+            quarantined: record.quarantined,
+            unusable: record.unusable,
+            problems: record.problems,
+            document: record.held_sha256,
+        }
+    }
+
+    pub(super) fn is_failed(&self) -> bool {
+        self.outcome == "failed"
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.outcome == "held"
+    }
+}

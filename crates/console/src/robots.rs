@@ -1,0 +1,181 @@
+//! The robots table and the page about one robot.
+
+use askama::Template;
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use serde::Deserialize;
+
+use super::{
+    fields::Params,
+    listing::{Column, ListParams, Listing, ListingPage, STATUSES},
+    live_rules::LiveRuleView,
+    page::{Page, html},
+    problem::Problem,
+    robot_view::RobotView,
+    sources::title,
+    state::AdminState,
+    traffic::{RobotTraffic, TrafficParams},
+    verification::{TotalsView, Verdicts},
+};
+use robot_detection_layer::detect::Duplicates;
+use robot_detection_layer::registry::{Purpose, Source};
+
+#[derive(Template)]
+#[template(path = "admin/registry.html")]
+struct RegistryPage {
+    page: Page,
+    listing: Listing,
+    found: ListingPage,
+    sources: Vec<SourceChoice>,
+    columns: Vec<Column>,
+    note: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "admin/robot.html")]
+struct RobotPage {
+    page: Page,
+    robot: RobotView,
+    /// Live rules about it.
+    live: Vec<LiveRuleView>,
+    can_make_rules: bool,
+    /// Of the last 24 hours, on requests that claim to be of this robot.
+    verdicts: Option<TotalsView>,
+    traffic: RobotTraffic,
+    note: &'static str,
+}
+
+struct SourceChoice {
+    name: String,
+    title: String,
+    is_chosen: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RobotParams {
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    note: String,
+}
+
+/// Path parameters of a robot; those of outer routers are ignored, hence the long names.
+#[derive(Debug, Deserialize)]
+pub(super) struct RobotPath {
+    pub(super) robot_source: String,
+    pub(super) robot_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SourcePath {
+    robot_source: String,
+}
+
+/// Shows the table.
+pub(super) async fn list(
+    State(state): State<AdminState>,
+    Params(params): Params<ListParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let mut listing = Listing::parse(&params)?;
+    let found = listing.load(&state).await?;
+    // The page that is shown, so that its links lead on from there.
+    listing.number = found.number;
+    Ok(html(&RegistryPage {
+        page,
+        sources: choices(&state, listing.source.as_ref()).await?,
+        columns: listing.columns(),
+        listing,
+        found,
+        note: note_text(&params.note),
+    }))
+}
+
+/// Shows one robot.
+pub(super) async fn show(
+    State(state): State<AdminState>,
+    Path(path): Path<RobotPath>,
+    Params(params): Params<RobotParams>,
+    Params(traffic): Params<TrafficParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let robot = find(&state, &path.robot_source, &path.robot_id).await?;
+    let note = note_text(&params.note);
+    robot_page(&state, page, robot, &traffic, note).await
+}
+
+/// Shows a robot whose id cannot stand in a path.
+pub(super) async fn show_by_query(
+    State(state): State<AdminState>,
+    Path(path): Path<SourcePath>,
+    Params(params): Params<RobotParams>,
+    Params(traffic): Params<TrafficParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let robot = find(&state, &path.robot_source, &params.id).await?;
+    let note = note_text(&params.note);
+    robot_page(&state, page, robot, &traffic, note).await
+}
+
+async fn robot_page(
+    state: &AdminState,
+    page: Page,
+    robot: RobotView,
+    params: &TrafficParams,
+    note: &'static str,
+) -> Result<Response, Problem> {
+    let traffic = RobotTraffic::load(state, params, &robot.id, &robot.link()).await?;
+    let verdicts = Verdicts::load(state).await?;
+    Ok(html(&RobotPage {
+        page,
+        verdicts: verdicts.of_robot(&robot.id),
+        live: LiveRuleView::about(state, &robot.as_asked()),
+        can_make_rules: state.operations().live_rules.is_enabled()
+            && robot.purpose != Purpose::Shared.as_str(),
+        traffic,
+        robot,
+        note,
+    }))
+}
+
+/// Looks a robot up by its source and id.
+pub(super) async fn find(state: &AdminState, source: &str, id: &str) -> Result<RobotView, Problem> {
+    let now_ms = state.now_ms();
+    let found = state.operations().store.robots_by_id(id).await?;
+    let detector = state.operations().detector.load();
+    found
+        .iter()
+        .find(|stored| stored.robot.source.as_str() == source)
+        .map(|stored| RobotView::new(stored, &Duplicates::new(&detector), now_ms))
+        .ok_or_else(|| {
+            Problem::not_found(format!(
+                "The source {source:?} has no robot with the id {id:?}."
+            ))
+        })
+}
+
+async fn choices(
+    state: &AdminState,
+    chosen: Option<&Source>,
+) -> Result<Vec<SourceChoice>, Problem> {
+    let counts = state.operations().store.robot_counts().await?;
+    Ok(counts
+        .iter()
+        .map(|count| SourceChoice {
+            name: count.source.to_string(),
+            title: title(&count.source),
+            is_chosen: Some(&count.source) == chosen,
+        })
+        .collect())
+}
+
+/// Returns the words for a note code, never text of the query itself.
+fn note_text(note: &str) -> &'static str {
+    match note {
+        "added" => "The robot was added. It is recognised from now on.",
+        "removed" => "The robot was removed. It is recognised no longer.",
+        _ => "",
+    }
+}

@@ -1,0 +1,242 @@
+//! The tester: whether a robot may fetch a URL, and what would be done.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::{
+    decision_view::{DecisionView, Suspicion},
+    problem::Problem,
+    sites::SelectedSite,
+    state::AdminState,
+};
+use super::violations::seconds;
+use robot_detection_layer::detect::{Claim, Detector, Listed};
+use robot_detection_layer::policy::{Enforcer, Request};
+use robot_detection_robots_txt::{ForRobot, RobotsTxt};
+
+/// Longest robot, URL and host that are examined.
+const MAX_BYTES: usize = 16 * 1024;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(in super::super) struct CheckParams {
+    /// Id, product token, or a whole User-Agent.
+    #[serde(default)]
+    pub(super) robot: String,
+    /// Path, or absolute URL.
+    #[serde(default)]
+    pub(super) url: String,
+    /// Host of a path; that of an absolute URL counts before it.
+    #[serde(default)]
+    pub(super) host: String,
+}
+
+/// Verdict of robots.txt, and the decision on the request.
+#[derive(Clone, Debug, Serialize)]
+pub(in super::super) struct CheckResult {
+    pub(super) robot: String,
+    /// Whom the robot is taken for, as a sentence.
+    pub(super) taken_for: String,
+    pub(super) host: Option<String>,
+    /// Path with its query.
+    pub(super) url: String,
+    /// Verdict of the file; `None` where there is no file.
+    pub(super) verdict: Option<VerdictView>,
+    #[serde(flatten)]
+    pub(super) decided: DecisionView,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(in super::super) struct VerdictView {
+    pub(super) allowed: bool,
+    /// Line of the rule that decided.
+    pub(super) line: Option<usize>,
+    pub(super) rule: Option<String>,
+    /// Line at which its group begins.
+    pub(super) group_line: Option<usize>,
+    /// No group names the robot, so that those of `*` count (RFC 9309 §2.2.1).
+    pub(super) is_fallback: bool,
+    pub(super) crawl_delay_seconds: Option<f64>,
+}
+
+/// Robot that an entered text stands for.
+enum RobotName<'d> {
+    Claim(Claim<'d>),
+    /// A name that detection does not know, to be looked up in the file.
+    Name,
+}
+
+/// Checks a URL against the file in force, and decides on the request as for a visitor.
+pub(super) fn check(
+    state: &AdminState,
+    question: &CheckParams,
+    of: &SelectedSite,
+) -> Result<CheckResult, Problem> {
+    let lengths = [&question.robot, &question.url, &question.host].map(String::len);
+    if lengths.iter().any(|&length| length > MAX_BYTES) {
+        return Err(Problem::invalid(
+            "Robot, URL and host may have 16 KiB each.",
+        ));
+    }
+    let robot = question.robot.trim();
+    let (host, target) = host_and_target(question);
+    let host = host.or(of.host.as_deref());
+    let detector = state.operations().detector.load();
+    let who = RobotName::new(&detector, robot);
+    let request = Request {
+        method: "GET",
+        host,
+        path: target.split('?').next().unwrap_or_default(),
+    };
+    let files = of.enforcer.files().load();
+    let file = files.of(host);
+    Ok(CheckResult {
+        robot: robot.to_owned(),
+        taken_for: who.sentence(),
+        host: host.map(str::to_owned),
+        url: target.clone(),
+        verdict: file.map(|file| VerdictView::new(&who.rules(file, robot), &target)),
+        decided: DecisionView::new(
+            of,
+            &request,
+            &target,
+            match &who {
+                RobotName::Claim(claim) => Some(claim.into()),
+                RobotName::Name => None,
+            },
+            robot.as_bytes(),
+            &Suspicion::default(),
+        ),
+    })
+}
+
+impl<'d> RobotName<'d> {
+    /// Looks up an id, then a product token, then the claim of a User-Agent.
+    fn new(detector: &'d Detector, text: &str) -> Self {
+        let robots = detector.robots().iter();
+        let named = robots
+            .clone()
+            .find(|robot| robot.id.eq_ignore_ascii_case(text))
+            .or_else(|| {
+                let mut robots = robots.clone();
+                robots.find(|robot| {
+                    let token = robot.product_token.as_deref();
+                    token.is_some_and(|token| token.eq_ignore_ascii_case(text))
+                })
+            });
+        // Without a pattern detection never names the robot: the text is then read as a User-Agent.
+        if let Some(robot) = named
+            && let Some(pattern) = robot.patterns.first()
+        {
+            let range = 0..text.len();
+            return Self::Claim(Claim::Listed(Listed {
+                robot,
+                pattern: Some(pattern),
+                range,
+            }));
+        }
+        let claim = detector.identify(text.as_bytes());
+        claim.map_or(Self::Name, Self::Claim)
+    }
+
+    fn rules(&self, file: &RobotsTxt, text: &str) -> ForRobot {
+        match self {
+            Self::Claim(claim) => Enforcer::rules_of(file, claim, text.as_bytes()),
+            Self::Name if text.contains([' ', '/']) => file.for_header(text),
+            Self::Name => file.for_robot(text),
+        }
+    }
+
+    fn sentence(&self) -> String {
+        match self {
+            Self::Claim(Claim::Listed(listed)) => {
+                let robot = &listed.robot;
+                let id = &robot.id;
+                match robot.token() {
+                    Ok(token) if token.is_published() => format!(
+                        "It is the robot {id}, which robots.txt calls {}.",
+                        token.as_str()
+                    ),
+                    Ok(token) => format!(
+                        "It is the robot {id}, of which no registry says what robots.txt calls it: its name {} stands for that.",
+                        token.as_str()
+                    ),
+                    Err(_) => format!("It is the robot {id}, for which robots.txt has no name."),
+                }
+            }
+            Self::Claim(Claim::Unlisted(_) | Claim::Signed(_)) => {
+                "It is a robot that no registry lists; robots.txt is searched for a name in its User-Agent."
+                    .to_owned()
+            }
+            Self::Claim(Claim::Nameless | Claim::Shared(_) | Claim::Person) | Self::Name => {
+                "Detection knows no robot by that, so a visitor with this User-Agent is taken for a person; robots.txt is asked about the name."
+                    .to_owned()
+            }
+        }
+    }
+}
+
+impl VerdictView {
+    fn new(rules: &ForRobot, target: &str) -> Self {
+        let verdict = rules.check(target);
+        Self {
+            allowed: verdict.allowed(),
+            line: verdict.rule().map(|rule| rule.line()),
+            rule: verdict.rule().map(|rule| rule.to_string()),
+            group_line: verdict.group_line(),
+            is_fallback: verdict.is_fallback(),
+            crawl_delay_seconds: seconds(rules.crawl_delay()),
+        }
+    }
+}
+
+/// Returns the entered host, if any, and the path with its query.
+fn host_and_target(question: &CheckParams) -> (Option<&str>, String) {
+    let typed = question.url.trim();
+    let typed = typed.split('#').next().unwrap_or_default();
+    let host = Some(question.host.trim()).filter(|host| !host.is_empty());
+    let (host, target) = match typed.split_once("://") {
+        Some(("http" | "https", rest)) => {
+            let end = rest.find(['/', '?']).unwrap_or(rest.len());
+            let (authority, target) = rest.split_at_checked(end).unwrap_or((rest, ""));
+            // A user and password before the host are no part of it (RFC 3986 §3.2.1).
+            let typed = authority.rsplit_once('@');
+            (Some(typed.map_or(authority, |(_, host)| host)), target)
+        }
+        _ => (host, typed),
+    };
+    let slash = if target.starts_with('/') { "" } else { "/" };
+    (host, format!("{slash}{target}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_or_a_whole_url_may_be_typed() {
+        for (url, host, expected) in [
+            ("/a?b=c#d", "", (None, "/a?b=c")),
+            ("a", "x.example", (Some("x.example"), "/a")),
+            (
+                "https://u@y.example:81/a?b",
+                "x",
+                (Some("y.example:81"), "/a?b"),
+            ),
+            ("http://y.example?b", "", (Some("y.example"), "/?b")),
+            (" http://y.example ", "", (Some("y.example"), "/")),
+            (
+                "/?to=http://z.example/",
+                "x",
+                (Some("x"), "/?to=http://z.example/"),
+            ),
+            ("", "", (None, "/")),
+        ] {
+            let question = CheckParams {
+                url: url.to_owned(),
+                host: host.to_owned(),
+                ..CheckParams::default()
+            };
+            let (host, target) = host_and_target(&question);
+            assert_eq!((host, &*target), expected, "{url:?}");
+        }
+    }
+}

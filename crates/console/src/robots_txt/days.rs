@@ -1,0 +1,87 @@
+//! Violations of robots.txt by day, as far as they are kept.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{
+    DEFAULT_SITE,
+    bar_chart::{Bar, BarChart},
+    problem::Problem,
+    rfc3339,
+    state::AdminState,
+};
+use robot_detection_store::store::ViolationDay;
+
+const DAY_MS: i64 = 24 * 60 * 60_000;
+
+/// Days that are shown, the current one included: evidence is kept as long by default.
+const DAYS: i64 = 30;
+
+/// Parts of a bar, from below.
+const PARTS: &[(&str, &str)] = &[("answered for it", "refused"), ("got the page", "reported")];
+
+/// Violations of a day in UTC.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct DayView {
+    /// Such as `2026-03-01`.
+    pub(super) day: String,
+    pub(super) refused: u64,
+    /// Requests that got what they asked for.
+    pub(super) reported: u64,
+}
+
+/// The last days, the oldest first; none where nothing is kept of them.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(transparent)]
+pub(super) struct ViolationDays {
+    pub(super) days: Vec<DayView>,
+}
+
+impl ViolationDays {
+    /// Reads those of a site; while the database is away there are none.
+    pub(super) async fn load(state: &AdminState, site: &str) -> Result<Self, Problem> {
+        let site = if site.is_empty() { DEFAULT_SITE } else { site };
+        let last = state.now_ms().div_euclid(DAY_MS);
+        let first = last - DAYS + 1;
+        let store = &state.operations().store;
+        match store.violation_days(site, first * DAY_MS).await {
+            Err(error) if error.absence().is_some() => Ok(Self::default()),
+            days => Ok(Self::new(&days?, first)),
+        }
+    }
+
+    fn new(counted: &[ViolationDay], first: i64) -> Self {
+        if counted.is_empty() {
+            return Self::default();
+        }
+        let by_day: BTreeMap<i64, &ViolationDay> = counted
+            .iter()
+            .map(|counted| (counted.day, counted))
+            .collect();
+        let view = |day: i64| {
+            let counted = by_day.get(&day);
+            let refused = counted.map_or(0, |counted| counted.refused);
+            let date = rfc3339(day.saturating_mul(DAY_MS));
+            DayView {
+                day: date.split('T').next().unwrap_or_default().to_owned(),
+                refused,
+                reported: counted.map_or(0, |counted| counted.hits.saturating_sub(refused)),
+            }
+        };
+        Self {
+            days: (first..first + DAYS).map(view).collect(),
+        }
+    }
+
+    /// Returns the chart of them.
+    pub(super) fn bars(&self) -> BarChart {
+        let bar = |day: &DayView| Bar {
+            name: day.day.clone(),
+            label: day.day.clone(),
+            parts: vec![day.refused, day.reported],
+        };
+        let bars: Vec<_> = self.days.iter().map(bar).collect();
+        BarChart::new("Violations by day", "requests", PARTS, &bars)
+    }
+}

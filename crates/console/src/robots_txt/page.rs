@@ -1,0 +1,238 @@
+//! The page and its JSON.
+
+use std::ptr;
+
+use askama::Template;
+use axum::{Json, extract::State, response::Response};
+use serde_json::json;
+
+use super::super::{
+    bar_chart::BarChart,
+    fields::Params,
+    page::{Page, encode, html},
+    problem::Problem,
+    sites::SelectedSite,
+    state::AdminState,
+    traffic::History,
+};
+use super::{
+    check::{CheckParams, CheckResult, check},
+    days::ViolationDays,
+    file::{Excerpt, FileView, WarningView, sorted},
+    violations::ViolationsView,
+};
+use robot_detection_layer::detect::Detector;
+use robot_detection_layer::policy::{Enforce, Enforcement, Refusal, RobotsFiles};
+
+/// Most hosts that the page names.
+const MAX_HOSTS: usize = 200;
+
+/// Most violations of a kind that the page shows.
+const MAX_ROWS: usize = 200;
+
+#[derive(Template)]
+#[template(path = "admin/robots_txt.html")]
+struct RobotsTxtPage {
+    page: Page,
+    of: SelectedSite,
+    mode: ModeView,
+    hosts: Vec<HostView>,
+    file: Option<ShownFile>,
+    question: CheckParams,
+    checked: Option<CheckResult>,
+    violations: ViolationsView,
+    days: ViolationDays,
+    bars: BarChart,
+    /// What robots.txt decided; `None` while the database is away.
+    history: Option<History>,
+    /// Link to who fetched the file.
+    fetches: String,
+    /// Days for which violations are kept; 0: they are not.
+    kept_days: u32,
+    /// Violations that are kept and not shown.
+    more: usize,
+}
+
+/// How robots are held to robots.txt.
+struct ModeView {
+    is_on: bool,
+    heading: &'static str,
+    text: String,
+}
+
+struct HostView {
+    label: String,
+    query: String,
+    is_shown: bool,
+}
+
+/// The file that the page shows.
+struct ShownFile {
+    label: String,
+    dialect: &'static str,
+    bytes: usize,
+    excerpt: Excerpt,
+    warnings: Vec<WarningView>,
+}
+
+/// Shows the files, the tester with its answer, and the violations.
+pub(in super::super) async fn show(
+    State(state): State<AdminState>,
+    Params(question): Params<CheckParams>,
+    of: SelectedSite,
+    page: Page,
+) -> Result<Response, Problem> {
+    let has_asked = page.location.local.contains("robot=");
+    let checked = if has_asked {
+        Some(check(&state, &question, &of)?)
+    } else {
+        None
+    };
+    let enforcer = of.enforcer.clone();
+    let files = enforcer.files().load();
+    let wanted = match &checked {
+        Some(checked) => checked.host.clone(),
+        None => Some(question.host.trim().to_owned()).filter(|host| !host.is_empty()),
+    };
+    let mut violations = ViolationsView::load(&state, &of.name).await?;
+    let kept = violations.rules.len() + violations.delays.len();
+    violations.rules.truncate(MAX_ROWS);
+    violations.delays.truncate(MAX_ROWS);
+    let detector = state.operations().detector.load();
+    let shown = ShownFile::new(&files, wanted.as_deref(), checked.as_ref(), &detector);
+    let days = ViolationDays::load(&state, &of.name).await?;
+    let fetches = match &*of.name {
+        "" => "paths?path=%2Frobots.txt&time=30d".to_owned(),
+        site => format!("paths?path=%2Frobots.txt&time=30d&site={}", encode(site)),
+    };
+    Ok(html(&RobotsTxtPage {
+        history: History::robots_txt(&state, &of.name, &page).await?,
+        bars: days.bars(),
+        days,
+        fetches,
+        page,
+        of,
+        mode: ModeView::new(enforcer.settings(), shown.is_some()),
+        hosts: hosts(&files, shown.as_ref()),
+        file: shown,
+        question,
+        checked,
+        kept_days: state.operations().traffic.evidence_days(),
+        more: kept - violations.rules.len() - violations.delays.len(),
+        violations,
+    }))
+}
+
+/// Returns the same as JSON.
+pub(in super::super) async fn json(
+    State(state): State<AdminState>,
+    of: SelectedSite,
+) -> Result<Json<serde_json::Value>, Problem> {
+    let enforcer = &of.enforcer;
+    let settings = enforcer.settings();
+    let detector = state.operations().detector.load();
+    let files = FileView::all(&enforcer.files().load(), &detector);
+    let violations = ViolationsView::load(&state, &of.name).await?;
+    let days = ViolationDays::load(&state, &of.name).await?;
+    Ok(Json(json!({
+        "enforce": settings.rules.as_str(),
+        "refusal": settings.refusal.as_str(),
+        "crawl_delay": settings.crawl_delay.as_str(),
+        "files": files,
+        "violations": violations,
+        "violation_days": days,
+    })))
+}
+
+/// Answers a question as JSON.
+pub(in super::super) async fn check_json(
+    State(state): State<AdminState>,
+    Params(question): Params<CheckParams>,
+    of: SelectedSite,
+) -> Result<Json<CheckResult>, Problem> {
+    check(&state, &question, &of).map(Json)
+}
+
+impl ModeView {
+    fn new(settings: Enforcement, has_file: bool) -> Self {
+        let heading = match settings.rules {
+            _ if !has_file => "No robots.txt is in force",
+            Enforce::Off => "Robots are not held to robots.txt",
+            Enforce::Report => "Violations of robots.txt are reported",
+            Enforce::On => "Robots are held to robots.txt",
+        };
+        Self {
+            is_on: has_file && settings.rules == Enforce::On,
+            heading,
+            text: format!("{} {}", rules_text(settings), delay_text(settings)),
+        }
+    }
+}
+
+fn rules_text(settings: Enforcement) -> &'static str {
+    match (settings.rules, settings.refusal) {
+        (Enforce::Off, _) => "What a rule disallows is not looked at.",
+        (Enforce::Report, _) | (Enforce::On, Refusal::Pass) => {
+            "A robot that asks for what its rules disallow gets it, and is counted."
+        }
+        (Enforce::On, Refusal::TooManyRequests) => {
+            "A robot that asks for what its rules disallow is answered 429."
+        }
+        (Enforce::On, Refusal::Redirect) => {
+            "A robot that asks for what its rules disallow is redirected to robot heaven."
+        }
+        (Enforce::On, _) => "A robot that asks for what its rules disallow is answered 403.",
+    }
+}
+
+fn delay_text(settings: Enforcement) -> &'static str {
+    match settings.crawl_delay {
+        Enforce::Off => "Crawl-delay is not looked at.",
+        Enforce::Report => "One that comes sooner than its Crawl-delay is counted.",
+        Enforce::On => "One that comes sooner than its Crawl-delay is answered 429.",
+    }
+}
+
+impl ShownFile {
+    /// Returns the file of a host, else the first; `None` without any.
+    fn new(
+        files: &RobotsFiles,
+        host: Option<&str>,
+        checked: Option<&CheckResult>,
+        detector: &Detector,
+    ) -> Option<Self> {
+        let of_host = files.of(host);
+        // Beside the answer for one host, the file of another one would mislead.
+        let file = match checked {
+            Some(_) => of_host,
+            None => of_host.or_else(|| sorted(files).first().map(|(_, file)| *file)),
+        }?;
+        let verdict = checked.and_then(|checked| checked.verdict.as_ref());
+        let found = files.iter().find(|(_, known)| ptr::eq(*known, file))?;
+        Some(Self {
+            label: label(files, found.0),
+            dialect: file.dialect().name,
+            bytes: file.as_bytes().len(),
+            excerpt: Excerpt::new(file, verdict.and_then(|verdict| verdict.line)),
+            warnings: WarningView::all(file, detector),
+        })
+    }
+}
+
+fn hosts(files: &RobotsFiles, shown: Option<&ShownFile>) -> Vec<HostView> {
+    let view = |host: Option<&str>| HostView {
+        label: label(files, host),
+        query: format!("?host={}", encode(host.unwrap_or_default())),
+        is_shown: shown.is_some_and(|shown| shown.label == label(files, host)),
+    };
+    let hosts = sorted(files).into_iter().take(MAX_HOSTS);
+    hosts.map(|(host, _)| view(host)).collect()
+}
+
+fn label(files: &RobotsFiles, host: Option<&str>) -> String {
+    match host {
+        Some(host) => host.to_owned(),
+        None if files.iter().count() == 1 => "every host".to_owned(),
+        None => "all other hosts".to_owned(),
+    }
+}

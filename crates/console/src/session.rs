@@ -1,0 +1,346 @@
+//! The administrator's sessions, kept in the database.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use axum::{
+    extract::{Request, State},
+    http::StatusCode,
+    middleware::Next,
+    response::Response,
+};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use time::OffsetDateTime;
+use tower::{Layer, ServiceExt};
+use tower_sessions::{
+    Expiry, Session, SessionManagerLayer, SessionStore,
+    cookie::SameSite,
+    session::{Id, Record},
+    session_store,
+};
+
+use super::{
+    access, login_client::LoginOrigin, page::RequestLocation, problem::Problem, settings::Access,
+    state::AdminState,
+};
+use robot_detection_layer::clock::Clock;
+use robot_detection_operations::sessions::{BEGUN, BROWSER, NETWORK, SESSION_MS};
+use robot_detection_store::store::{Absence, Store};
+
+/// Hours after which one has to log in again, whether or not the session was in use.
+const LIFE: time::Duration = time::Duration::milliseconds(SESSION_MS);
+/// Longest time between the last lookup of a session and the beginning of the database's absence
+/// for which the session counts: another instance may have ended it since.
+const CONFIRMED_MS: i64 = 60 * 60 * 1_000;
+/// Most sessions that are cached in memory.
+const MAX_KNOWN: usize = 100;
+const COOKIE: &str = "robot-detection-admin";
+/// Keys of a session's data.
+const CSRF: &str = "csrf";
+const ENDS: &str = "ends_ms";
+
+/// Sessions in the database.
+///
+/// The id is stored as its SHA-256 only: whoever reads the database, or a backup of it, cannot take
+/// over a session.
+#[derive(Clone, Debug)]
+struct DatabaseSessions {
+    store: Store,
+    clock: Clock,
+    known: CachedSessions,
+}
+
+/// Cache of sessions for the time in which the database is away.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CachedSessions {
+    by_id: Arc<Mutex<HashMap<String, CachedSession>>>,
+}
+
+#[derive(Clone, Debug)]
+struct CachedSession {
+    data: String,
+    confirmed_ms: i64,
+}
+
+/// Gives each request its session.
+pub(super) async fn manage(
+    State(state): State<AdminState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Access::Login { secure_cookies } = state.admin().access else {
+        return next.run(request).await;
+    };
+    let sessions = DatabaseSessions {
+        store: state.operations().store.clone(),
+        clock: state.operations().clock.clone(),
+        known: state.cached_sessions().clone(),
+    };
+    let cookie_path = cookie_path(&access::location(request.extensions()));
+    let layer = SessionManagerLayer::new(sessions)
+        .with_name(COOKIE)
+        // Scripts cannot read it (RFC 6265 §5.2.6), and other sites cannot have it sent.
+        .with_http_only(true)
+        .with_same_site(SameSite::Strict)
+        .with_secure(secure_cookies)
+        .with_path(cookie_path)
+        // The cookie's own life alone: when the session ends, its data says, which use does not
+        // change.
+        .with_expiry(Expiry::OnInactivity(LIFE));
+    match layer.layer(next).oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// Begins a session under a new id; an earlier one of the request ends.
+///
+/// With the old id, whoever had planted it would be logged in too (session fixation, CWE-384).
+pub(super) async fn begin(
+    session: &Session,
+    origin: &LoginOrigin,
+    now_ms: i64,
+) -> Result<(), Problem> {
+    // Nothing of the earlier session is carried over.
+    session.clear().await;
+    session.cycle_id().await.map_err(failed)?;
+    let csrf = Id::default().to_string();
+    session.insert(CSRF, csrf).await.map_err(failed)?;
+    session.insert(BEGUN, now_ms).await.map_err(failed)?;
+    // By these an administrator tells sessions apart; the address as a whole is not needed for it.
+    if let Some(network) = origin.network() {
+        session.insert(NETWORK, network).await.map_err(failed)?;
+    }
+    let browser = origin.browser();
+    session.insert(BROWSER, browser).await.map_err(failed)?;
+    session
+        .insert(ENDS, now_ms.saturating_add(SESSION_MS))
+        .await
+        .map_err(failed)
+}
+
+/// Returns the name under which the store has a session.
+pub(super) fn stored_id(session: &Session) -> Option<String> {
+    session.id().map(hashed)
+}
+
+/// Returns the key by which lists name a session.
+pub(super) fn key(session: &Session) -> Option<String> {
+    stored_id(session).map(|id| Store::session_key(&id))
+}
+
+/// Ends a session.
+pub(super) async fn end(session: &Session) -> Result<(), Problem> {
+    session.flush().await.map_err(failed)
+}
+
+/// Returns `false` once a session has ended; while the database is away it goes on.
+pub(super) async fn is_open(state: &AdminState, session: &Session) -> bool {
+    let Some(id) = session.id() else { return false };
+    let store = &state.operations().store;
+    let found = store.load_session(&hashed(id), state.now_ms()).await;
+    found.map_or(true, |found| found.is_some())
+}
+
+/// Returns the token of the session's forms; `None` where nobody has logged in.
+pub(super) async fn csrf(
+    session: &Session,
+) -> Result<Option<String>, tower_sessions::session::Error> {
+    session.get::<String>(CSRF).await
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is what map_err hands over"
+)]
+pub(super) fn failed(error: tower_sessions::session::Error) -> Problem {
+    let mut problem = Problem::internal(&format!("session: {error}"));
+    problem.status = StatusCode::SERVICE_UNAVAILABLE;
+    problem
+}
+
+/// Returns the path for which the cookie is sent: below the admin pages only.
+pub(super) fn cookie_path(location: &RequestLocation) -> String {
+    let is_plain = location
+        .prefix
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b';' | b',' | b'"' | b'\\'));
+    if location.prefix.is_empty() || !is_plain {
+        "/".to_owned()
+    } else {
+        location.prefix.clone()
+    }
+}
+
+impl CachedSessions {
+    /// Forgets all of them, as the database does when the password is changed.
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// Forgets the one with this key, which has ended.
+    pub(super) fn forget_key(&self, key: &str) {
+        self.lock().retain(|id, _| Store::session_key(id) != key);
+    }
+
+    fn confirm(&self, id: String, data: &str, now_ms: i64) {
+        let mut by_id = self.lock();
+        if by_id.len() >= MAX_KNOWN && !by_id.contains_key(&id) {
+            let oldest = by_id.iter().min_by_key(|(_, known)| known.confirmed_ms);
+            let oldest = oldest.map(|(id, _)| id.clone()).unwrap_or_default();
+            // The one confirmed longest ago would be the first that no longer counts.
+            by_id.remove(&oldest);
+        }
+        let known = CachedSession {
+            data: data.to_owned(),
+            confirmed_ms: now_ms,
+        };
+        by_id.insert(id, known);
+    }
+
+    fn forget(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    /// Returns a session that had not ended when the database went away, and has not since.
+    fn find(&self, id: &str, away_ms: i64, now_ms: i64) -> Option<String> {
+        let by_id = self.lock();
+        let known = by_id.get(id)?;
+        let data: HashMap<String, Value> = serde_json::from_str(&known.data).ok()?;
+        let is_confirmed = known.confirmed_ms.saturating_add(CONFIRMED_MS) > away_ms;
+        (is_confirmed && ends_ms(&data) > now_ms).then(|| known.data.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, CachedSession>> {
+        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl SessionStore for DatabaseSessions {
+    async fn create(&self, record: &mut Record) -> session_store::Result<()> {
+        // No check that the id is free: of 128 random bits two are never the same.
+        self.save(record).await
+    }
+
+    async fn save(&self, record: &Record) -> session_store::Result<()> {
+        let data = serde_json::to_string(&record.data)
+            .map_err(|error| session_store::Error::Encode(error.to_string()))?;
+        self.store
+            .save_session(&hashed(record.id), &data, ends_ms(&record.data))
+            .await
+            .map_err(backend)
+    }
+
+    async fn load(&self, id: &Id) -> session_store::Result<Option<Record>> {
+        let (now_ms, hashed) = (self.clock.now_ms(), hashed(*id));
+        let data = match self.store.load_session(&hashed, now_ms).await {
+            Ok(Some(data)) => {
+                // Each use renews the copy, so that it is current when the database goes away.
+                self.known.confirm(hashed, &data, now_ms);
+                Some(data)
+            }
+            Ok(None) => {
+                // Ended elsewhere: the copy must not bring it back during an absence.
+                self.known.forget(&hashed);
+                None
+            }
+            Err(error) => {
+                let known = |away: &Absence| self.known.find(&hashed, away.since_ms, now_ms);
+                let found = error.absence().and_then(known);
+                Some(found.ok_or_else(|| backend(error))?)
+            }
+        };
+        data.map(|data| record(*id, &data)).transpose()
+    }
+
+    async fn delete(&self, id: &Id) -> session_store::Result<()> {
+        // First, so that it is gone from memory even if the database cannot be told.
+        self.known.forget(&hashed(*id));
+        self.store
+            .delete_session(&hashed(*id))
+            .await
+            .map_err(backend)
+    }
+}
+
+fn record(id: Id, data: &str) -> session_store::Result<Record> {
+    let data: HashMap<String, Value> = serde_json::from_str(data)
+        .map_err(|error| session_store::Error::Decode(error.to_string()))?;
+    let expiry_date = OffsetDateTime::from_unix_timestamp(ends_ms(&data).div_euclid(1_000))
+        .map_err(|error| session_store::Error::Decode(error.to_string()))?;
+    Ok(Record {
+        id,
+        data,
+        expiry_date,
+    })
+}
+
+/// Returns when a session ends, which use does not postpone.
+fn ends_ms(data: &HashMap<String, Value>) -> i64 {
+    data.get(ENDS).and_then(Value::as_i64).unwrap_or(0)
+}
+
+fn hashed(id: Id) -> String {
+    hex::encode(Sha256::digest(id.to_string()))
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is what map_err hands over"
+)]
+fn backend(error: robot_detection_store::store::StoreError) -> session_store::Error {
+    session_store::Error::Backend(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(prefix: &str) -> String {
+        cookie_path(&RequestLocation {
+            prefix: prefix.to_owned(),
+            ..RequestLocation::default()
+        })
+    }
+
+    #[test]
+    fn the_cookie_stays_below_the_admin_pages() {
+        assert_eq!(path("/robot-detection/admin"), "/robot-detection/admin");
+        assert_eq!(path(""), "/");
+    }
+
+    #[test]
+    fn a_prefix_cannot_add_attributes_to_the_cookie() {
+        assert_eq!(path("/x; Domain=evil.example"), "/");
+        assert_eq!(path("/x\r\nSet-Cookie: a=b"), "/");
+    }
+
+    #[test]
+    fn a_session_is_known_while_the_database_is_away_for_as_long_as_it_lives() {
+        let known = CachedSessions::default();
+        let data = format!("{{\"{ENDS}\": 10000000}}");
+        known.confirm("a".to_owned(), &data, 1_000);
+        assert_eq!(known.find("a", 2_000, 9_999_999), Some(data.clone()));
+        assert_eq!(known.find("a", 2_000, 10_000_000), None, "it has ended");
+        assert_eq!(known.find("a", 1_000 + CONFIRMED_MS, 9_000_000), None);
+        assert_eq!(known.find("b", 2_000, 3_000), None);
+        for number in 0..MAX_KNOWN {
+            known.confirm(number.to_string(), &data, 2_000);
+        }
+        assert_eq!(known.find("a", 2_000, 3_000), None, "the oldest yields");
+        known.forget("1");
+        assert_eq!(known.find("1", 2_000, 3_000), None);
+    }
+
+    #[test]
+    fn the_database_never_sees_a_session_id() {
+        let id = Id::default();
+        assert_eq!(hashed(id).len(), 64);
+        assert!(!hashed(id).contains(&id.to_string()));
+    }
+}

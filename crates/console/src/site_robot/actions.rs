@@ -1,0 +1,256 @@
+//! Buttons of the page: run, pause, resume, stop, accept and clear.
+
+use askama::Template;
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
+use serde::Deserialize;
+use serde_json::json;
+use tracing::info;
+use url::Url;
+
+use super::{robot_site::RobotSite, status::StatusView};
+use crate::{
+    fields::{CsrfProof, Fields, JsonBody},
+    page::{Page, encode, html},
+    problem::Problem,
+    state::AdminState,
+};
+use robot_detection_store::store::RunCommand;
+
+#[derive(Template)]
+#[template(path = "admin/site_robot_clear.html")]
+struct ClearPage {
+    page: Page,
+    site: String,
+    query: String,
+    descriptions: u64,
+    is_at_work: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct SiteForm {
+    #[serde(default)]
+    site: String,
+}
+
+macro_rules! actions {
+    ($($doc:literal $page:ident $json:ident $action:expr;)*) => {$(
+        #[doc = concat!($doc, ", then shows the page.")]
+        pub(crate) async fn $page(
+            State(state): State<AdminState>,
+            page: Page,
+            Fields(form): Fields<SiteForm>,
+        ) -> Result<Response, Problem> {
+            let of = RobotSite::find(&state, &form.site).await?;
+            let is_done = control_run(&state, &of.name, $action).await?;
+            Ok(redirect_to_site(&page, &of.name, if is_done { "" } else { "none" }))
+        }
+
+        #[doc = concat!($doc, " for a program; 409 if there is no such run.")]
+        pub(crate) async fn $json(
+            State(state): State<AdminState>,
+            _proof: CsrfProof,
+            of: RobotSite,
+        ) -> Result<Response, Problem> {
+            if !control_run(&state, &of.name, $action).await? {
+                return Err(Problem::conflict("no_run", "No run of the site is open."));
+            }
+            let (status, _) = StatusView::load(&state, &of.name).await?;
+            Ok((StatusCode::ACCEPTED, Json(status)).into_response())
+        }
+    )*};
+}
+
+actions! {
+    "Begins a run, or goes on with one that was stopped" run run_json None;
+    "Pauses the run" pause pause_json Some(RunCommand::Pause);
+    "Goes on with a paused run" resume resume_json Some(RunCommand::Run);
+    "Stops the run" stop stop_json Some(RunCommand::Stop);
+}
+
+/// Accepts the held results, then shows the page.
+pub(crate) async fn accept(
+    State(state): State<AdminState>,
+    page: Page,
+    Fields(form): Fields<SiteForm>,
+) -> Result<Response, Problem> {
+    let of = RobotSite::find(&state, &form.site).await?;
+    let is_done = ask_to_accept(&state, &of.name).await?;
+    Ok(redirect_to_site(
+        &page,
+        &of.name,
+        if is_done { "accepted" } else { "none" },
+    ))
+}
+
+/// Accepts the held results for a program; 409 if there are none.
+pub(crate) async fn accept_json(
+    State(state): State<AdminState>,
+    _proof: CsrfProof,
+    of: RobotSite,
+) -> Result<Response, Problem> {
+    if !ask_to_accept(&state, &of.name).await? {
+        return Err(Problem::conflict(
+            "not_held",
+            "No results of the site are held back.",
+        ));
+    }
+    let (status, _) = StatusView::load(&state, &of.name).await?;
+    Ok((StatusCode::ACCEPTED, Json(status)).into_response())
+}
+
+/// Shows the page that asks to confirm before everything is forgotten.
+pub(crate) async fn confirm(
+    State(state): State<AdminState>,
+    of: RobotSite,
+    page: Page,
+) -> Result<Response, Problem> {
+    let (status, _) = StatusView::load(&state, &of.name).await?;
+    Ok(html(&ClearPage {
+        page,
+        query: of.query(),
+        site: of.name,
+        descriptions: status.descriptions,
+        is_at_work: status.running,
+    }))
+}
+
+/// Forgets descriptions, URLs and runs of a site.
+pub(crate) async fn clear(
+    State(state): State<AdminState>,
+    page: Page,
+    Fields(form): Fields<SiteForm>,
+) -> Result<Response, Problem> {
+    let of = RobotSite::find(&state, &form.site).await?;
+    forget(&state, &of.name).await?;
+    // Without descriptions, a site that has no robot here is unknown afterwards.
+    let is_offered = state.operations().robot_runs.offered().contains(&of.name);
+    let site = if is_offered { &*of.name } else { "" };
+    Ok(redirect_to_site(&page, site, "cleared"))
+}
+
+/// Forgets descriptions, URLs and runs of a site for a program.
+pub(crate) async fn clear_json(
+    State(state): State<AdminState>,
+    _proof: CsrfProof,
+    of: RobotSite,
+) -> Result<Response, Problem> {
+    let cleared = forget(&state, &of.name).await?;
+    Ok(Json(json!({ "site": of.name, "descriptions": cleared })).into_response())
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChangedPages {
+    #[serde(default)]
+    site: String,
+    urls: Vec<String>,
+}
+
+/// Has pages asked for again that have changed; 422 for one that the robot does not visit, 429 for
+/// more than 1,000 an hour.
+pub(crate) async fn changed_json(
+    State(state): State<AdminState>,
+    JsonBody(body): JsonBody<ChangedPages>,
+) -> Result<Response, Problem> {
+    let of = RobotSite::find(&state, &body.site).await?;
+    let operations = state.operations();
+    let robot = operations.robot_runs.robot(&of.name).ok_or_else(|| {
+        let message = "This process has no robot for the site; tell the one that has it, or run \
+                       robot-detection site-robot refresh there.";
+        Problem::conflict("no_robot", message)
+    })?;
+    let urls = body.urls.iter().map(|url| Url::parse(url.trim()));
+    let urls: Result<Vec<_>, _> = urls.collect();
+    let urls = urls.map_err(|error| Problem::invalid(format!("urls: {error}")))?;
+    robot
+        .for_pages(urls.clone())
+        .map_err(|error| Problem::invalid(error.to_string()))?;
+    if !operations
+        .robot_runs
+        .tell_changed(&of.name, &urls, operations.clock.now_ms())
+    {
+        let message = "More than 1,000 pages were told of within an hour; a whole run takes them.";
+        return Err(Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too_many",
+            message,
+        ));
+    }
+    let told = json!({ "site": of.name, "pages": urls.len() });
+    Ok((StatusCode::ACCEPTED, Json(told)).into_response())
+}
+
+/// Requests a run, or a state of the open one; returns `true` if there is one to change.
+async fn control_run(
+    state: &AdminState,
+    site: &str,
+    wanted: Option<RunCommand>,
+) -> Result<bool, Problem> {
+    let operations = state.operations();
+    let Some(wanted) = wanted else {
+        if !operations.robot_runs.ask(site) {
+            let message =
+                "This process has no robot for the site; configure one, or run it elsewhere.";
+            return Err(Problem::conflict("no_robot", message));
+        }
+        info!(site, "an administrator asked for a run of the site robot");
+        return Ok(true);
+    };
+    let is_told = operations.store.set_run_command(site, wanted).await?;
+    if is_told {
+        if let Some(robot) = operations.robot_runs.robot(site) {
+            // It would read the request from the database within a second; this is immediate.
+            let handle = robot.handle();
+            match wanted {
+                RunCommand::Run => handle.resume(),
+                RunCommand::Pause => handle.pause(),
+                RunCommand::Stop => handle.stop(),
+            }
+        }
+        let word = wanted.as_str();
+        info!(site, "an administrator told the site robot to {word}");
+    }
+    Ok(is_told)
+}
+
+/// Requests that the held results are accepted; returns `true` if there are any.
+async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> {
+    let (status, _) = StatusView::load(state, site).await?;
+    if status.held.is_none() {
+        return Ok(false);
+    }
+    if !state.operations().robot_runs.ask_to_accept(site) {
+        let message = "This process has no robot for the site; accept the results where it runs: \
+             robot-detection site-robot run --accept.";
+        return Err(Problem::conflict("no_robot", message));
+    }
+    info!(
+        site,
+        "an administrator accepted the results of the site robot"
+    );
+    Ok(true)
+}
+
+async fn forget(state: &AdminState, site: &str) -> Result<u64, Problem> {
+    let (status, _) = StatusView::load(state, site).await?;
+    if status.running {
+        return Err(Problem::conflict(
+            "running",
+            "A run is under way, which would bring descriptions back. Stop it first.",
+        ));
+    }
+    let cleared = state.operations().store.clear_site(site).await?;
+    info!(site, cleared, "an administrator cleared the site {site:?}");
+    Ok(cleared)
+}
+
+fn redirect_to_site(page: &Page, site: &str, note: &str) -> Response {
+    let site = encode(site);
+    page.location
+        .see_other(&format!("site-robot?site={site}&note={note}"))
+}

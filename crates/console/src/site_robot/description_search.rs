@@ -1,0 +1,123 @@
+//! Search for descriptions by the beginning of URL, path or title.
+
+use url::Url;
+
+use crate::{problem::Problem, state::AdminState};
+use robot_detection_store::store::{
+    DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery,
+};
+
+/// Descriptions on a page.
+pub(super) const PER_PAGE: u32 = 50;
+
+/// Search text, and the entry after which the page begins.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DescriptionSearch {
+    /// How a URL, a path or a title begins; empty: all, by URL.
+    pub(super) begins: String,
+    /// Key and URL of the last entry of the page before.
+    pub(super) after: Option<(String, String)>,
+}
+
+/// One page of entries, and whether more follow.
+#[derive(Debug)]
+pub(super) struct DescriptionPage {
+    pub(super) entries: Vec<DescriptionEntry>,
+    pub(super) has_more: bool,
+}
+
+impl DescriptionSearch {
+    /// Searches the descriptions of a site.
+    pub(super) async fn find(
+        &self,
+        state: &AdminState,
+        site: &str,
+    ) -> Result<DescriptionPage, Problem> {
+        let begins = self.begins.trim();
+        if begins.is_empty() || begins.contains("://") {
+            self.by_url(state, site, begins).await
+        } else if begins.starts_with('/') {
+            let Some(origin) = first_origin(state, site).await? else {
+                return Ok(DescriptionPage::new(Vec::new()));
+            };
+            self.by_url(state, site, &format!("{origin}{begins}")).await
+        } else {
+            self.by_title(state, site, begins).await
+        }
+    }
+
+    async fn by_url(
+        &self,
+        state: &AdminState,
+        site: &str,
+        begins: &str,
+    ) -> Result<DescriptionPage, Problem> {
+        let store = &state.operations().store;
+        let mut entries = Vec::new();
+        let after = if let Some((_, url)) = &self.after {
+            url.as_str()
+        } else {
+            // The cursor excludes the text itself, which may be a whole URL.
+            if let Some(exact) = store.description(site, begins).await? {
+                entries.push(DescriptionEntry {
+                    url: exact.description.url().to_owned(),
+                    title: exact.description.title().to_owned(),
+                    key: String::new(),
+                    first_seen_ms: exact.first_seen_ms,
+                    modified_ms: exact.modified_ms,
+                });
+            }
+            begins
+        };
+        let query = DescriptionQuery::new(site)
+            .after(DescriptionCursor::behind_url(after))
+            // One more than a page shows tells whether another page follows.
+            .limit(PER_PAGE + 1);
+        let found = store.description_entries(&query).await?;
+        let found = found.into_iter();
+        entries.extend(found.take_while(|entry| entry.url.starts_with(begins)));
+        Ok(DescriptionPage::new(entries))
+    }
+
+    async fn by_title(
+        &self,
+        state: &AdminState,
+        site: &str,
+        begins: &str,
+    ) -> Result<DescriptionPage, Problem> {
+        let words: Vec<_> = begins.split_whitespace().collect();
+        let begins = words.join(" ").to_lowercase();
+        let after = match &self.after {
+            Some((key, url)) => DescriptionCursor::behind(key, url),
+            None => DescriptionCursor::behind(&begins, ""),
+        };
+        let query = DescriptionQuery::new(site)
+            .order(DescriptionOrder::Title)
+            .after(after)
+            .limit(PER_PAGE + 1);
+        let found = state.operations().store.description_entries(&query).await?;
+        let found = found.into_iter();
+        Ok(DescriptionPage::new(
+            found
+                .take_while(|entry| entry.key.starts_with(&begins))
+                .collect(),
+        ))
+    }
+}
+
+impl DescriptionPage {
+    fn new(mut entries: Vec<DescriptionEntry>) -> Self {
+        let per_page = usize::try_from(PER_PAGE).unwrap_or(usize::MAX);
+        let has_more = entries.len() > per_page;
+        entries.truncate(per_page);
+        Self { entries, has_more }
+    }
+}
+
+/// Returns scheme, host and port of the first description.
+async fn first_origin(state: &AdminState, site: &str) -> Result<Option<String>, Problem> {
+    let query = DescriptionQuery::new(site).limit(1);
+    let first = state.operations().store.description_entries(&query).await?;
+    let url = first.first().and_then(|entry| Url::parse(&entry.url).ok());
+    Ok(url.map(|url| url.origin().ascii_serialization()))
+}

@@ -1,0 +1,332 @@
+//! The resource descriptions of a site, and one of them with all attributes.
+
+use askama::Template;
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{
+    description_search::{DescriptionPage, DescriptionSearch},
+    robot_site::RobotSite,
+};
+use crate::{
+    Moment,
+    fields::Params,
+    page::{Page, encode, html},
+    problem::Problem,
+    state::AdminState,
+};
+use robot_detection_site_robot::heaven::HeavenSettings;
+use robot_detection_store::store::StoredDescription;
+
+/// Most characters of a value that a page shows; JSON has all of them.
+const MAX_VALUE_CHARS: usize = 20_000;
+
+#[derive(Template)]
+#[template(path = "admin/descriptions.html")]
+struct ListPage {
+    page: Page,
+    of: RobotSite,
+    target: &'static str,
+    begins: String,
+    descriptions: Vec<EntryView>,
+    /// First page, where this is another one.
+    first: Option<String>,
+    /// Page of those that follow.
+    next: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "admin/description.html")]
+struct OnePage {
+    page: Page,
+    query: String,
+    description: DescriptionView,
+}
+
+/// Query of a search.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct SearchParams {
+    #[serde(default)]
+    q: String,
+    #[serde(default)]
+    after_key: String,
+    #[serde(default)]
+    after_url: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct UrlParam {
+    #[serde(default)]
+    pub(super) url: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct EntryView {
+    url: String,
+    title: String,
+    #[serde(skip)]
+    link: String,
+    first_seen: Moment,
+    modified: Moment,
+}
+
+/// Description with all attributes.
+#[derive(Clone, Debug, Serialize)]
+struct DescriptionView {
+    url: String,
+    title: String,
+    /// The URL, if a browser may follow it: an imported one may be `javascript:`.
+    #[serde(skip)]
+    original: Option<String>,
+    /// Page of robot heaven, where this process serves heaven for the site.
+    heaven: Option<String>,
+    first_seen: Moment,
+    modified: Moment,
+    attributes: Vec<AttributeView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct AttributeView {
+    name: String,
+    value: String,
+    /// Characters that the page leaves out.
+    #[serde(skip)]
+    left_out: usize,
+}
+
+/// Lists descriptions whose URL, path or title begins with the search text.
+pub(crate) async fn list(
+    State(state): State<AdminState>,
+    of: RobotSite,
+    Params(params): Params<SearchParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let search = params.search();
+    let found = search.find(&state, &of.name).await?;
+    let next = next(&found, &of.name, &search);
+    let top = address(&of.name, &search.begins);
+    let first = search.after.is_some().then_some(top);
+    let now_ms = state.now_ms();
+    Ok(html(&ListPage {
+        page,
+        descriptions: EntryView::all(found, &of.name, now_ms),
+        of,
+        target: "site-robot/descriptions",
+        begins: search.begins,
+        first,
+        next,
+    }))
+}
+
+/// Returns descriptions as JSON, 50 at a time.
+pub(crate) async fn list_json(
+    State(state): State<AdminState>,
+    of: RobotSite,
+    Params(params): Params<SearchParams>,
+) -> Result<Response, Problem> {
+    if params.after_url.is_empty() && !params.after_key.is_empty() {
+        let message = "after_key: it goes with after_url; take both from the answer before";
+        return Err(Problem::out_of_range(message));
+    }
+    let found = params.search().find(&state, &of.name).await?;
+    let last = found.entries.last().filter(|_| found.has_more);
+    let next = last.map(|last| json!({ "after_key": last.key, "after_url": last.url }));
+    let descriptions = EntryView::all(found, &of.name, state.now_ms());
+    let told = json!({ "site": of.name, "descriptions": descriptions, "next": next });
+    Ok(Json(told).into_response())
+}
+
+/// Shows one description.
+pub(crate) async fn one(
+    State(state): State<AdminState>,
+    of: RobotSite,
+    Params(params): Params<UrlParam>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let mut description = DescriptionView::load(&state, &of.name, &params.url).await?;
+    description
+        .attributes
+        .iter_mut()
+        .for_each(AttributeView::shorten);
+    Ok(html(&OnePage {
+        page,
+        query: of.query(),
+        description,
+    }))
+}
+
+/// Returns one description as JSON.
+pub(crate) async fn one_json(
+    State(state): State<AdminState>,
+    of: RobotSite,
+    Params(params): Params<UrlParam>,
+) -> Result<Response, Problem> {
+    let description = DescriptionView::load(&state, &of.name, &params.url).await?;
+    Ok(Json(json!({ "site": of.name, "description": description })).into_response())
+}
+
+impl SearchParams {
+    fn search(self) -> DescriptionSearch {
+        let after = (!self.after_url.is_empty()).then_some((self.after_key, self.after_url));
+        DescriptionSearch {
+            begins: self.q,
+            after,
+        }
+    }
+}
+
+fn next(found: &DescriptionPage, site: &str, search: &DescriptionSearch) -> Option<String> {
+    let last = found.entries.last().filter(|_| found.has_more)?;
+    let top = address(site, &search.begins);
+    let (key, url) = (encode(&last.key), encode(&last.url));
+    Some(format!("{top}&after_key={key}&after_url={url}"))
+}
+
+fn address(site: &str, begins: &str) -> String {
+    let (site, begins) = (encode(site), encode(begins));
+    format!("site-robot/descriptions?site={site}&q={begins}")
+}
+
+impl EntryView {
+    fn all(found: DescriptionPage, site: &str, now_ms: i64) -> Vec<Self> {
+        let site = encode(site);
+        let view = |entry: robot_detection_store::store::DescriptionEntry| Self {
+            link: format!(
+                "site-robot/description?site={site}&url={}",
+                encode(&entry.url)
+            ),
+            url: entry.url,
+            title: entry.title,
+            first_seen: Moment::new(entry.first_seen_ms, now_ms),
+            modified: Moment::new(entry.modified_ms, now_ms),
+        };
+        found.entries.into_iter().map(view).collect()
+    }
+}
+
+impl DescriptionView {
+    async fn load(state: &AdminState, site: &str, url: &str) -> Result<Self, Problem> {
+        let stored = state.operations().store.description(site, url).await?;
+        let stored =
+            stored.ok_or_else(|| Problem::not_found("There is no description of this URL."))?;
+        let sites = state.operations().sites.load();
+        let of_site = sites.iter().find(|known| known.name == site);
+        let heaven = of_site.and_then(|site| site.heaven.as_ref());
+        let heaven_path = heaven.map(|(path, _)| path.as_str());
+        Ok(Self::new(&stored, heaven_path, state.now_ms()))
+    }
+
+    fn new(stored: &StoredDescription, heaven_path: Option<&str>, now_ms: i64) -> Self {
+        let description = &stored.description;
+        let url = description.url();
+        let is_web = url.starts_with("http://") || url.starts_with("https://");
+        let attributes = description
+            .attributes()
+            .iter()
+            .map(|attribute| AttributeView {
+                name: attribute.name().to_owned(),
+                value: attribute.value().to_owned(),
+                left_out: 0,
+            });
+        Self {
+            title: if description.title().is_empty() {
+                url.to_owned()
+            } else {
+                description.title().to_owned()
+            },
+            original: is_web.then(|| url.to_owned()),
+            heaven: heaven_path.and_then(|path| heaven_page(url, path)),
+            first_seen: Moment::new(stored.first_seen_ms, now_ms),
+            modified: Moment::new(stored.modified_ms, now_ms),
+            attributes: attributes.collect(),
+            url: url.to_owned(),
+        }
+    }
+}
+
+impl AttributeView {
+    fn shorten(&mut self) {
+        if let Some((end, _)) = self.value.char_indices().nth(MAX_VALUE_CHARS) {
+            self.left_out = self.value.chars().count() - MAX_VALUE_CHARS;
+            self.value.truncate(end);
+        }
+    }
+}
+
+/// Returns the URL of the page of heaven, on the host of the original.
+fn heaven_page(url: &str, path: &str) -> Option<String> {
+    let settings = HeavenSettings::new(url).ok()?.path(path);
+    Some(format!("{}{}", settings.site(), settings.link(url)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use robot_detection_store::description::{ResourceDescription, name};
+
+    const HOSTILE: &str = "<script>alert('x')</script>\"&";
+
+    fn view(url: &str) -> DescriptionView {
+        let mut description = ResourceDescription::new(url);
+        description.set(name::TITLE, HOSTILE);
+        description.set(name::FULL_TEXT, "ä".repeat(MAX_VALUE_CHARS + 7));
+        let stored = StoredDescription {
+            description,
+            first_seen_ms: 0,
+            modified_ms: 0,
+        };
+        DescriptionView::new(&stored, Some("/robot-heaven/"), 0)
+    }
+
+    #[test]
+    fn hostile_text_is_shown_as_text() {
+        let mut description = view("javascript:alert(1)//<script>alert");
+        assert_eq!((&description.original, &description.heaven), (&None, &None));
+        description
+            .attributes
+            .iter_mut()
+            .for_each(AttributeView::shorten);
+        let page = OnePage {
+            page: Page::default(),
+            query: String::new(),
+            description,
+        };
+        let text = page.render().unwrap();
+        assert!(!text.contains("<script>alert"), "{text}");
+        assert!(!text.contains("href=\"javascript:"), "{text}");
+        assert!(text.contains("7 more characters"), "{text}");
+
+        let list = ListPage {
+            page: Page::default(),
+            of: RobotSite {
+                name: HOSTILE.to_owned(),
+                choices: Vec::new(),
+            },
+            target: "",
+            begins: HOSTILE.to_owned(),
+            descriptions: vec![EntryView {
+                url: HOSTILE.to_owned(),
+                title: HOSTILE.to_owned(),
+                link: String::new(),
+                first_seen: Moment::new(0, 0),
+                modified: Moment::new(0, 0),
+            }],
+            first: None,
+            next: None,
+        };
+        let text = list.render().unwrap();
+        assert!(!text.contains("<script>alert"), "{text}");
+    }
+
+    #[test]
+    fn a_description_leads_to_its_page_of_heaven() {
+        let view = view("https://www.example.com:8443/a/b.html");
+        let page = "https://www.example.com:8443/robot-heaven/a/b.html";
+        assert_eq!(view.heaven.as_deref(), Some(page));
+    }
+}

@@ -1,0 +1,169 @@
+//! Explains why a URL is visited and described, or not.
+
+use askama::Template;
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use serde::Serialize;
+use serde_json::json;
+use tracing::warn;
+
+use super::{descriptions::UrlParam, robot_site::RobotSite};
+use crate::{
+    Moment,
+    fields::Params,
+    page::{Page, html},
+    problem::Problem,
+    state::AdminState,
+};
+use robot_detection_site_robot::site_robot::Explanation;
+
+#[derive(Template)]
+#[template(path = "admin/site_robot_explain.html")]
+struct ExplainPage {
+    page: Page,
+    of: RobotSite,
+    target: &'static str,
+    asked: String,
+    explained: Option<ExplanationView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct ExplanationView {
+    url: String,
+    /// It would be visited.
+    visited: bool,
+    steps: Vec<StepView>,
+    /// Result of the last visit; `None` where the URL was never found.
+    known: Option<LastVisitView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct StepView {
+    step: String,
+    goes_on: bool,
+    reason: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct LastVisitView {
+    state: &'static str,
+    depth: u32,
+    found_on: String,
+    described: bool,
+    status: Option<u16>,
+    outcome: String,
+    fetched: Option<Moment>,
+}
+
+/// Shows the form, and the explanation of a URL.
+pub(crate) async fn explain(
+    State(state): State<AdminState>,
+    of: RobotSite,
+    Params(params): Params<UrlParam>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let explained = match params.url.trim() {
+        "" => None,
+        url => Some(explained(&state, &of.name, url).await?),
+    };
+    Ok(html(&ExplainPage {
+        page,
+        of,
+        target: "site-robot/explain",
+        asked: params.url,
+        explained,
+    }))
+}
+
+/// Explains a URL for a program.
+pub(crate) async fn explain_json(
+    State(state): State<AdminState>,
+    of: RobotSite,
+    Params(params): Params<UrlParam>,
+) -> Result<Response, Problem> {
+    let explained = explained(&state, &of.name, &params.url).await?;
+    Ok(Json(json!({ "site": of.name, "explained": explained })).into_response())
+}
+
+async fn explained(state: &AdminState, site: &str, url: &str) -> Result<ExplanationView, Problem> {
+    let Some(robot) = state.operations().robot_runs.robot(site) else {
+        let message = "This process has no robot for the site that could explain anything.";
+        return Err(Problem::not_found(message));
+    };
+    match robot.explain(url).await {
+        Ok(explanation) => Ok(ExplanationView::new(explanation, state.now_ms())),
+        Err(error) => {
+            warn!(%error, site, "a URL cannot be explained: {error}");
+            Err(Problem::internal("the site robot cannot explain a URL"))
+        }
+    }
+}
+
+impl ExplanationView {
+    fn new(explanation: Explanation, now_ms: i64) -> Self {
+        let visited = explanation.is_visited();
+        let steps = explanation.steps.into_iter().map(|explained| StepView {
+            step: explained.step.to_string(),
+            goes_on: explained.goes_on,
+            reason: explained.reason,
+        });
+        Self {
+            visited,
+            steps: steps.collect(),
+            known: explanation.known.map(|known| LastVisitView {
+                state: known.state,
+                depth: known.depth,
+                found_on: known.found_on,
+                described: known.is_described,
+                status: known.status,
+                outcome: known.outcome.unwrap_or_default(),
+                fetched: known.fetched_ms.map(|at_ms| Moment::new(at_ms, now_ms)),
+            }),
+            url: explanation.url,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_text_is_shown_as_text() {
+        const HOSTILE: &str = "<script>alert('x')</script>\"&";
+        let hostile = || HOSTILE.to_owned();
+        let page = ExplainPage {
+            page: Page::default(),
+            of: RobotSite {
+                name: hostile(),
+                choices: Vec::new(),
+            },
+            target: "",
+            asked: hostile(),
+            explained: Some(ExplanationView {
+                url: hostile(),
+                visited: false,
+                steps: vec![StepView {
+                    step: hostile(),
+                    goes_on: false,
+                    reason: hostile(),
+                }],
+                known: Some(LastVisitView {
+                    state: "done",
+                    depth: 1,
+                    found_on: hostile(),
+                    described: true,
+                    status: Some(200),
+                    outcome: hostile(),
+                    fetched: Some(Moment::new(0, 0)),
+                }),
+            }),
+        };
+        let text = page.render().unwrap();
+        assert!(!text.contains("<script>alert"), "{text}");
+        assert!(text.matches("&#60;script&#62;alert").count() >= 6, "{text}");
+    }
+}

@@ -1,0 +1,209 @@
+//! The page of the site robot: state, live progress, history.
+
+use askama::Template;
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use serde_json::json;
+
+use super::{
+    robot_site::RobotSite,
+    status::{RunView, StatusView},
+};
+use crate::{
+    TimeZone,
+    bar_chart::{Bar, BarChart},
+    fields::Params,
+    page::{Page, html},
+    problem::Problem,
+    state::AdminState,
+};
+
+/// Parts of the bar of a run, from below.
+const PARTS: &[(&str, &str)] = &[
+    ("described anew", "described"),
+    ("as they were", "same"),
+    ("failed", "failed"),
+];
+
+#[derive(Template)]
+#[template(path = "admin/site_robot.html")]
+struct RobotPage {
+    page: Page,
+    of: RobotSite,
+    target: &'static str,
+    status: StatusView,
+    runs: Vec<RunView>,
+    bars: BarChart,
+    note: &'static str,
+    can_explain: bool,
+    /// Use of the descriptions in words, and whether they are unused.
+    heaven: Option<(String, bool)>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+pub(crate) struct NoteParams {
+    #[serde(default)]
+    note: String,
+}
+
+/// Shows the state of the run, and the outcomes of the last ones.
+pub(crate) async fn show(
+    State(state): State<AdminState>,
+    of: RobotSite,
+    Params(params): Params<NoteParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let (status, runs) = StatusView::load(&state, &of.name).await?;
+    let can_explain = state.operations().robot_runs.robot(&of.name).is_some();
+    let heaven = state.operations().robot_runs.heaven(&of.name);
+    let note = match params.note.as_str() {
+        "cleared" => "Descriptions, URLs and runs of the site are forgotten.",
+        "accepted" => "The results that were held back come into force.",
+        "none" => "There is no such run any more, so nothing was done.",
+        _ => "",
+    };
+    let zone = page.zone;
+    Ok(html(&RobotPage {
+        page,
+        of,
+        target: "site-robot",
+        status,
+        bars: bars(&runs, zone),
+        runs,
+        note,
+        can_explain,
+        heaven: heaven.map(|heaven| (heaven.to_string(), heaven.is_idle())),
+    }))
+}
+
+/// Returns the chart of the runs that have ended, given the newest first.
+fn bars(runs: &[RunView], zone: TimeZone) -> BarChart {
+    let ended = runs.iter().rev().filter(|run| run.finished.is_some());
+    let bar = |run: &RunView| Bar {
+        name: zone.exact(run.started.at_ms),
+        label: zone.at(run.started.at_ms).format("%d %b").to_string(),
+        parts: vec![
+            run.added.saturating_add(run.changed),
+            run.same.saturating_add(run.unmodified),
+            run.failed,
+        ],
+    };
+    let bars: Vec<_> = ended.map(bar).collect();
+    BarChart::new("Pages of the last runs", "pages", PARTS, &bars)
+}
+
+/// Returns the state of the run as JSON.
+pub(crate) async fn json(
+    State(state): State<AdminState>,
+    of: RobotSite,
+) -> Result<Response, Problem> {
+    let (status, _) = StatusView::load(&state, &of.name).await?;
+    Ok(Json(status).into_response())
+}
+
+/// Returns the last runs as JSON.
+pub(crate) async fn runs_json(
+    State(state): State<AdminState>,
+    of: RobotSite,
+) -> Result<Response, Problem> {
+    let (_, runs) = StatusView::load(&state, &of.name).await?;
+    Ok(Json(json!({ "site": of.name, "runs": runs })).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Moment,
+        site_robot::status::{DifferingView, HostView, LiveView, ParityView, RunStatus},
+    };
+
+    const HOSTILE: &str = "<script>alert('x')</script>\"&";
+
+    #[test]
+    #[expect(clippy::too_many_lines, reason = "all that a page shows")]
+    fn hostile_text_is_shown_as_text() {
+        let at = Moment::new(0, 0);
+        let run = RunView {
+            id: 1,
+            outcome: "running",
+            started: at.clone(),
+            finished: Some(at.clone()),
+            took: String::new(),
+            found: 1,
+            fetched: 2,
+            unmodified: 3,
+            bytes: 4,
+            added: 5,
+            changed: 6,
+            same: 7,
+            withdrawn: 8,
+            rejected: 9,
+            failed: 10,
+        };
+        let page = RobotPage {
+            page: Page::default(),
+            of: RobotSite {
+                name: HOSTILE.to_owned(),
+                choices: Vec::new(),
+            },
+            target: "site-robot",
+            status: StatusView {
+                site: HOSTILE.to_owned(),
+                state: RunStatus::Running,
+                text: "",
+                running: true,
+                can_run: true,
+                can_pause: true,
+                can_resume: true,
+                can_stop: true,
+                can_accept: true,
+                held: Some(HOSTILE.to_owned()),
+                question: Some(HOSTILE.to_owned()),
+                hidden: 1,
+                missing: 1,
+                parity: ParityView {
+                    compared: 2,
+                    differing: 1,
+                    withdrawn: 1,
+                    pages: vec![DifferingView {
+                        url: HOSTILE.to_owned(),
+                        sentence: HOSTILE.to_owned(),
+                        since: at,
+                        withdrawn: true,
+                    }],
+                },
+                is_resumable: true,
+                descriptions: 1,
+                failure: Some(HOSTILE.to_owned()),
+                run: Some(run.clone()),
+                live: Some(LiveView {
+                    state: "running",
+                    rate: "1.0".to_owned(),
+                    waiting: 1,
+                    active: 1,
+                    last_url: HOSTILE.to_owned(),
+                    last_outcome: HOSTILE.to_owned(),
+                    hosts: vec![HostView {
+                        host: HOSTILE.to_owned(),
+                        fetched: 1,
+                        failed: 0,
+                        bytes: 1,
+                    }],
+                }),
+            },
+            bars: bars(std::slice::from_ref(&run), TimeZone::default()),
+            runs: vec![run],
+            note: "",
+            can_explain: true,
+            heaven: Some((HOSTILE.to_owned(), true)),
+        };
+        let text = page.render().unwrap();
+        assert!(!text.contains("<script>alert"), "{text}");
+        assert!(!text.contains("\"&\""), "{text}");
+        assert!(text.matches("&#60;script&#62;alert").count() >= 8, "{text}");
+    }
+}

@@ -1,0 +1,85 @@
+//! The site whose robot a page is about.
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+use serde::Deserialize;
+
+use crate::{
+    fields::Params,
+    problem::Problem,
+    sites::{ChoiceView, query},
+    state::AdminState,
+};
+
+/// Site whose robot a page is about; an extractor.
+///
+/// It is the one that the query names as `site`, else the first that has a
+/// robot or descriptions. The name is empty where there is none.
+#[derive(Clone, Debug)]
+pub(crate) struct RobotSite {
+    pub(super) name: String,
+    /// All sites, if there are several.
+    pub(super) choices: Vec<ChoiceView>,
+}
+
+#[derive(Debug, Deserialize)]
+struct SiteParam {
+    #[serde(default)]
+    site: String,
+}
+
+impl RobotSite {
+    /// Finds a site by its name; the empty one means the first.
+    pub(super) async fn find(state: &AdminState, wanted: &str) -> Result<Self, Problem> {
+        let operations = state.operations();
+        let mut names = operations.robot_runs.offered();
+        let described = operations.store.described_sites().await?.into_iter();
+        // Also sites without a robot here: another process may have it, and this one show its work.
+        for name in described.chain(operations.store.run_sites().await?) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let found = if wanted.is_empty() {
+            names.first().cloned().unwrap_or_default()
+        } else if names.iter().any(|name| name == wanted) {
+            wanted.to_owned()
+        } else {
+            return Err(Problem::not_found(
+                "No site of that name has a site robot or descriptions.",
+            ));
+        };
+        let choice = |name: &String| ChoiceView {
+            query: query(name),
+            is_chosen: *name == found,
+            name: name.clone(),
+        };
+        let has_choice = names.len() > 1;
+        let choices = names.iter().filter(|_| has_choice).map(choice).collect();
+        Ok(Self {
+            name: found,
+            choices,
+        })
+    }
+
+    /// Returns the query that names the site; empty where there is no other.
+    pub(super) fn query(&self) -> String {
+        if self.choices.is_empty() {
+            return String::new();
+        }
+        self.named()
+    }
+
+    /// Returns the query that names the site.
+    pub(super) fn named(&self) -> String {
+        query(&self.name)
+    }
+}
+
+impl FromRequestParts<AdminState> for RobotSite {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AdminState) -> Result<Self, Problem> {
+        let Params(param) = Params::<SiteParam>::from_request_parts(parts, state).await?;
+        Self::find(state, &param.site).await
+    }
+}

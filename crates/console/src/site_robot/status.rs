@@ -1,0 +1,372 @@
+//! State of a site's run.
+
+use serde::Serialize;
+
+use crate::{Moment, duration_text, problem::Problem, state::AdminState};
+use robot_detection_site_robot::site_robot::{Progress, RobotState};
+use robot_detection_store::store::{DifferingPage, RunCommand, RunCounts, RunState, StoredRun};
+
+/// Runs that are shown.
+const HISTORY: u32 = 20;
+
+/// Pages that say more than their originals that are shown.
+const DIFFERING: u32 = 20;
+
+/// State of a site's run, and what the page may do with it.
+#[derive(Clone, Debug, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the page asks each by itself"
+)]
+pub(super) struct StatusView {
+    pub(super) site: String,
+    pub(super) state: RunStatus,
+    /// State in one line.
+    pub(super) text: &'static str,
+    /// It may change by itself.
+    pub(super) running: bool,
+    pub(super) can_run: bool,
+    pub(super) can_pause: bool,
+    pub(super) can_resume: bool,
+    pub(super) can_stop: bool,
+    /// The held results can be accepted from here.
+    pub(super) can_accept: bool,
+    /// Why the results of the last run are held back.
+    pub(super) held: Option<String>,
+    /// Question that must be answered before new pages are published.
+    pub(super) question: Option<String>,
+    /// Another start resumes the run that was stopped.
+    pub(super) is_resumable: bool,
+    pub(super) descriptions: u64,
+    /// Descriptions that are kept and not shown.
+    pub(super) hidden: u64,
+    /// Pages that did not answer the last run, and are still shown.
+    pub(super) missing: u64,
+    /// Pages that say what their originals do not.
+    pub(super) parity: ParityView,
+    /// Why the last run did not begin or broke off.
+    pub(super) failure: Option<String>,
+    /// The run under way, or the last one.
+    pub(super) run: Option<RunView>,
+    pub(super) live: Option<LiveView>,
+}
+
+/// What came of comparing pages with their originals.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct ParityView {
+    pub(super) compared: u64,
+    pub(super) differing: u64,
+    pub(super) withdrawn: u64,
+    /// Those that say more for the longest time.
+    pub(super) pages: Vec<DifferingView>,
+}
+
+/// Page that says what its original does not.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct DifferingView {
+    pub(super) url: String,
+    pub(super) sentence: String,
+    pub(super) since: Moment,
+    pub(super) withdrawn: bool,
+}
+
+/// State of a run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RunStatus {
+    Idle,
+    Starting,
+    Running,
+    Paused,
+    Stopping,
+    Stopped,
+}
+
+/// Run under way, or an earlier one.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct RunView {
+    pub(super) id: i64,
+    /// "running", "stopped", "finished", "held", "abandoned".
+    pub(super) outcome: &'static str,
+    pub(super) started: Moment,
+    pub(super) finished: Option<Moment>,
+    #[serde(skip)]
+    pub(super) took: String,
+    pub(super) found: u64,
+    pub(super) fetched: u64,
+    pub(super) unmodified: u64,
+    pub(super) bytes: u64,
+    pub(super) added: u64,
+    pub(super) changed: u64,
+    pub(super) same: u64,
+    pub(super) withdrawn: u64,
+    pub(super) rejected: u64,
+    pub(super) failed: u64,
+}
+
+/// What the robot of this process does at the moment.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct LiveView {
+    /// "running", "paused", "stopping".
+    pub(super) state: &'static str,
+    /// Answers a second, with one decimal.
+    pub(super) rate: String,
+    pub(super) waiting: usize,
+    pub(super) active: usize,
+    pub(super) last_url: String,
+    pub(super) last_outcome: String,
+    pub(super) hosts: Vec<HostView>,
+}
+
+/// Host that is visited.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct HostView {
+    pub(super) host: String,
+    pub(super) fetched: u64,
+    pub(super) failed: u64,
+    pub(super) bytes: u64,
+}
+
+impl StatusView {
+    /// Loads the state of a site's run, and its last runs, the newest first.
+    pub(super) async fn load(
+        state: &AdminState,
+        site: &str,
+    ) -> Result<(Self, Vec<RunView>), Problem> {
+        let operations = state.operations();
+        let runs = operations.store.runs(site, HISTORY).await?;
+        let descriptions = operations.store.description_count(site).await?;
+        let states = operations.store.description_states(site).await?;
+        let held = runs.first().and_then(|run| run.held.clone());
+        let robot = operations.robot_runs.robot(site);
+        let question = robot
+            .as_ref()
+            .and_then(|robot| robot.hold().map(str::to_owned));
+        let progress = robot.map(|robot| robot.handle().progress());
+        let is_wanted = operations.robot_runs.is_wanted(site);
+        let is_offered = operations.robot_runs.offered().iter().any(|it| it == site);
+        let live = progress
+            .as_ref()
+            .map_or(RobotState::Idle, |progress| progress.state);
+        // Only the last run of a site can be open.
+        let open = runs.first().filter(|run| run.state == RunState::Running);
+        let standing = RunStatus::new(open.map(|run| run.wanted), live, is_wanted);
+        let now_ms = state.now_ms();
+        let views: Vec<_> = runs.iter().map(|run| RunView::new(run, now_ms)).collect();
+        let is_idle_here = live == RobotState::Idle && !is_wanted;
+        let status = Self {
+            site: site.to_owned(),
+            state: standing,
+            text: standing.text(open.is_some() && live == RobotState::Idle),
+            running: !matches!(standing, RunStatus::Idle | RunStatus::Stopped),
+            can_run: is_offered && is_idle_here && standing != RunStatus::Paused,
+            can_pause: standing == RunStatus::Running,
+            can_resume: standing == RunStatus::Paused,
+            can_stop: matches!(standing, RunStatus::Running | RunStatus::Paused),
+            can_accept: is_offered && is_idle_here && held.is_some() && question.is_none(),
+            held,
+            question,
+            hidden: states.hidden,
+            missing: states.missing,
+            parity: ParityView::load(state, site).await?,
+            is_resumable: open.is_some(),
+            descriptions,
+            failure: operations.robot_runs.failure(site),
+            run: views.first().cloned(),
+            live: progress
+                .filter(|progress| progress.state != RobotState::Idle)
+                .map(LiveView::new),
+        };
+        Ok((status, views))
+    }
+}
+
+impl ParityView {
+    async fn load(state: &AdminState, site: &str) -> Result<Self, Problem> {
+        let store = &state.operations().store;
+        let (of_site, now_ms) = (store.parity_state(site).await?, state.now_ms());
+        let pages = store.differing_pages(site, DIFFERING).await?;
+        let page = |page: DifferingPage| DifferingView {
+            url: page.url,
+            sentence: page.sentence,
+            since: Moment::new(page.since_ms, now_ms),
+            withdrawn: page.is_withdrawn,
+        };
+        Ok(Self {
+            compared: of_site.compared,
+            differing: of_site.differing,
+            withdrawn: of_site.withdrawn,
+            pages: pages.into_iter().map(page).collect(),
+        })
+    }
+}
+
+impl RunStatus {
+    /// Returns the state that follows from what is requested of a run and what the robot here does.
+    fn new(wanted: Option<RunCommand>, live: RobotState, is_asked_for: bool) -> Self {
+        match (wanted, live) {
+            // The database shows a requested run only once it has begun.
+            (_, RobotState::Idle) if is_asked_for => Self::Starting,
+            (None, RobotState::Idle) => Self::Idle,
+            // Nothing runs here, and a process elsewhere that has it ends at the same word of the
+            // database.
+            (Some(RunCommand::Stop), RobotState::Idle) => Self::Stopped,
+            (Some(RunCommand::Stop), _) => Self::Stopping,
+            // Visits under way still end, which for the page makes no difference.
+            (Some(RunCommand::Pause), _) => Self::Paused,
+            (Some(RunCommand::Run) | None, _) => Self::Running,
+        }
+    }
+
+    /// Returns the state in words; of another process only the requested state is known.
+    fn text(self, is_elsewhere: bool) -> &'static str {
+        match self {
+            Self::Idle => "No run is under way.",
+            Self::Starting => "The run is starting.",
+            Self::Running if is_elsewhere => {
+                "A run is under way in another process, or was cut off."
+            }
+            Self::Running => "The robot is visiting pages.",
+            Self::Paused => "The run is paused.",
+            Self::Stopping => "The robot finishes what it has begun, and stops.",
+            Self::Stopped => "The run was stopped; it can go on where it was.",
+        }
+    }
+
+    /// Returns the word for it.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Starting => "starting",
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Stopping => "stopping",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+impl RunView {
+    fn new(run: &StoredRun, now_ms: i64) -> Self {
+        let RunCounts {
+            found,
+            fetched,
+            unmodified,
+            bytes,
+            added,
+            changed,
+            same,
+            withdrawn,
+            rejected,
+            failed,
+        } = run.counts;
+        let until_ms = run.finished_ms.unwrap_or(now_ms);
+        Self {
+            id: run.run_id,
+            outcome: match (run.state, run.wanted) {
+                (RunState::Running, RunCommand::Stop) => "stopped",
+                (RunState::Running, RunCommand::Pause) => "paused",
+                (state, _) => state.as_str(),
+            },
+            started: Moment::new(run.started_ms, now_ms),
+            finished: run.finished_ms.map(|at_ms| Moment::new(at_ms, now_ms)),
+            took: duration_text(until_ms.saturating_sub(run.started_ms)),
+            found,
+            fetched,
+            unmodified,
+            bytes,
+            added,
+            changed,
+            same,
+            withdrawn,
+            rejected,
+            failed,
+        }
+    }
+
+    /// Returns the counts as tiles: key in JSON, heading, value.
+    pub(super) fn tiles(&self) -> [(&'static str, &'static str, u64); 9] {
+        [
+            ("found", "Found", self.found),
+            ("fetched", "Fetched", self.fetched),
+            ("unmodified", "Unmodified", self.unmodified),
+            ("added", "Added", self.added),
+            ("changed", "Changed", self.changed),
+            ("same", "Same", self.same),
+            ("withdrawn", "Withdrawn", self.withdrawn),
+            ("rejected", "Rejected", self.rejected),
+            ("failed", "Failed", self.failed),
+        ]
+    }
+}
+
+impl LiveView {
+    fn new(progress: Progress) -> Self {
+        let rate = format!("{:.1}", progress.rate());
+        let hosts = progress.hosts.into_iter().map(|(host, counts)| HostView {
+            host,
+            fetched: counts.fetched,
+            failed: counts.failed,
+            bytes: counts.bytes,
+        });
+        Self {
+            state: progress.state.as_str(),
+            rate,
+            waiting: progress.waiting,
+            active: progress.active,
+            last_url: progress.last_url,
+            last_outcome: progress.last_outcome,
+            hosts: hosts.collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wanted_and_what_is_done_tell_where_a_run_stands() {
+        use RobotState as Live;
+        use RunCommand::{Pause, Run, Stop};
+        for (wanted, live, is_asked_for, expected) in [
+            (None, Live::Idle, false, RunStatus::Idle),
+            (None, Live::Idle, true, RunStatus::Starting),
+            (Some(Stop), Live::Idle, true, RunStatus::Starting),
+            (Some(Run), Live::Running, false, RunStatus::Running),
+            (Some(Run), Live::Idle, false, RunStatus::Running),
+            (Some(Pause), Live::Running, false, RunStatus::Paused),
+            (Some(Pause), Live::Idle, false, RunStatus::Paused),
+            (Some(Stop), Live::Running, false, RunStatus::Stopping),
+            (Some(Stop), Live::Idle, false, RunStatus::Stopped),
+            (None, Live::Stopping, false, RunStatus::Running),
+        ] {
+            let standing = RunStatus::new(wanted, live, is_asked_for);
+            assert_eq!(standing, expected, "{wanted:?} {live:?}");
+        }
+    }
+
+    #[test]
+    fn headings_of_counts_are_their_names() {
+        let run = RunView {
+            id: 1,
+            outcome: "finished",
+            started: Moment::new(0, 0),
+            finished: None,
+            took: String::new(),
+            found: 1,
+            fetched: 2,
+            unmodified: 3,
+            bytes: 4,
+            added: 5,
+            changed: 6,
+            same: 7,
+            withdrawn: 8,
+            rejected: 9,
+            failed: 10,
+        };
+        for (name, heading, _) in run.tiles() {
+            assert_eq!(heading.to_ascii_lowercase(), name);
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! The page of the sites, and the site that any page is about.
+
+use askama::Template;
+use axum::{
+    Extension, Json,
+    extract::{FromRequestParts, Query, State},
+    http::{StatusCode, request::Parts},
+    response::Response,
+};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::json;
+
+use super::{
+    AdminSite, Moment, ReloadOutcome, Reloads, UpstreamRow,
+    access::Visitor,
+    changes,
+    fields::{CsrfProof, Fields, Params},
+    guard::host,
+    page::{Page, encode, html},
+    problem::Problem,
+    state::AdminState,
+    traffic::{SiteTraffic, TrafficParams},
+};
+use robot_detection_layer::policy::{ByAction, Enforcer, SharedPolicy};
+
+#[derive(Template)]
+#[template(path = "admin/sites.html")]
+struct SitesPage {
+    page: Page,
+    sites: Vec<SiteView>,
+    can_reload: bool,
+    reload: Option<ReloadView>,
+    /// `None` while the database is away.
+    traffic: Option<SiteTraffic>,
+}
+
+/// Site that a page is about; an extractor.
+///
+/// It is the one that the query names as `site`, else that of the request's
+/// host, else the first.
+#[derive(Clone, Debug)]
+pub(super) struct SelectedSite {
+    pub(super) name: String,
+    pub(super) policy: SharedPolicy,
+    pub(super) enforcer: Enforcer,
+    /// The site as the server describes it; `None` where an application serves its site itself.
+    pub(super) site: Option<AdminSite>,
+    /// Host of requests that name none.
+    pub(super) host: Option<String>,
+    /// All sites, if there are several.
+    pub(super) choices: Vec<ChoiceView>,
+}
+
+/// Site that a page may be about.
+#[derive(Clone, Debug)]
+pub(super) struct ChoiceView {
+    pub(super) name: String,
+    pub(super) query: String,
+    pub(super) is_chosen: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct SiteView {
+    name: String,
+    hosts: Vec<String>,
+    path: String,
+    upstreams: Vec<UpstreamView>,
+    rules: usize,
+    /// Some robots are redirected.
+    filters: bool,
+    heaven: Option<String>,
+    heaven_directory: Option<String>,
+    robots_txt: String,
+    people: u64,
+    nameless_passed: u64,
+    #[serde(flatten)]
+    robots: RobotNumbers,
+    #[serde(skip)]
+    query: String,
+}
+
+/// Requests of robots by what was done: `robots_passed` and so on in JSON.
+#[derive(Clone, Copy, Debug)]
+struct RobotNumbers(ByAction<u64>);
+
+#[derive(Clone, Debug, Serialize)]
+struct UpstreamView {
+    url: String,
+    state: String,
+    is_down: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct ReloadView {
+    at: Moment,
+    by: String,
+    is_done: bool,
+    /// It would remove something, and can be accepted.
+    is_held_back: bool,
+    /// What was changed, or each thing that is wrong.
+    lines: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct SiteParam {
+    #[serde(default)]
+    site: String,
+    /// Host that is asked about; by default that of the page.
+    #[serde(default)]
+    host: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ReloadForm {
+    /// `true`: a reload that was held back is applied.
+    #[serde(default)]
+    accept: String,
+}
+
+/// Shows the sites, and the outcome of the last reload.
+pub(super) async fn list(
+    State(state): State<AdminState>,
+    Params(params): Params<TrafficParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let traffic = match SiteTraffic::load(&state, &params).await {
+        Ok(traffic) => Some(traffic),
+        // A reload is possible without the database.
+        Err(problem) if page.is_without(&problem) => None,
+        Err(problem) => return Err(problem),
+    };
+    let reloads = &state.operations().reloads;
+    let now_ms = state.now_ms();
+    Ok(html(&SitesPage {
+        page,
+        traffic,
+        sites: SiteView::all(&state),
+        can_reload: reloads.is_served(),
+        reload: reloads.last().map(|last| ReloadView::new(&last, now_ms)),
+    }))
+}
+
+/// Reloads the configuration, then shows the outcome.
+pub(super) async fn reload(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    page: Page,
+    Fields(form): Fields<ReloadForm>,
+) -> Result<Response, Problem> {
+    request_reload(&state, &visitor, &form.accept).await?;
+    Ok(page.location.see_other("sites#reload"))
+}
+
+/// Returns the sites and the last reload as JSON.
+pub(super) async fn json(State(state): State<AdminState>) -> Json<serde_json::Value> {
+    let last = state.operations().reloads.last();
+    let now_ms = state.now_ms();
+    Json(json!({
+        "sites": SiteView::all(&state),
+        "reload": last.map(|last| ReloadView::new(&last, now_ms)),
+    }))
+}
+
+/// Reloads the configuration for a program; 409 if it is wrong.
+pub(super) async fn reload_json(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    _proof: CsrfProof,
+    Query(form): Query<ReloadForm>,
+) -> Result<(StatusCode, Json<serde_json::Value>), Problem> {
+    let view = request_reload(&state, &visitor, &form.accept).await?;
+    let status = if view.is_done {
+        StatusCode::OK
+    } else {
+        StatusCode::CONFLICT
+    };
+    Ok((status, Json(json!({ "reload": view }))))
+}
+
+async fn request_reload(
+    state: &AdminState,
+    visitor: &Visitor,
+    accept: &str,
+) -> Result<ReloadView, Problem> {
+    let reloads = &state.operations().reloads;
+    if !reloads.is_served() {
+        let message = "This process has no configuration file that it could reload.";
+        return Err(Problem::not_found(message));
+    }
+    let asker = if accept == "true" {
+        Reloads::ACCEPTED
+    } else {
+        Reloads::ADMIN_PAGE
+    };
+    // An internal error: `is_served` says that a task is there to answer.
+    let Some(outcome) = reloads.ask(asker).await else {
+        return Err(Problem::internal("no answer to the wish for a reload"));
+    };
+    let view = ReloadView::new(&outcome, state.now_ms());
+    changes::reloaded(state, visitor, view.is_done, &view.lines.join("; ")).await;
+    Ok(view)
+}
+
+impl SelectedSite {
+    pub(super) fn new(
+        state: &AdminState,
+        named_site: &str,
+        own_host: Option<&str>,
+    ) -> Option<Self> {
+        let operations = state.operations();
+        let sites = operations.sites.load();
+        let is_at_host = |site: &&AdminSite| own_host.is_some_and(|host| site.matches_host(host));
+        let found = if named_site.is_empty() {
+            let by_host = sites.iter().find(is_at_host);
+            // The site of all other hosts, as the server finds it.
+            let rest = || sites.iter().find(|site| site.hosts.is_empty());
+            by_host.or_else(rest).or_else(|| sites.first())
+        } else {
+            Some(sites.iter().find(|site| site.name == named_site)?)
+        };
+        let Some(site) = found else {
+            return Some(Self {
+                name: String::new(),
+                policy: operations.policy.clone(),
+                enforcer: operations.enforcer.clone(),
+                site: None,
+                host: own_host.map(str::to_owned),
+                choices: Vec::new(),
+            });
+        };
+        let named = site.hosts.iter().find(|host| !host.starts_with('*'));
+        let host = own_host.map(str::to_owned);
+        Some(Self {
+            name: site.name.clone(),
+            policy: site.policy.clone(),
+            enforcer: site.enforcer.clone(),
+            site: Some(site.clone()),
+            host: match named {
+                // A decision about a site is shown for one of its hosts, not for that of the admin
+                // page.
+                Some(named) if !is_at_host(&site) => Some(named.clone()),
+                _ => host,
+            },
+            choices: ChoiceView::all(&sites, &site.name),
+        })
+    }
+}
+
+impl FromRequestParts<AdminState> for SelectedSite {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AdminState) -> Result<Self, Problem> {
+        let Params(param) = Params::<SiteParam>::from_request_parts(parts, state).await?;
+        let SiteParam { site, host: named } = param;
+        let own_host = match named.trim() {
+            "" => host(&parts.uri, &parts.headers),
+            named => Some(named),
+        };
+        Self::new(state, &site, own_host)
+            .ok_or_else(|| Problem::not_found("There is no such site."))
+    }
+}
+
+impl ChoiceView {
+    fn all(sites: &[AdminSite], chosen: &str) -> Vec<Self> {
+        if sites.len() < 2 {
+            return Vec::new();
+        }
+        let view = |site: &AdminSite| Self {
+            query: query(&site.name),
+            is_chosen: site.name == chosen,
+            name: site.name.clone(),
+        };
+        sites.iter().map(view).collect()
+    }
+}
+
+impl SiteView {
+    fn all(state: &AdminState) -> Vec<Self> {
+        state
+            .operations()
+            .sites
+            .load()
+            .iter()
+            .map(Self::new)
+            .collect()
+    }
+
+    fn new(site: &AdminSite) -> Self {
+        let policy = site.policy.load();
+        let counts = site.ask_counts();
+        let (heaven, directory) = site.heaven.clone().unzip();
+        let rows = site.ask_upstreams().into_iter();
+        Self {
+            name: site.name.clone(),
+            hosts: site.hosts.clone(),
+            path: site.path.clone(),
+            upstreams: rows.map(UpstreamView::new).collect(),
+            rules: policy.rules().count(),
+            filters: !policy.is_disabled(),
+            heaven,
+            heaven_directory: directory.filter(|directory| !directory.is_empty()),
+            robots_txt: site.robots_txt.clone(),
+            people: counts.people,
+            nameless_passed: counts.nameless,
+            robots: RobotNumbers(counts.robots),
+            query: query(&site.name),
+        }
+    }
+}
+
+impl RobotNumbers {
+    /// Returns what was done, such as "redirected", with its number.
+    fn by_done(&self) -> impl Iterator<Item = (&'static str, &u64)> {
+        let numbers = self.0.iter();
+        numbers.map(|(action, number)| (action.words().done, number))
+    }
+}
+
+impl Serialize for RobotNumbers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let numbers = self.by_done();
+        serializer.collect_map(numbers.map(|(done, number)| (format!("robots_{done}"), number)))
+    }
+}
+
+impl UpstreamView {
+    fn new(row: UpstreamRow) -> Self {
+        let UpstreamRow {
+            url,
+            state,
+            is_down,
+        } = row;
+        Self {
+            url,
+            state,
+            is_down,
+        }
+    }
+}
+
+impl ReloadView {
+    fn new(outcome: &ReloadOutcome, now_ms: i64) -> Self {
+        let (text, is_held_back) = match &outcome.result {
+            Ok(text) => (text, false),
+            Err(failure) => (&failure.text, failure.is_held_back),
+        };
+        Self {
+            at: Moment::new(outcome.at_ms, now_ms),
+            by: outcome.by.clone(),
+            is_done: outcome.result.is_ok(),
+            is_held_back,
+            lines: text.lines().map(str::to_owned).collect(),
+        }
+    }
+}
+
+/// Returns the query that names a site.
+pub(super) fn query(name: &str) -> String {
+    format!("?site={}", encode(name))
+}

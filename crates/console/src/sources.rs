@@ -1,0 +1,258 @@
+//! The registries that robots come from, and how old they are.
+
+use serde::Serialize;
+
+use super::{Moment, state::AdminState};
+use robot_detection_layer::registry::Source;
+use robot_detection_store::refresh::SourceSpec;
+use robot_detection_store::store::{RefreshOutcome, RobotCount, StoreError};
+
+/// One source on the overview.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct SourceView {
+    pub(super) source: String,
+    /// Name for people.
+    pub(super) title: String,
+    /// URL of the download; `None` for sources that are not downloaded.
+    pub(super) url: Option<String>,
+    pub(super) format: Option<&'static str>,
+    pub(super) interval_days: Option<u32>,
+    pub(super) active: u64,
+    pub(super) quarantined: u64,
+    pub(super) unusable: u64,
+    /// Last refresh that succeeded.
+    pub(super) refreshed: Option<Moment>,
+    pub(super) next_refresh: Option<Moment>,
+    /// Failure that no success has followed yet.
+    pub(super) failure: Option<FailureView>,
+    /// Document that waits for the administrator's word.
+    pub(super) held: Option<HeldView>,
+}
+
+/// Document that is held back.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct HeldView {
+    pub(super) refresh_id: i64,
+    pub(super) reason: String,
+    pub(super) at: Moment,
+    /// Its SHA-256 in hexadecimal, by which it is accepted.
+    pub(super) document: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct FailureView {
+    pub(super) refresh_id: i64,
+    pub(super) error: String,
+    pub(super) at: Moment,
+}
+
+impl SourceView {
+    /// Returns what is known of a source without the database.
+    fn new(source: &Source, spec: Option<&SourceSpec>, count: Option<&RobotCount>) -> Self {
+        Self {
+            source: source.to_string(),
+            title: title(source),
+            url: spec.map(|spec| without_secrets(&spec.url)),
+            format: spec.map(|spec| spec.format.as_str()),
+            interval_days: spec.map(|spec| spec.interval_days),
+            active: count.map_or(0, |count| count.active),
+            quarantined: count.map_or(0, |count| count.quarantined),
+            unusable: count.map_or(0, |count| count.unusable),
+            refreshed: None,
+            next_refresh: None,
+            failure: None,
+            held: None,
+        }
+    }
+
+    pub(super) fn is_refreshable(&self) -> bool {
+        self.url.is_some()
+    }
+
+    pub(super) fn robots(&self) -> u64 {
+        self.active + self.quarantined + self.unusable
+    }
+}
+
+/// Returns configured sources and those that robots in the database come from.
+pub(super) async fn load(state: &AdminState) -> Result<Vec<SourceView>, StoreError> {
+    let counts = match state.operations().store.robot_counts().await {
+        // The overview works without a database, to tell what serves meanwhile.
+        Err(error) if error.absence().is_some() => return Ok(in_memory(state)),
+        counts => counts?,
+    };
+    let specs = state.operations().refresher.sources();
+    let mut views = Vec::new();
+    for source in names(&specs, &counts) {
+        let spec = specs.iter().find(|spec| spec.source == source);
+        let count = counts.iter().find(|count| count.source == source);
+        views.push(view(state, &source, spec, count).await?);
+    }
+    Ok(views)
+}
+
+/// Returns the same while the database is away: of robots, those in force.
+fn in_memory(state: &AdminState) -> Vec<SourceView> {
+    let detector = state.operations().detector.load();
+    let mut counts: Vec<RobotCount> = Vec::new();
+    for robot in detector.robots() {
+        match counts.iter_mut().find(|count| count.source == robot.source) {
+            Some(count) => count.active += 1,
+            None => counts.push(RobotCount {
+                source: robot.source.clone(),
+                active: 1,
+                quarantined: 0,
+                unusable: 0,
+            }),
+        }
+    }
+    let specs = state.operations().refresher.sources();
+    let view = |source: Source| {
+        let spec = specs.iter().find(|spec| spec.source == source);
+        let count = counts.iter().find(|count| count.source == source);
+        SourceView::new(&source, spec, count)
+    };
+    names(&specs, &counts).into_iter().map(view).collect()
+}
+
+/// Returns `true` if nothing but the bundled registry has come in yet.
+pub(super) fn is_bundled_only(views: &[SourceView]) -> bool {
+    let has_robots = |view: &SourceView| view.robots() > 0;
+    views.iter().any(SourceView::is_refreshable)
+        && !views
+            .iter()
+            .any(|view| view.is_refreshable() && has_robots(view))
+        && views
+            .iter()
+            .any(|view| view.source == Source::bundled().as_str() && has_robots(view))
+}
+
+/// Configured sources first, as configured; then the others by name.
+fn names(specs: &[SourceSpec], counts: &[RobotCount]) -> Vec<Source> {
+    let mut names: Vec<Source> = Vec::new();
+    let configured = specs.iter().map(|spec| &spec.source);
+    for source in configured.chain(counts.iter().map(|count| &count.source)) {
+        if !names.contains(source) {
+            names.push(source.clone());
+        }
+    }
+    names
+}
+
+async fn view(
+    state: &AdminState,
+    source: &Source,
+    spec: Option<&SourceSpec>,
+    count: Option<&RobotCount>,
+) -> Result<SourceView, StoreError> {
+    let operations = state.operations();
+    let now_ms = state.now_ms();
+    let told = |at_ms| Moment::new(at_ms, now_ms);
+    let remembered = operations.store.source_state(source).await?;
+    let (next_ms, failure, held) = match spec {
+        Some(spec) => (
+            operations.refresher.next_due_ms(source).await?,
+            operations.refresher.standing_failure(source).await?,
+            operations.refresher.held(spec).await?,
+        ),
+        None => (None, None, None),
+    };
+    // What is held back is told as that.
+    let failure = failure.filter(|record| record.outcome == RefreshOutcome::Failed);
+    let held = held.and_then(|record| {
+        Some(HeldView {
+            refresh_id: record.refresh_id,
+            reason: record.error,
+            at: told(record.finished_ms),
+            document: record.held_sha256?,
+        })
+    });
+    Ok(SourceView {
+        refreshed: remembered.and_then(|state| state.succeeded_ms).map(told),
+        next_refresh: next_ms.map(told),
+        failure: failure.map(|record| FailureView {
+            refresh_id: record.refresh_id,
+            error: record.error,
+            at: told(record.finished_ms),
+        }),
+        held,
+        ..SourceView::new(source, spec, count)
+    })
+}
+
+/// Returns a URL without what may be a password or a key: user part and query.
+fn without_secrets(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let shown = rest.split(['?', '#']).next().unwrap_or_default();
+    let (authority, path) = shown
+        .split_once('/')
+        .map_or((shown, None), |(authority, path)| (authority, Some(path)));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    match path {
+        Some(path) => format!("{scheme}://{host}/{path}"),
+        None => format!("{scheme}://{host}"),
+    }
+}
+
+/// Returns the name of a source on the pages.
+pub(super) fn title(source: &Source) -> String {
+    match source.as_str() {
+        "manual" => "Added by hand".to_owned(),
+        "bundled" => "Bundled registry".to_owned(),
+        "web-robots-db" => "Web Robots Database".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(name: &str, url: Option<&str>, active: u64) -> SourceView {
+        SourceView {
+            source: name.to_owned(),
+            title: name.to_owned(),
+            url: url.map(str::to_owned),
+            format: None,
+            interval_days: None,
+            active,
+            quarantined: 0,
+            unusable: 0,
+            refreshed: None,
+            next_refresh: None,
+            failure: None,
+            held: None,
+        }
+    }
+
+    #[test]
+    fn the_pages_show_no_password_of_a_source() {
+        for (url, shown) in [
+            (
+                "http://example.com/db/all.txt",
+                "http://example.com/db/all.txt",
+            ),
+            (
+                "https://u:p@example.com/a@b?key=1#x",
+                "https://example.com/a@b",
+            ),
+            ("https://u@example.com", "https://example.com"),
+            ("file:///srv/robots.txt", "file:///srv/robots.txt"),
+            ("/srv/robots?.txt", "/srv/robots?.txt"),
+        ] {
+            assert_eq!(without_secrets(url), shown);
+        }
+    }
+
+    #[test]
+    fn a_first_start_without_network_is_noticed() {
+        let bundled = source("bundled", None, 60);
+        let web = source("web-robots-db", Some("http://example.com/"), 0);
+        assert!(is_bundled_only(&[web.clone(), bundled.clone()]));
+        assert!(!is_bundled_only(std::slice::from_ref(&bundled)));
+        let arrived = SourceView { active: 1, ..web };
+        assert!(!is_bundled_only(&[arrived, bundled]));
+    }
+}

@@ -1,0 +1,104 @@
+//! What the handlers share.
+
+use std::{net::IpAddr, sync::Arc};
+
+use axum::http::Extensions;
+
+use super::{
+    access::Visitor, changes::LoginFailureLog, jobs::Jobs, login_limiter::LoginLimiter,
+    session::CachedSessions, settings::Admin, verification::ListFetches,
+};
+use robot_detection_operations::{Caller, Operations};
+
+/// State of the handlers; clones share it.
+#[derive(Clone, Debug)]
+pub(super) struct AdminState {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    admin: Admin,
+    jobs: Jobs,
+    list_fetches: ListFetches,
+    cached_sessions: CachedSessions,
+    logins: LoginLimiter,
+    login_failures: LoginFailureLog,
+}
+
+impl AdminState {
+    pub(super) fn new(admin: Admin) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                jobs: Jobs::default(),
+                list_fetches: ListFetches::default(),
+                login_failures: LoginFailureLog::default(),
+                cached_sessions: CachedSessions::default(),
+                logins: LoginLimiter::new(
+                    admin.operations.store.clone(),
+                    admin.operations.clock.clone(),
+                ),
+                admin,
+            }),
+        }
+    }
+
+    pub(super) fn admin(&self) -> &Admin {
+        &self.inner.admin
+    }
+
+    pub(super) fn operations(&self) -> &Operations {
+        &self.inner.admin.operations
+    }
+
+    /// Returns who asks for what changes nothing.
+    pub(super) fn caller(&self) -> Caller<'_> {
+        self.caller_as(&Visitor::Nobody)
+    }
+
+    /// Returns a visitor as the caller of an operation.
+    pub(super) fn caller_as(&self, visitor: &Visitor) -> Caller<'_> {
+        Caller {
+            store: &self.operations().store,
+            now_ms: self.now_ms(),
+            actor: visitor.actor(),
+            ends_ms: match visitor {
+                Visitor::Bearer(token) => token.ends_ms,
+                Visitor::Open | Visitor::Session { .. } | Visitor::Nobody => None,
+            },
+            warn: |text| tracing::warn!("{text}"),
+        }
+    }
+
+    pub(super) fn jobs(&self) -> &Jobs {
+        &self.inner.jobs
+    }
+
+    pub(super) fn list_fetches(&self) -> &ListFetches {
+        &self.inner.list_fetches
+    }
+
+    pub(super) fn cached_sessions(&self) -> &CachedSessions {
+        &self.inner.cached_sessions
+    }
+
+    pub(super) fn logins(&self) -> &LoginLimiter {
+        &self.inner.logins
+    }
+
+    pub(super) fn login_failures(&self) -> &LoginFailureLog {
+        &self.inner.login_failures
+    }
+
+    /// Returns the address of a client; the peer of a Unix socket has none.
+    pub(super) fn address(&self, extensions: &Extensions) -> Option<IpAddr> {
+        let address = self.inner.admin.client_address.find(extensions)?;
+        // An IPv4 client on an IPv6 socket is the same as on an IPv4 one, for limits and in the
+        // log.
+        Some(address.to_canonical()).filter(|address| !address.is_unspecified())
+    }
+
+    pub(super) fn now_ms(&self) -> i64 {
+        self.operations().now_ms()
+    }
+}

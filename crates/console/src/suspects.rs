@@ -1,0 +1,166 @@
+//! The page of suspects: fleets of robots that say they are browsers, and odd conduct.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{Json, extract::State, response::Response};
+use robot_detection_fleets::{Conduct, Flags, Fleet};
+use serde_json::{Value, json};
+
+use super::{
+    Moment,
+    page::{Page, html},
+    state::AdminState,
+    traffic::grouped,
+};
+use robot_detection_traffic::suspicion::{conduct_value, fleet_value, percent};
+use robot_detection_traffic::traffic::SuspectFigures;
+
+/// Addresses and networks that the page shows; the JSON has all.
+const SHOWN: usize = 100;
+
+/// Minutes of which is told what became of suspects.
+const TOLD_MINUTES: i64 = 7 * 24 * 60;
+
+/// Fleet as the page shows it.
+#[derive(Clone, Debug)]
+struct FleetCard {
+    user_agent: Arc<str>,
+    requests: u64,
+    addresses: u64,
+    per_address: String,
+    assets: String,
+    share: String,
+    usual: Option<String>,
+    since: Moment,
+    reasons: Vec<(&'static str, &'static str)>,
+    samples: Vec<Arc<str>>,
+}
+
+/// Address or network as the page shows it.
+#[derive(Clone, Debug)]
+struct ConductRow {
+    network: String,
+    requests: u64,
+    pages: u64,
+    missing: u64,
+    since: Moment,
+    reasons: Vec<(&'static str, &'static str)>,
+}
+
+#[derive(Template)]
+#[template(path = "admin/suspects.html")]
+struct SuspectsPage {
+    page: Page,
+    is_on: bool,
+    fleets: Vec<FleetCard>,
+    conduct: Vec<ConductRow>,
+    all: usize,
+    missed: u64,
+    /// What became of suspects; empty where that is not kept.
+    figures: Vec<(&'static str, String)>,
+    /// Name of each site that has traps, and the link to them.
+    traps: Vec<(String, String)>,
+}
+
+impl FleetCard {
+    fn new(fleet: &Fleet, now_ms: i64) -> Self {
+        let figures = fleet.figures;
+        Self {
+            user_agent: Arc::clone(&fleet.user_agent),
+            requests: figures.requests,
+            addresses: figures.addresses,
+            per_address: format!("{:.1}", figures.per_address),
+            assets: percent(figures.assets),
+            share: percent(figures.share),
+            usual: figures.usual_share.map(percent),
+            since: moment(fleet.since_s, now_ms),
+            reasons: sentences(fleet.reasons),
+            samples: fleet.samples.clone(),
+        }
+    }
+}
+
+impl ConductRow {
+    fn new(conduct: &Conduct, now_ms: i64) -> Self {
+        Self {
+            network: conduct.network().to_string(),
+            requests: conduct.requests,
+            pages: conduct.pages,
+            missing: conduct.missing,
+            since: moment(conduct.since_s, now_ms),
+            reasons: sentences(conduct.reasons),
+        }
+    }
+}
+
+fn moment(at_s: i64, now_ms: i64) -> Moment {
+    Moment::new(at_s.saturating_mul(1_000), now_ms)
+}
+
+fn sentences(reasons: robot_detection_fleets::Reasons) -> Vec<(&'static str, &'static str)> {
+    let reasons = reasons.iter();
+    reasons
+        .map(|reason| (reason.code(), reason.sentence()))
+        .collect()
+}
+
+/// Returns who is flagged now and how many requests were not judged; `None` where nobody looks.
+fn load(state: &AdminState) -> Option<(Arc<Flags>, u64)> {
+    let suspicion = state.operations().traffic.suspicion()?;
+    suspicion.catch_up();
+    Some(suspicion.flags())
+}
+
+/// Returns what became of suspects in the last days; `None` where the database does not tell.
+async fn figures(state: &AdminState) -> Option<SuspectFigures> {
+    let (now_ms, store) = (state.now_ms(), &state.operations().store);
+    let now = now_ms.div_euclid(60_000);
+    let sums = store.traffic(now - TOLD_MINUTES..now + 1, now_ms).await;
+    Some(SuspectFigures::of(&sums.ok()?))
+}
+
+/// Shows the page.
+pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Response {
+    let now_ms = state.now_ms();
+    let figures = figures(&state).await;
+    let rows = figures.iter().flat_map(SuspectFigures::rows);
+    let rows = rows.map(|(name, _, requests)| (name, grouped(requests)));
+    let found = load(&state);
+    let fleets = found.iter().flat_map(|(flags, _)| flags.fleets());
+    let conduct = found.iter().flat_map(|(flags, _)| flags.conducts());
+    let conduct: Vec<_> = conduct.map(|one| ConductRow::new(one, now_ms)).collect();
+    html(&SuspectsPage {
+        page,
+        is_on: found.is_some(),
+        fleets: fleets.map(|fleet| FleetCard::new(fleet, now_ms)).collect(),
+        all: conduct.len(),
+        conduct: conduct.into_iter().take(SHOWN).collect(),
+        missed: found.as_ref().map_or(0, |(_, missed)| *missed),
+        figures: rows.collect(),
+        traps: traps(&state),
+    })
+}
+
+/// Returns the sites that have traps, each with the link to them.
+fn traps(state: &AdminState) -> Vec<(String, String)> {
+    let sites = state.operations().sites.load();
+    let traps = sites
+        .iter()
+        .filter_map(|site| Some((site.name.clone(), site.traps.clone()?)));
+    traps.collect()
+}
+
+pub(super) async fn json(State(state): State<AdminState>) -> Json<Value> {
+    let figures = figures(&state).await.map(|figures| figures.object());
+    let found = load(&state);
+    let fleets = found.iter().flat_map(|(flags, _)| flags.fleets());
+    let conduct = found.iter().flat_map(|(flags, _)| flags.conducts());
+    Json(json!({
+        "last_7_days": figures,
+        "on": found.is_some(),
+        "fleets": fleets.map(fleet_value).collect::<Vec<_>>(),
+        "conduct": conduct.map(conduct_value).collect::<Vec<_>>(),
+        "missed": found.as_ref().map_or(0, |(_, missed)| *missed),
+    }))
+}

@@ -1,0 +1,136 @@
+//! Charts of other pages: what is kept of their matter, over months.
+
+use crate::{page::Page, problem::Problem, state::AdminState};
+use robot_detection_layer::detect::Kind;
+use robot_detection_store::store::TrafficKey;
+use robot_detection_traffic::summary::Count;
+use robot_detection_traffic::traffic::{Course, Figures, KnownRobots, Line};
+
+use super::{
+    TrafficParams,
+    area::{AreaChart, Named},
+    loaded::Traffic,
+    marks::ChangeMarks,
+    question::TrafficQuestion,
+};
+
+/// Time that is shown: what changed since the last few deployments.
+const TIME: &str = "90d";
+
+/// Chart of another page, with the link to its figures.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    pub(crate) chart: AreaChart,
+    /// From the top of the router.
+    pub(crate) link: String,
+    /// What the chart is stacked by.
+    pub(crate) by: &'static str,
+}
+
+/// Layers of a chart: requests by one word of theirs.
+#[derive(Clone, Copy)]
+struct Layers {
+    /// Parameter for the word.
+    by: &'static str,
+    words: &'static [&'static str],
+    word_of: fn(&TrafficKey) -> &str,
+}
+
+const VERDICTS: Layers = Layers {
+    by: "verdict",
+    words: &["verified", "unverifiable", "spoofed"],
+    word_of: |key| &key.verdict,
+};
+
+const ROBOTS_TXT: Layers = Layers {
+    by: "cause",
+    words: &["robots.txt", "crawl-delay"],
+    word_of: |key| &key.cause,
+};
+
+impl History {
+    /// Reads the verdicts on listed robots, or on one; while the database is away there is none.
+    pub(crate) async fn verdicts(
+        state: &AdminState,
+        robot: Option<&str>,
+        page: &Page,
+    ) -> Result<Option<Self>, Problem> {
+        let params = TrafficParams {
+            visitors: Kind::Listed.as_str().to_owned(),
+            robot: robot.unwrap_or_default().to_owned(),
+            ..TrafficParams::default()
+        };
+        Self::load(state, params, page, VERDICTS).await
+    }
+
+    /// Reads what a site's robots.txt decided, carried out or noted in a dry run.
+    pub(crate) async fn robots_txt(
+        state: &AdminState,
+        site: &str,
+        page: &Page,
+    ) -> Result<Option<Self>, Problem> {
+        let params = TrafficParams {
+            site: site.to_owned(),
+            ..TrafficParams::default()
+        };
+        Self::load(state, params, page, ROBOTS_TXT).await
+    }
+
+    async fn load(
+        state: &AdminState,
+        params: TrafficParams,
+        page: &Page,
+        layers: Layers,
+    ) -> Result<Option<Self>, Problem> {
+        let params = TrafficParams {
+            time: TIME.to_owned(),
+            ..params
+        };
+        match Self::read(state, &params, layers).await {
+            Err(problem) if page.is_without(&problem) => Ok(None),
+            history => history.map(Some),
+        }
+    }
+
+    async fn read(
+        state: &AdminState,
+        params: &TrafficParams,
+        layers: Layers,
+    ) -> Result<Self, Problem> {
+        let question = TrafficQuestion::parse(params, state.admin().time_zone)?;
+        // Names are not checked: of one that nothing has, the page shows that nobody came.
+        let traffic = Traffic::read(state, question, None).await?;
+        let changes = ChangeMarks::load(state, &traffic).await?;
+        let detector = state.operations().detector.load();
+        let figures = traffic.figures(&KnownRobots::new(&detector));
+        let course = traffic.course();
+        let lines = layers.lines(&figures, &course);
+        let chart = AreaChart::new(&lines, &course, traffic.zone, |line| {
+            let word = line.cells.first().cloned().flatten().unwrap_or_default();
+            let link = traffic.question.link("traffic", &[(layers.by, &*word)]);
+            Named { name: word, link }
+        });
+        Ok(Self {
+            chart: chart.marked(changes),
+            link: traffic.question.link("traffic", &[("by", layers.by)]),
+            by: layers.by,
+        })
+    }
+}
+
+impl Layers {
+    /// Returns the requests of each word over time, where there is any.
+    fn lines(self, figures: &Figures<'_>, course: &Course) -> Vec<Line> {
+        let count = |hits| Count { hits, bytes: 0 };
+        let line = |word: &&str| {
+            let steps = figures.steps_of(course, |key| (self.word_of)(key) == *word);
+            Line {
+                cells: vec![Some((*word).to_owned())],
+                count: count(steps.iter().sum()),
+                steps: steps.into_iter().map(count).collect(),
+            }
+        };
+        let lines = self.words.iter().map(line);
+        lines.filter(|line| line.count.hits > 0).collect()
+    }
+}

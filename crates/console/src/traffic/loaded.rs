@@ -1,0 +1,249 @@
+//! The traffic of a page, read.
+
+use std::{collections::BTreeSet, ops::Range};
+
+use axum::{Json, extract::State};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{TimeZone, fields::Params, problem::Problem, state::AdminState};
+use robot_detection_layer::detect::Detector;
+use robot_detection_store::store::{TrafficSeries, TrafficSpan};
+use robot_detection_traffic::traffic::{
+    Course, Figures, KnownRobots, NONE_KNOWN, PEOPLE, TrafficFilter, told,
+};
+
+use super::{
+    TrafficParams,
+    question::{TrafficQuestion, text, wrong},
+};
+
+const MINUTE_MS: i64 = 60_000;
+
+/// Most names that an error lists, and that a field suggests.
+const MAX_NAMES: usize = 20;
+
+/// Traffic that a page shows: some time, and the same length of time before.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    pub(super) question: TrafficQuestion,
+    series: TrafficSeries,
+    /// Minutes that are told of.
+    pub(super) told: Range<i64>,
+    /// Those before, where everything of them was kept.
+    pub(super) before: Option<Range<i64>>,
+    /// The first day of which anything was kept.
+    pub(super) first: Option<i64>,
+    pub(super) zone: TimeZone,
+    pub(super) now_ms: i64,
+}
+
+impl Traffic {
+    /// Reads the traffic that parameters ask for.
+    pub(super) async fn load(state: &AdminState, params: &TrafficParams) -> Result<Self, Problem> {
+        let zone = state.admin().time_zone;
+        let question = TrafficQuestion::parse(params, zone)?;
+        let traffic = Self::read(state, question, None).await?;
+        traffic.check_names(state)?;
+        Ok(traffic)
+    }
+
+    /// Reads that of one robot, hour by hour where hours are kept if the chart asks for it.
+    pub(super) async fn of_robot(
+        state: &AdminState,
+        params: &TrafficParams,
+        robot: &str,
+    ) -> Result<Self, Problem> {
+        let zone = state.admin().time_zone;
+        let mut question = TrafficQuestion::parse(params, zone)?;
+        question.filter.robot = Some(robot.to_owned());
+        let traffic = Self::read(state, question, Some(TrafficSpan::Hour)).await?;
+        traffic.check_names(state)?;
+        Ok(traffic)
+    }
+
+    /// Reads that of a question, whose names are not checked.
+    pub(super) async fn read(
+        state: &AdminState,
+        question: TrafficQuestion,
+        most: Option<TrafficSpan>,
+    ) -> Result<Self, Problem> {
+        let (store, now_ms) = (&state.operations().store, state.now_ms());
+        let first = store.first_day_of_traffic().await?;
+        let minutes = question.times.within(first, now_ms);
+        let minutes =
+            minutes.ok_or_else(|| wrong("since is later than until: use an earlier one"))?;
+        let told = told(&minutes, now_ms);
+        let length = told.end - told.start;
+        let before = told.start - length..told.start;
+        // Of a time that was kept in part only, every robot would seem to come more often now.
+        let is_whole = first.is_some_and(|first| first <= before.start) && length > 0;
+        let span = Course::span(&minutes);
+        let longest = most.map_or(span, |most| most.min(span));
+        let mut times = vec![(minutes.clone(), Some(longest))];
+        times.extend(is_whole.then_some((before.clone(), None)));
+        let robot = question.filter.robot.as_deref();
+        let series = store.traffic_series(&times, robot, now_ms).await?;
+        Ok(Self {
+            before: series.parts.get(1).map(|part| part.minutes.clone()),
+            question,
+            series,
+            told,
+            first,
+            zone: state.admin().time_zone,
+            now_ms,
+        })
+    }
+
+    /// Refuses names that nothing has: a page of zeros would look as if nobody had come.
+    fn check_names(&self, state: &AdminState) -> Result<(), Problem> {
+        let detector = state.operations().detector.load();
+        let names = Names::of(self, state, &detector);
+        let filter = &self.question.filter;
+        for (key, asked, known) in [
+            ("site", &filter.site, &names.sites),
+            ("robot", &filter.robot, &names.robots),
+            ("operator", &filter.operator, &names.operators),
+            ("cause", &filter.cause, &names.causes),
+        ] {
+            if let Some(asked) = asked
+                && !known.contains(asked)
+            {
+                return Err(wrong(unknown(key, known)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the figures that are asked for.
+    pub(super) fn figures<'d>(&'d self, robots: &KnownRobots<'d>) -> Figures<'d> {
+        self.filtered(0, &self.question.filter, robots)
+    }
+
+    /// Returns those of the time before, where it is compared with.
+    pub(super) fn figures_before<'d>(&'d self, robots: &KnownRobots<'d>) -> Option<Figures<'d>> {
+        let filter = &self.question.filter;
+        self.before
+            .as_ref()
+            .map(|_| self.filtered(1, filter, robots))
+    }
+
+    /// Returns those of robots, unless other visitors are asked for.
+    pub(super) fn robots_only<'d>(&'d self, robots: &KnownRobots<'d>) -> Figures<'d> {
+        let mut filter = self.question.filter.clone();
+        filter.visitors.get_or_insert_with(|| "robots".to_owned());
+        self.filtered(0, &filter, robots)
+    }
+
+    fn filtered<'d>(
+        &'d self,
+        part: usize,
+        filter: &TrafficFilter,
+        robots: &KnownRobots<'d>,
+    ) -> Figures<'d> {
+        match self.series.parts.get(part) {
+            Some(part) => Figures::over_time(&self.series.keys, part, filter, robots.clone()),
+            None => Figures::none(robots.clone()),
+        }
+    }
+
+    /// Returns the steps of its charts.
+    pub(super) fn course(&self) -> Course {
+        let part = self.series.parts.first();
+        part.map_or_else(Course::default, |part| Course::new(&self.told, &part.steps))
+    }
+
+    /// Returns the names of the sites, for the choices of the filters.
+    pub(super) fn sites(&self, state: &AdminState) -> BTreeSet<String> {
+        let sites = state.operations().sites.load();
+        let mut names = sites.iter().map(|site| site.name.clone()).collect();
+        for key in &self.series.keys {
+            insert(&mut names, &key.site);
+        }
+        names
+    }
+
+    /// Returns a minute as people write it where the page is read.
+    pub(super) fn exact(&self, minute: i64) -> String {
+        self.zone.exact(minute.saturating_mul(MINUTE_MS))
+    }
+}
+
+/// Returns the names that begin with a text, for the fields of a page's filters.
+pub(crate) async fn names(
+    State(state): State<AdminState>,
+    Params(asked): Params<NamesParams>,
+) -> Result<Json<Value>, Problem> {
+    let begun = text("q", &asked.q)?.unwrap_or_default().to_lowercase();
+    let traffic = Traffic::load(&state, &TrafficParams::default()).await?;
+    let mut names = Names::of(&traffic, &state, &state.operations().detector.load());
+    let names = match &*asked.of {
+        "" | "robot" => names.robots,
+        "operator" => names.operators,
+        "visitor" => {
+            names.robots.insert(PEOPLE.to_owned());
+            names.robots
+        }
+        _ => return Err(wrong("of: use one of robot, operator, visitor")),
+    };
+    let is_meant = |name: &String| name.to_lowercase().starts_with(&begun);
+    let names: Vec<_> = names.into_iter().filter(is_meant).take(MAX_NAMES).collect();
+    Ok(Json(json!({ "names": names })))
+}
+
+/// Question for names.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct NamesParams {
+    of: String,
+    q: String,
+}
+
+/// Names that filters may have.
+#[derive(Debug, Default)]
+struct Names {
+    sites: BTreeSet<String>,
+    robots: BTreeSet<String>,
+    operators: BTreeSet<String>,
+    causes: BTreeSet<String>,
+}
+
+impl Names {
+    fn of(traffic: &Traffic, state: &AdminState, detector: &Detector) -> Self {
+        let mut names = Self {
+            sites: traffic.sites(state),
+            ..Self::default()
+        };
+        for robot in detector.robots() {
+            names.robots.insert(robot.id.clone());
+            names.operators.extend(robot.operator.clone());
+        }
+        names.operators.insert(NONE_KNOWN.to_owned());
+        for key in &traffic.series.keys {
+            insert(&mut names.causes, &key.cause);
+            if !key.robot.is_empty() {
+                insert(&mut names.robots, &key.robot);
+            }
+        }
+        names
+    }
+}
+
+/// Inserts a name, of which thousands of keys have the same.
+fn insert(names: &mut BTreeSet<String>, name: &String) {
+    if !names.contains(name) {
+        names.insert(name.clone());
+    }
+}
+
+fn unknown(key: &str, known: &BTreeSet<String>) -> String {
+    let listed: Vec<&str> = known.iter().take(MAX_NAMES).map(String::as_str).collect();
+    let more = match known.len().saturating_sub(MAX_NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    if listed.is_empty() {
+        return format!("{key}: there is none yet, so leave it out");
+    }
+    format!("{key}: use one of {}{more}", listed.join(", "))
+}

@@ -1,0 +1,329 @@
+//! The first page: what happens now, and whether it needs anybody.
+
+use askama::Template;
+use axum::{extract::State, response::Response};
+
+use crate::{
+    AdminSite,
+    fields::Params,
+    filtering::FilteringView,
+    needs::{Need, needs},
+    page::{Page, html},
+    problem::Problem,
+    refreshes,
+    sites::SelectedSite,
+    sources::{self, SourceView},
+    state::AdminState,
+};
+use robot_detection_layer::detect::{Detector, Kind, Verdict};
+use robot_detection_layer::policy::Action;
+use robot_detection_store::store::TrafficKey;
+use robot_detection_traffic::traffic::{By, Course, Figures, KnownRobots, NONE_KNOWN, SPARED};
+
+use super::{
+    TrafficParams,
+    area::{AreaChart, Named, spark},
+    bar::BarView,
+    change::ChangeView,
+    explore::{RowView, rows},
+    loaded::Traffic,
+    marks::ChangeMarks,
+    number::{FigureView, percent},
+    question::by,
+    sentences::{Sentence, sentences},
+};
+
+/// Robots that are shown.
+const TOP_ROBOTS: usize = 8;
+
+/// What the chart is stacked by.
+const STACKED: &[By] = &[By::Purpose, By::Decision];
+
+#[derive(Template)]
+#[template(path = "admin/now.html")]
+struct NowPage {
+    page: Page,
+    sources: Vec<SourceView>,
+    /// What needs somebody beside the traffic.
+    needs: Vec<Need>,
+    /// Front that hides the visitors, and what to do.
+    front: Option<String>,
+    is_bundled_only: bool,
+    is_refreshing: bool,
+    filtering: FilteringView,
+    /// `None` while the database is away.
+    now: Option<NowView>,
+}
+
+/// What the kept traffic tells.
+struct NowView {
+    bar: BarView,
+    /// Anything was ever kept.
+    is_kept: bool,
+    sentences: Vec<SentenceView>,
+    tiles: Vec<TileView>,
+    chart: AreaChart,
+    by: &'static str,
+    /// What it may be stacked by, with its link and whether it is.
+    stacks: Vec<(&'static str, String, bool)>,
+    robots: Vec<RowView>,
+    /// Link to all of them.
+    all_robots: String,
+    spared: SparedView,
+}
+
+struct SentenceView {
+    text: String,
+    link: String,
+    is_alarm: bool,
+}
+
+struct TileView {
+    name: &'static str,
+    note: &'static str,
+    figure: FigureView,
+    change: ChangeView,
+    spark: String,
+}
+
+/// Requests that the upstream did not see.
+struct SparedView {
+    figure: FigureView,
+    share: String,
+    /// By what was done in its place.
+    parts: Vec<(&'static str, FigureView)>,
+}
+
+/// Shows the page.
+pub(crate) async fn show(
+    State(state): State<AdminState>,
+    Params(params): Params<TrafficParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let of = SelectedSite::new(&state, &params.site, None);
+    let sources = sources::load(&state).await?;
+    let traffic = match load(&state, &params).await {
+        Ok(loaded) => Some(loaded),
+        // The page is to show that the database is away, and not fail for want of figures.
+        Err(problem) if page.is_without(&problem) => None,
+        Err(problem) => return Err(problem),
+    };
+    let front = first_front(&state);
+    let in_need = |source: &&SourceView| source.held.is_some() || source.failure.is_some();
+    let own = needs(&state).await?;
+    let needs = sources.iter().filter(in_need).count() + usize::from(front.is_some()) + own.len();
+    let asked = by(&params.by, STACKED)?.unwrap_or(By::Purpose);
+    let detector = state.operations().detector.load();
+    Ok(html(&NowPage {
+        now: traffic.map(|(traffic, changes)| {
+            let mut now = NowView::new(&traffic, asked, needs, &state, &detector);
+            now.chart = now.chart.marked(changes);
+            now
+        }),
+        filtering: of.map_or_else(
+            || FilteringView::new(&state.operations().policy.load()),
+            |of| FilteringView::new(&of.policy.load()),
+        ),
+        needs: own,
+        front,
+        is_bundled_only: sources::is_bundled_only(&sources),
+        is_refreshing: refreshes::current(&state).running,
+        sources,
+        page,
+    }))
+}
+
+/// Shows it at the top of the router.
+///
+/// Without a slash at its end the address cannot carry relative links, so that it redirects.
+pub(crate) async fn top(
+    State(state): State<AdminState>,
+    Params(params): Params<TrafficParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    if page.location.root == "./" {
+        show(State(state), Params(params), page).await
+    } else {
+        Ok(page.location.see_other("overview"))
+    }
+}
+
+async fn load(
+    state: &AdminState,
+    params: &TrafficParams,
+) -> Result<(Traffic, ChangeMarks), Problem> {
+    let traffic = Traffic::load(state, params).await?;
+    let changes = ChangeMarks::load(state, &traffic).await?;
+    Ok((traffic, changes))
+}
+
+fn first_front(state: &AdminState) -> Option<String> {
+    let sites = state.operations().sites.load();
+    sites.iter().find_map(AdminSite::ask_front)
+}
+
+impl NowView {
+    fn new(
+        traffic: &Traffic,
+        by: By,
+        needs: usize,
+        state: &AdminState,
+        detector: &Detector,
+    ) -> Self {
+        let known = KnownRobots::new(detector);
+        let figures = traffic.figures(&known);
+        let before = traffic.figures_before(&known);
+        let question = &traffic.question;
+        let course = traffic.course();
+        let by_word = by.as_str();
+        let own = [("by", if by == By::Purpose { "" } else { by_word })];
+        let words = question.before_words();
+        let said = sentences(&figures, before.as_ref(), &words, needs);
+        Self {
+            bar: BarView::new("overview", &own, traffic, state),
+            is_kept: traffic.first.is_some(),
+            sentences: said
+                .into_iter()
+                .map(|sentence| SentenceView::new(sentence, traffic))
+                .collect(),
+            tiles: tiles(traffic, &figures, before.as_ref(), &course),
+            chart: chart(traffic, by, &known, &course),
+            by: by_word,
+            stacks: STACKED
+                .iter()
+                .map(|one| {
+                    let link = question.link("overview", &[("by", one.as_str())]);
+                    (one.as_str(), link, *one == by)
+                })
+                .collect(),
+            robots: rows(
+                traffic,
+                &known,
+                &figures,
+                before.as_ref(),
+                By::Robot,
+                TOP_ROBOTS,
+            ),
+            all_robots: question.link("robots", &[]),
+            spared: SparedView::new(traffic, &figures),
+        }
+    }
+}
+
+/// Returns the chart of robots; people, of whom there are more, would hide them.
+fn chart(traffic: &Traffic, by: By, known: &KnownRobots<'_>, course: &Course) -> AreaChart {
+    let figures = traffic.robots_only(known);
+    let lines = figures.lines(by, course);
+    AreaChart::new(&lines, course, traffic.zone, |line| {
+        let word = line.cells.first().cloned().flatten();
+        let value = word.clone().unwrap_or_else(|| NONE_KNOWN.to_owned());
+        let visitors = traffic
+            .question
+            .filter
+            .visitors
+            .as_deref()
+            .unwrap_or("robots");
+        let other = [("visitors", visitors), (by.as_str(), &*value)];
+        Named {
+            name: word.unwrap_or_else(|| "not known".to_owned()),
+            link: traffic.question.link("traffic", &other),
+        }
+    })
+}
+
+impl SentenceView {
+    fn new(sentence: Sentence, traffic: &Traffic) -> Self {
+        let other = [("robot", &*sentence.robot), ("verdict", sentence.verdict)];
+        let link = match &*sentence.robot {
+            "" => String::new(),
+            _ => traffic.question.link("traffic", &other),
+        };
+        Self {
+            text: sentence.text,
+            link,
+            is_alarm: sentence.is_alarm,
+        }
+    }
+}
+
+fn tiles(
+    traffic: &Traffic,
+    figures: &Figures<'_>,
+    before: Option<&Figures<'_>>,
+    course: &Course,
+) -> Vec<TileView> {
+    let is_kind =
+        |key: &TrafficKey, kinds: &[Kind]| kinds.iter().any(|kind| kind.as_str() == key.kind);
+    let tile = |name, note, other: (&str, &str), is_of: &dyn Fn(&TrafficKey) -> bool| {
+        let total = |figures: &Figures<'_>| -> u64 {
+            let sums = figures.sums().filter(|(key, _)| is_of(key));
+            sums.map(|(_, count)| count.hits).sum()
+        };
+        let now = total(figures);
+        let link = traffic.question.link("traffic", &[other]);
+        let steps = figures.steps_of(course, is_of);
+        TileView {
+            name,
+            note,
+            figure: FigureView::requests(now, link),
+            change: ChangeView::new(now, before.map(total)),
+            spark: spark(&steps),
+        }
+    };
+    vec![
+        tile(
+            "People",
+            "browsers, and services that many people share",
+            ("visitors", "people"),
+            &|key| is_kind(key, Kind::PEOPLE),
+        ),
+        tile(
+            "Robots",
+            "of the registry",
+            ("visitors", "listed"),
+            &|key| is_kind(key, &[Kind::Listed]),
+        ),
+        tile(
+            "Unlisted",
+            "robots that no list knows",
+            ("visitors", "unlisted"),
+            &|key| is_kind(key, &[Kind::Unlisted]),
+        ),
+        tile(
+            "Impostors",
+            "whose address contradicts their name",
+            ("verdict", Verdict::Spoofed.as_str()),
+            &|key| key.verdict == Verdict::Spoofed.as_str(),
+        ),
+    ]
+}
+
+impl SparedView {
+    /// Counts what was decided against passing it on, and carried out.
+    fn new(traffic: &Traffic, figures: &Figures<'_>) -> Self {
+        let mut all = 0;
+        let mut parts: Vec<(&'static str, u64)> = Vec::new();
+        for action in Action::ALL.iter().filter(|action| **action != Action::Pass) {
+            let done = figures
+                .sums()
+                .filter(|(key, _)| key.decision == action.as_str());
+            let hits = done.map(|(_, count)| count.hits).sum();
+            if hits > 0 {
+                parts.push((action.as_str(), hits));
+            }
+        }
+        for (_, count) in figures.sums() {
+            all += count.hits;
+        }
+        let spared = parts.iter().map(|(_, hits)| hits).sum();
+        let link = |word: &str| traffic.question.link("traffic", &[("decision", word)]);
+        Self {
+            figure: FigureView::requests(spared, link(SPARED)),
+            share: percent(spared, all),
+            parts: parts
+                .into_iter()
+                .map(|(word, hits)| (word, FigureView::requests(hits, link(word))))
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Tables of paths, visitors and forms.
+
+use robot_detection_traffic::traffic::{PathFigure, PathFigures, PathGroup};
+
+use super::number::grouped;
+
+/// Rows with most requests.
+pub(super) struct TableView {
+    pub(super) rows: Vec<RowView>,
+    /// Rows that are not shown, for people to read; empty: none.
+    pub(super) more: String,
+}
+
+/// Figures of a path, for people to read.
+pub(super) struct CountsView {
+    pub(super) requests: String,
+    /// How many more there may be; empty: none.
+    pub(super) bound: String,
+    pub(super) robots: String,
+    pub(super) people: String,
+    pub(super) redirects: String,
+    pub(super) client_errors: String,
+    pub(super) server_errors: String,
+    pub(super) has_server_errors: bool,
+}
+
+/// Row with its bar.
+pub(super) struct RowView {
+    pub(super) name: String,
+    /// Page about it alone; empty: none.
+    pub(super) link: String,
+    /// What is counted with the pattern that the page is about.
+    pub(super) is_rest: bool,
+    pub(super) figure: PathFigure,
+    pub(super) counts: CountsView,
+    /// Search for descriptions, where robots were redirected and there is none; else empty.
+    pub(super) missing: String,
+    /// Widths of the bar, in hundredths of the widest row.
+    pub(super) robots_width: u64,
+    pub(super) people_width: u64,
+}
+
+impl TableView {
+    /// Creates the table of a group; `filter` is the pattern that the page is about.
+    pub(super) fn new(
+        figures: &PathFigures,
+        group: PathGroup,
+        top: usize,
+        filter: &str,
+        link: impl Fn(&str) -> String,
+    ) -> Self {
+        let (rows, all) = figures.top(group, top);
+        let most = rows.iter().map(|row| row.count.requests).max().unwrap_or(1);
+        let more = match all - rows.len() {
+            0 => String::new(),
+            more => grouped(more as u64),
+        };
+        let row = |figure: PathFigure| {
+            let is_rest = figure.name == filter && filter.ends_with('*');
+            let link = if is_rest {
+                String::new()
+            } else {
+                link(&figure.name)
+            };
+            RowView::new(figure, most, link, is_rest)
+        };
+        Self {
+            rows: rows.into_iter().map(row).collect(),
+            more,
+        }
+    }
+}
+
+impl CountsView {
+    pub(super) fn new(figure: &PathFigure) -> Self {
+        let count = &figure.count;
+        Self {
+            requests: grouped(count.requests),
+            bound: match figure.more {
+                0 => String::new(),
+                more => format!("at most {} more", grouped(more)),
+            },
+            robots: grouped(figure.robots()),
+            people: grouped(figure.people),
+            redirects: grouped(count.redirects),
+            client_errors: grouped(count.client_errors),
+            server_errors: grouped(count.server_errors),
+            has_server_errors: count.server_errors > 0,
+        }
+    }
+}
+
+impl RowView {
+    fn new(figure: PathFigure, most: u64, link: String, is_rest: bool) -> Self {
+        let width = |requests: u64| requests.saturating_mul(100) / most.max(1);
+        Self {
+            name: figure.name.clone(),
+            link,
+            is_rest,
+            missing: String::new(),
+            robots_width: width(figure.robots()),
+            people_width: width(figure.people),
+            counts: CountsView::new(&figure),
+            figure,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use robot_detection_store::store::PathCount;
+
+    #[test]
+    fn numbers_are_grouped_as_on_other_pages() {
+        let count = PathCount {
+            requests: 12_345,
+            redirects: 1_000,
+            ..PathCount::default()
+        };
+        let figure = PathFigure {
+            name: "/a".to_owned(),
+            count,
+            people: 2_345,
+            more: 1_500,
+        };
+        let counts = CountsView::new(&figure);
+        let shown = [
+            counts.requests,
+            counts.robots,
+            counts.people,
+            counts.redirects,
+            counts.bound,
+        ];
+        let plain = shown.map(|text| text.replace('\u{202f}', " "));
+        assert_eq!(
+            plain,
+            ["12 345", "10 000", "2 345", "1 000", "at most 1 500 more"]
+        );
+        assert!(!counts.has_server_errors);
+    }
+}

@@ -1,0 +1,289 @@
+//! What a page of traffic is asked.
+
+use std::fmt::Write as _;
+
+use crate::{TimeZone, page::encode, problem::Problem, robot_view};
+use robot_detection_layer::registry::{Purpose, Robot};
+use robot_detection_traffic::traffic::{
+    By, Moment, NONE_KNOWN, Times, TrafficFilter, VISITORS, decision_words, verdict_words,
+};
+
+use super::TrafficParams;
+
+/// Words for times up to now, and what the pages call them.
+pub(super) const TIMES: &[(&str, &str)] = &[
+    ("1h", "hour"),
+    ("24h", "24 hours"),
+    ("7d", "7 days"),
+    ("30d", "30 days"),
+    ("90d", "90 days"),
+    ("all", "all"),
+];
+
+const DEFAULT_TIME: &str = "24h";
+
+/// Classes of statuses.
+pub(super) const STATUSES: &[&str] = &["1xx", "2xx", "3xx", "4xx", "5xx", "unknown"];
+
+/// Longest text of a parameter, in bytes.
+const MAX_BYTES: usize = 1_000;
+
+/// Time and filter of a page; its parameters are right.
+#[derive(Clone, Debug)]
+pub(crate) struct TrafficQuestion {
+    pub(super) time: AskedTime,
+    pub(super) times: Times,
+    pub(super) filter: TrafficFilter,
+}
+
+/// Time as the address names it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum AskedTime {
+    /// One of [`TIMES`].
+    Word(&'static str),
+    /// Any range; an empty `until` is now.
+    Range { since: String, until: String },
+}
+
+impl TrafficQuestion {
+    /// Reads the parameters.
+    pub(super) fn parse(params: &TrafficParams, zone: TimeZone) -> Result<Self, Problem> {
+        let (time, times) = parse_time(params, zone)?;
+        let visitors = VISITORS.iter().map(|(word, _)| *word);
+        let purposes = Purpose::ROBOTS.iter().map(|purpose| purpose.as_str());
+        Ok(Self {
+            time,
+            times,
+            filter: TrafficFilter {
+                visitors: word("visitors", &params.visitors, visitors)?,
+                site: text("site", &params.site)?,
+                robot: text("robot", &params.robot)?,
+                operator: text("operator", &params.operator)?,
+                purpose: word("purpose", &params.purpose, purposes.chain([NONE_KNOWN]))?,
+                verdict: word("verdict", &params.verdict, verdict_words())?,
+                decision: word("decision", &params.decision, decision_words())?,
+                cause: text("cause", &params.cause)?,
+                status: word("status", &params.status, STATUSES.iter().copied())?,
+            },
+        })
+    }
+
+    /// Returns the link to a page about the same, from the top of the router.
+    ///
+    /// Where `other` names a parameter its value stands in it; an empty one is left out.
+    pub(super) fn link(&self, page: &str, other: &[(&str, &str)]) -> String {
+        let mut link = page.to_owned();
+        let mut mark = '?';
+        let named = |key: &str| other.iter().any(|(name, _)| *name == key);
+        let pairs = self.pairs();
+        let kept = pairs.iter().filter(|(key, _)| !named(key));
+        let kept = kept.map(|(key, value)| (*key, value.as_str()));
+        for (key, value) in kept.chain(other.iter().copied()) {
+            if !value.is_empty() {
+                // Writing to a string never fails.
+                let _ = write!(link, "{mark}{key}={}", encode(value));
+                mark = '&';
+            }
+        }
+        link
+    }
+
+    /// Returns a link to the page of a robot, of the same time and sites.
+    pub(super) fn robot_link(&self, robot: &Robot) -> String {
+        let page = robot_view::link(robot.source.as_str(), &robot.id);
+        // The page is about the robot, whatever else is asked for here.
+        let other = ["robot", "operator", "purpose", "visitors"].map(|key| (key, ""));
+        self.link(&page, &other)
+    }
+
+    /// Returns the parameters that it was read of.
+    pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
+        let mut pairs = match &self.time {
+            AskedTime::Word(word) if *word == DEFAULT_TIME => Vec::new(),
+            AskedTime::Word(word) => vec![("time", (*word).to_owned())],
+            AskedTime::Range { since, until } => {
+                vec![("since", since.clone()), ("until", until.clone())]
+            }
+        };
+        pairs.extend(self.filters());
+        pairs
+    }
+
+    /// Returns those of the filter.
+    pub(super) fn filters(&self) -> Vec<(&'static str, String)> {
+        let filter = &self.filter;
+        let all = [
+            ("visitors", &filter.visitors),
+            ("site", &filter.site),
+            ("robot", &filter.robot),
+            ("operator", &filter.operator),
+            ("purpose", &filter.purpose),
+            ("verdict", &filter.verdict),
+            ("decision", &filter.decision),
+            ("cause", &filter.cause),
+            ("status", &filter.status),
+        ];
+        let set = all.into_iter();
+        set.filter_map(|(key, value)| Some((key, value.clone()?)))
+            .collect()
+    }
+
+    /// Returns what links a figure of a row with the requests that it counts.
+    pub(super) fn row_link(&self, by: By, cells: &[Option<String>]) -> String {
+        let cell = |at: usize| cells.get(at).cloned().flatten();
+        let named = |at: usize| cell(at).unwrap_or_else(|| NONE_KNOWN.to_owned());
+        let (first, second) = (named(0), named(1));
+        let other = match by {
+            By::Robot => vec![("robot", &*first)],
+            By::Operator => vec![("operator", &*first)],
+            By::Purpose => vec![("purpose", &*first)],
+            By::Verdict => vec![("robot", &*first), ("verdict", &*second)],
+            By::Decision => vec![("decision", &*first)],
+            By::Cause => vec![("decision", &*first), ("cause", &*second)],
+            By::Site => vec![("site", &*first)],
+            By::Status => vec![("status", &*first)],
+            By::Total => vec![("visitors", visitors_word(&first))],
+        };
+        self.link("traffic", &other)
+    }
+
+    /// Returns the time before in words: "in the 24 hours before".
+    pub(super) fn before_words(&self) -> String {
+        match &self.time {
+            AskedTime::Word("1h") => "in the hour before".to_owned(),
+            AskedTime::Word(word) => {
+                let name = TIMES.iter().find(|(of, _)| of == word);
+                let name = name.map_or(*word, |(_, name)| *name);
+                format!("in the {name} before")
+            }
+            AskedTime::Range { .. } => "in the time before, as long".to_owned(),
+        }
+    }
+}
+
+/// Returns the word for the visitors of a total.
+fn visitors_word(total: &str) -> &str {
+    match total {
+        "people" => "person",
+        "robots" => "listed",
+        "no-user-agent" => "nameless",
+        "all" => "",
+        other => other,
+    }
+}
+
+fn parse_time(params: &TrafficParams, zone: TimeZone) -> Result<(AskedTime, Times), Problem> {
+    let [since, until] = [&params.since, &params.until].map(|text| text.trim());
+    if since.is_empty() && until.is_empty() {
+        let words = TIMES.iter().map(|(word, _)| *word);
+        let asked = word("time", &params.time, words)?;
+        let known = TIMES
+            .iter()
+            .find(|(word, _)| Some(*word) == asked.as_deref());
+        let word = known.map_or(DEFAULT_TIME, |(word, _)| *word);
+        let since = moment("time", word, zone)?;
+        return Ok((AskedTime::Word(word), Times { since, until: None }));
+    }
+    if !params.time.trim().is_empty() {
+        return Err(wrong("time: leave it out where since or until are given"));
+    }
+    let times = Times {
+        since: match since {
+            "" => Moment::All,
+            since => moment("since", since, zone)?,
+        },
+        until: match until {
+            "" => None,
+            until => Some(moment("until", until, zone)?),
+        },
+    };
+    let [since, until] = [since, until].map(str::to_owned);
+    Ok((AskedTime::Range { since, until }, times))
+}
+
+fn moment(key: &str, text: &str, zone: TimeZone) -> Result<Moment, Problem> {
+    Moment::parse(text, zone.zone()).map_err(|told| wrong(format!("{key}: {told}")))
+}
+
+pub(super) fn text(key: &str, value: &str) -> Result<Option<String>, Problem> {
+    if value.len() > MAX_BYTES {
+        return Err(wrong(format!("{key}: at most {MAX_BYTES} bytes")));
+    }
+    Ok(Some(value.to_owned()).filter(|value| !value.is_empty()))
+}
+
+fn word<'w>(
+    key: &str,
+    value: &str,
+    words: impl IntoIterator<Item = &'w str>,
+) -> Result<Option<String>, Problem> {
+    let Some(value) = text(key, value.trim())? else {
+        return Ok(None);
+    };
+    let words: Vec<_> = words.into_iter().collect();
+    if words.contains(&&*value) {
+        return Ok(Some(value));
+    }
+    Err(wrong(format!("{key}: use one of {}", words.join(", "))))
+}
+
+/// Reads what figures are added up by; `allowed` of all groupings.
+pub(super) fn by(value: &str, allowed: &[By]) -> Result<Option<By>, Problem> {
+    let words = allowed.iter().map(|by| by.as_str());
+    Ok(word("by", value, words)?.and_then(|word| By::from_word(&word)))
+}
+
+/// Returns the problem of a parameter's value.
+pub(super) fn wrong(told: impl Into<String>) -> Problem {
+    Problem::wrong_value(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(change: impl FnOnce(&mut TrafficParams)) -> Result<TrafficQuestion, String> {
+        let mut params = TrafficParams::default();
+        change(&mut params);
+        TrafficQuestion::parse(&params, TimeZone::default()).map_err(|problem| problem.message)
+    }
+
+    #[test]
+    fn a_link_keeps_what_is_asked_and_changes_what_it_names() {
+        let question = parsed(|params| {
+            params.time = "7d".to_owned();
+            params.site = "a&b".to_owned();
+            params.robot = "googlebot".to_owned();
+        });
+        let question = question.unwrap();
+        assert_eq!(
+            question.link("robots", &[("robot", ""), ("by", "operator")]),
+            "robots?time=7d&site=a%26b&by=operator"
+        );
+        let row = [None];
+        let link = question.row_link(By::Operator, &row);
+        assert_eq!(
+            link,
+            "traffic?time=7d&site=a%26b&robot=googlebot&operator=-"
+        );
+        assert_eq!(parsed(|_| ()).unwrap().link("overview", &[]), "overview");
+    }
+
+    #[test]
+    fn a_wrong_value_is_refused_with_those_that_are_right() {
+        let told = |change: fn(&mut TrafficParams)| parsed(change).unwrap_err();
+        assert_eq!(
+            told(|params| params.time = "2h".to_owned()),
+            "time: use one of 1h, 24h, 7d, 30d, 90d, all"
+        );
+        assert!(told(|params| params.since = "soon".to_owned()).starts_with("since: write 30m"));
+        assert!(told(|params| params.verdict = "true".to_owned()).contains("verified, "));
+        assert!(told(|params| params.status = "200".to_owned()).contains("2xx"));
+        let both = told(|params| {
+            params.time = "7d".to_owned();
+            params.since = "2026-01-01".to_owned();
+        });
+        assert!(both.contains("leave it out"), "{both}");
+        assert!(told(|params| params.site = "x".repeat(1_001)).contains("at most"));
+    }
+}

@@ -1,0 +1,133 @@
+//! What one robot did, for its page.
+
+use crate::{problem::Problem, state::AdminState};
+use robot_detection_traffic::summary::Summary as _;
+use robot_detection_traffic::traffic::{By, KnownRobots};
+
+use super::{
+    TrafficParams,
+    area::AreaChart,
+    bar::BarView,
+    change::ChangeView,
+    explore::{TableView, chart, table},
+    heat::HeatMap,
+    loaded::Traffic,
+    marks::ChangeMarks,
+    number::FigureView,
+    question::{by, wrong},
+    robots_page::seen,
+};
+
+/// What the chart may be stacked by.
+const STACKED: &[By] = &[By::Decision, By::Verdict, By::Status, By::Site];
+
+/// Traffic of a robot.
+#[derive(Debug)]
+pub(crate) struct RobotTraffic {
+    pub(crate) bar: BarView,
+    pub(crate) total: FigureView,
+    pub(crate) bytes: FigureView,
+    pub(crate) change: ChangeView,
+    pub(crate) seen: String,
+    pub(crate) seen_exact: String,
+    pub(crate) chart: AreaChart,
+    pub(crate) by: &'static str,
+    /// What it may be stacked by, with its link and whether it is.
+    pub(crate) stacks: Vec<(&'static str, String, bool)>,
+    pub(crate) heat: Option<HeatMap>,
+    /// Verdicts, decisions and their causes, statuses, each with its name.
+    pub(crate) tables: Vec<(&'static str, TableView)>,
+}
+
+impl RobotTraffic {
+    /// Reads it; `path` is that of the robot's page, from the top of the router.
+    pub(crate) async fn load(
+        state: &AdminState,
+        params: &TrafficParams,
+        id: &str,
+        path: &str,
+    ) -> Result<Self, Problem> {
+        refuse_others(params, id)?;
+        let stacked = by(&params.by, STACKED)?.unwrap_or(By::Decision);
+        let traffic = Traffic::of_robot(state, params, id).await?;
+        let changes = ChangeMarks::load(state, &traffic).await?;
+        let detector = state.operations().detector.load();
+        let known = KnownRobots::new(&detector);
+        let figures = traffic.figures(&known);
+        let before = traffic.figures_before(&known);
+        let all = figures.all();
+        let bar = bar(state, &traffic, stacked, path);
+        let steps = figures.last_seen().map(|(_, step)| step);
+        let newest = steps.max_by_key(|step| step.began + step.span.minutes());
+        let (seen, seen_exact, _) = seen(newest, &traffic);
+        let named = [
+            ("Verdicts", By::Verdict),
+            ("Decisions", By::Cause),
+            ("Statuses", By::Status),
+        ];
+        Ok(Self {
+            total: FigureView::requests(all.hits, traffic.question.link("traffic", &[])),
+            bytes: FigureView::bytes(all.bytes),
+            change: ChangeView::new(all.hits, before.as_ref().map(|before| before.all().hits)),
+            seen,
+            seen_exact,
+            chart: chart(&traffic, &figures, stacked).marked(changes),
+            by: stacked.as_str(),
+            stacks: STACKED
+                .iter()
+                .map(|one| {
+                    let other = [("robot", ""), ("by", one.as_str())];
+                    let link = traffic.question.link(path, &other);
+                    (one.as_str(), link, *one == stacked)
+                })
+                .collect(),
+            heat: HeatMap::new(&figures, traffic.zone),
+            tables: named
+                .into_iter()
+                .map(|(name, by)| {
+                    let mut table = table(&traffic, &known, &figures, before.as_ref(), by);
+                    if by == By::Verdict {
+                        table.drop_first_column();
+                    }
+                    (name, table)
+                })
+                .collect(),
+            bar,
+        })
+    }
+}
+
+/// Refuses filters that name others than the robot of the page.
+fn refuse_others(params: &TrafficParams, id: &str) -> Result<(), Problem> {
+    for (key, value) in [
+        ("robot", &params.robot),
+        ("operator", &params.operator),
+        ("purpose", &params.purpose),
+        ("visitors", &params.visitors),
+    ] {
+        if !value.is_empty() && value != id {
+            return Err(wrong(format!(
+                "{key}: leave it out, as the page is about one robot"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn bar(state: &AdminState, traffic: &Traffic, stacked: By, path: &str) -> BarView {
+    let word = if stacked == By::Decision {
+        ""
+    } else {
+        stacked.as_str()
+    };
+    // The robot stands in the path.
+    let own = [("robot", ""), ("by", word)];
+    let mut bar = BarView::new(path, &own, traffic, state);
+    bar.inputs.clear();
+    bar.selects.retain(|select| select.key != "purpose");
+    bar.kept_by_range.retain(|(key, _)| *key != "robot");
+    if traffic.question.filters().len() < 2 {
+        bar.clear.clear();
+    }
+    bar
+}

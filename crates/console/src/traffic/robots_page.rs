@@ -1,0 +1,392 @@
+//! The robots that came, and what was done with them.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use axum::{extract::State, http::Uri, response::Response};
+
+use crate::{
+    Moment,
+    fields::Params,
+    page::{Page, html},
+    problem::Problem,
+    robot_view,
+    state::AdminState,
+};
+use robot_detection_store::store::{TrafficSpan, TrafficStep};
+use robot_detection_traffic::summary::Count;
+use robot_detection_traffic::traffic::{By, Figures, KnownRobots, NONE_KNOWN};
+
+use super::{
+    TrafficParams,
+    bar::BarView,
+    change::ChangeView,
+    explore::width,
+    loaded::Traffic,
+    number::FigureView,
+    question::{TrafficQuestion, by, wrong},
+};
+
+const MINUTE_MS: i64 = 60_000;
+
+/// What the list may be of.
+const GROUPINGS: &[By] = &[By::Robot, By::Operator];
+
+/// Columns that it may be sorted by, and what they are called.
+const SORTS: &[(&str, &str)] = &[
+    ("robot", "Robot"),
+    ("purpose", "Purpose"),
+    ("requests", "Requests"),
+    ("change", "Change"),
+    ("bytes", "Bytes"),
+    ("seen", "Last seen"),
+];
+
+/// Rows of the page; CSV and JSON have all.
+const MAX_ROWS: usize = 30;
+
+/// Parameters of the list of the registry, which stood here before.
+const OF_REGISTRY: &[&str] = &["q", "source", "status", "page", "note"];
+
+#[derive(Template)]
+#[template(path = "admin/robots.html")]
+struct RobotsPage {
+    page: Page,
+    bar: BarView,
+    /// What the list is of, with its link and whether it is.
+    groupings: Vec<(&'static str, String, bool)>,
+    is_by_operator: bool,
+    columns: Vec<SortView>,
+    rows: Vec<RobotRow>,
+    /// Rows that the page leaves out.
+    more: usize,
+    csv: String,
+    json: String,
+    is_kept: bool,
+}
+
+struct SortView {
+    label: &'static str,
+    link: String,
+    /// "ascending", "descending" or "none".
+    order: &'static str,
+    is_number: bool,
+}
+
+/// A robot, or an operator with all of his.
+struct RobotRow {
+    name: String,
+    /// Page of the robot, or the operator's robots.
+    link: String,
+    /// Operator of the robot, or how many robots the operator sent.
+    below: String,
+    purpose: String,
+    requests: FigureView,
+    change: ChangeView,
+    bytes: FigureView,
+    verdicts: Vec<VerdictView>,
+    seen: String,
+    seen_exact: String,
+    seen_minute: i64,
+    decisions: Vec<(String, FigureView)>,
+}
+
+/// Part of the bar of verdicts.
+#[derive(Debug)]
+struct VerdictView {
+    word: String,
+    figure: FigureView,
+    x: u64,
+    width: u64,
+}
+
+/// What is added up of a row.
+#[derive(Default)]
+struct Sums<'d> {
+    robots: BTreeMap<String, u64>,
+    count: Count,
+    verdicts: BTreeMap<String, u64>,
+    decisions: BTreeMap<String, u64>,
+    seen: Option<&'d TrafficStep>,
+}
+
+/// Shows the list.
+pub(crate) async fn list(
+    State(state): State<AdminState>,
+    Params(params): Params<TrafficParams>,
+    uri: Uri,
+    page: Page,
+) -> Result<Response, Problem> {
+    // Links and bookmarks of the registry's list still lead there.
+    if let Some(query) = uri.query().filter(|query| is_of_registry(query)) {
+        return Ok(page.location.see_other(&format!("registry?{query}")));
+    }
+    let by = by(&params.by, GROUPINGS)?.unwrap_or(By::Robot);
+    let (sort, descending) = order(&params)?;
+    let traffic = Traffic::load(&state, &params).await?;
+    let detector = state.operations().detector.load();
+    let known = KnownRobots::new(&detector);
+    let question = &traffic.question;
+    let mut rows = rows(&traffic, &known, by);
+    sort_rows(&mut rows, sort, descending);
+    let more = rows.len().saturating_sub(MAX_ROWS);
+    rows.truncate(MAX_ROWS);
+    let by_word = if by == By::Robot { "" } else { by.as_str() };
+    let own = [
+        ("by", by_word),
+        ("sort", &*params.sort),
+        ("dir", &*params.dir),
+    ];
+    let word = [("by", by.as_str())];
+    Ok(html(&RobotsPage {
+        bar: BarView::new("robots", &own, &traffic, &state),
+        groupings: GROUPINGS
+            .iter()
+            .map(|one| {
+                let link = question.link("robots", &[("by", one.as_str())]);
+                (one.as_str(), link, *one == by)
+            })
+            .collect(),
+        is_by_operator: by == By::Operator,
+        columns: columns(question, by_word, sort, descending),
+        rows,
+        more,
+        csv: question.link("traffic/export", &word),
+        json: question.link("api/traffic", &word),
+        is_kept: traffic.first.is_some(),
+        page,
+    }))
+}
+
+fn is_of_registry(query: &str) -> bool {
+    let mut keys = query.split('&').filter_map(|pair| pair.split('=').next());
+    keys.any(|key| OF_REGISTRY.contains(&key))
+}
+
+fn order(params: &TrafficParams) -> Result<(&'static str, bool), Problem> {
+    let words = || {
+        SORTS
+            .iter()
+            .map(|(word, _)| *word)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let sort = match &*params.sort {
+        "" => "requests",
+        asked => {
+            let found = SORTS.iter().find(|(word, _)| *word == asked);
+            found
+                .ok_or_else(|| wrong(format!("sort: use one of {}", words())))?
+                .0
+        }
+    };
+    let descending = match &*params.dir {
+        "" => !matches!(sort, "robot" | "purpose"),
+        "asc" => false,
+        "desc" => true,
+        _ => return Err(wrong("dir: use one of asc, desc")),
+    };
+    Ok((sort, descending))
+}
+
+fn columns(question: &TrafficQuestion, by: &str, sort: &str, descending: bool) -> Vec<SortView> {
+    let by_operator = by == By::Operator.as_str();
+    let view = |(word, label): &(&'static str, &'static str)| {
+        let is_sorted = *word == sort;
+        let is_number = !matches!(*word, "robot" | "purpose" | "seen");
+        // What is clicked first shows the most; names begin with A.
+        let descends = if is_sorted {
+            !descending
+        } else {
+            !matches!(*word, "robot" | "purpose")
+        };
+        let dir = if descends { "desc" } else { "asc" };
+        SortView {
+            label: if by_operator && *word == "robot" {
+                "Operator"
+            } else {
+                label
+            },
+            link: question.link("robots", &[("by", by), ("sort", word), ("dir", dir)]),
+            order: match (is_sorted, descending) {
+                (false, _) => "none",
+                (true, false) => "ascending",
+                (true, true) => "descending",
+            },
+            is_number,
+        }
+    };
+    // An operator's robots have as many purposes.
+    let shown = |(word, _): &&(&str, &str)| !(by_operator && *word == "purpose");
+    SORTS.iter().filter(shown).map(view).collect()
+}
+
+fn sort_rows(rows: &mut [RobotRow], sort: &str, descending: bool) {
+    rows.sort_by(|a, b| {
+        let name = |row: &RobotRow| row.name.to_lowercase();
+        let order = match sort {
+            "robot" => name(a).cmp(&name(b)),
+            "purpose" => a.purpose.cmp(&b.purpose),
+            "change" => a.change.weight.cmp(&b.change.weight),
+            "bytes" => a.bytes.value.cmp(&b.bytes.value),
+            "seen" => a.seen_minute.cmp(&b.seen_minute),
+            _ => a.requests.value.cmp(&b.requests.value),
+        };
+        let order = if descending { order.reverse() } else { order };
+        order.then_with(|| name(a).cmp(&name(b)))
+    });
+}
+
+fn rows(traffic: &Traffic, known: &KnownRobots<'_>, by: By) -> Vec<RobotRow> {
+    let figures = traffic.figures(known);
+    let before = traffic.figures_before(known);
+    let then = before.map(|before| sums(&before, known, by));
+    let all = sums(&figures, known, by).into_iter();
+    all.map(|(name, sums)| {
+        let before = then
+            .as_ref()
+            .map(|then| then.get(&name).map_or(0, |sums| sums.count.hits));
+        RobotRow::new(&name, &sums, before, (traffic, known, by))
+    })
+    .collect()
+}
+
+/// Adds up by the id of the robot, or by operator.
+fn sums<'d>(figures: &Figures<'d>, known: &KnownRobots<'_>, by: By) -> BTreeMap<String, Sums<'d>> {
+    let name = |robot: &str| match by {
+        By::Operator => {
+            let operator = known.by_id(robot).and_then(|robot| robot.operator.clone());
+            operator.unwrap_or_else(|| NONE_KNOWN.to_owned())
+        }
+        _ => robot.to_owned(),
+    };
+    let mut all = BTreeMap::<String, Sums<'d>>::new();
+    for (key, count) in figures.sums().filter(|(key, _)| !key.robot.is_empty()) {
+        let sums = all.entry(name(&key.robot)).or_default();
+        sums.count.add(count);
+        *sums.robots.entry(key.robot.clone()).or_default() += count.hits;
+        *sums.verdicts.entry(key.verdict.clone()).or_default() += count.hits;
+        *sums.decisions.entry(key.decision.clone()).or_default() += count.hits;
+    }
+    let end = |step: &TrafficStep| step.began + step.span.minutes();
+    for (key, step) in figures.last_seen() {
+        if let Some(sums) = all.get_mut(&name(&key.robot))
+            && sums.seen.is_none_or(|seen| end(seen) < end(step))
+        {
+            sums.seen = Some(step);
+        }
+    }
+    all
+}
+
+impl RobotRow {
+    fn new(
+        name: &str,
+        sums: &Sums<'_>,
+        before: Option<u64>,
+        (traffic, known, by): (&Traffic, &KnownRobots<'_>, By),
+    ) -> Self {
+        let question = &traffic.question;
+        let robot = known.by_id(name).filter(|_| by == By::Robot);
+        let of = |other: &[(&str, &str)]| {
+            let mut all = vec![(by.as_str(), name)];
+            all.extend(other);
+            question.link("traffic", &all)
+        };
+        let (seen, seen_exact, seen_minute) = seen(sums.seen, traffic);
+        Self {
+            name: match (by, robot) {
+                (By::Operator, _) if name == NONE_KNOWN => "not known".to_owned(),
+                (_, Some(robot)) => robot_view::shown_name(robot),
+                _ => name.to_owned(),
+            },
+            link: match (by, robot) {
+                (By::Operator, _) => question.link("robots", &[("operator", name), ("by", "")]),
+                (_, Some(robot)) => question.robot_link(robot),
+                _ => of(&[]),
+            },
+            below: match (by, sums.robots.len()) {
+                (By::Operator, 1) => "1 robot".to_owned(),
+                (By::Operator, robots) => format!("{robots} robots"),
+                _ => robot
+                    .and_then(|robot| robot.operator.clone())
+                    .unwrap_or_default(),
+            },
+            purpose: robot.map_or_else(String::new, |robot| robot.purpose.to_string()),
+            requests: FigureView::requests(sums.count.hits, of(&[])),
+            change: ChangeView::new(sums.count.hits, before),
+            bytes: FigureView::bytes(sums.count.bytes),
+            verdicts: verdicts(sums, |word| of(&[("verdict", word)])),
+            seen,
+            seen_exact,
+            seen_minute,
+            decisions: sums
+                .decisions
+                .iter()
+                .map(|(word, hits)| {
+                    let link = of(&[("decision", word)]);
+                    (word.clone(), FigureView::requests(*hits, link))
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Returns when it was seen last: the day alone where no more is kept.
+pub(super) fn seen(step: Option<&TrafficStep>, traffic: &Traffic) -> (String, String, i64) {
+    let Some(step) = step else {
+        return (String::new(), String::new(), i64::MIN);
+    };
+    let ended_ms = (step.began + step.span.minutes()).saturating_mul(MINUTE_MS);
+    let ended_ms = ended_ms.min(traffic.now_ms);
+    let began = traffic.exact(step.began);
+    let word = match step.span {
+        TrafficSpan::Minute => "the minute",
+        TrafficSpan::Hour => "the hour",
+        TrafficSpan::Day => "the day",
+    };
+    let minute = ended_ms.div_euclid(MINUTE_MS);
+    let moment = Moment::new(ended_ms, traffic.now_ms);
+    (moment.ago, format!("in {word} from {began}"), minute)
+}
+
+fn verdicts(sums: &Sums<'_>, link: impl Fn(&str) -> String) -> Vec<VerdictView> {
+    let mut x = 0;
+    let view = |(word, hits): (&String, &u64)| {
+        let width = width(*hits, sums.count.hits).min(100 - x);
+        let view = VerdictView {
+            word: word.clone(),
+            figure: FigureView::requests(*hits, link(word)),
+            x,
+            width,
+        };
+        x += width;
+        view
+    };
+    sums.verdicts.iter().map(view).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bookmarks_of_the_registry_are_known() {
+        assert!(is_of_registry("q=google"));
+        assert!(is_of_registry("sort=name&status=active"));
+        assert!(!is_of_registry("sort=seen&dir=asc"));
+        assert!(!is_of_registry(""));
+    }
+
+    #[test]
+    fn parts_of_a_bar_fill_it_and_no_more() {
+        let mut sums = Sums::default();
+        for (word, hits) in [("a", 1), ("b", 1), ("c", 99_998)] {
+            sums.verdicts.insert(word.to_owned(), hits);
+            sums.count.add(Count { hits, bytes: 0 });
+        }
+        let views = verdicts(&sums, |_| String::new());
+        let ends: Vec<_> = views.iter().map(|view| view.x + view.width).collect();
+        assert_eq!(ends, [1, 2, 100]);
+    }
+}

@@ -1,0 +1,278 @@
+//! Downloads of lists that the page started.
+
+use std::{
+    fmt::Write as _,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use serde::Serialize;
+use tracing::info;
+
+use crate::{Moment, problem::Problem, state::AdminState};
+use robot_detection_store::verify::{RangesOutcome, RangesReport};
+
+/// The fetch that runs, or the last one; one runs at a time.
+#[derive(Debug, Default)]
+pub(crate) struct ListFetches {
+    last: Mutex<Option<ListFetch>>,
+}
+
+/// State of a fetch.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+struct ListFetch {
+    lists: usize,
+    done: usize,
+    busy: usize,
+    failed: Vec<FailedList>,
+    /// `None` while it runs.
+    finished_ms: Option<i64>,
+}
+
+/// List that could not be fetched.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub(super) struct FailedList {
+    /// Without a password.
+    pub(super) url: String,
+    pub(super) error: String,
+}
+
+/// State of a fetch, as page and JSON show it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct FetchView {
+    pub(super) running: bool,
+    /// State in one line.
+    pub(super) text: String,
+    /// Lists that were requested.
+    pub(super) lists: usize,
+    /// Lists whose fetch has ended, in vain or not.
+    pub(super) done: usize,
+    /// Lists that another instance was fetching.
+    pub(super) busy: usize,
+    /// Lists that could not be fetched, by URL.
+    pub(super) failed: Vec<FailedList>,
+    pub(super) finished: Option<Moment>,
+}
+
+/// Guard that marks the fetch as ended, also where its task panics or is dropped at shutdown.
+struct FetchGuard(AdminState);
+
+impl ListFetches {
+    /// Returns the fetch that runs, or else the last one of this process.
+    pub(super) fn view(&self, now_ms: i64) -> Option<FetchView> {
+        self.lock().as_ref().map(|fetch| fetch.view(now_ms))
+    }
+
+    fn begin(&self, lists: usize) -> bool {
+        let mut last = self.lock();
+        if last.as_ref().is_some_and(ListFetch::is_running) {
+            return false;
+        }
+        *last = Some(ListFetch {
+            lists,
+            ..ListFetch::default()
+        });
+        true
+    }
+
+    fn note(&self, reports: Vec<RangesReport>) {
+        if let Some(fetch) = &mut *self.lock() {
+            for report in reports {
+                fetch.note(report);
+            }
+        }
+    }
+
+    fn end(&self, now_ms: i64) {
+        if let Some(fetch) = &mut *self.lock() {
+            fetch.finished_ms = Some(now_ms);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<ListFetch>> {
+        // No change panics half way, so that the data behind a poisoned lock is consistent.
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ListFetch {
+    fn is_running(&self) -> bool {
+        self.finished_ms.is_none()
+    }
+
+    fn note(&mut self, report: RangesReport) {
+        let RangesReport { url, outcome, .. } = report;
+        self.done += 1;
+        match outcome {
+            RangesOutcome::New | RangesOutcome::Unchanged => {}
+            RangesOutcome::Busy => self.busy += 1,
+            RangesOutcome::Failed(error) => {
+                // Four workers end in any order, and the page is to be the same each time.
+                let at = self.failed.partition_point(|failed| failed.url <= url);
+                self.failed.insert(at, FailedList { url, error });
+            }
+        }
+    }
+
+    fn view(&self, now_ms: i64) -> FetchView {
+        FetchView {
+            running: self.is_running(),
+            text: self.text(),
+            lists: self.lists,
+            done: self.done,
+            busy: self.busy,
+            failed: self.failed.clone(),
+            finished: self.finished_ms.map(|at_ms| Moment::new(at_ms, now_ms)),
+        }
+    }
+
+    fn text(&self) -> String {
+        let (lists, done, failed) = (self.lists, self.done, self.failed.len());
+        let mut text = if self.is_running() {
+            format!("Lists are being fetched: {done} of {lists} done")
+        } else if done < lists {
+            format!("The fetch was given up: {done} of {lists} lists done")
+        } else {
+            match (lists, failed) {
+                (1, 0) => "The list was fetched".to_owned(),
+                (_, 0) => format!("All {lists} lists were fetched"),
+                (1, _) => "The list could not be fetched".to_owned(),
+                _ => format!("{failed} of {lists} lists could not be fetched"),
+            }
+        };
+        // Writing to a string never fails.
+        if failed > 0 && (self.is_running() || done < lists) {
+            let _ = write!(text, ", {failed} failed");
+        }
+        if self.busy > 0 {
+            let _ = write!(text, ", {} left to another instance", self.busy);
+        }
+        text + "."
+    }
+}
+
+impl FailedList {
+    /// Returns URL and error; most errors begin with the URL already.
+    pub(super) fn text(&self) -> String {
+        let Self { url, error } = self;
+        if error.starts_with(url.as_str()) {
+            error.clone()
+        } else {
+            format!("{url}: {error}")
+        }
+    }
+}
+
+impl Drop for FetchGuard {
+    fn drop(&mut self) {
+        let state = &self.0;
+        state.list_fetches().end(state.now_ms());
+    }
+}
+
+/// Starts to fetch lists, whether or not they are due, and returns at once.
+pub(super) fn start(state: &AdminState, urls: Vec<String>) -> Result<(), Problem> {
+    if state.operations().verifier.methods().ranges.is_none() {
+        let message = "Lists of addresses are not used; see verify.enabled and verify.methods.";
+        return Err(Problem::conflict("off", message));
+    }
+    let lists = urls.len();
+    if !state.list_fetches().begin(lists) {
+        let message = "Lists are being fetched already; see GET api/verification.";
+        return Err(Problem::conflict("busy", message));
+    }
+    info!(
+        lists,
+        "an administrator had {lists} lists of robots' addresses fetched"
+    );
+    let end = FetchGuard(state.clone());
+    state.operations().tasks.spawn(run(end, urls));
+    Ok(())
+}
+
+/// Fetches the lists, four at the same time; the refresher logs how each ends.
+async fn run(end: FetchGuard, urls: Vec<String>) {
+    let queue = Mutex::new(urls.into_iter());
+    let fetch_queued = || Box::pin(fetch_queued(&end.0, &queue));
+    tokio::join!(
+        fetch_queued(),
+        fetch_queued(),
+        fetch_queued(),
+        fetch_queued()
+    );
+}
+
+/// Fetches lists until none is left, or the process is about to end.
+async fn fetch_queued(state: &AdminState, queue: &Mutex<impl Iterator<Item = String>>) {
+    let operations = state.operations();
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    // Between two lists, so that a shutdown waits for at most one download of each worker.
+    while let Some(url) = next().filter(|_| !operations.tasks.is_closed()) {
+        let reports = operations.ranges.refresh(&[url], true).await;
+        state.list_fetches().note(reports);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(fetches: &ListFetches) -> String {
+        fetches.view(0).unwrap().text
+    }
+
+    fn fetch(done: usize, busy: usize, failed: usize, finished_ms: Option<i64>) -> String {
+        let list = |number| FailedList {
+            url: format!("https://lists.example/{number}"),
+            error: "it answers 500".to_owned(),
+        };
+        let fetch = ListFetch {
+            lists: 12,
+            done,
+            busy,
+            failed: (0..failed).map(list).collect(),
+            finished_ms,
+        };
+        fetch.text()
+    }
+
+    #[test]
+    fn one_fetch_runs_at_a_time_and_the_last_is_remembered() {
+        let fetches = ListFetches::default();
+        let is_running = || fetches.view(0).is_some_and(|fetch| fetch.running);
+        assert!(fetches.view(0).is_none());
+        assert!(fetches.begin(1) && is_running());
+        assert!(!fetches.begin(2));
+        assert_eq!(told(&fetches), "Lists are being fetched: 0 of 1 done.");
+        fetches.end(7);
+        assert!(!is_running());
+        let given_up = "The fetch was given up: 0 of 1 lists done.";
+        assert_eq!(told(&fetches), given_up);
+        assert!(fetches.begin(3));
+        assert_eq!(told(&fetches), "Lists are being fetched: 0 of 3 done.");
+    }
+
+    #[test]
+    fn the_text_tells_how_many_failed() {
+        for (told, text) in [
+            (
+                fetch(3, 0, 0, None),
+                "Lists are being fetched: 3 of 12 done.",
+            ),
+            (
+                fetch(3, 1, 2, None),
+                "Lists are being fetched: 3 of 12 done, 2 failed, 1 left to another instance.",
+            ),
+            (fetch(12, 0, 0, Some(1)), "All 12 lists were fetched."),
+            (
+                fetch(12, 1, 2, Some(1)),
+                "2 of 12 lists could not be fetched, 1 left to another instance.",
+            ),
+            (
+                fetch(5, 0, 2, Some(1)),
+                "The fetch was given up: 5 of 12 lists done, 2 failed.",
+            ),
+        ] {
+            assert_eq!(told, text);
+        }
+    }
+}

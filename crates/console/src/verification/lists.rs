@@ -1,0 +1,117 @@
+//! Lists of addresses that robots name, and how old the copies are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::robots::{RobotIndex, RobotRef};
+use crate::{Moment, problem::Problem, state::AdminState};
+use robot_detection_layer::detect::Detector;
+use robot_detection_store::fetch::shown_url;
+use robot_detection_store::verify::RangesState;
+
+/// List of addresses that robots of the registry name, or that is here still.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ListView {
+    /// Without a password.
+    pub(super) url: String,
+    /// Robots in force that name it; none: a copy from before is kept.
+    pub(super) robots: Vec<RobotRef>,
+    /// "fresh", "stale", "missing" (no copy could be had) or "unused" (not fetched yet).
+    pub(super) state: &'static str,
+    /// `None` where there is no copy.
+    pub(super) prefixes: Option<usize>,
+    /// Entries that could not be read.
+    pub(super) unreadable: usize,
+    /// Day on which the operator made it.
+    pub(super) created: Option<String>,
+    pub(super) fetched: Option<Moment>,
+    /// When it was last known to be current.
+    pub(super) checked: Option<Moment>,
+    /// When its server was last asked, in vain or not.
+    pub(super) tried: Option<Moment>,
+    /// Why the last attempt failed.
+    pub(super) error: Option<String>,
+}
+
+impl ListView {
+    /// Returns all lists by URL.
+    pub(super) fn all(
+        state: &AdminState,
+        detector: &Detector,
+        known: &RobotIndex<'_>,
+    ) -> Vec<Self> {
+        let now_ms = state.now_ms();
+        let mut robots: BTreeMap<String, Vec<RobotRef>> = BTreeMap::new();
+        for robot in detector.robots() {
+            if let Some(url) = &robot.ranges_url {
+                let named = robots.entry(shown_url(url)).or_default();
+                named.push(known.find(&robot.id));
+            }
+        }
+        let mut states: BTreeMap<_, _> = BTreeMap::new();
+        for list in state.operations().ranges.states() {
+            // A copy that no robot names any more is still kept, and shown.
+            robots.entry(list.url.clone()).or_default();
+            states.insert(list.url.clone(), list);
+        }
+        let lists = robots.into_iter();
+        lists
+            .map(|(url, robots)| {
+                let found = states.remove(&url);
+                Self::new(url, robots, found, now_ms)
+            })
+            .collect()
+    }
+
+    fn new(url: String, robots: Vec<RobotRef>, list: Option<RangesState>, now_ms: i64) -> Self {
+        let moment = |at_ms: Option<i64>| at_ms.map(|at_ms| Moment::new(at_ms, now_ms));
+        let Some(list) = list else {
+            return Self {
+                url,
+                robots,
+                state: "unused",
+                prefixes: None,
+                unreadable: 0,
+                created: None,
+                fetched: None,
+                checked: None,
+                tried: None,
+                error: None,
+            };
+        };
+        let has_copy = list.has_copy();
+        Self {
+            url,
+            robots,
+            state: list.as_str(),
+            prefixes: has_copy.then_some(list.prefixes),
+            unreadable: list.unreadable,
+            created: list.created,
+            fetched: moment(list.fetched_ms),
+            checked: moment(list.checked_ms),
+            tried: moment(list.tried_ms),
+            error: list.error,
+        }
+    }
+}
+
+/// Returns the URLs to fetch for a list by its shown URL; for the empty one, all that robots name.
+///
+/// A request names a list of a robot in force and no other address: it cannot make this server
+/// fetch whatever it likes (server-side request forgery, CWE-918).
+pub(super) fn wanted_urls(state: &AdminState, shown: &str) -> Result<Vec<String>, Problem> {
+    let detector = state.operations().detector.load();
+    let urls: BTreeSet<&String> = (detector.robots().iter())
+        .filter_map(|robot| robot.ranges_url.as_ref())
+        .filter(|url| shown.is_empty() || shown_url(url) == shown)
+        .collect();
+    if urls.is_empty() {
+        return Err(Problem::invalid(if shown.is_empty() {
+            "No robot in force has a list of its addresses.".to_owned()
+        } else {
+            format!("No robot in force has its addresses in {shown:?}.")
+        }));
+    }
+    Ok(urls.into_iter().cloned().collect())
+}

@@ -1,0 +1,278 @@
+//! The page of verdicts, its JSON, and the button that fetches lists.
+
+use askama::Template;
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
+use serde::Deserialize;
+
+use super::{
+    fetches::{self, FailedList, FetchView},
+    lists::{ListView, wanted_urls},
+    robots::RobotRow,
+    totals::HourView,
+    view::{View, ViewParams},
+};
+use crate::{
+    TimeZone,
+    bar_chart::{Bar, BarChart},
+    fields::{Fields, JsonBody, Params},
+    listing::Column,
+    page::{Page, html},
+    problem::Problem,
+    state::AdminState,
+    traffic::History,
+};
+
+/// Most rows of a table on the page; the JSON has all of them.
+const MAX_ROWS: usize = 100;
+
+/// Most lists that are named where a fetch failed in part.
+const MAX_FAILURES: usize = 10;
+
+/// Robots that a list's row names.
+const MAX_NAMES: usize = 4;
+
+/// Parts of a bar, from below.
+const VERDICTS: &[(&str, &str)] = &[
+    ("verified", "verified"),
+    ("unverifiable", "unverifiable"),
+    ("spoofed", "spoofed"),
+];
+
+#[derive(Template)]
+#[template(path = "admin/verification.html")]
+struct VerificationPage {
+    page: Page,
+    view: View,
+    bars: BarChart,
+    /// `None` while the database is away.
+    history: Option<History>,
+    columns: Vec<Column>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FetchBody {
+    /// List as it is shown; empty: all.
+    #[serde(default)]
+    url: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct FetchForm {
+    #[serde(default)]
+    url: String,
+}
+
+/// Shows verdicts, impostors and lists.
+pub(crate) async fn show(
+    State(state): State<AdminState>,
+    Params(params): Params<ViewParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let view = View::load(&state, &params).await?;
+    let robot = view.robot.as_deref().unwrap_or_default();
+    let history = History::verdicts(&state, view.robot.as_deref(), &page).await?;
+    Ok(html(&VerificationPage {
+        bars: bars(&view.hours, page.zone),
+        history,
+        page,
+        columns: view.order.columns(robot),
+        view,
+    }))
+}
+
+/// Returns the same as JSON; 422 where `sort` or `dir` is unknown.
+pub(crate) async fn json(
+    State(state): State<AdminState>,
+    Params(params): Params<ViewParams>,
+) -> Result<Response, Problem> {
+    let view = View::load(&state, &params).await?;
+    Ok(Json(view).into_response())
+}
+
+/// Fetches the list that the form names, or all of them, in the background.
+pub(crate) async fn fetch(
+    State(state): State<AdminState>,
+    page: Page,
+    Fields(form): Fields<FetchForm>,
+) -> Result<Response, Problem> {
+    fetches::start(&state, wanted_urls(&state, &form.url)?)?;
+    Ok(page.location.see_other("verification#list-fetch"))
+}
+
+/// Does the same for a program: 202, or 409 if lists are off or being fetched already.
+///
+/// The body is `{}` for all lists, or `{"url": "https://…"}`; 422 where no robot names it.
+pub(crate) async fn fetch_json(
+    State(state): State<AdminState>,
+    JsonBody(body): JsonBody<FetchBody>,
+) -> Result<Response, Problem> {
+    fetches::start(&state, wanted_urls(&state, &body.url)?)?;
+    // 202: the lists are fetched in the background (RFC 9110 §15.3.3).
+    let view = View::load(&state, &ViewParams::default()).await?;
+    Ok((StatusCode::ACCEPTED, Json(view)).into_response())
+}
+
+/// Returns the state of the fetch under way or of the last one; `null` before the first one.
+pub(crate) async fn progress(State(state): State<AdminState>) -> Json<Option<FetchView>> {
+    Json(state.list_fetches().view(state.now_ms()))
+}
+
+fn bars(hours: &[HourView], zone: TimeZone) -> BarChart {
+    let bar = |hour: &HourView| {
+        let clock = hour.clock(zone);
+        Bar {
+            name: clock.clone(),
+            label: clock,
+            parts: vec![
+                hour.counts.verified,
+                hour.counts.unverifiable,
+                hour.counts.spoofed,
+            ],
+        }
+    };
+    let bars: Vec<_> = hours.iter().map(bar).collect();
+    BarChart::new("Verdicts by hour", "requests", VERDICTS, &bars)
+}
+
+impl VerificationPage {
+    fn robots(&self) -> &[RobotRow] {
+        let rows = &self.view.robots;
+        rows.get(..MAX_ROWS).unwrap_or(rows)
+    }
+
+    fn lists(&self) -> &[ListView] {
+        let rows = &self.view.lists;
+        rows.get(..MAX_ROWS).unwrap_or(rows)
+    }
+
+    fn failures(&self) -> &[FailedList] {
+        let fetch = self.view.fetch.as_ref();
+        let failed = fetch.map_or(&[][..], |fetch| &fetch.failed);
+        failed.get(..MAX_FAILURES).unwrap_or(failed)
+    }
+
+    /// Returns `true` if there is a list that can be fetched.
+    fn can_fetch(&self) -> bool {
+        let mut lists = self.view.lists.iter();
+        self.view.uses_lists() && lists.any(|list| !list.robots.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Moment,
+        verification::{
+            robots::{Order, RobotRef},
+            totals::TotalsView,
+            view::SpoofedView,
+        },
+    };
+
+    const HOSTILE: &str = "<script>alert('x')</script>\"&";
+
+    fn hostile() -> View {
+        let robot = RobotRef {
+            id: HOSTILE.to_owned(),
+            name: HOSTILE.to_owned(),
+            link: None,
+        };
+        let moment = Moment::new(0, 0);
+        let counts = TotalsView {
+            verified: 1,
+            unverifiable: 2,
+            spoofed: 3,
+        };
+        View {
+            methods: vec!["ranges"],
+            kept_days: 30,
+            is_counted: true,
+            resolver_is_doubted: true,
+            totals: counts,
+            pending: 4,
+            robot: Some(HOSTILE.to_owned()),
+            hours: vec![HourView {
+                began: moment.clone(),
+                counts,
+            }],
+            robots: vec![RobotRow {
+                robot: robot.clone(),
+                requests: 6,
+                counts,
+            }],
+            spoofed: vec![SpoofedView {
+                at: moment,
+                robot: robot.clone(),
+                address: None,
+                site: HOSTILE.to_owned(),
+                method: HOSTILE.to_owned(),
+                user_agent: HOSTILE.to_owned(),
+                decision: HOSTILE.to_owned(),
+                host: HOSTILE.to_owned(),
+                path: HOSTILE.to_owned(),
+                evidence: HOSTILE.to_owned(),
+            }],
+            lists: vec![ListView {
+                url: HOSTILE.to_owned(),
+                robots: vec![robot],
+                state: "missing",
+                prefixes: None,
+                unreadable: 0,
+                created: Some(HOSTILE.to_owned()),
+                fetched: None,
+                checked: None,
+                tried: None,
+                error: Some(HOSTILE.to_owned()),
+            }],
+            fetching: false,
+            fetch: Some(hostile_fetch()),
+            order: Order::parse("", "").ok().unwrap(),
+        }
+    }
+
+    fn hostile_fetch() -> FetchView {
+        FetchView {
+            running: false,
+            text: HOSTILE.to_owned(),
+            lists: 1,
+            done: 1,
+            busy: 0,
+            failed: vec![FailedList {
+                url: HOSTILE.to_owned(),
+                error: HOSTILE.to_owned(),
+            }],
+            finished: None,
+        }
+    }
+
+    #[test]
+    fn hostile_text_is_shown_as_text() {
+        let view = hostile();
+        let page = VerificationPage {
+            page: Page::default(),
+            bars: bars(&view.hours, Page::default().zone),
+            history: Some(History::default()),
+            columns: view.order.columns(HOSTILE),
+            view,
+        };
+        let text = page.render().unwrap();
+        assert!(!text.contains("<script>alert"), "{text}");
+        assert!(!text.contains("\"&\""), "{text}");
+        assert!(
+            text.matches("&#60;script&#62;alert").count() >= 10,
+            "{text}"
+        );
+        assert!(
+            text.contains("The resolver knows no names of addresses"),
+            "{text}"
+        );
+        assert!(!text.contains(" style="), "the pages allow no inline style");
+    }
+}

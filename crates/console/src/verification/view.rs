@@ -1,0 +1,168 @@
+//! Everything that page and JSON show of verdicts.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    fetches::FetchView,
+    lists::ListView,
+    robots::{Order, RobotIndex, RobotRef, RobotRow},
+    totals::{HourView, TotalsView, Verdicts},
+};
+use crate::{Moment, problem::Problem, state::AdminState};
+use robot_detection_layer::detect::Verdict;
+use robot_detection_store::store::{EvidenceQuery, StoredEvidence};
+use robot_detection_store::verify::{DnsProver, Method, Methods};
+
+/// Longest robot id that the query may name.
+const MAX_ROBOT_CHARS: usize = 200;
+
+/// Query of the page.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct ViewParams {
+    #[serde(default)]
+    robot: String,
+    #[serde(default)]
+    sort: String,
+    #[serde(default)]
+    dir: String,
+}
+
+/// Everything that page and JSON show of verdicts.
+#[derive(Debug, Serialize)]
+pub(super) struct View {
+    /// Methods in use; none: verification is off.
+    pub(super) methods: Vec<&'static str>,
+    /// Days for which impostors are kept; 0: they are not.
+    #[serde(skip)]
+    pub(super) kept_days: u32,
+    #[serde(skip)]
+    pub(super) is_counted: bool,
+    /// The resolver does not know the names of well-known addresses.
+    pub(super) resolver_is_doubted: bool,
+    /// Of the last 24 hours, on requests of all robots.
+    pub(super) totals: TotalsView,
+    /// Requests that passed or wait without a verdict, at the moment.
+    pub(super) pending: u64,
+    /// Robot of the hours; `None`: all of them.
+    pub(super) robot: Option<String>,
+    /// The last 24 hours, the oldest first; empty where no request was counted.
+    pub(super) hours: Vec<HourView>,
+    pub(super) robots: Vec<RobotRow>,
+    /// The last hundred, the last first.
+    pub(super) spoofed: Vec<SpoofedView>,
+    pub(super) lists: Vec<ListView>,
+    /// A fetch that the page started is under way.
+    pub(super) fetching: bool,
+    /// State of that fetch, or of the last one; `None` before the first one.
+    pub(super) fetch: Option<FetchView>,
+    #[serde(skip)]
+    pub(super) order: Order,
+}
+
+impl View {
+    pub(super) async fn load(state: &AdminState, params: &ViewParams) -> Result<Self, Problem> {
+        let order = Order::parse(&params.sort, &params.dir)?;
+        let verdicts = Verdicts::load(state).await?;
+        let kept = impostors(state).await?;
+        let verifier = &state.operations().verifier;
+        let detector = state.operations().detector.load();
+        let known = RobotIndex::new(&detector);
+        let robot: String = params.robot.chars().take(MAX_ROBOT_CHARS).collect();
+        let robot = (!robot.is_empty()).then_some(robot);
+        let methods = verifier.methods();
+        let dns = methods.reverse_dns.as_ref();
+        let robots = verdicts.robots();
+        let mut robots: Vec<_> = robots
+            .map(|(id, counts)| RobotRow::new(id, counts, &known))
+            .collect();
+        order.apply(&mut robots);
+        // Read before the lists: a list that it counts as fetched is then among them.
+        let fetch = state.list_fetches().view(state.now_ms());
+        Ok(Self {
+            methods: words(&methods),
+            kept_days: state.operations().traffic.evidence_days(),
+            is_counted: state.operations().traffic.is_kept(),
+            resolver_is_doubted: dns.is_some_and(DnsProver::is_doubted),
+            totals: verdicts.total(),
+            pending: verifier.pending(),
+            hours: verdicts.hours(robot.as_deref(), state.now_ms()),
+            robot,
+            robots,
+            spoofed: SpoofedView::all(kept, &known, state.now_ms()),
+            lists: ListView::all(state, &detector, &known),
+            fetching: fetch.as_ref().is_some_and(|fetch| fetch.running),
+            fetch,
+            order,
+        })
+    }
+
+    /// Returns `true` if any method of proof is in use.
+    pub(super) fn is_on(&self) -> bool {
+        !self.methods.is_empty()
+    }
+
+    /// Returns `true` if lists of addresses are in use.
+    pub(super) fn uses_lists(&self) -> bool {
+        self.methods.contains(&Method::Ranges.as_str())
+    }
+}
+
+fn words(methods: &Methods) -> Vec<&'static str> {
+    let uses = |method: &&Method| match method {
+        Method::Ranges => methods.ranges.is_some(),
+        Method::ReverseDns => methods.reverse_dns.is_some(),
+        Method::WebBotAuth => methods.web_bot_auth.is_some(),
+    };
+    let methods = Method::ALL.iter().filter(uses);
+    methods.map(|method| method.as_str()).collect()
+}
+
+/// Request of a robot that is not who it says.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct SpoofedView {
+    pub(super) at: Moment,
+    /// Robot that it claims to be.
+    pub(super) robot: RobotRef,
+    /// Address, or the network that is kept of it.
+    pub(super) address: Option<String>,
+    pub(super) site: String,
+    pub(super) method: String,
+    pub(super) host: String,
+    pub(super) path: String,
+    pub(super) user_agent: String,
+    /// Word for what was done.
+    pub(super) decision: String,
+    pub(super) evidence: String,
+}
+
+impl SpoofedView {
+    fn all(kept: Vec<StoredEvidence>, known: &RobotIndex<'_>, now_ms: i64) -> Vec<Self> {
+        let requests = kept.into_iter().map(|kept| kept.evidence);
+        requests
+            .map(|request| Self {
+                at: Moment::new(request.at_ms, now_ms),
+                robot: known.find(&request.robot),
+                address: Some(request.address).filter(|address| !address.is_empty()),
+                site: request.site,
+                method: request.method,
+                host: request.host,
+                path: request.path,
+                user_agent: request.user_agent,
+                decision: request.decision,
+                evidence: request.proof,
+            })
+            .collect()
+    }
+}
+
+/// Reads the last hundred impostors; while the database is away there are none.
+async fn impostors(state: &AdminState) -> Result<Vec<StoredEvidence>, Problem> {
+    let query = EvidenceQuery {
+        verdict: Verdict::Spoofed.as_str().to_owned(),
+        ..EvidenceQuery::default()
+    };
+    match state.operations().store.evidence(&query).await {
+        Err(error) if error.absence().is_some() => Ok(Vec::new()),
+        kept => Ok(kept?),
+    }
+}

@@ -1,0 +1,156 @@
+//! Whether there is something to tell, from figures alone.
+
+use std::collections::BTreeMap;
+
+use super::Watch;
+use crate::{ServedCertificate, certificate_sentences, differing_sentence, held_sentence};
+use robot_detection_layer::detect::{Kind, Verdict};
+use robot_detection_store::store::{RefreshOutcome, RefreshRecord, TrafficSum};
+
+/// Hours of traffic without which nothing is usual.
+const MIN_USUAL_HOURS: u64 = 24;
+/// Cause of decisions that are made by robots.txt.
+const ROBOTS_TXT: &str = "robots.txt";
+
+/// What is judged.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// The time, in milliseconds since 1970.
+    pub now_ms: i64,
+    /// Traffic of the last hour.
+    pub hour: Vec<TrafficSum>,
+    /// Traffic of the 7 days before it.
+    pub week: Vec<TrafficSum>,
+    /// Hours of these 7 days that were counted.
+    pub week_hours: u64,
+    /// Last refresh of each source.
+    pub refreshes: Vec<RefreshRecord>,
+    /// Certificates of the listeners.
+    pub certificates: Vec<ServedCertificate>,
+    /// Sites whose heaven is held back, and why.
+    pub held: Vec<(String, String)>,
+    /// Sites whose heaven says more than their pages: on how many, and the first of them.
+    pub differing: Vec<(String, u64, String)>,
+}
+
+/// Returns what was found, one sentence each; nothing where all is well.
+#[must_use]
+pub fn judge(watch: Watch, figures: &Figures) -> Vec<String> {
+    match watch {
+        Watch::Impostor { above } => impostors(figures, above),
+        Watch::CrawlSpike { times, above } => spikes(figures, times, above),
+        Watch::RobotsTxt { above } => violations(figures, above),
+        Watch::Refresh => figures.refreshes.iter().filter_map(refresh).collect(),
+        Watch::Certificate { days } => {
+            certificate_sentences(&figures.certificates, days, figures.now_ms)
+        }
+        Watch::Heaven => {
+            let held = figures.held.iter();
+            held.map(|(site, why)| held_sentence(site, why)).collect()
+        }
+        Watch::Parity => {
+            let differing = figures.differing.iter();
+            let sentence = |(site, pages, first): &(String, u64, String)| {
+                differing_sentence(site, *pages, first)
+            };
+            differing.map(sentence).collect()
+        }
+        // Of a database that is away it knows nothing; a report is no finding.
+        Watch::Database | Watch::Weekly => Vec::new(),
+    }
+}
+
+fn impostors(figures: &Figures, above: u64) -> Vec<String> {
+    let spoofed = by_robot(&figures.hour, is_spoofed);
+    told_above(&spoofed, above, |robot, requests| {
+        format!("{requests} requests of impostors of {robot} in the last hour.")
+    })
+}
+
+fn violations(figures: &Figures, above: u64) -> Vec<String> {
+    let against = by_robot(&figures.hour, is_violation);
+    told_above(&against, above, |robot, requests| {
+        format!("{requests} requests of {robot} against robots.txt in the last hour.")
+    })
+}
+
+/// Returns each robot where all together are above a number.
+fn told_above(
+    robots: &BTreeMap<&str, u64>,
+    above: u64,
+    tell: impl Fn(&str, u64) -> String,
+) -> Vec<String> {
+    if robots.values().sum::<u64>() <= above {
+        return Vec::new();
+    }
+    most_first(robots)
+        .into_iter()
+        .map(|(robot, requests)| tell(robot, requests))
+        .collect()
+}
+
+fn spikes(figures: &Figures, times: u64, above: u64) -> Vec<String> {
+    // On the first day after an installation every robot would come for the first time.
+    if figures.week_hours < MIN_USUAL_HOURS {
+        return Vec::new();
+    }
+    let hour = by_robot(&figures.hour, names_robot);
+    let week = by_robot(&figures.week, names_robot);
+    let spike = |(robot, requests): (&str, u64)| {
+        let of_week = week.get(robot).copied().unwrap_or_default();
+        // Multiplied, not divided: a robot that comes twice a week is not usual at 0 an hour.
+        let is_spike = requests > above
+            && requests.saturating_mul(figures.week_hours) > of_week.saturating_mul(times);
+        let usual = of_week.div_ceil(figures.week_hours);
+        is_spike.then(|| match usual {
+            0 => format!("{robot} asked {requests} times in the last hour; it did not come in the week before."),
+            usual => format!("{robot} asked {requests} times in the last hour, and {usual} times in its usual one."),
+        })
+    };
+    most_first(&hour).into_iter().filter_map(spike).collect()
+}
+
+fn refresh(record: &RefreshRecord) -> Option<String> {
+    let (source, why) = (record.source.as_str(), &record.error);
+    match record.outcome {
+        RefreshOutcome::Failed => Some(format!("{source} could not be refreshed: {why}")),
+        RefreshOutcome::Held => Some(format!("{source} is held back until you accept it: {why}")),
+        RefreshOutcome::Replaced | RefreshOutcome::NotModified => None,
+    }
+}
+
+pub(super) fn is_spoofed(sum: &TrafficSum) -> bool {
+    sum.key.verdict == Verdict::Spoofed.as_str()
+}
+
+pub(super) fn is_violation(sum: &TrafficSum) -> bool {
+    sum.key.cause == ROBOTS_TXT && sum.key.decision != "pass"
+}
+
+/// Returns `true` for robots that a list names: those are who they are from week to week.
+pub(super) fn names_robot(sum: &TrafficSum) -> bool {
+    sum.key.kind == Kind::Listed.as_str()
+}
+
+/// Returns the requests of each robot.
+pub(super) fn by_robot(
+    sums: &[TrafficSum],
+    counts: impl Fn(&TrafficSum) -> bool,
+) -> BTreeMap<&str, u64> {
+    let mut robots = BTreeMap::<&str, u64>::new();
+    for sum in sums.iter().filter(|sum| counts(sum)) {
+        let requests = robots.entry(&sum.key.robot).or_default();
+        *requests = requests.saturating_add(sum.count.requests);
+    }
+    robots
+}
+
+/// Returns the robots with most requests first.
+pub(super) fn most_first<'r>(robots: &BTreeMap<&'r str, u64>) -> Vec<(&'r str, u64)> {
+    let mut rows: Vec<_> = robots
+        .iter()
+        .map(|(robot, number)| (*robot, *number))
+        .collect();
+    rows.sort_by_key(|(_, requests)| std::cmp::Reverse(*requests));
+    rows
+}

@@ -1,0 +1,118 @@
+//! What a receiver is told.
+
+use super::Alert;
+use crate::rfc3339;
+
+/// Most sentences in a message: names come from visitors, and a message is read by people.
+const MAX_LINES: usize = 20;
+
+/// Reason for a message.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Event {
+    /// It has begun.
+    Begun,
+    /// It lasts, a day after the last message.
+    Lasting,
+    /// It has ended.
+    Ended,
+    /// A week is over.
+    Report,
+    /// Somebody tries whether messages arrive.
+    Test,
+}
+
+/// Message about an alert.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Message {
+    /// Name of the alert.
+    pub name: String,
+    /// Word for what is watched.
+    pub watch: &'static str,
+    /// Reason for the message.
+    pub event: Event,
+    /// What it is about, in some words.
+    pub title: String,
+    /// What was found, one sentence each.
+    pub findings: Vec<String>,
+    /// When it was made, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// When it began, or ended.
+    pub since_ms: i64,
+}
+
+impl Event {
+    /// Returns the word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Begun => "begun",
+            Self::Lasting => "lasting",
+            Self::Ended => "ended",
+            Self::Report => "report",
+            Self::Test => "test",
+        }
+    }
+}
+
+impl Message {
+    /// Creates a message about an alert.
+    #[must_use]
+    pub fn new(alert: &Alert, event: Event, findings: &str, since_ms: i64, at_ms: i64) -> Self {
+        let title = alert.watch.title();
+        let title = match event {
+            Event::Begun | Event::Report => title.to_owned(),
+            Event::Lasting => format!("{title} (still)"),
+            Event::Ended => format!("Over: {title}"),
+            Event::Test => "Test of an alert of robot-detection".to_owned(),
+        };
+        let mut lines: Vec<String> = findings.lines().map(clean).collect();
+        let more = lines.len().saturating_sub(MAX_LINES);
+        lines.truncate(MAX_LINES);
+        if more > 0 {
+            lines.push(format!("And {more} more."));
+        }
+        Self {
+            name: alert.name.clone(),
+            watch: alert.watch.as_str(),
+            event,
+            title,
+            findings: lines,
+            at_ms,
+            since_ms,
+        }
+    }
+
+    /// Returns a message that tries whether messages arrive.
+    #[must_use]
+    pub fn test(alert: &Alert, at_ms: i64) -> Self {
+        let findings = "Nothing has happened: somebody tries whether messages arrive.";
+        Self::new(alert, Event::Test, findings, at_ms, at_ms)
+    }
+
+    /// Returns what was found, as one text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.findings.join("\n")
+    }
+
+    /// Returns the value of a placeholder, if there is one of this name.
+    pub(super) fn placeholder(&self, name: &str) -> Option<String> {
+        Some(match name {
+            "name" => self.name.clone(),
+            "on" => self.watch.to_owned(),
+            "event" => self.event.as_str().to_owned(),
+            "title" => self.title.clone(),
+            "text" => self.text(),
+            "time" => rfc3339(self.at_ms),
+            "since" => rfc3339(self.since_ms),
+            _ => return None,
+        })
+    }
+}
+
+/// Returns a line without control characters.
+fn clean(line: &str) -> String {
+    line.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}

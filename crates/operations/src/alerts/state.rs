@@ -1,0 +1,166 @@
+//! How an alert begins, lasts and ends, and when its receiver is told.
+
+use super::{Event, Watch};
+use robot_detection_store::store::AlertState;
+
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+const DAY_MS: i64 = 24 * HOUR_MS;
+const WEEK_MS: i64 = 7 * DAY_MS;
+
+/// Time without a finding after which it is over.
+///
+/// A number that goes up and down around its threshold is one alert, not many.
+const CALM_MS: i64 = 10 * MINUTE_MS;
+
+/// Longest time between two attempts.
+const LONGEST_PAUSE_MS: i64 = HOUR_MS;
+
+/// Monday 1970-01-05 at 08:00 in UTC, at whose weekdays reports are sent.
+const FIRST_MONDAY_MS: i64 = 4 * DAY_MS + 8 * HOUR_MS;
+
+/// Notes what was found.
+pub(super) fn observe(state: &mut AlertState, findings: &[String], now_ms: i64) {
+    if findings.is_empty() {
+        if state.is_firing && now_ms.saturating_sub(state.seen_ms) >= CALM_MS {
+            state.is_firing = false;
+            state.since_ms = now_ms;
+        }
+        return;
+    }
+    if !state.is_firing {
+        state.is_firing = true;
+        state.since_ms = now_ms;
+    }
+    state.seen_ms = now_ms;
+    state.findings = findings.join("\n");
+}
+
+/// Returns what the receiver is to be told now.
+///
+/// It is told the difference between what it believes and what is, so that one that was down for a
+/// day gets one message, or none where all is over by then.
+pub(super) fn due(state: &AlertState, watch: Watch, now_ms: i64) -> Option<Event> {
+    if now_ms < next_attempt_ms(state) {
+        return None;
+    }
+    if watch == Watch::Weekly {
+        return (week(now_ms) > week(state.told_ms)).then_some(Event::Report);
+    }
+    match (state.is_firing, state.is_told) {
+        (true, false) => Some(Event::Begun),
+        (true, true) if now_ms.saturating_sub(state.told_ms) >= DAY_MS => Some(Event::Lasting),
+        (false, true) => Some(Event::Ended),
+        _ => None,
+    }
+}
+
+/// Notes what came of an attempt.
+pub(super) fn answered(state: &mut AlertState, result: &Result<(), String>, now_ms: i64) {
+    state.tried_ms = now_ms;
+    match result {
+        Ok(()) => {
+            state.is_told = state.is_firing;
+            state.told_ms = now_ms;
+            state.failures = 0;
+            state.error.clear();
+        }
+        Err(error) => {
+            state.failures = state.failures.saturating_add(1);
+            state.error.clone_from(error);
+        }
+    }
+}
+
+/// Returns when the next attempt may be: after failures 1, 2, 4 minutes, and so on up to an hour.
+fn next_attempt_ms(state: &AlertState) -> i64 {
+    let Some(doublings) = state.failures.checked_sub(1) else {
+        return i64::MIN;
+    };
+    let pause_ms = MINUTE_MS << doublings.min(6);
+    state
+        .tried_ms
+        .saturating_add(pause_ms.min(LONGEST_PAUSE_MS))
+}
+
+fn week(at_ms: i64) -> i64 {
+    at_ms.saturating_sub(FIRST_MONDAY_MS).div_euclid(WEEK_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-03-01T12:00:00Z, a Sunday.
+    const NOW_MS: i64 = 1_772_366_400_000;
+
+    fn found() -> Vec<String> {
+        vec!["One.".to_owned()]
+    }
+
+    fn tell(state: &mut AlertState, now_ms: i64, is_taken: bool) -> Option<Event> {
+        let due = due(state, Watch::Heaven, now_ms);
+        if due.is_some() {
+            let result = if is_taken {
+                Ok(())
+            } else {
+                Err("down".to_owned())
+            };
+            answered(state, &result, now_ms);
+        }
+        due
+    }
+
+    #[test]
+    fn one_message_when_it_begins_one_a_day_and_one_when_it_ends() {
+        let mut state = AlertState::default();
+        let mut told = Vec::new();
+        for minute in 0..(50 * 60) {
+            let now_ms = NOW_MS + minute * MINUTE_MS;
+            // It pauses for nine minutes of each ten, and ends after two days.
+            let is_found = minute % 10 == 0 && minute < 49 * 60;
+            let findings = if is_found { found() } else { Vec::new() };
+            observe(&mut state, &findings, now_ms);
+            told.extend(tell(&mut state, now_ms, true));
+        }
+        let expected = [Event::Begun, Event::Lasting, Event::Lasting, Event::Ended];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_receiver_that_is_down_is_asked_ever_less_and_told_the_latest_alone() {
+        let mut state = AlertState::default();
+        let mut attempts = 0;
+        for minute in 0..(24 * 60) {
+            let now_ms = NOW_MS + minute * MINUTE_MS;
+            observe(&mut state, &found(), now_ms);
+            attempts += i32::from(tell(&mut state, now_ms, false).is_some());
+        }
+        assert!((20..40).contains(&attempts), "{attempts}");
+        let now_ms = NOW_MS + DAY_MS + HOUR_MS;
+        observe(&mut state, &found(), now_ms);
+        assert_eq!(tell(&mut state, now_ms, true), Some(Event::Begun));
+        assert_eq!(tell(&mut state, now_ms + 1, true), None);
+        // What begins and ends while it is down is never told.
+        observe(&mut state, &[], now_ms + CALM_MS);
+        assert_eq!(tell(&mut state, now_ms + CALM_MS, true), Some(Event::Ended));
+        let mut down = AlertState::default();
+        observe(&mut down, &found(), NOW_MS);
+        assert_eq!(tell(&mut down, NOW_MS, false), Some(Event::Begun));
+        observe(&mut down, &[], NOW_MS + HOUR_MS);
+        assert_eq!(tell(&mut down, NOW_MS + HOUR_MS, true), None);
+    }
+
+    #[test]
+    fn a_report_is_due_on_mondays_at_eight() {
+        let told = |told_ms| AlertState {
+            told_ms,
+            ..AlertState::default()
+        };
+        let is_due = |told_ms, now_ms| due(&told(told_ms), Watch::Weekly, now_ms).is_some();
+        assert!(!is_due(NOW_MS, NOW_MS + 19 * HOUR_MS));
+        assert!(is_due(NOW_MS, NOW_MS + 20 * HOUR_MS));
+        assert!(!is_due(NOW_MS + 20 * HOUR_MS, NOW_MS + 6 * DAY_MS));
+        assert!(is_due(NOW_MS + 20 * HOUR_MS, NOW_MS + 8 * DAY_MS));
+    }
+}

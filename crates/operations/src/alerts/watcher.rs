@@ -1,0 +1,360 @@
+//! The task that looks once a minute, and tells.
+
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+use super::{
+    Alert, Event, Figures, Message, Watch, judge,
+    report::report,
+    state::{answered, due, observe},
+};
+use crate::Certificates;
+use robot_detection_layer::clock::Clock;
+use robot_detection_store::refresh::Refresher;
+use robot_detection_store::store::{
+    Absence, AlertAttempt, AlertState, Lease, LeaseError, RunState, Store, StoreError, TrafficSum,
+};
+
+/// Time from the start to the first look.
+const FIRST: Duration = Duration::from_secs(2);
+/// Time between two attempts to lead; `PostgreSQL` notices within ten seconds that a leader's machine
+/// is gone, so that another one leads within fifteen.
+const TRY: Duration = Duration::from_secs(4);
+/// Attempts from one look to the next, which comes a minute later.
+const TRIES: u32 = 15;
+/// Life of the lease, which is renewed with each look.
+const LEASE: Duration = Duration::from_mins(5);
+const LEASE_NAME: &str = "alerts";
+/// Time for which a database may be away before anybody is told: a restart takes less.
+const AWAY_MS: i64 = 60_000;
+
+const MINUTE_MS: i64 = 60_000;
+const HOUR: i64 = 60;
+const WEEK: i64 = 7 * 24 * HOUR;
+
+/// Alerts in force; a reload exchanges them. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct SharedAlerts {
+    current: Arc<ArcSwap<Vec<Alert>>>,
+}
+
+/// Watcher of one process; of a fleet one looks at a time.
+pub struct Watcher {
+    store: Store,
+    clock: Clock,
+    alerts: SharedAlerts,
+    refresher: Refresher,
+    certificates: Certificates,
+    role: Role,
+    /// States of alerts about the database, which cannot be kept there.
+    remembered: HashMap<String, AlertState>,
+    /// Traffic of the week before some hour, which changes once an hour.
+    week: Option<(i64, Vec<TrafficSum>)>,
+}
+
+/// Whether this process is the one that looks.
+#[derive(Debug)]
+enum Role {
+    /// Nobody could be asked yet.
+    Unknown,
+    /// It is, as long as it renews the lease.
+    Looks(Lease),
+    /// Another one is.
+    Waits,
+}
+
+impl SharedAlerts {
+    /// Watches these from now on.
+    pub fn replace(&self, alerts: Vec<Alert>) {
+        self.current.store(Arc::new(alerts));
+    }
+
+    /// Returns the alerts in force.
+    fn load(&self) -> Arc<Vec<Alert>> {
+        self.current.load_full()
+    }
+}
+
+impl Watcher {
+    /// Creates a watcher; `certificates` are those that the process serves.
+    #[must_use]
+    pub fn new(
+        store: Store,
+        clock: Clock,
+        alerts: SharedAlerts,
+        refresher: Refresher,
+        certificates: Certificates,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            alerts,
+            refresher,
+            certificates,
+            role: Role::Unknown,
+            remembered: HashMap::new(),
+            week: None,
+        }
+    }
+
+    /// Looks once a minute until `stop` is cancelled.
+    pub async fn run(mut self, stop: CancellationToken) {
+        let looking = async {
+            tokio::time::sleep(FIRST).await;
+            loop {
+                self.look().await;
+                for _ in 0..TRIES {
+                    tokio::time::sleep(TRY).await;
+                    self.lead().await;
+                }
+            }
+        };
+        stop.run_until_cancelled(looking).await;
+        self.leave().await;
+    }
+
+    /// Leads from now on if nobody else does, so that the next look is not missed.
+    async fn lead(&mut self) {
+        // Whoever leads already writes to the database with each look, and not fifteen times as often.
+        if !matches!(self.role, Role::Looks(_))
+            && self.store.absence().is_none()
+            && let Err(error) = self.is_ours().await
+        {
+            // A database that is away has been logged by whoever watches it.
+            debug!("it is not known who looks at alerts: {error}");
+        }
+    }
+
+    /// Gives the work to another process of the fleet.
+    pub async fn leave(&mut self) {
+        if let Role::Looks(lease) = std::mem::replace(&mut self.role, Role::Unknown) {
+            lease.release().await;
+        }
+    }
+
+    /// Looks once, and tells what is due.
+    pub async fn look(&mut self) {
+        let alerts = self.alerts.load();
+        let absence = self.store.absence();
+        self.watch_database(&alerts, absence.as_deref()).await;
+        if absence.is_none()
+            && let Err(error) = self.watch_others(&alerts).await
+        {
+            // A database that is away has been logged by whoever watches it.
+            debug!("alerts are looked at again in a minute: {error}");
+        }
+    }
+
+    /// Judges whether the database is away, from memory.
+    async fn watch_database(&mut self, alerts: &[Alert], absence: Option<&Absence>) {
+        let now_ms = self.clock.now_ms();
+        let waits = matches!(self.role, Role::Waits);
+        let of_database = alerts.iter().filter(|it| it.watch == Watch::Database);
+        for alert in of_database {
+            let mut state = self.remembered.remove(&alert.name).unwrap_or_default();
+            // Each instance sees it; the one that looked last tells it, and who has told that it
+            // began tells that it is over.
+            if waits && !state.is_told {
+                continue;
+            }
+            let is_long = |away: &&Absence| now_ms.saturating_sub(away.since_ms) >= AWAY_MS;
+            let findings = absence.filter(is_long).map(|away| away.reason.clone());
+            observe(&mut state, findings.as_slice(), now_ms);
+            self.tell(alert, &mut state, now_ms).await;
+            self.remembered.insert(alert.name.clone(), state);
+        }
+    }
+
+    async fn watch_others(&mut self, alerts: &[Alert]) -> Result<(), StoreError> {
+        if !self.is_ours().await? {
+            return Ok(());
+        }
+        let now_ms = self.clock.now_ms();
+        let known = self.store.alerts().await?;
+        for gone in known.iter().filter(|known| !has(alerts, &known.name)) {
+            self.store.remove_alert(&gone.name).await?;
+        }
+        if alerts.is_empty() {
+            return Ok(());
+        }
+        let figures = self.figures(alerts, now_ms).await?;
+        for alert in alerts {
+            let before = known.iter().find(|known| known.name == alert.name);
+            let mut state = match (alert.watch, before) {
+                (Watch::Database, _) => self.remembered.get(&alert.name).cloned(),
+                (_, before) => before.cloned(),
+            }
+            .unwrap_or_else(|| first(alert, now_ms));
+            state.name.clone_from(&alert.name);
+            alert.watch.as_str().clone_into(&mut state.watch);
+            state.receiver = alert.webhook.shown();
+            if alert.watch != Watch::Database {
+                observe(&mut state, &judge(alert.watch, &figures), now_ms);
+                self.tell(alert, &mut state, now_ms).await;
+            }
+            if before != Some(&state) {
+                self.store.save_alert(&state).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether this process is the one that looks.
+    async fn is_ours(&mut self) -> Result<bool, StoreError> {
+        if let Role::Looks(lease) = &self.role
+            && lease.renew().await?
+        {
+            return Ok(true);
+        }
+        self.role = match self.store.acquire_lease(LEASE_NAME, LEASE).await {
+            Ok(lease) => Role::Looks(lease),
+            Err(LeaseError::Store(error)) => return Err(error),
+            Err(_) => Role::Waits,
+        };
+        Ok(matches!(self.role, Role::Looks(_)))
+    }
+
+    /// Sends a receiver what is due.
+    async fn tell(&mut self, alert: &Alert, state: &mut AlertState, now_ms: i64) {
+        let Some(event) = due(state, alert.watch, now_ms) else {
+            return;
+        };
+        let findings = match event {
+            Event::Report => match self.report(now_ms).await {
+                Ok(lines) => lines.join("\n"),
+                Err(error) => return debug!("the report waits: {error}"),
+            },
+            _ => state.findings.clone(),
+        };
+        let message = Message::new(alert, event, &findings, state.since_ms, now_ms);
+        let result = alert.webhook.send(alert, &message).await.map(drop);
+        let (name, receiver, event) = (&alert.name, alert.webhook.shown(), event.as_str());
+        match &result {
+            Ok(()) => info!(
+                name,
+                event, "the alert {name:?} was sent to {receiver}: {event}"
+            ),
+            // Once, and not with every attempt.
+            Err(error) if state.failures == 0 => {
+                warn!(
+                    name,
+                    event, "the alert {name:?} was not taken by {receiver}: {error}"
+                );
+            }
+            Err(_) => {}
+        }
+        answered(state, &result, now_ms);
+        let attempt = AlertAttempt {
+            at_ms: now_ms,
+            name: alert.name.clone(),
+            event: event.to_owned(),
+            error: result.err().unwrap_or_default(),
+        };
+        if let Err(error) = self.store.record_alert_attempt(&attempt).await {
+            debug!("what came of an alert is not recorded: {error}");
+        }
+    }
+
+    async fn report(&self, now_ms: i64) -> Result<Vec<String>, StoreError> {
+        let now = now_ms.div_euclid(MINUTE_MS);
+        let week = self.store.traffic(now - WEEK..now, now_ms).await?;
+        let before = now - 2 * WEEK..now - WEEK;
+        Ok(report(&week, &self.store.traffic(before, now_ms).await?))
+    }
+
+    /// Reads what the alerts need, and nothing else.
+    async fn figures(&mut self, alerts: &[Alert], now_ms: i64) -> Result<Figures, StoreError> {
+        let wants = |is_wanted: fn(Watch) -> bool| alerts.iter().any(|it| is_wanted(it.watch));
+        let mut figures = Figures {
+            now_ms,
+            ..Figures::default()
+        };
+        let now = now_ms.div_euclid(MINUTE_MS) + 1;
+        let is_spike = |watch| matches!(watch, Watch::CrawlSpike { .. });
+        let is_of_hour = |watch| matches!(watch, Watch::Impostor { .. } | Watch::RobotsTxt { .. });
+        if wants(is_of_hour) || wants(is_spike) {
+            figures.hour = self.store.traffic(now - HOUR..now, now_ms).await?;
+        }
+        if wants(is_spike) {
+            (figures.week, figures.week_hours) = self.usual(now, now_ms).await?;
+        }
+        if wants(|watch| watch == Watch::Refresh) {
+            for spec in self.refresher.sources() {
+                let last = self.store.last_refresh(&spec.source).await?;
+                figures.refreshes.extend(last);
+            }
+        }
+        if wants(|watch| watch == Watch::Heaven) {
+            figures.held = self.held().await?;
+        }
+        if wants(|watch| watch == Watch::Parity) {
+            figures.differing = self.differing().await?;
+        }
+        figures.certificates = self.certificates.load();
+        Ok(figures)
+    }
+
+    /// Returns the traffic of the week before the last hour, and how many hours of it were counted.
+    async fn usual(&mut self, now: i64, now_ms: i64) -> Result<(Vec<TrafficSum>, u64), StoreError> {
+        // Whole hours, which are few rows; in them the minutes add up to the same.
+        let end = (now - HOUR).div_euclid(HOUR) * HOUR;
+        let first = self.store.first_day_of_traffic().await?.unwrap_or(end);
+        let hours = (end - first.max(end - WEEK)).max(0) / HOUR;
+        let sums = match self.week.take() {
+            Some((of, sums)) if of == end => sums,
+            _ => self.store.traffic(end - WEEK..end, now_ms).await?,
+        };
+        self.week = Some((end, sums.clone()));
+        Ok((sums, hours.unsigned_abs()))
+    }
+
+    async fn differing(&self) -> Result<Vec<(String, u64, String)>, StoreError> {
+        let mut differing = Vec::new();
+        for site in self.store.run_sites().await? {
+            if let Some((state, first)) = self.store.first_differing(&site).await? {
+                differing.push((site, state.differing, first.url));
+            }
+        }
+        Ok(differing)
+    }
+
+    async fn held(&self) -> Result<Vec<(String, String)>, StoreError> {
+        let mut held = Vec::new();
+        for site in self.store.run_sites().await? {
+            let last = self.store.runs(&site, 1).await?.into_iter().next();
+            if let Some(run) = last.filter(|run| run.state == RunState::Held) {
+                held.push((site, run.held.unwrap_or_default()));
+            }
+        }
+        Ok(held)
+    }
+}
+
+impl fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watcher")
+            .field("alerts", &self.alerts)
+            .field("role", &self.role)
+            .finish_non_exhaustive()
+    }
+}
+
+fn has(alerts: &[Alert], name: &str) -> bool {
+    alerts.iter().any(|alert| alert.name == name)
+}
+
+/// Returns the state of an alert that is new.
+fn first(alert: &Alert, now_ms: i64) -> AlertState {
+    AlertState {
+        // The first report is that of the week which begins now.
+        told_ms: if alert.watch == Watch::Weekly {
+            now_ms
+        } else {
+            0
+        },
+        ..AlertState::default()
+    }
+}

@@ -1,0 +1,166 @@
+//! Messages are sent.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use ring::hmac;
+use url::Url;
+
+use super::{Alert, Message, Secret, WebhookUrl, body::body};
+use robot_detection_store::fetch::{DirectClient, DirectSettings, FetchError};
+
+/// Time for all of a message and its answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes of an answer that are read.
+const MAX_ANSWER_BYTES: u64 = 64 * 1024;
+/// Characters of an answer that are told to whoever tests an alert.
+const SHOWN_CHARS: usize = 300;
+
+const SIGNATURE: HeaderName = HeaderName::from_static("x-robot-detection-signature");
+const TIMESTAMP: HeaderName = HeaderName::from_static("x-robot-detection-timestamp");
+
+/// Receiver of messages.
+#[derive(Clone, Debug)]
+pub struct Webhook {
+    url: WebhookUrl,
+    secret: Option<Secret>,
+    client: DirectClient,
+}
+
+/// Answer of a receiver that took a message.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Receipt {
+    /// Status, from 200 to 299.
+    pub status: u16,
+    /// Beginning of the answer, without control characters.
+    pub text: String,
+}
+
+impl Webhook {
+    /// Creates a receiver; one with a private address is refused unless `is_private`.
+    ///
+    /// # Errors
+    ///
+    /// Fails where no client can be made.
+    pub fn new(
+        url: WebhookUrl,
+        secret: Option<Secret>,
+        is_private: bool,
+    ) -> Result<Self, FetchError> {
+        let client = DirectClient::new(DirectSettings {
+            connect_timeout: TIMEOUT,
+            idle_timeout: TIMEOUT,
+            timeout: TIMEOUT,
+            max_body_bytes: MAX_ANSWER_BYTES,
+            is_public_only: !is_private,
+            ..DirectSettings::default()
+        })?;
+        Ok(Self {
+            url,
+            secret,
+            client,
+        })
+    }
+
+    /// Returns scheme and host, for people; the rest of the address is a secret.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        self.url.to_string()
+    }
+
+    /// Sends a message about an alert.
+    ///
+    /// # Errors
+    ///
+    /// Says why it was not taken; nothing of the address is in it.
+    pub async fn send(&self, alert: &Alert, message: &Message) -> Result<Receipt, String> {
+        let (value, other) = body(alert, self.url.whole(), message);
+        let url = other.as_ref().unwrap_or(self.url.whole());
+        let body = Bytes::from(value.to_string());
+        let headers = self.headers(&body, message.at_ms);
+        let sent = self.client.post(url, headers, body, MAX_ANSWER_BYTES);
+        // Around the client's own limits, which are for one wait each.
+        let Ok(sent) = tokio::time::timeout(TIMEOUT, sent).await else {
+            return Err(too_slow());
+        };
+        let answer = sent.map_err(|error| told(&error, url))?;
+        let text = String::from_utf8_lossy(&answer.body);
+        match answer.status {
+            200..300 => Ok(Receipt {
+                status: answer.status,
+                text: shown(&text, url),
+            }),
+            // The new address may be anybody's, who would get what is told here.
+            300..400 => Err(format!(
+                "it answered {}, a redirect, which is not followed: set the final address",
+                answer.status
+            )),
+            status => Err(format!("it answered {status}: {}", shown(&text, url))),
+        }
+    }
+
+    fn headers(&self, body: &[u8], at_ms: i64) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let json = HeaderValue::from_static("application/json");
+        headers.insert(header::CONTENT_TYPE, json);
+        let Some(secret) = &self.secret else {
+            return headers;
+        };
+        let timestamp = at_ms.div_euclid(1_000).to_string();
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret.bytes());
+        let mut signing = hmac::Context::with_key(&key);
+        // The time is signed too: an old message that somebody repeats is seen to be old.
+        signing.update(timestamp.as_bytes());
+        signing.update(b".");
+        signing.update(body);
+        let signature = format!("sha256={}", hex::encode(signing.sign().as_ref()));
+        for (name, value) in [(TIMESTAMP, timestamp), (SIGNATURE, signature)] {
+            if let Ok(value) = HeaderValue::try_from(value) {
+                headers.insert(name, value);
+            }
+        }
+        headers
+    }
+}
+
+fn too_slow() -> String {
+    format!("it did not answer within {} s", TIMEOUT.as_secs())
+}
+
+/// Returns why a message was not taken; the text of the error itself has the address in it.
+fn told(error: &FetchError, url: &Url) -> String {
+    match error {
+        FetchError::Connect { reason, .. } => format!("no connection: {}", shown(reason, url)),
+        FetchError::Tls { reason, .. } => format!("no safe connection: {}", shown(reason, url)),
+        FetchError::Timeout { .. } => too_slow(),
+        FetchError::Reset { reason, .. } => {
+            format!("the connection was cut off: {}", shown(reason, url))
+        }
+        _ => "its answer cannot be read".to_owned(),
+    }
+}
+
+/// Returns the beginning of a text, in which nothing of the address is.
+fn shown(text: &str, url: &Url) -> String {
+    let mut text = text.to_owned();
+    // Some receivers repeat the address, which holds a key, in their errors.
+    let secrets = [
+        Some(url.as_str()),
+        Some(url.path()),
+        url.query(),
+        url.password(),
+    ];
+    let segments = url.path_segments().into_iter().flatten();
+    for secret in secrets.into_iter().flatten().chain(segments) {
+        if secret.len() > 3 {
+            text = text.replace(secret, "***");
+        }
+    }
+    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    clean
+        .take(SHOWN_CHARS)
+        .collect::<String>()
+        .trim()
+        .to_owned()
+}

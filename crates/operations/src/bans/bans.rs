@@ -1,0 +1,122 @@
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+use tokio::sync::mpsc;
+
+use super::{network::Network, tallies::Tallies};
+use robot_detection_layer::clock::Clock;
+use robot_detection_layer::detect::{Kind, Verdict};
+use robot_detection_layer::layer::Outcome;
+use robot_detection_layer::policy::Action;
+
+/// Bans that wait for the keeper; one that finds no room is found again by the next refusal.
+const MAX_WAITING: usize = 1_024;
+
+/// How often somebody is refused in how long a time, and for how long he is banned then.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct BanRule {
+    /// Refusals.
+    pub refusals: u32,
+    /// Time that begins with the first of them.
+    pub per: Duration,
+    /// How long a ban lasts.
+    pub lasts: Duration,
+    /// What has to refuse: labels of rules, or words such as `robots.txt`; empty: whatever does.
+    pub causes: Vec<String>,
+}
+
+/// Counts who is refused; clones share it.
+#[derive(Clone, Debug)]
+pub struct Bans {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    rules: ArcSwap<Vec<BanRule>>,
+    tallies: Tallies,
+    found: mpsc::Sender<Found>,
+    clock: Clock,
+}
+
+/// Who was refused too often.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// Address of the last request.
+    pub(super) address: IpAddr,
+    pub(super) cause: Box<str>,
+    pub(super) at_ms: i64,
+    pub(super) lasts: Duration,
+}
+
+impl BanRule {
+    fn counts(&self, cause: &str) -> bool {
+        self.causes.is_empty() || self.causes.iter().any(|counted| counted == cause)
+    }
+}
+
+impl Bans {
+    /// Creates it, without rules, and the end at which bans come out.
+    pub(super) fn new(clock: Clock) -> (Self, mpsc::Receiver<Found>) {
+        let (found, receiver) = mpsc::channel(MAX_WAITING);
+        let inner = Inner {
+            rules: ArcSwap::default(),
+            tallies: Tallies::default(),
+            found,
+            clock,
+        };
+        let bans = Self {
+            inner: Arc::new(inner),
+        };
+        (bans, receiver)
+    }
+
+    /// Counts by these rules from now on.
+    pub fn replace(&self, rules: Vec<BanRule>) {
+        self.inner.rules.store(Arc::new(rules));
+    }
+
+    /// Counts a request if it was refused, or came too fast.
+    ///
+    /// Robots that are what they say, those of whom nobody knows that yet, and addresses that
+    /// many people share a User-Agent behind are not counted.
+    pub fn note(&self, outcome: &Outcome, address: IpAddr) {
+        let is_refused = matches!(outcome.decision(), Action::Refuse | Action::Slow);
+        let is_spared = matches!(
+            outcome.verdict(),
+            Some(Verdict::Verified | Verdict::Pending)
+        ) || matches!(outcome.kind(), None | Some(Kind::Shared));
+        if is_refused && !outcome.is_dry_run() && !is_spared {
+            self.count(outcome.cause(), address);
+        }
+    }
+
+    fn count(&self, cause: &str, address: IpAddr) {
+        let inner = &*self.inner;
+        let rules = inner.rules.load();
+        if rules.is_empty() {
+            return;
+        }
+        let (network, at_ms) = (Network::of(address), inner.clock.now_ms());
+        for (number, rule) in rules.iter().enumerate() {
+            let limits = (rule.refusals, ms(rule.per), ms(rule.lasts));
+            let key = (network, number);
+            if !rule.counts(cause) || !inner.tallies.count(key, at_ms, limits) {
+                continue;
+            }
+            let found = Found {
+                address,
+                cause: cause.into(),
+                at_ms,
+                lasts: rule.lasts,
+            };
+            if inner.found.try_send(found).is_err() {
+                inner.tallies.forget(key);
+            }
+        }
+    }
+}
+
+pub(super) fn ms(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}

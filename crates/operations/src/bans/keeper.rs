@@ -1,0 +1,162 @@
+//! What carries bans over to the database and the log.
+
+use std::{collections::VecDeque, fmt, net::IpAddr, time::Duration};
+
+use tokio::{sync::mpsc, time};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+use super::{
+    bans::{Bans, Found, ms},
+    network::Network,
+};
+use robot_detection_layer::clock::Clock;
+use robot_detection_store::fetch::AddressKind;
+use robot_detection_store::store::{Ban, Store, StoreError, StoredSession};
+
+/// Bans that are held while the database is away; the oldest go first.
+const MAX_HELD: usize = 10_000;
+
+/// Time between two attempts to write what is held, and to remove what has ended.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// Who is never banned.
+pub struct Spared {
+    /// Says why an address is not, where it is not.
+    pub addresses: Box<dyn Fn(IpAddr) -> Option<&'static str> + Send + Sync>,
+    /// Returns `true` if a session was begun from the network of an address.
+    pub is_from: fn(&StoredSession, IpAddr) -> bool,
+}
+
+impl fmt::Debug for Spared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spared").finish_non_exhaustive()
+    }
+}
+
+/// Keeper of the bans of one process.
+pub struct BanKeeper {
+    found: mpsc::Receiver<Found>,
+    store: Store,
+    clock: Clock,
+    spared: Spared,
+    held: VecDeque<Ban>,
+    is_failing: bool,
+}
+
+impl BanKeeper {
+    /// Creates a keeper, and what finds bans for it.
+    #[must_use]
+    pub fn new(store: Store, clock: Clock, spared: Spared) -> (Bans, Self) {
+        let (bans, found) = Bans::new(clock.clone());
+        let keeper = Self {
+            found,
+            store,
+            clock,
+            spared,
+            held: VecDeque::new(),
+            is_failing: false,
+        };
+        (bans, keeper)
+    }
+
+    /// Keeps bans until `stop` is cancelled.
+    pub async fn run(mut self, stop: CancellationToken) {
+        let mut ticks = time::interval(EVERY);
+        ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                Some(found) = self.found.recv() => self.take(found).await,
+                _ = ticks.tick() => self.prune().await,
+            }
+            self.write().await;
+        }
+        while let Ok(found) = self.found.try_recv() {
+            self.take(found).await;
+        }
+        self.write().await;
+    }
+
+    /// Tells of a ban, unless its address is spared.
+    async fn take(&mut self, found: Found) {
+        let network = Network::of(found.address);
+        if let Some(why) = self.why_spared(found.address).await {
+            debug!(%network, "{network} is refused often, and not banned: {why}");
+            return;
+        }
+        let (address, seconds) = (found.address.to_canonical(), found.lasts.as_secs());
+        // The filter of fail2ban reads this line: the address comes first, and nothing in it is a
+        // visitor's.
+        warn!("banned {address} for {seconds} s: {}", found.cause);
+        self.held.push_back(Ban {
+            network: network.to_string(),
+            cause: found.cause.into(),
+            since_ms: found.at_ms,
+            until_ms: found.at_ms.saturating_add(ms(found.lasts)),
+        });
+        let too_many = self.held.len().saturating_sub(MAX_HELD);
+        self.held.drain(..too_many);
+    }
+
+    async fn why_spared(&self, address: IpAddr) -> Option<&'static str> {
+        let is_reached = matches!(
+            AddressKind::of(address),
+            // Examples and tests stand for the public ones.
+            AddressKind::Public | AddressKind::Documentation
+        );
+        if !is_reached {
+            return Some("it is of no public network");
+        }
+        if let Some(why) = (self.spared.addresses)(address) {
+            return Some(why);
+        }
+        match self.store.sessions(self.clock.now_ms()).await {
+            Ok(sessions) => {
+                let is_from = self.spared.is_from;
+                let is_here = sessions.iter().any(|session| is_from(session, address));
+                is_here.then_some("an administrator has logged in from there")
+            }
+            // To lock the administrator out would be worse than to ban somebody a moment later.
+            Err(_) => Some("nobody knows where administrators are while the database is away"),
+        }
+    }
+
+    async fn write(&mut self) {
+        while let Some(ban) = self.held.front() {
+            if let Err(error) = self.store.add_ban(ban).await {
+                return self.failed(&error);
+            }
+            self.held.pop_front();
+            self.well();
+        }
+    }
+
+    async fn prune(&mut self) {
+        if let Err(error) = self.store.prune_bans(self.clock.now_ms()).await {
+            self.failed(&error);
+        }
+    }
+
+    fn failed(&mut self, error: &StoreError) {
+        if !self.is_failing {
+            warn!("bans cannot be kept for now: {error}");
+        }
+        self.is_failing = true;
+    }
+
+    fn well(&mut self) {
+        if self.is_failing {
+            info!("the database takes bans again");
+        }
+        self.is_failing = false;
+    }
+}
+
+impl fmt::Debug for BanKeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BanKeeper")
+            .field("held", &self.held.len())
+            .finish_non_exhaustive()
+    }
+}

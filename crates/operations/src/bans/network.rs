@@ -1,0 +1,80 @@
+//! What is banned: what one sender has at its disposal.
+
+use std::{
+    fmt,
+    net::{IpAddr, Ipv6Addr},
+    str::FromStr,
+};
+
+use robot_detection_layer::policy::one_sender;
+
+/// Bits of an IPv6 address that name the network of one sender.
+const NETWORK_BITS: u8 = 64;
+
+/// Address of IPv4, or a /64 of IPv6.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Network(IpAddr);
+
+impl Network {
+    /// Returns the network of an address; IPv4 in IPv6 is IPv4.
+    #[must_use]
+    pub fn of(address: IpAddr) -> Self {
+        Self(one_sender(address))
+    }
+
+    /// Returns `true` for a network of IPv4.
+    #[must_use]
+    pub fn is_v4(self) -> bool {
+        self.0.is_ipv4()
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            IpAddr::V4(v4) => write!(f, "{v4}"),
+            IpAddr::V6(v6) => write!(f, "{v6}/{NETWORK_BITS}"),
+        }
+    }
+}
+
+/// Reads an address, or a network of just that size.
+impl FromStr for Network {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong =
+            || format!("{text:?} is no address of IPv4 or IPv6, and no /{NETWORK_BITS} of IPv6");
+        let network = text
+            .strip_suffix(&format!("/{NETWORK_BITS}"))
+            .filter(|address| address.parse::<Ipv6Addr>().is_ok());
+        let address = network.unwrap_or(text).parse();
+        address.map(Self::of).map_err(|_| wrong())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_is_one_however_it_spells_its_address() {
+        for (address, network) in [
+            ("192.0.2.1", "192.0.2.1"),
+            ("::ffff:192.0.2.1", "192.0.2.1"),
+            ("::ffff:c000:201", "192.0.2.1"),
+            ("2001:db8::1", "2001:db8::/64"),
+            ("2001:DB8:0:0:ffff:ffff:ffff:ffff", "2001:db8::/64"),
+            ("2001:db8:0:1::1", "2001:db8:0:1::/64"),
+            ("2001:db8::/64", "2001:db8::/64"),
+        ] {
+            let read: Network = address.parse().unwrap();
+            assert_eq!(read.to_string(), network, "{address}");
+            assert_eq!(network.parse(), Ok(read), "{network}");
+        }
+        for wrong in ["", "192.0.2.0/24", "2001:db8::/48", "x", "192.0.2.1;"] {
+            let error = wrong.parse::<Network>().unwrap_err();
+            assert!(error.contains("is no address"), "{wrong}: {error}");
+        }
+    }
+}

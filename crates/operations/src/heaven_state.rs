@@ -1,0 +1,268 @@
+//! State of robot heaven: whether its pages are there, in force, and as new as they should be.
+
+use std::{fmt, sync::Arc};
+
+use crate::{HeavenUse, Moment, Operations};
+use robot_detection_store::store::{RunState, StoreError};
+
+/// Runs that are looked at for the last one whose pages came into force.
+const LAST_RUNS: u32 = 20;
+
+/// Age from which pages are told of, however often the site robot is to come.
+const OLD_MS: i64 = 24 * 60 * 60_000;
+
+/// Times at which a site robot is to begin.
+#[derive(Clone)]
+pub struct RunTimes(Arc<dyn Fn(i64) -> Option<i64> + Send + Sync>);
+
+/// What is known of the pages of a site.
+#[derive(Clone, Debug, Default)]
+struct HeavenState {
+    site: String,
+    /// Why the results of the last run are held back.
+    held: Option<String>,
+    /// Why a run broke off that nobody has ended since.
+    failure: Option<String>,
+    /// Robots are sent to its pages.
+    is_used: bool,
+    has_pages: bool,
+    /// How many pages say what their originals do not, and the first of them.
+    differing: Option<(u64, String)>,
+    run: LastRun,
+    /// When the run began whose pages are in force.
+    began_ms: Option<i64>,
+    /// When the robot was to come for the second time since.
+    overdue_ms: Option<i64>,
+}
+
+/// Last run, as far as it matters here.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+enum LastRun {
+    #[default]
+    Never,
+    Open,
+    Ended,
+}
+
+impl RunTimes {
+    /// Creates them of a function that returns the first time behind a moment.
+    pub fn new(next_ms: impl Fn(i64) -> Option<i64> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(next_ms))
+    }
+
+    fn second_after(&self, began_ms: i64) -> Option<i64> {
+        (self.0)((self.0)(began_ms)?)
+    }
+}
+
+impl fmt::Debug for RunTimes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunTimes").finish_non_exhaustive()
+    }
+}
+
+/// Returns each site whose robot heaven needs somebody, with a sentence that says why.
+///
+/// # Errors
+///
+/// Fails if the database does.
+pub async fn heavens_in_need(operations: &Operations) -> Result<Vec<(String, String)>, StoreError> {
+    let mut sites = operations.robot_runs.offered();
+    // Another process may have the robot, and this one serve its pages.
+    for site in operations.store.run_sites().await? {
+        if !sites.contains(&site) {
+            sites.push(site);
+        }
+    }
+    let now_ms = operations.now_ms();
+    let mut told = Vec::new();
+    for site in sites {
+        let heaven = HeavenState::load(operations, site).await?;
+        if let Some(sentence) = heaven.sentence(now_ms) {
+            told.push((heaven.site, sentence));
+        }
+    }
+    Ok(told)
+}
+
+/// Returns the sentence about results that are held back.
+#[must_use]
+pub fn held_sentence(site: &str, why: &str) -> String {
+    format!("The pages of {site} wait for you: {why}")
+}
+
+/// Returns the sentence about pages that say what their originals do not.
+#[must_use]
+pub fn differing_sentence(site: &str, pages: u64, first: &str) -> String {
+    let say = if pages == 1 {
+        "page of robot heaven says"
+    } else {
+        "pages of robot heaven say"
+    };
+    format!("{pages} {say} what the originals of {site} do not, the first being {first}")
+}
+
+impl HeavenState {
+    async fn load(operations: &Operations, site: String) -> Result<Self, StoreError> {
+        let (store, robots) = (&operations.store, &operations.robot_runs);
+        let runs = store.runs(&site, LAST_RUNS).await?;
+        let last = runs.first();
+        let in_force = runs.iter().find(|run| run.state == RunState::Finished);
+        let began_ms = in_force.map(|run| run.started_ms);
+        let has_ended = last.is_some_and(|run| run.finished_ms.is_some());
+        Ok(Self {
+            held: last
+                .filter(|run| run.state == RunState::Held)
+                .map(|run| run.held.clone().unwrap_or_default()),
+            // What broke off here may have been ended by another process.
+            failure: robots.failure(&site).filter(|_| !has_ended),
+            is_used: robots.heaven(&site).is_some_and(|used| is_used(&used)),
+            // To count a million of them takes a while, and this is asked with each page.
+            has_pages: store.first_described_url(&site, "").await?.is_some(),
+            differing: (store.first_differing(&site).await?)
+                .map(|(state, first)| (state.differing, first.url)),
+            run: match last {
+                None => LastRun::Never,
+                Some(_) if has_ended => LastRun::Ended,
+                Some(_) => LastRun::Open,
+            },
+            began_ms,
+            overdue_ms: began_ms.and_then(|ms| robots.run_times(&site)?.second_after(ms)),
+            site,
+        })
+    }
+
+    /// Returns what is wrong, the worst alone.
+    fn sentence(&self, now_ms: i64) -> Option<String> {
+        let site = &self.site;
+        if let Some(why) = &self.held {
+            return Some(held_sentence(site, why));
+        }
+        if let Some(why) = &self.failure {
+            return Some(format!(
+                "The last run of the site robot of {site} broke off: {why}"
+            ));
+        }
+        if self.is_used && !self.has_pages {
+            let why = match self.run {
+                LastRun::Never => "its site robot has never run",
+                LastRun::Ended => "the last run of its site robot described none",
+                // Its first pages come while it runs.
+                LastRun::Open => return None,
+            };
+            return Some(format!("Robot heaven of {site} has no page: {why}."));
+        }
+        if let Some((pages, first)) = &self.differing {
+            return Some(differing_sentence(site, *pages, first));
+        }
+        let (began_ms, overdue_ms) = (self.began_ms?, self.overdue_ms?);
+        // One time that was missed is made up for, and a run may take as long as its interval.
+        let is_old = now_ms >= overdue_ms.max(began_ms.saturating_add(OLD_MS));
+        is_old.then(|| {
+            let ago = Moment::new(began_ms, now_ms).ago;
+            format!("The pages of {site} were made {ago}; by its schedule the site robot should have come twice since.")
+        })
+    }
+}
+
+fn is_used(heaven: &HeavenUse) -> bool {
+    !heaven.is_idle()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR_MS: i64 = 60 * 60_000;
+
+    fn told(state: HeavenState, now_ms: i64) -> String {
+        let state = HeavenState {
+            site: "shop".to_owned(),
+            is_used: true,
+            ..state
+        };
+        state.sentence(now_ms).unwrap_or_default()
+    }
+
+    #[test]
+    fn pages_that_are_there_and_new_need_nobody() {
+        let state = HeavenState {
+            has_pages: true,
+            run: LastRun::Ended,
+            began_ms: Some(0),
+            overdue_ms: Some(2 * HOUR_MS),
+            ..HeavenState::default()
+        };
+        assert_eq!(told(state.clone(), HOUR_MS), "");
+        // A robot that comes each hour is not told of because it is two hours late.
+        assert_eq!(told(state.clone(), 24 * HOUR_MS - 1), "");
+        assert_eq!(
+            told(state.clone(), 24 * HOUR_MS),
+            "The pages of shop were made 1 day ago; by its schedule the site robot should have \
+             come twice since."
+        );
+        let without_schedule = HeavenState {
+            overdue_ms: None,
+            ..state
+        };
+        assert_eq!(told(without_schedule, 999 * HOUR_MS), "");
+    }
+
+    #[test]
+    fn a_heaven_without_a_page_is_told_unless_its_first_run_goes_on() {
+        let of = |run| HeavenState {
+            run,
+            ..HeavenState::default()
+        };
+        assert_eq!(
+            told(of(LastRun::Never), 0),
+            "Robot heaven of shop has no page: its site robot has never run."
+        );
+        assert_eq!(
+            told(of(LastRun::Ended), 0),
+            "Robot heaven of shop has no page: the last run of its site robot described none."
+        );
+        assert_eq!(told(of(LastRun::Open), 0), "");
+        let unused = HeavenState {
+            site: "shop".to_owned(),
+            ..HeavenState::default()
+        };
+        assert_eq!(unused.sentence(0), None);
+    }
+
+    #[test]
+    fn what_is_held_back_or_broke_off_comes_first() {
+        let state = HeavenState {
+            held: Some("a third is gone".to_owned()),
+            failure: Some("no answer".to_owned()),
+            ..HeavenState::default()
+        };
+        assert_eq!(
+            told(state.clone(), 0),
+            "The pages of shop wait for you: a third is gone"
+        );
+        let state = HeavenState {
+            held: None,
+            ..state
+        };
+        assert_eq!(
+            told(state, 0),
+            "The last run of the site robot of shop broke off: no answer"
+        );
+    }
+
+    #[test]
+    fn pages_that_say_more_are_told() {
+        let state = |pages| HeavenState {
+            has_pages: true,
+            differing: Some((pages, "https://shop.example/a".to_owned())),
+            ..HeavenState::default()
+        };
+        assert_eq!(
+            told(state(1), 0),
+            "1 page of robot heaven says what the originals of shop do not, the first being \
+             https://shop.example/a"
+        );
+        assert!(told(state(2), 0).starts_with("2 pages of robot heaven say"));
+    }
+}

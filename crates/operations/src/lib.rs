@@ -1,0 +1,49 @@
+//! Internal crate of `robot-detection`: what an operator asks and changes.
+//!
+//! Each operation is one function with a typed request and a typed answer. The pages and the JSON
+//! of the console and the commands call it, and show what comes back.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+pub mod alerts;
+pub mod bans;
+mod caller;
+mod certificates;
+mod heaven_state;
+mod heaven_use;
+pub mod instances;
+pub mod live_rules;
+mod moment;
+mod operations;
+pub mod own_robot;
+mod password;
+mod reloads;
+mod robot_runs;
+pub mod sessions;
+mod settings;
+mod sites;
+mod time_zone;
+mod token_end;
+pub mod tokens;
+
+pub use caller::{Caller, Refusal};
+pub use certificates::{
+    CERTIFICATE_DAYS, Certificates, Notices, Report, ServedCertificate, certificate_sentences,
+};
+pub use heaven_state::{RunTimes, differing_sentence, heavens_in_need, held_sentence};
+pub use heaven_use::HeavenUse;
+pub use live_rules::LiveRules;
+pub use moment::{Moment, duration_text, rfc3339};
+pub use operations::Operations;
+pub use password::{
+    MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS, PasswordError, generate_password, hash_password,
+    verify_password,
+};
+pub use reloads::{ReloadFailure, ReloadOutcome, Reloads};
+pub use robot_runs::RobotRuns;
+pub use settings::{Setting, SharedSettings};
+pub use sites::{
+    AdminSite, DEFAULT_SITE, FindOwnPage, FindResponder, RefuseCopy, SharedSites, SiteCounts,
+    UpstreamRow, without_port,
+};
+pub use time_zone::{InvalidTimeZone, TimeZone};

@@ -1,0 +1,28 @@
+//! Live rules: made while servers run, in force at once on every instance.
+//!
+//! They are kept in the database and laid over the policies of all sites, before the rules of
+//! the configuration. Each instance keeps a copy in a file, with which it starts while the
+//! database is away.
+
+mod definition;
+mod end;
+mod fields;
+mod follow;
+#[expect(clippy::module_inception, reason = "the file is named for its type")]
+mod live_rules;
+mod proposal;
+mod set;
+mod state_file;
+mod toml;
+mod touched;
+
+pub use definition::{About, LiveAction, LiveRule, Networks};
+pub use end::{DEFAULT_END, PAUSE, end_ms, length_ms, past_ms};
+pub use fields::{FieldProblem, RuleFields};
+pub use follow::{follow, load};
+pub use live_rules::{LiveRules, MAX_RULES};
+pub use proposal::{Proposal, ProposalError, Surroundings};
+pub use set::{KeptRule, LiveRuleSet};
+pub use state_file::{StateFile, StateFileError};
+pub use toml::to_toml;
+pub use touched::{Touched, touched};

@@ -1,0 +1,251 @@
+//! The live rules of one moment.
+
+use robot_detection_layer::policy::Overlay;
+use robot_detection_store::store::{StoredLiveRule, StoredLiveRules, StoredPause};
+
+use super::{LiveRule, RuleFields};
+
+/// Live rules in force, and the pause.
+#[derive(Clone, Debug, Default)]
+pub struct LiveRuleSet {
+    /// Version that the database gave it; negative: it came from nowhere yet.
+    pub version: i64,
+    /// The oldest first.
+    pub rules: Vec<KeptRule>,
+    /// Rules that this program cannot read, by their numbers, each with the reason.
+    pub unreadable: Vec<(i64, String)>,
+    /// The pause of all enforcement.
+    pub pause: Option<StoredPause>,
+}
+
+/// Live rule as it is kept.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct KeptRule {
+    /// Number in the database.
+    pub id: i64,
+    /// The rule.
+    pub rule: LiveRule,
+    /// When it was made.
+    pub created_ms: i64,
+    /// Who made it.
+    pub created_by: String,
+    /// When it ends; none: never.
+    pub ends_ms: Option<i64>,
+}
+
+impl LiveRuleSet {
+    /// Reads what is stored; a rule that cannot be read is left out.
+    #[must_use]
+    pub fn read(stored: StoredLiveRules) -> Self {
+        let mut set = Self {
+            version: stored.version,
+            pause: stored.pause,
+            ..Self::default()
+        };
+        for stored in stored.rules {
+            let id = stored.id;
+            match KeptRule::read(stored) {
+                Ok(rule) => set.rules.push(rule),
+                Err(reason) => set.unreadable.push((id, reason)),
+            }
+        }
+        set
+    }
+
+    /// Removes what is over at a time, and returns `true` if anything was.
+    pub(super) fn end(&mut self, now_ms: i64) -> bool {
+        let rules = self.rules.len();
+        self.rules.retain(|rule| !rule.is_over(now_ms));
+        let is_over = |pause: &StoredPause| pause.ends_ms <= now_ms;
+        let ended = self.pause.take_if(|pause| is_over(pause)).is_some();
+        ended || self.rules.len() < rules
+    }
+
+    /// Returns when the next of them ends.
+    pub(super) fn next_end_ms(&self) -> Option<i64> {
+        let pause = self.pause.as_ref().map(|pause| pause.ends_ms);
+        let rules = self.rules.iter().filter_map(|rule| rule.ends_ms);
+        rules.chain(pause).min()
+    }
+
+    /// Returns what is laid over the policy of a site.
+    pub fn overlay(&self, site: &str) -> Overlay {
+        let rules = self.rules.iter().filter(|kept| kept.rule.is_of_site(site));
+        let overlay = Overlay::new().paused(self.pause.is_some());
+        rules.fold(overlay, |overlay, kept| {
+            let rule = kept.rule.builder().label(kept.label());
+            overlay.rule(rule.origin(kept.origin()))
+        })
+    }
+}
+
+impl KeptRule {
+    fn read(stored: StoredLiveRule) -> Result<Self, String> {
+        let fields: RuleFields = serde_json::from_str(&stored.definition)
+            .map_err(|error| format!("it cannot be read: {error}"))?;
+        let rule = fields
+            .rule()
+            .map_err(|problem| format!("{}: {}", problem.field, problem.reason))?;
+        Ok(Self {
+            id: stored.id,
+            rule,
+            created_ms: stored.created_ms,
+            created_by: stored.created_by,
+            ends_ms: stored.ends_ms,
+        })
+    }
+
+    /// Returns what reasons, logs and counts call it.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("live rule {}", self.id)
+    }
+
+    /// Returns who made it, and when.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        let made = day(self.created_ms);
+        match &*self.created_by {
+            "command line" => format!("made on the command line on {made}"),
+            by => format!("made by {by} on {made}"),
+        }
+    }
+
+    fn is_over(&self, now_ms: i64) -> bool {
+        self.ends_ms.is_some_and(|ends_ms| ends_ms <= now_ms)
+    }
+}
+
+/// Returns the day of a time, in UTC.
+fn day(at_ms: i64) -> String {
+    let at = time::OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000));
+    at.map_or_else(|_| String::new(), |at| at.date().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use robot_detection_layer::detect::{Detector, Verdict};
+    use robot_detection_layer::policy::{Policy, Request, SharedPolicy, Visitor};
+    use robot_detection_layer::registry::{Pattern, PatternKind, Purpose, Robot, Source};
+
+    const ACTIONS: [&str; 4] = ["pass", "redirect", "refuse", "slow"];
+
+    fn detector() -> Detector {
+        let robot = |id: &str, token: &str, purpose| {
+            let mut robot = Robot::new(id, Source::manual());
+            robot.patterns = vec![Pattern::new(PatternKind::Token, token)];
+            robot.operator = Some("Acme".to_owned());
+            robot.purpose = purpose;
+            Arc::new(robot)
+        };
+        let robots = [
+            robot("alpha", "AlphaBot", Purpose::Search),
+            robot("translator", "ManyPeople", Purpose::Shared),
+        ];
+        Detector::new(robots).unwrap()
+    }
+
+    fn any_fields() -> impl Strategy<Value = RuleFields> {
+        let about = prop_oneof![
+            prop::sample::select(vec![
+                "alpha",
+                "translator",
+                "unlisted",
+                "nameless",
+                "person"
+            ])
+            .prop_map(|id| ("robot", id)),
+            Just(("operator", "ACME")),
+            prop::sample::select(Purpose::ALL).prop_map(|purpose| ("purpose", purpose.as_str())),
+            prop::sample::select(vec![
+                "unlisted", "nameless", "person", "shared", "people", "all"
+            ])
+            .prop_map(|kind| ("visitors", kind)),
+        ];
+        let path = prop::sample::select(vec![None, Some("/a/*"), Some("*")]);
+        (
+            prop::sample::select(&ACTIONS[..]),
+            about,
+            path,
+            any::<bool>(),
+        )
+            .prop_map(|(action, (key, value), path, verified)| {
+                let named = |name| (key == name).then(|| value.to_owned());
+                RuleFields {
+                    action: action.to_owned(),
+                    robot: named("robot"),
+                    operator: named("operator"),
+                    purpose: named("purpose"),
+                    visitors: named("visitors"),
+                    path: path.map(str::to_owned),
+                    verified,
+                    ..RuleFields::default()
+                }
+            })
+    }
+
+    fn set(fields: Vec<RuleFields>) -> LiveRuleSet {
+        let stored = fields
+            .into_iter()
+            .zip(1..)
+            .map(|(fields, id)| StoredLiveRule {
+                id,
+                definition: serde_json::to_string(&fields).unwrap(),
+                ..StoredLiveRule::default()
+            });
+        let mut all = StoredLiveRules::default();
+        all.rules = stored.collect();
+        LiveRuleSet::read(all)
+    }
+
+    proptest! {
+        #[test]
+        fn no_live_rule_touches_people_who_are_not_confirmed(fields in prop::collection::vec(any_fields(), 1..6)) {
+            let detector = detector();
+            let policy = SharedPolicy::new(Policy::builder().build().unwrap());
+            policy.lay_over(set(fields).overlay("default"));
+            let policy = policy.load();
+            let shared = detector.claim(b"ManyPeople/1.0");
+            prop_assert_eq!(shared.as_ref().unwrap().kind().as_str(), "shared");
+            for (path, method) in [("/a/b", "GET"), ("/", "POST"), ("/members-only-stuff/a", "GET")] {
+                let request = Request { method, host: None, path };
+                for claim in [None, shared.as_ref()] {
+                    let visitor = claim.map(|claim| Visitor::new(claim, Verdict::Verified));
+                    let judgement = policy.judge(&request, visitor);
+                    prop_assert!(judgement.decision.pass_reason().is_some());
+                    prop_assert!(judgement.slowed_by.is_none());
+                }
+            }
+        }
+
+        #[test]
+        fn a_rule_is_the_same_once_it_was_written_and_read(fields in any_fields()) {
+            if let Ok(rule) = fields.rule() {
+                prop_assert_eq!(RuleFields::from(&rule).rule().unwrap(), rule);
+            }
+        }
+    }
+
+    #[test]
+    fn a_rule_that_a_newer_program_made_is_left_out_and_told() {
+        let mut stored = StoredLiveRules::default();
+        for definition in [
+            r#"{"action":"slow","robot":"alpha"}"#,
+            r#"{"action":"slow","robot":"alpha","weekdays":"monday"}"#,
+            r#"{"action":"serve","robot":"alpha"}"#,
+            "",
+        ] {
+            stored.rules.push(StoredLiveRule {
+                definition: definition.to_owned(),
+                ..StoredLiveRule::default()
+            });
+        }
+        let set = LiveRuleSet::read(stored);
+        assert_eq!((set.rules.len(), set.unreadable.len()), (1, 3));
+    }
+}

@@ -1,0 +1,243 @@
+//! The copy of the live rules that an instance starts with while the database is away.
+
+use std::{
+    fmt, fs,
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use robot_detection_store::store::{Store, StoredLiveRule, StoredLiveRules, StoredPause};
+
+use super::{KeptRule, LiveRuleSet, RuleFields};
+
+/// Version of the format; another one is not read.
+const FORMAT: u32 = 1;
+
+/// Bytes of a file that is read; hundreds of rules have a tenth of it.
+const MAX_BYTES: u64 = 2 * 1024 * 1024;
+
+/// File in which an instance keeps the live rules; clones share what was written last.
+#[derive(Clone, Debug)]
+pub struct StateFile {
+    path: PathBuf,
+    /// URL of the database, without its password.
+    database: String,
+    written: Arc<Mutex<Option<String>>>,
+}
+
+/// Error of a file of live rules.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {reason}", .path.display())]
+pub struct StateFileError {
+    path: PathBuf,
+    reason: String,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    format: u32,
+    database: String,
+    rules: Vec<RuleContent>,
+    pause: Option<PauseContent>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct RuleContent {
+    id: i64,
+    rule: RuleFields,
+    created_ms: i64,
+    created_by: String,
+    ends_ms: Option<i64>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct PauseContent {
+    ends_ms: i64,
+    begun_ms: i64,
+    begun_by: String,
+}
+
+impl StateFile {
+    /// Returns the file of a database in a directory, by default beside an `SQLite` file.
+    #[must_use]
+    pub fn of(directory: Option<PathBuf>, store: &Store) -> Option<Self> {
+        let beside = || Some(store.file()?.parent()?.to_owned());
+        Some(Self::new(&directory.or_else(beside)?, store.url()))
+    }
+
+    /// Returns the directory in which the instance keeps its state.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Path> {
+        self.path.parent()
+    }
+
+    /// Creates the file of a database in a directory; nothing is written yet.
+    fn new(directory: &Path, database: &str) -> Self {
+        // Instances of several databases may share a directory.
+        let digest = hex::encode(Sha256::digest(database));
+        let name = digest.get(..8).unwrap_or_default();
+        Self {
+            path: directory.join(format!("live-rules-{name}.json")),
+            database: database.to_owned(),
+            written: Arc::default(),
+        }
+    }
+
+    /// Reads the rules; `None` where there is no file.
+    ///
+    /// # Errors
+    ///
+    /// Fails on a file that cannot be read as a whole, and on one of another database.
+    pub async fn read(&self) -> Result<Option<LiveRuleSet>, StateFileError> {
+        let path = self.path.clone();
+        let text = blocking(move || read(&path)).await;
+        let text = match text {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(self.error(&error)),
+        };
+        let content: Content = serde_json::from_str(&text).map_err(|error| self.error(&error))?;
+        if content.format != FORMAT || content.database != self.database {
+            return Err(self.error(&"it is of another program or database"));
+        }
+        let set = LiveRuleSet::read(content.stored());
+        match set.unreadable.first() {
+            Some((id, reason)) => Err(self.error(&format!("live rule {id}: {reason}"))),
+            None => Ok(Some(set)),
+        }
+    }
+
+    /// Writes the rules, unless the file has them already; without any rule no file is made.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the directory cannot be written to; the old file is whole then.
+    pub async fn write(&self, set: &LiveRuleSet) -> Result<(), StateFileError> {
+        let content = Content::new(&self.database, set);
+        let text = serde_json::to_string_pretty(&content).map_err(|error| self.error(&error))?;
+        let text = text + "\n";
+        if self.written().as_ref() == Some(&text) {
+            return Ok(());
+        }
+        let (path, is_empty) = (self.path.clone(), content.is_empty());
+        let kept = text.clone();
+        let write = move || {
+            if is_empty && !path.exists() {
+                return Ok(());
+            }
+            write(&path, &text)
+        };
+        blocking(write).await.map_err(|error| self.error(&error))?;
+        *self.written() = Some(kept);
+        Ok(())
+    }
+
+    fn written(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn error(&self, reason: &dyn fmt::Display) -> StateFileError {
+        StateFileError {
+            path: self.path.clone(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for StateFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())
+    }
+}
+
+impl Content {
+    fn new(database: &str, set: &LiveRuleSet) -> Self {
+        let rule = |kept: &KeptRule| RuleContent {
+            id: kept.id,
+            rule: RuleFields::from(&kept.rule),
+            created_ms: kept.created_ms,
+            created_by: kept.created_by.clone(),
+            ends_ms: kept.ends_ms,
+        };
+        Self {
+            format: FORMAT,
+            database: database.to_owned(),
+            rules: set.rules.iter().map(rule).collect(),
+            pause: set.pause.as_ref().map(|pause| PauseContent {
+                ends_ms: pause.ends_ms,
+                begun_ms: pause.begun_ms,
+                begun_by: pause.begun_by.clone(),
+            }),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.pause.is_none()
+    }
+
+    fn stored(self) -> StoredLiveRules {
+        let rules = self.rules.into_iter().map(|rule| StoredLiveRule {
+            id: rule.id,
+            definition: serde_json::to_string(&rule.rule).unwrap_or_default(),
+            created_ms: rule.created_ms,
+            created_by: rule.created_by,
+            ends_ms: rule.ends_ms,
+        });
+        let mut stored = StoredLiveRules::default();
+        stored.rules = rules.collect();
+        stored.pause = self.pause.map(|pause| StoredPause {
+            ends_ms: pause.ends_ms,
+            begun_ms: pause.begun_ms,
+            begun_by: pause.begun_by,
+        });
+        stored
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let file = fs::File::open(path)?;
+    let mut text = String::new();
+    let length = file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if length as u64 > MAX_BYTES {
+        return Err(io::Error::other("it is too large to be ours"));
+    }
+    Ok(text)
+}
+
+/// Writes beside the file and exchanges the two, so that no half of it is ever read.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let new = path.with_extension(format!("{}.new", std::process::id()));
+    // What a killed process of the same number left.
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&new).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    let exchanged = written.and_then(|()| fs::rename(&new, path));
+    if exchanged.is_err() {
+        drop(fs::remove_file(&new));
+    }
+    exchanged
+}

@@ -1,0 +1,84 @@
+//! Live rules as the configuration file spells rules.
+
+use std::fmt::Write as _;
+
+use super::{About, KeptRule, LiveAction, definition::EVERY_PATH};
+
+/// Returns the rules as `[[rule]]` tables, those of one site as `[[site.rule]]`.
+///
+/// Their ends are comments: rules of the configuration have none. The tables of a site
+/// belong below its `[[site]]`.
+pub fn to_toml(rules: &[KeptRule], end: impl Fn(i64) -> String) -> String {
+    let mut text = String::new();
+    let (of_all, of_sites): (Vec<_>, Vec<_>) =
+        rules.iter().partition(|kept| kept.rule.site.is_none());
+    for kept in of_all {
+        table("rule", kept, &end, &mut text);
+    }
+    for kept in of_sites {
+        table("site.rule", kept, &end, &mut text);
+    }
+    text
+}
+
+fn table(name: &str, kept: &KeptRule, end: &impl Fn(i64) -> String, text: &mut String) {
+    let rule = &kept.rule;
+    let end = kept.ends_ms.map_or("never".to_owned(), end);
+    let mut line = |text_of_line: String| {
+        // Writing to a string never fails.
+        let _ = writeln!(text, "{text_of_line}");
+    };
+    line(format!("# {}, ends: {end}", comment(&kept.origin())));
+    if let Some(site) = &rule.site {
+        line(format!("# below [[site]] name = {}", quoted(site)));
+    }
+    line(format!("[[{name}]]"));
+    line(format!("name = {}", quoted(&kept.label())));
+    line(format!("action = \"{}\"", rule.action.action()));
+    match rule.action {
+        LiveAction::Pass | LiveAction::Redirect => {}
+        LiveAction::Refuse { status } => line(format!("status = {status}")),
+        LiveAction::Slow {
+            requests,
+            per_seconds,
+        } => {
+            line(format!("requests = {requests}"));
+            line(format!("per_seconds = {per_seconds}"));
+        }
+    }
+    let path = rule.path.as_deref().unwrap_or(EVERY_PATH);
+    line(format!("path = {}", quoted(path)));
+    line(match &rule.about {
+        About::Robot(id) => format!("robots = [{}]", quoted(id)),
+        About::Operator(operator) => format!("operators = [{}]", quoted(operator)),
+        About::Purpose(purpose) => format!("purposes = [\"{purpose}\"]"),
+        About::Unlisted | About::Nameless | About::People | About::Everybody => {
+            let (_, word) = rule.about.key();
+            format!("visitors = \"{word}\"")
+        }
+    });
+    if let Some(networks) = &rule.addresses {
+        let all: Vec<_> = networks.written().split(", ").map(quoted).collect();
+        line(format!("addresses = [{}]", all.join(", ")));
+    }
+    if let Some(glob) = &rule.user_agent {
+        line(format!("user_agents = [{}]", quoted(glob)));
+    }
+    if rule.is_for_people {
+        line("people = true".to_owned());
+    }
+    if rule.is_for_verified {
+        line("verdicts = \"verified\"".to_owned());
+    }
+    line(String::new());
+}
+
+/// Quotes a text without control characters: JSON and TOML do it alike then.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Returns a text that stays on its line.
+fn comment(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}

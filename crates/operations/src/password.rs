@@ -1,0 +1,138 @@
+//! Passwords: generated, hashed, verified.
+
+use argon2::{
+    Argon2,
+    password_hash::{PasswordHasher, PasswordVerifier, generate_salt, phc::PasswordHash},
+};
+
+/// Longest password that is hashed: the time for hashing must not grow with what a guesser sends.
+pub const MAX_PASSWORD_BYTES: usize = 1_024;
+/// Shortest password that an administrator may choose.
+pub const MIN_PASSWORD_CHARS: usize = 12;
+
+/// Groups of five letters, sixteen random bits each.
+const GROUPS: usize = 5;
+// The letters of proquints (arXiv:0901.4016), which can be read aloud.
+const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
+const VOWELS: &[u8; 4] = b"aiou";
+
+/// Error of a password that cannot be read, written or hashed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot use the administrator's password: {0}")]
+pub struct PasswordError(String);
+
+impl PasswordError {
+    /// Creates the error with its reason.
+    #[must_use]
+    pub fn new(reason: String) -> Self {
+        Self(reason)
+    }
+}
+
+/// Returns a new password that can be read aloud.
+///
+/// Five groups of five letters with a hyphen between them, 80 random bits:
+/// 29 characters such as `lusab-babad-gutih-tugad-mudof`.
+///
+/// # Panics
+///
+/// Panics when the operating system has no random numbers.
+#[must_use]
+pub fn generate_password() -> String {
+    let random = generate_salt();
+    let groups: Vec<String> = random
+        .chunks_exact(2)
+        .take(GROUPS)
+        .map(|pair| {
+            pair.iter()
+                .fold(0, |bits, byte| bits << 8 | u16::from(*byte))
+        })
+        .map(group)
+        .collect();
+    groups.join("-")
+}
+
+/// Hashes a password with argon2id; returns the PHC string.
+///
+/// # Errors
+///
+/// Fails for a password of more than 1,024 bytes, and where the operating
+/// system has no random numbers.
+pub fn hash_password(password: &str) -> Result<String, PasswordError> {
+    if password.len() > MAX_PASSWORD_BYTES {
+        return Err(PasswordError(format!(
+            "it is longer than {MAX_PASSWORD_BYTES} bytes"
+        )));
+    }
+    Argon2::default()
+        .hash_password(password.as_bytes())
+        .map(|hash: PasswordHash| hash.to_string())
+        .map_err(|error| PasswordError(error.to_string()))
+}
+
+/// Returns `true` if a password is the one that was hashed.
+#[must_use]
+pub fn verify_password(password: &str, hash: &str) -> bool {
+    password.len() <= MAX_PASSWORD_BYTES
+        // The parameters are those of the hash: a password outlives a change of the defaults.
+        && PasswordHash::new(hash).is_ok_and(|hash| {
+            Argon2::default()
+                .verify_password(password.as_bytes(), &hash)
+                .is_ok()
+        })
+}
+
+/// Spells sixteen bits as consonant, vowel, consonant, vowel, consonant.
+fn group(bits: u16) -> String {
+    let letter = |set: &[u8], shift: u32| {
+        // Both sets have a power of two of letters, so that all are equally likely.
+        let index = usize::from(bits >> shift) % set.len();
+        set.get(index).map_or('a', |byte| char::from(*byte))
+    };
+    [
+        letter(CONSONANTS, 12),
+        letter(VOWELS, 10),
+        letter(CONSONANTS, 6),
+        letter(VOWELS, 4),
+        letter(CONSONANTS, 0),
+    ]
+    .into_iter()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generated_password_is_long_and_new_each_time() {
+        let first = generate_password();
+        assert!(first.len() >= 20, "{first}");
+        assert!(first.chars().all(|c| c.is_ascii_lowercase() || c == '-'));
+        assert_ne!(first, generate_password());
+    }
+
+    #[test]
+    fn every_bit_of_a_group_is_spelled() {
+        assert_eq!(group(0), "babab");
+        assert_eq!(group(u16::MAX), "zuzuz");
+        for bit in 0..16 {
+            assert_ne!(group(1 << bit), group(0), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn only_the_password_itself_is_verified() {
+        let hash = hash_password("correct horse").unwrap();
+        assert!(hash.starts_with("$argon2id$"), "{hash}");
+        assert!(verify_password("correct horse", &hash));
+        assert!(!verify_password("correct horse ", &hash));
+        assert!(!verify_password("", &hash));
+        assert!(!verify_password("correct horse", "not a hash"));
+    }
+
+    #[test]
+    fn a_password_of_a_megabyte_is_refused() {
+        assert!(hash_password(&"a".repeat(1 << 20)).is_err());
+    }
+}

@@ -1,0 +1,337 @@
+//! Requests to run the site robots, from the pages to the task that runs them, and back.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::Notify;
+use url::Url;
+
+use super::{HeavenUse, heaven_state::RunTimes};
+use robot_detection_site_robot::site_robot::SiteRobot;
+
+/// Runs of the site robots: those that are offered, those that are requested, and their progress.
+///
+/// The process that has the robots [offers](Self::offer) runs of sites, waits for
+/// [`wanted`](Self::wanted), [shows](Self::show) each robot, best before it runs, and
+/// reports by [`failed`](Self::failed) why a run did not begin or broke off. All
+/// else goes through the database: pages pause, resume, stop and clear the runs
+/// of every process, and read their counts there. Clones share it.
+///
+/// # Example
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use robot_detection::{
+///     admin::RobotRuns,
+///     site_robot::{SiteRobot, source::{HttpSettings, HttpSource}},
+///     store::Store,
+/// };
+///
+/// let source = HttpSource::new(HttpSettings::default())?;
+/// let robot = SiteRobot::builder("docs", Store::connect("sqlite::memory:").await?, source)
+///     .start_at("http://127.0.0.1:9/")
+///     .build()?;
+/// let runs = RobotRuns::default();
+/// runs.offer([robot.site().to_owned()]);
+/// runs.show(&robot);
+/// // In a task, again and again: `let site = runs.wanted().await;`, then run its robot.
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RobotRuns {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    sites: Mutex<Sites>,
+    is_wanted: Notify,
+    is_changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Sites {
+    offered: BTreeSet<String>,
+    wanted: BTreeSet<String>,
+    /// Sites whose held results are accepted as soon as the request is taken up.
+    accepted: BTreeSet<String>,
+    /// Requests that were taken up, with the number of runs of the robot that had ended by then.
+    taken: BTreeMap<String, u64>,
+    robots: BTreeMap<String, SiteRobot>,
+    failures: BTreeMap<String, String>,
+    heavens: BTreeMap<String, HeavenUse>,
+    times: BTreeMap<String, RunTimes>,
+    /// Pages that have changed, by site, and are asked for again.
+    changed: BTreeMap<String, BTreeSet<Url>>,
+    /// When the hour began in which pages are counted, and how many it has brought.
+    told: (i64, usize),
+}
+
+/// Pages of which programs may tell in an hour that they have changed, for all sites.
+const CHANGES_AN_HOUR: usize = 1_000;
+
+const HOUR_MS: i64 = 60 * 60 * 1_000;
+
+impl RobotRuns {
+    /// Offers runs of these sites and of no others.
+    pub fn offer(&self, sites: impl IntoIterator<Item = String>) {
+        let mut known = self.sites();
+        known.offered = sites.into_iter().collect();
+        let Sites {
+            offered,
+            wanted,
+            accepted,
+            taken,
+            robots,
+            failures,
+            heavens: _,
+            times,
+            changed,
+            told: _,
+        } = &mut *known;
+        changed.retain(|site, _| offered.contains(site));
+        wanted.retain(|site| offered.contains(site));
+        accepted.retain(|site| offered.contains(site));
+        taken.retain(|site, _| offered.contains(site));
+        robots.retain(|site, _| offered.contains(site));
+        failures.retain(|site, _| offered.contains(site));
+        // They are told anew: a site may have no schedule any more.
+        times.clear();
+    }
+
+    /// Shows progress and explanations of a robot; returns the earlier one of its site.
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "hardly anybody wants the earlier one back"
+    )]
+    pub fn show(&self, robot: &SiteRobot) -> Option<SiteRobot> {
+        let mut known = self.sites();
+        // Another robot counts its runs from zero.
+        known.taken.remove(robot.site());
+        known.robots.insert(robot.site().to_owned(), robot.clone())
+    }
+
+    /// Waits until a page asks for a run, and returns the name of the site.
+    ///
+    /// It is cancel safe: dropping it before it is ready loses no request.
+    pub async fn wanted(&self) -> String {
+        loop {
+            let next = self.sites().take();
+            if let Some(site) = next {
+                return site;
+            }
+            // `notify_one` stores a permit, so that a request between the check and this is not missed.
+            self.inner.is_wanted.notified().await;
+        }
+    }
+
+    /// Returns `true`, once, if a page asks to put the results that are held back in force.
+    ///
+    /// The task that takes up a request asks this before the run.
+    #[must_use]
+    pub fn takes_acceptance(&self, site: &str) -> bool {
+        self.sites().accepted.remove(site)
+    }
+
+    /// Reports why a run did not begin or broke off; pages show it until the next request, or until
+    /// a run has [ended](Self::ended).
+    pub fn failed(&self, site: &str, reason: impl Into<String>) {
+        let mut known = self.sites();
+        known.taken.remove(site);
+        known.failures.insert(site.to_owned(), reason.into());
+    }
+
+    /// Reports that a run came to its end: why an earlier one broke off matters no more.
+    pub fn ended(&self, site: &str) {
+        self.sites().failures.remove(site);
+    }
+
+    /// Sets when runs of a site are to begin, which pages compare with what is in force.
+    ///
+    /// The function returns the first time behind a moment, in milliseconds since 1970. Another
+    /// [offer](Self::offer) forgets it.
+    pub fn tell_times(
+        &self,
+        site: &str,
+        next_ms: impl Fn(i64) -> Option<i64> + Send + Sync + 'static,
+    ) {
+        let times = RunTimes::new(next_ms);
+        self.sites().times.insert(site.to_owned(), times);
+    }
+
+    /// Returns when runs of a site are to begin, where that is known.
+    #[must_use]
+    pub fn run_times(&self, site: &str) -> Option<RunTimes> {
+        self.sites().times.get(site).cloned()
+    }
+
+    /// Sets the use of the descriptions of a site, which pages show.
+    pub fn tell_heaven(&self, site: &str, heaven: HeavenUse) {
+        self.sites().heavens.insert(site.to_owned(), heaven);
+    }
+
+    /// Returns the use of the descriptions of a site, where it is known.
+    #[must_use]
+    pub fn heaven(&self, site: &str) -> Option<HeavenUse> {
+        self.sites().heavens.get(site).cloned()
+    }
+
+    /// Requests a run of a site; returns `true` if such runs are offered.
+    #[must_use]
+    pub fn ask(&self, site: &str) -> bool {
+        self.ask_and(site, false)
+    }
+
+    /// Requests that held results are accepted; returns `true` if this process can do that.
+    #[must_use]
+    pub fn ask_to_accept(&self, site: &str) -> bool {
+        self.ask_and(site, true)
+    }
+
+    fn ask_and(&self, site: &str, accept: bool) -> bool {
+        let mut known = self.sites();
+        if !known.offered.contains(site) {
+            return false;
+        }
+        if accept {
+            known.accepted.insert(site.to_owned());
+        }
+        // It was about the run before.
+        known.failures.remove(site);
+        known.wanted.insert(site.to_owned());
+        drop(known);
+        self.inner.is_wanted.notify_one();
+        true
+    }
+
+    /// Has pages asked for again that have changed; returns `false` where the hour has brought too
+    /// many already, and then takes none.
+    #[must_use]
+    pub fn tell_changed(&self, site: &str, urls: &[Url], now_ms: i64) -> bool {
+        let mut known = self.sites();
+        if now_ms.saturating_sub(known.told.0) >= HOUR_MS {
+            known.told = (now_ms, 0);
+        }
+        let count = known.told.1.saturating_add(urls.len());
+        if count > CHANGES_AN_HOUR {
+            return false;
+        }
+        known.told.1 = count;
+        drop(known);
+        self.keep_changed(site, urls.to_vec());
+        self.inner.is_changed.notify_one();
+        true
+    }
+
+    /// Keeps pages to be asked for again at the next look.
+    pub fn keep_changed(&self, site: &str, urls: Vec<Url>) {
+        let mut known = self.sites();
+        let changed = known.changed.entry(site.to_owned()).or_default();
+        changed.extend(urls);
+    }
+
+    /// Waits until pages have changed.
+    pub async fn changed(&self) {
+        self.inner.is_changed.notified().await;
+    }
+
+    /// Takes the pages of a site that have changed.
+    #[must_use]
+    pub fn takes_changed(&self, site: &str) -> Vec<Url> {
+        let urls = self.sites().changed.remove(site);
+        urls.into_iter().flatten().collect()
+    }
+
+    /// Returns the sites whose runs are offered.
+    #[must_use]
+    pub fn offered(&self) -> Vec<String> {
+        self.sites().offered.iter().cloned().collect()
+    }
+
+    /// Returns the robot of a site, where this process has it.
+    #[must_use]
+    pub fn robot(&self, site: &str) -> Option<SiteRobot> {
+        self.sites().robots.get(site).cloned()
+    }
+
+    /// Returns `true` if a requested run has not ended; pages wait until they see it.
+    #[must_use]
+    pub fn is_wanted(&self, site: &str) -> bool {
+        let known = self.sites();
+        // Counted and not asked whether it runs: a run may begin and end between two looks.
+        let is_under_way = |ended: &u64| known.ended(site) == Some(*ended);
+        known.wanted.contains(site) || known.taken.get(site).is_some_and(is_under_way)
+    }
+
+    /// Returns why the last run did not begin or broke off.
+    #[must_use]
+    pub fn failure(&self, site: &str) -> Option<String> {
+        self.sites().failures.get(site).cloned()
+    }
+
+    fn sites(&self) -> MutexGuard<'_, Sites> {
+        // No change panics half way, so that the data behind a poisoned lock is consistent.
+        let sites = self.inner.sites.lock();
+        sites.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sites {
+    /// Takes up a request; the database shows the run only a while after that.
+    fn take(&mut self) -> Option<String> {
+        let site = self.wanted.pop_first()?;
+        if let Some(ended) = self.ended(&site) {
+            self.taken.insert(site.clone(), ended);
+        }
+        Some(site)
+    }
+
+    fn ended(&self, site: &str) -> Option<u64> {
+        Some(self.robots.get(site)?.runs_ended())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_wish_is_kept_until_it_is_taken_up() {
+        let runs = RobotRuns::default();
+        runs.offer(["a".to_owned(), "b".to_owned()]);
+        assert!(runs.ask("b") && runs.ask("b") && runs.ask("a"));
+        assert!(runs.is_wanted("a"));
+        assert_eq!(runs.wanted().await, "a");
+        assert!(!runs.is_wanted("a"));
+        assert_eq!(runs.wanted().await, "b");
+        let (next, ()) = tokio::join!(runs.wanted(), async { assert!(runs.ask("a")) });
+        assert_eq!(next, "a");
+    }
+
+    #[test]
+    fn only_what_is_offered_can_be_asked_for() {
+        let runs = RobotRuns::default();
+        assert!(!runs.ask("a"));
+        runs.offer(["a".to_owned()]);
+        assert!(runs.ask("a") && !runs.takes_acceptance("a"));
+        assert!(runs.ask_to_accept("a"));
+        assert!(runs.takes_acceptance("a") && !runs.takes_acceptance("a"));
+        runs.offer(["b".to_owned()]);
+        assert!(!runs.is_wanted("a"));
+        assert_eq!(runs.offered(), ["b"]);
+    }
+
+    #[test]
+    fn a_failure_is_told_until_the_next_wish() {
+        let runs = RobotRuns::default();
+        runs.offer(["a".to_owned()]);
+        runs.failed("a", "no such host");
+        assert_eq!(runs.failure("a").as_deref(), Some("no such host"));
+        assert!(runs.ask("a"));
+        assert_eq!(runs.failure("a"), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! Sessions of administrators' browsers: listed and ended.
+
+use std::collections::HashMap;
+
+use robot_detection_store::store::{StoreErrorKind, StoredSession};
+use serde::Serialize;
+use serde_json::Value;
+use tracing::info;
+
+use crate::{Caller, Moment, Refusal};
+
+type Data = HashMap<String, Value>;
+
+/// Time for which a session lasts, whether or not it is in use.
+pub const SESSION_MS: i64 = 12 * 60 * 60 * 1_000;
+
+/// Key of a session's data: milliseconds since 1970 at which it began.
+pub const BEGUN: &str = "begun_ms";
+/// Key of a session's data: network of the address from which somebody logged in.
+pub const NETWORK: &str = "network";
+/// Key of a session's data: name of the browser.
+pub const BROWSER: &str = "browser";
+
+/// Session; nothing of its data but where and when it began.
+#[derive(Clone, Debug, Serialize)]
+pub struct Session {
+    /// Key by which it is ended.
+    pub key: String,
+    /// When somebody logged in.
+    pub begun: Moment,
+    /// When it was used last, to some minutes.
+    pub seen: Moment,
+    /// When it ends.
+    pub ends: Moment,
+    /// Network of the address from which somebody logged in.
+    pub network: Option<String>,
+    /// Browser and system, such as `Firefox on Linux`.
+    pub browser: Option<String>,
+    /// It is that of the request.
+    pub is_current: bool,
+}
+
+/// Sessions, as lists have them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sessions {
+    /// That of the request first.
+    pub sessions: Vec<Session>,
+}
+
+/// Sessions that were ended.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct EndedSessions {
+    /// How many.
+    pub ended: u64,
+}
+
+impl Session {
+    fn new(stored: &StoredSession, current: Option<&str>, now_ms: i64) -> Self {
+        let data = data(stored);
+        let begun_ms = data.get(BEGUN).and_then(Value::as_i64);
+        let begun_ms = begun_ms.unwrap_or(stored.expires_ms - SESSION_MS);
+        let moment = |at_ms| Moment::new(at_ms, now_ms);
+        Self {
+            key: stored.key.clone(),
+            begun: moment(begun_ms),
+            seen: moment(stored.seen_ms.max(begun_ms)),
+            ends: moment(stored.expires_ms),
+            network: text(&data, NETWORK),
+            browser: text(&data, BROWSER),
+            is_current: current == Some(&*stored.key),
+        }
+    }
+}
+
+/// Returns the network from which the session was begun.
+#[must_use]
+pub fn network(stored: &StoredSession) -> Option<String> {
+    text(&data(stored), NETWORK)
+}
+
+fn data(stored: &StoredSession) -> Data {
+    serde_json::from_str(&stored.data).unwrap_or_default()
+}
+
+fn text(data: &Data, key: &str) -> Option<String> {
+    data.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Lists all sessions; `current` is the key of the caller's own.
+///
+/// # Errors
+///
+/// Fails if the database does.
+pub async fn list(caller: &Caller<'_>, current: Option<&str>) -> Result<Sessions, Refusal> {
+    let stored = caller.store.sessions(caller.now_ms).await?;
+    let session = |stored| Session::new(stored, current, caller.now_ms);
+    let mut sessions: Vec<_> = stored.iter().map(session).collect();
+    sessions.sort_by_key(|session| !session.is_current);
+    Ok(Sessions { sessions })
+}
+
+/// Ends the session with this key.
+///
+/// # Errors
+///
+/// Fails if there is none, or if the database does.
+pub async fn end(caller: &Caller<'_>, key: &str) -> Result<(), Refusal> {
+    let ended = caller.store.end_session(key, caller.now_ms).await;
+    ended.map_err(|error| match error.kind() {
+        StoreErrorKind::NotFound => Refusal::NotFound("There is no such session; it has ended."),
+        _ => error.into(),
+    })?;
+    info!(key, "the session {key} was ended");
+    caller.record("session-ended", key, "").await;
+    Ok(())
+}
+
+/// Ends all sessions but the one with this id.
+///
+/// # Errors
+///
+/// Fails if the database does.
+pub async fn end_others(
+    caller: &Caller<'_>,
+    current_id: Option<&str>,
+) -> Result<EndedSessions, Refusal> {
+    let ended = caller.store.end_other_sessions(current_id).await?;
+    info!(ended, "all other sessions were ended: {ended}");
+    let detail = format!("{ended} sessions");
+    caller.record("sessions-ended", "all others", &detail).await;
+    Ok(EndedSessions { ended })
+}
+
+/// Returns the name of a browser and its system, such as `Firefox on Linux`.
+///
+/// In short, as people tell their own devices apart by it; nothing is decided by it.
+#[must_use]
+pub fn browser_name(user_agent: &str) -> String {
+    // In this order, as most of them name those after them too.
+    const BROWSERS: &[(&str, &str)] = &[
+        ("Edg", "Edge"),
+        ("OPR/", "Opera"),
+        ("SamsungBrowser/", "Samsung Internet"),
+        ("Firefox/", "Firefox"),
+        ("FxiOS/", "Firefox"),
+        ("CriOS/", "Chrome"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+        ("curl/", "curl"),
+    ];
+    const SYSTEMS: &[(&str, &str)] = &[
+        ("Android", "Android"),
+        ("iPhone", "iOS"),
+        ("iPad", "iPadOS"),
+        ("CrOS", "ChromeOS"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "macOS"),
+        ("Linux", "Linux"),
+    ];
+    let named = |table: &[(&str, &'static str)]| {
+        let mut rows = table.iter();
+        let row = rows.find(|(mark, _)| user_agent.contains(mark));
+        row.map(|(_, name)| *name)
+    };
+    match (named(BROWSERS), named(SYSTEMS)) {
+        (Some(browser), Some(system)) => format!("{browser} on {system}"),
+        (Some(browser), None) => browser.to_owned(),
+        (None, Some(system)) => format!("another browser on {system}"),
+        (None, None) => "another browser".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_browser_is_named_in_short() {
+        for (user_agent, name) in [
+            (
+                "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0",
+                "Firefox on Linux",
+            ),
+            (
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) \
+                 Chrome/152.0.0.0 Safari/537.36 Edg/152.0.0.0",
+                "Edge on Windows",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 \
+                 (KHTML, like Gecko) Version/19.0 Mobile/15E148 Safari/604.1",
+                "Safari on iOS",
+            ),
+            ("curl/8.15.0", "curl"),
+            ("<script>alert(1)</script>", "another browser"),
+            ("", "another browser"),
+        ] {
+            assert_eq!(browser_name(user_agent), name);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The time zone in which pages show times.
+
+use std::{fmt, str::FromStr};
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+
+/// Time zone by its IANA name, such as `Europe/Berlin`; UTC by default.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_operations::TimeZone;
+///
+/// let zone: TimeZone = "Europe/Berlin".parse()?;
+/// assert_eq!(zone.to_string(), "Europe/Berlin");
+/// assert!("Berlin".parse::<TimeZone>().is_err());
+/// # Ok::<(), robot_detection_operations::InvalidTimeZone>(())
+/// ```
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TimeZone {
+    zone: Tz,
+}
+
+/// Error of a name that no time zone has.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{name:?} is no time zone: write an IANA name such as UTC or Europe/Berlin")]
+pub struct InvalidTimeZone {
+    name: String,
+}
+
+impl TimeZone {
+    /// Returns the zone as chrono has it.
+    #[must_use]
+    pub fn zone(self) -> Tz {
+        self.zone
+    }
+
+    /// Returns a time of the zone; what is beyond the calendar becomes 1970.
+    #[must_use]
+    pub fn at(self, at_ms: i64) -> DateTime<Tz> {
+        // Euclidean, so that moments before 1970 are rounded down too.
+        let at: DateTime<Utc> =
+            DateTime::from_timestamp(at_ms.div_euclid(1_000), 0).unwrap_or_default();
+        at.with_timezone(&self.zone)
+    }
+
+    /// Returns a time for people: "2026-03-01 12:30 UTC".
+    #[must_use]
+    pub fn exact(self, at_ms: i64) -> String {
+        self.at(at_ms).format("%Y-%m-%d %H:%M %Z").to_string()
+    }
+
+    /// Returns the time of day to the second: "12:30:59".
+    #[must_use]
+    pub fn clock(self, at_ms: i64) -> String {
+        self.at(at_ms).format("%H:%M:%S").to_string()
+    }
+}
+
+impl Default for TimeZone {
+    fn default() -> Self {
+        Self { zone: Tz::UTC }
+    }
+}
+
+impl From<Tz> for TimeZone {
+    fn from(zone: Tz) -> Self {
+        Self { zone }
+    }
+}
+
+impl FromStr for TimeZone {
+    type Err = InvalidTimeZone;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let wrong = |_| InvalidTimeZone {
+            name: name.chars().take(60).collect(),
+        };
+        name.trim().parse().map(|zone| Self { zone }).map_err(wrong)
+    }
+}
+
+impl fmt::Display for TimeZone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.zone.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_by_the_clock_of_the_place() {
+        let zone: TimeZone = "Europe/Berlin".parse().unwrap();
+        assert_eq!(zone.exact(1_772_366_400_000), "2026-03-01 13:00 CET");
+        assert_eq!(zone.exact(1_782_907_200_000), "2026-07-01 14:00 CEST");
+        let utc = TimeZone::default();
+        assert_eq!(utc.exact(1_772_366_400_000), "2026-03-01 12:00 UTC");
+        assert!(utc.exact(i64::MAX).starts_with("1970"));
+    }
+}

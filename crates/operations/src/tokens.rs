@@ -1,0 +1,185 @@
+//! Tokens of programs: listed, made and ended.
+
+use robot_detection_store::store::{AdminToken, StoreErrorKind, TokenScope};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use tracing::info;
+
+use crate::{Caller, Moment, Refusal, generate_password, rfc3339, token_end::parse_end};
+
+/// Longest name, in characters.
+const MAX_NAME_CHARS: usize = 100;
+
+/// Token; its secret is not kept, so that nothing can show it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Token {
+    /// Name that the log of changes has it by.
+    pub name: String,
+    /// `read`, or `write`, which may change something.
+    pub scope: &'static str,
+    /// When it was made.
+    pub created: Moment,
+    /// Hour of its last use.
+    pub used: Option<Moment>,
+    /// When it ends; never without one.
+    pub ends: Option<Moment>,
+    /// It is not accepted any more.
+    pub has_ended: bool,
+}
+
+/// Tokens, as lists have them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tokens {
+    /// By name.
+    pub tokens: Vec<Token>,
+}
+
+/// Token that is asked for.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MakeToken {
+    /// What will use it.
+    #[serde(default)]
+    pub name: String,
+    /// `read` or `write`; nothing means `read`.
+    #[serde(default)]
+    pub scope: String,
+    /// A day such as `2026-12-31`, days from now such as `30d`, a time in RFC 3339; nothing for one that lasts.
+    #[serde(default)]
+    pub ends: String,
+}
+
+/// Token that was just made.
+#[derive(Clone, Debug, Serialize)]
+pub struct MadeToken {
+    /// The token.
+    pub token: Token,
+    /// Shown in this response, and never again.
+    pub secret: String,
+}
+
+impl Token {
+    fn new(token: &AdminToken, now_ms: i64) -> Self {
+        let moment = |at_ms| Moment::new(at_ms, now_ms);
+        Self {
+            name: token.name.clone(),
+            scope: token.scope.as_str(),
+            created: moment(token.created_ms),
+            used: token.used_ms.map(moment),
+            ends: token.ends_ms.map(moment),
+            has_ended: token.has_ended(now_ms),
+        }
+    }
+}
+
+/// Lists all tokens.
+///
+/// # Errors
+///
+/// Fails if the database does.
+pub async fn list(caller: &Caller<'_>) -> Result<Tokens, Refusal> {
+    let tokens = caller.store.admin_tokens().await?;
+    let tokens = tokens.iter().map(|token| Token::new(token, caller.now_ms));
+    Ok(Tokens {
+        tokens: tokens.collect(),
+    })
+}
+
+/// Checks what is asked for, before there is a database.
+///
+/// # Errors
+///
+/// Fails with the field that is wrong.
+pub fn check(request: &MakeToken, now_ms: i64) -> Result<(), Refusal> {
+    checked(request, now_ms, None).map(|_| ())
+}
+
+/// Makes a token.
+///
+/// # Errors
+///
+/// Fails with the field that is wrong, or if the database does.
+pub async fn make(caller: &Caller<'_>, request: &MakeToken) -> Result<MadeToken, Refusal> {
+    let token = checked(request, caller.now_ms, caller.ends_ms)?;
+    let secret = generate_password();
+    let added = caller.store.add_admin_token(&token, &digest(&secret)).await;
+    added.map_err(|error| match error.kind() {
+        StoreErrorKind::Conflict => Refusal::invalid(
+            "name",
+            "A token has this name already; end it first, or take another name.",
+        ),
+        _ => error.into(),
+    })?;
+    let detail = match token.ends_ms {
+        Some(ends_ms) => format!("scope {}, ends {}", token.scope.as_str(), rfc3339(ends_ms)),
+        None => format!("scope {}, lasting", token.scope.as_str()),
+    };
+    info!(name = %token.name, "a token was made: {:?}, {detail}", token.name);
+    caller.record("token-made", &token.name, &detail).await;
+    Ok(MadeToken {
+        token: Token::new(&token, caller.now_ms),
+        secret,
+    })
+}
+
+/// Ends a token.
+///
+/// # Errors
+///
+/// Fails if there is none of this name, or if the database does.
+pub async fn end(caller: &Caller<'_>, name: &str) -> Result<(), Refusal> {
+    let ended = caller.store.remove_admin_token(name).await;
+    ended.map_err(|error| match error.kind() {
+        StoreErrorKind::NotFound => Refusal::NotFound("There is no token of this name."),
+        _ => error.into(),
+    })?;
+    info!(name, "a token was ended: {name:?}");
+    caller.record("token-ended", name, "").await;
+    Ok(())
+}
+
+/// Returns what is stored of a token.
+///
+/// A plain hash is enough, as a random token cannot be guessed as a password can.
+#[must_use]
+pub fn digest(secret: &str) -> String {
+    hex::encode(Sha256::digest(secret))
+}
+
+fn checked(request: &MakeToken, now_ms: i64, limit_ms: Option<i64>) -> Result<AdminToken, Refusal> {
+    let name = checked_name(&request.name)?;
+    let scope = match request.scope.trim() {
+        // The one that can do less, so that nobody hands out more than was meant.
+        "" | "read" => TokenScope::Read,
+        "write" => TokenScope::Write,
+        _ => return Err(Refusal::invalid("scope", "The scope is read or write.")),
+    };
+    let ends_ms =
+        parse_end(&request.ends, now_ms).map_err(|message| Refusal::invalid("ends", message))?;
+    // Else whoever has found a token that ends soon would make one that lasts.
+    if let Some(limit_ms) = limit_ms
+        && ends_ms.is_none_or(|ends_ms| ends_ms > limit_ms)
+    {
+        let limit = rfc3339(limit_ms);
+        let message =
+            format!("A token makes none that outlasts it: ends has to be {limit} at most.");
+        return Err(Refusal::invalid("ends", message));
+    }
+    Ok(AdminToken::new(name, now_ms).scope(scope).ends_ms(ends_ms))
+}
+
+/// Returns the name of a token without blanks around it.
+fn checked_name(name: &str) -> Result<&str, Refusal> {
+    let name = name.trim();
+    let message = if name.is_empty() {
+        "The token's name is empty; name what will use it, such as monitoring.".to_owned()
+    } else if name.chars().count() > MAX_NAME_CHARS {
+        format!("The token's name has more than {MAX_NAME_CHARS} characters.")
+    } else if name.chars().any(char::is_control) {
+        // Names stand in logs and on terminals.
+        "The token's name has a control character in it.".to_owned()
+    } else {
+        return Ok(name);
+    };
+    Err(Refusal::invalid("name", message))
+}

@@ -1,0 +1,115 @@
+//! The key of a site, and the file in which search engines look for it.
+
+use axum::http::{HeaderValue, Method, Response, header};
+use bytes::Bytes;
+use ring::hmac;
+
+/// Characters of a key that is made.
+const MADE_CHARS: usize = 32;
+
+/// Key of a site: 8 to 128 letters, digits and dashes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct IndexNowKey {
+    key: String,
+    path: String,
+}
+
+impl IndexNowKey {
+    /// Reads a key.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what a key is.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let is_right = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        if !(8..=128).contains(&text.len()) || !text.chars().all(is_right) {
+            let reason = "a key has 8 to 128 letters from a to z, digits and dashes";
+            return Err(reason.to_owned());
+        }
+        Ok(Self::of(text.to_owned()))
+    }
+
+    /// Makes one of the seed of an installation and the name of a site.
+    pub fn made(seed: [u64; 2], site: &str) -> Self {
+        let seed = seed.map(u64::to_le_bytes);
+        let secret = hmac::Key::new(hmac::HMAC_SHA256, seed.as_flattened());
+        let mut key = hex::encode(hmac::sign(&secret, format!("index-now {site}").as_bytes()));
+        key.truncate(MADE_CHARS);
+        Self::of(key)
+    }
+
+    fn of(key: String) -> Self {
+        Self {
+            path: format!("/{key}.txt"),
+            key,
+        }
+    }
+
+    /// Returns the key itself.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.key
+    }
+
+    /// Returns the path of its file.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Returns the file, for GET and HEAD of its path.
+    pub fn answer(&self, method: &Method, path: &str) -> Option<Response<Bytes>> {
+        if path != self.path || !matches!(*method, Method::GET | Method::HEAD) {
+            return None;
+        }
+        let is_head = *method == Method::HEAD;
+        let body = if is_head { "" } else { &self.key };
+        let mut response = Response::new(Bytes::copy_from_slice(body.as_bytes()));
+        let text = HeaderValue::from_static("text/plain; charset=utf-8");
+        response.headers_mut().insert(header::CONTENT_TYPE, text);
+        Some(response)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_such_as_the_protocol_says() {
+        for right in ["12345678", "a-B-3-d-5", &"k".repeat(128)] {
+            assert_eq!(IndexNowKey::parse(right).unwrap().as_str(), right);
+        }
+        for wrong in [
+            "",
+            "1234567",
+            &"k".repeat(129),
+            "a/b/c/d/e",
+            "schlüssel",
+            "a b c d e",
+        ] {
+            assert!(IndexNowKey::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn each_site_of_each_installation_has_its_own_and_it_stays() {
+        let key = IndexNowKey::made([1, 2], "shop");
+        assert_eq!(key, IndexNowKey::made([1, 2], "shop"));
+        assert_eq!(IndexNowKey::parse(key.as_str()).unwrap(), key);
+        assert_ne!(key, IndexNowKey::made([2, 1], "shop"));
+        assert_ne!(key, IndexNowKey::made([1, 2], "default"));
+    }
+
+    #[test]
+    fn the_file_holds_the_key_and_nothing_else() {
+        let key = IndexNowKey::parse("12345678").unwrap();
+        let file = key.answer(&Method::GET, "/12345678.txt").unwrap();
+        assert_eq!(&file.body()[..], b"12345678");
+        assert_eq!(file.headers()["content-type"], "text/plain; charset=utf-8");
+        let head = key.answer(&Method::HEAD, "/12345678.txt").unwrap();
+        assert!(head.body().is_empty());
+        assert!(key.answer(&Method::POST, "/12345678.txt").is_none());
+        assert!(key.answer(&Method::GET, "/87654321.txt").is_none());
+    }
+}

@@ -1,0 +1,131 @@
+//! The site whose pages are told, and what stands in the way of that.
+
+use std::{net::IpAddr, sync::Arc};
+
+use url::{Host, Url};
+
+use robot_detection_store::fetch::is_public;
+
+/// Ends of names that nobody outside of a network can look up (RFC 6761, 6762, 8375, 9476).
+const LOCAL_NAMES: [&str; 7] = [
+    "localhost",
+    "local",
+    "internal",
+    "home.arpa",
+    "lan",
+    "test",
+    "invalid",
+];
+
+/// Site whose pages are told.
+#[derive(Clone)]
+pub struct IndexedSite {
+    origin: String,
+    host: String,
+    is_open: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+impl IndexedSite {
+    /// Creates it from scheme, host and port, as `https://www.example.com`, and from which of its
+    /// paths open to everybody.
+    pub fn new(origin: &str, is_open: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        let host = origin.split_once("://").map_or(origin, |(_, host)| host);
+        Self {
+            origin: origin.to_owned(),
+            host: host.to_owned(),
+            is_open: Arc::new(is_open),
+        }
+    }
+
+    /// Returns host and port.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Returns the whole URL of a path.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.origin)
+    }
+
+    /// Returns `true` for the URL of a page of the site that opens to everybody.
+    #[must_use]
+    pub fn has(&self, url: &str) -> bool {
+        let rest = url.strip_prefix(&self.origin);
+        let rest = rest.filter(|rest| rest.starts_with('/'));
+        let path = rest.and_then(|rest| rest.split(['?', '#']).next());
+        path.is_some_and(|path| (self.is_open)(path))
+    }
+}
+
+impl std::fmt::Debug for IndexedSite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut site = f.debug_struct("IndexedSite");
+        site.field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+/// Returns why nobody is told of the pages of a site: its host is not on the Internet.
+#[must_use]
+pub fn site_obstacle(site: &Url) -> Option<String> {
+    let address = match site.host() {
+        Some(Host::Ipv4(address)) => IpAddr::V4(address),
+        Some(Host::Ipv6(address)) => IpAddr::V6(address),
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            let is_end = |end: &&str| {
+                let rest = name.strip_suffix(*end);
+                rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+            };
+            let is_local = !name.contains('.') || LOCAL_NAMES.iter().any(is_end);
+            return is_local.then(|| format!("{name} is a name of this network alone"));
+        }
+        None => return Some("the site has no host".to_owned()),
+    };
+    (!is_public(address)).then(|| format!("{address} is no address of the Internet"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_told_of_hosts_that_the_internet_does_not_know() {
+        for (url, is_told) in [
+            ("https://www.example.com", true),
+            ("https://localhost.example.com", true),
+            ("https://mylocal", false),
+            ("http://localhost:8080", false),
+            ("http://app.localhost", false),
+            ("http://wiki.internal", false),
+            ("http://nas.home.arpa", false),
+            ("http://printer.local.", false),
+            ("http://127.0.0.1", false),
+            ("http://10.1.2.3", false),
+            ("http://192.168.0.1", false),
+            ("http://[::1]", false),
+            ("http://[::ffff:10.0.0.1]", false),
+            ("http://93.184.216.34", true),
+        ] {
+            let obstacle = site_obstacle(&url.parse().unwrap());
+            assert_eq!(obstacle.is_none(), is_told, "{url}: {obstacle:?}");
+        }
+    }
+
+    #[test]
+    fn pages_that_open_to_all_are_told_and_no_other() {
+        let site = IndexedSite::new("https://www.example.com", |path| path != "/members");
+        assert_eq!(site.host(), "www.example.com");
+        for (url, is_told) in [
+            ("https://www.example.com/", true),
+            ("https://www.example.com/a?b=c", true),
+            ("https://www.example.com/members?a", false),
+            ("https://www.example.com.evil.example/", false),
+            ("http://www.example.com/", false),
+            ("https://other.example/", false),
+        ] {
+            assert_eq!(site.has(url), is_told, "{url}");
+        }
+    }
+}

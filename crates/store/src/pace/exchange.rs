@@ -1,0 +1,218 @@
+//! The conversation of one instance with the others.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::time;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::store::{PaceDebt, Store, StoreError};
+use robot_detection_layer::clock::Clock;
+use robot_detection_layer::policy::{BucketDebt, FleetPace, Policy, RateLimiter};
+
+/// Time between two conversations.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Conversations from one sign of life to the next.
+const SIGN_EVERY: u32 = 5;
+
+/// Conversations from one tidying of the table to the next.
+const PRUNE_EVERY: u32 = 60;
+
+/// Senders of whom one conversation tells, of all rules: an engine adds them in some milliseconds.
+const MOST_TOLD: usize = 2_000;
+
+/// Exchange of what instances serve, for the rules that slow down.
+pub struct Exchange {
+    store: Store,
+    clock: Clock,
+    policies: Policies,
+    /// Another one for each start of a process.
+    instance: String,
+    fleet: Option<FleetPace>,
+    read_ms: i64,
+    turn: u32,
+    is_failing: bool,
+}
+
+/// Returns the policies in force, each with the name of its site.
+type Policies = Box<dyn Fn() -> Vec<(String, Arc<Policy>)> + Send + Sync>;
+
+/// Rate limiters by the hash of their rule.
+type Limiters<'p> = HashMap<i64, &'p RateLimiter>;
+
+impl Exchange {
+    /// Creates one for the rules of all sites.
+    pub fn new(
+        store: Store,
+        clock: Clock,
+        policies: impl Fn() -> Vec<(String, Arc<Policy>)> + Send + Sync + 'static,
+    ) -> Self {
+        let random = RandomState::new();
+        Self {
+            store,
+            clock,
+            policies: Box::new(policies),
+            instance: format!("{:016x}", random.hash_one("instance")),
+            fleet: None,
+            read_ms: 0,
+            turn: 0,
+            is_failing: false,
+        }
+    }
+
+    /// Talks with the other instances until `stop` is cancelled.
+    pub async fn run(mut self, stop: CancellationToken) {
+        let mut ticks = time::interval(EVERY);
+        ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            let policies = (self.policies)();
+            match self.talk(&policies).await {
+                Ok(()) => self.well(),
+                Err(error) => self.failed(&error),
+            }
+        }
+        if self.fleet.is_some() {
+            // Whoever cannot say so is forgotten after some seconds.
+            let _ = self.store.leave_fleet(&self.instance).await;
+        }
+    }
+
+    async fn talk(&mut self, policies: &[(String, Arc<Policy>)]) -> Result<(), StoreError> {
+        let slows = |(_, policy): &(String, Arc<Policy>)| {
+            policy.rules().any(|rule| rule.rate_limiter().is_some())
+        };
+        // Who slows nobody need not be known, and writes nothing.
+        if !policies.iter().any(slows) {
+            return Ok(());
+        }
+        let turn = self.turn;
+        self.turn = turn.wrapping_add(1);
+        let fleet = match self.fleet {
+            Some(fleet) if !turn.is_multiple_of(SIGN_EVERY) => fleet,
+            _ => self.join().await?,
+        };
+        let limiters = limiters(policies, fleet);
+        let now_ms = self.clock.now_ms();
+        for limiter in limiters.values() {
+            limiter.join(fleet, now_ms);
+        }
+        if fleet.instances > 1 {
+            self.tell(&limiters).await?;
+            self.hear(&limiters).await?;
+        }
+        if turn.is_multiple_of(PRUNE_EVERY) {
+            self.store.prune_pace().await?;
+        }
+        Ok(())
+    }
+
+    /// Shows that this instance is alive, and counts the others.
+    async fn join(&mut self) -> Result<FleetPace, StoreError> {
+        let seed = if let Some(fleet) = self.fleet {
+            fleet.seed
+        } else {
+            let random = RandomState::new();
+            let seed = [0, 1].map(|half| random.hash_one(half));
+            self.store.fleet_seed(seed).await?
+        };
+        let instances = self.store.join_fleet(&self.instance).await?;
+        let before = self.fleet.map_or(1, |fleet| fleet.instances);
+        if instances != before {
+            info!(instances, "{instances} instances share the pace of rules");
+        }
+        let fleet = FleetPace { seed, instances };
+        self.fleet = Some(fleet);
+        Ok(fleet)
+    }
+
+    /// Tells the others what was served here.
+    async fn tell(&self, limiters: &Limiters<'_>) -> Result<(), StoreError> {
+        let most = MOST_TOLD / limiters.len().max(1);
+        let untold: Vec<_> = limiters
+            .iter()
+            .map(|(&rule, limiter)| (rule, limiter, limiter.untold(most.max(1))))
+            .collect();
+        let served = untold.iter().flat_map(|(rule, _, debts)| {
+            debts.iter().map(|debt| PaceDebt {
+                rule: *rule,
+                bucket: debt.key.cast_signed(),
+                debt_us: debt.debt_us,
+            })
+        });
+        let served: Vec<_> = served.collect();
+        if served.is_empty() {
+            return Ok(());
+        }
+        let told = self.store.add_pace(&served).await;
+        told.inspect_err(|_| {
+            for (_, limiter, debts) in &untold {
+                limiter.give_back(debts);
+            }
+        })
+    }
+
+    /// Sets what all have told.
+    async fn hear(&mut self, limiters: &Limiters<'_>) -> Result<(), StoreError> {
+        let changes = self.store.pace_since(self.read_ms).await?;
+        self.read_ms = changes.read_ms;
+        let mut debts: HashMap<i64, Vec<BucketDebt>> = HashMap::new();
+        for debt in changes.debts {
+            debts.entry(debt.rule).or_default().push(BucketDebt {
+                key: debt.bucket.cast_unsigned(),
+                debt_us: debt.debt_us,
+            });
+        }
+        let now_ms = self.clock.now_ms();
+        for (rule, debts) in debts {
+            // Others may have a rule that is not here any more, or not yet.
+            if let Some(limiter) = limiters.get(&rule) {
+                limiter.correct(&debts, now_ms);
+            }
+        }
+        Ok(())
+    }
+
+    fn failed(&mut self, error: &StoreError) {
+        if !self.is_failing {
+            warn!(
+                "each instance gives its share of the pace of rules alone until the database answers: {error}"
+            );
+        }
+        self.is_failing = true;
+    }
+
+    fn well(&mut self) {
+        if self.is_failing {
+            info!("the instances share the pace of rules again");
+        }
+        self.is_failing = false;
+    }
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange")
+            .field("instance", &self.instance)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns the rate limiters, by what is the same on all instances: site, name and pace.
+fn limiters(policies: &[(String, Arc<Policy>)], fleet: FleetPace) -> Limiters<'_> {
+    let rules = policies
+        .iter()
+        .flat_map(|(site, policy)| policy.rules().map(move |rule| (site, rule)));
+    let found = rules.filter_map(|(site, rule)| {
+        let limiter = rule.rate_limiter()?;
+        let hash = fleet.hash(&(site, rule.label(), limiter.to_string()));
+        Some((hash.cast_signed(), limiter))
+    });
+    found.collect()
+}

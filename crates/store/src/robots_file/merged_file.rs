@@ -1,0 +1,170 @@
+//! Files that are made from others.
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+use tracing::warn;
+
+use robot_detection_layer::policy::HostName;
+use robot_detection_robots_txt::{Dialect, RobotsTxt, merge, refusals};
+
+pub(super) fn parse(text: &[u8]) -> RobotsTxt {
+    RobotsTxt::parse(text, Dialect::default())
+}
+
+/// File that two others were merged into.
+#[derive(Clone, Debug)]
+pub(super) struct MergedFile {
+    pub(super) text: Bytes,
+    /// Remark for the administrator.
+    pub(super) remark: Option<&'static str>,
+    /// Digests of the two files, by which an unchanged merge is recognised.
+    of: [[u8; 32]; 2],
+}
+
+/// Merges ours over theirs, if they are not those that were merged before.
+///
+/// Where the result would be too large, everything that either refuses is refused and no `Allow`
+/// counts: a merge never refuses less than either file.
+pub(super) fn merged_file(theirs: &[u8], ours: &str, earlier: Option<&MergedFile>) -> MergedFile {
+    let of = [theirs, ours.as_bytes()].map(|text| Sha256::digest(text).into());
+    if let Some(earlier) = earlier.filter(|earlier| earlier.of == of) {
+        return earlier.clone();
+    }
+    // Ours is then served as it was written, with its comments.
+    let (text, remark) = if theirs.is_empty() {
+        (ours.to_owned().into(), None)
+    } else {
+        merged(&parse(theirs), &parse(ours.as_bytes()))
+    };
+    if let Some(remark) = remark {
+        warn!("the upstream's robots.txt and ours {remark}");
+    }
+    MergedFile {
+        text: text.into(),
+        remark,
+        of,
+    }
+}
+
+pub(super) fn merged(theirs: &RobotsTxt, ours: &RobotsTxt) -> (Vec<u8>, Option<&'static str>) {
+    match merge(theirs, ours) {
+        Some(merged) if merged.is_exact => (merged.text, None),
+        Some(merged) => (
+            merged.text,
+            Some("cannot be merged exactly: more is refused than one of them refuses"),
+        ),
+        None => (
+            refusals(theirs, ours),
+            Some("are too large to be merged: what either refuses is refused, and no Allow counts"),
+        ),
+    }
+}
+
+/// Returns the file of a mirror: it refuses everything and names the main mirror.
+pub(super) fn closed(main: &HostName) -> Vec<u8> {
+    format!("User-agent: *\nDisallow: /\nHost: {main}\n").into()
+}
+
+/// Names the main mirror in the group of `*`, and removes other `Host` lines.
+pub(super) fn with_host(text: Vec<u8>, main: Option<&HostName>) -> Vec<u8> {
+    let Some(main) = main else {
+        return text;
+    };
+    let is_host = |line: &&[u8]| {
+        let key = line
+            .split(|octet| *octet == b':')
+            .next()
+            .unwrap_or_default();
+        key.trim_ascii().eq_ignore_ascii_case(b"host")
+    };
+    let mut lines: Vec<&[u8]> = text
+        .split_inclusive(|octet| *octet == b'\n')
+        .filter(|line| !is_host(line))
+        .collect();
+    let text = lines.concat();
+    let file = parse(&text);
+    let last = file
+        .groups()
+        .filter(|group| group.agents.iter().any(|agent| agent == "*"))
+        .find_map(|group| Some(group.rules.last()?.line()));
+    let host = format!("Host: {main}\n");
+    // The parser also ends lines at a lone CR (RFC 9309 §2.2), and its numbers are then no indexes
+    // here.
+    let is_by_lines = !text.contains(&b'\r') || lines.iter().all(|line| line.ends_with(b"\r\n"));
+    if let Some(place) = last.filter(|place| is_by_lines && *place < lines.len()) {
+        lines.insert(place, host.as_bytes());
+        return lines.concat();
+    }
+    // A group without rules changes nothing, wherever it stands.
+    let mut text = text;
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    // Behind a last line that is the group's own, the line still belongs to the group. Elsewhere
+    // the group is begun again, and robots combine the two (RFC 9309 §2.2.1).
+    if last.is_none_or(|place| place < lines.len() || !is_by_lines) {
+        text.extend(b"\nUser-agent: *\n");
+    }
+    text.extend(host.as_bytes());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_too_large_to_be_merged_refuse_what_either_refuses() {
+        let groups = (0..1_000).map(|n| format!("User-agent: r{n}\nDisallow: /{n}\nAllow: /x\n"));
+        let theirs: String = groups.collect();
+        let paths = (0..500).map(|n| format!("Disallow: /a/rather/long/path/to/refuse/{n}\n"));
+        let ours = format!("User-agent: *\nAllow: /y\n{}", paths.collect::<String>());
+        let made = merged_file(theirs.as_bytes(), &ours, None);
+        assert!(
+            made.remark
+                .is_some_and(|remark| remark.contains("too large"))
+        );
+        let file = parse(&made.text);
+        let allows = |path| file.for_robot("r7").check(path).allowed();
+        assert!(!allows("/7") && !allows("/a/rather/long/path/to/refuse/9"));
+        assert!(allows("/8"));
+    }
+
+    #[test]
+    fn what_is_merged_already_is_not_merged_again() {
+        let ours = "User-agent: *\nDisallow: /a\n";
+        let first = merged_file(b"User-agent: *\nDisallow: /b\n", ours, None);
+        let again = merged_file(b"User-agent: *\nDisallow: /b\n", ours, Some(&first));
+        assert_eq!(again.text.as_ptr(), first.text.as_ptr());
+        let other = merged_file(b"User-agent: *\nDisallow: /c\n", ours, Some(&first));
+        assert_eq!(other.text, "User-agent: *\nDisallow: /a\nDisallow: /c\n");
+    }
+
+    #[test]
+    fn a_file_of_a_main_mirror_names_it_once() {
+        let main = HostName::parse("www.example.com").unwrap();
+        for (file, named) in [
+            ("", "\nUser-agent: *\nHost: www.example.com\n"),
+            (
+                "User-agent: *\nDisallow: /a\nHost: old.example\nDisallow: /b\n\nUser-agent: x\nDisallow: /\n",
+                "User-agent: *\nDisallow: /a\nDisallow: /b\nHost: www.example.com\n\nUser-agent: x\nDisallow: /\n",
+            ),
+            (
+                "User-agent: *\r\nDisallow: /a\r\n",
+                "User-agent: *\r\nDisallow: /a\r\nHost: www.example.com\n",
+            ),
+            (
+                "User-agent: *\nDisallow: /a",
+                "User-agent: *\nDisallow: /a\nHost: www.example.com\n",
+            ),
+            (
+                "User-agent: x\nDisallow: /",
+                "User-agent: x\nDisallow: /\n\nUser-agent: *\nHost: www.example.com\n",
+            ),
+        ] {
+            let text = with_host(file.into(), Some(&main));
+            assert_eq!(String::from_utf8(text).unwrap(), named, "{file}");
+        }
+        assert_eq!(with_host(b"Host: x".to_vec(), None), b"Host: x");
+    }
+}

@@ -1,0 +1,440 @@
+//! Keeps responses and rules ready, and fetches the upstream's files.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+use axum::{
+    Router, body,
+    extract::{Request, State},
+    http::{self, Response, StatusCode, header},
+    response::IntoResponse,
+    routing::any,
+};
+use tokio::{
+    sync::Notify,
+    time::{self, Instant},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::fetch::{Fetcher, shown_url};
+use robot_detection_layer::clock::Clock;
+use robot_detection_layer::detect::{Detector, SharedDetector};
+use robot_detection_layer::policy::{HostMap, SharedRobotsFiles};
+
+use super::{
+    RobotsTxtPlan,
+    answer::{PreparedFile, unknown},
+    host_file::{HostBody, HostFile, Sources},
+    merged_file::{MergedFile, parse},
+    upstream::{FetchOutcome, UpstreamCopy, retry_after},
+};
+
+/// The only path that robots ask for; case matters, a query does not.
+const PATH: &str = "/robots.txt";
+
+/// How often the registry is checked for changes.
+// A look compares two pointers, so that it may be often.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How long a start waits for the upstream's file, which the job fetches otherwise.
+pub const START_WAIT: Duration = Duration::from_millis(500);
+/// How long a command waits for it, which needs the file to answer.
+pub const COMMAND_WAIT: Duration = Duration::from_secs(3);
+
+/// The `/robots.txt` of each host, as served and as enforced; clones share it.
+#[derive(Clone, Debug)]
+pub struct ServedRobotsTxt {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    plan: ArcSwap<RobotsTxtPlan>,
+    answers: ArcSwap<HostMap<Answer>>,
+    files: SharedRobotsFiles,
+    /// Paths that each group of what is served closes.
+    closed: ArcSwap<Vec<String>>,
+    /// By the name that the upstream is asked by.
+    copies: Mutex<HashMap<Option<String>, UpstreamCopy>>,
+    /// Held while answers are made, so that an older state cannot replace a newer one.
+    build_state: Mutex<BuildState>,
+    changed: Notify,
+    detector: SharedDetector,
+    fetcher: Fetcher,
+    clock: Clock,
+}
+
+/// State that the answers were made from.
+#[derive(Debug, Default)]
+struct BuildState {
+    // Weak, so that an old registry is not kept in memory; and as its allocation is, no later
+    // detector can come to stand at the same address and pass for it.
+    detector: Weak<Detector>,
+    /// Merged files by host: one host's file may change often, and merging is costly.
+    merged_file: HashMap<Option<String>, MergedFile>,
+}
+
+/// Who answers on a host.
+#[derive(Clone, Debug)]
+enum Answer {
+    Site,
+    /// We do, when the upstream's part is known.
+    Unknown,
+    Ours {
+        prepared: Arc<PreparedFile>,
+        remark: Option<&'static str>,
+    },
+}
+
+impl ServedRobotsTxt {
+    /// Creates it of the parts that decide what is served.
+    #[must_use]
+    pub fn new(
+        plan: RobotsTxtPlan,
+        detector: SharedDetector,
+        fetcher: Fetcher,
+        clock: Clock,
+    ) -> Self {
+        let served = Self {
+            inner: Arc::new(Inner {
+                plan: ArcSwap::from_pointee(plan),
+                answers: ArcSwap::default(),
+                files: SharedRobotsFiles::default(),
+                closed: ArcSwap::default(),
+                copies: Mutex::default(),
+                build_state: Mutex::default(),
+                changed: Notify::new(),
+                detector,
+                fetcher,
+                clock,
+            }),
+        };
+        served.rebuild();
+        served
+    }
+
+    /// Replaces the plan; the upstream stays, and is asked again.
+    pub fn replace(&self, mut plan: RobotsTxtPlan) {
+        plan.upstream.clone_from(&self.inner.plan.load().upstream);
+        self.inner.plan.store(Arc::new(plan));
+        for copy in self.copies().values_mut() {
+            copy.due = None;
+        }
+        self.rebuild();
+        self.inner.changed.notify_one();
+    }
+
+    /// Replaces the plan and its upstream; copies of another upstream are forgotten.
+    pub fn replace_all(&self, plan: RobotsTxtPlan) {
+        let is_same = plan.upstream == self.inner.plan.load().upstream;
+        self.inner.plan.store(Arc::new(plan));
+        if !is_same {
+            self.copies().clear();
+        }
+        for copy in self.copies().values_mut() {
+            copy.due = None;
+        }
+        self.rebuild();
+        self.inner.changed.notify_one();
+    }
+
+    /// Sets the paths that are closed in each group of what this program serves, from now on.
+    pub fn close(&self, paths: Vec<String>) {
+        if **self.inner.closed.load() != paths {
+            self.inner.closed.store(Arc::new(paths));
+            self.rebuild();
+        }
+    }
+
+    /// Returns the rules in force on each host.
+    #[must_use]
+    pub fn files(&self) -> &SharedRobotsFiles {
+        &self.inner.files
+    }
+
+    /// Returns the plan in force.
+    #[must_use]
+    pub fn plan(&self) -> Arc<RobotsTxtPlan> {
+        self.inner.plan.load_full()
+    }
+
+    /// Answers a request for `/robots.txt`; `None` if the site is to answer it.
+    #[must_use]
+    pub fn answer<B>(&self, request: &http::Request<B>) -> Option<Response<body::Body>> {
+        if request.uri().path() != PATH {
+            return None;
+        }
+        match self.inner.answers.load().of(host(request)) {
+            Some(Answer::Ours { prepared, .. }) => {
+                Some(prepared.answer(request.method(), request.headers()))
+            }
+            Some(Answer::Unknown) => Some(unknown(request.method())),
+            Some(Answer::Site) | None => None,
+        }
+    }
+
+    /// Returns who answers on a host, from what, and remarks about it.
+    #[must_use]
+    pub fn who_answers(&self, host: Option<&str>) -> String {
+        let who = self.plan().who_answers(host);
+        match self.inner.answers.load().of(host) {
+            Some(Answer::Unknown) => format!("{who}; with 503 until that is known"),
+            Some(Answer::Ours {
+                remark: Some(remark),
+                ..
+            }) => format!("{who}; they {remark}"),
+            _ => who,
+        }
+    }
+
+    /// Returns a router that answers for `/robots.txt`, with 404 what is for the site.
+    pub fn router(&self) -> Router {
+        async fn answer(
+            State(served): State<ServedRobotsTxt>,
+            request: Request,
+        ) -> Response<body::Body> {
+            let answer = served.answer(&request);
+            answer.unwrap_or_else(|| StatusCode::NOT_FOUND.into_response())
+        }
+        Router::new()
+            .route(PATH, any(answer))
+            .with_state(self.clone())
+    }
+
+    /// Checks the registry, and fetches what the plan needs of the upstream within a time.
+    ///
+    /// The job fetches what has not arrived by then.
+    pub async fn prepare(&self, within: Duration) {
+        if self.has_other_robots() {
+            self.rebuild();
+        }
+        let _ = time::timeout(within, Box::pin(self.fetch_due())).await;
+    }
+
+    /// Follows the upstream and the registry until `stop`.
+    pub async fn run(&self, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                // `notify_one` leaves a permit: a change during the fetch below is heard in the
+                // next round.
+                () = self.inner.changed.notified() => {}
+                () = time::sleep_until(self.next_poll()) => {}
+            }
+            if self.has_other_robots() {
+                self.rebuild();
+            }
+            let fetching = Box::pin(self.fetch_due());
+            if stop.run_until_cancelled(fetching).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    fn next_poll(&self) -> Instant {
+        let plan = self.inner.plan.load();
+        let copies = self.copies();
+        let now = Instant::now();
+        let due = plan.fetched().into_iter().map(|host| {
+            let due = copies.get(&host).and_then(|copy| copy.due);
+            due.unwrap_or(now)
+        });
+        due.chain([now + POLL_INTERVAL]).min().unwrap_or(now)
+    }
+
+    fn has_other_robots(&self) -> bool {
+        let detector = self.inner.detector.load();
+        let made = lock(&self.inner.build_state).detector.as_ptr();
+        self.inner.plan.load().needs_registry() && made != Arc::as_ptr(&detector)
+    }
+
+    /// Asks the upstream for each file that is due.
+    async fn fetch_due(&self) {
+        let plan = self.inner.plan.load_full();
+        let Some(upstream) = &plan.upstream else {
+            return;
+        };
+        for host in plan.fetched() {
+            // Cloned, as no lock may be held while the upstream is waited for.
+            let copy = self.copies().get(&host).cloned().unwrap_or_default();
+            if copy.due.is_some_and(|due| due > Instant::now()) {
+                continue;
+            }
+            let fetching = upstream.fetch(&self.inner.fetcher, host.as_deref(), &copy.conditions);
+            let outcome = fetching.await;
+            if !Arc::ptr_eq(&plan, &self.inner.plan.load()) {
+                // The plan was replaced meanwhile: this response may be of another server.
+                return;
+            }
+            self.take(&upstream.url, host, copy, outcome);
+        }
+    }
+
+    /// Stores the outcome of a fetch; a failure leaves the last good copy.
+    fn take(&self, url: &str, host: Option<String>, mut copy: UpstreamCopy, outcome: FetchOutcome) {
+        let url = shown_url(url);
+        let failed = copy.failures;
+        let fresh_for = match outcome {
+            FetchOutcome::Failed(reason) => {
+                // The first failure alone: retries go on for as long as the upstream is down.
+                if failed == 0 {
+                    let kept = match copy.text {
+                        Some(_) => "the last good copy stays in force",
+                        None => "none of its rules is known",
+                    };
+                    warn!(upstream = %url, "no robots.txt of the upstream, {kept}: {reason}");
+                }
+                copy.failures = failed.saturating_add(1);
+                retry_after(copy.failures)
+            }
+            FetchOutcome::Same { fresh_for } => {
+                copy.failures = 0;
+                fresh_for
+            }
+            FetchOutcome::File {
+                text,
+                conditions,
+                fresh_for,
+                remark,
+            } => {
+                copy.conditions = conditions;
+                let is_new = copy.text.as_ref() != Some(&text);
+                if let Some(remark) = remark.filter(|_| is_new) {
+                    warn!(upstream = %url, "the robots.txt of {url} {remark}");
+                }
+                copy.text = Some(text);
+                copy.failures = 0;
+                fresh_for
+            }
+        };
+        if failed > 0 && copy.failures == 0 {
+            info!(upstream = %url, "the upstream's robots.txt is back");
+        }
+        copy.due = Some(Instant::now() + fresh_for);
+        // A scope of its own: `rebuild` locks the copies again, and a std mutex is not re-entrant.
+        let is_same = {
+            let mut copies = self.copies();
+            let is_same = copies.get(&host).is_some_and(|old| old.text == copy.text);
+            copies.insert(host, copy);
+            is_same
+        };
+        if !is_same {
+            self.rebuild();
+        }
+    }
+
+    /// Makes answers and rules of all hosts.
+    fn rebuild(&self) {
+        let mut build_state = lock(&self.inner.build_state);
+        let plan = self.inner.plan.load();
+        let detector = self.inner.detector.load_full();
+        let closed = self.inner.closed.load();
+        let old = self.inner.answers.load();
+        let (mut answers, mut files) = (HostMap::default(), HostMap::default());
+        let mut refused = HostMap::default();
+        let mut merged = HashMap::new();
+        for (host, entry) in plan.entries.iter() {
+            let key = host.map(str::to_owned);
+            let mut merged_file = build_state.merged_file.remove(&key);
+            let theirs = || self.copies().get(&plan.asked(host))?.text.clone();
+            let sources = Sources {
+                theirs: &theirs,
+                has_upstream: plan.upstream.is_some(),
+                robots: detector.robots(),
+                closed: &closed,
+            };
+            let made = HostFile::new(entry, &sources, &mut merged_file);
+            merged.extend(merged_file.map(|merged_file| (key, merged_file)));
+            let answer = self.prepared(made.body, &old, host);
+            let of_host = entry.refused().cloned().unwrap_or_default();
+            refused = match host {
+                Some(host) => refused.host(host, of_host),
+                None => refused.other(of_host),
+            };
+            (answers, files) = match (host, made.file) {
+                // A host with an entry of its own must not fall back on the file of the others.
+                (Some(host), file) => {
+                    let file = file.unwrap_or_else(|| parse(&[]));
+                    (answers.host(host, answer), files.host(host, file))
+                }
+                (None, Some(file)) => (answers.other(answer), files.other(file)),
+                (None, None) => (answers.other(answer), files),
+            };
+        }
+        self.inner.answers.store(Arc::new(answers));
+        self.inner.files.replace_with(files, refused);
+        *build_state = BuildState {
+            detector: Arc::downgrade(&detector),
+            merged_file: merged,
+        };
+    }
+
+    fn prepared(&self, body: HostBody, old: &HostMap<Answer>, host: Option<&str>) -> Answer {
+        let (text, modified_ms, remark) = match body {
+            HostBody::Site => return Answer::Site,
+            HostBody::Unknown => return Answer::Unknown,
+            HostBody::Ours {
+                text,
+                modified_ms,
+                remark,
+            } => (text, modified_ms, remark),
+        };
+        let now = || self.inner.clock.now_ms();
+        let prepared = PreparedFile::new(text, modified_ms.unwrap_or_else(now));
+        let earlier = old.iter().find_map(|(old_host, answer)| match answer {
+            Answer::Ours { prepared, .. } if old_host == host => Some(prepared.as_ref()),
+            _ => None,
+        });
+        // A file on disk has a date of its own, which may well be an older one.
+        let earlier = earlier.filter(|_| modified_ms.is_none());
+        Answer::Ours {
+            prepared: Arc::new(prepared.since(earlier)),
+            remark,
+        }
+    }
+
+    fn copies(&self) -> MutexGuard<'_, HashMap<Option<String>, UpstreamCopy>> {
+        lock(&self.inner.copies)
+    }
+}
+
+fn host<B>(request: &http::Request<B>) -> Option<&str> {
+    match request.uri().authority() {
+        Some(authority) => authority.as_str().rsplit('@').next(),
+        None => request.headers().get(header::HOST)?.to_str().ok(),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No change panics half way, so that the data behind a poisoned lock is consistent.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::super::{LIMITS, RobotsTxtContent};
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_start_waits_only_a_moment_for_an_upstream_that_does_not_answer() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap());
+        let plan = RobotsTxtPlan::new(RobotsTxtContent::Pass).upstream(&url, true, None);
+        let served = ServedRobotsTxt::new(
+            plan,
+            SharedDetector::default(),
+            Fetcher::new(LIMITS).unwrap(),
+            Clock::system(),
+        );
+        let start = Instant::now();
+        served.prepare(START_WAIT).await;
+        assert!(start.elapsed() < Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,105 @@
+//! The copy of a page with the form on it.
+
+use askama::Template;
+use axum::{
+    body::Body,
+    http::{HeaderValue, Response, header},
+};
+use memchr::memmem;
+
+/// Bytes of a page that the form is put on; a longer one is served as it is.
+const MAX_BYTES: usize = 8 << 20;
+
+/// The form that people find on a copy, and what they are told where it was of no use.
+#[derive(Template)]
+#[template(path = "way_out/form.html")]
+pub(super) struct Form<'f> {
+    pub(super) action: &'f str,
+    pub(super) to: &'f str,
+    pub(super) at_s: i64,
+    pub(super) signature: &'f str,
+}
+
+/// Page that says why the button was of no use.
+#[derive(Template)]
+#[template(path = "way_out/problem.html")]
+pub(super) struct Problem<'f> {
+    pub(super) reason: &'f str,
+    pub(super) form: &'f str,
+}
+
+/// Adds a form at the beginning of a page that stands in place of another.
+pub async fn with_form(copy: Response<Body>, form: &str) -> Response<Body> {
+    let (mut head, body) = copy.into_parts();
+    let is_html = head.headers.get(header::CONTENT_TYPE);
+    let is_html = is_html.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+    // The page that stands there in truth has another age, and other validators.
+    for name in [
+        header::ETAG,
+        header::LAST_MODIFIED,
+        header::ACCEPT_RANGES,
+        header::EXPIRES,
+    ] {
+        head.headers.remove(name);
+    }
+    let no_store = HeaderValue::from_static("private, no-store");
+    head.headers.insert(header::CACHE_CONTROL, no_store);
+    let told = head.headers.get(header::CONTENT_LENGTH);
+    let told = told.and_then(|length| length.to_str().ok()?.parse().ok());
+    let length = http_body::Body::size_hint(&body).exact().or(told);
+    let is_short = length.is_some_and(|length| length <= MAX_BYTES as u64);
+    if !is_html || !is_short || http_body::Body::is_end_stream(&body) {
+        return Response::from_parts(head, body);
+    }
+    let Ok(page) = axum::body::to_bytes(body, MAX_BYTES).await else {
+        // The file was cut, or has grown, while it was read.
+        return super::way_out::page_is_gone();
+    };
+    head.headers.remove(header::CONTENT_LENGTH);
+    let (before, behind) = page.split_at(body_start(&page));
+    let page = [before, form.as_bytes(), behind].concat();
+    Response::from_parts(head, Body::from(page))
+}
+
+/// Returns where the content of a page begins.
+fn body_start(page: &[u8]) -> usize {
+    let tag = memmem::find_iter(page, b"<body")
+        .chain(memmem::find_iter(page, b"<BODY"))
+        .min();
+    let end = tag.and_then(|tag| Some(tag + memchr::memchr(b'>', page.get(tag..)?)? + 1));
+    // What stands before a doctype would change how a browser shows the page.
+    end.unwrap_or(page.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn put(kind: &'static str, page: &'static str) -> String {
+        let mut response = Response::new(Body::from(page));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        headers.insert(header::ETAG, HeaderValue::from_static("\"a\""));
+        let response = with_form(response, "<FORM>").await;
+        assert_eq!(response.headers()["cache-control"], "private, no-store");
+        assert!(!response.headers().contains_key("etag"));
+        let page = axum::body::to_bytes(response.into_body(), 1_000).await;
+        String::from_utf8(page.unwrap().to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_form_is_the_first_thing_on_a_page() {
+        for (page, expected) in [
+            (
+                "<!doctype html><body class=a><p>b",
+                "<!doctype html><body class=a><FORM><p>b",
+            ),
+            ("<html><BODY>b</BODY>", "<html><BODY><FORM>b</BODY>"),
+            ("<p>b", "<p>b<FORM>"),
+            ("<body", "<body<FORM>"),
+        ] {
+            assert_eq!(put("text/html; charset=utf-8", page).await, expected);
+        }
+        assert_eq!(put("text/markdown", "# <body>").await, "# <body>");
+    }
+}

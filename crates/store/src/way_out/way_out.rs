@@ -1,0 +1,368 @@
+//! Who is let out, and for how long.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+use askama::Template as _;
+use axum::{
+    body::Body,
+    http::{
+        HeaderMap, HeaderValue, Response, StatusCode, Uri,
+        header::{
+            CACHE_CONTROL, CONTENT_TYPE, COOKIE, HOST, LOCATION, RETRY_AFTER, SET_COOKIE,
+            USER_AGENT,
+        },
+        uri::{Authority, PathAndQuery},
+    },
+};
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+use url::form_urlencoded;
+
+use crate::store::{AddressNetwork, Store, StoreError};
+use robot_detection_layer::clock::Clock;
+
+use super::{
+    copy::{Form, Problem},
+    keys::{Keys, new_secret},
+    presses::Presses,
+};
+
+/// Seconds for which a form is good: who reads longer presses a second time.
+const FORM_S: i64 = 60 * 60;
+
+/// Seconds for which a cookie is good.
+const COOKIE_S: i64 = 12 * 60 * 60;
+
+/// Seconds after the press for which cookies are renewed.
+const ALL_S: i64 = 7 * 24 * 60 * 60;
+
+/// Days for which keys are kept: as long as a cookie that was signed with one may be renewed.
+const KEPT_DAYS: i64 = 8;
+
+/// Pause between two looks at the keys of the database.
+const LOOK_EVERY: Duration = Duration::from_mins(10);
+
+/// Pause before a database that failed is asked again.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// Cookie over HTTPS: browsers take one of this name from no other host, and over nothing else.
+const SECURE_COOKIE: &str = "__Host-robot-detection-person";
+
+/// The same over plain HTTP, where they take no such name.
+const PLAIN_COOKIE: &str = "robot-detection-person";
+
+/// Cookies of these names that are looked at, as each costs an HMAC.
+const MAX_COOKIES: usize = 4;
+
+const DAY_S: i64 = 24 * 60 * 60;
+
+/// Way out of robot heaven for people; clones share everything.
+#[derive(Clone, Debug)]
+pub struct WayOut {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    keys: ArcSwap<Keys>,
+    presses: Presses,
+    clock: Clock,
+}
+
+/// Who presses the button, or has.
+#[derive(Clone, Debug)]
+pub struct Presser<'r> {
+    host: String,
+    /// It stays the same while his address changes.
+    network: String,
+    user_agent: &'r [u8],
+}
+
+/// Word of a visitor that he is a person.
+#[derive(Clone, Debug)]
+pub struct Word {
+    /// Cookie that takes the place of his, where that is due.
+    pub next_cookie: Option<HeaderValue>,
+}
+
+impl<'r> Presser<'r> {
+    /// Returns whoever has sent a request.
+    pub fn of(uri: &Uri, headers: &'r HeaderMap, client: IpAddr) -> Self {
+        let user_agent = headers.get(USER_AGENT);
+        Self {
+            host: host(uri, headers),
+            network: AddressNetwork::around(client).to_string(),
+            user_agent: user_agent.map_or(&b""[..], HeaderValue::as_bytes),
+        }
+    }
+
+    /// Returns the User-Agent that was sent.
+    #[must_use]
+    pub fn user_agent(&self) -> &'r [u8] {
+        self.user_agent
+    }
+}
+
+impl WayOut {
+    /// Creates it with a secret of its own, until that of the database is in force.
+    #[must_use]
+    pub fn new(clock: &Clock) -> Self {
+        let today = clock.now_ms().div_euclid(1_000).div_euclid(DAY_S);
+        Self {
+            inner: Arc::new(Inner {
+                keys: ArcSwap::from_pointee(Keys::unknown(today)),
+                presses: Presses::default(),
+                clock: clock.clone(),
+            }),
+        }
+    }
+
+    /// Follows the keys of the database until it is told to stop.
+    pub async fn run(self, store: Store, stop: CancellationToken) {
+        let follow = async {
+            loop {
+                let pause = match self.look(&store).await {
+                    Ok(()) => LOOK_EVERY,
+                    Err(error) => {
+                        debug!("the keys of the way out stay as they were: {error}");
+                        RETRY
+                    }
+                };
+                tokio::time::sleep(pause).await;
+            }
+        };
+        stop.run_until_cancelled(follow).await;
+    }
+
+    async fn look(&self, store: &Store) -> Result<(), StoreError> {
+        let Some(new) = new_secret() else {
+            // The keys that are in force are as good.
+            return Ok(());
+        };
+        let today = self.now_s().div_euclid(DAY_S);
+        let keys = store.way_out_keys(today, KEPT_DAYS, &new).await?;
+        self.inner.keys.store(Arc::new(Keys::of(&keys)));
+        Ok(())
+    }
+
+    /// Returns the form that leads to a page of a host; `action` is where it is sent.
+    pub fn form(&self, asked: &Uri, headers: &HeaderMap, action: &str) -> String {
+        let to = asked.path_and_query().map_or("/", PathAndQuery::as_str);
+        self.form_of(&host(asked, headers), to, action)
+    }
+
+    fn form_of(&self, host: &str, to: &str, action: &str) -> String {
+        let at_s = self.now_s();
+        let at = at_s.to_string();
+        let signed = self.inner.keys.load().sign(&form_parts(host, to, &at));
+        let Some((day, signature)) = signed else {
+            return String::new();
+        };
+        let form = Form {
+            action,
+            to,
+            at_s,
+            signature: &format!("{day}.{signature}"),
+        };
+        // Writing to a string never fails.
+        form.render().unwrap_or_default()
+    }
+
+    /// Answers whoever sends a form: with a cookie and the way to the page, or with what is wrong.
+    pub fn press(
+        &self,
+        presser: &Presser<'_>,
+        is_https: bool,
+        form: &[u8],
+        action: &str,
+    ) -> Response<Body> {
+        let field = |name: &str| {
+            let mut fields = form_urlencoded::parse(form);
+            fields.find_map(|(key, value)| (key == name).then(|| value.into_owned()))
+        };
+        let [to, at_s, key] = ["to", "at", "key"].map(|name| field(name).unwrap_or_default());
+        let is_ours = is_path(&to) && self.has_made(&presser.host, &to, &at_s, &key);
+        let now_s = self.now_s();
+        if !is_ours {
+            let reason = "This form is not one of this site's, or its key is gone. Open the page \
+                          once more, and press the button on it.";
+            return problem(StatusCode::BAD_REQUEST, reason, "");
+        }
+        let age_s = at_s.parse().map_or(i64::MAX, |at_s: i64| now_s - at_s);
+        if !(0..=FORM_S).contains(&age_s) {
+            let form = self.form_of(&presser.host, &to, action);
+            return problem(
+                StatusCode::FORBIDDEN,
+                "The page was opened long ago.",
+                &form,
+            );
+        }
+        if !self.inner.presses.take(&presser.network, now_s) {
+            let reason = "Too many visitors from your network have pressed the button in this hour. \
+                          Try again later.";
+            let mut response = problem(StatusCode::TOO_MANY_REQUESTS, reason, "");
+            response
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from(600));
+            return response;
+        }
+        self.inner.presses.press(presser.user_agent);
+        let name = if is_https {
+            SECURE_COOKIE
+        } else {
+            PLAIN_COOKIE
+        };
+        let mut response = empty(StatusCode::SEE_OTHER);
+        let headers = response.headers_mut();
+        if let (Some(cookie), Ok(to)) = (
+            self.cookie(name, presser, now_s, now_s + COOKIE_S),
+            HeaderValue::try_from(to),
+        ) {
+            headers.insert(SET_COOKIE, cookie);
+            headers.insert(LOCATION, to);
+        }
+        response
+    }
+
+    /// Returns the word of a visitor that he is a person, if he has given it.
+    pub fn word_of(&self, presser: &Presser<'_>, headers: &HeaderMap) -> Option<Word> {
+        let lines = headers.get_all(COOKIE).iter();
+        let cookies = lines.filter_map(|line| line.to_str().ok());
+        let cookies = cookies
+            .flat_map(|line| line.split(';'))
+            .filter_map(|cookie| {
+                let (name, value) = cookie.trim().split_once('=')?;
+                let mut ours = [SECURE_COOKIE, PLAIN_COOKIE].into_iter();
+                Some((ours.find(|ours| *ours == name)?, value))
+            });
+        let now_s = self.now_s();
+        let found = cookies.take(MAX_COOKIES).find_map(|(name, value)| {
+            let (first_s, until_s) = self.times(presser, value, now_s)?;
+            Some((name, first_s, until_s))
+        });
+        let (name, first_s, until_s) = found?;
+        let next_s = (now_s + COOKIE_S).min(first_s + ALL_S);
+        let is_due = until_s - now_s < COOKIE_S / 2 && next_s > until_s;
+        let next = is_due.then(|| self.cookie(name, presser, first_s, next_s));
+        Some(Word {
+            next_cookie: next.flatten(),
+        })
+    }
+
+    /// Counts a request of a fleet; returns `true` if the word of its visitors counts.
+    #[must_use]
+    pub fn believes_fleet(&self, user_agent: &[u8]) -> bool {
+        self.inner.presses.ask(user_agent)
+    }
+
+    /// Returns when the button was pressed for a cookie, and until when it is good, if it is.
+    fn times(&self, presser: &Presser<'_>, cookie: &str, now_s: i64) -> Option<(i64, i64)> {
+        let mut parts = cookie.splitn(4, '.');
+        let mut next = || parts.next();
+        let (first, until, day, signature) = (next()?, next()?, next()?, next()?);
+        let (first_s, until_s): (i64, i64) = (first.parse().ok()?, until.parse().ok()?);
+        let is_good = now_s < until_s && (0..ALL_S).contains(&now_s.checked_sub(first_s)?);
+        let parts = cookie_parts(presser, first, until);
+        let keys = self.inner.keys.load();
+        let is_ours = is_good && keys.have_signed(day.parse().ok()?, &parts, signature);
+        is_ours.then_some((first_s, until_s))
+    }
+
+    fn cookie(
+        &self,
+        name: &str,
+        presser: &Presser<'_>,
+        first_s: i64,
+        until_s: i64,
+    ) -> Option<HeaderValue> {
+        let [first, until] = [first_s, until_s].map(|second| second.to_string());
+        let parts = cookie_parts(presser, &first, &until);
+        let (day, signature) = self.inner.keys.load().sign(&parts)?;
+        let secure = if name == SECURE_COOKIE {
+            "; Secure"
+        } else {
+            ""
+        };
+        let seconds = until_s - self.now_s();
+        let text = format!(
+            "{name}={first_s}.{until_s}.{day}.{signature}; Path=/; Max-Age={seconds}; HttpOnly; \
+             SameSite=Lax{secure}"
+        );
+        let mut value = HeaderValue::try_from(text).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    fn has_made(&self, host: &str, to: &str, at_s: &str, key: &str) -> bool {
+        let Some((day, signature)) = key.split_once('.') else {
+            return false;
+        };
+        let parts = form_parts(host, to, at_s);
+        let keys = self.inner.keys.load();
+        day.parse()
+            .is_ok_and(|day| keys.have_signed(day, &parts, signature))
+    }
+
+    fn now_s(&self) -> i64 {
+        self.inner.clock.now_ms().div_euclid(1_000)
+    }
+}
+
+/// Returns the answer to who asks for a copy that cannot be read.
+pub(super) fn page_is_gone() -> Response<Body> {
+    let mut response = empty(StatusCode::SERVICE_UNAVAILABLE);
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from(10));
+    response
+}
+
+fn form_parts<'p>(host: &'p str, to: &'p str, at_s: &'p str) -> [&'p [u8]; 4] {
+    ["form", host, to, at_s].map(str::as_bytes)
+}
+
+fn cookie_parts<'p>(presser: &'p Presser<'_>, first_s: &'p str, until_s: &'p str) -> [&'p [u8]; 6] {
+    let (host, network) = (&*presser.host, &*presser.network);
+    let [kind, host, network, first, until] =
+        ["cookie", host, network, first_s, until_s].map(str::as_bytes);
+    [kind, host, network, first, until, presser.user_agent]
+}
+
+/// Returns `true` for the path of a page on the same host, whatever a browser makes of it.
+fn is_path(to: &str) -> bool {
+    to.starts_with('/')
+        && !to.starts_with("//")
+        && !to.contains('\\')
+        && to.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Returns the name of the host that a request is for.
+fn host(uri: &Uri, headers: &HeaderMap) -> String {
+    let from_header = || Authority::try_from(headers.get(HOST)?.as_bytes()).ok();
+    let authority = uri.authority().cloned().or_else(from_header);
+    authority.map_or(String::new(), |authority| {
+        authority.host().trim_end_matches('.').to_ascii_lowercase()
+    })
+}
+
+fn problem(status: StatusCode, reason: &str, form: &str) -> Response<Body> {
+    // Writing to a string never fails.
+    let page = Problem { reason, form }.render().unwrap_or_default();
+    let mut response = empty(status);
+    *response.body_mut() = Body::from(page);
+    let html = HeaderValue::from_static("text/html; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, html);
+    response
+}
+
+fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    let no_store = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(CACHE_CONTROL, no_store);
+    response
+}
+
+#[cfg(test)]
+mod tests;

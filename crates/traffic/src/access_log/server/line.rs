@@ -1,0 +1,259 @@
+//! Lines as this program writes them.
+
+use std::{io::Write as _, net::IpAddr, str::FromStr, time::Duration};
+
+use time::OffsetDateTime;
+
+use robot_detection_layer::suspect::Reasons;
+
+use super::escape::{json, quoted, word};
+
+/// Most bytes of a field, with its escapes; what is longer is cut.
+///
+/// All together stay below [`MAX_LINE_BYTES`](crate::access_log::MAX_LINE_BYTES), so that
+/// every line is read again.
+const MAX_TARGET_BYTES: usize = 24 * 1024;
+const MAX_USER_AGENT_BYTES: usize = 16 * 1024;
+const MAX_REFERER_BYTES: usize = 8 * 1024;
+const MAX_NAME_BYTES: usize = 1024;
+
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+
+/// Form of the lines that are written.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LineFormat {
+    /// The common form, and words after it.
+    Common,
+    /// The combined form, and quoted fields after it.
+    #[default]
+    Combined,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Error of a word that names no form of lines.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0:?} is none of common, combined and json")]
+pub struct UnknownLineFormat(String);
+
+impl FromStr for LineFormat {
+    type Err = UnknownLineFormat;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word {
+            "common" => Ok(Self::Common),
+            "combined" => Ok(Self::Combined),
+            "json" => Ok(Self::Json),
+            _ => Err(UnknownLineFormat(word.to_owned())),
+        }
+    }
+}
+
+/// Request as a line of the access log describes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// Address of the client.
+    pub client: IpAddr,
+    /// Time at which the request came, in milliseconds since 1970.
+    pub received_ms: i64,
+    /// Host that was asked.
+    pub host: Option<&'a [u8]>,
+    /// Empty, like target and version, where the head could not be read.
+    pub method: &'a str,
+    /// Path and query.
+    pub target: &'a str,
+    /// Version of HTTP.
+    pub version: &'a str,
+    /// `None`: it was another server's, and nothing is known of it.
+    pub answer: Option<LoggedAnswer>,
+    /// `Referer` header.
+    pub referer: Option<&'a [u8]>,
+    /// `User-Agent` header.
+    pub user_agent: Option<&'a [u8]>,
+    /// Name of the site.
+    pub site: &'a str,
+    /// Id of the robot; none for a person.
+    pub robot: Option<&'a str>,
+    /// `person`, `listed` or `unlisted`; `-` for the administrator and our own robot.
+    pub visitor: &'a str,
+    /// Word for what was done, or would have been done in a dry run.
+    pub decision: &'a str,
+    /// Why it was decided so.
+    pub cause: &'a str,
+    /// Word for the verdict on the robot's claim, where there is one.
+    pub verdict: Option<&'a str>,
+    /// Why the visitor is suspect, if it is.
+    pub reasons: Reasons,
+}
+
+/// Answer to a request as a line of the access log describes it.
+#[derive(Clone, Copy, Debug)]
+pub struct LoggedAnswer {
+    /// Status of the response.
+    pub status: u16,
+    /// Bytes of the body that were sent.
+    pub body_bytes: u64,
+    /// Time until the end of the body.
+    pub duration: Duration,
+}
+
+impl Line<'_> {
+    /// Appends the line, without its end.
+    pub fn write(&self, format: LineFormat, out: &mut Vec<u8>) {
+        match format {
+            LineFormat::Common => {
+                self.write_common(out);
+                self.write_words(out);
+            }
+            LineFormat::Combined => {
+                self.write_common(out);
+                self.write_quoted(out);
+            }
+            LineFormat::Json => self.write_json(out),
+        }
+    }
+
+    fn write_common(&self, out: &mut Vec<u8>) {
+        let at = moment(self.received_ms);
+        let month = usize::from(u8::from(at.month())).saturating_sub(1);
+        let month = MONTHS.get(month).copied().unwrap_or_default();
+        // Writing to memory never fails.
+        let _ = write!(
+            out,
+            // The two names that nobody here knows are those of identd and of HTTP authentication.
+            "{} - - [{:02}/{month}/{:04}:{:02}:{:02}:{:02} +0000] \"",
+            self.client,
+            at.day(),
+            at.year(),
+            at.hour(),
+            at.minute(),
+            at.second(),
+        );
+        if self.method.is_empty() {
+            out.push(b'-');
+        } else {
+            quoted(self.method.as_bytes(), MAX_NAME_BYTES, out);
+            out.push(b' ');
+            quoted(self.target.as_bytes(), MAX_TARGET_BYTES, out);
+            let _ = write!(out, " {}", self.version);
+        }
+        let _ = match self.answer {
+            Some(answer) => write!(out, "\" {:03} {}", answer.status, answer.body_bytes),
+            None => write!(out, "\" - -"),
+        };
+    }
+
+    fn write_words(&self, out: &mut Vec<u8>) {
+        let robot = self.robot.unwrap_or("-");
+        let verdict = self.verdict.unwrap_or("-");
+        for text in [robot, self.visitor, self.decision, verdict] {
+            out.push(b' ');
+            word(text.as_bytes(), MAX_NAME_BYTES, out);
+        }
+        self.write_seconds(out);
+    }
+
+    fn write_quoted(&self, out: &mut Vec<u8>) {
+        for (text, limit) in [
+            (self.referer, MAX_REFERER_BYTES),
+            (self.user_agent, MAX_USER_AGENT_BYTES),
+            (self.robot.map(str::as_bytes), MAX_NAME_BYTES),
+            (Some(self.visitor.as_bytes()), MAX_NAME_BYTES),
+            (Some(self.decision.as_bytes()), MAX_NAME_BYTES),
+            (self.verdict.map(str::as_bytes), MAX_NAME_BYTES),
+        ] {
+            out.extend_from_slice(b" \"");
+            quoted(text.unwrap_or(b"-"), limit, out);
+            out.push(b'"');
+        }
+        self.write_seconds(out);
+    }
+
+    fn write_seconds(&self, out: &mut Vec<u8>) {
+        let _ = match self.answer {
+            Some(answer) => write!(out, " {:.6}", answer.duration.as_secs_f64()),
+            None => write!(out, " -"),
+        };
+    }
+
+    /// Appends a JSON object whose names are nginx's variables where there is one.
+    fn write_json(&self, out: &mut Vec<u8>) {
+        let at = moment(self.received_ms);
+        let _ = write!(
+            out,
+            "{{\"time\":\"{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z\",\"remote_addr\":\"{}\"",
+            at.year(),
+            u8::from(at.month()),
+            at.day(),
+            at.hour(),
+            at.minute(),
+            at.second(),
+            at.millisecond(),
+            self.client,
+        );
+        member("host", self.host, MAX_NAME_BYTES, out);
+        for (name, text, limit) in [
+            ("request_method", self.method, MAX_NAME_BYTES),
+            ("request_uri", self.target, MAX_TARGET_BYTES),
+            ("server_protocol", self.version, MAX_NAME_BYTES),
+        ] {
+            let text = Some(text.as_bytes()).filter(|text| !text.is_empty());
+            member(name, text, limit, out);
+        }
+        let _ = match self.answer {
+            Some(answer) => write!(
+                out,
+                ",\"status\":{},\"body_bytes_sent\":{},\"request_time\":{:.6}",
+                answer.status,
+                answer.body_bytes,
+                answer.duration.as_secs_f64()
+            ),
+            None => write!(
+                out,
+                ",\"status\":null,\"body_bytes_sent\":null,\"request_time\":null"
+            ),
+        };
+        member("http_referer", self.referer, MAX_REFERER_BYTES, out);
+        let user_agent = self.user_agent;
+        member("http_user_agent", user_agent, MAX_USER_AGENT_BYTES, out);
+        for (name, text) in [
+            ("site", Some(self.site)),
+            ("robot", self.robot),
+            ("visitor", Some(self.visitor)),
+            ("decision", Some(self.decision)),
+            ("cause", Some(self.cause)),
+            ("verdict", self.verdict),
+        ] {
+            member(name, text.map(str::as_bytes), MAX_NAME_BYTES, out);
+        }
+        // Written without an allocation: the codes are words.
+        if self.reasons.is_empty() {
+            out.extend_from_slice(b",\"suspect\":null}");
+        } else {
+            let _ = write!(out, ",\"suspect\":\"{}\"}}", self.reasons);
+        }
+    }
+}
+
+/// Writes a member after another one; what is absent is `null`.
+fn member(name: &str, text: Option<&[u8]>, limit: usize, out: &mut Vec<u8>) {
+    let _ = write!(out, ",\"{name}\":");
+    match text {
+        Some(text) => {
+            out.push(b'"');
+            json(text, limit, out);
+            out.push(b'"');
+        }
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+fn moment(time_ms: i64) -> OffsetDateTime {
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(time_ms) * 1_000_000)
+        .unwrap_or(OffsetDateTime::UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests;

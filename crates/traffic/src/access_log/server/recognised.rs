@@ -1,0 +1,91 @@
+//! Fields by which lines of an unknown log are recognised.
+
+use std::{collections::BTreeMap, fmt, sync::LazyLock};
+
+use super::{
+    served::{STATUSES, ServedLines, TIMES, fields},
+    whole::whole,
+};
+use crate::access_log::{FieldPath, json::Fields, logged_request::HOSTS};
+
+/// Meaning of the field without which every visitor counts as nameless.
+const USER_AGENT: &str = "User-Agent";
+
+/// Fields that were recognised in lines of a log.
+#[derive(Clone, Debug, Default)]
+pub struct RecognisedFields {
+    form: &'static str,
+    /// The field of each meaning.
+    fields: BTreeMap<&'static str, String>,
+    has_readable_line: bool,
+}
+
+impl RecognisedFields {
+    /// Adds the fields of a line.
+    pub fn add(&mut self, line: &[u8]) {
+        self.has_readable_line |= ServedLines::default().read(line).is_some();
+        if line.trim_ascii_start().starts_with(b"{") {
+            self.add_json(line);
+        } else if let Some(whole) = whole(line) {
+            let is_combined = whole.referrer.is_some();
+            self.form = if is_combined { "combined" } else { "common" };
+            let quoted = ["Referer", USER_AGENT].into_iter().filter(|_| is_combined);
+            for meaning in ["time", "status", "bytes"].into_iter().chain(quoted) {
+                self.fields.insert(meaning, String::new());
+            }
+        }
+    }
+
+    /// Returns `true` if at least one line can be counted.
+    #[must_use]
+    pub fn has_readable_line(&self) -> bool {
+        self.has_readable_line
+    }
+
+    /// Returns `true` if at least one line has a field for the User-Agent, be it empty.
+    #[must_use]
+    pub fn has_user_agent(&self) -> bool {
+        self.fields.contains_key(USER_AGENT)
+    }
+
+    fn add_json(&mut self, line: &[u8]) {
+        static TEXTS: LazyLock<[(&str, Fields); 5]> = LazyLock::new(|| {
+            let usual = |of: &[FieldPath]| Fields::new(of.to_vec(), of.to_vec());
+            [
+                ("time", fields(TIMES, TIMES)),
+                ("status", fields(STATUSES, STATUSES)),
+                ("bytes", usual(&FieldPath::usual_bytes())),
+                ("host", fields(HOSTS, &[])),
+                (
+                    USER_AGENT,
+                    Fields::new(FieldPath::usual_user_agents(), Vec::new()),
+                ),
+            ]
+        });
+        self.form = "JSON";
+        for (meaning, fields) in &*TEXTS {
+            if let Some(path) = fields.found(line) {
+                let path = String::from_utf8_lossy(path.as_bytes()).into_owned();
+                self.fields.entry(meaning).or_insert(path);
+            }
+        }
+    }
+}
+
+/// Such as `JSON with time (ts), status (status)`.
+impl fmt::Display for RecognisedFields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.fields.is_empty() {
+            return f.write_str("no field is recognised");
+        }
+        write!(f, "{} with", self.form)?;
+        for (number, (meaning, field)) in self.fields.iter().enumerate() {
+            let comma = if number == 0 { "" } else { "," };
+            write!(f, "{comma} {meaning}")?;
+            if !field.is_empty() {
+                write!(f, " ({field})")?;
+            }
+        }
+        Ok(())
+    }
+}

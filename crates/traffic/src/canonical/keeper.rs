@@ -1,0 +1,159 @@
+//! What carries canonical URLs over to the database, and back to every instance.
+
+use std::{sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+use tokio::{sync::mpsc, time};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+use url::{Position, Url};
+
+use super::{
+    canonicals::Canonicals,
+    table::{Table, known_as},
+};
+use robot_detection_layer::clock::Clock;
+use robot_detection_store::store::{LearntCanonical, MAX_CANONICALS, Store, StoreError};
+
+/// Time for which it is known: pages change.
+const LASTS_MS: i64 = 30 * 24 * 3_600 * 1_000;
+
+/// What may wait to be written.
+const MAX_WAITING: usize = 1_000;
+
+/// Time after which it is read again what other instances and the site robot have learnt.
+const EVERY: Duration = Duration::from_secs(30);
+
+/// Time between two writings, as each is followed by a reading.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Rows in memory at once.
+const PIECE: u32 = 5_000;
+
+/// Keeper of the canonical URLs of one site.
+#[derive(Debug)]
+pub struct CanonicalKeeper {
+    site: String,
+    store: Store,
+    clock: Clock,
+    table: Arc<ArcSwap<Table>>,
+    learnt: mpsc::Receiver<LearntCanonical>,
+    stop: CancellationToken,
+    is_failing: bool,
+}
+
+impl CanonicalKeeper {
+    /// Creates it, and what it keeps; it ends with the last clone of that.
+    #[must_use]
+    pub fn new(
+        site: &str,
+        store: Store,
+        clock: Clock,
+        stop: &CancellationToken,
+    ) -> (Canonicals, Self) {
+        let (sender, learnt) = mpsc::channel(MAX_WAITING);
+        let table: Arc<ArcSwap<Table>> = Arc::default();
+        let stop = stop.child_token();
+        let keeper = Self {
+            site: site.to_owned(),
+            store,
+            clock,
+            table: Arc::clone(&table),
+            learnt,
+            stop: stop.clone(),
+            is_failing: false,
+        };
+        let canonicals = Canonicals {
+            table,
+            learnt: sender,
+            _following: Arc::new(stop.drop_guard()),
+        };
+        (canonicals, keeper)
+    }
+
+    /// Reads once what is known of a site.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database does.
+    pub async fn once(site: &str, store: Store, clock: Clock) -> Result<Canonicals, StoreError> {
+        let (canonicals, keeper) = Self::new(site, store, clock, &CancellationToken::new());
+        keeper.read().await?;
+        Ok(canonicals)
+    }
+
+    /// Keeps them until it is stopped.
+    pub async fn run(mut self) {
+        let stop = self.stop.clone();
+        stop.run_until_cancelled(async {
+            loop {
+                let read = self.read().await;
+                self.note(&read);
+                let mut learnt = Vec::new();
+                let taken = self.learnt.recv_many(&mut learnt, MAX_WAITING);
+                // When nothing comes, what others have learnt is read.
+                if time::timeout(EVERY, taken).await.is_ok() {
+                    let written = self.write(&learnt).await;
+                    self.note(&written);
+                }
+                time::sleep(PAUSE).await;
+            }
+        })
+        .await;
+    }
+
+    async fn write(&self, learnt: &[LearntCanonical]) -> Result<(), StoreError> {
+        let now_ms = self.clock.now_ms();
+        let written = self
+            .store
+            .learn_canonicals(&self.site, learnt, now_ms, now_ms - LASTS_MS);
+        written.await
+    }
+
+    async fn read(&self) -> Result<(), StoreError> {
+        let since_ms = self.clock.now_ms() - LASTS_MS;
+        let mut named = self.store.learnt_canonicals(&self.site, since_ms).await?;
+        let mut after = String::new();
+        while named.len() < MAX_CANONICALS as usize {
+            let piece = self
+                .store
+                .named_canonicals(&self.site, &after, since_ms, PIECE);
+            let piece = piece.await?;
+            let Some((last, _)) = piece.last() else {
+                break;
+            };
+            after.clone_from(last);
+            named.extend(piece.iter().filter_map(|(url, canonical)| {
+                same_site(&url.parse().ok()?, &canonical.parse().ok()?)
+            }));
+        }
+        let table = Table::new(named, MAX_CANONICALS as usize);
+        debug!(
+            site = self.site,
+            "{} URLs have a canonical one",
+            table.len()
+        );
+        self.table.store(Arc::new(table));
+        Ok(())
+    }
+
+    /// Logs once that the database is away.
+    fn note(&mut self, done: &Result<(), StoreError>) {
+        if let (Err(error), false) = (done, self.is_failing) {
+            warn!("canonical URLs cannot be kept for now: {error}");
+        }
+        self.is_failing = done.is_err();
+    }
+}
+
+/// Returns both as they are known, if they have scheme and host in common.
+pub(super) fn same_site(url: &Url, canonical: &Url) -> Option<(String, String)> {
+    let is_same = url.origin() == canonical.origin() && url != canonical;
+    let known = |url: &Url| {
+        known_as(
+            &url[Position::BeforeHost..Position::AfterPort],
+            &url[Position::BeforePath..Position::AfterQuery],
+        )
+    };
+    is_same.then(|| (known(url), known(canonical)))
+}

@@ -1,0 +1,95 @@
+//! The summary for spreadsheets: CSV (RFC 4180) without anything that a spreadsheet would run.
+
+use std::io::{self, Write};
+
+use super::Summary;
+
+/// Writes one table, a header first; shares are fractions of all lines and bytes.
+///
+/// # Errors
+///
+/// Fails if the writer does.
+pub fn write<S: Summary>(
+    summary: &S,
+    groupings: &[S::By],
+    top: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let all = summary.all();
+    for by in groupings {
+        let mut rows = summary.rows(*by);
+        rows.truncate(top);
+        let columns = rows.columns.join(",");
+        writeln!(out, "{columns},hits,hits_share,bytes,bytes_share")?;
+        for row in &rows.rows {
+            for cell in &row.cells {
+                write!(out, "{},", csv_cell(cell.as_deref().unwrap_or_default()))?;
+            }
+            let (hits_share, bytes_share) = row.count.shares_of(all);
+            let (hits, bytes) = (row.count.hits, row.count.bytes);
+            writeln!(out, "{hits},{hits_share:.6},{bytes},{bytes_share:.6}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns a line of cells that are text to every reader.
+pub fn row(cells: impl IntoIterator<Item = String>) -> String {
+    let cells: Vec<_> = cells.into_iter().map(|cell| csv_cell(&cell)).collect();
+    cells.join(",") + "\n"
+}
+
+/// Returns a cell that is text to every reader.
+///
+/// Visitors choose the User-Agents in it, and spreadsheets run text that begins like a formula,
+/// also with full-width signs; an apostrophe before it stops that (OWASP, CSV injection).
+#[must_use]
+pub fn csv_cell(cell: &str) -> String {
+    let clean = clean(cell);
+    let is_formula = clean.trim_start().starts_with([
+        '=', '+', '-', '@', '\u{fffd}', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+    ]);
+    let safe = if is_formula {
+        format!("'{clean}")
+    } else {
+        clean
+    };
+    // Semicolons separate cells in many of Excel's locales, apostrophes quote in some programs.
+    if safe.contains([',', '"', '\'', ';']) || safe.trim() != safe {
+        return format!("\"{}\"", safe.replace('"', "\"\""));
+    }
+    safe
+}
+
+/// Returns text with each control character replaced by U+FFFD.
+fn clean(text: &str) -> String {
+    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    text.chars().map(clean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cell_is_a_formula_or_leaves_its_column() {
+        for (cell, expected) in [
+            ("plain", "plain"),
+            ("", ""),
+            ("a-b=c", "a-b=c"),
+            ("=1+1", "\"'=1+1\""),
+            ("+1", "\"'+1\""),
+            ("-1", "\"'-1\""),
+            ("@SUM(A1)", "\"'@SUM(A1)\""),
+            (" =1", "\"' =1\""),
+            ("\t=1", "\"'\u{fffd}=1\""),
+            ("\u{ff1d}1", "\"'\u{ff1d}1\""),
+            ("a,b", "\"a,b\""),
+            ("a;b", "\"a;b\""),
+            ("say \"hi\"", "\"say \"\"hi\"\"\""),
+            ("a\r\nb", "a\u{fffd}\u{fffd}b"),
+        ] {
+            assert_eq!(csv_cell(cell), expected, "{cell:?}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What tells the database who is flagged, and other instances what was seen.
+
+use std::time::Duration;
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use robot_detection_fleets::Sketch;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use robot_detection_layer::clock::Clock;
+use robot_detection_store::store::{Store, StoreError, StoredSuspects};
+
+use super::{Suspicion, conduct_value, fleet_value};
+
+/// Time between two looks at who is flagged.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// Milliseconds after which it is told again though it is the same, as the instance is there still.
+const AGAIN_MS: i64 = 60_000;
+
+/// Milliseconds for which what an instance has said is its last word.
+pub const LASTS_MS: i64 = 3 * AGAIN_MS;
+
+/// Keeper of who is flagged in one process.
+pub(super) struct Keeper {
+    store: Store,
+    clock: Clock,
+    /// Another one for each start.
+    instance: String,
+    told: Option<(i64, String)>,
+    /// Whether there are others, who want to know what was seen here.
+    has_others: bool,
+}
+
+impl Keeper {
+    pub(super) fn new(store: Store, clock: &Clock) -> Self {
+        Self {
+            store,
+            instance: format!("{:x}-{:08x}", clock.now_ms(), fastrand::u32(..)),
+            clock: clock.clone(),
+            told: None,
+            has_others: false,
+        }
+    }
+
+    /// Tells who is flagged until `stop` is cancelled.
+    pub(super) async fn run(mut self, suspicion: &Suspicion, stop: &CancellationToken) {
+        loop {
+            if let Err(error) = self.tell(suspicion).await {
+                // That the database is away is told by who watches over it.
+                debug!("the database is not told who is a suspect: {error}");
+            }
+            if stop
+                .run_until_cancelled(tokio::time::sleep(EVERY))
+                .await
+                .is_none()
+            {
+                break;
+            }
+        }
+        // What is left otherwise is forgotten in a few minutes.
+        let _ = self.store.forget_suspects(&self.instance).await;
+    }
+
+    async fn tell(&mut self, suspicion: &Suspicion) -> Result<(), StoreError> {
+        let at_ms = self.clock.now_ms();
+        let flags = value(suspicion).to_string();
+        let is_known = |(told_ms, told): &(i64, String)| {
+            *told == flags && at_ms.abs_diff(*told_ms) < AGAIN_MS.unsigned_abs()
+        };
+        let old_ms = at_ms.saturating_sub(LASTS_MS);
+        if self.has_others || !self.told.as_ref().is_some_and(is_known) {
+            let sketch = self.has_others.then(|| suspicion.sketch().to_bytes());
+            let suspects = StoredSuspects {
+                instance: self.instance.clone(),
+                at_ms,
+                flags,
+                sketch: BASE64_STANDARD.encode(sketch.unwrap_or_default()),
+            };
+            self.store.save_suspects(&suspects, old_ms).await?;
+            self.told = Some((at_ms, suspects.flags));
+        }
+        self.hear(suspicion, old_ms).await
+    }
+
+    /// Takes over what other instances have told.
+    async fn hear(&mut self, suspicion: &Suspicion, since_ms: i64) -> Result<(), StoreError> {
+        let mut told = self.store.suspects(since_ms).await?;
+        told.retain(|told| told.instance != self.instance);
+        self.has_others = !told.is_empty();
+        for other in told {
+            let bytes = BASE64_STANDARD.decode(&other.sketch).unwrap_or_default();
+            // One that is alone has told nothing, and one of another version what is not understood.
+            if let Ok(sketch) = Sketch::from_bytes(&bytes) {
+                suspicion.hear(&other.instance, sketch);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn value(suspicion: &Suspicion) -> Value {
+    let (flags, missed) = suspicion.flags();
+    let fleets = flags.fleets().into_iter().map(fleet_value);
+    let conduct = flags.conducts().into_iter().map(conduct_value);
+    json!({
+        "fleets": fleets.collect::<Vec<_>>(),
+        "conduct": conduct.collect::<Vec<_>>(),
+        "missed": missed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use axum::http::Request;
+
+    use super::*;
+
+    /// Leaves a request and its answer.
+    fn ask(suspicion: &Suspicion, agent: &str, path: &str, client: IpAddr) {
+        let request = Request::builder().uri(path).header("User-Agent", agent);
+        let slip = suspicion.leave(&request.body(()).unwrap(), client).unwrap();
+        suspicion.answered(slip, true, 200, false);
+    }
+
+    #[tokio::test]
+    async fn instances_find_a_fleet_that_comes_to_each_of_them_a_little() {
+        let (store, clock) = (
+            Store::connect("sqlite::memory:").await.unwrap(),
+            Clock::manual(1_000_000),
+        );
+        let [seed, _] = store.fleet_seed([7, 7]).await.unwrap();
+        let mut instances = [0, 1].map(|part| {
+            let suspicion = Suspicion::new(&clock, seed);
+            for number in (0..100).filter(|number| number % 2 == part) {
+                let client = |network: [u8; 3]| {
+                    let [a, b, c] = network;
+                    IpAddr::from(Ipv4Addr::new(a, b, c, number))
+                };
+                ask(
+                    &suspicion,
+                    "Chrome/140.0",
+                    &format!("/a/b/{number}"),
+                    client([203, 0, 113]),
+                );
+                for asset in 0..6 {
+                    ask(
+                        &suspicion,
+                        "Chrome/152.0",
+                        &format!("/{asset}.css"),
+                        client([198, 51, 100]),
+                    );
+                }
+                ask(&suspicion, "Chrome/152.0", "/page", client([198, 51, 100]));
+                suspicion.catch_up();
+            }
+            assert!(
+                suspicion.flags().0.fleets().is_empty(),
+                "50 pages are too few"
+            );
+            let mut keeper = Keeper::new(store.clone(), &clock);
+            keeper.instance = part.to_string();
+            (suspicion, keeper)
+        });
+        // First they hear that there are others, then what these have seen.
+        for _ in 0..3 {
+            for (suspicion, keeper) in &mut instances {
+                keeper.tell(suspicion).await.unwrap();
+            }
+        }
+        for (suspicion, keeper) in &mut instances {
+            suspicion.catch_up();
+            let (flags, missed) = suspicion.flags();
+            assert_eq!((flags.fleets().len(), missed), (1, 0));
+            assert_eq!(flags.fleets()[0].figures.requests, 100);
+            keeper.tell(suspicion).await.unwrap();
+        }
+        let told = store.suspects(0).await.unwrap();
+        assert_eq!(told.len(), 2);
+        assert!(
+            told.iter()
+                .all(|told| told.flags.contains("fleet-no-assets"))
+        );
+    }
+
+    #[tokio::test]
+    async fn who_is_alone_tells_only_what_is_new() {
+        let (store, clock) = (
+            Store::connect("sqlite::memory:").await.unwrap(),
+            Clock::manual(1_000_000),
+        );
+        let suspicion = Suspicion::new(&clock, 7);
+        let mut keeper = Keeper::new(store.clone(), &clock);
+        for (after, at_ms) in [(0, 1_000_000), (5_000, 1_000_000), (55_000, 1_060_000)] {
+            clock.advance(Duration::from_millis(after));
+            keeper.tell(&suspicion).await.unwrap();
+            let told = store.suspects(0).await.unwrap();
+            assert_eq!((told[0].at_ms, &*told[0].sketch), (at_ms, ""));
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Numbers of one cell, which any number of threads add to.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+use robot_detection_store::store::{TrafficCount, TrafficKey};
+
+/// Classes of statuses; 0 is none of the five.
+pub(super) const CLASSES: usize = 6;
+
+/// Numbers by class of the status.
+#[derive(Debug, Default)]
+pub(super) struct Cell([Numbers; CLASSES]);
+
+/// Returns the class of a status.
+pub(super) fn class(status: u16) -> u8 {
+    let class = u8::try_from(status / 100).unwrap_or_default();
+    if usize::from(class) < CLASSES {
+        class
+    } else {
+        0
+    }
+}
+
+#[derive(Debug, Default)]
+struct Numbers {
+    /// What was added since it was last taken out.
+    requests: AtomicU64,
+    bytes: AtomicU64,
+    micros: AtomicU64,
+    /// Requests that were taken out before.
+    taken: AtomicU64,
+}
+
+impl Cell {
+    pub(super) fn add(&self, status: u16, bytes: u64, duration: Duration) {
+        if let Some(numbers) = self.0.get(usize::from(class(status))) {
+            // Less than a microsecond over half a million years.
+            let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+            numbers.requests.fetch_add(1, Relaxed);
+            numbers.bytes.fetch_add(bytes, Relaxed);
+            numbers.micros.fetch_add(micros, Relaxed);
+        }
+    }
+
+    /// Takes out what was added, as counts of a key for each class.
+    pub(super) fn take(
+        &self,
+        key: impl Fn() -> TrafficKey,
+        taken: &mut Vec<(TrafficKey, TrafficCount)>,
+    ) {
+        for (status, numbers) in (0..).zip(&self.0) {
+            let count = numbers.take();
+            if !count.is_empty() {
+                taken.push((TrafficKey { status, ..key() }, count));
+            }
+        }
+    }
+
+    pub(super) fn requests(&self) -> [u64; CLASSES] {
+        let requests =
+            |numbers: &Numbers| numbers.taken.load(Relaxed) + numbers.requests.load(Relaxed);
+        std::array::from_fn(|class| self.0.get(class).map_or(0, requests))
+    }
+}
+
+impl Numbers {
+    fn take(&self) -> TrafficCount {
+        let requests = self.requests.swap(0, Relaxed);
+        self.taken.fetch_add(requests, Relaxed);
+        TrafficCount {
+            requests,
+            bytes: self.bytes.swap(0, Relaxed),
+            micros: self.micros.swap(0, Relaxed),
+        }
+    }
+}

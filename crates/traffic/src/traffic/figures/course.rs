@@ -1,0 +1,206 @@
+//! Figures over time.
+
+use std::ops::Range;
+
+use crate::summary::Count;
+use robot_detection_store::store::{TrafficKey, TrafficSpan, TrafficStep};
+
+use super::{By, Figures};
+
+const HOUR: i64 = 60;
+const DAY: i64 = 24 * HOUR;
+
+/// Longest times, in minutes, with the spans that their figures are read in and the width of a
+/// step: so many steps fit a chart, and no more is read than it shows.
+const STEPS: &[(i64, TrafficSpan, i64)] = &[
+    (2 * HOUR, TrafficSpan::Minute, 1),
+    (6 * HOUR, TrafficSpan::Minute, 5),
+    (3 * DAY, TrafficSpan::Hour, HOUR),
+    (8 * DAY, TrafficSpan::Hour, 3 * HOUR),
+    (190 * DAY, TrafficSpan::Day, DAY),
+    (3 * 366 * DAY, TrafficSpan::Day, 7 * DAY),
+    (i64::MAX, TrafficSpan::Day, 30 * DAY),
+];
+
+/// 1970 began on a Thursday, weeks begin on Mondays.
+const MONDAY: i64 = 3 * DAY;
+
+/// Equal steps of some time.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Course {
+    /// First minute of the first step.
+    pub began: i64,
+    /// Minutes of a step.
+    pub step: i64,
+    /// How many there are.
+    pub steps: usize,
+    /// The first step begins before the minutes, so that its figures are of a part of it.
+    pub begins_late: bool,
+    /// The last step ends after the minutes.
+    pub is_cut: bool,
+}
+
+/// Figures of one group over time.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The cells of its row.
+    pub cells: Vec<Option<String>>,
+    /// Sum of all steps.
+    pub count: Count,
+    /// The count of each step.
+    pub steps: Vec<Count>,
+}
+
+impl Course {
+    /// Returns the longest spans in which some minutes are worth reading.
+    #[must_use]
+    pub fn span(minutes: &Range<i64>) -> TrafficSpan {
+        Self::step(minutes).0
+    }
+
+    fn step(minutes: &Range<i64>) -> (TrafficSpan, i64) {
+        let length = minutes.end - minutes.start;
+        let fits = STEPS.iter().find(|(most, _, _)| length <= *most);
+        fits.map_or((TrafficSpan::Day, 30 * DAY), |(_, span, step)| {
+            (*span, *step)
+        })
+    }
+
+    /// Creates the steps of what was counted in some minutes.
+    #[must_use]
+    pub fn new(minutes: &Range<i64>, counted: &[TrafficStep]) -> Self {
+        let (_, step) = Self::step(minutes);
+        // Of long ago only days are kept: an hour of the chart would have a day's requests.
+        let longest = counted.iter().map(|step| step.span.minutes()).max();
+        let step = step.max(longest.unwrap_or(1));
+        let offset = if step == 7 * DAY { MONDAY } else { 0 };
+        let began = minutes.start - (minutes.start + offset).rem_euclid(step);
+        let steps = (minutes.end - began).max(0);
+        let steps = steps / step + i64::from(steps % step > 0);
+        Self {
+            began,
+            step,
+            steps: usize::try_from(steps).unwrap_or_default(),
+            begins_late: began < minutes.start,
+            is_cut: began + steps * step > minutes.end,
+        }
+    }
+
+    /// Returns the first minute of each step.
+    pub fn starts(&self) -> impl Iterator<Item = i64> {
+        let (began, step) = (self.began, self.step);
+        (0..).take(self.steps).map(move |at: i64| began + at * step)
+    }
+
+    fn place(&self, minute: i64) -> usize {
+        let place = (minute - self.began).div_euclid(self.step.max(1));
+        usize::try_from(place).unwrap_or_default()
+    }
+}
+
+impl<'d> Figures<'d> {
+    /// Returns the requests of each step that a key is one of.
+    pub fn steps_of(&self, course: &Course, is_of: impl Fn(&TrafficKey) -> bool) -> Vec<u64> {
+        let mut steps = vec![0_u64; course.steps];
+        let keys = self.keys().iter();
+        let is_wanted: Vec<bool> = keys.map(is_of).collect();
+        for counted in self.steps() {
+            let Some(step) = steps.get_mut(course.place(counted.began)) else {
+                continue;
+            };
+            for cell in &counted.cells {
+                if is_wanted.get(cell.place()) == Some(&true) && self.is_counted(cell) {
+                    *step = step.saturating_add(cell.requests);
+                }
+            }
+        }
+        steps
+    }
+
+    /// Returns what was counted apart, with the last span in which anything was counted of it.
+    pub fn last_seen(&self) -> impl Iterator<Item = (&TrafficKey, &'d TrafficStep)> {
+        let mut steps: Vec<&'d TrafficStep> = self.steps().iter().collect();
+        steps.sort_by_key(|step| step.began + step.span.minutes());
+        let mut last = vec![None; self.keys().len()];
+        for step in steps {
+            for cell in step.cells.iter().filter(|cell| self.is_counted(cell)) {
+                if let Some(last) = last.get_mut(cell.place()) {
+                    *last = Some(step);
+                }
+            }
+        }
+        let keys = self.keys().iter().zip(last);
+        keys.filter_map(|(key, last)| Some((key, last?)))
+    }
+
+    /// Returns the figures of each row of a table over time, most hits first.
+    #[must_use]
+    pub fn lines(&self, by: By, course: &Course) -> Vec<Line> {
+        let (places, rows) = self.groups(by);
+        let line = |cells| Line {
+            cells,
+            count: Count::default(),
+            steps: vec![Count::default(); course.steps],
+        };
+        let mut lines: Vec<Line> = rows.into_iter().map(line).collect();
+        for counted in self.steps() {
+            let at = course.place(counted.began);
+            for cell in &counted.cells {
+                let place = places.get(cell.place()).copied().flatten();
+                if let Some(line) = place.and_then(|place| lines.get_mut(place)) {
+                    let count = Count {
+                        hits: cell.requests,
+                        bytes: cell.bytes,
+                    };
+                    line.count.add(count);
+                    if let Some(step) = line.steps.get_mut(at) {
+                        step.add(count);
+                    }
+                }
+            }
+        }
+        lines.retain(|line| line.count.hits > 0);
+        lines.sort_by(|a, b| {
+            let most = |line: &Line| std::cmp::Reverse((line.count.hits, line.count.bytes));
+            most(a).cmp(&most(b)).then_with(|| a.cells.cmp(&b.cells))
+        });
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_has_a_number_of_steps_that_a_chart_can_show() {
+        for length in [
+            1,
+            60,
+            24 * HOUR,
+            7 * DAY,
+            30 * DAY,
+            90 * DAY,
+            366 * DAY,
+            3_000 * DAY,
+        ] {
+            let minutes = 20_000 * DAY + 700 - length..20_000 * DAY + 700;
+            let course = Course::new(&minutes, &[]);
+            assert!((1..=200).contains(&course.steps), "{length}: {course:?}");
+            let last = course.starts().last().unwrap();
+            assert!(course.began <= minutes.start && last < minutes.end);
+            assert!(last + course.step >= minutes.end);
+        }
+        assert_eq!(Course::new(&(5..5), &[]).steps, 0);
+    }
+
+    #[test]
+    fn weeks_begin_on_mondays() {
+        let course = Course::new(&(20_000 * DAY..20_400 * DAY), &[]);
+        // 2024-10-07 was a Monday.
+        assert_eq!(
+            (course.step, (course.began / DAY - 20_003) % 7),
+            (7 * DAY, 0)
+        );
+    }
+}

@@ -1,0 +1,305 @@
+//! What was counted, as tables.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use crate::summary::{Count, Row, Rows, Summary};
+use robot_detection_layer::detect::{Detector, Kind};
+use robot_detection_layer::registry::Robot;
+use robot_detection_store::store::{
+    TrafficCell, TrafficCount, TrafficKey, TrafficPart, TrafficStep, TrafficSum,
+};
+
+use super::{By, TrafficFilter};
+
+/// Robots of the registry by their ids.
+#[derive(Clone, Debug)]
+pub struct KnownRobots<'d> {
+    by_id: HashMap<&'d str, &'d Robot>,
+}
+
+/// Counts of some time, and the robots that they are about.
+#[derive(Debug)]
+pub struct Figures<'d> {
+    /// What is counted apart, in the places that cells name.
+    keys: Cow<'d, [TrafficKey]>,
+    /// What was counted of each; nothing of those that the filter leaves out.
+    counts: Vec<Count>,
+    /// The same over time, where that is asked for, with what is left out.
+    steps: &'d [TrafficStep],
+    robots: KnownRobots<'d>,
+}
+
+/// Cells of a row; what is not known has none.
+pub(super) type Cells = Vec<Option<String>>;
+
+/// Rows of a table: the number of each key's row, and the cells of the rows.
+pub(super) type Groups = (Vec<Option<usize>>, Vec<Cells>);
+
+impl<'d> KnownRobots<'d> {
+    /// Creates it of the robots of a detector.
+    #[must_use]
+    pub fn new(detector: &'d Detector) -> Self {
+        let robots = detector.robots().iter();
+        Self {
+            by_id: robots.map(|robot| (&*robot.id, &**robot)).collect(),
+        }
+    }
+
+    /// Returns the record of a robot; one that has gone from the registry since has none.
+    #[must_use]
+    pub fn of(&self, key: &TrafficKey) -> Option<&'d Robot> {
+        self.by_id(&key.robot)
+    }
+
+    /// Returns the robot with this id.
+    #[must_use]
+    pub fn by_id(&self, id: &str) -> Option<&'d Robot> {
+        self.by_id.get(id).copied()
+    }
+}
+
+impl<'d> Figures<'d> {
+    /// Creates them of sums.
+    #[must_use]
+    pub fn new(sums: Vec<TrafficSum>, filter: &TrafficFilter, robots: KnownRobots<'d>) -> Self {
+        let counted = sums.into_iter().map(|sum| (sum.key, sum.count));
+        let (keys, counts): (Vec<_>, Vec<_>) = counted.unzip();
+        let counts = wanted(&keys, &counts, filter, &robots);
+        Self {
+            keys: Cow::Owned(keys),
+            counts,
+            steps: &[],
+            robots,
+        }
+    }
+
+    /// Creates them of what was counted when.
+    #[must_use]
+    pub fn over_time(
+        keys: &'d [TrafficKey],
+        part: &'d TrafficPart,
+        filter: &TrafficFilter,
+        robots: KnownRobots<'d>,
+    ) -> Self {
+        Self {
+            keys: Cow::Borrowed(keys),
+            counts: wanted(keys, &part.sums, filter, &robots),
+            steps: &part.steps,
+            robots,
+        }
+    }
+
+    /// Creates those of nothing.
+    #[must_use]
+    pub fn none(robots: KnownRobots<'d>) -> Self {
+        Self {
+            keys: Cow::Borrowed(&[]),
+            counts: Vec::new(),
+            steps: &[],
+            robots,
+        }
+    }
+
+    /// Returns what was counted when, others' counts among it: see [`Self::is_counted`].
+    #[must_use]
+    pub fn steps(&self) -> &'d [TrafficStep] {
+        self.steps
+    }
+
+    /// Returns `true` if a cell is of what the figures are about.
+    #[must_use]
+    pub fn is_counted(&self, cell: &TrafficCell) -> bool {
+        let count = self.counts.get(cell.place());
+        count.is_some_and(|count| count.hits > 0)
+    }
+
+    /// Returns what was counted apart, with its count.
+    pub fn sums(&self) -> impl Iterator<Item = (&TrafficKey, Count)> {
+        let counted = self.keys.iter().zip(&self.counts);
+        counted
+            .filter(|(_, count)| count.hits > 0)
+            .map(|(key, count)| (key, *count))
+    }
+
+    /// Returns the robots of the registry.
+    #[must_use]
+    pub fn robots(&self) -> &KnownRobots<'d> {
+        &self.robots
+    }
+
+    /// Returns what was counted apart, in the places that cells name.
+    pub(super) fn keys(&self) -> &[TrafficKey] {
+        &self.keys
+    }
+
+    /// Returns the rows that what was counted is in; what has no cells, or no count, is in none.
+    pub(super) fn groups(&self, by: By) -> Groups {
+        let mut numbers = HashMap::new();
+        let mut rows = Vec::new();
+        let counted = self.keys.iter().zip(&self.counts);
+        let places = counted.map(|(key, count)| {
+            let group = self.group_of(by, key).filter(|_| count.hits > 0)?;
+            Some(*numbers.entry(group).or_insert_with(|| {
+                rows.push(self.cells_of(by, key));
+                rows.len() - 1
+            }))
+        });
+        (places.collect(), rows)
+    }
+
+    /// Adds up by the cells of a row; what has none is left out.
+    fn grouped(&self, by: By) -> Vec<Row> {
+        let (places, cells) = self.groups(by);
+        let row = |cells| Row {
+            cells,
+            count: Count::default(),
+        };
+        let mut rows: Vec<Row> = cells.into_iter().map(row).collect();
+        for (place, count) in places.iter().zip(&self.counts) {
+            if let Some(row) = place.and_then(|place| rows.get_mut(place)) {
+                row.count.add(*count);
+            }
+        }
+        rows
+    }
+
+    /// Returns what tells the rows of a table apart; there are thousands of keys, and few rows.
+    fn group_of<'k>(&'k self, by: By, key: &'k TrafficKey) -> Option<(Option<&'k str>, &'k str)> {
+        let of_robot = |group| names_robot(key).then_some(group);
+        let robot = || self.robots.of(key);
+        match by {
+            By::Robot => of_robot((Some(&*key.robot), "")),
+            By::Operator => of_robot((robot().and_then(|robot| robot.operator.as_deref()), "")),
+            By::Purpose => of_robot((robot().map(|robot| robot.purpose.as_str()), "")),
+            By::Verdict => of_robot((Some(&*key.robot), &*key.verdict)),
+            By::Decision => Some((Some(&*key.decision), "")),
+            By::Cause => Some((Some(&*key.decision), &*key.cause)),
+            By::Site => Some((Some(&*key.site), "")),
+            By::Status => Some((Some(status_word(key.status)), "")),
+            By::Total => total_name(&key.kind).map(|name| (Some(name), "")),
+        }
+    }
+
+    fn cells_of(&self, by: By, key: &TrafficKey) -> Cells {
+        if by == By::Robot {
+            let robot = self.robots.of(key);
+            return vec![
+                Some(key.robot.clone()),
+                robot.map(|robot| robot.name.clone()),
+                robot.and_then(|robot| robot.operator.clone()),
+                robot.map(|robot| robot.purpose.to_string()),
+                robot.map(|robot| robot.source.to_string()),
+            ];
+        }
+        let (first, second) = self.group_of(by, key).unwrap_or_default();
+        let mut cells = vec![first.map(str::to_owned)];
+        if matches!(by, By::Verdict | By::Cause) {
+            cells.push(Some(second.to_owned()));
+        }
+        cells
+    }
+}
+
+/// Returns what was counted of each key, and nothing of those that a filter leaves out.
+fn wanted(
+    keys: &[TrafficKey],
+    counts: &[TrafficCount],
+    filter: &TrafficFilter,
+    robots: &KnownRobots<'_>,
+) -> Vec<Count> {
+    let counted = keys.iter().zip(counts);
+    counted
+        .map(|(key, count)| {
+            let is_wanted = count.requests > 0 && filter.matches(key, robots);
+            if is_wanted {
+                Count {
+                    hits: count.requests,
+                    bytes: count.bytes,
+                }
+            } else {
+                Count::default()
+            }
+        })
+        .collect()
+}
+
+/// Names of totals: those of `identify --summary`, so that the two can be compared.
+const TOTALS: [(Kind, &str); 5] = [
+    (Kind::Person, "people"),
+    (Kind::Shared, "shared"),
+    (Kind::Listed, "robots"),
+    (Kind::Unlisted, "unlisted"),
+    (Kind::Nameless, "no-user-agent"),
+];
+
+fn total_name(kind: &str) -> Option<&'static str> {
+    let mut names = TOTALS.into_iter();
+    names
+        .find(|(of, _)| of.as_str() == kind)
+        .map(|(_, name)| name)
+}
+
+impl Summary for Figures<'_> {
+    type By = By;
+
+    fn totals(&self) -> Vec<(&'static str, Count)> {
+        let total = |(kind, name): (Kind, _)| {
+            let mut total = Count::default();
+            for (_, count) in self.sums().filter(|(key, _)| key.kind == kind.as_str()) {
+                total.add(count);
+            }
+            (name, total)
+        };
+        TOTALS.into_iter().map(total).collect()
+    }
+
+    fn rows(&self, by: By) -> Rows {
+        let columns: &[&str] = match by {
+            By::Robot => &["robot", "name", "operator", "purpose", "source"],
+            By::Operator => &["operator"],
+            By::Purpose => &["purpose"],
+            By::Verdict => &["robot", "verdict"],
+            By::Decision => &["decision"],
+            By::Cause => &["decision", "cause"],
+            By::Site => &["site"],
+            By::Status => &["status"],
+            By::Total => {
+                let named = self.totals().into_iter().chain([("all", self.all())]);
+                // Totals keep the order in which they add up.
+                return Rows {
+                    columns: &["total"],
+                    rows: named.map(total_row).collect(),
+                };
+            }
+        };
+        let mut rows = Rows {
+            columns,
+            rows: self.grouped(by),
+        };
+        rows.sort();
+        rows
+    }
+}
+
+/// Returns `true` if a request was a robot's that has a name, or `unlisted` for one.
+pub(super) fn names_robot(key: &TrafficKey) -> bool {
+    [Kind::Listed, Kind::Unlisted]
+        .iter()
+        .any(|kind| key.kind == kind.as_str())
+}
+
+fn total_row((name, count): (&str, Count)) -> Row {
+    Row {
+        cells: vec![Some(name.to_owned())],
+        count,
+    }
+}
+
+/// Returns the word for a class of statuses.
+pub(super) fn status_word(class: u8) -> &'static str {
+    const WORDS: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+    let class = usize::from(class).checked_sub(1);
+    class
+        .and_then(|class| WORDS.get(class).copied())
+        .unwrap_or("unknown")
+}

@@ -1,0 +1,19 @@
+//! What was kept of the traffic, as figures that pages, JSON, CSV and commands share.
+
+mod by;
+mod course;
+#[expect(clippy::module_inception, reason = "the file is named for its type")]
+mod figures;
+mod filter;
+mod moment;
+mod times;
+
+pub use by::By;
+pub use course::{Course, Line};
+pub use figures::{Figures, KnownRobots};
+pub use filter::{
+    NONE_KNOWN, SPARED, TrafficFilter, VISITORS, decision_words, is_spared, verdict_words,
+};
+pub use moment::Moment;
+pub use times::TimesError;
+pub use times::{Times, told};

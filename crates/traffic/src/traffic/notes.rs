@@ -1,0 +1,355 @@
+//! Requests of which more is told than their place in a sum.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    mpsc,
+};
+
+use robot_detection_layer::detect::{Kind, Verdict};
+use robot_detection_layer::layer::{ClaimProof, Noteworthy, Outcome, Visit, VisitSwitch};
+use robot_detection_layer::policy::{Action, Breach, CountedBreach};
+use robot_detection_store::store::{BrokenRule, EVIDENCE_EVENTS, Evidence, KeptAddresses};
+
+use super::{counters::NO_VERDICT, decision::Decision, live::Live};
+
+/// Events of a kind that wait for the writer, which comes every five seconds: a hundred a second.
+const MAX_WAITING: usize = 512;
+
+/// Time after which a proof that has not ended is not waited for any more; the longest one takes
+/// a minute.
+const PROOF_MS: i64 = 2 * 60 * 1_000;
+
+/// What is kept of single requests.
+#[derive(Clone, Copy, Debug)]
+pub struct EvidenceSettings {
+    /// Days; default 30, 0 for nothing.
+    pub days: u32,
+    /// How much of addresses.
+    pub addresses: KeptAddresses,
+}
+
+/// Notes of requests, on their way to the database and to whoever looks.
+#[derive(Debug)]
+pub(super) struct Notes {
+    switch: VisitSwitch,
+    keeps: bool,
+    addresses: KeptAddresses,
+    sender: mpsc::Sender<Note>,
+    receiver: Mutex<mpsc::Receiver<Note>>,
+    /// By event, in the order of [`EVIDENCE_EVENTS`].
+    waiting: [AtomicUsize; EVIDENCE_EVENTS.len()],
+    lost: AtomicU64,
+    live: Live,
+}
+
+/// Request that is to be kept, perhaps.
+#[derive(Debug)]
+pub(super) struct Note {
+    evidence: Evidence,
+    /// Proof that was under way.
+    proof: Option<ClaimProof>,
+    /// What it is kept as where the claim is not disproved.
+    otherwise: Option<&'static str>,
+}
+
+impl Default for EvidenceSettings {
+    fn default() -> Self {
+        Self {
+            days: 30,
+            addresses: KeptAddresses::default(),
+        }
+    }
+}
+
+impl Notes {
+    /// Creates a queue; `keeps` says whether somebody empties it.
+    pub(super) fn new(keeps: bool, addresses: KeptAddresses) -> Self {
+        let (sender, receiver) = mpsc::channel();
+        let switch = VisitSwitch::default();
+        switch.describe_noteworthy(keeps);
+        Self {
+            live: Live::new(switch.clone()),
+            switch,
+            keeps,
+            addresses,
+            sender,
+            receiver: Mutex::new(receiver),
+            waiting: Default::default(),
+            lost: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns the switch that layers follow.
+    pub(super) fn switch(&self) -> &VisitSwitch {
+        &self.switch
+    }
+
+    pub(super) fn live(&self) -> &Live {
+        &self.live
+    }
+
+    /// Notes a request whose visit is described.
+    #[cold]
+    pub(super) fn note(&self, site: &str, outcome: &Outcome, visit: &Visit, status: u16) {
+        let reason = outcome.noteworthy(visit.breach.is_some());
+        let is_person = matches!(outcome.kind(), Some(Kind::Person | Kind::Shared));
+        if reason.is_none() && is_person {
+            return;
+        }
+        let evidence = self.evidence(site, outcome, visit, status);
+        self.live.push(&evidence);
+        if let Some(reason) = reason.filter(|_| self.keeps) {
+            self.queue(reason, evidence, outcome, visit);
+        }
+    }
+
+    /// Returns what has come since the last time, in its order.
+    pub(super) fn take(&self) -> Vec<Note> {
+        // What the lock guards is whole at any moment.
+        let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken: Vec<_> = receiver.try_iter().collect();
+        for note in &taken {
+            if let Some(waiting) = place(&note.evidence.event).and_then(|it| self.waiting.get(it)) {
+                waiting.fetch_sub(1, Relaxed);
+            }
+        }
+        self.switch.resume();
+        taken
+    }
+
+    /// Counts requests that are not kept for want of room.
+    pub(super) fn lose(&self, requests: u64) {
+        self.lost.fetch_add(requests, Relaxed);
+    }
+
+    /// Returns how many requests were not kept for want of room.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Relaxed) + self.switch.held()
+    }
+
+    fn queue(&self, reason: Noteworthy, mut evidence: Evidence, outcome: &Outcome, visit: &Visit) {
+        let event = event(reason);
+        let Some(waiting) = place(event).and_then(|place| self.waiting.get(place)) else {
+            return;
+        };
+        // A place for each kind of event: a flood of one leaves the others theirs.
+        if waiting.fetch_add(1, Relaxed) >= MAX_WAITING {
+            waiting.fetch_sub(1, Relaxed);
+            self.switch.hold(reason);
+            return self.lose(1);
+        }
+        event.clone_into(&mut evidence.event);
+        let is_pending = outcome.verdict() == Some(Verdict::Pending);
+        let note = Note {
+            evidence,
+            proof: visit.proof.clone().filter(|_| is_pending),
+            otherwise: otherwise(outcome, visit),
+        };
+        // It fails where the receiver is gone, which stands beside the sender.
+        let _ = self.sender.send(note);
+    }
+
+    fn evidence(&self, site: &str, outcome: &Outcome, visit: &Visit, status: u16) -> Evidence {
+        let kind = outcome.kind().unwrap_or(Kind::Person);
+        let is_listed = kind == Kind::Listed;
+        let kept = |address| self.addresses.kept(address, is_listed);
+        let is_whole = self.addresses.is_whole(is_listed);
+        let proof = visit.proof.as_ref().map_or("", ClaimProof::evidence);
+        Evidence {
+            at_ms: visit.at_ms,
+            event: outcome
+                .noteworthy(visit.breach.is_some())
+                .map_or(Action::Pass.as_str(), event)
+                .to_owned(),
+            site: site.to_owned(),
+            kind: kind.as_str().to_owned(),
+            robot: outcome.robot().unwrap_or_default().to_owned(),
+            verdict: outcome
+                .verdict()
+                .map_or(NO_VERDICT, Verdict::as_str)
+                .to_owned(),
+            decision: Decision::of(outcome).word().to_owned(),
+            cause: outcome.cause().to_owned(),
+            status,
+            method: visit.method.to_string(),
+            host: visit.host.to_string(),
+            path: match kind {
+                // A trap is nothing that anybody reads.
+                Kind::Person | Kind::Shared if !outcome.is_trap() => pattern(&visit.path),
+                _ => visit.path.to_string(),
+            },
+            address: visit.address.map(kept).unwrap_or_default(),
+            user_agent: visit.user_agent.to_string(),
+            referrer: visit.referrer.to_string(),
+            // It names the address.
+            proof: if is_whole { proof } else { "" }.to_owned(),
+            broken: visit.breach.as_ref().map(broken),
+            suspect: outcome.reasons().to_string(),
+        }
+    }
+
+    /// Returns the evidence of a note, if it is one; gives the note back while nobody knows.
+    pub(super) fn settle(&self, note: Note, now_ms: i64) -> Result<Option<Evidence>, Box<Note>> {
+        let Some(proof) = &note.proof else {
+            return Ok(Some(note.evidence));
+        };
+        let is_late = note.evidence.at_ms.saturating_add(PROOF_MS) < now_ms;
+        match proof.verdict() {
+            None if !is_late => Err(Box::new(note)),
+            Some(Verdict::Spoofed) => {
+                let mut evidence = note.evidence;
+                Verdict::Spoofed.as_str().clone_into(&mut evidence.verdict);
+                if self
+                    .addresses
+                    .is_whole(evidence.kind == Kind::Listed.as_str())
+                {
+                    proof.evidence().clone_into(&mut evidence.proof);
+                }
+                Ok(Some(evidence))
+            }
+            found => Ok(note.otherwise.map(|event| Evidence {
+                event: event.to_owned(),
+                verdict: found.unwrap_or_default().as_str().to_owned(),
+                ..note.evidence
+            })),
+        }
+    }
+}
+
+/// Returns what a request is kept as.
+fn event(reason: Noteworthy) -> &'static str {
+    match reason {
+        Noteworthy::Violation => "violation",
+        Noteworthy::Trap => "trap",
+        Noteworthy::Suspect => "suspect",
+        Noteworthy::Action(action) => action.as_str(),
+        _ => "impostor",
+    }
+}
+
+/// Returns what a request is kept as, if it comes from no impostor.
+fn otherwise(outcome: &Outcome, visit: &Visit) -> Option<&'static str> {
+    if outcome.is_trap() {
+        return Some(event(Noteworthy::Trap));
+    }
+    Noteworthy::of(outcome.decision(), None, visit.breach.is_some()).map(event)
+}
+
+fn place(event: &str) -> Option<usize> {
+    EVIDENCE_EVENTS.iter().position(|known| *known == event)
+}
+
+/// Returns the pattern that a person's path is told as: who reads what is nobody's business.
+fn pattern(path: &str) -> String {
+    let below = path.strip_prefix('/').and_then(|path| path.split_once('/'));
+    match below {
+        Some((directory, _)) if !directory.is_empty() => format!("/{directory}/*"),
+        _ => "/*".to_owned(),
+    }
+}
+
+fn broken(counted: &CountedBreach) -> BrokenRule {
+    let ms =
+        |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    match &counted.breach {
+        Breach::Disallowed {
+            line,
+            rule,
+            group_line,
+            ..
+        } => BrokenRule::Rule {
+            line: *line as u64,
+            rule: rule.clone(),
+            group_line: *group_line as u64,
+            group: counted.group.clone(),
+        },
+        Breach::TooSoon { delay, gap, .. } => BrokenRule::Delay {
+            delay_ms: ms(*delay),
+            gap_ms: ms(*gap),
+        },
+        refused => BrokenRule::Rule {
+            line: 0,
+            rule: refused.to_string(),
+            group_line: 0,
+            group: String::new(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_person_s_path_its_directory_is_told() {
+        for (path, told) in [
+            ("/", "/*"),
+            ("/a-token-that-is-secret", "/*"),
+            ("/orders/4711/edit", "/orders/*"),
+            ("//x/y", "/*"),
+            ("*", "/*"),
+        ] {
+            assert_eq!(pattern(path), told, "{path}");
+        }
+    }
+
+    fn note(event: &str, proof: Option<ClaimProof>) -> Note {
+        Note {
+            evidence: Evidence {
+                event: event.to_owned(),
+                kind: "listed".to_owned(),
+                verdict: "pending".to_owned(),
+                ..Evidence::default()
+            },
+            proof,
+            otherwise: None,
+        }
+    }
+
+    #[test]
+    fn a_pending_request_is_kept_once_its_claim_is_disproved() {
+        let notes = Notes::new(true, KeptAddresses::default());
+        let settle = |proof: &ClaimProof, now_ms| {
+            notes.settle(note("impostor", Some(proof.clone())), now_ms)
+        };
+        let proof = ClaimProof::default();
+        assert!(settle(&proof, 1_000).is_err(), "nobody knows yet");
+        assert_eq!(
+            settle(&proof, PROOF_MS + 1).unwrap(),
+            None,
+            "nobody ever will"
+        );
+        proof.end(Verdict::Spoofed, "it is elsewhere");
+        let kept = settle(&proof, 1_000).unwrap().unwrap();
+        assert_eq!(
+            (&*kept.verdict, &*kept.proof),
+            ("spoofed", "it is elsewhere")
+        );
+        let proof = ClaimProof::ended(Verdict::Verified, "");
+        assert_eq!(settle(&proof, 1_000).unwrap(), None);
+        let slowed = Note {
+            otherwise: Some("slow"),
+            ..note("impostor", Some(proof))
+        };
+        let kept = notes.settle(slowed, 1_000).unwrap().unwrap();
+        assert_eq!((&*kept.verdict, &*kept.event), ("verified", "slow"));
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted_and_leaves_others_theirs() {
+        let notes = Notes::new(true, KeptAddresses::default());
+        let outcome = Outcome::default();
+        let request = http::Request::get("/").body(()).unwrap();
+        let visit = Visit::of(&request, None, 0);
+        let [refused, slowed] = [Action::Refuse, Action::Slow].map(Noteworthy::Action);
+        for _ in 0..MAX_WAITING + 3 {
+            notes.queue(refused, Evidence::default(), &outcome, &visit);
+        }
+        notes.queue(slowed, Evidence::default(), &outcome, &visit);
+        assert_eq!(notes.lost(), 3);
+        assert_eq!(notes.take().len(), MAX_WAITING + 1);
+        notes.queue(refused, Evidence::default(), &outcome, &visit);
+        assert_eq!((notes.take().len(), notes.lost()), (1, 3));
+    }
+}

@@ -1,0 +1,315 @@
+//! Paths and their numbers, of which only so many are kept apart.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap, HashSet},
+    hash::BuildHasher,
+    sync::Arc,
+};
+
+use robot_detection_store::store::{
+    CountedPaths, PathCount, PathCut, PathKey, path_above, path_pattern,
+};
+
+use super::OTHER;
+
+/// Most paths and patterns that are kept apart; two hundred bytes each.
+const MAX_ENTRIES: usize = 4_096;
+
+/// Most of a site that come into the database for a minute.
+const MAX_OF_SITE: usize = 512;
+
+/// Sketch of what was asked for in some time.
+///
+/// What finds no place goes to the entry of its pattern: the smallest numbers first, paths before
+/// patterns. Nothing is lost, so the sums are those of all requests; a path that is there may have
+/// been asked for more often by at most what [`PathCut`] says.
+#[derive(Debug, Default)]
+pub struct Window {
+    entries: HashMap<Entry, PathCount>,
+    cuts: BTreeMap<Arc<str>, PathCut>,
+}
+
+/// Who asked for what.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+struct Entry {
+    site: Arc<str>,
+    /// Empty for people.
+    robot: Arc<str>,
+    path: Box<str>,
+}
+
+impl Window {
+    /// Counts requests for a path; of people, for a pattern.
+    pub fn add(&mut self, site: &Arc<str>, robot: &Arc<str>, path: &str, count: PathCount) {
+        let entry = Entry {
+            site: Arc::clone(site),
+            robot: Arc::clone(robot),
+            path: path.into(),
+        };
+        *self.entries.entry(entry).or_default() += count;
+        if self.entries.len() > MAX_ENTRIES {
+            // Half at once, so that not each further path has all of them sorted.
+            self.fold(|_| true, MAX_ENTRIES / 2);
+        }
+    }
+
+    /// Notes requests of which nobody knows the path.
+    pub fn skip(&mut self, site: &Arc<str>, requests: u64) {
+        if requests > 0 {
+            self.cut(site).skipped += requests;
+        }
+    }
+
+    /// Adds what was counted elsewhere.
+    pub fn merge(&mut self, counted: CountedPaths) {
+        let mut names = HashSet::<Arc<str>>::new();
+        for (key, count) in counted.rows {
+            let [site, robot] = [&key.site, &key.robot].map(|name| shared_name(&mut names, name));
+            self.add(&site, &robot, &key.path, count);
+        }
+        for (site, cut) in counted.cuts {
+            *self.cut(&shared_name(&mut names, &site)) += cut;
+        }
+    }
+
+    /// Returns `true` if nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.cuts.is_empty()
+    }
+
+    /// Returns how many paths and patterns there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns what is to be kept of it, at a minute since 1970, and is empty.
+    pub fn take(&mut self, minute: i64) -> CountedPaths {
+        let mut sites = HashMap::<Arc<str>, usize>::new();
+        for entry in self.entries.keys() {
+            *sites.entry(Arc::clone(&entry.site)).or_default() += 1;
+        }
+        for (site, entries) in sites {
+            if entries > MAX_OF_SITE {
+                self.fold(|entry| entry.site == site, MAX_OF_SITE);
+            }
+        }
+        let mut rows: Vec<_> = std::mem::take(&mut self.entries)
+            .into_iter()
+            .map(|(entry, count)| (entry.key(), count))
+            .collect();
+        // Instances that add to the same rows do it in the same order.
+        rows.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        let cuts = std::mem::take(&mut self.cuts).into_iter();
+        CountedPaths {
+            minute,
+            rows,
+            cuts: cuts.map(|(site, cut)| (site.to_string(), cut)).collect(),
+        }
+    }
+
+    /// Folds the smallest of some entries into their patterns until so many are left.
+    fn fold(&mut self, is_of: impl Fn(&Entry) -> bool, left: usize) {
+        loop {
+            let entries = self.entries.iter().filter(|(entry, _)| is_of(entry));
+            let (paths, patterns): (Vec<_>, Vec<_>) = entries
+                .map(|(entry, count)| (entry.clone(), count.requests))
+                .partition(|(entry, _)| entry.is_path());
+            let too_many = (paths.len() + patterns.len()).saturating_sub(left);
+            // Patterns have half of the room, and what paths leave of theirs.
+            let room = left - paths.len().min(left / 2);
+            let patterns_left = patterns.len().min(room);
+            let of_patterns = patterns.len() - patterns_left;
+            let folded = self.fold_smallest(patterns, of_patterns, |cut| &mut cut.patterns)
+                + self.fold_smallest(paths, too_many - of_patterns, |cut| &mut cut.paths);
+            // Patterns that were not there before take a place too.
+            if folded == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Folds so many entries; returns how many there were.
+    fn fold_smallest(
+        &mut self,
+        entries: Vec<(Entry, u64)>,
+        number: usize,
+        cut_of: impl Fn(&mut PathCut) -> &mut u64,
+    ) -> usize {
+        if number == 0 {
+            return 0;
+        }
+        let entries = entries.into_iter().filter_map(|(entry, requests)| {
+            let (above, depth) = (entry.folded()?, entry.depth());
+            Some((Reverse(depth), requests, entry, above))
+        });
+        let mut entries: Vec<_> = entries.collect();
+        entries.sort_unstable();
+        entries.truncate(number);
+        let mut most = BTreeMap::<Arc<str>, u64>::new();
+        let folded = entries.len();
+        for (_, _, entry, above) in entries {
+            if let Some(count) = self.entries.remove(&entry) {
+                let most = most.entry(Arc::clone(&entry.site)).or_default();
+                *most = count.requests.max(*most);
+                *self.entries.entry(above).or_default() += count;
+            }
+        }
+        for (site, most) in most {
+            *cut_of(self.cut(&site)) += most;
+        }
+        folded
+    }
+
+    fn cut(&mut self, site: &Arc<str>) -> &mut PathCut {
+        self.cuts.entry(Arc::clone(site)).or_default()
+    }
+}
+
+impl Entry {
+    fn is_path(&self) -> bool {
+        path_pattern(self.path.as_bytes(), false) != *self.path
+    }
+
+    /// Returns how many patterns are above it; all paths are alike.
+    fn depth(&self) -> usize {
+        if self.is_path() {
+            return 0;
+        }
+        std::iter::successors(path_above(&self.path), |path| path_above(path)).count()
+    }
+
+    /// Returns the entry that it is counted with where there is no place for it; `None`: it stays.
+    fn folded(&self) -> Option<Self> {
+        if let Some(pattern) = path_above(&self.path) {
+            let path = pattern.into();
+            return Some(Self {
+                path,
+                ..self.clone()
+            });
+        }
+        // People are never counted with robots.
+        let is_last = self.robot.is_empty() || *self.robot == *OTHER;
+        let robot = || Self {
+            robot: OTHER.into(),
+            ..self.clone()
+        };
+        (!is_last).then(robot)
+    }
+
+    fn key(&self) -> PathKey {
+        PathKey {
+            site: self.site.to_string(),
+            robot: self.robot.to_string(),
+            path: self.path.to_string(),
+        }
+    }
+}
+
+/// Returns the one copy of a name, which is made when the name comes first.
+pub fn shared_name<S: BuildHasher>(names: &mut HashSet<Arc<str>, S>, name: &str) -> Arc<str> {
+    if let Some(known) = names.get(name) {
+        return Arc::clone(known);
+    }
+    let name: Arc<str> = name.into();
+    names.insert(Arc::clone(&name));
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn add(window: &mut Window, robot: &str, path: &str) {
+        window.add(&"site".into(), &robot.into(), path, PathCount::one(2));
+    }
+
+    fn requests(counted: &CountedPaths) -> u64 {
+        counted.rows.iter().map(|(_, count)| count.requests).sum()
+    }
+
+    #[test]
+    fn a_million_paths_need_no_more_room_than_a_few_thousand_and_none_is_lost() {
+        let mut window = Window::default();
+        for number in 0..1_000_000_u64 {
+            let path = format!("/shop/item/{number}/{}", "x".repeat(80));
+            add(&mut window, "bot", &path);
+            if number % 100 == 0 {
+                add(&mut window, "bot", "/shop/item/best");
+            }
+            assert!(window.len() <= MAX_ENTRIES);
+        }
+        let counted = window.take(0);
+        assert!(counted.rows.len() <= MAX_OF_SITE);
+        assert_eq!(requests(&counted), 1_010_000);
+        let of = |path: &str| {
+            let found = counted.rows.iter().find(|(key, _)| key.path == path);
+            found.map_or(0, |(_, count)| count.requests)
+        };
+        assert_eq!(of("/shop/item/best"), 10_000);
+        assert!(of("/shop/item/*") > 999_000);
+        assert!(window.is_empty());
+    }
+
+    #[test]
+    fn what_robots_of_too_many_names_ask_is_counted_as_others() {
+        let mut window = Window::default();
+        for robot in 0..10_000 {
+            add(&mut window, &format!("bot-{robot}"), "/");
+            add(&mut window, "", &format!("/a{}/b/*", robot % 3_000));
+        }
+        assert!(window.len() <= MAX_ENTRIES);
+        let counted = window.take(7);
+        assert_eq!((counted.minute, requests(&counted)), (7, 20_000));
+        assert!(counted.rows.len() <= MAX_OF_SITE);
+        let mut people = counted.rows.iter().filter(|(key, _)| key.robot.is_empty());
+        let first: u64 = people.by_ref().map(|(_, count)| count.requests).sum();
+        assert_eq!(first, 10_000, "people stay people");
+        assert!(counted.rows.iter().any(|(key, _)| key.robot == OTHER));
+    }
+
+    /// Requests of few paths that are asked for often, among many that are not.
+    fn asked() -> impl Strategy<Value = Vec<(u8, u16)>> {
+        let path = prop_oneof![0..20_u16, 0..3_000_u16];
+        prop::collection::vec((0..3_u8, path), 0..20_000)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn what_is_shown_and_the_cut_hold_what_was_asked(asked in asked(), writers in 1..4_usize) {
+            let mut exact = BTreeMap::<PathKey, u64>::new();
+            let mut whole = Window::default();
+            let size = asked.len().div_ceil(writers).max(1);
+            for (minute, asked) in (0..).zip(asked.chunks(size)) {
+                let mut window = Window::default();
+                for (robot, path) in asked {
+                    let (robot, path) = (format!("bot-{robot}"), format!("/a{}/b/page-{path}", path % 7));
+                    add(&mut window, &robot, &path);
+                    let pattern = path_pattern(path.as_bytes(), false);
+                    for path in [path, pattern] {
+                        let key = PathKey { site: "site".to_owned(), robot: robot.clone(), path };
+                        *exact.entry(key).or_default() += 1;
+                    }
+                }
+                whole.merge(window.take(minute));
+            }
+            let counted = whole.take(0);
+            prop_assert_eq!(requests(&counted), asked.len() as u64);
+            let cut = counted.cuts.first().map(|(_, cut)| *cut).unwrap_or_default();
+            for (key, truth) in exact {
+                let is_it = |one: &PathKey| one.robot == key.robot
+                    && (one.path == key.path || path_above(&one.path).as_ref() == Some(&key.path));
+                let rows = counted.rows.iter().filter(|(one, _)| is_it(one));
+                let shown: u64 = rows.map(|(_, count)| count.requests).sum();
+                let is_path = path_above(&key.path).is_some_and(|above| above.ends_with("b/*"));
+                let most = if is_path { cut.paths } else { cut.patterns };
+                prop_assert!(shown <= truth && truth <= shown + most, "{:?}: {} {} {}", key, shown, truth, most);
+            }
+        }
+    }
+}
