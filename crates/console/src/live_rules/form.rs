@@ -98,7 +98,7 @@ pub(super) fn check_enabled(state: &AdminState) -> Result<(), Problem> {
     }
     Err(Problem::conflict(
         "rules_off",
-        "Live rules are turned off: operations.rules is false in the configuration.",
+        "Live rules are turned off: admin.rules is false in the configuration.",
     ))
 }
 
