@@ -142,11 +142,11 @@ async fn fill(store: &Store, arguments: &Arguments) -> u64 {
             live: &live,
         };
         let now_ms = minute * 60_000;
-        store.add_traffic(&batch, now_ms).await.unwrap();
+        store.traffic().add_traffic(&batch, now_ms).await.unwrap();
         if minute % 60 == 0 {
-            store.prune_traffic(now_ms).await.unwrap();
+            store.traffic().prune_traffic(now_ms).await.unwrap();
             let begun = Instant::now();
-            while !store.pack_traffic(now_ms).await.unwrap() {}
+            while !store.traffic().pack_traffic(now_ms).await.unwrap() {}
             packing = packing.max(begun.elapsed());
         }
     }
@@ -224,7 +224,7 @@ async fn read(store: &Store, arguments: &Arguments, requests: u64) {
         let mut sum = 0;
         for _ in 0..READS {
             let begun = Instant::now();
-            let sums = store.traffic(minutes.clone(), now * 60_000).await;
+            let sums = store.traffic().read(minutes.clone(), now * 60_000).await;
             sums_took.push(begun.elapsed());
             sum = sums.unwrap().iter().map(|one| one.count.requests).sum();
             // As a page does: the time, and the sums of as long a time before.
@@ -233,7 +233,10 @@ async fn read(store: &Store, arguments: &Arguments, requests: u64) {
                 (minutes.start - days * DAY..minutes.start, None),
             ];
             let begun = Instant::now();
-            let course = store.traffic_series(&times, None, now * 60_000).await;
+            let course = store
+                .traffic()
+                .traffic_series(&times, None, now * 60_000)
+                .await;
             course_took.push(begun.elapsed());
             assert!(!course.unwrap().parts[0].steps.is_empty());
         }

@@ -87,7 +87,10 @@ async fn set_password(caller: &Caller<'_>, generate: bool) -> anyhow::Result<()>
     };
     let hash = hash_password(&password)?;
     let store = caller.store;
-    store.set_admin_password_hash(&hash, caller.now_ms).await?;
+    store
+        .access()
+        .set_admin_password_hash(&hash, caller.now_ms)
+        .await?;
     caller.record("password-changed", "administrator", "").await;
     if generate {
         output::line_or_note(&password);

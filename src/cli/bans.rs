@@ -72,7 +72,7 @@ pub(super) async fn run(cli: &Cli, args: &BansArgs) -> anyhow::Result<ExitCode> 
         output::note("nobody is banned by this configuration: it has no [[ban]]");
     }
     let clock = Clock::system();
-    let bans = store.bans(clock.now_ms()).await?;
+    let bans = store.bans().list(clock.now_ms()).await?;
     if args.json {
         output::json(&json!({ "bans": bans.iter().map(ban_json).collect::<Vec<_>>() }))?;
     } else if args.follow {
@@ -96,7 +96,7 @@ fn ban_json(ban: &Ban) -> serde_json::Value {
 async fn remove(loaded: &Loaded, network: &str) -> anyhow::Result<ExitCode> {
     let network: Network = network.parse().map_err(WrongUsage)?;
     let store = context::store(loaded).await?;
-    let is_removed = store.remove_ban(&network.to_string()).await?;
+    let is_removed = store.bans().remove_ban(&network.to_string()).await?;
     if is_removed {
         let entry = AuditEntry {
             at_ms: Clock::system().now_ms(),
@@ -105,7 +105,7 @@ async fn remove(loaded: &Loaded, network: &str) -> anyhow::Result<ExitCode> {
             subject: network.to_string(),
             ..AuditEntry::default()
         };
-        store.record_audit(&entry).await?;
+        store.audit().record_audit(&entry).await?;
     }
     store.close().await;
     anyhow::ensure!(is_removed, "{network} is not banned");
@@ -128,7 +128,7 @@ async fn follow(
             output::text(&changes(&mut known, bans, format, clock.now_ms()))?;
         }
         time::sleep(EVERY).await;
-        match store.bans(clock.now_ms()).await {
+        match store.bans().list(clock.now_ms()).await {
             Ok(read) => bans = Some(read),
             Err(error) if is_failing => drop(error),
             Err(error) => output::note(&format!("{error}; trying again")),

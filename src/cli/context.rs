@@ -110,7 +110,7 @@ pub(super) async fn robots(loaded: &Loaded) -> anyhow::Result<Vec<Robot>> {
         return Ok(bundled().robots);
     }
     let store = Store::connect(&settings.database.url).await?;
-    let rows = store.robots().await?;
+    let rows = store.robots().list().await?;
     store.close().await;
     if rows.is_empty() {
         return Ok(bundled().robots);
@@ -130,7 +130,7 @@ pub(super) async fn live_rules(loaded: &Loaded) -> anyhow::Result<LiveRuleSet> {
         return Ok(LiveRuleSet::default());
     }
     let store = store(loaded).await?;
-    let stored = store.live_rules(Clock::system().now_ms()).await?;
+    let stored = store.live_rules().list(Clock::system().now_ms()).await?;
     store.close().await;
     Ok(LiveRuleSet::read(stored))
 }

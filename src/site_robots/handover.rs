@@ -64,7 +64,7 @@ impl Handover {
     ) -> anyhow::Result<Option<Self>> {
         let clock = Clock::system();
         let now_ms = clock.now_ms();
-        let servers = store.servers(now_ms).await?;
+        let servers = store.orders().servers(now_ms).await?;
         // A file that a command names need not exist where a server runs, and a path from the
         // database is no reason for a server to read or write there.
         if changes.names_files() || servers.iter().all(|server| has_ended(server)) {
@@ -78,7 +78,10 @@ impl Handover {
         };
         let order_id = holder_name();
         let work = serde_json::to_string(&order)?;
-        store.place_order(&order_id, site, &work, now_ms).await?;
+        store
+            .orders()
+            .place_order(&order_id, site, &work, now_ms)
+            .await?;
         Ok(Some(Self {
             store: store.clone(),
             clock,
@@ -94,11 +97,11 @@ impl Handover {
     ///
     /// Fails when the database does, and when the server that had taken it is gone.
     pub async fn look(&mut self) -> anyhow::Result<Handed> {
-        let Some(order) = self.store.order(&self.order_id).await? else {
+        let Some(order) = self.store.orders().order(&self.order_id).await? else {
             anyhow::bail!("the run that was handed over is not known any more: try again");
         };
         if let Some(outcome) = &order.outcome {
-            self.store.remove_order(&self.order_id).await?;
+            self.store.orders().remove_order(&self.order_id).await?;
             return Ok(match serde_json::from_str(outcome)? {
                 OrderOutcome::Ran(ran) => Handed::Ran(ran),
                 OrderOutcome::Failed(reason) => Handed::Failed(reason),
@@ -128,7 +131,7 @@ impl Handover {
     ///
     /// Fails when the database does.
     pub async fn stop(&self) -> anyhow::Result<()> {
-        Ok(self.store.stop_order(&self.order_id).await?)
+        Ok(self.store.orders().stop_order(&self.order_id).await?)
     }
 
     /// Takes it back, unless a server has it; returns whether it did.
@@ -137,7 +140,7 @@ impl Handover {
     ///
     /// Fails when the database does.
     pub async fn take_back(&self) -> anyhow::Result<bool> {
-        Ok(self.store.withdraw_order(&self.order_id).await?)
+        Ok(self.store.orders().withdraw_order(&self.order_id).await?)
     }
 
     async fn check_alive(
@@ -152,7 +155,7 @@ impl Handover {
         }
         let is_silent = now_ms.saturating_sub(self.seen.1) > milliseconds(SILENT);
         if is_silent || has_ended(holder) {
-            self.store.remove_order(&self.order_id).await?;
+            self.store.orders().remove_order(&self.order_id).await?;
             anyhow::bail!("the server that did the run has ended; the same command resumes it");
         }
         Ok(())

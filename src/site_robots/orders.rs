@@ -102,7 +102,7 @@ impl Orders {
             tasks,
             ..
         } = &*self.inner;
-        if let Err(error) = store.remove_server(holder).await {
+        if let Err(error) = store.orders().remove_server(holder).await {
             tracing::debug!("others believe for a minute that this server runs: {error}");
         }
         tasks.close();
@@ -118,7 +118,11 @@ impl Orders {
             ..
         } = &*self.inner;
         loop {
-            if let Err(error) = store.server_heartbeat(holder, clock.now_ms()).await {
+            if let Err(error) = store
+                .orders()
+                .server_heartbeat(holder, clock.now_ms())
+                .await
+            {
                 tracing::debug!("no run is handed over to this server for now: {error}");
             }
             time::sleep(SHOWN_EVERY).await;
@@ -128,7 +132,7 @@ impl Orders {
     async fn listen(&self, heaven: &impl HeavenReload, stop: &CancellationToken) {
         let mut seen = SiteRobotVersions::default();
         loop {
-            match self.inner.store.site_robot_changed(seen).await {
+            match self.inner.store.orders().site_robot_changed(seen).await {
                 Ok(news) => {
                     if news.heavens != seen.heavens {
                         heaven.reload().await;
@@ -162,7 +166,7 @@ impl Orders {
         // First a place, then an order: one that was taken and not begun would have to be given
         // back.
         while let Ok(place) = Arc::clone(places).try_acquire_owned() {
-            let Some(order) = store.take_order(holder, clock.now_ms()).await? else {
+            let Some(order) = store.orders().take_order(holder, clock.now_ms()).await? else {
                 return Ok(());
             };
             let (orders, heaven, stop) = (self.clone(), heaven.clone(), stop.clone());
@@ -196,7 +200,7 @@ impl Orders {
         heaven.reload().await;
         let Desk { store, clock, .. } = &*self.inner;
         let text = serde_json::to_string(&outcome).unwrap_or_default();
-        if let Err(error) = store.finish_order(id, &text, clock.now_ms()).await {
+        if let Err(error) = store.orders().finish_order(id, &text, clock.now_ms()).await {
             warn!(site, "nobody hears what came of the run of {site}: {error}");
         }
     }
@@ -241,7 +245,7 @@ impl Orders {
                 handle.stop();
                 let ran = time::timeout(LAST_VISITS, &mut running).await;
                 // The stop was for this process; the next one goes on by itself.
-                self.inner.store.set_run_command(runs.robot.site(), RunCommand::Run).await?;
+                self.inner.store.frontier().set_run_command(runs.robot.site(), RunCommand::Run).await?;
                 ran.unwrap_or_else(|_| {
                     Err(anyhow::anyhow!("the server was stopped; the same command resumes the run"))
                 })
@@ -310,7 +314,11 @@ impl Orders {
             let mut progress = handle.progress();
             progress.hosts.clear();
             let text = serde_json::to_string(&progress).unwrap_or_default();
-            match store.update_order(order_id, &text, clock.now_ms()).await {
+            match store
+                .orders()
+                .update_order(order_id, &text, clock.now_ms())
+                .await
+            {
                 // Before the run has begun it would not hear of it.
                 Ok(false) if progress.state == RobotState::Running => handle.stop(),
                 Ok(_) => {}

@@ -70,7 +70,7 @@ impl SiteRobotRuns {
             let query = DescriptionQuery::new(self.robot.site())
                 .after(after.take())
                 .limit(PIECE);
-            let piece = self.store.descriptions(&query).await?;
+            let piece = self.store.descriptions().list(&query).await?;
             let Some(last) = piece.last() else { break };
             after = Some(DescriptionCursor::behind_url(last.description.url()));
             for stored in piece {

@@ -102,8 +102,14 @@ impl SiteRobotRuns {
 
     async fn parity_pass(&self, site: &str, run_id: i64) -> anyhow::Result<ParityPass> {
         let urls = if self.only.is_empty() {
-            let (since_ms, pages) = (self.store.run(run_id).await?.started_ms, self.parity.pages);
-            self.store.pages_to_compare(site, since_ms, pages).await?
+            let (since_ms, pages) = (
+                self.store.frontier().run(run_id).await?.started_ms,
+                self.parity.pages,
+            );
+            self.store
+                .publications()
+                .pages_to_compare(site, since_ms, pages)
+                .await?
         } else {
             let only = self.only.iter().map(ToString::to_string);
             only.map(|url| (url, false)).collect()
@@ -121,7 +127,12 @@ impl SiteRobotRuns {
             if self.clock.now_ms().saturating_sub(began_ms) > MAX_MS {
                 break;
             }
-            let Some(stored) = self.store.kept_description(site, &url).await? else {
+            let Some(stored) = self
+                .store
+                .descriptions()
+                .kept_description(site, &url)
+                .await?
+            else {
                 continue;
             };
             if !results.is_empty() {
@@ -135,12 +146,15 @@ impl SiteRobotRuns {
             results.push((url, result));
             is_out.push(is_withdrawn);
         }
-        let known = self.store.parity_state(site).await?;
-        let shown = self.store.description_count(site).await?;
+        let known = self.store.publications().parity_state(site).await?;
+        let shown = self.store.descriptions().description_count(site).await?;
         let heaven = (known.withdrawn, shown);
         let (terms, mut pass) = judge(self.parity.action, &results, &is_out, heaven);
         let now_ms = self.clock.now_ms();
-        let changes = self.store.record_parity(site, &results, terms, now_ms);
+        let changes = self
+            .store
+            .publications()
+            .record_parity(site, &results, terms, now_ms);
         (pass.withdrawn, pass.returned) = changes.await?;
         Ok(pass)
     }

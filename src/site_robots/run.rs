@@ -96,7 +96,7 @@ impl SiteRobotRuns {
 
     /// Returns `true` if the results of the last run are held back.
     pub(super) async fn is_held(&self) -> bool {
-        let last = self.store.runs(self.robot.site(), 1).await;
+        let last = self.store.frontier().runs(self.robot.site(), 1).await;
         last.is_ok_and(|last| last.iter().any(|run| run.held.is_some()))
     }
 
@@ -116,7 +116,11 @@ impl SiteRobotRuns {
             error => error.into(),
         })?;
         let now_ms = self.clock.now_ms();
-        let undone = self.store.undo_publication(self.robot.site(), now_ms).await;
+        let undone = self
+            .store
+            .publications()
+            .undo_publication(self.robot.site(), now_ms)
+            .await;
         lease.release().await;
         // Behind the release: an error must not keep the robot from running for two minutes.
         let undone = undone?;
@@ -137,12 +141,12 @@ impl SiteRobotRuns {
 
     async fn lease(&self) -> Result<Lease, LeaseError> {
         let name = format!("site-robot:{}", self.robot.site());
-        self.store.acquire_lease(&name, LEASE).await
+        self.store.leases().acquire_lease(&name, LEASE).await
     }
 
     /// Has servers look at once at what robot heaven is made of now.
     async fn tell_servers(&self) {
-        if let Err(error) = self.store.announce_heaven().await {
+        if let Err(error) = self.store.orders().announce_heaven().await {
             tracing::debug!("servers see the new robot heaven within half a minute: {error}");
         }
     }

@@ -192,7 +192,13 @@ impl Schedules {
 
     async fn look_at(&self, runs: &SiteRobotRuns) -> anyhow::Result<()> {
         let site = runs.robot.site();
-        let last = runs.store.runs(site, 1).await?.into_iter().next();
+        let last = runs
+            .store
+            .frontier()
+            .runs(site, 1)
+            .await?
+            .into_iter()
+            .next();
         let now_ms = runs.clock.now_ms();
         let stopped = self.note_stop(site, last.as_ref(), now_ms);
         let has_quit = lock(&self.inner.quit).iter().any(|quit| quit == site);
@@ -229,7 +235,7 @@ impl Schedules {
                 runs.robot.handle().stop();
                 let _ = time::timeout(LAST_VISITS, running).await;
                 // The stop was for this process; the next one goes on by itself.
-                runs.store.set_run_command(site, RunCommand::Run).await?;
+                runs.store.frontier().set_run_command(site, RunCommand::Run).await?;
                 info!(site, "the run of {site} will be resumed");
                 None
             }

@@ -58,15 +58,16 @@ mod tests {
 
     async fn run(finished: bool, wanted: RunCommand) -> StoredRun {
         let store = Store::connect("sqlite::memory:").await.unwrap();
-        let (run, _) = store.begin_run("a", "", MIDNIGHT).await.unwrap();
-        store.set_run_command("a", wanted).await.unwrap();
+        let (run, _) = store.frontier().begin_run("a", "", MIDNIGHT).await.unwrap();
+        store.frontier().set_run_command("a", wanted).await.unwrap();
         if finished {
             store
+                .frontier()
                 .finish_run("a", run.run_id, 0, MIDNIGHT + 1)
                 .await
                 .unwrap();
         }
-        store.run(run.run_id).await.unwrap()
+        store.frontier().run(run.run_id).await.unwrap()
     }
 
     #[test]

@@ -318,7 +318,11 @@ async fn of_two_instances_one_asks(house: House) {
     }
     house.clock.advance(DAY);
     let name = format!("ranges:{url}");
-    let lease = one.store.acquire_lease(&name, Duration::from_mins(5)).await;
+    let lease = one
+        .store
+        .leases()
+        .acquire_lease(&name, Duration::from_mins(5))
+        .await;
     let lease = lease.unwrap();
     assert_eq!(one.refresh(&url).await, Some(RangesOutcome::Busy));
     assert_eq!(server.seen().len(), 1);
@@ -340,7 +344,12 @@ async fn lists_that_are_configured_no_more_are_forgotten(house: House) {
         .unwrap();
     assert_eq!(instance.contains(&gone, LISTED), None);
     assert_eq!(instance.state().url, kept);
-    let stored = instance.store.address_range_states().await.unwrap();
+    let stored = instance
+        .store
+        .ranges()
+        .address_range_states()
+        .await
+        .unwrap();
     assert_eq!(stored.len(), 1);
 }
 
@@ -486,7 +495,12 @@ async fn a_chosen_list_that_nobody_asks_for_is_forgotten(house: House) {
             .keep_only(slice::from_ref(&kept))
             .await
             .unwrap();
-        one.store.address_range_states().await.unwrap().len()
+        one.store
+            .ranges()
+            .address_range_states()
+            .await
+            .unwrap()
+            .len()
     };
     for url in [&kept, &gone] {
         one.refresh(url).await;
@@ -577,6 +591,7 @@ async fn a_file_is_read_when_it_changes_and_what_is_built_in_counts_until_then()
     assert!(
         instance
             .store
+            .ranges()
             .address_range_states()
             .await
             .unwrap()

@@ -27,13 +27,13 @@ async fn ban(url: &str, network: &str) {
         since_ms: 1_000,
         until_ms: i64::MAX,
     };
-    store.add_ban(&ban).await.unwrap();
+    store.bans().add_ban(&ban).await.unwrap();
     store.close().await;
 }
 
 async fn banned(url: &str) -> Vec<String> {
     let store = Store::connect(url).await.unwrap();
-    let bans = store.bans(0).await.unwrap();
+    let bans = store.bans().list(0).await.unwrap();
     store.close().await;
     let mut networks: Vec<_> = bans.into_iter().map(|ban| ban.network).collect();
     networks.sort();

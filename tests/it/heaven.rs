@@ -32,6 +32,7 @@ async fn describe(directory: &Path) -> Store {
         descriptions.push(described(&path, &title, "Wind from the west, and rain."));
     }
     store
+        .descriptions()
         .save_descriptions("default", 1, &descriptions, 1_790_000_000_000)
         .await
         .unwrap();
@@ -289,8 +290,9 @@ async fn what_is_published_while_a_server_runs_is_known_to_it() {
 
     // What is withdrawn is known as well.
     let kept = [described("/reports/", "Reports", "What stays.")];
-    store.clear_site("default").await.unwrap();
+    store.frontier().clear_site("default").await.unwrap();
     store
+        .descriptions()
         .save_descriptions("default", 2, &kept, 1_790_000_000_000)
         .await
         .unwrap();

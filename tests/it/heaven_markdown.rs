@@ -45,6 +45,7 @@ async fn site(directory: &Path, upstream: &TestServer, more: &str) -> Server {
         description
     });
     store
+        .descriptions()
         .save_descriptions("default", 1, &descriptions, 1_790_000_000_000)
         .await
         .unwrap();
@@ -473,6 +474,7 @@ async fn to_know_whether_there_is_some_costs_no_memory() {
     let store = Store::connect("sqlite::memory:").await.unwrap();
     let described = ResourceDescription::new(format!("{SITE}/salt"));
     store
+        .descriptions()
         .save_descriptions("default", 1, &[described], 1_790_000_000_000)
         .await
         .unwrap();

@@ -41,12 +41,12 @@ impl Instance {
 async fn wait(store: &Store, what: &str, is_so: impl Fn(&[StoredInstance]) -> bool) {
     // The next look of the instance that waits is a minute away when the other one is killed.
     let looking = async {
-        while !is_so(&store.instances().await.unwrap()) {
+        while !is_so(&store.instances().list().await.unwrap()) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
     let seen = tokio::time::timeout(Duration::from_secs(30), looking).await;
-    assert!(seen.is_ok(), "{what}: {:?}", store.instances().await);
+    assert!(seen.is_ok(), "{what}: {:?}", store.instances().list().await);
 }
 
 fn leads(instances: &[StoredInstance], process: u32) -> bool {
@@ -88,7 +88,7 @@ async fn what_a_killed_instance_led_another_one_leads() {
         listed.len() == 2 && (leads(listed, first) || leads(listed, second))
     })
     .await;
-    let (leader, heir) = if leads(&store.instances().await.unwrap(), first) {
+    let (leader, heir) = if leads(&store.instances().list().await.unwrap(), first) {
         (one, other)
     } else {
         (other, one)
@@ -97,7 +97,7 @@ async fn what_a_killed_instance_led_another_one_leads() {
     leader.server.signal("KILL");
     wait(&store, "the other leads", |listed| leads(listed, left)).await;
     // It is listed until it has been silent for two minutes.
-    let listed = store.instances().await.unwrap();
+    let listed = store.instances().list().await.unwrap();
     assert!(listed.iter().any(|one| one.process == killed), "{listed:?}");
     let mut raw = PgConnection::connect(&url).await.unwrap();
     let silent = "UPDATE instances SET seen_ms = seen_ms - 120000 WHERE process = $1";

@@ -178,7 +178,15 @@ impl Site {
 
     /// Waits for the refresh of the start, to its record in the history.
     async fn started(&self) {
-        while self.robots.store().refreshes(1).await.unwrap().is_empty() {
+        while self
+            .robots
+            .store()
+            .refreshes()
+            .list(1)
+            .await
+            .unwrap()
+            .is_empty()
+        {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         assert!(!self.robots.detector().load().robots().is_empty());
@@ -203,6 +211,7 @@ async fn row_01_useragents_and_names_are_kept_whole() {
     let row = site
         .robots
         .store()
+        .robots()
         .robots_by_id("walker7")
         .await
         .unwrap()
@@ -243,15 +252,19 @@ async fn row_03_a_bad_record_is_skipped_counted_and_shown() {
     site.started().await;
     let store = site.robots.store();
     assert_eq!(
-        store.robots_by_id("long").await.unwrap()[0].robot.useragent,
+        store.robots().robots_by_id("long").await.unwrap()[0]
+            .robot
+            .useragent,
         long
     );
     assert_eq!(
-        store.robots_by_id("nameless").await.unwrap()[0].robot.name,
+        store.robots().robots_by_id("nameless").await.unwrap()[0]
+            .robot
+            .name,
         "nameless"
     );
     assert_eq!(site.known().len(), 23);
-    let record = store.refreshes(1).await.unwrap().remove(0);
+    let record = store.refreshes().list(1).await.unwrap().remove(0);
     assert!(record.skipped >= 2, "{record:?}");
     assert!(
         record
@@ -307,8 +320,23 @@ async fn row_05_robots_that_vanished_are_removed() {
     site.serve(Serve::File(changed));
     let record = site.refresh().await.unwrap();
     assert_eq!((record.added, record.removed, record.changed), (16, 3, 1));
-    assert!(!site.robots.store().robot_exists("walker0").await.unwrap());
-    assert!(site.robots.store().robot_exists("walker45").await.unwrap());
+    assert!(
+        !site
+            .robots
+            .store()
+            .robots()
+            .robot_exists("walker0")
+            .await
+            .unwrap()
+    );
+    assert!(
+        site.robots
+            .store()
+            .robots()
+            .robot_exists("walker45")
+            .await
+            .unwrap()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -358,7 +386,14 @@ async fn row_08_the_age_decides_and_an_empty_table_refreshes_at_once() {
     site.serve(Serve::File(file(1..40)));
     site.clock.advance(2 * DAY);
     assert_eq!(refresher.refresh_due(Trigger::Schedule).await.len(), 1);
-    assert!(site.robots.store().robot_exists("walker39").await.unwrap());
+    assert!(
+        site.robots
+            .store()
+            .robots()
+            .robot_exists("walker39")
+            .await
+            .unwrap()
+    );
     assert!(refresher.refresh_due(Trigger::Schedule).await.is_empty());
 }
 
@@ -485,10 +520,23 @@ async fn row_15_the_admin_page_lists_robots_and_refreshes_by_post_only() {
         !robots.contains("<script>alert(1)") && !robots.contains("javascript:"),
         "{robots}"
     );
-    let before = site.robots.store().refreshes(10).await.unwrap().len();
+    let before = site
+        .robots
+        .store()
+        .refreshes()
+        .list(10)
+        .await
+        .unwrap()
+        .len();
     site.admin("refresh");
     assert_eq!(
-        site.robots.store().refreshes(10).await.unwrap().len(),
+        site.robots
+            .store()
+            .refreshes()
+            .list(10)
+            .await
+            .unwrap()
+            .len(),
         before,
         "a GET has no effect"
     );

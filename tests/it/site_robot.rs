@@ -45,7 +45,8 @@ async fn run(builder: SiteRobotBuilder) -> Summary {
 /// Returns path and title of each description.
 async fn described(store: &Store, site: &Site) -> BTreeMap<String, String> {
     let stored = store
-        .descriptions(&DescriptionQuery::new("docs"))
+        .descriptions()
+        .list(&DescriptionQuery::new("docs"))
         .await
         .unwrap();
     let entry = |stored: robot_detection::store::StoredDescription| {
@@ -66,7 +67,11 @@ async fn paths(store: &Store, site: &Site) -> String {
 }
 
 async fn outcome(store: &Store, site: &Site, path: &str) -> String {
-    let known = store.known_url("docs", &site.url(path)).await.unwrap();
+    let known = store
+        .frontier()
+        .known_url("docs", &site.url(path))
+        .await
+        .unwrap();
     known.unwrap().outcome.unwrap()
 }
 
@@ -126,6 +131,7 @@ async fn a_site_is_walked_within_its_scope() {
     assert_eq!((summary.counts.added, summary.counts.fetched), (6, 10));
     let depth = async |path| {
         let stored = store
+            .descriptions()
             .description("docs", &site.url(path))
             .await
             .unwrap()
@@ -161,7 +167,8 @@ async fn a_second_run_asks_only_for_what_has_changed() {
     let store = store().await;
     run(robot(&store, &site)).await;
     let before = store
-        .descriptions(&DescriptionQuery::new("docs"))
+        .descriptions()
+        .list(&DescriptionQuery::new("docs"))
         .await
         .unwrap();
     assert_eq!(before.len(), 4, "of twins, one is described");
@@ -173,7 +180,8 @@ async fn a_second_run_asks_only_for_what_has_changed() {
     assert!(plain.is_empty(), "{plain:?}");
     assert_eq!((second.counts.fetched, second.counts.unmodified), (5, 5));
     let after = store
-        .descriptions(&DescriptionQuery::new("docs"))
+        .descriptions()
+        .list(&DescriptionQuery::new("docs"))
         .await
         .unwrap();
     assert_eq!(before, after);
@@ -236,7 +244,7 @@ async fn a_robots_txt_that_is_as_it_was_is_not_sent_again() {
     assert_eq!(asked().await, "/robots.txt* /* /a* /b");
     site.put("/robots.txt", rules("/b"));
     assert_eq!(asked().await, "/robots.txt /* /a*");
-    store.clear_site("docs").await.unwrap();
+    store.frontier().clear_site("docs").await.unwrap();
     assert_eq!(asked().await, "/robots.txt / /a");
 }
 
@@ -541,6 +549,7 @@ async fn what_may_not_be_stored_is_described_without_its_text() {
     let store = store().await;
     run(robot(&store, &site)).await;
     let stored = store
+        .descriptions()
         .description("docs", &site.url("/"))
         .await
         .unwrap()
@@ -733,7 +742,16 @@ async fn two_robots_share_a_run() {
     let (first, second) = tokio::join!(first.run(), second.run());
     let (first, second) = (first.unwrap(), second.unwrap());
     assert_eq!(first.run_id, second.run_id);
-    assert_eq!(store.run(first.run_id).await.unwrap().counts.added, 60);
+    assert_eq!(
+        store
+            .frontier()
+            .run(first.run_id)
+            .await
+            .unwrap()
+            .counts
+            .added,
+        60
+    );
     let mut asked = site.paths();
     asked.retain(|path| path != "/robots.txt");
     assert_eq!(asked.len(), 60, "each page is visited once");

@@ -284,8 +284,18 @@ async fn a_run_that_was_killed_goes_on_where_it_was() {
 async fn recorded(directory: &Path, site: &Site, paths: &[String]) -> Vec<String> {
     let url = format!("sqlite://{}", directory.join("robot.db").display());
     let store = Store::connect(&url).await.unwrap();
-    let run = store.open_run("default").await.unwrap().unwrap().run_id;
-    let holders = store.other_holders("default", run, "").await.unwrap();
+    let run = store
+        .frontier()
+        .open_run("default")
+        .await
+        .unwrap()
+        .unwrap()
+        .run_id;
+    let holders = store
+        .frontier()
+        .other_holders("default", run, "")
+        .await
+        .unwrap();
     assert_eq!(holders.len(), 1);
     let year_2100 = "UPDATE leases SET until_ms = 4102444800000 WHERE name LIKE 'site-robot/%'";
     let mut raw = SqliteConnection::connect(&url).await.unwrap();
@@ -293,7 +303,11 @@ async fn recorded(directory: &Path, site: &Site, paths: &[String]) -> Vec<String
     raw.close().await.unwrap();
     let mut done = Vec::new();
     for path in paths {
-        let known = store.known_url("default", &site.url(path)).await.unwrap();
+        let known = store
+            .frontier()
+            .known_url("default", &site.url(path))
+            .await
+            .unwrap();
         if known.is_some_and(|known| known.state == "done") {
             done.push(path.clone());
         }

@@ -94,7 +94,7 @@ pub(crate) async fn until_taking(directory: &Path, database: &str) -> Store {
         &directory.join("robot.db").display().to_string(),
     );
     let store = Store::connect(&url).await.unwrap();
-    while store.servers(now_ms()).await.unwrap().is_empty() {
+    while store.orders().servers(now_ms()).await.unwrap().is_empty() {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     store
@@ -327,7 +327,11 @@ async fn what_no_server_takes_over_is_done_here() {
     let url = format!("sqlite://{}", path.join("robot.db").display());
     let store = Store::connect(&url).await.unwrap();
     // One that was seen just now, and does not answer.
-    store.server_heartbeat("silent", now_ms()).await.unwrap();
+    store
+        .orders()
+        .server_heartbeat("silent", now_ms())
+        .await
+        .unwrap();
     store.close().await;
     spawn_blocking(move || {
         let site = members();

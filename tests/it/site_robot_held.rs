@@ -315,7 +315,7 @@ async fn pages_that_say_so_are_hidden_at_once_and_kept() {
     let database = format!("sqlite://{}/robot.db", path.display());
     let store = Store::connect(&database).await.unwrap();
     let all = DescriptionQuery::new("default");
-    let before = store.descriptions(&all).await.unwrap();
+    let before = store.descriptions().list(&all).await.unwrap();
     put_all(&site, 15, |path| {
         page(path).in_head("<meta name=robots content=noindex>")
     });
@@ -333,7 +333,7 @@ async fn pages_that_say_so_are_hidden_at_once_and_kept() {
     put_all(&site, 15, page);
     let run = visit(path, &site, &[]).await;
     assert_eq!(run.code, 0, "{run:?}");
-    let after = store.descriptions(&all).await.unwrap();
+    let after = store.descriptions().list(&all).await.unwrap();
     let dates = |all: &[robot_detection::store::StoredDescription]| {
         let all = all.iter().map(|it| (it.first_seen_ms, it.modified_ms));
         all.collect::<Vec<_>>()

@@ -189,7 +189,7 @@ async fn store() -> Store {
 
 async fn titles(store: &Store) -> Vec<String> {
     let query = DescriptionQuery::new("members");
-    let found = store.descriptions(&query).await.unwrap();
+    let found = store.descriptions().list(&query).await.unwrap();
     found
         .iter()
         .map(|it| it.description.title().to_owned())

@@ -200,7 +200,10 @@ async fn judged(page: Page) -> (bool, bool, bool) {
     let robot = SiteRobot::builder("docs", store.clone(), source).start(site.url("/"), Some(3));
     let summary = robot.build().unwrap().run().await.unwrap();
     assert_eq!(summary.state, RunState::Finished);
-    let stored = store.descriptions(&DescriptionQuery::new("docs")).await;
+    let stored = store
+        .descriptions()
+        .list(&DescriptionQuery::new("docs"))
+        .await;
     let all: BTreeMap<_, _> = stored
         .unwrap()
         .into_iter()
@@ -382,7 +385,11 @@ async fn a_page_that_names_another_as_canonical_stays_and_says_so() {
         page.in_head(&format!("<link rel=canonical href={elsewhere}>")),
     );
     run().await;
-    let copy = store.description("docs", &site.url("/copy")).await.unwrap();
+    let copy = store
+        .descriptions()
+        .description("docs", &site.url("/copy"))
+        .await
+        .unwrap();
     let copy = copy.unwrap().description;
     assert_eq!(copy.value(name::CANONICAL), Some(elsewhere));
 }

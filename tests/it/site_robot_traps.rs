@@ -63,7 +63,7 @@ async fn end(builder: SiteRobotBuilder) -> Summary {
 
 async fn titles(store: &Store) -> BTreeMap<String, String> {
     let query = DescriptionQuery::new("docs");
-    let stored = store.descriptions(&query).await.unwrap();
+    let stored = store.descriptions().list(&query).await.unwrap();
     let pair = |stored: robot_detection::store::StoredDescription| {
         let url = url::Url::parse(stored.description.url()).unwrap();
         (url.path().to_owned(), stored.description.title().to_owned())
@@ -72,7 +72,7 @@ async fn titles(store: &Store) -> BTreeMap<String, String> {
 }
 
 async fn outcome(store: &Store, url: &str) -> String {
-    let known = store.known_url("docs", url).await.unwrap();
+    let known = store.frontier().known_url("docs", url).await.unwrap();
     known.unwrap().outcome.unwrap()
 }
 
@@ -523,7 +523,11 @@ async fn odd_texts(store: Store) {
         titles["/huge"].len()
     );
     assert_eq!(titles.len(), 8, "{:?}", titles.keys());
-    let nul = store.description("docs", &site.url("/nul")).await.unwrap();
+    let nul = store
+        .descriptions()
+        .description("docs", &site.url("/nul"))
+        .await
+        .unwrap();
     let nul = nul.unwrap().description;
     assert!(!nul.value(name::AUTHOR).unwrap().contains('\0'));
 }

@@ -195,6 +195,6 @@ fn state() -> SourceState {
 }
 
 async fn ids(store: &Store) -> Vec<String> {
-    let robots = store.robots().await.unwrap();
+    let robots = store.robots().list().await.unwrap();
     robots.into_iter().map(|stored| stored.robot.id).collect()
 }

@@ -271,7 +271,8 @@ async fn an_application_counts_with_a_layer_outside_of_the_detection() {
     let store = Store::connect(&url).await.unwrap();
     let now_ms = Clock::system().now_ms();
     let sums = store
-        .traffic(now_ms / 60_000 - 5..now_ms / 60_000 + 1, now_ms)
+        .traffic()
+        .read(now_ms / 60_000 - 5..now_ms / 60_000 + 1, now_ms)
         .await
         .unwrap();
     let mut told: Vec<_> = sums

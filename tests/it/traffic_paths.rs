@@ -215,6 +215,7 @@ async fn an_application_keeps_paths_too() {
     let now_ms = Clock::system().now_ms();
     let minute = now_ms / 60_000;
     let sums: PathSums = store
+        .traffic()
         .traffic_paths(minute - 60..minute + 1, None, now_ms)
         .await
         .unwrap();

@@ -62,7 +62,7 @@ impl BanView {
 /// Returns the bans in force, the newest first.
 async fn load(state: &AdminState) -> Result<Vec<BanView>, Problem> {
     let now_ms = state.now_ms();
-    let bans = state.operations().store.bans(now_ms).await?;
+    let bans = state.operations().store.bans().list(now_ms).await?;
     let views = bans.into_iter().rev();
     Ok(views.map(|ban| BanView::new(ban, now_ms)).collect())
 }
@@ -101,7 +101,7 @@ pub(super) async fn remove_json(
 }
 
 async fn end(state: &AdminState, visitor: &Visitor, network: &str) -> Result<(), Problem> {
-    if !state.operations().store.remove_ban(network).await? {
+    if !state.operations().store.bans().remove_ban(network).await? {
         return Err(Problem::not_found(
             "This network is not banned; its ban has ended.",
         ));

@@ -92,6 +92,7 @@ pub(super) async fn form(
         has_password: state
             .operations()
             .store
+            .access()
             .admin_password_hash()
             .await?
             .is_some(),
@@ -119,7 +120,12 @@ pub(super) async fn submit(
     };
     let now_ms = state.now_ms();
     // Here, so that sessions of browsers that never come back do not pile up.
-    state.operations().store.prune_sessions(now_ms).await?;
+    state
+        .operations()
+        .store
+        .access()
+        .prune_sessions(now_ms)
+        .await?;
     session::begin(&session, &caller, now_ms).await?;
     info!(client = %caller, "an administrator logged in from {caller}");
     record_login(&state, &caller).await;
@@ -177,7 +183,7 @@ pub(super) async fn check_password(
     given: String,
 ) -> Result<LoginOutcome, Problem> {
     let (logins, store) = (state.logins(), &state.operations().store);
-    let Some(hash) = store.admin_password_hash().await? else {
+    let Some(hash) = store.access().admin_password_hash().await? else {
         return Ok(LoginOutcome::NotSet);
     };
     // The browser's cookie is signed with the hash, so that it is needed before the client is
@@ -210,7 +216,7 @@ pub(super) async fn check_password(
     if let LoginDecision::Refused { wait } = logins.decide(&client).await {
         return Ok(LoginOutcome::wait(wait));
     }
-    let Some(hash) = store.admin_password_hash().await? else {
+    let Some(hash) = store.access().admin_password_hash().await? else {
         return Ok(LoginOutcome::NotSet);
     };
     let checked =

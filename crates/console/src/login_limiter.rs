@@ -129,7 +129,7 @@ impl LoginLimiter {
         let key = client.key();
         let remembered = self.remembered(&key);
         // Where they cannot be read, nor can the password's hash, whose reader reports the error.
-        let counted = self.store.login_failures(&key, ALL_CLIENTS).await;
+        let counted = self.store.access().login_failures(&key, ALL_CLIENTS).await;
         let counted = counted.unwrap_or_default();
         let failures = LoginFailures {
             client_ms: counted.client_ms.max(remembered.client_ms),
@@ -147,6 +147,7 @@ impl LoginLimiter {
         ] {
             let counted = self
                 .store
+                .access()
                 .count_login_failure(key, ALL_CLIENTS, each, longest);
             if let Err(error) = counted.await {
                 warn!("a failed login is remembered by this instance alone: {error}");
@@ -160,7 +161,7 @@ impl LoginLimiter {
         let key = client.key();
         // Of the client alone: a right password of one says nothing about the guesses of others.
         lock(&self.memory).remove(&key);
-        if let Err(error) = self.store.forget_login_failures(&key).await {
+        if let Err(error) = self.store.access().forget_login_failures(&key).await {
             warn!("failed logins are not forgotten: {error}");
         }
     }

@@ -166,6 +166,7 @@ pub(super) async fn store(
     let operations = state.operations();
     operations
         .store
+        .robots()
         .add_robot(robot, state.now_ms())
         .await
         .map_err(|error| not_stored(error, &robot.id))?;
@@ -185,6 +186,7 @@ pub(super) async fn unstore(
     let operations = state.operations();
     operations
         .store
+        .robots()
         .remove_robot(id)
         .await
         .map_err(|error| not_removed(error, id))?;

@@ -251,7 +251,7 @@ pub(super) async fn find(state: &AdminState, id: &str) -> Result<RefreshView, Pr
 /// Returns the newest entries of the history.
 pub(super) async fn history(state: &AdminState, limit: u64) -> Result<Vec<RefreshView>, Problem> {
     let now_ms = state.now_ms();
-    let records = state.operations().store.refreshes(limit).await?;
+    let records = state.operations().store.refreshes().list(limit).await?;
     Ok(records
         .into_iter()
         .map(|record| RefreshView::new(record, now_ms))

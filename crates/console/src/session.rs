@@ -29,7 +29,7 @@ use super::{
 };
 use robot_detection_layer::clock::Clock;
 use robot_detection_operations::sessions::{BEGUN, BROWSER, NETWORK, SESSION_MS};
-use robot_detection_store::store::{Absence, Store};
+use robot_detection_store::store::{Absence, Access as AccessTable, Store};
 
 /// Hours after which one has to log in again, whether or not the session was in use.
 const LIFE: time::Duration = time::Duration::milliseconds(SESSION_MS);
@@ -130,7 +130,7 @@ pub(super) fn stored_id(session: &Session) -> Option<String> {
 
 /// Returns the key by which lists name a session.
 pub(super) fn key(session: &Session) -> Option<String> {
-    stored_id(session).map(|id| Store::session_key(&id))
+    stored_id(session).map(|id| AccessTable::session_key(&id))
 }
 
 /// Ends a session.
@@ -142,7 +142,10 @@ pub(super) async fn end(session: &Session) -> Result<(), Problem> {
 pub(super) async fn is_open(state: &AdminState, session: &Session) -> bool {
     let Some(id) = session.id() else { return false };
     let store = &state.operations().store;
-    let found = store.load_session(&hashed(id), state.now_ms()).await;
+    let found = store
+        .access()
+        .load_session(&hashed(id), state.now_ms())
+        .await;
     found.map_or(true, |found| found.is_some())
 }
 
@@ -184,7 +187,8 @@ impl CachedSessions {
 
     /// Forgets the one with this key, which has ended.
     pub(super) fn forget_key(&self, key: &str) {
-        self.lock().retain(|id, _| Store::session_key(id) != key);
+        self.lock()
+            .retain(|id, _| AccessTable::session_key(id) != key);
     }
 
     fn confirm(&self, id: String, data: &str, now_ms: i64) {
@@ -231,6 +235,7 @@ impl SessionStore for DatabaseSessions {
         let data = serde_json::to_string(&record.data)
             .map_err(|error| session_store::Error::Encode(error.to_string()))?;
         self.store
+            .access()
             .save_session(&hashed(record.id), &data, ends_ms(&record.data))
             .await
             .map_err(backend)
@@ -238,7 +243,7 @@ impl SessionStore for DatabaseSessions {
 
     async fn load(&self, id: &Id) -> session_store::Result<Option<Record>> {
         let (now_ms, hashed) = (self.clock.now_ms(), hashed(*id));
-        let data = match self.store.load_session(&hashed, now_ms).await {
+        let data = match self.store.access().load_session(&hashed, now_ms).await {
             Ok(Some(data)) => {
                 // Each use renews the copy, so that it is current when the database goes away.
                 self.known.confirm(hashed, &data, now_ms);
@@ -262,6 +267,7 @@ impl SessionStore for DatabaseSessions {
         // First, so that it is gone from memory even if the database cannot be told.
         self.known.forget(&hashed(*id));
         self.store
+            .access()
             .delete_session(&hashed(*id))
             .await
             .map_err(backend)

@@ -76,7 +76,7 @@ impl SourceView {
 
 /// Returns configured sources and those that robots in the database come from.
 pub(super) async fn load(state: &AdminState) -> Result<Vec<SourceView>, StoreError> {
-    let counts = match state.operations().store.robot_counts().await {
+    let counts = match state.operations().store.robots().robot_counts().await {
         // The overview works without a database, to tell what serves meanwhile.
         Err(error) if error.absence().is_some() => return Ok(in_memory(state)),
         counts => counts?,
@@ -148,7 +148,7 @@ async fn view(
     let operations = state.operations();
     let now_ms = state.now_ms();
     let told = |at_ms| Moment::new(at_ms, now_ms);
-    let remembered = operations.store.source_state(source).await?;
+    let remembered = operations.store.refreshes().source_state(source).await?;
     let (next_ms, failure, held) = match spec {
         Some(spec) => (
             operations.refresher.next_due_ms(source).await?,

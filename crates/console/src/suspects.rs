@@ -116,7 +116,10 @@ fn load(state: &AdminState) -> Option<(Arc<Flags>, u64)> {
 async fn figures(state: &AdminState) -> Option<SuspectFigures> {
     let (now_ms, store) = (state.now_ms(), &state.operations().store);
     let now = now_ms.div_euclid(60_000);
-    let sums = store.traffic(now - TOLD_MINUTES..now + 1, now_ms).await;
+    let sums = store
+        .traffic()
+        .read(now - TOLD_MINUTES..now + 1, now_ms)
+        .await;
     Some(SuspectFigures::of(&sums.ok()?))
 }
 

@@ -69,7 +69,7 @@ impl fmt::Debug for RunTimes {
 pub async fn heavens_in_need(operations: &Operations) -> Result<Vec<(String, String)>, StoreError> {
     let mut sites = operations.robot_runs.offered();
     // Another process may have the robot, and this one serve its pages.
-    for site in operations.store.run_sites().await? {
+    for site in operations.store.frontier().run_sites().await? {
         if !sites.contains(&site) {
             sites.push(site);
         }
@@ -105,7 +105,7 @@ pub fn differing_sentence(site: &str, pages: u64, first: &str) -> String {
 impl HeavenState {
     async fn load(operations: &Operations, site: String) -> Result<Self, StoreError> {
         let (store, robots) = (&operations.store, &operations.robot_runs);
-        let runs = store.runs(&site, LAST_RUNS).await?;
+        let runs = store.frontier().runs(&site, LAST_RUNS).await?;
         let last = runs.first();
         let in_force = runs.iter().find(|run| run.state == RunState::Finished);
         let began_ms = in_force.map(|run| run.started_ms);
@@ -118,8 +118,12 @@ impl HeavenState {
             failure: robots.failure(&site).filter(|_| !has_ended),
             is_used: robots.heaven(&site).is_some_and(|used| is_used(&used)),
             // To count a million of them takes a while, and this is asked with each page.
-            has_pages: store.first_described_url(&site, "").await?.is_some(),
-            differing: (store.first_differing(&site).await?)
+            has_pages: store
+                .descriptions()
+                .first_described_url(&site, "")
+                .await?
+                .is_some(),
+            differing: (store.publications().first_differing(&site).await?)
                 .map(|(state, first)| (state.differing, first.url)),
             run: match last {
                 None => LastRun::Never,

@@ -77,7 +77,7 @@ impl Instance {
 ///
 /// Fails if the database does.
 pub async fn list(caller: &Caller<'_>) -> Result<Instances, Refusal> {
-    let instances = caller.store.instances().await?;
+    let instances = caller.store.instances().list().await?;
     let instances = instances.into_iter().map(Instance::new).collect();
     Ok(Instances { instances })
 }

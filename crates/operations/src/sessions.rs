@@ -92,7 +92,7 @@ fn text(data: &Data, key: &str) -> Option<String> {
 ///
 /// Fails if the database does.
 pub async fn list(caller: &Caller<'_>, current: Option<&str>) -> Result<Sessions, Refusal> {
-    let stored = caller.store.sessions(caller.now_ms).await?;
+    let stored = caller.store.access().sessions(caller.now_ms).await?;
     let session = |stored| Session::new(stored, current, caller.now_ms);
     let mut sessions: Vec<_> = stored.iter().map(session).collect();
     sessions.sort_by_key(|session| !session.is_current);
@@ -105,7 +105,7 @@ pub async fn list(caller: &Caller<'_>, current: Option<&str>) -> Result<Sessions
 ///
 /// Fails if there is none, or if the database does.
 pub async fn end(caller: &Caller<'_>, key: &str) -> Result<(), Refusal> {
-    let ended = caller.store.end_session(key, caller.now_ms).await;
+    let ended = caller.store.access().end_session(key, caller.now_ms).await;
     ended.map_err(|error| match error.kind() {
         StoreErrorKind::NotFound => Refusal::NotFound("There is no such session; it has ended."),
         _ => error.into(),
@@ -124,7 +124,7 @@ pub async fn end_others(
     caller: &Caller<'_>,
     current_id: Option<&str>,
 ) -> Result<EndedSessions, Refusal> {
-    let ended = caller.store.end_other_sessions(current_id).await?;
+    let ended = caller.store.access().end_other_sessions(current_id).await?;
     info!(ended, "all other sessions were ended: {ended}");
     let detail = format!("{ended} sessions");
     caller.record("sessions-ended", "all others", &detail).await;

@@ -78,7 +78,7 @@ impl Token {
 ///
 /// Fails if the database does.
 pub async fn list(caller: &Caller<'_>) -> Result<Tokens, Refusal> {
-    let tokens = caller.store.admin_tokens().await?;
+    let tokens = caller.store.access().admin_tokens().await?;
     let tokens = tokens.iter().map(|token| Token::new(token, caller.now_ms));
     Ok(Tokens {
         tokens: tokens.collect(),
@@ -102,7 +102,11 @@ pub fn check(request: &MakeToken, now_ms: i64) -> Result<(), Refusal> {
 pub async fn make(caller: &Caller<'_>, request: &MakeToken) -> Result<MadeToken, Refusal> {
     let token = checked(request, caller.now_ms, caller.ends_ms)?;
     let secret = generate_password();
-    let added = caller.store.add_admin_token(&token, &digest(&secret)).await;
+    let added = caller
+        .store
+        .access()
+        .add_admin_token(&token, &digest(&secret))
+        .await;
     added.map_err(|error| match error.kind() {
         StoreErrorKind::Conflict => Refusal::invalid(
             "name",
@@ -128,7 +132,7 @@ pub async fn make(caller: &Caller<'_>, request: &MakeToken) -> Result<MadeToken,
 ///
 /// Fails if there is none of this name, or if the database does.
 pub async fn end(caller: &Caller<'_>, name: &str) -> Result<(), Refusal> {
-    let ended = caller.store.remove_admin_token(name).await;
+    let ended = caller.store.access().remove_admin_token(name).await;
     ended.map_err(|error| match error.kind() {
         StoreErrorKind::NotFound => Refusal::NotFound("There is no token of this name."),
         _ => error.into(),

@@ -55,14 +55,17 @@ impl Heartbeat {
             }
         }
         // Whoever cannot say so is forgotten after two minutes.
-        let _ = self.store.forget_instance().await;
+        let _ = self.store.instances().forget_instance().await;
     }
 
     async fn beat(&mut self) -> Result<(), StoreError> {
         let address = self.address.borrow_and_update().clone();
         let ahead_ms = set_clock(&self.clock, &self.store).await?;
         let (version, uptime) = (env!("CARGO_PKG_VERSION"), self.started.elapsed());
-        let beat = self.store.beat(version, &address, uptime, ahead_ms);
+        let beat = self
+            .store
+            .instances()
+            .beat(version, &address, uptime, ahead_ms);
         beat.await
     }
 }
@@ -77,7 +80,7 @@ impl Heartbeat {
 /// Fails if the database does.
 pub async fn set_clock(clock: &Clock, store: &Store) -> Result<i64, StoreError> {
     let asked = time::Instant::now();
-    let now_ms = store.now_ms().await?;
+    let now_ms = store.instances().now_ms().await?;
     let before_ms = clock.uncorrected_ms() - clock.now_ms();
     if asked.elapsed() > SOON {
         return Ok(before_ms);
@@ -118,7 +121,7 @@ mod tests {
         assert_eq!(set_clock(&clock, &store).await.unwrap(), 0);
         assert!(clock.uncorrected_ms() - clock.now_ms() <= 0);
         // What says another time than the database is told, and which.
-        let wrong = Clock::manual(store.now_ms().await.unwrap() + 7_200_000);
+        let wrong = Clock::manual(store.instances().now_ms().await.unwrap() + 7_200_000);
         let ahead_ms = set_clock(&wrong, &store).await.unwrap();
         assert!((7_190_000..=7_200_000).contains(&ahead_ms), "{ahead_ms}");
         assert_eq!(off_text(-10 * 86_400_000), "10 days behind");

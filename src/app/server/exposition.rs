@@ -129,7 +129,7 @@ pub(super) async fn exposition(
     listeners: &ListenerMetrics,
 ) -> String {
     // Before the recorder, which is local to a thread and does not go through an await.
-    let counts = robots.store().robot_counts().await.ok();
+    let counts = robots.store().robots().robot_counts().await.ok();
     let refreshed = refreshed(robots).await;
     // A recorder for each scrape: our own counters are what lasts, and sites or servers that are
     // gone leave no series behind.
@@ -286,7 +286,7 @@ fn database(robots: &RobotDetection, is_up: bool) {
 async fn refreshed(robots: &RobotDetection) -> Vec<Refreshed> {
     let mut rows = Vec::new();
     for spec in robots.refresher().sources() {
-        let Ok(state) = robots.store().source_state(&spec.source).await else {
+        let Ok(state) = robots.store().refreshes().source_state(&spec.source).await else {
             continue;
         };
         let failure = robots.refresher().standing_failure(&spec.source).await;

@@ -89,6 +89,7 @@ async fn open(settings: &Settings) -> Result<String, String> {
         .await
         .map_err(|error| error.to_string())?;
     let counts = store
+        .robots()
         .robot_counts()
         .await
         .map_err(|error| error.to_string())?;

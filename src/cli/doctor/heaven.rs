@@ -28,7 +28,11 @@ pub(super) async fn heaven_checks(subject: &Subject<'_>) -> Vec<Check> {
         let settings = site.loaded.settings();
         let robot = site.robot(subject.loaded);
         let described = match &subject.store {
-            Some(store) => store.description_count(site.name()).await.ok(),
+            Some(store) => store
+                .descriptions()
+                .description_count(site.name())
+                .await
+                .ok(),
             None => None,
         };
         let sent = Box::pin(sent_to(subject, &site, &explainer)).await;
@@ -92,7 +96,11 @@ fn loops(site: &ServedSite, settings: &Settings) -> Vec<Check> {
 
 /// Warns of pages that say what their originals do not.
 async fn parity(site: &ServedSite, store: &Store) -> Option<Check> {
-    let (state, first) = store.first_differing(site.name()).await.ok()??;
+    let (state, first) = store
+        .publications()
+        .first_differing(site.name())
+        .await
+        .ok()??;
     let (differing, withdrawn, url) = (state.differing, state.withdrawn, &first.url);
     let text = format!(
         "{differing} of {} pages that were compared say what their originals do not, {withdrawn} of \

@@ -59,7 +59,7 @@ pub(super) async fn rules(subject: &Subject<'_>) -> Vec<Check> {
 async fn last_sums(store: &Store) -> Vec<TrafficSum> {
     let now_ms = Clock::system().now_ms();
     let now = now_ms.div_euclid(60_000) + 1;
-    let sums = store.traffic(now - TOLD_MINUTES..now, now_ms).await;
+    let sums = store.traffic().read(now - TOLD_MINUTES..now, now_ms).await;
     sums.unwrap_or_default()
 }
 

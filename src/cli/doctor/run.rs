@@ -192,7 +192,7 @@ async fn alerts(subject: &Subject<'_>) -> Vec<Check> {
     // What is wrong with them the check of the configuration reports.
     let alerts = app::alerts(subject.loaded).unwrap_or_default();
     let states = match &subject.store {
-        Some(store) => store.alerts().await.unwrap_or_default(),
+        Some(store) => store.alerts().list().await.unwrap_or_default(),
         None => Vec::new(),
     };
     let check = |alert: &Alert| {

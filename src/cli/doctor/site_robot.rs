@@ -107,8 +107,8 @@ fn sandbox(robots: &[SiteRobotSettings]) -> Option<Check> {
 /// Returns what the last run did, and when the next one begins.
 async fn runs(site: &ServedSite, robot: &SiteRobotSettings, store: &Store) -> String {
     let (Ok(runs), Ok(described)) = (
-        store.runs(site.name(), 1).await,
-        store.description_count(site.name()).await,
+        store.frontier().runs(site.name(), 1).await,
+        store.descriptions().description_count(site.name()).await,
     ) else {
         return "its runs are not known".to_owned();
     };

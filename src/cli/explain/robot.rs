@@ -65,7 +65,7 @@ pub(in crate::cli) async fn example_page(
     policy: &Policy,
 ) -> Result<Option<(Url, String)>, StoreError> {
     let query = DescriptionQuery::new(site).limit(LOOKED_THROUGH);
-    let stored = store.descriptions(&query).await?;
+    let stored = store.descriptions().list(&query).await?;
     let of = |stored: &StoredDescription| {
         let url = Url::parse(stored.description.url()).ok()?;
         Some((url, stored.description.title().to_owned()))

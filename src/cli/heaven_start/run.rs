@@ -313,7 +313,7 @@ async fn report_run(
 
 /// Says that only one server has taken the new configuration, where there are more.
 async fn tell_others(store: &Store) -> Result<(), StoreError> {
-    let servers = store.instances().await?.len();
+    let servers = store.instances().list().await?.len();
     if servers > 1 {
         output::note(&format!(
             "warning: {servers} servers use this database: give each that runs the new configuration, and \

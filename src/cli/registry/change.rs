@@ -22,6 +22,7 @@ pub(super) async fn add(robots: &RobotDetection, args: &AddArgs) -> anyhow::Resu
     }
     robots
         .store()
+        .robots()
         .add_robot(&robot, robots.clock().now_ms())
         .await?;
     context::caller(robots.store())
@@ -72,7 +73,7 @@ fn argument(field: &str) -> String {
 }
 
 pub(super) async fn remove(robots: &RobotDetection, id: &str) -> anyhow::Result<ExitCode> {
-    robots.store().remove_robot(id).await?;
+    robots.store().robots().remove_robot(id).await?;
     context::caller(robots.store())
         .record("robot-removed", id, "")
         .await;

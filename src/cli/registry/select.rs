@@ -34,7 +34,7 @@ pub(super) struct Selection {
 
 /// Returns every robot of the database, by source and id.
 pub(super) async fn stored_rows(store: &Store) -> anyhow::Result<Vec<Row>> {
-    let stored = store.robots().await?;
+    let stored = store.robots().list().await?;
     let rows = stored.into_iter().map(|stored| Row {
         robot: Arc::new(stored.robot),
         dates_ms: Some((stored.insertion_ms, stored.modified_ms)),

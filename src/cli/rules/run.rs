@@ -154,7 +154,10 @@ impl Commands {
 
     async fn remove(&self, args: RuleArgs) -> anyhow::Result<()> {
         let change = self.change("");
-        let removed = self.store.remove_live_rule(args.id, change, LiveRule::told);
+        let removed = self
+            .store
+            .live_rules()
+            .remove_live_rule(args.id, change, LiveRule::told);
         anyhow::ensure!(
             removed.await?.is_some(),
             "no live rule {} is in force",
@@ -165,9 +168,10 @@ impl Commands {
 
     async fn restore(&self, args: RuleArgs) -> anyhow::Result<()> {
         let change = self.change("");
-        let restored = self
-            .store
-            .restore_live_rule(args.id, MAX_RULES, change, LiveRule::told);
+        let restored =
+            self.store
+                .live_rules()
+                .restore_live_rule(args.id, MAX_RULES, change, LiveRule::told);
         anyhow::ensure!(
             restored.await?.is_some(),
             "no live rule {} was removed that has not ended since, or there are {MAX_RULES} already",
@@ -181,6 +185,7 @@ impl Commands {
         let ends_ms = self.now_ms.saturating_add(length_ms);
         let detail = format!("until {}", rfc3339(ends_ms));
         self.store
+            .live_rules()
             .pause_enforcement(ends_ms, self.change(&detail))
             .await?;
         let pause = StoredPause {
@@ -197,7 +202,11 @@ impl Commands {
     }
 
     async fn resume(&self, args: JsonArgs) -> anyhow::Result<()> {
-        let resumed = self.store.resume_enforcement(self.change("")).await?;
+        let resumed = self
+            .store
+            .live_rules()
+            .resume_enforcement(self.change(""))
+            .await?;
         if args.json {
             output::json(&json!({ "pause": null, "was_paused": resumed }))?;
         } else if resumed {
@@ -209,7 +218,7 @@ impl Commands {
     }
 
     async fn live(&self) -> anyhow::Result<LiveRuleSet> {
-        let set = LiveRuleSet::read(self.store.live_rules(self.now_ms).await?);
+        let set = LiveRuleSet::read(self.store.live_rules().list(self.now_ms).await?);
         for (id, reason) in &set.unreadable {
             output::note(&output::clean(&format!(
                 "live rule {id} is left out: {reason}"

@@ -85,7 +85,13 @@ impl CommandContext {
         site: &str,
     ) -> anyhow::Result<Option<String>> {
         let query = DescriptionQuery::new(site).limit(1);
-        let first = self.store.descriptions(&query).await?.into_iter().next();
+        let first = self
+            .store
+            .descriptions()
+            .list(&query)
+            .await?
+            .into_iter()
+            .next();
         Ok(first.map(|stored| stored.description.url().to_owned()))
     }
 

@@ -28,9 +28,23 @@ pub(super) async fn status(
 ) -> anyhow::Result<ExitCode> {
     let mut sites = Vec::new();
     for site in known_sites(context, args.site.as_deref()).await? {
-        let last = context.store.runs(&site, 1).await?.into_iter().next();
-        let count = context.store.description_count(&site).await?;
-        let states = context.store.description_states(&site).await?;
+        let last = context
+            .store
+            .frontier()
+            .runs(&site, 1)
+            .await?
+            .into_iter()
+            .next();
+        let count = context
+            .store
+            .descriptions()
+            .description_count(&site)
+            .await?;
+        let states = context
+            .store
+            .publications()
+            .description_states(&site)
+            .await?;
         let heaven = heaven_use(&context.loaded, &site, None);
         sites.push((site, last, (count, states), heaven));
     }
@@ -78,7 +92,12 @@ pub(super) async fn request(
     wanted: RunCommand,
 ) -> anyhow::Result<ExitCode> {
     let site = output::clean(&args.site);
-    if !context.store.set_run_command(&args.site, wanted).await? {
+    if !context
+        .store
+        .frontier()
+        .set_run_command(&args.site, wanted)
+        .await?
+    {
         output::note(&format!("error: no run of {site} goes on"));
         return Ok(ExitCode::FAILURE);
     }
@@ -100,13 +119,15 @@ pub(super) async fn clear(context: &CommandContext, args: &ClearArgs) -> anyhow:
     // A robot that still runs would write what is deleted here once more.
     context
         .store
+        .frontier()
         .set_run_command(&args.site, RunCommand::Stop)
         .await?;
     context
         .store
+        .frontier()
         .abandon_run(&args.site, CommandContext::now_ms())
         .await?;
-    let cleared = context.store.clear_site(&args.site).await?;
+    let cleared = context.store.frontier().clear_site(&args.site).await?;
     output::line(&format!(
         "{site}: cleared, {cleared} descriptions forgotten"
     ))?;
@@ -133,9 +154,9 @@ async fn known_sites(
     if let Some(site) = one {
         return Ok([site.to_owned()].into());
     }
-    let mut sites = BTreeSet::from_iter(context.store.described_sites().await?);
+    let mut sites = BTreeSet::from_iter(context.store.descriptions().described_sites().await?);
     // A run that was cut off early has described nothing yet, and is the one that is asked about.
-    sites.extend(context.store.run_sites().await?);
+    sites.extend(context.store.frontier().run_sites().await?);
     let configured = crate::app::site_robots(&context.loaded)?;
     sites.extend(configured.iter().map(|settings| settings.site().to_owned()));
     Ok(sites)

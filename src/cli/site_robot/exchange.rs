@@ -38,7 +38,7 @@ pub(super) async fn export(
         let query = DescriptionQuery::new(&*args.site)
             .after(after.take())
             .limit(BATCH_SIZE);
-        let batch = context.store.descriptions(&query).await?;
+        let batch = context.store.descriptions().list(&query).await?;
         let Some(last) = batch.last() else { break };
         after = Some(DescriptionCursor::behind_url(last.description.url()));
         for stored in &batch {
@@ -88,6 +88,7 @@ pub(super) async fn import(
         let now_ms = CommandContext::now_ms();
         context
             .store
+            .descriptions()
             .save_descriptions(&args.site, NO_RUN, &batch, now_ms)
             .await?;
         imported += batch.len() as u64;

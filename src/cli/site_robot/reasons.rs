@@ -31,7 +31,10 @@ pub(in crate::cli) async fn reasons(store: &Store, ran: &Ran) -> Result<Vec<Reas
     let mut found: BTreeMap<String, Reason> = BTreeMap::new();
     let mut after = String::new();
     loop {
-        let piece = store.undescribed_outcomes(site, run_id, &after).await?;
+        let piece = store
+            .publications()
+            .undescribed_outcomes(site, run_id, &after)
+            .await?;
         match piece.last() {
             Some((last, ..)) => after.clone_from(last),
             None => break,

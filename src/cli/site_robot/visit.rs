@@ -68,6 +68,7 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
     if args.fresh {
         context
             .store
+            .frontier()
             .abandon_run(&args.site, CommandContext::now_ms())
             .await?;
     }

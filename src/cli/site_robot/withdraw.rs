@@ -15,10 +15,11 @@ pub(super) async fn withdraw(
     let url = url::Url::parse(&args.url).map_or_else(|_| args.url.clone(), String::from);
     let shown = output::clean(&url);
     let is_done = if args.again {
-        store.admit_url(site, &url).await?
+        store.publications().admit_url(site, &url).await?
     } else {
         let now_ms = CommandContext::now_ms();
         let was_described = store
+            .publications()
             .withdraw_url(site, &url, args.for_good, now_ms)
             .await?;
         // For good, a page may also be kept out before it was ever described.

@@ -21,12 +21,14 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow:
     let store = context::store(&loaded).await?;
     let now_ms = Clock::system().now_ms();
     let told = store
-        .suspects(now_ms.saturating_sub(SUSPECTS_LAST_MS))
+        .suspects()
+        .load(now_ms.saturating_sub(SUSPECTS_LAST_MS))
         .await?;
     let now = now_ms.div_euclid(60_000);
-    let first = store.first_day_of_traffic().await?.unwrap_or(now);
+    let first = store.traffic().first_day_of_traffic().await?.unwrap_or(now);
     let sums = store
-        .traffic(since.minute(now, first)..now + 1, now_ms)
+        .traffic()
+        .read(since.minute(now, first)..now + 1, now_ms)
         .await?;
     let figures = SuspectFigures::of(&sums);
     store.close().await;

@@ -129,7 +129,11 @@ impl<'c> Counter<'c> {
         let minute = served.at_s.div_euclid(60);
         let site = self.sites.of(&served);
         if !self.live.contains_key(site) {
-            let live = self.store.live_minutes(site, i64::MIN..i64::MAX).await?;
+            let live = self
+                .store
+                .traffic()
+                .live_minutes(site, i64::MIN..i64::MAX)
+                .await?;
             self.live.insert(site.to_owned(), live);
         }
         let live = self.live.get(site).into_iter().flatten();

@@ -28,9 +28,9 @@ pub(super) async fn run(cli: &Cli, args: &ForgetArgs) -> anyhow::Result<ExitCode
     };
     let store = context::store(&context::load(cli)?).await?;
     let rows = if args.dry_run {
-        store.count_forgettable(&forgetting).await?
+        store.evidence().count_forgettable(&forgetting).await?
     } else {
-        store.forget(&forgetting, ACTOR, now_ms).await?
+        store.evidence().forget(&forgetting, ACTOR, now_ms).await?
     };
     store.close().await;
     if args.json {

@@ -163,7 +163,13 @@ async fn no_route_of_the_pages_tells_a_stranger_or_a_token_anything_or_does_anyt
     let made = browser.post("access/tokens", &token).await;
     let secret = Regex::new(r#"id="secret">([^<]+)<"#).unwrap();
     let bearer = format!("Bearer {}", &secret.captures(&made.body).unwrap()[1]);
-    let before = site.store.audit_log(0..i64::MAX, 100).await.unwrap().len();
+    let before = site
+        .store
+        .audit()
+        .audit_log(0..i64::MAX, 100)
+        .await
+        .unwrap()
+        .len();
     let stranger = site.client();
     let routes = routes_of_pages();
     assert!(routes.len() > 50, "{routes:?}");
@@ -192,7 +198,13 @@ async fn no_route_of_the_pages_tells_a_stranger_or_a_token_anything_or_does_anyt
             }
         }
     }
-    let after = site.store.audit_log(0..i64::MAX, 100).await.unwrap().len();
+    let after = site
+        .store
+        .audit()
+        .audit_log(0..i64::MAX, 100)
+        .await
+        .unwrap()
+        .len();
     assert_eq!(before, after);
 }
 

@@ -72,7 +72,11 @@ pub(super) async fn violate(site: &Site, days_ago: &[i64], cause: &str) {
         number: 1,
         noted: &noted,
     };
-    site.store.add_evidence(&batch, NOW_MS).await.unwrap();
+    site.store
+        .evidence()
+        .add_evidence(&batch, NOW_MS)
+        .await
+        .unwrap();
 }
 
 /// Runs of the site robot that have ended, the oldest first: pages added, the same, failed.
@@ -80,7 +84,12 @@ pub(super) async fn runs(site: &Site, counts: &[(i64, i64, i64)]) {
     let mut raw = SqliteConnection::connect(&site.database).await.unwrap();
     for (number, (added, same, failed)) in (0..).zip(counts) {
         let began_ms = NOW_MS - (20 - number) * DAY_MS;
-        let (run, _) = site.store.begin_run("shop", "", began_ms).await.unwrap();
+        let (run, _) = site
+            .store
+            .frontier()
+            .begin_run("shop", "", began_ms)
+            .await
+            .unwrap();
         sqlx::query("UPDATE site_robot_runs SET added = ?, same = ?, failed = ? WHERE run_id = ?")
             .bind(added)
             .bind(same)
@@ -91,6 +100,7 @@ pub(super) async fn runs(site: &Site, counts: &[(i64, i64, i64)]) {
             .unwrap();
         let ended = site
             .store
+            .frontier()
             .finish_run("shop", run.run_id, 0, began_ms + 60_000);
         ended.await.unwrap();
     }
@@ -183,7 +193,11 @@ async fn the_last_runs_of_the_site_robot_are_drawn_the_oldest_first() {
     );
     runs(&site, &[(4, 58, 0), (0, 62, 1)]).await;
     // One that goes on has no outcome yet.
-    site.store.begin_run("shop", "", NOW_MS).await.unwrap();
+    site.store
+        .frontier()
+        .begin_run("shop", "", NOW_MS)
+        .await
+        .unwrap();
     let page = client.get("site-robot").await;
     let title = Regex::new(r"<title>([^<]*failed)</title>").unwrap();
     let told: Vec<_> = title

@@ -21,7 +21,11 @@ async fn add_token(store: &Store) {
         u128::from_be_bytes(bytes[16..].try_into().unwrap())
     );
     let token = AdminToken::new("deploy", NOW_MS);
-    store.add_admin_token(&token, &digest).await.unwrap();
+    store
+        .access()
+        .add_admin_token(&token, &digest)
+        .await
+        .unwrap();
 }
 
 async fn script() -> (Site, Client) {
@@ -238,7 +242,7 @@ async fn a_robot_that_hits_a_browser_needs_a_second_word() {
     let refused = ask(&client, Method::POST, "api/robots", body).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(refused.json()["error"]["code"], "hits_browser");
-    assert!(site.store.robots().await.unwrap().is_empty());
+    assert!(site.store.robots().list().await.unwrap().is_empty());
     let body = r#"{"id":"yandex","useragent":"YaBrowser/24.1","accept_browser_hits":true}"#;
     let added = ask(&client, Method::POST, "api/robots", body).await;
     assert_eq!(added.status, StatusCode::CREATED);

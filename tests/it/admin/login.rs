@@ -191,7 +191,11 @@ async fn a_generated_password_opens_the_pages() {
     let password = operations::generate_password();
     let hash = operations::hash_password(&password).unwrap();
     let store = &site.store;
-    store.set_admin_password_hash(&hash, NOW_MS).await.unwrap();
+    store
+        .access()
+        .set_admin_password_hash(&hash, NOW_MS)
+        .await
+        .unwrap();
     let entered = site.client().log_in(&password).await;
     assert_eq!(entered.status, StatusCode::SEE_OTHER);
 }

@@ -57,7 +57,11 @@ async fn asked(site: &Site, number: i64, rows: &[(&str, &str, &str, u64)]) {
         paths: &[counted],
         live: &[],
     };
-    site.store.add_traffic(&batch, NOW_MS).await.unwrap();
+    site.store
+        .traffic()
+        .add_traffic(&batch, NOW_MS)
+        .await
+        .unwrap();
     // Nothing is told of before the first request that was counted.
     visits::add(&site.store, &[minute_of(&USUAL[4], NOW - DAY, 1)]).await;
 }
@@ -67,7 +71,10 @@ async fn describe(site: &Site) {
         .iter()
         .map(|url| ResourceDescription::new(*url))
         .collect();
-    let saved = site.store.save_descriptions("shop", 1, &described, NOW_MS);
+    let saved = site
+        .store
+        .descriptions()
+        .save_descriptions("shop", 1, &described, NOW_MS);
     saved.await.unwrap();
 }
 

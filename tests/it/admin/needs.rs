@@ -25,6 +25,7 @@ async fn calm() -> (Site, Client) {
     let page = ResourceDescription::new("https://shop.example/a");
     let run = ended_run(&site, NOW_MS - 12 * HOUR_MS).await;
     site.store
+        .descriptions()
         .save_descriptions("shop", run, &[page], NOW_MS)
         .await
         .unwrap();
@@ -37,8 +38,16 @@ async fn calm() -> (Site, Client) {
 }
 
 async fn ended_run(site: &Site, began_ms: i64) -> i64 {
-    let (run, _) = site.store.begin_run("shop", "", began_ms).await.unwrap();
-    let ended = site.store.finish_run("shop", run.run_id, 0, began_ms + 1);
+    let (run, _) = site
+        .store
+        .frontier()
+        .begin_run("shop", "", began_ms)
+        .await
+        .unwrap();
+    let ended = site
+        .store
+        .frontier()
+        .finish_run("shop", run.run_id, 0, began_ms + 1);
     ended.await.unwrap().run_id
 }
 
@@ -97,9 +106,14 @@ async fn certificates_are_told_of_before_they_end_and_when_they_cannot_be_ordere
 #[tokio::test]
 async fn a_heaven_that_is_held_back_empty_or_old_is_told_with_a_link() {
     let (site, client) = calm().await;
-    let (run, _) = site.store.begin_run("shop", "", NOW_MS).await.unwrap();
+    let (run, _) = site
+        .store
+        .frontier()
+        .begin_run("shop", "", NOW_MS)
+        .await
+        .unwrap();
     let why = "a third of the pages is gone";
-    let held = site.store.hold_run(run.run_id, why, 0, NOW_MS);
+    let held = site.store.frontier().hold_run(run.run_id, why, 0, NOW_MS);
     held.await.unwrap();
     says(
         &client,
@@ -116,7 +130,11 @@ async fn a_heaven_that_is_held_back_empty_or_old_is_told_with_a_link() {
     ended_run(&site, NOW_MS).await;
     let text = client.get("overview").await.text();
     assert!(text.contains(NOTHING), "{text}");
-    site.store.clear_descriptions("shop").await.unwrap();
+    site.store
+        .descriptions()
+        .clear_descriptions("shop")
+        .await
+        .unwrap();
     says(
         &client,
         "Robot heaven of shop has no page: the last run of its site robot described none.",
@@ -146,7 +164,11 @@ async fn pages_that_are_older_than_their_schedule_are_told() {
     )
     .await;
     // What broke off here comes first, as long as no run has ended since.
-    site.store.begin_run("shop", "", NOW_MS).await.unwrap();
+    site.store
+        .frontier()
+        .begin_run("shop", "", NOW_MS)
+        .await
+        .unwrap();
     site.robot_runs.failed("shop", "no such host");
     says(
         &client,

@@ -42,9 +42,17 @@ async fn the_settings_tell_what_is_filtered_and_where_it_was_set() {
 async fn the_settings_list_the_instances_of_a_fleet_and_mark_the_own_one() {
     let site = Plan::open().start().await;
     let uptime = Duration::from_hours(3);
-    let beat = site.store.beat("1.2.3", "192.0.2.21:9180", uptime, 0);
+    let beat = site
+        .store
+        .instances()
+        .beat("1.2.3", "192.0.2.21:9180", uptime, 0);
     beat.await.unwrap();
-    let lease = site.store.acquire_lease("alerts", uptime).await.unwrap();
+    let lease = site
+        .store
+        .leases()
+        .acquire_lease("alerts", uptime)
+        .await
+        .unwrap();
     let client = site.client();
     let alone = client.get("settings").await.text();
     assert!(!alone.contains("192.0.2.21:9180"), "{alone}");
@@ -443,11 +451,13 @@ async fn poison(site: &Site) -> i64 {
     let store = &site.store;
     let source = Source::web_robots_db();
     store
+        .robots()
         .replace_source(&source, &robots, &state, NOW_MS)
         .await
         .unwrap();
     site.refresher.reload().await.unwrap();
     store
+        .refreshes()
         .record_refresh(&RefreshRecord {
             refresh_id: 0,
             source,

@@ -109,7 +109,11 @@ impl Plan {
         if self.has_password {
             let hash = hash_password(PASSWORD).unwrap();
             let now_ms = clock.now_ms();
-            store.set_admin_password_hash(&hash, now_ms).await.unwrap();
+            store
+                .access()
+                .set_admin_password_hash(&hash, now_ms)
+                .await
+                .unwrap();
         }
         let detector = SharedDetector::default();
         let source = TestServer::new(Reply::text(flat_file(12)));

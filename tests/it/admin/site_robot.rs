@@ -147,11 +147,16 @@ async fn results_that_are_held_back_are_told_and_accepted_by_a_button() {
     let now_ms = site.clock.now_ms();
     let (run, _) = site
         .store
+        .frontier()
         .begin_run("default", "other", now_ms)
         .await
         .unwrap();
     let why = "the starting point <b> asks for a password";
-    let held = site.store.hold_run(run.run_id, why, 0, now_ms).await;
+    let held = site
+        .store
+        .frontier()
+        .hold_run(run.run_id, why, 0, now_ms)
+        .await;
     held.unwrap();
 
     let status = client.get("api/site-robot").await.json();

@@ -19,7 +19,7 @@ async fn sums(rows: &[(TrafficKey, u64)]) -> Vec<TrafficSum> {
         .collect();
     count(&store, NOW_MS, &rows).await;
     let now = NOW_MS / MINUTE_MS;
-    store.traffic(now..now + 1, NOW_MS).await.unwrap()
+    store.traffic().read(now..now + 1, NOW_MS).await.unwrap()
 }
 
 fn listed(robot: &str, requests: u64) -> (TrafficKey, u64) {

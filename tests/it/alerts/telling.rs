@@ -33,7 +33,7 @@ async fn one_alert(url: &str) {
     assert_eq!(message["on"], "impostor");
     let finding = "11 requests of impostors of googlebot in the last hour.";
     assert_eq!(message["findings"][0], finding);
-    let state = &store.alerts().await.unwrap()[0];
+    let state = &store.alerts().list().await.unwrap()[0];
     assert!(state.is_firing && state.is_told);
     assert!(state.receiver.starts_with("http://127.0.0.1:"));
 
@@ -47,7 +47,7 @@ async fn one_alert(url: &str) {
     assert_eq!(receiver.events(), ["begun", "ended"]);
     successor.look().await;
     assert_eq!(receiver.told().len(), 2);
-    let attempts = store.alert_attempts(10).await.unwrap();
+    let attempts = store.alerts().alert_attempts(10).await.unwrap();
     assert_eq!(attempts.len(), 2);
     assert_eq!(attempts[0].event, "ended");
     assert!(attempts.iter().all(|attempt| attempt.error.is_empty()));
@@ -55,7 +55,7 @@ async fn one_alert(url: &str) {
     // One that is no longer in the configuration is forgotten.
     successor.leave().await;
     self::watcher(&store, &clock, Vec::new()).look().await;
-    assert!(store.alerts().await.unwrap().is_empty());
+    assert!(store.alerts().list().await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -108,7 +108,7 @@ async fn a_receiver_that_was_down_is_not_flooded() {
     }
     let tried = receiver.told().len();
     assert!((5..15).contains(&tried), "{tried}");
-    let state = &store.alerts().await.unwrap()[0];
+    let state = &store.alerts().list().await.unwrap()[0];
     assert!(!state.is_told);
     assert!(state.error.contains("answered 500"), "{}", state.error);
     receiver.set(Manner::Takes);

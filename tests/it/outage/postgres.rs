@@ -182,7 +182,9 @@ async fn robots_are_redirected_to_pages_that_heaven_can_serve() {
         page
     });
     let store = Store::connect(&url).await.unwrap();
-    let saved = store.save_descriptions("default", 1, &pages, 1_790_000_000_000);
+    let saved = store
+        .descriptions()
+        .save_descriptions("default", 1, &pages, 1_790_000_000_000);
     saved.await.unwrap();
     store.close().await;
     let server = site.start();

@@ -52,7 +52,7 @@ async fn the_old_rows_stay_and_the_reason_stands_until_the_next_success() {
     house.replace().await;
     let wrd = Source::web_robots_db();
     let rows = house.ids(&wrd).await;
-    let state = house.store.source_state(&wrd).await.unwrap();
+    let state = house.store.refreshes().source_state(&wrd).await.unwrap();
     let version = house.store.registry_version().await.unwrap();
 
     for (fault, word) in faults() {
@@ -64,7 +64,7 @@ async fn the_old_rows_stay_and_the_reason_stands_until_the_next_success() {
         assert_eq!(is_held, word == "9 robots");
         assert_eq!(house.ids(&wrd).await, rows, "{word}");
         assert_eq!(
-            house.store.source_state(&wrd).await.unwrap(),
+            house.store.refreshes().source_state(&wrd).await.unwrap(),
             state,
             "{word}"
         );
@@ -109,7 +109,7 @@ async fn a_source_that_was_never_there_leaves_an_empty_table_and_a_reason() {
             .contains("no connection to http://127.0.0.1:1/all.txt")
     );
     assert!(record.refresh_id > 0);
-    let history = house.store.refreshes(9).await.unwrap();
+    let history = house.store.refreshes().list(9).await.unwrap();
     assert_eq!(history, [record]);
 }
 

@@ -144,7 +144,7 @@ impl House {
 
     /// Returns the ids of the stored robots of a source, sorted.
     pub(super) async fn ids(&self, source: &Source) -> Vec<String> {
-        let rows = self.store.robots().await.expect("SQLite answers");
+        let rows = self.store.robots().list().await.expect("SQLite answers");
         let mut ids: Vec<String> = rows
             .into_iter()
             .filter(|row| row.robot.source == *source)

@@ -208,7 +208,7 @@ async fn frozen_in_the_middle(database: &str, directory: &Path) {
     assert!(told.contains("another process"), "{told}");
     let robots = Store::connect(database).await.unwrap();
     let source = Source::web_robots_db();
-    let rows = robots.robots().await.unwrap();
+    let rows = robots.robots().list().await.unwrap();
     let count = rows.iter().filter(|row| row.robot.source == source).count();
     assert_eq!(count, DOZEN.len() - 1);
 }

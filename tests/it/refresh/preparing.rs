@@ -38,6 +38,7 @@ async fn bundled_rows_of_an_older_program_are_replaced() {
     let state = robot_detection::store::SourceState::default();
     house
         .store
+        .robots()
         .replace_source(&Source::bundled(), &[old], &state, START_MS)
         .await
         .unwrap();
@@ -71,7 +72,12 @@ async fn sources_that_left_the_configuration_go_at_start_and_the_others_stay() {
         .unwrap();
     let mut robot = Robot::new("ownfetcher", Source::manual());
     robot.patterns = vec![Pattern::new(PatternKind::Token, "ownfetcher")];
-    house.store.add_robot(&robot, START_MS).await.unwrap();
+    house
+        .store
+        .robots()
+        .add_robot(&robot, START_MS)
+        .await
+        .unwrap();
 
     refresher.set_sources(vec![named("stays")]);
     refresher.prepare(false).await.unwrap();

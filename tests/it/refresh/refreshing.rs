@@ -41,7 +41,7 @@ async fn added_changed_and_removed_are_exact() {
     let ids = house.ids(&Source::web_robots_db()).await;
     assert_eq!(ids.len(), 11);
     assert!(ids.contains(&"mikefetcher".to_owned()));
-    assert_eq!(house.store.refreshes(9).await.unwrap()[0], record);
+    assert_eq!(house.store.refreshes().list(9).await.unwrap()[0], record);
 }
 
 #[tokio::test]
@@ -50,7 +50,12 @@ async fn robots_added_by_hand_survive_and_serve() {
     let house = House::new(&server.url("/")).await;
     let mut robot = Robot::new("ownfetcher", Source::manual());
     robot.patterns = vec![Pattern::new(PatternKind::Token, "ownfetcher")];
-    house.store.add_robot(&robot, START_MS).await.unwrap();
+    house
+        .store
+        .robots()
+        .add_robot(&robot, START_MS)
+        .await
+        .unwrap();
     house.replace().await;
     assert!(house.knows("ownfetcher") && house.knows("Alphafetcher"));
     assert_eq!(house.ids(&Source::manual()).await, ["ownfetcher"]);
@@ -70,7 +75,11 @@ async fn what_the_server_says_is_unchanged_is_not_sent_again() {
     assert_eq!(record.outcome, RefreshOutcome::NotModified);
     assert_eq!(house.store.registry_version().await.unwrap(), version);
     assert!(house.knows("Alphafetcher"));
-    let state = house.store.source_state(&Source::web_robots_db()).await;
+    let state = house
+        .store
+        .refreshes()
+        .source_state(&Source::web_robots_db())
+        .await;
     let state = state.unwrap().unwrap();
     assert_eq!(state.succeeded_ms, Some(START_MS + 86_400_000));
     assert_eq!(state.etag.as_deref(), Some("\"1\""));
@@ -78,6 +87,7 @@ async fn what_the_server_says_is_unchanged_is_not_sent_again() {
     // Rows that are gone cannot be "not modified"; nor is what a person forces.
     house
         .store
+        .robots()
         .drop_source(&Source::web_robots_db())
         .await
         .unwrap();
@@ -106,17 +116,34 @@ async fn rows_made_by_other_rules_are_made_anew() {
     let house = House::new(&server.url("/")).await;
     house.replace().await;
     let wrd = Source::web_robots_db();
-    let mut state = house.store.source_state(&wrd).await.unwrap().unwrap();
+    let mut state = house
+        .store
+        .refreshes()
+        .source_state(&wrd)
+        .await
+        .unwrap()
+        .unwrap();
     let made = state.content_sha256.unwrap();
     state.content_sha256 = Some(made.replace(env!("CARGO_PKG_VERSION"), "0.0.1"));
-    house.store.touch_source(&wrd, &state).await.unwrap();
+    house
+        .store
+        .refreshes()
+        .touch_source(&wrd, &state)
+        .await
+        .unwrap();
 
     assert_eq!(
         house.refresher.next_due_ms(&wrd).await.unwrap(),
         Some(START_MS)
     );
     house.replace().await;
-    let state = house.store.source_state(&wrd).await.unwrap().unwrap();
+    let state = house
+        .store
+        .refreshes()
+        .source_state(&wrd)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(state.content_sha256, Some(made));
 }
 
@@ -268,6 +295,7 @@ async fn a_password_in_the_url_is_stored_nowhere() {
     let record = house.replace().await;
     let state = house
         .store
+        .refreshes()
         .source_state(&Source::web_robots_db())
         .await
         .unwrap();

@@ -54,6 +54,7 @@ async fn a_start_refreshes_what_is_due() {
     running.end().await;
     let record = house
         .store
+        .refreshes()
         .last_refresh(&Source::web_robots_db())
         .await
         .unwrap();
@@ -77,7 +78,12 @@ async fn what_another_instance_refreshes_is_followed() {
     // As the command line does it: no refresher is involved.
     let mut robot = Robot::new("ownfetcher", Source::manual());
     robot.patterns = vec![Pattern::new(PatternKind::Token, "ownfetcher")];
-    house.store.add_robot(&robot, START_MS).await.unwrap();
+    house
+        .store
+        .robots()
+        .add_robot(&robot, START_MS)
+        .await
+        .unwrap();
     eventually("they know it", || knows(&detector, "ownfetcher")).await;
     running.end().await;
     assert_eq!(server.seen().len(), 2);
@@ -90,7 +96,7 @@ async fn the_end_gives_up_a_download_and_frees_the_lease() {
     let running = Running::start(&house.refresher);
     eventually("the server is asked", || !server.seen().is_empty()).await;
     running.end().await;
-    assert!(house.store.refreshes(9).await.unwrap().is_empty());
+    assert!(house.store.refreshes().list(9).await.unwrap().is_empty());
 
     // A stopped refresher refreshes no more; the next instance can at once.
     assert!(matches!(

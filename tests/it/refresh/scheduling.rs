@@ -46,9 +46,20 @@ async fn an_empty_table_is_due_whatever_was_before() {
     let house = House::new(&server.url("/")).await;
     house.replace().await;
     let wrd = Source::web_robots_db();
-    let state = house.store.source_state(&wrd).await.unwrap().unwrap();
-    house.store.drop_source(&wrd).await.unwrap();
-    house.store.touch_source(&wrd, &state).await.unwrap();
+    let state = house
+        .store
+        .refreshes()
+        .source_state(&wrd)
+        .await
+        .unwrap()
+        .unwrap();
+    house.store.robots().drop_source(&wrd).await.unwrap();
+    house
+        .store
+        .refreshes()
+        .touch_source(&wrd, &state)
+        .await
+        .unwrap();
     assert_eq!(house.refresher.refresh_due(Trigger::Start).await.len(), 1);
     assert_eq!(house.ids(&wrd).await.len(), 12);
 }

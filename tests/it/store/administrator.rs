@@ -27,40 +27,77 @@ mod shared {
 
 async fn a_first_password_is_set_once(database: TestDatabase) {
     let store = database.store().await;
-    assert_eq!(store.admin_password_hash().await.unwrap(), None);
-    assert!(store.init_admin_password_hash("first", 1).await.unwrap());
-    assert!(!store.init_admin_password_hash("second", 2).await.unwrap());
-    let hash = store.admin_password_hash().await.unwrap();
+    assert_eq!(store.access().admin_password_hash().await.unwrap(), None);
+    assert!(
+        store
+            .access()
+            .init_admin_password_hash("first", 1)
+            .await
+            .unwrap()
+    );
+    assert!(
+        !store
+            .access()
+            .init_admin_password_hash("second", 2)
+            .await
+            .unwrap()
+    );
+    let hash = store.access().admin_password_hash().await.unwrap();
     assert_eq!(hash.as_deref(), Some("first"));
-    store.set_admin_password_hash("third", 3).await.unwrap();
-    let hash = store.admin_password_hash().await.unwrap();
+    store
+        .access()
+        .set_admin_password_hash("third", 3)
+        .await
+        .unwrap();
+    let hash = store.access().admin_password_hash().await.unwrap();
     assert_eq!(hash.as_deref(), Some("third"));
 }
 
 async fn a_new_password_ends_all_sessions(database: TestDatabase) {
     let store = database.store().await;
-    store.save_session("id", "data", 1_000).await.unwrap();
-    store.set_admin_password_hash("hash", 1).await.unwrap();
-    assert_eq!(store.load_session("id", 1).await.unwrap(), None);
+    store
+        .access()
+        .save_session("id", "data", 1_000)
+        .await
+        .unwrap();
+    store
+        .access()
+        .set_admin_password_hash("hash", 1)
+        .await
+        .unwrap();
+    assert_eq!(store.access().load_session("id", 1).await.unwrap(), None);
 }
 
 async fn a_token_is_known_by_its_hash(database: TestDatabase) {
     let store = database.store().await;
     let token = AdminToken::new("deploy", 1);
-    store.add_admin_token(&token, "aa").await.unwrap();
-    let found = store.use_admin_token("aa", 2).await.unwrap().unwrap();
+    store.access().add_admin_token(&token, "aa").await.unwrap();
+    let found = store
+        .access()
+        .use_admin_token("aa", 2)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!((&*found.name, found.scope), ("deploy", TokenScope::Write));
-    assert_eq!(store.use_admin_token("AA", 2).await.unwrap(), None);
+    assert_eq!(store.access().use_admin_token("AA", 2).await.unwrap(), None);
 
     for (name, hash) in [("deploy", "bb"), ("other", "aa")] {
         let token = AdminToken::new(name, 1);
-        let error = store.add_admin_token(&token, hash).await.unwrap_err();
+        let error = store
+            .access()
+            .add_admin_token(&token, hash)
+            .await
+            .unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Conflict);
         assert!(error.to_string().contains(name), "{error}");
     }
-    store.remove_admin_token("deploy").await.unwrap();
-    assert_eq!(store.use_admin_token("aa", 2).await.unwrap(), None);
-    let error = store.remove_admin_token("deploy").await.unwrap_err();
+    store.access().remove_admin_token("deploy").await.unwrap();
+    assert_eq!(store.access().use_admin_token("aa", 2).await.unwrap(), None);
+    let error = store
+        .access()
+        .remove_admin_token("deploy")
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::NotFound);
 }
 
@@ -69,17 +106,18 @@ async fn a_token_has_a_scope_an_end_and_an_hour_of_use(database: TestDatabase) {
     let token = AdminToken::new("b", 1)
         .scope(TokenScope::Read)
         .ends_ms(Some(3 * HOUR_MS));
-    store.add_admin_token(&token, "bb").await.unwrap();
+    store.access().add_admin_token(&token, "bb").await.unwrap();
     store
+        .access()
         .add_admin_token(&AdminToken::new("a", 1), "aa")
         .await
         .unwrap();
-    let used = async |now_ms| store.use_admin_token("bb", now_ms).await.unwrap();
+    let used = async |now_ms| store.access().use_admin_token("bb", now_ms).await.unwrap();
     assert_eq!(used(HOUR_MS + 5).await, Some(token.clone()));
     assert_eq!(used(HOUR_MS + 9).await.unwrap().used_ms, Some(HOUR_MS));
     used(2 * HOUR_MS + 5).await;
     assert_eq!(used(3 * HOUR_MS).await, None, "it has ended");
-    let listed = store.admin_tokens().await.unwrap();
+    let listed = store.access().admin_tokens().await.unwrap();
     assert_eq!(listed[0].name, "a");
     assert_eq!(listed[0].used_ms, None);
     assert_eq!(listed[1].used_ms, Some(2 * HOUR_MS));
@@ -91,50 +129,99 @@ async fn a_token_that_was_there_before_scopes_may_still_do_everything(database: 
     let mut raw = database.raw().await;
     raw.execute("INSERT INTO admin_tokens (name, sha256, created_ms) VALUES ('old', 'aa', 1)")
         .await;
-    let token = store.use_admin_token("aa", 2).await.unwrap().unwrap();
+    let token = store
+        .access()
+        .use_admin_token("aa", 2)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!((token.scope, token.ends_ms), (TokenScope::Write, None));
 }
 
 async fn sessions_are_listed_and_ended_by_their_keys(database: TestDatabase) {
     let store = database.store().await;
     for id in ["one", "two", "three"] {
-        store.save_session(id, id, 10 * HOUR_MS).await.unwrap();
+        store
+            .access()
+            .save_session(id, id, 10 * HOUR_MS)
+            .await
+            .unwrap();
     }
-    store.save_session("over", "over", 1).await.unwrap();
-    store.load_session("two", HOUR_MS).await.unwrap();
-    store.load_session("two", HOUR_MS + 1_000).await.unwrap();
-    let listed = store.sessions(HOUR_MS).await.unwrap();
+    store
+        .access()
+        .save_session("over", "over", 1)
+        .await
+        .unwrap();
+    store.access().load_session("two", HOUR_MS).await.unwrap();
+    store
+        .access()
+        .load_session("two", HOUR_MS + 1_000)
+        .await
+        .unwrap();
+    let listed = store.access().sessions(HOUR_MS).await.unwrap();
     assert_eq!(listed.len(), 3);
     assert_eq!((&*listed[0].data, listed[0].seen_ms), ("two", HOUR_MS));
-    let key = Store::session_key("one");
+    let key = robot_detection::store::Access::session_key("one");
     assert!(listed.iter().any(|session| session.key == key));
-    store.end_session(&key, HOUR_MS).await.unwrap();
-    let error = store.end_session(&key, HOUR_MS).await.unwrap_err();
+    store.access().end_session(&key, HOUR_MS).await.unwrap();
+    let error = store.access().end_session(&key, HOUR_MS).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::NotFound);
-    assert_eq!(store.load_session("one", HOUR_MS).await.unwrap(), None);
-    assert_eq!(store.end_other_sessions(Some("two")).await.unwrap(), 2);
-    assert_eq!(store.sessions(HOUR_MS).await.unwrap().len(), 1);
-    assert_eq!(store.end_other_sessions(None).await.unwrap(), 1);
+    assert_eq!(
+        store.access().load_session("one", HOUR_MS).await.unwrap(),
+        None
+    );
+    assert_eq!(
+        store
+            .access()
+            .end_other_sessions(Some("two"))
+            .await
+            .unwrap(),
+        2
+    );
+    assert_eq!(store.access().sessions(HOUR_MS).await.unwrap().len(), 1);
+    assert_eq!(store.access().end_other_sessions(None).await.unwrap(), 1);
 }
 
 async fn a_session_lasts_until_it_ends(database: TestDatabase) {
     let store = database.store().await;
-    store.save_session("short", "1", 1_000).await.unwrap();
-    store.save_session("long", "2", 2_000).await.unwrap();
-    store.save_session("long", "3", 3_000).await.unwrap();
-    assert_eq!(store.load_session("none", 0).await.unwrap(), None);
-    let data = store.load_session("short", 999).await.unwrap();
+    store
+        .access()
+        .save_session("short", "1", 1_000)
+        .await
+        .unwrap();
+    store
+        .access()
+        .save_session("long", "2", 2_000)
+        .await
+        .unwrap();
+    store
+        .access()
+        .save_session("long", "3", 3_000)
+        .await
+        .unwrap();
+    assert_eq!(store.access().load_session("none", 0).await.unwrap(), None);
+    let data = store.access().load_session("short", 999).await.unwrap();
     assert_eq!(data.as_deref(), Some("1"));
-    assert_eq!(store.load_session("short", 1_000).await.unwrap(), None);
-    let data = store.load_session("long", 2_999).await.unwrap();
+    assert_eq!(
+        store.access().load_session("short", 1_000).await.unwrap(),
+        None
+    );
+    let data = store.access().load_session("long", 2_999).await.unwrap();
     assert_eq!(data.as_deref(), Some("3"));
 
-    assert_eq!(store.prune_sessions(1_000).await.unwrap(), 1);
-    assert_eq!(store.prune_sessions(1_000).await.unwrap(), 0);
-    assert!(store.load_session("long", 0).await.unwrap().is_some());
-    store.delete_session("long").await.unwrap();
-    store.delete_session("long").await.unwrap();
-    assert_eq!(store.load_session("long", 0).await.unwrap(), None);
+    assert_eq!(store.access().prune_sessions(1_000).await.unwrap(), 1);
+    assert_eq!(store.access().prune_sessions(1_000).await.unwrap(), 0);
+    assert!(
+        store
+            .access()
+            .load_session("long", 0)
+            .await
+            .unwrap()
+            .is_some()
+    );
+    store.access().delete_session("long").await.unwrap();
+    store.access().delete_session("long").await.unwrap();
+    assert_eq!(store.access().load_session("long", 0).await.unwrap(), None);
 }
 
 async fn of_sixteen_first_passwords_one_is_kept(database: TestDatabase) {
@@ -143,19 +230,33 @@ async fn of_sixteen_first_passwords_one_is_kept(database: TestDatabase) {
         let store = database.store().await;
         race.spawn(async move {
             let hash = racer.to_string();
-            let won = store.init_admin_password_hash(&hash, 1).await.unwrap();
+            let won = store
+                .access()
+                .init_admin_password_hash(&hash, 1)
+                .await
+                .unwrap();
             won.then_some(hash)
         });
     }
     let winners: Vec<String> = race.join_all().await.into_iter().flatten().collect();
     assert_eq!(winners.len(), 1);
-    let kept = database.store().await.admin_password_hash().await.unwrap();
+    let kept = database
+        .store()
+        .await
+        .access()
+        .admin_password_hash()
+        .await
+        .unwrap();
     assert_eq!(kept.as_ref(), winners.first());
 }
 
 async fn the_id_of_a_session_is_not_stored(database: TestDatabase) {
     let store = database.store().await;
-    store.save_session("secret id", "{}", 1_000).await.unwrap();
+    store
+        .access()
+        .save_session("secret id", "{}", 1_000)
+        .await
+        .unwrap();
     let mut raw = database.raw().await;
     let id = raw.text("SELECT id_sha256 FROM admin_sessions").await;
     assert_eq!(id.len(), 64);

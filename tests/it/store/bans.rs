@@ -25,19 +25,19 @@ async fn a_ban_lasts_until_the_later_of_its_ends_and_is_forgotten_then(database:
         ban("203.0.113.5", "robots.txt", 1_800),
         ban("2001:db8::/64", "rule 2", 3_000),
     ] {
-        store.add_ban(&added).await.unwrap();
+        store.bans().add_ban(&added).await.unwrap();
     }
     let told = |bans: Vec<Ban>| -> Vec<_> {
         let told = |ban: Ban| format!("{} {} {}", ban.network, ban.cause, ban.until_ms);
         bans.into_iter().map(told).collect()
     };
-    let all = told(store.bans(0).await.unwrap());
+    let all = told(store.bans().list(0).await.unwrap());
     let expected = ["2001:db8::/64 rule 2 3000", "203.0.113.5 robots.txt 2000"];
     assert_eq!(all, expected);
-    assert_eq!(told(store.bans(2_000).await.unwrap()), expected[..1]);
-    store.prune_bans(2_000).await.unwrap();
-    assert_eq!(told(store.bans(0).await.unwrap()), expected[..1]);
-    assert!(store.remove_ban("2001:db8::/64").await.unwrap());
-    assert!(!store.remove_ban("2001:db8::/64").await.unwrap());
-    assert!(store.bans(0).await.unwrap().is_empty());
+    assert_eq!(told(store.bans().list(2_000).await.unwrap()), expected[..1]);
+    store.bans().prune_bans(2_000).await.unwrap();
+    assert_eq!(told(store.bans().list(0).await.unwrap()), expected[..1]);
+    assert!(store.bans().remove_ban("2001:db8::/64").await.unwrap());
+    assert!(!store.bans().remove_ban("2001:db8::/64").await.unwrap());
+    assert!(store.bans().list(0).await.unwrap().is_empty());
 }

@@ -32,7 +32,9 @@ async fn save(
     descriptions: &[ResourceDescription],
     now_ms: i64,
 ) -> Vec<SaveOutcome> {
-    let saved = store.save_descriptions(SITE, 1, descriptions, now_ms);
+    let saved = store
+        .descriptions()
+        .save_descriptions(SITE, 1, descriptions, now_ms);
     saved.await.unwrap()
 }
 
@@ -44,8 +46,12 @@ async fn in_order(store: &Store, order: DescriptionOrder, key: Option<&str>, pie
     }
     let mut all = String::new();
     loop {
-        let stored = store.descriptions(&query).await.unwrap();
-        let entries = store.description_entries(&query).await.unwrap();
+        let stored = store.descriptions().list(&query).await.unwrap();
+        let entries = store
+            .descriptions()
+            .description_entries(&query)
+            .await
+            .unwrap();
         let urls = |stored: &[robot_detection::store::StoredDescription]| -> Vec<String> {
             let urls = stored.iter().map(|it| it.description.url().to_owned());
             urls.collect()
@@ -77,14 +83,29 @@ async fn a_description_comes_back_as_it_was(database: TestDatabase) {
         save(&store, std::slice::from_ref(&odd), 5).await,
         [SaveOutcome::Added]
     );
-    let stored = store.description(SITE, odd.url()).await.unwrap().unwrap();
+    let stored = store
+        .descriptions()
+        .description(SITE, odd.url())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(stored.description, odd);
     assert_eq!((stored.first_seen_ms, stored.modified_ms), (5, 5));
-    assert_eq!(store.description(SITE, "http://no/").await.unwrap(), None);
+    assert_eq!(
+        store
+            .descriptions()
+            .description(SITE, "http://no/")
+            .await
+            .unwrap(),
+        None
+    );
     let urls = [odd.url(), "http://no/"];
-    let deleted = store.delete_descriptions(SITE, &urls);
+    let deleted = store.descriptions().delete_descriptions(SITE, &urls);
     assert_eq!(deleted.await.unwrap(), 1);
-    assert_eq!(store.description_count(SITE).await.unwrap(), 0);
+    assert_eq!(
+        store.descriptions().description_count(SITE).await.unwrap(),
+        0
+    );
 }
 
 async fn the_modified_time_moves_with_what_is_said_only(database: TestDatabase) {
@@ -92,7 +113,12 @@ async fn the_modified_time_moves_with_what_is_said_only(database: TestDatabase) 
     let mut page = described("a", &[("title", "A"), (name::MD5, "1"), (name::DEPTH, "3")]);
     let times = async |store: &Store| {
         let url = "http://www.example.com/a";
-        let stored = store.description(SITE, url).await.unwrap().unwrap();
+        let stored = store
+            .descriptions()
+            .description(SITE, url)
+            .await
+            .unwrap()
+            .unwrap();
         let depth = stored.description.value(name::DEPTH).unwrap().to_owned();
         (stored.first_seen_ms, stored.modified_ms, depth)
     };
@@ -109,7 +135,12 @@ async fn the_modified_time_moves_with_what_is_said_only(database: TestDatabase) 
     later.set(name::RD_LAST_MODIFIED, "later");
     later.set(name::LAST_MODIFIED, "Sun, 01 Mar 2026 12:30:05 GMT");
     assert_eq!(save(&store, &[later], 25).await, [SaveOutcome::Same]);
-    let kept = store.description(SITE, page.url()).await.unwrap().unwrap();
+    let kept = store
+        .descriptions()
+        .description(SITE, page.url())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(kept.description, page);
     page.set(name::MD5, "2");
     let other = described("b", &[]);
@@ -174,7 +205,11 @@ async fn odd_keys_are_cut_and_sorted_by_bytes(database: TestDatabase) {
     )
     .await;
     let by_title = DescriptionQuery::new(SITE).order(DescriptionOrder::Title);
-    let titles = store.description_entries(&by_title).await.unwrap();
+    let titles = store
+        .descriptions()
+        .description_entries(&by_title)
+        .await
+        .unwrap();
     let titles: Vec<_> = titles
         .iter()
         .map(|entry| entry.title.chars().next().unwrap())
@@ -187,19 +222,45 @@ async fn sites_are_kept_apart(database: TestDatabase) {
     save(&store, &[described("a", &[])], 10).await;
     let other = [described("a", &[("title", "Another")]), described("b", &[])];
     store
+        .descriptions()
         .save_descriptions("shop", 1, &other, 20)
         .await
         .unwrap();
-    let sites = store.described_sites().await.unwrap();
+    let sites = store.descriptions().described_sites().await.unwrap();
     assert_eq!(sites, ["docs", "shop"]);
     for (site, changed_ms) in [("docs", Some(10)), ("none", None), ("shop", Some(20))] {
-        let known = store.descriptions_changed_ms(site).await.unwrap();
+        let known = store
+            .descriptions()
+            .descriptions_changed_ms(site)
+            .await
+            .unwrap();
         assert_eq!(known, changed_ms, "{site}");
     }
-    assert_eq!(store.clear_descriptions("shop").await.unwrap(), 2);
+    assert_eq!(
+        store
+            .descriptions()
+            .clear_descriptions("shop")
+            .await
+            .unwrap(),
+        2
+    );
     let url = "http://www.example.com/a";
-    assert!(store.description(SITE, url).await.unwrap().is_some());
-    assert!(store.description("shop", url).await.unwrap().is_none());
+    assert!(
+        store
+            .descriptions()
+            .description(SITE, url)
+            .await
+            .unwrap()
+            .is_some()
+    );
+    assert!(
+        store
+            .descriptions()
+            .description("shop", url)
+            .await
+            .unwrap()
+            .is_none()
+    );
 }
 
 async fn texts_come_back_in_their_places_and_are_left_out_of_lists(database: TestDatabase) {
@@ -219,7 +280,8 @@ async fn texts_come_back_in_their_places_and_are_left_out_of_lists(database: Tes
     ];
     save(&store, &pages, 5).await;
     let stored = store
-        .descriptions(&DescriptionQuery::new(SITE))
+        .descriptions()
+        .list(&DescriptionQuery::new(SITE))
         .await
         .unwrap();
     let stored: Vec<_> = stored.into_iter().map(|it| it.description).collect();
@@ -229,6 +291,7 @@ async fn texts_come_back_in_their_places_and_are_left_out_of_lists(database: Tes
         let (store, after) = (store.clone(), after.to_owned());
         async move {
             store
+                .descriptions()
                 .descriptions_without_texts(SITE, &after, limit)
                 .await
                 .unwrap()
@@ -257,7 +320,8 @@ async fn a_row_that_cannot_be_read_is_named(database: TestDatabase) {
         .await;
     raw.close().await;
     let error = store
-        .descriptions(&DescriptionQuery::new(SITE))
+        .descriptions()
+        .list(&DescriptionQuery::new(SITE))
         .await
         .unwrap_err();
     let text = error.to_string();

@@ -41,11 +41,11 @@ async fn add(store: &Store, number: i64, noted: &[Evidence]) {
         number,
         noted,
     };
-    store.add_evidence(&batch, 1_000).await.unwrap();
+    store.evidence().add_evidence(&batch, 1_000).await.unwrap();
 }
 
 async fn times(store: &Store, query: &EvidenceQuery) -> Vec<i64> {
-    let found = store.evidence(query).await.unwrap().into_iter();
+    let found = store.evidence().list(query).await.unwrap().into_iter();
     found.map(|found| found.evidence.at_ms).collect()
 }
 
@@ -81,7 +81,7 @@ async fn what_is_added_is_found_by_what_it_is(database: TestDatabase) {
     ];
     add(&store, 1, &noted).await;
     let all = EvidenceQuery::default();
-    let found = store.evidence(&all).await.unwrap();
+    let found = store.evidence().list(&all).await.unwrap();
     assert_eq!(found[0].evidence, impostor);
     let found: Vec<_> = found.into_iter().rev().map(|one| one.evidence).collect();
     assert_eq!(found, noted);
@@ -167,7 +167,8 @@ async fn what_is_added_is_found_by_what_it_is(database: TestDatabase) {
         assert_eq!(times(&store, &query).await, expected, "{query:?}");
     }
     let first = store
-        .evidence(&EvidenceQuery {
+        .evidence()
+        .list(&EvidenceQuery {
             limit: 2,
             ..all.clone()
         })
@@ -194,7 +195,7 @@ async fn who_is_noisy_pushes_out_nobody_else(database: TestDatabase) {
     let mut noted = vec![evidence("refuse", "quiet", 1), evidence("slow", "noisy", 2)];
     noted.extend((10..4_010).map(|at_ms| evidence("refuse", "noisy", at_ms)));
     add(&store, 1, &noted).await;
-    store.prune_evidence(0).await.unwrap();
+    store.evidence().prune_evidence(0).await.unwrap();
     let all = EvidenceQuery {
         limit: 10_000,
         ..EvidenceQuery::default()
@@ -202,7 +203,7 @@ async fn who_is_noisy_pushes_out_nobody_else(database: TestDatabase) {
     let found = times(&store, &all).await;
     assert_eq!(found.len(), 502);
     assert_eq!((found[0], &found[499..]), (4_009, &[3_510, 2, 1][..]));
-    store.prune_evidence(2).await.unwrap();
+    store.evidence().prune_evidence(2).await.unwrap();
     assert_eq!(times(&store, &all).await.len(), 501);
     let person = |user_agent: &str, at_ms| Evidence {
         robot: String::new(),
@@ -212,7 +213,7 @@ async fn who_is_noisy_pushes_out_nobody_else(database: TestDatabase) {
     let mut noted = vec![person("quiet", 5_000)];
     noted.extend((5_001..5_801).map(|at_ms| person("noisy", at_ms)));
     add(&store, 2, &noted).await;
-    store.prune_evidence(2).await.unwrap();
+    store.evidence().prune_evidence(2).await.unwrap();
     let people = EvidenceQuery {
         event: "suspect".to_owned(),
         ..all
@@ -244,24 +245,42 @@ async fn violations_are_put_together_by_rule(database: TestDatabase) {
         evidence("refuse", "gptbot", 5),
     ];
     add(&store, 1, &noted).await;
-    let found = store.violations("shop", 10).await.unwrap();
+    let found = store.evidence().violations("shop", 10).await.unwrap();
     let told: Vec<_> = found
         .iter()
         .map(|one| (one.hits, one.refused, one.first_ms))
         .collect();
     assert_eq!(told, [(1, 0, 4), (3, 1, 1)]);
     assert_eq!(found[1].last.path, "/private/3");
-    assert!(store.violations("blog", 10).await.unwrap().is_empty());
+    assert!(
+        store
+            .evidence()
+            .violations("blog", 10)
+            .await
+            .unwrap()
+            .is_empty()
+    );
     let later = [broke(3, 86_400_000, "pass", "not-filtered")];
     add(&store, 2, &later).await;
     let days = async |since_ms| {
-        let days = store.violation_days("shop", since_ms).await.unwrap();
+        let days = store
+            .evidence()
+            .violation_days("shop", since_ms)
+            .await
+            .unwrap();
         let told = days.iter().map(|day| (day.day, day.hits, day.refused));
         told.collect::<Vec<_>>()
     };
     assert_eq!(days(0).await, [(0, 4, 1), (1, 1, 0)]);
     assert_eq!(days(3).await, [(0, 2, 0), (1, 1, 0)]);
-    assert!(store.violation_days("blog", 0).await.unwrap().is_empty());
+    assert!(
+        store
+            .evidence()
+            .violation_days("blog", 0)
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 async fn an_address_is_forgotten_with_its_network_and_nothing_else(database: TestDatabase) {
@@ -286,16 +305,25 @@ async fn an_address_is_forgotten_with_its_network_and_nothing_else(database: Tes
         address: Some(address.parse().unwrap()),
         ..Forgetting::default()
     };
-    let counted = store.count_forgettable(&of("203.0.113.7")).await.unwrap();
+    let counted = store
+        .evidence()
+        .count_forgettable(&of("203.0.113.7"))
+        .await
+        .unwrap();
     assert_eq!((counted.evidence, counted.of_networks), (3, 1));
     assert_eq!(times(&store, &EvidenceQuery::default()).await.len(), 6);
     let of_bingbot = Forgetting {
         robot: Some("bingbot".to_owned()),
         ..of("203.0.113.0/24")
     };
-    let forgotten = store.forget(&of_bingbot, "command line", 9).await.unwrap();
+    let forgotten = store
+        .evidence()
+        .forget(&of_bingbot, "command line", 9)
+        .await
+        .unwrap();
     assert_eq!(forgotten.evidence, 1);
     store
+        .evidence()
         .forget(&of("203.0.113.7"), "command line", 10)
         .await
         .unwrap();
@@ -304,9 +332,13 @@ async fn an_address_is_forgotten_with_its_network_and_nothing_else(database: Tes
         before_ms: Some(5),
         ..Forgetting::default()
     };
-    store.forget(&before, "command line", 11).await.unwrap();
+    store
+        .evidence()
+        .forget(&before, "command line", 11)
+        .await
+        .unwrap();
     assert_eq!(times(&store, &EvidenceQuery::default()).await, [5]);
-    let log = store.audit_log(0..99, 9).await.unwrap();
+    let log = store.audit().audit_log(0..99, 9).await.unwrap();
     assert_eq!(
         log[1],
         AuditEntry {
@@ -337,13 +369,17 @@ async fn hostile_text_is_kept_as_text(database: TestDatabase) {
         robot: hostile.to_owned(),
         ..EvidenceQuery::default()
     };
-    assert_eq!(store.evidence(&query).await.unwrap()[0].evidence, noted);
+    assert_eq!(
+        store.evidence().list(&query).await.unwrap()[0].evidence,
+        noted
+    );
     let forgetting = Forgetting {
         robot: Some(hostile.to_owned()),
         ..Forgetting::default()
     };
     assert_eq!(
         store
+            .evidence()
             .forget(&forgetting, hostile, 1)
             .await
             .unwrap()

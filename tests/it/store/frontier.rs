@@ -54,7 +54,12 @@ fn found(path: &str, depth: u32) -> FoundUrl {
 }
 
 async fn begin(store: &Store) -> StoredRun {
-    store.begin_run(SITE, "settings", 1).await.unwrap().0
+    store
+        .frontier()
+        .begin_run(SITE, "settings", 1)
+        .await
+        .unwrap()
+        .0
 }
 
 async fn enter(store: &Store, run: &StoredRun, paths: &[(&str, u32)]) -> u64 {
@@ -62,13 +67,15 @@ async fn enter(store: &Store, run: &StoredRun, paths: &[(&str, u32)]) -> u64 {
         .iter()
         .map(|(path, depth)| found(path, *depth))
         .collect();
-    let entered = store.enter_urls(SITE, run.run_id, 1, &urls);
+    let entered = store.frontier().enter_urls(SITE, run.run_id, 1, &urls);
     entered.await.unwrap()
 }
 
 async fn claim(store: &Store, run: &StoredRun, holder: &str, count: u32) -> Vec<ClaimedUrl> {
     let hosts = [("www.example.com:80".to_owned(), count)];
-    let claimed = store.claim_urls(SITE, run.run_id, holder, &hosts);
+    let claimed = store
+        .frontier()
+        .claim_urls(SITE, run.run_id, holder, &hosts);
     claimed.await.unwrap()
 }
 
@@ -84,7 +91,7 @@ async fn record_at(store: &Store, run: &StoredRun, pages: &[PageRecord], now_ms:
         position: 2,
     };
     let counts = RunCounts::default();
-    let recorded = store.record_pages(&key, pages, &counts, now_ms);
+    let recorded = store.frontier().record_pages(&key, pages, &counts, now_ms);
     recorded.await.unwrap().counts
 }
 
@@ -103,9 +110,13 @@ fn paths(claimed: &[ClaimedUrl]) -> String {
 
 /// Puts what a run has staged in force, and ends it.
 async fn publish(store: &Store, run: &StoredRun, now_ms: i64) -> StoredRun {
-    let published = store.publish_staged(SITE, run.run_id, StagedSelection::All, now_ms);
+    let published =
+        store
+            .publications()
+            .publish_staged(SITE, run.run_id, StagedSelection::All, now_ms);
     let gone = published.await.unwrap();
     store
+        .frontier()
         .finish_run(SITE, run.run_id, gone, now_ms)
         .await
         .unwrap()
@@ -113,49 +124,64 @@ async fn publish(store: &Store, run: &StoredRun, now_ms: i64) -> StoredRun {
 
 async fn a_run_is_resumed_until_it_ends(database: TestDatabase) {
     let store = database.store().await;
-    let (run, is_resumed) = store.begin_run(SITE, "a", 1).await.unwrap();
+    let (run, is_resumed) = store.frontier().begin_run(SITE, "a", 1).await.unwrap();
     assert!(!is_resumed);
     assert!(
         store
+            .frontier()
             .set_run_command(SITE, RunCommand::Pause)
             .await
             .unwrap()
     );
-    let open = store.open_run(SITE).await.unwrap().unwrap();
+    let open = store.frontier().open_run(SITE).await.unwrap().unwrap();
     assert_eq!((open.run_id, open.wanted), (run.run_id, RunCommand::Pause));
-    let (again, is_resumed) = store.begin_run(SITE, "a", 2).await.unwrap();
+    let (again, is_resumed) = store.frontier().begin_run(SITE, "a", 2).await.unwrap();
     assert!(is_resumed);
     assert_eq!((again.run_id, again.wanted), (run.run_id, RunCommand::Run));
-    let ended = store.finish_run(SITE, run.run_id, 0, 3).await.unwrap();
+    let ended = store
+        .frontier()
+        .finish_run(SITE, run.run_id, 0, 3)
+        .await
+        .unwrap();
     assert_eq!(
         (ended.state, ended.finished_ms),
         (RunState::Finished, Some(3))
     );
     assert_eq!(
-        store.finish_run(SITE, run.run_id, 0, 4).await.unwrap(),
+        store
+            .frontier()
+            .finish_run(SITE, run.run_id, 0, 4)
+            .await
+            .unwrap(),
         ended
     );
-    assert!(!store.set_run_command(SITE, RunCommand::Stop).await.unwrap());
-    let (next, is_resumed) = store.begin_run(SITE, "a", 5).await.unwrap();
+    assert!(
+        !store
+            .frontier()
+            .set_run_command(SITE, RunCommand::Stop)
+            .await
+            .unwrap()
+    );
+    let (next, is_resumed) = store.frontier().begin_run(SITE, "a", 5).await.unwrap();
     assert!(!is_resumed && next.run_id > run.run_id);
-    assert_eq!(store.runs(SITE, 9).await.unwrap(), [next, ended]);
-    let none = store.run(999).await.unwrap_err();
+    assert_eq!(store.frontier().runs(SITE, 9).await.unwrap(), [next, ended]);
+    let none = store.frontier().run(999).await.unwrap_err();
     assert_eq!(none.kind(), StoreErrorKind::NotFound);
 }
 
 async fn other_settings_begin_another_run(database: TestDatabase) {
     let store = database.store().await;
-    let (run, _) = store.begin_run(SITE, "a", 1).await.unwrap();
-    let (other, is_resumed) = store.begin_run(SITE, "b", 2).await.unwrap();
+    let (run, _) = store.frontier().begin_run(SITE, "a", 1).await.unwrap();
+    let (other, is_resumed) = store.frontier().begin_run(SITE, "b", 2).await.unwrap();
     assert!(!is_resumed);
     assert_ne!(run.run_id, other.run_id);
-    let first = store.run(run.run_id).await.unwrap();
+    let first = store.frontier().run(run.run_id).await.unwrap();
     assert_eq!(
         (first.state, first.finished_ms),
         (RunState::Abandoned, Some(2))
     );
-    assert!(store.abandon_run(SITE, 3).await.unwrap());
-    assert!(!store.abandon_run(SITE, 3).await.unwrap());
+    assert!(store.frontier().abandon_run(SITE, 3).await.unwrap());
+    assert!(!store.frontier().abandon_run(SITE, 3).await.unwrap());
 }
 
 async fn urls_are_taken_nearest_first_and_once(database: TestDatabase) {
@@ -168,9 +194,13 @@ async fn urls_are_taken_nearest_first_and_once(database: TestDatabase) {
     let rest = claim(&store, &run, "me", 9).await;
     assert_eq!(rest.len(), 2);
     assert!(claim(&store, &run, "other", 9).await.is_empty());
-    let open = store.open_urls(SITE, run.run_id).await.unwrap();
+    let open = store.frontier().open_urls(SITE, run.run_id).await.unwrap();
     assert!(!open.has_waiting && open.has_taken);
-    store.release_urls(SITE, run.run_id, "me").await.unwrap();
+    store
+        .frontier()
+        .release_urls(SITE, run.run_id, "me")
+        .await
+        .unwrap();
     assert_eq!(claim(&store, &run, "other", 9).await.len(), 3);
 }
 
@@ -201,7 +231,12 @@ async fn a_url_found_nearer_is_followed_again(database: TestDatabase) {
         .collect();
     record(&store, &run, &pages).await;
     assert!(claim(&store, &run, "me", 9).await.is_empty());
-    let known = store.known_url(SITE, &url("done")).await.unwrap().unwrap();
+    let known = store
+        .frontier()
+        .known_url(SITE, &url("done"))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(
         (known.state, known.outcome.as_deref()),
         ("done", Some("described"))
@@ -214,6 +249,7 @@ async fn hosts_with_waiting_urls_are_listed(database: TestDatabase) {
     let run = begin(&store).await;
     assert!(
         store
+            .frontier()
             .waiting_hosts(SITE, run.run_id)
             .await
             .unwrap()
@@ -232,14 +268,29 @@ async fn hosts_with_waiting_urls_are_listed(database: TestDatabase) {
             });
         }
     }
-    store.enter_urls(SITE, run.run_id, 1, &urls).await.unwrap();
-    let hosts = store.waiting_hosts(SITE, run.run_id).await.unwrap();
+    store
+        .frontier()
+        .enter_urls(SITE, run.run_id, 1, &urls)
+        .await
+        .unwrap();
+    let hosts = store
+        .frontier()
+        .waiting_hosts(SITE, run.run_id)
+        .await
+        .unwrap();
     assert_eq!(hosts.len(), 256);
     assert_eq!(hosts[1], "host001.example:80");
     let first = [(hosts[0].clone(), 1), (hosts[1].clone(), 2)];
-    let claimed = store.claim_urls(SITE, run.run_id, "me", &first).await;
+    let claimed = store
+        .frontier()
+        .claim_urls(SITE, run.run_id, "me", &first)
+        .await;
     assert_eq!(claimed.unwrap().len(), 3);
-    let hosts = store.waiting_hosts(SITE, run.run_id).await.unwrap();
+    let hosts = store
+        .frontier()
+        .waiting_hosts(SITE, run.run_id)
+        .await
+        .unwrap();
     assert_eq!(hosts[..2], ["host000.example:80", "host002.example:80"]);
 }
 
@@ -251,11 +302,16 @@ async fn what_failed_waits_until_it_is_due(database: TestDatabase) {
     let mut page = PageRecord::new(claimed, "503");
     page.retry_ms = Some(1_000);
     record(&store, &run, &[page]).await;
-    let open = store.open_urls(SITE, run.run_id).await.unwrap();
+    let open = store.frontier().open_urls(SITE, run.run_id).await.unwrap();
     assert_eq!(open.next_due_ms, Some(1_000));
-    store.heartbeat(SITE, run.run_id, "me", 999).await.unwrap();
+    store
+        .frontier()
+        .heartbeat(SITE, run.run_id, "me", 999)
+        .await
+        .unwrap();
     assert!(claim(&store, &run, "me", 9).await.is_empty());
     store
+        .frontier()
         .heartbeat(SITE, run.run_id, "me", 1_000)
         .await
         .unwrap();
@@ -283,10 +339,19 @@ async fn a_run_that_ends_withdraws_what_it_has_not_described(database: TestDatab
         }
         record(&store, &next, &[page]).await;
     }
-    assert_eq!(store.description_count(SITE).await.unwrap(), 3);
-    let unmet = store.unreached_descriptions(SITE, next.run_id, "", 9).await;
+    assert_eq!(
+        store.descriptions().description_count(SITE).await.unwrap(),
+        3
+    );
+    let unmet = store
+        .publications()
+        .unreached_descriptions(SITE, next.run_id, "", 9)
+        .await;
     assert_eq!(unmet.unwrap()[0].url, url("orphan"));
-    let lost = store.lost_descriptions(SITE, next.run_id, "", 9).await;
+    let lost = store
+        .publications()
+        .lost_descriptions(SITE, next.run_id, "", 9)
+        .await;
     let lost: Vec<_> = lost
         .unwrap()
         .into_iter()
@@ -300,15 +365,26 @@ async fn a_run_that_ends_withdraws_what_it_has_not_described(database: TestDatab
         (url("noindex"), StagedChange::Hide, "noindex".to_owned()),
         (url("orphan"), StagedChange::Remove, String::new()),
     ];
-    let staged = store.stage_changes(SITE, next.run_id, &changes, 20).await;
+    let staged = store
+        .publications()
+        .stage_changes(SITE, next.run_id, &changes, 20)
+        .await;
     staged.unwrap();
     let ended = publish(&store, &next, 20).await;
     assert_eq!(ended.counts.withdrawn, 2);
-    assert_eq!(store.description_count(SITE).await.unwrap(), 1);
-    let reason = store.hidden_reason(SITE, &url("noindex")).await.unwrap();
+    assert_eq!(
+        store.descriptions().description_count(SITE).await.unwrap(),
+        1
+    );
+    let reason = store
+        .publications()
+        .hidden_reason(SITE, &url("noindex"))
+        .await
+        .unwrap();
     assert_eq!(reason.as_deref(), Some("noindex"));
     assert!(
         store
+            .frontier()
             .known_url(SITE, &url("orphan"))
             .await
             .unwrap()
@@ -316,6 +392,7 @@ async fn a_run_that_ends_withdraws_what_it_has_not_described(database: TestDatab
     );
     assert!(
         store
+            .frontier()
             .known_url(SITE, &url("noindex"))
             .await
             .unwrap()
@@ -348,7 +425,7 @@ async fn the_next_run_knows_the_last_visit(database: TestDatabase) {
     assert_eq!(a.last_modified.as_deref(), Some("yesterday"));
     assert_eq!(a.content_hash.as_deref(), Some("hash"));
     assert_eq!(a.settings.as_deref(), Some("settings"));
-    let links = store.links(SITE, &a.url).await.unwrap();
+    let links = store.frontier().links(SITE, &a.url).await.unwrap();
     assert_eq!(links, [url("b"), url("c")]);
 }
 
@@ -358,7 +435,10 @@ async fn thousands_of_descriptions_are_withdrawn_in_pieces(database: TestDatabas
     let all: Vec<_> = (0..2_500)
         .map(|number| ResourceDescription::new(url(&format!("{number:04}"))))
         .collect();
-    let saved = store.save_descriptions(SITE, run.run_id, &all, 1).await;
+    let saved = store
+        .descriptions()
+        .save_descriptions(SITE, run.run_id, &all, 1)
+        .await;
     assert_eq!(saved.unwrap().len(), 2_500);
     enter(&store, &run, &[("1000", 0), ("2499", 0)]).await;
     let claimed = claim(&store, &run, "me", 9).await;
@@ -366,18 +446,28 @@ async fn thousands_of_descriptions_are_withdrawn_in_pieces(database: TestDatabas
     record(&store, &run, &pages).await;
     let mut after = String::new();
     loop {
-        let lost = store.lost_descriptions(SITE, run.run_id, &after, 700).await;
+        let lost = store
+            .publications()
+            .lost_descriptions(SITE, run.run_id, &after, 700)
+            .await;
         let lost = lost.unwrap();
         let Some(last) = lost.last() else { break };
         after.clone_from(&last.url);
         let gone = |it: &LostDescription| (it.url.clone(), StagedChange::Remove, String::new());
         let changes: Vec<_> = lost.iter().map(gone).collect();
-        let staged = store.stage_changes(SITE, run.run_id, &changes, 2).await;
+        let staged = store
+            .publications()
+            .stage_changes(SITE, run.run_id, &changes, 2)
+            .await;
         staged.unwrap();
     }
     let ended = publish(&store, &run, 2).await;
     assert_eq!(ended.counts.withdrawn, 2_498);
-    let left = store.described_md5(SITE, run.run_id, "", 9).await.unwrap();
+    let left = store
+        .frontier()
+        .described_md5(SITE, run.run_id, "", 9)
+        .await
+        .unwrap();
     assert_eq!(
         left,
         [(url("1000"), None, u8::MAX), (url("2499"), None, u8::MAX)]
@@ -391,16 +481,26 @@ async fn a_site_is_forgotten_whole(database: TestDatabase) {
     let page = described(claim(&store, &run, "me", 9).await.remove(0));
     record(&store, &run, &[page]).await;
     publish(&store, &run, 5).await;
-    assert_eq!(store.clear_site(SITE).await.unwrap(), 1);
-    assert!(store.runs(SITE, 9).await.unwrap().is_empty());
-    assert!(store.known_url(SITE, &url("a")).await.unwrap().is_none());
-    assert_eq!(store.description_count(SITE).await.unwrap(), 0);
+    assert_eq!(store.frontier().clear_site(SITE).await.unwrap(), 1);
+    assert!(store.frontier().runs(SITE, 9).await.unwrap().is_empty());
+    assert!(
+        store
+            .frontier()
+            .known_url(SITE, &url("a"))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert_eq!(
+        store.descriptions().description_count(SITE).await.unwrap(),
+        0
+    );
 }
 
 async fn a_robots_txt_is_kept_replaced_and_forgotten(database: TestDatabase) {
     let store = database.store().await;
     let file = url("robots.txt");
-    let known = async |site: &str| store.robots_txt_copy(site, &file).await.unwrap();
+    let known = async |site: &str| store.frontier().robots_txt_copy(site, &file).await.unwrap();
     assert_eq!(known(SITE).await, None);
     let mut copy = RobotsTxtCopy {
         url: file.clone(),
@@ -408,17 +508,25 @@ async fn a_robots_txt_is_kept_replaced_and_forgotten(database: TestDatabase) {
         last_modified: None,
         body: "User-agent: *\nDisallow: /\u{e4}'\\\n".to_owned(),
     };
-    store.keep_robots_txt(SITE, &copy).await.unwrap();
+    store.frontier().keep_robots_txt(SITE, &copy).await.unwrap();
     assert_eq!(known(SITE).await.as_ref(), Some(&copy));
     assert_eq!(known("other").await, None);
     (copy.etag, copy.last_modified) = (None, Some("Sat, 21 Nov 2026 00:00:00 GMT".to_owned()));
     copy.body.clear();
-    store.keep_robots_txt(SITE, &copy).await.unwrap();
-    store.keep_robots_txt("other", &copy).await.unwrap();
+    store.frontier().keep_robots_txt(SITE, &copy).await.unwrap();
+    store
+        .frontier()
+        .keep_robots_txt("other", &copy)
+        .await
+        .unwrap();
     assert_eq!(known(SITE).await.as_ref(), Some(&copy));
-    store.forget_robots_txt(SITE, &file).await.unwrap();
+    store
+        .frontier()
+        .forget_robots_txt(SITE, &file)
+        .await
+        .unwrap();
     assert_eq!(known(SITE).await, None);
-    store.clear_site("other").await.unwrap();
+    store.frontier().clear_site("other").await.unwrap();
     assert_eq!(known("other").await, None);
 }
 
@@ -429,7 +537,9 @@ async fn those_who_are_gone_lose_what_they_took(database: TestDatabase) {
     let heartbeat = async |holder| {
         // Whatever this instance takes for the time: the database's counts.
         let year_2100 = 4_102_444_800_000;
-        let shown = store.heartbeat(SITE, run.run_id, holder, year_2100);
+        let shown = store
+            .frontier()
+            .heartbeat(SITE, run.run_id, holder, year_2100);
         shown.await.unwrap();
     };
     heartbeat("gone").await;
@@ -472,21 +582,35 @@ async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
     };
     let first = begin(&store).await;
     visit(&first, &[("old", "1"), ("alone", "2")]).await;
-    assert!(store.duplicates(&first, 9).await.unwrap().is_empty());
+    assert!(
+        store
+            .frontier()
+            .duplicates(&first, 9)
+            .await
+            .unwrap()
+            .is_empty()
+    );
     publish(&store, &first, 5).await;
 
-    let (second, _) = store.begin_run(SITE, "settings", 10).await.unwrap();
+    let (second, _) = store
+        .frontier()
+        .begin_run(SITE, "settings", 10)
+        .await
+        .unwrap();
     visit(
         &second,
         &[("alone", "2"), ("new", "1"), ("newer", "1"), ("old", "1")],
     )
     .await;
-    let twice = store.duplicates(&second, 9).await.unwrap();
+    let twice = store.frontier().duplicates(&second, 9).await.unwrap();
     let urls: Vec<_> = twice.iter().map(|it| it.url.clone()).collect();
     assert_eq!(urls, ["new", "newer", "old"].map(url));
     let is_published: Vec<_> = twice.iter().map(|it| it.is_published).collect();
     assert_eq!(is_published, [false, false, true]);
-    assert_eq!(store.duplicates(&second, 2).await.unwrap(), twice[..2]);
+    assert_eq!(
+        store.frontier().duplicates(&second, 2).await.unwrap(),
+        twice[..2]
+    );
     let worse: Vec<_> = twice
         .iter()
         .filter(|it| it.url != url("new"))
@@ -497,11 +621,22 @@ async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
         })
         .collect();
     store
+        .frontier()
         .withdraw_duplicates(&second, &worse, "a duplicate")
         .await
         .unwrap();
-    assert!(store.duplicates(&second, 9).await.unwrap().is_empty());
-    let lost = store.lost_descriptions(SITE, second.run_id, "", 9).await;
+    assert!(
+        store
+            .frontier()
+            .duplicates(&second, 9)
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    let lost = store
+        .publications()
+        .lost_descriptions(SITE, second.run_id, "", 9)
+        .await;
     let lost = lost.unwrap();
     assert_eq!(lost.len(), 1);
     assert_eq!(
@@ -510,12 +645,21 @@ async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
     );
     let counts = publish(&store, &second, 11).await.counts;
     assert_eq!((counts.added, counts.rejected), (1, 1));
-    let aliases = store.aliases(SITE, "", 9).await.unwrap();
+    let aliases = store.frontier().aliases(SITE, "", 9).await.unwrap();
     assert_eq!(aliases, ["newer", "old"].map(|it| (url(it), url("new"))));
-    let behind = store.aliases(SITE, &url("newer"), 9).await.unwrap();
+    let behind = store
+        .frontier()
+        .aliases(SITE, &url("newer"), 9)
+        .await
+        .unwrap();
     assert_eq!(behind, aliases[1..]);
     for path in ["newer", "old"] {
-        let known = store.known_url(SITE, &url(path)).await.unwrap().unwrap();
+        let known = store
+            .frontier()
+            .known_url(SITE, &url(path))
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(known.outcome.as_deref(), Some("a duplicate"));
     }
 }
@@ -546,11 +690,15 @@ async fn two_instances_visit_each_url_once(database: TestDatabase) {
 /// Visits pages, each of which links to others, until none are left for anybody.
 async fn visit_all(store: &Store, run: &StoredRun, holder: &str) -> Vec<String> {
     let mut visited = Vec::new();
-    store.heartbeat(SITE, run.run_id, holder, 1).await.unwrap();
+    store
+        .frontier()
+        .heartbeat(SITE, run.run_id, holder, 1)
+        .await
+        .unwrap();
     loop {
         let claimed = claim(store, run, holder, 7).await;
         if claimed.is_empty() {
-            let open = store.open_urls(SITE, run.run_id).await.unwrap();
+            let open = store.frontier().open_urls(SITE, run.run_id).await.unwrap();
             if !open.has_waiting && !open.has_taken {
                 return visited;
             }

@@ -54,7 +54,10 @@ fn record(source: Source, started_ms: i64) -> RefreshRecord {
 
 async fn a_refresh_comes_back_as_it_was_recorded(database: TestDatabase) {
     let store = database.store().await;
-    assert_eq!(store.last_refresh(&web_robots()).await.unwrap(), None);
+    assert_eq!(
+        store.refreshes().last_refresh(&web_robots()).await.unwrap(),
+        None
+    );
     for outcome in [
         RefreshOutcome::Replaced,
         RefreshOutcome::NotModified,
@@ -64,9 +67,9 @@ async fn a_refresh_comes_back_as_it_was_recorded(database: TestDatabase) {
         let mut expected = record(web_robots(), 1_000);
         expected.outcome = outcome;
         expected.error = "404 Not Found".into();
-        expected.refresh_id = store.record_refresh(&expected).await.unwrap();
+        expected.refresh_id = store.refreshes().record_refresh(&expected).await.unwrap();
         assert!(expected.refresh_id > 0);
-        let last = store.last_refresh(&web_robots()).await.unwrap();
+        let last = store.refreshes().last_refresh(&web_robots()).await.unwrap();
         assert_eq!(last, Some(expected));
     }
 }
@@ -75,37 +78,45 @@ async fn the_newest_refresh_comes_first(database: TestDatabase) {
     let store = database.store().await;
     for (source, started) in [(web_robots(), 1), (Source::bundled(), 2), (web_robots(), 3)] {
         store
+            .refreshes()
             .record_refresh(&record(source, started))
             .await
             .unwrap();
     }
     let started: Vec<i64> = store
-        .refreshes(2)
+        .refreshes()
+        .list(2)
         .await
         .unwrap()
         .iter()
         .map(|refresh| refresh.started_ms)
         .collect();
     assert_eq!(started, [3, 2]);
-    assert!(store.refreshes(0).await.unwrap().is_empty());
-    assert_eq!(store.refreshes(u64::MAX).await.unwrap().len(), 3);
-    let bundled = store.last_refresh(&Source::bundled()).await.unwrap();
+    assert!(store.refreshes().list(0).await.unwrap().is_empty());
+    assert_eq!(store.refreshes().list(u64::MAX).await.unwrap().len(), 3);
+    let bundled = store
+        .refreshes()
+        .last_refresh(&Source::bundled())
+        .await
+        .unwrap();
     assert_eq!(bundled.unwrap().started_ms, 2);
 }
 
 async fn the_history_of_a_source_is_bounded(database: TestDatabase) {
     let store = database.store().await;
     store
+        .refreshes()
         .record_refresh(&record(Source::bundled(), 0))
         .await
         .unwrap();
     for started in 1..=205 {
         store
+            .refreshes()
             .record_refresh(&record(web_robots(), started))
             .await
             .unwrap();
     }
-    let refreshes = store.refreshes(1_000).await.unwrap();
+    let refreshes = store.refreshes().list(1_000).await.unwrap();
     assert_eq!(refreshes.len(), 201);
     assert_eq!(refreshes[0].started_ms, 205);
     assert_eq!(refreshes[199].started_ms, 6);
@@ -114,9 +125,16 @@ async fn the_history_of_a_source_is_bounded(database: TestDatabase) {
 
 async fn what_is_known_of_a_source_comes_back(database: TestDatabase) {
     let store = database.store().await;
-    assert_eq!(store.source_state(&web_robots()).await.unwrap(), None);
-    store.touch_source(&web_robots(), &state()).await.unwrap();
-    let found = store.source_state(&web_robots()).await.unwrap();
+    assert_eq!(
+        store.refreshes().source_state(&web_robots()).await.unwrap(),
+        None
+    );
+    store
+        .refreshes()
+        .touch_source(&web_robots(), &state())
+        .await
+        .unwrap();
+    let found = store.refreshes().source_state(&web_robots()).await.unwrap();
     assert_eq!(found, Some(state()));
 
     let full = SourceState {
@@ -127,8 +145,12 @@ async fn what_is_known_of_a_source_comes_back(database: TestDatabase) {
         succeeded_ms: Some(1_800_000_000_000),
     };
     let version = store.registry_version().await.unwrap();
-    store.touch_source(&web_robots(), &full).await.unwrap();
-    let found = store.source_state(&web_robots()).await.unwrap();
+    store
+        .refreshes()
+        .touch_source(&web_robots(), &full)
+        .await
+        .unwrap();
+    let found = store.refreshes().source_state(&web_robots()).await.unwrap();
     assert_eq!(found, Some(full));
     assert_eq!(store.registry_version().await.unwrap(), version);
 }
@@ -137,26 +159,35 @@ const LIFE: Duration = Duration::from_hours(1);
 
 async fn a_lease_has_one_holder_until_it_is_given_back(database: TestDatabase) {
     let store = database.store().await;
-    let one = store.acquire_lease("refresh", LIFE).await.unwrap();
-    let other = store.acquire_lease("other", Duration::MAX).await.unwrap();
-    let refused = store.acquire_lease("refresh", LIFE).await.unwrap_err();
+    let one = store.leases().acquire_lease("refresh", LIFE).await.unwrap();
+    let other = store
+        .leases()
+        .acquire_lease("other", Duration::MAX)
+        .await
+        .unwrap();
+    let refused = store
+        .leases()
+        .acquire_lease("refresh", LIFE)
+        .await
+        .unwrap_err();
     let process = format!("in process {} on ", std::process::id());
     assert!(refused.to_string().contains(&process), "{refused}");
     assert!(matches!(refused, LeaseError::Held(_)));
     assert!(one.renew().await.unwrap());
     one.release().await;
-    assert_eq!(store.lease_holder("refresh").await.unwrap(), None);
-    let two = store.acquire_lease("refresh", LIFE).await.unwrap();
+    assert_eq!(store.leases().lease_holder("refresh").await.unwrap(), None);
+    let two = store.leases().acquire_lease("refresh", LIFE).await.unwrap();
     assert!(two.renew().await.unwrap() && other.renew().await.unwrap());
 }
 
 async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: TestDatabase) {
     let store = database.store().await;
     let one = store
+        .leases()
         .acquire_lease("refresh", Duration::ZERO)
         .await
         .unwrap();
-    let two = store.acquire_lease("refresh", LIFE).await.unwrap();
+    let two = store.leases().acquire_lease("refresh", LIFE).await.unwrap();
     assert!(!one.renew().await.unwrap());
     let lost = one.touch_source(&web_robots(), &state()).await.unwrap_err();
     assert_eq!(lost.kind(), StoreErrorKind::LeaseLost);
@@ -165,8 +196,11 @@ async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: Te
         .replace_source(&web_robots(), &robots, &state(), 1)
         .await;
     assert_eq!(lost.unwrap_err().kind(), StoreErrorKind::LeaseLost);
-    assert!(store.robots().await.unwrap().is_empty());
-    assert_eq!(store.source_state(&web_robots()).await.unwrap(), None);
+    assert!(store.robots().list().await.unwrap().is_empty());
+    assert_eq!(
+        store.refreshes().source_state(&web_robots()).await.unwrap(),
+        None
+    );
 
     // What is not one's is not given back.
     one.release().await;
@@ -178,6 +212,7 @@ async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: Te
     two.release().await;
     // A lease that was over and that nobody took is still its holder's.
     let late = store
+        .leases()
         .acquire_lease("refresh", Duration::ZERO)
         .await
         .unwrap();
@@ -187,17 +222,17 @@ async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: Te
 async fn a_lease_that_is_dropped_is_free_at_once(database: TestDatabase) {
     let (store, other) = (database.store().await, database.store().await);
     for _ in 0..3 {
-        let dropped = store.acquire_lease("refresh", LIFE).await.unwrap();
-        assert!(other.acquire_lease("refresh", LIFE).await.is_err());
+        let dropped = store.leases().acquire_lease("refresh", LIFE).await.unwrap();
+        assert!(other.leases().acquire_lease("refresh", LIFE).await.is_err());
         drop(dropped);
         // PostgreSQL hears of the end of a session a moment later.
-        let mut taken = other.acquire_lease("refresh", LIFE).await;
+        let mut taken = other.leases().acquire_lease("refresh", LIFE).await;
         for _ in 0..3_000 {
             if taken.is_ok() {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
-            taken = other.acquire_lease("refresh", LIFE).await;
+            taken = other.leases().acquire_lease("refresh", LIFE).await;
         }
         taken.unwrap().release().await;
     }
@@ -209,11 +244,15 @@ async fn a_holder_of_which_nothing_is_known_keeps_its_lease(database: TestDataba
     let insert = "INSERT INTO leases (name, holder, until_ms) VALUES \
                   ('refresh', 'as it was before', 4102444800000)";
     raw.execute(insert).await;
-    let refused = store.acquire_lease("refresh", LIFE).await.unwrap_err();
+    let refused = store
+        .leases()
+        .acquire_lease("refresh", LIFE)
+        .await
+        .unwrap_err();
     let told = "in another process, which has it until Fri, 01 Jan 2100 00:00:00 GMT";
     assert!(refused.to_string().contains(told), "{refused}");
     raw.execute("UPDATE leases SET until_ms = 1").await;
-    store.acquire_lease("refresh", LIFE).await.unwrap();
+    store.leases().acquire_lease("refresh", LIFE).await.unwrap();
     raw.close().await;
 }
 
@@ -240,7 +279,7 @@ async fn of_sixteen_instances_one_gets_the_lease(database: TestDatabase) {
 async fn race(racers: Vec<Store>) -> Vec<Lease> {
     let mut race = JoinSet::new();
     for store in racers {
-        race.spawn(async move { store.acquire_lease("refresh", LIFE).await });
+        race.spawn(async move { store.leases().acquire_lease("refresh", LIFE).await });
     }
     let results = race.join_all().await.into_iter();
     let winner = |result| match result {
@@ -253,8 +292,13 @@ async fn race(racers: Vec<Store>) -> Vec<Lease> {
 
 async fn what_was_stored_is_there_after_a_restart(database: TestDatabase) {
     let store = database.store().await;
-    store.touch_source(&web_robots(), &state()).await.unwrap();
+    store
+        .refreshes()
+        .touch_source(&web_robots(), &state())
+        .await
+        .unwrap();
     let id = store
+        .refreshes()
         .record_refresh(&record(web_robots(), 1))
         .await
         .unwrap();
@@ -262,11 +306,17 @@ async fn what_was_stored_is_there_after_a_restart(database: TestDatabase) {
     assert!(store.ping().await.is_err());
 
     let store = database.store().await;
-    let found = store.source_state(&web_robots()).await.unwrap();
+    let found = store.refreshes().source_state(&web_robots()).await.unwrap();
     assert_eq!(found, Some(state()));
-    let last = store.last_refresh(&web_robots()).await.unwrap().unwrap();
+    let last = store
+        .refreshes()
+        .last_refresh(&web_robots())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(last.refresh_id, id);
     let next = store
+        .refreshes()
         .record_refresh(&record(web_robots(), 2))
         .await
         .unwrap();

@@ -19,17 +19,26 @@ const LIFE: Duration = Duration::from_hours(1);
 
 async fn an_instance_is_listed_with_what_it_leads_until_it_takes_leave(database: TestDatabase) {
     let store = database.store().await;
-    assert!(store.instances().await.unwrap().is_empty());
+    assert!(store.instances().list().await.unwrap().is_empty());
     let uptime = Duration::from_secs(50);
-    store.beat("1.2.3", "", uptime, 0).await.unwrap();
     store
+        .instances()
+        .beat("1.2.3", "", uptime, 0)
+        .await
+        .unwrap();
+    store
+        .instances()
         .beat("1.2.3", "192.0.2.1:9180", LIFE, 7_200_000)
         .await
         .unwrap();
-    let one = store.acquire_lease("one", LIFE).await.unwrap();
-    let two = store.acquire_lease("two", LIFE).await.unwrap();
-    let over = store.acquire_lease("over", Duration::ZERO).await.unwrap();
-    let listed = store.instances().await.unwrap();
+    let one = store.leases().acquire_lease("one", LIFE).await.unwrap();
+    let two = store.leases().acquire_lease("two", LIFE).await.unwrap();
+    let over = store
+        .leases()
+        .acquire_lease("over", Duration::ZERO)
+        .await
+        .unwrap();
+    let listed = store.instances().list().await.unwrap();
     assert_eq!(listed.len(), 1, "{listed:?}");
     assert_eq!(listed[0].process, std::process::id());
     assert_eq!(listed[0].version, "1.2.3");
@@ -41,22 +50,26 @@ async fn an_instance_is_listed_with_what_it_leads_until_it_takes_leave(database:
     assert!(listed[0].now_ms >= listed[0].seen_ms);
     assert_eq!(listed[0].leads, ["one", "two"]);
     one.release().await;
-    assert_eq!(store.instances().await.unwrap()[0].leads, ["two"]);
-    store.forget_instance().await.unwrap();
-    assert!(store.instances().await.unwrap().is_empty());
+    assert_eq!(store.instances().list().await.unwrap()[0].leads, ["two"]);
+    store.instances().forget_instance().await.unwrap();
+    assert!(store.instances().list().await.unwrap().is_empty());
     two.release().await;
     over.release().await;
 }
 
 async fn who_is_silent_for_two_minutes_is_forgotten(database: TestDatabase) {
     let store = database.store().await;
-    store.beat("1.2.3", "", LIFE, 0).await.unwrap();
+    store.instances().beat("1.2.3", "", LIFE, 0).await.unwrap();
     let mut raw = database.raw().await;
     raw.execute("UPDATE instances SET instance = 'other', seen_ms = seen_ms - 60000")
         .await;
-    store.beat("1.2.3", "", Duration::ZERO, 0).await.unwrap();
+    store
+        .instances()
+        .beat("1.2.3", "", Duration::ZERO, 0)
+        .await
+        .unwrap();
     let names = async || {
-        let listed = store.instances().await.unwrap();
+        let listed = store.instances().list().await.unwrap();
         let names = listed.into_iter().map(|instance| instance.instance);
         names.collect::<Vec<_>>()
     };
@@ -66,7 +79,11 @@ async fn who_is_silent_for_two_minutes_is_forgotten(database: TestDatabase) {
     raw.execute("UPDATE instances SET seen_ms = seen_ms - 60000 WHERE instance = 'other'")
         .await;
     assert_eq!(names().await, both[1..]);
-    store.beat("1.2.3", "", Duration::ZERO, 0).await.unwrap();
+    store
+        .instances()
+        .beat("1.2.3", "", Duration::ZERO, 0)
+        .await
+        .unwrap();
     let count = "SELECT CAST(COUNT(*) AS TEXT) FROM instances";
     assert_eq!(raw.text(count).await, "1");
     raw.close().await;

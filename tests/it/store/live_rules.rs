@@ -31,12 +31,15 @@ fn change(now_ms: i64) -> LiveRuleChange<'static> {
 }
 
 async fn add(store: &Store, ends_ms: Option<i64>, now_ms: i64) -> Option<i64> {
-    let added = store.add_live_rule("{}", ends_ms, 3, change(now_ms)).await;
+    let added = store
+        .live_rules()
+        .add_live_rule("{}", ends_ms, 3, change(now_ms))
+        .await;
     added.unwrap()
 }
 
 async fn in_force(store: &Store, now_ms: i64) -> Vec<i64> {
-    let stored = store.live_rules(now_ms).await.unwrap();
+    let stored = store.live_rules().list(now_ms).await.unwrap();
     stored.rules.iter().map(|rule| rule.id).collect()
 }
 
@@ -44,7 +47,7 @@ async fn a_rule_is_in_force_until_it_is_removed_or_over(database: TestDatabase) 
     let store = database.store().await;
     let short = add(&store, Some(100), 1).await.unwrap();
     let lasting = add(&store, None, 2).await.unwrap();
-    let stored = store.live_rules(50).await.unwrap();
+    let stored = store.live_rules().list(50).await.unwrap();
     let expected = StoredLiveRule {
         id: short,
         definition: "{}".to_owned(),
@@ -56,15 +59,29 @@ async fn a_rule_is_in_force_until_it_is_removed_or_over(database: TestDatabase) 
     assert_eq!(in_force(&store, 99).await, [short, lasting]);
     assert_eq!(in_force(&store, 100).await, [lasting]);
     let text = |definition: &str| definition.to_owned();
-    let over = store.remove_live_rule(short, change(100), text).await;
+    let over = store
+        .live_rules()
+        .remove_live_rule(short, change(100), text)
+        .await;
     assert_eq!(over.unwrap(), None, "what is over cannot be removed");
-    let removed = store.remove_live_rule(lasting, change(100), text).await;
+    let removed = store
+        .live_rules()
+        .remove_live_rule(lasting, change(100), text)
+        .await;
     assert_eq!(removed.unwrap().as_deref(), Some("{}"));
     assert_eq!(in_force(&store, 100).await, [0_i64; 0]);
     // What is over for long is gone, and its number is not given again.
     let next = add(&store, None, 40 * DAY_MS).await.unwrap();
     assert!(next > lasting);
-    assert_eq!(store.removed_live_rules(0).await.unwrap().len(), 0);
+    assert_eq!(
+        store
+            .live_rules()
+            .removed_live_rules(0)
+            .await
+            .unwrap()
+            .len(),
+        0
+    );
 }
 
 async fn there_are_never_more_than_may_be(database: TestDatabase) {
@@ -72,9 +89,9 @@ async fn there_are_never_more_than_may_be(database: TestDatabase) {
     for _ in 0..3 {
         assert!(add(&store, Some(100), 1).await.is_some());
     }
-    let version = store.live_rules(1).await.unwrap().version;
+    let version = store.live_rules().list(1).await.unwrap().version;
     assert_eq!(add(&store, None, 99).await, None);
-    let stored = store.live_rules(99).await.unwrap();
+    let stored = store.live_rules().list(99).await.unwrap();
     assert_eq!(stored.version, version, "nothing has changed");
     assert!(
         add(&store, None, 100).await.is_some(),
@@ -87,45 +104,98 @@ async fn a_rule_that_was_removed_can_be_brought_back(database: TestDatabase) {
     let id = add(&store, Some(100), 1).await.unwrap();
     let text = |definition: &str| definition.to_owned();
     let restore = async |now_ms| {
-        let restored = store.restore_live_rule(id, 3, change(now_ms), text).await;
+        let restored = store
+            .live_rules()
+            .restore_live_rule(id, 3, change(now_ms), text)
+            .await;
         restored.unwrap().is_some()
     };
     assert!(!restore(2).await, "it is in force");
-    store.remove_live_rule(id, change(3), text).await.unwrap();
-    let removed = store.removed_live_rules(4).await.unwrap();
+    store
+        .live_rules()
+        .remove_live_rule(id, change(3), text)
+        .await
+        .unwrap();
+    let removed = store.live_rules().removed_live_rules(4).await.unwrap();
     assert_eq!(removed.into_iter().collect::<Vec<_>>(), [id]);
     assert!(restore(4).await);
     assert_eq!(in_force(&store, 5).await, [id]);
-    store.remove_live_rule(id, change(6), text).await.unwrap();
+    store
+        .live_rules()
+        .remove_live_rule(id, change(6), text)
+        .await
+        .unwrap();
     assert!(!restore(100).await, "it would be over");
-    assert!(store.removed_live_rules(100).await.unwrap().is_empty());
+    assert!(
+        store
+            .live_rules()
+            .removed_live_rules(100)
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 async fn a_pause_has_an_end_and_may_be_cut_short(database: TestDatabase) {
     let store = database.store().await;
-    assert!(!store.resume_enforcement(change(1)).await.unwrap());
-    store.pause_enforcement(100, change(1)).await.unwrap();
-    let pause = store.live_rules(99).await.unwrap().pause.unwrap();
+    assert!(
+        !store
+            .live_rules()
+            .resume_enforcement(change(1))
+            .await
+            .unwrap()
+    );
+    store
+        .live_rules()
+        .pause_enforcement(100, change(1))
+        .await
+        .unwrap();
+    let pause = store.live_rules().list(99).await.unwrap().pause.unwrap();
     assert_eq!((pause.ends_ms, pause.begun_ms), (100, 1));
     assert_eq!(pause.begun_by, "admin");
-    assert_eq!(store.live_rules(100).await.unwrap().pause, None);
-    assert!(store.resume_enforcement(change(50)).await.unwrap());
-    assert_eq!(store.live_rules(51).await.unwrap().pause, None);
-    assert!(!store.resume_enforcement(change(52)).await.unwrap());
+    assert_eq!(store.live_rules().list(100).await.unwrap().pause, None);
+    assert!(
+        store
+            .live_rules()
+            .resume_enforcement(change(50))
+            .await
+            .unwrap()
+    );
+    assert_eq!(store.live_rules().list(51).await.unwrap().pause, None);
+    assert!(
+        !store
+            .live_rules()
+            .resume_enforcement(change(52))
+            .await
+            .unwrap()
+    );
 }
 
 async fn each_change_is_logged_with_it(database: TestDatabase) {
     let store = database.store().await;
     let id = add(&store, None, 1).await.unwrap();
     let told = |definition: &str| format!("was {definition}");
-    store.remove_live_rule(id, change(2), told).await.unwrap();
     store
+        .live_rules()
+        .remove_live_rule(id, change(2), told)
+        .await
+        .unwrap();
+    store
+        .live_rules()
         .restore_live_rule(id, 3, change(3), told)
         .await
         .unwrap();
-    store.pause_enforcement(100, change(4)).await.unwrap();
-    store.resume_enforcement(change(5)).await.unwrap();
-    let log = store.audit_log(0..9, 10).await.unwrap();
+    store
+        .live_rules()
+        .pause_enforcement(100, change(4))
+        .await
+        .unwrap();
+    store
+        .live_rules()
+        .resume_enforcement(change(5))
+        .await
+        .unwrap();
+    let log = store.audit().audit_log(0..9, 10).await.unwrap();
     let told: Vec<_> = log
         .iter()
         .map(|entry| (&*entry.event, &*entry.subject, &*entry.detail))
@@ -143,8 +213,8 @@ async fn each_change_is_logged_with_it(database: TestDatabase) {
 
 async fn another_instance_hears_of_a_change(database: TestDatabase) {
     let (one, other) = (database.store().await, database.store().await);
-    let seen = other.live_rules(1).await.unwrap().version;
-    let waiting = other.live_rules_changed(seen);
+    let seen = other.live_rules().list(1).await.unwrap().version;
+    let waiting = other.live_rules().live_rules_changed(seen);
     let adding = async {
         add(&one, None, 1).await;
     };

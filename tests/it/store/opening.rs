@@ -37,12 +37,15 @@ async fn sixty_first_connects_at_once_all_succeed(database: TestDatabase) {
         starts.spawn(async move {
             let store = Store::connect(&url).await.unwrap();
             let id = format!("robot{start}");
-            store.add_robot(&robot(&id), 1).await.unwrap();
+            store.robots().add_robot(&robot(&id), 1).await.unwrap();
             store.close().await;
         });
     }
     starts.join_all().await;
-    assert_eq!(database.store().await.robots().await.unwrap().len(), 60);
+    assert_eq!(
+        database.store().await.robots().list().await.unwrap().len(),
+        60
+    );
 }
 
 async fn tables_newer_than_the_program_are_refused(database: TestDatabase) {
@@ -236,7 +239,7 @@ async fn a_file_that_is_read_only_is_refused() {
     let store = Store::connect(&format!("{url}?mode=ro")).await;
     let error = match store {
         Err(error) => error,
-        Ok(store) => store.add_robot(&robot("a"), 1).await.unwrap_err(),
+        Ok(store) => store.robots().add_robot(&robot("a"), 1).await.unwrap_err(),
     };
     assert_eq!(error.kind(), StoreErrorKind::CannotOpen, "{error}");
 }
@@ -254,27 +257,27 @@ async fn the_file_has_a_write_ahead_log() {
 async fn what_was_written_stands_in_the_file_alone_after_a_checkpoint() {
     let database = TestDatabase::on_a_file();
     let store = database.store().await;
-    store.add_robot(&robot("late"), 1).await.unwrap();
+    store.robots().add_robot(&robot("late"), 1).await.unwrap();
     let file = store.file().unwrap();
     // What stands in the log is not copied.
     let copy = file.with_file_name("copy.db");
     let url = format!("sqlite://{}", copy.display());
     fs::copy(&file, &copy).unwrap();
     let before = Store::connect(&url).await.unwrap();
-    assert!(before.robots().await.unwrap().is_empty());
+    assert!(before.robots().list().await.unwrap().is_empty());
     before.close().await;
     store.checkpoint().await.unwrap();
     fs::copy(&file, &copy).unwrap();
     let after = Store::connect(&url).await.unwrap();
-    assert_eq!(after.robots().await.unwrap().len(), 1);
+    assert_eq!(after.robots().list().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn each_database_in_memory_is_another() {
     let first = Store::connect("sqlite::memory:").await.unwrap();
     let second = Store::connect("sqlite::memory:").await.unwrap();
-    first.add_robot(&robot("a"), 1).await.unwrap();
-    assert!(!second.robot_exists("a").await.unwrap());
+    first.robots().add_robot(&robot("a"), 1).await.unwrap();
+    assert!(!second.robots().robot_exists("a").await.unwrap());
 }
 
 #[tokio::test]
@@ -326,7 +329,7 @@ async fn the_url_may_name_another_schema_of_postgres() {
     raw.execute("CREATE SCHEMA robots").await;
     let url = format!("{}&options=-c%20search_path%3Drobots", database.url);
     let store = Store::connect(&url).await.unwrap();
-    store.add_robot(&robot("a"), 1).await.unwrap();
+    store.robots().add_robot(&robot("a"), 1).await.unwrap();
     let id = raw.text("SELECT robot_id FROM robots.robots").await;
     assert_eq!(id, "a");
 }

@@ -26,68 +26,99 @@ mod shared {
 
 async fn an_order_is_taken_shown_stopped_and_ended(database: TestDatabase) {
     let store = database.store().await;
-    store.place_order("a", "shop", "work", 1).await.unwrap();
-    let taken = store.take_order("server", 2).await.unwrap().unwrap();
+    store
+        .orders()
+        .place_order("a", "shop", "work", 1)
+        .await
+        .unwrap();
+    let taken = store
+        .orders()
+        .take_order("server", 2)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(
         (&*taken.order_id, &*taken.site, &*taken.work),
         ("a", "shop", "work")
     );
-    assert!(!store.withdraw_order("a").await.unwrap());
-    assert_eq!(store.take_order("other", 2).await.unwrap(), None);
+    assert!(!store.orders().withdraw_order("a").await.unwrap());
+    assert_eq!(store.orders().take_order("other", 2).await.unwrap(), None);
 
-    assert!(store.update_order("a", "half", 3).await.unwrap());
-    let order = store.order("a").await.unwrap().unwrap();
+    assert!(store.orders().update_order("a", "half", 3).await.unwrap());
+    let order = store.orders().order("a").await.unwrap().unwrap();
     assert_eq!(
         (order.progress.as_deref(), order.seen_ms),
         (Some("half"), Some(3))
     );
-    store.stop_order("a").await.unwrap();
-    assert!(!store.update_order("a", "most", 4).await.unwrap());
-    store.finish_order("a", "all", 5).await.unwrap();
-    let order = store.order("a").await.unwrap().unwrap();
+    store.orders().stop_order("a").await.unwrap();
+    assert!(!store.orders().update_order("a", "most", 4).await.unwrap());
+    store.orders().finish_order("a", "all", 5).await.unwrap();
+    let order = store.orders().order("a").await.unwrap().unwrap();
     assert_eq!(
         (order.outcome.as_deref(), order.holder.as_deref()),
         (Some("all"), Some("server"))
     );
-    store.remove_order("a").await.unwrap();
-    assert_eq!(store.order("a").await.unwrap(), None);
+    store.orders().remove_order("a").await.unwrap();
+    assert_eq!(store.orders().order("a").await.unwrap(), None);
 }
 
 async fn an_order_that_nobody_took_is_withdrawn_or_grows_old(database: TestDatabase) {
     let store = database.store().await;
-    store.place_order("a", "s", "", 1).await.unwrap();
-    assert!(store.withdraw_order("a").await.unwrap());
-    assert!(!store.withdraw_order("a").await.unwrap());
-    store.place_order("b", "s", "", 1).await.unwrap();
+    store.orders().place_order("a", "s", "", 1).await.unwrap();
+    assert!(store.orders().withdraw_order("a").await.unwrap());
+    assert!(!store.orders().withdraw_order("a").await.unwrap());
+    store.orders().place_order("b", "s", "", 1).await.unwrap();
     assert_eq!(
-        store.take_order("server", 1 + MINUTE_MS).await.unwrap(),
+        store
+            .orders()
+            .take_order("server", 1 + MINUTE_MS)
+            .await
+            .unwrap(),
         None
     );
     let day_ms = 24 * 60 * MINUTE_MS;
-    store.server_heartbeat("server", day_ms).await.unwrap();
-    assert!(store.order("b").await.unwrap().is_some());
-    store.server_heartbeat("server", day_ms + 1).await.unwrap();
-    assert_eq!(store.order("b").await.unwrap(), None);
+    store
+        .orders()
+        .server_heartbeat("server", day_ms)
+        .await
+        .unwrap();
+    assert!(store.orders().order("b").await.unwrap().is_some());
+    store
+        .orders()
+        .server_heartbeat("server", day_ms + 1)
+        .await
+        .unwrap();
+    assert_eq!(store.orders().order("b").await.unwrap(), None);
 }
 
 async fn a_server_is_known_for_a_minute(database: TestDatabase) {
     let store = database.store().await;
-    store.server_heartbeat("a", 1).await.unwrap();
-    store.server_heartbeat("b", 2).await.unwrap();
-    assert_eq!(store.servers(2).await.unwrap(), ["b", "a"]);
-    assert_eq!(store.servers(1 + MINUTE_MS).await.unwrap(), ["b"]);
-    store.server_heartbeat("a", MINUTE_MS).await.unwrap();
-    store.remove_server("b").await.unwrap();
-    assert_eq!(store.servers(1 + MINUTE_MS).await.unwrap(), ["a"]);
+    store.orders().server_heartbeat("a", 1).await.unwrap();
+    store.orders().server_heartbeat("b", 2).await.unwrap();
+    assert_eq!(store.orders().servers(2).await.unwrap(), ["b", "a"]);
+    assert_eq!(store.orders().servers(1 + MINUTE_MS).await.unwrap(), ["b"]);
+    store
+        .orders()
+        .server_heartbeat("a", MINUTE_MS)
+        .await
+        .unwrap();
+    store.orders().remove_server("b").await.unwrap();
+    assert_eq!(store.orders().servers(1 + MINUTE_MS).await.unwrap(), ["a"]);
 }
 
 async fn of_eight_servers_one_takes_an_order(database: TestDatabase) {
     let store = database.store().await;
-    store.place_order("a", "s", "", 1).await.unwrap();
+    store.orders().place_order("a", "s", "", 1).await.unwrap();
     let mut servers = JoinSet::new();
     for number in 0..8 {
         let store = store.clone();
-        servers.spawn(async move { store.take_order(&number.to_string(), 1).await.unwrap() });
+        servers.spawn(async move {
+            store
+                .orders()
+                .take_order(&number.to_string(), 1)
+                .await
+                .unwrap()
+        });
     }
     let taken = servers.join_all().await;
     assert_eq!(taken.into_iter().flatten().count(), 1);
@@ -112,7 +143,7 @@ async fn other_instances_hear_of_orders_and_heavens(database: TestDatabase) {
     let (ours, other) = (database.store().await, database.store().await);
     let mut seen = SiteRobotVersions::default();
     let hear = async |seen| {
-        let heard = other.site_robot_changed(seen);
+        let heard = other.orders().site_robot_changed(seen);
         tokio::time::timeout(Duration::from_mins(1), heard)
             .await
             .unwrap()
@@ -121,8 +152,8 @@ async fn other_instances_hear_of_orders_and_heavens(database: TestDatabase) {
     for (orders, heavens) in [(1, 0), (1, 1)] {
         let tell = async {
             match heavens {
-                0 => ours.place_order("a", "s", "", 1).await.unwrap(),
-                _ => ours.announce_heaven().await.unwrap(),
+                0 => ours.orders().place_order("a", "s", "", 1).await.unwrap(),
+                _ => ours.orders().announce_heaven().await.unwrap(),
             }
         };
         let (heard, ()) = tokio::join!(hear(seen), tell);

@@ -26,13 +26,17 @@ async fn save(store: &Store, pages: &[(&str, &str)], now_ms: i64) {
     };
     let all: Vec<_> = pages.iter().map(description).collect();
     store
+        .descriptions()
         .save_descriptions(SITE, 1, &all, now_ms)
         .await
         .unwrap();
 }
 
 async fn shown(store: &Store) -> String {
-    let stored = store.descriptions(&DescriptionQuery::new(SITE)).await;
+    let stored = store
+        .descriptions()
+        .list(&DescriptionQuery::new(SITE))
+        .await;
     let path = |url: &str| url.rsplit('/').next().unwrap().to_owned();
     let stored = stored.unwrap();
     let paths: Vec<_> = stored.iter().map(|it| path(it.description.url())).collect();
@@ -55,6 +59,7 @@ async fn record(
     let more = of(more, ParityResult::SaysMore("Said.".to_owned()));
     let all: Vec<_> = of(agree, ParityResult::Agrees).chain(more).collect();
     store
+        .publications()
         .record_parity(SITE, &all, terms, now_ms)
         .await
         .unwrap()
@@ -71,11 +76,19 @@ async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDataba
     assert_eq!(record(&store, ("", "b"), Withdraw, 11).await, (1, 0));
     assert_eq!(shown(&store).await, "ac");
     assert_ne!(store.heaven_version(SITE).await.unwrap(), version);
-    let reason = store.hidden_reason(SITE, &url("b")).await.unwrap();
+    let reason = store
+        .publications()
+        .hidden_reason(SITE, &url("b"))
+        .await
+        .unwrap();
     assert_eq!(reason.as_deref(), Some(SAYS_MORE));
-    let kept = store.kept_description(SITE, &url("b")).await.unwrap();
+    let kept = store
+        .descriptions()
+        .kept_description(SITE, &url("b"))
+        .await
+        .unwrap();
     assert_eq!(kept.unwrap().description.title(), "B");
-    let differing = store.differing_pages(SITE, 9).await.unwrap();
+    let differing = store.publications().differing_pages(SITE, 9).await.unwrap();
     assert_eq!((&differing[0].url, differing[0].since_ms), (&url("b"), 10));
     assert!(differing[0].is_withdrawn && differing[0].sentence == "Said.");
 
@@ -85,7 +98,7 @@ async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDataba
     // Where too many say more, those that are out stay out, and no other goes.
     assert_eq!(record(&store, ("", "ac"), WithdrawNoMore, 21).await, (0, 0));
     assert_eq!(shown(&store).await, "ac");
-    let state = store.parity_state(SITE).await.unwrap();
+    let state = store.publications().parity_state(SITE).await.unwrap();
     assert_eq!(
         (state.compared, state.differing, state.withdrawn),
         (3, 3, 1)
@@ -93,7 +106,12 @@ async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDataba
 
     assert_eq!(record(&store, ("abc", ""), Withdraw, 30).await, (0, 1));
     assert_eq!(shown(&store).await, "abc");
-    let b = store.description(SITE, &url("b")).await.unwrap().unwrap();
+    let b = store
+        .descriptions()
+        .description(SITE, &url("b"))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(b.description.title(), "B anew");
     // Who only reports shows what was withdrawn before.
     assert_eq!(record(&store, ("", "bc"), Withdraw, 40).await, (2, 0));
@@ -102,10 +120,22 @@ async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDataba
 
     // What an administrator took out does not come back by that.
     record(&store, ("", "a"), Withdraw, 50).await;
-    store.withdraw_url(SITE, &url("a"), true, 51).await.unwrap();
+    store
+        .publications()
+        .withdraw_url(SITE, &url("a"), true, 51)
+        .await
+        .unwrap();
     assert_eq!(record(&store, ("a", ""), Withdraw, 52).await, (0, 0));
-    store.clear_site(SITE).await.unwrap();
-    assert_eq!(store.parity_state(SITE).await.unwrap().compared, 0);
+    store.frontier().clear_site(SITE).await.unwrap();
+    assert_eq!(
+        store
+            .publications()
+            .parity_state(SITE)
+            .await
+            .unwrap()
+            .compared,
+        0
+    );
 }
 
 async fn the_pages_that_were_compared_longest_ago_come_first(database: TestDatabase) {
@@ -113,7 +143,11 @@ async fn the_pages_that_were_compared_longest_ago_come_first(database: TestDatab
     let all = ["a", "b", "c", "d", "e", "f"].map(|path| (path, path));
     save(&store, &all, 1).await;
     let next = async |count: u32| {
-        let pages = store.pages_to_compare(SITE, 0, count).await.unwrap();
+        let pages = store
+            .publications()
+            .pages_to_compare(SITE, 0, count)
+            .await
+            .unwrap();
         let word = |(url, is_out): (String, bool)| {
             let path = url.rsplit('/').next().unwrap().to_owned();
             if is_out { path.to_uppercase() } else { path }
@@ -129,12 +163,17 @@ async fn the_pages_that_were_compared_longest_ago_come_first(database: TestDatab
     assert_eq!(next(2).await, "Ea");
     let unknown = [(url("a"), ParityResult::Unknown)];
     store
+        .publications()
         .record_parity(SITE, &unknown, ParityTerms::Withdraw, 30)
         .await
         .unwrap();
     assert_eq!(next(4).await, "EFcb");
     // What is gone is forgotten.
-    store.delete_descriptions(SITE, &[&url("e")]).await.unwrap();
+    store
+        .descriptions()
+        .delete_descriptions(SITE, &[&url("e")])
+        .await
+        .unwrap();
     record(&store, ("", ""), ParityTerms::Withdraw, 40).await;
     assert_eq!(next(2).await, "Fc");
 }

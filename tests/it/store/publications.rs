@@ -30,7 +30,12 @@ pub(super) fn url(path: &str) -> String {
 }
 
 pub(super) async fn begin(store: &Store, now_ms: i64) -> StoredRun {
-    store.begin_run(SITE, "settings", now_ms).await.unwrap().0
+    store
+        .frontier()
+        .begin_run(SITE, "settings", now_ms)
+        .await
+        .unwrap()
+        .0
 }
 
 /// Visits pages, each with a title; returns what was counted.
@@ -58,9 +63,16 @@ async fn visit_as(
         found_on: String::new(),
     });
     let urls: Vec<_> = urls.collect();
-    store.enter_urls(SITE, run.run_id, 1, &urls).await.unwrap();
+    store
+        .frontier()
+        .enter_urls(SITE, run.run_id, 1, &urls)
+        .await
+        .unwrap();
     let hosts = [("www.example.com:80".to_owned(), 99)];
-    let claimed = store.claim_urls(SITE, run.run_id, "me", &hosts).await;
+    let claimed = store
+        .frontier()
+        .claim_urls(SITE, run.run_id, "me", &hosts)
+        .await;
     let record = |claimed: ClaimedUrl| {
         let title = pages.iter().find(|it| url(it.0) == claimed.url).unwrap().1;
         let mut description = ResourceDescription::new(claimed.url.clone());
@@ -80,21 +92,30 @@ async fn visit_as(
         position: 2,
     };
     let none = RunCounts::default();
-    let recorded = store.record_pages(&key, &records, &none, now_ms).await;
+    let recorded = store
+        .frontier()
+        .record_pages(&key, &records, &none, now_ms)
+        .await;
     recorded.unwrap().counts
 }
 
 pub(super) async fn publish(store: &Store, run: &StoredRun, now_ms: i64) {
-    let published = store.publish_staged(SITE, run.run_id, StagedSelection::All, now_ms);
+    let published =
+        store
+            .publications()
+            .publish_staged(SITE, run.run_id, StagedSelection::All, now_ms);
     let gone = published.await.unwrap();
-    let ended = store.finish_run(SITE, run.run_id, gone, now_ms).await;
+    let ended = store
+        .frontier()
+        .finish_run(SITE, run.run_id, gone, now_ms)
+        .await;
     assert_eq!(ended.unwrap().state, RunState::Finished);
 }
 
 /// Returns path, title, first and last date of what is in force.
 async fn in_force(store: &Store) -> Vec<String> {
     let all = DescriptionQuery::new(SITE);
-    let stored = store.descriptions(&all).await.unwrap();
+    let stored = store.descriptions().list(&all).await.unwrap();
     let line = |it: &robot_detection::store::StoredDescription| {
         let path = it.description.url().rsplit('/').next().unwrap();
         let title = it.description.title();
@@ -116,10 +137,16 @@ async fn what_a_run_stages_is_in_force_when_it_is_published(database: TestDataba
     let counts = visit(&store, &second, &[("a", "A"), ("b", "B2"), ("c", "C")], 20).await;
     assert_eq!((counts.added, counts.changed, counts.same), (1, 1, 1));
     assert_eq!(in_force(&store).await, ["a A 10 10", "b B 10 10"]);
-    let saved = store.publish_staged(SITE, second.run_id, StagedSelection::Saved, 21);
+    let saved =
+        store
+            .publications()
+            .publish_staged(SITE, second.run_id, StagedSelection::Saved, 21);
     assert_eq!(saved.await.unwrap(), 0);
     let changes = [(url("a"), StagedChange::Hide, "noindex".to_owned())];
-    let staged = store.stage_changes(SITE, second.run_id, &changes, 22).await;
+    let staged = store
+        .publications()
+        .stage_changes(SITE, second.run_id, &changes, 22)
+        .await;
     staged.unwrap();
     assert_eq!(
         in_force(&store).await,
@@ -127,8 +154,23 @@ async fn what_a_run_stages_is_in_force_when_it_is_published(database: TestDataba
     );
     publish(&store, &second, 23).await;
     assert_eq!(in_force(&store).await, ["b B2 10 20", "c C 20 20"]);
-    assert!(store.description(SITE, &url("a")).await.unwrap().is_none());
-    assert_eq!(store.description_states(SITE).await.unwrap().hidden, 1);
+    assert!(
+        store
+            .descriptions()
+            .description(SITE, &url("a"))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert_eq!(
+        store
+            .publications()
+            .description_states(SITE)
+            .await
+            .unwrap()
+            .hidden,
+        1
+    );
 
     // A hidden page that answers again is shown as it was.
     let third = begin(&store, 30).await;
@@ -146,6 +188,7 @@ async fn results_that_are_held_back_are_given_up_by_the_next_run(database: TestD
     let second = begin(&store, 20).await;
     visit(&store, &second, &[("a", "Log in"), ("b", "B")], 20).await;
     let held = store
+        .frontier()
         .hold_run(second.run_id, "a login", 0, 21)
         .await
         .unwrap();
@@ -156,9 +199,21 @@ async fn results_that_are_held_back_are_given_up_by_the_next_run(database: TestD
     assert_eq!(in_force(&store).await, ["a A 10 10"]);
 
     let third = begin(&store, 30).await;
-    assert!(store.staged_counts(SITE).await.unwrap().is_empty());
+    assert!(
+        store
+            .publications()
+            .staged_counts(SITE)
+            .await
+            .unwrap()
+            .is_empty()
+    );
     let described = async |path: &str| {
-        let known = store.known_url(SITE, &url(path)).await.unwrap().unwrap();
+        let known = store
+            .frontier()
+            .known_url(SITE, &url(path))
+            .await
+            .unwrap()
+            .unwrap();
         known.is_described
     };
     assert!(described("a").await && !described("b").await);
@@ -167,10 +222,21 @@ async fn results_that_are_held_back_are_given_up_by_the_next_run(database: TestD
     });
     assert_eq!(found.await.added, 1);
 
-    let fourth = store.hold_run(third.run_id, "much", 0, 31).await.unwrap();
-    let published = store.publish_staged(SITE, fourth.run_id, StagedSelection::All, 32);
+    let fourth = store
+        .frontier()
+        .hold_run(third.run_id, "much", 0, 31)
+        .await
+        .unwrap();
+    let published =
+        store
+            .publications()
+            .publish_staged(SITE, fourth.run_id, StagedSelection::All, 32);
     published.await.unwrap();
-    let accepted = store.accept_run(SITE, fourth.run_id, 0).await.unwrap();
+    let accepted = store
+        .frontier()
+        .accept_run(SITE, fourth.run_id, 0)
+        .await
+        .unwrap();
     assert_eq!((accepted.state, accepted.held), (RunState::Finished, None));
     assert_eq!(in_force(&store).await, ["a A 10 10", "b B 30 30"]);
 }
@@ -188,6 +254,7 @@ async fn a_publication_is_put_back_and_forth(database: TestDatabase) {
         (url("c"), StagedChange::Hide, "noindex".to_owned()),
     ];
     store
+        .publications()
         .stage_changes(SITE, second.run_id, &changes, 20)
         .await
         .unwrap();
@@ -196,17 +263,29 @@ async fn a_publication_is_put_back_and_forth(database: TestDatabase) {
     assert_eq!(after, ["a A2 10 20", "d D 20 20"]);
 
     for round in 0..2 {
-        let undone = store.undo_publication(SITE, 30).await.unwrap();
+        let undone = store
+            .publications()
+            .undo_publication(SITE, 30)
+            .await
+            .unwrap();
         let (publication, pages) = undone.unwrap();
         assert_eq!((publication.run_id, pages), (second.run_id, 3));
         assert_eq!(publication.undone_ms, Some(30));
         assert_eq!(in_force(&store).await, before, "{round}");
-        let redone = store.undo_publication(SITE, 31).await.unwrap();
+        let redone = store
+            .publications()
+            .undo_publication(SITE, 31)
+            .await
+            .unwrap();
         let (publication, pages) = redone.unwrap();
         assert_eq!((publication.undone_ms, pages), (None, 2));
         assert_eq!(in_force(&store).await, after, "{round}");
     }
-    store.undo_publication(SITE, 32).await.unwrap();
+    store
+        .publications()
+        .undo_publication(SITE, 32)
+        .await
+        .unwrap();
     let third = begin(&store, 40).await;
     let counts = visit_as(&store, &third, &[("a", "A2")], 40, |page| {
         assert_eq!(
@@ -217,24 +296,48 @@ async fn a_publication_is_put_back_and_forth(database: TestDatabase) {
     assert_eq!(counts.await.changed, 1);
     publish(&store, &third, 41).await;
     assert_eq!(in_force(&store).await[0], "a A2 10 40");
-    let undone = store.undo_publication(SITE, 50).await.unwrap().unwrap();
+    let undone = store
+        .publications()
+        .undo_publication(SITE, 50)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(undone.0.run_id, third.run_id);
     assert_eq!(in_force(&store).await, before);
 }
 
 async fn a_first_publication_is_not_put_back(database: TestDatabase) {
     let store = database.store().await;
-    assert!(store.undo_publication(SITE, 1).await.unwrap().is_none());
+    assert!(
+        store
+            .publications()
+            .undo_publication(SITE, 1)
+            .await
+            .unwrap()
+            .is_none()
+    );
     let first = begin(&store, 1).await;
     visit(&store, &first, &[("a", "A")], 10).await;
     publish(&store, &first, 11).await;
-    assert!(store.undo_publication(SITE, 12).await.unwrap().is_none());
+    assert!(
+        store
+            .publications()
+            .undo_publication(SITE, 12)
+            .await
+            .unwrap()
+            .is_none()
+    );
     assert_eq!(in_force(&store).await.len(), 1);
     // A run that changes nothing is no publication.
     let second = begin(&store, 20).await;
     visit(&store, &second, &[("a", "A")], 20).await;
     publish(&store, &second, 21).await;
-    let publication = store.publication(SITE).await.unwrap().unwrap();
+    let publication = store
+        .publications()
+        .publication(SITE)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(publication.run_id, first.run_id);
 }
 
@@ -248,27 +351,51 @@ async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase)
     publish(&store, &second, 21).await;
     assert!(
         store
+            .publications()
             .withdraw_url(SITE, &url("a"), false, 30)
             .await
             .unwrap()
     );
     assert_eq!(in_force(&store).await, ["b B 10 10"]);
-    let reason = store.hidden_reason(SITE, &url("a")).await.unwrap();
+    let reason = store
+        .publications()
+        .hidden_reason(SITE, &url("a"))
+        .await
+        .unwrap();
     assert_eq!(reason.as_deref(), Some(WITHDRAWN));
-    store.undo_publication(SITE, 31).await.unwrap().unwrap();
+    store
+        .publications()
+        .undo_publication(SITE, 31)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(in_force(&store).await, ["b B 10 10"], "nor is it put back");
 
     assert!(
         !store
+            .publications()
             .withdraw_url(SITE, &url("none"), false, 32)
             .await
             .unwrap()
     );
-    assert!(store.admit_url(SITE, &url("a")).await.unwrap());
-    assert!(!store.admit_url(SITE, &url("a")).await.unwrap());
+    assert!(
+        store
+            .publications()
+            .admit_url(SITE, &url("a"))
+            .await
+            .unwrap()
+    );
+    assert!(
+        !store
+            .publications()
+            .admit_url(SITE, &url("a"))
+            .await
+            .unwrap()
+    );
     assert_eq!(in_force(&store).await, ["a A 10 10", "b B 10 10"]);
     // What says so of itself stays hidden.
     store
+        .publications()
         .withdraw_url(SITE, &url("b"), false, 33)
         .await
         .unwrap();
@@ -277,7 +404,13 @@ async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase)
         (page.description, page.loss) = (DescriptionChange::Withdraw, Some(Loss::Told));
     })
     .await;
-    assert!(!store.admit_url(SITE, &url("b")).await.unwrap());
+    assert!(
+        !store
+            .publications()
+            .admit_url(SITE, &url("b"))
+            .await
+            .unwrap()
+    );
     assert_eq!(in_force(&store).await, ["a A 10 10"]);
 }
 
@@ -286,10 +419,18 @@ async fn a_page_that_is_kept_out_stays_out(database: TestDatabase) {
     let first = begin(&store, 1).await;
     visit(&store, &first, &[("a", "A"), ("b", "B")], 10).await;
     publish(&store, &first, 11).await;
-    store.withdraw_url(SITE, &url("a"), true, 12).await.unwrap();
-    store.withdraw_url(SITE, &url("c"), true, 12).await.unwrap();
+    store
+        .publications()
+        .withdraw_url(SITE, &url("a"), true, 12)
+        .await
+        .unwrap();
+    store
+        .publications()
+        .withdraw_url(SITE, &url("c"), true, 12)
+        .await
+        .unwrap();
     assert_eq!(
-        store.withdrawn_urls(SITE).await.unwrap(),
+        store.publications().withdrawn_urls(SITE).await.unwrap(),
         ["a", "c"].map(url)
     );
     let second = begin(&store, 20).await;
@@ -298,11 +439,18 @@ async fn a_page_that_is_kept_out_stays_out(database: TestDatabase) {
     assert_eq!(in_force(&store).await, ["b B 10 10"]);
     let imported = [ResourceDescription::new(url("a"))];
     store
+        .descriptions()
         .save_descriptions(SITE, 0, &imported, 22)
         .await
         .unwrap();
     assert_eq!(in_force(&store).await, ["b B 10 10"]);
-    assert!(store.admit_url(SITE, &url("c")).await.unwrap());
+    assert!(
+        store
+            .publications()
+            .admit_url(SITE, &url("c"))
+            .await
+            .unwrap()
+    );
     assert_eq!(in_force(&store).await, ["b B 10 10", "c C 20 20"]);
 }
 
@@ -315,16 +463,33 @@ async fn pages_that_do_not_answer_are_counted_until_they_do(database: TestDataba
     visit(&store, &second, &[("b", "B")], 20).await;
     let changes = [(url("a"), StagedChange::Miss, "down".to_owned())];
     store
+        .publications()
         .stage_changes(SITE, second.run_id, &changes, 20)
         .await
         .unwrap();
     publish(&store, &second, 21).await;
-    assert_eq!(store.description_states(SITE).await.unwrap().missing, 1);
+    assert_eq!(
+        store
+            .publications()
+            .description_states(SITE)
+            .await
+            .unwrap()
+            .missing,
+        1
+    );
     assert_eq!(in_force(&store).await.len(), 2);
     let third = begin(&store, 30).await;
     visit(&store, &third, &[("a", "A"), ("b", "B")], 30).await;
     publish(&store, &third, 31).await;
-    assert_eq!(store.description_states(SITE).await.unwrap().missing, 0);
+    assert_eq!(
+        store
+            .publications()
+            .description_states(SITE)
+            .await
+            .unwrap()
+            .missing,
+        0
+    );
 }
 
 async fn one_page_in_place_of_many_is_told(database: TestDatabase) {
@@ -339,12 +504,14 @@ async fn one_page_in_place_of_many_is_told(database: TestDatabase) {
     let paused = paths.map(|path| (path, "Back soon"));
     visit_as(&store, &second, &paused[..3], 20, same).await;
     let alike = store
+        .publications()
         .identical_contents(SITE, second.run_id, 3)
         .await
         .unwrap();
     assert_eq!(alike, [("same".to_owned(), 3)]);
     assert!(
         store
+            .publications()
             .identical_contents(SITE, second.run_id, 4)
             .await
             .unwrap()
@@ -352,11 +519,25 @@ async fn one_page_in_place_of_many_is_told(database: TestDatabase) {
     );
     let login = |page: &mut PageRecord| page.loss = Some(Loss::Login);
     visit_as(&store, &second, &[("d", "Log in")], 20, login).await;
-    assert!(store.has_staged_logins(SITE, second.run_id).await.unwrap());
+    assert!(
+        store
+            .publications()
+            .has_staged_logins(SITE, second.run_id)
+            .await
+            .unwrap()
+    );
     let same = ["same".to_owned()];
-    let discarded = store.discard_doubtful_pages(SITE, second.run_id, &same);
+    let discarded = store
+        .publications()
+        .discard_doubtful_pages(SITE, second.run_id, &same);
     discarded.await.unwrap();
-    assert!(!store.has_staged_logins(SITE, second.run_id).await.unwrap());
+    assert!(
+        !store
+            .publications()
+            .has_staged_logins(SITE, second.run_id)
+            .await
+            .unwrap()
+    );
     publish(&store, &second, 21).await;
     assert_eq!(
         in_force(&store).await,
@@ -374,6 +555,7 @@ async fn a_heaven_has_a_version(database: TestDatabase) {
     let published = heard.unwrap();
     assert_ne!(published, seen);
     store
+        .publications()
         .withdraw_url(SITE, &url("a"), false, 12)
         .await
         .unwrap();
@@ -385,24 +567,66 @@ async fn pages_move_with_the_address_of_their_site(database: TestDatabase) {
     let run = begin(&store, 1).await;
     visit(&store, &run, &[("a", "A"), ("b", "B")], 10).await;
     publish(&store, &run, 11).await;
-    store.withdraw_url(SITE, &url("b"), true, 12).await.unwrap();
+    store
+        .publications()
+        .withdraw_url(SITE, &url("b"), true, 12)
+        .await
+        .unwrap();
     let (old, new) = ("http://www.example.com", "https://www.example.org");
     let others = [old.to_owned()];
     // The second is hidden, and moves too.
-    assert_eq!(store.move_site(SITE, new, &others).await.unwrap(), 2);
-    assert_eq!(store.move_site(SITE, new, &others).await.unwrap(), 0);
-    let there = store.description(SITE, &format!("{new}/a")).await.unwrap();
+    assert_eq!(
+        store
+            .publications()
+            .move_site(SITE, new, &others)
+            .await
+            .unwrap(),
+        2
+    );
+    assert_eq!(
+        store
+            .publications()
+            .move_site(SITE, new, &others)
+            .await
+            .unwrap(),
+        0
+    );
+    let there = store
+        .descriptions()
+        .description(SITE, &format!("{new}/a"))
+        .await
+        .unwrap();
     assert_eq!(there.unwrap().description.title(), "A");
     assert_eq!(
-        store.withdrawn_urls(SITE).await.unwrap(),
+        store.publications().withdrawn_urls(SITE).await.unwrap(),
         [format!("{new}/b")]
     );
-    assert_eq!(store.site_addresses(SITE).await.unwrap(), [new, old]);
+    assert_eq!(
+        store.publications().site_addresses(SITE).await.unwrap(),
+        [new, old]
+    );
     // And back, as nobody says where it was.
-    assert_eq!(store.move_site(SITE, old, &[]).await.unwrap(), 2);
-    let back = store.description(SITE, &url("a")).await.unwrap();
+    assert_eq!(
+        store
+            .publications()
+            .move_site(SITE, old, &[])
+            .await
+            .unwrap(),
+        2
+    );
+    let back = store
+        .descriptions()
+        .description(SITE, &url("a"))
+        .await
+        .unwrap();
     assert!(back.is_some());
-    let outcomes = store.undescribed_outcomes(SITE, run.run_id, "").await;
+    let outcomes = store
+        .publications()
+        .undescribed_outcomes(SITE, run.run_id, "")
+        .await;
     assert!(outcomes.unwrap().is_empty());
-    assert_eq!(store.staged_pages(SITE).await.unwrap().pages, 0);
+    assert_eq!(
+        store.publications().staged_pages(SITE).await.unwrap().pages,
+        0
+    );
 }

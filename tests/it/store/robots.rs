@@ -44,6 +44,7 @@ mod shared {
 
 async fn replace(store: &Store, robots: &[Robot], now_ms: i64) -> robot_detection::store::Changes {
     store
+        .robots()
         .replace_source(&web_robots(), robots, &state(), now_ms)
         .await
         .unwrap()
@@ -68,6 +69,7 @@ async fn a_source_is_synchronised_exactly(database: TestDatabase) {
     assert_eq!(changes.unchanged, 1);
     let dates: Vec<(String, i64, i64)> = store
         .robots()
+        .list()
         .await
         .unwrap()
         .into_iter()
@@ -95,6 +97,7 @@ async fn the_same_content_changes_nothing(database: TestDatabase) {
     let mut later = state();
     later.succeeded_ms = Some(2_000);
     let changes = store
+        .robots()
         .replace_source(&web_robots(), &robots, &later, 2_000)
         .await
         .unwrap();
@@ -102,7 +105,12 @@ async fn the_same_content_changes_nothing(database: TestDatabase) {
     assert!(changes.is_empty());
     assert_eq!(changes.unchanged, 2);
     assert_eq!(store.registry_version().await.unwrap(), version);
-    let state = store.source_state(&web_robots()).await.unwrap().unwrap();
+    let state = store
+        .refreshes()
+        .source_state(&web_robots())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(state.succeeded_ms, Some(2_000));
     replace(&store, &robots[..1], 3_000).await;
     assert!(store.registry_version().await.unwrap() > version);
@@ -110,12 +118,16 @@ async fn the_same_content_changes_nothing(database: TestDatabase) {
 
 async fn robots_added_by_hand_survive_a_refresh(database: TestDatabase) {
     let store = database.store().await;
-    store.add_robot(&robot("mine"), 1_000).await.unwrap();
+    store
+        .robots()
+        .add_robot(&robot("mine"), 1_000)
+        .await
+        .unwrap();
     replace(&store, &[robot("mine"), robot("theirs")], 2_000).await;
     let changes = replace(&store, &[], 3_000).await;
 
     assert_eq!(changes.removed, ["mine", "theirs"]);
-    let robots = store.robots().await.unwrap();
+    let robots = store.robots().list().await.unwrap();
     assert_eq!(robots.len(), 1);
     assert_eq!(robots[0].robot.id, "mine");
     assert_eq!(robots[0].robot.source, Source::manual());
@@ -125,7 +137,7 @@ async fn robots_added_by_hand_survive_a_refresh(database: TestDatabase) {
 async fn a_robot_that_fails_leaves_everything_as_it_was(database: TestDatabase) {
     let store = database.store().await;
     replace(&store, &[robot("old")], 1_000).await;
-    let before = store.robots().await.unwrap();
+    let before = store.robots().list().await.unwrap();
     let version = store.registry_version().await.unwrap();
 
     // Enough rows that several statements have succeeded when one fails.
@@ -134,6 +146,7 @@ async fn a_robot_that_fails_leaves_everything_as_it_was(database: TestDatabase) 
     let mut later = state();
     later.etag = Some("\"2\"".to_owned());
     let error = store
+        .robots()
         .replace_source(&web_robots(), &robots, &later, 2_000)
         .await
         .unwrap_err();
@@ -143,12 +156,18 @@ async fn a_robot_that_fails_leaves_everything_as_it_was(database: TestDatabase) 
     // Also where each of them is stored already as it is.
     let twice = [robot("old"), robot("old")];
     let error = store
+        .robots()
         .replace_source(&web_robots(), &twice, &later, 2_000)
         .await;
     assert_eq!(error.unwrap_err().kind(), StoreErrorKind::Conflict);
-    assert_eq!(store.robots().await.unwrap(), before);
+    assert_eq!(store.robots().list().await.unwrap(), before);
     assert_eq!(store.registry_version().await.unwrap(), version);
-    let state = store.source_state(&web_robots()).await.unwrap().unwrap();
+    let state = store
+        .refreshes()
+        .source_state(&web_robots())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(state.etag, None);
     let changes = replace(&store, &[robot("old"), robot("new")], 3_000).await;
     assert_eq!(changes.added, ["new"]);
@@ -184,7 +203,7 @@ async fn every_fact_of_a_robot_comes_back(database: TestDatabase) {
     let robots = [full, quarantined, unusable];
     replace(&store, &robots, 1_000).await;
 
-    let stored = store.robots().await.unwrap();
+    let stored = store.robots().list().await.unwrap();
     let stored: Vec<Robot> = stored.into_iter().map(|stored| stored.robot).collect();
     assert_eq!(stored, robots);
 }
@@ -202,7 +221,7 @@ async fn odd_texts_come_back_whole(database: TestDatabase) {
     let robots = [useragent_of_107, useragent_of_10_kb, nameless, foreign];
     replace(&store, &robots, 1_000).await;
 
-    let stored = store.robots().await.unwrap();
+    let stored = store.robots().list().await.unwrap();
     let stored: Vec<Robot> = stored.into_iter().map(|stored| stored.robot).collect();
     assert_eq!(stored, robots);
     assert_eq!(replace(&store, &robots, 2_000).await.unchanged, 4);
@@ -214,7 +233,7 @@ async fn nul_bytes_are_left_out(database: TestDatabase) {
     nul.operator = Some("x\0".to_owned());
     replace(&store, &[nul.clone()], 1_000).await;
 
-    let stored = store.robots_by_id("ab").await.unwrap();
+    let stored = store.robots().robots_by_id("ab").await.unwrap();
     assert_eq!(stored[0].robot.name, "");
     assert_eq!(stored[0].robot.operator.as_deref(), Some("x"));
     assert_eq!(replace(&store, &[nul], 2_000).await.unchanged, 1);
@@ -222,7 +241,7 @@ async fn nul_bytes_are_left_out(database: TestDatabase) {
         search: "a\0b".to_owned(),
         ..RobotQuery::default()
     };
-    assert_eq!(store.robot_page(&query).await.unwrap().total, 1);
+    assert_eq!(store.robots().robot_page(&query).await.unwrap().total, 1);
 }
 
 async fn ids_may_differ_by_case_or_a_blank_only(database: TestDatabase) {
@@ -231,9 +250,9 @@ async fn ids_may_differ_by_case_or_a_blank_only(database: TestDatabase) {
     replace(&store, &robots, 1_000).await;
 
     assert_eq!(ids(&store).await, [" bot", "BOT", "bo t", "bot", "bot "]);
-    assert_eq!(store.robots_by_id("bot").await.unwrap().len(), 1);
-    assert!(store.robot_exists("bot ").await.unwrap());
-    assert!(!store.robot_exists("Bot").await.unwrap());
+    assert_eq!(store.robots().robots_by_id("bot").await.unwrap().len(), 1);
+    assert!(store.robots().robot_exists("bot ").await.unwrap());
+    assert!(!store.robots().robot_exists("Bot").await.unwrap());
 }
 
 async fn the_source_of_the_call_counts(database: TestDatabase) {
@@ -241,19 +260,24 @@ async fn the_source_of_the_call_counts(database: TestDatabase) {
     let source: Source = "other-list".parse().unwrap();
     let robots = [robot("a")];
     store
+        .robots()
         .replace_source(&source, &robots, &state(), 1_000)
         .await
         .unwrap();
-    assert_eq!(store.robots().await.unwrap()[0].robot.source, source);
+    assert_eq!(store.robots().list().await.unwrap()[0].robot.source, source);
 }
 
 async fn an_id_is_taken_once_by_hand(database: TestDatabase) {
     let store = database.store().await;
     replace(&store, &[robot("a")], 1_000).await;
-    store.add_robot(&robot("a"), 1_000).await.unwrap();
+    store.robots().add_robot(&robot("a"), 1_000).await.unwrap();
     let version = store.registry_version().await.unwrap();
 
-    let error = store.add_robot(&robot("a"), 2_000).await.unwrap_err();
+    let error = store
+        .robots()
+        .add_robot(&robot("a"), 2_000)
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
     assert!(error.to_string().contains("\"a\""), "{error}");
     assert_eq!(store.registry_version().await.unwrap(), version);
@@ -262,13 +286,13 @@ async fn an_id_is_taken_once_by_hand(database: TestDatabase) {
 async fn only_robots_added_by_hand_are_removed(database: TestDatabase) {
     let store = database.store().await;
     replace(&store, &[robot("a"), robot("b")], 1_000).await;
-    store.add_robot(&robot("a"), 1_000).await.unwrap();
+    store.robots().add_robot(&robot("a"), 1_000).await.unwrap();
     let version = store.registry_version().await.unwrap();
 
-    store.remove_robot("a").await.unwrap();
+    store.robots().remove_robot("a").await.unwrap();
     assert!(store.registry_version().await.unwrap() > version);
     for id in ["a", "b", "c"] {
-        let error = store.remove_robot(id).await.unwrap_err();
+        let error = store.robots().remove_robot(id).await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::NotFound);
     }
     assert_eq!(ids(&store).await, ["a", "b"]);
@@ -279,16 +303,20 @@ async fn a_dropped_source_leaves_the_others(database: TestDatabase) {
     replace(&store, &[robot("a"), robot("b")], 1_000).await;
     let bundled = [robot("c")];
     store
+        .robots()
         .replace_source(&Source::bundled(), &bundled, &state(), 1_000)
         .await
         .unwrap();
     let version = store.registry_version().await.unwrap();
 
-    assert_eq!(store.drop_source(&web_robots()).await.unwrap(), 2);
+    assert_eq!(store.robots().drop_source(&web_robots()).await.unwrap(), 2);
     assert!(store.registry_version().await.unwrap() > version);
     assert_eq!(ids(&store).await, ["c"]);
-    assert_eq!(store.source_state(&web_robots()).await.unwrap(), None);
-    assert_eq!(store.drop_source(&web_robots()).await.unwrap(), 0);
+    assert_eq!(
+        store.refreshes().source_state(&web_robots()).await.unwrap(),
+        None
+    );
+    assert_eq!(store.robots().drop_source(&web_robots()).await.unwrap(), 0);
 }
 
 async fn robots_of_an_id_come_in_order_of_precedence(database: TestDatabase) {
@@ -297,22 +325,23 @@ async fn robots_of_an_id_come_in_order_of_precedence(database: TestDatabase) {
     for source in ["a-list", "web-robots-db", "bundled", "manual"] {
         let source: Source = source.parse().unwrap();
         store
+            .robots()
             .replace_source(&source, &robots, &state(), 1_000)
             .await
             .unwrap();
     }
-    let found = store.robots_by_id("a").await.unwrap();
+    let found = store.robots().robots_by_id("a").await.unwrap();
     let sources: Vec<&str> = found
         .iter()
         .map(|stored| stored.robot.source.as_str())
         .collect();
     assert_eq!(sources, ["manual", "bundled", "web-robots-db", "a-list"]);
-    assert!(store.robots_by_id("b").await.unwrap().is_empty());
+    assert!(store.robots().robots_by_id("b").await.unwrap().is_empty());
 }
 
 async fn robots_are_counted_by_source_and_status(database: TestDatabase) {
     let store = database.store().await;
-    assert!(store.robot_counts().await.unwrap().is_empty());
+    assert!(store.robots().robot_counts().await.unwrap().is_empty());
     let mut unusable = robot("u");
     unusable.status = Status::Unusable {
         reason: "empty".to_owned(),
@@ -323,7 +352,7 @@ async fn robots_are_counted_by_source_and_status(database: TestDatabase) {
         browser: "Mozilla".to_owned(),
     };
     replace(&store, &[robot("a"), robot("b"), unusable, quarantined], 1).await;
-    store.add_robot(&robot("m"), 1).await.unwrap();
+    store.robots().add_robot(&robot("m"), 1).await.unwrap();
 
     let count = |source, active, quarantined, unusable| RobotCount {
         source,
@@ -332,7 +361,7 @@ async fn robots_are_counted_by_source_and_status(database: TestDatabase) {
         unusable,
     };
     assert_eq!(
-        store.robot_counts().await.unwrap(),
+        store.robots().robot_counts().await.unwrap(),
         [
             count(Source::manual(), 1, 0, 0),
             count(web_robots(), 2, 1, 1)
@@ -341,7 +370,7 @@ async fn robots_are_counted_by_source_and_status(database: TestDatabase) {
 }
 
 async fn page(store: &Store, query: RobotQuery) -> Vec<String> {
-    let page = store.robot_page(&query).await.unwrap();
+    let page = store.robots().robot_page(&query).await.unwrap();
     page.robots
         .into_iter()
         .map(|stored| stored.robot.id)
@@ -406,7 +435,11 @@ async fn a_page_can_be_sorted_by_each_column(database: TestDatabase) {
     };
     replace(&store, &[archive.clone()], 1).await;
     replace(&store, &[search_engine, archive], 2).await;
-    store.add_robot(&named("a", "ape"), 3).await.unwrap();
+    store
+        .robots()
+        .add_robot(&named("a", "ape"), 3)
+        .await
+        .unwrap();
 
     for (sort, up, down) in [
         (RobotSort::Name, ["C", "a", "b"], ["b", "C", "a"]),
@@ -442,7 +475,7 @@ async fn pages_neither_overlap_nor_skip(database: TestDatabase) {
             limit: 10,
             ..RobotQuery::default()
         };
-        let page = store.robot_page(&query).await.unwrap();
+        let page = store.robots().robot_page(&query).await.unwrap();
         assert_eq!(page.total, 25);
         seen.extend(page.robots.into_iter().map(|stored| stored.robot.id));
     }
@@ -453,7 +486,7 @@ async fn pages_neither_overlap_nor_skip(database: TestDatabase) {
         limit: u64::MAX,
         ..RobotQuery::default()
     };
-    assert_eq!(store.robot_page(&query).await.unwrap().total, 25);
+    assert_eq!(store.robots().robot_page(&query).await.unwrap().total, 25);
 }
 
 async fn a_page_is_of_one_source_or_status(database: TestDatabase) {
@@ -463,7 +496,7 @@ async fn a_page_is_of_one_source_or_status(database: TestDatabase) {
         reason: "empty".to_owned(),
     };
     replace(&store, &[robot("active"), unusable], 1).await;
-    store.add_robot(&robot("manual"), 1).await.unwrap();
+    store.robots().add_robot(&robot("manual"), 1).await.unwrap();
 
     let of = |source: Option<Source>, status: Option<&str>| RobotQuery {
         source,
@@ -483,7 +516,7 @@ async fn ten_thousand_robots_fit(database: TestDatabase) {
     let store = database.store().await;
     let robots: Vec<Robot> = (0..10_000).map(|n| robot(&format!("robot{n}"))).collect();
     assert_eq!(replace(&store, &robots, 1).await.added.len(), 10_000);
-    assert_eq!(store.robots().await.unwrap().len(), 10_000);
+    assert_eq!(store.robots().list().await.unwrap().len(), 10_000);
     assert_eq!(search(&store, "robot9999").await, ["robot9999"]);
 }
 
@@ -511,7 +544,11 @@ async fn readers_see_the_old_set_or_the_new_one(database: TestDatabase) {
                 let olds = ids.iter().filter(|id| id.starts_with("old")).count();
                 let sets = (olds, ids.len() - olds);
                 assert!(sets == (300, 0) || sets == (0, 400), "{sets:?}");
-                let page = store.robot_page(&RobotQuery::default()).await.unwrap();
+                let page = store
+                    .robots()
+                    .robot_page(&RobotQuery::default())
+                    .await
+                    .unwrap();
                 assert_eq!(page.robots.len(), usize::try_from(page.total).unwrap());
                 reads += 1;
             }

@@ -60,12 +60,20 @@ async fn add(store: &Store, writer: &str, number: i64, counted: &[CountedMinute]
         paths: &[],
         live: &[],
     };
-    store.add_traffic(&batch, NOW * MINUTE_MS).await.unwrap();
+    store
+        .traffic()
+        .add_traffic(&batch, NOW * MINUTE_MS)
+        .await
+        .unwrap();
 }
 
 /// Requests of all robots in some minutes.
 async fn requests(store: &Store, minutes: std::ops::Range<i64>) -> u64 {
-    let sums = store.traffic(minutes, NOW * MINUTE_MS).await.unwrap();
+    let sums = store
+        .traffic()
+        .read(minutes, NOW * MINUTE_MS)
+        .await
+        .unwrap();
     sums.iter().map(|sum| sum.count.requests).sum()
 }
 
@@ -89,10 +97,14 @@ async fn minutes_hours_and_days_have_the_same_sums(database: TestDatabase) {
     assert_eq!(by_hour, all);
     assert_eq!(requests(&store, NOW..NOW + 1).await, 3);
     assert_eq!(requests(&store, NOW - 6..NOW).await, 0);
-    let sums = store.traffic(NOW..NOW + 1, NOW * MINUTE_MS).await.unwrap();
+    let sums = store
+        .traffic()
+        .read(NOW..NOW + 1, NOW * MINUTE_MS)
+        .await
+        .unwrap();
     assert_eq!(sums[0].key, key("bot-0"));
     assert_eq!((sums[0].count.bytes, sums[0].count.micros), (3_000, 21));
-    let first = store.first_day_of_traffic().await.unwrap();
+    let first = store.traffic().first_day_of_traffic().await.unwrap();
     assert_eq!(first, Some(TrafficSpan::Day.start(NOW - 3 * DAY + 7)));
 }
 
@@ -112,10 +124,14 @@ async fn the_course_of_any_time_adds_up_to_its_sums(database: TestDatabase) {
         .collect();
     let now_ms = NOW * MINUTE_MS;
     for robot in [None, Some("bot-1"), Some("nobody")] {
-        let series = store.traffic_series(&asked, robot, now_ms).await.unwrap();
+        let series = store
+            .traffic()
+            .traffic_series(&asked, robot, now_ms)
+            .await
+            .unwrap();
         assert_eq!(series.parts.len(), asked.len());
         for (part, (minutes, longest)) in series.parts.iter().zip(&asked) {
-            let sums = store.traffic(minutes.clone(), now_ms).await.unwrap();
+            let sums = store.traffic().read(minutes.clone(), now_ms).await.unwrap();
             let is_asked = |name: &str| robot.is_none_or(|robot| robot == name);
             let sums = sums.iter().filter(|sum| is_asked(&sum.key.robot));
             let mut told = (0, 0);
@@ -161,7 +177,11 @@ async fn old_minutes_and_hours_go_and_days_stay(database: TestDatabase) {
     for (number, days) in (1..).zip([1, 3, 40]) {
         add(&store, "a", number, &[counted(NOW - days * DAY, "a", 1)]).await;
     }
-    store.prune_traffic(NOW * MINUTE_MS).await.unwrap();
+    store
+        .traffic()
+        .prune_traffic(NOW * MINUTE_MS)
+        .await
+        .unwrap();
     assert_eq!(requests(&store, 0..NOW + 1).await, 3);
     // By the minute, by the hour, by the day.
     for (days, before, within) in [(1, 1, 1), (3, 60, 60), (40, DAY, DAY)] {
@@ -172,11 +192,12 @@ async fn old_minutes_and_hours_go_and_days_stay(database: TestDatabase) {
     }
     // As if it had been counted three months later: all but the days is gone.
     store
+        .traffic()
         .prune_traffic((NOW + 90 * DAY) * MINUTE_MS)
         .await
         .unwrap();
     let later = (NOW + 90 * DAY) * MINUTE_MS;
-    let sums = store.traffic(0..NOW + 1, later).await.unwrap();
+    let sums = store.traffic().read(0..NOW + 1, later).await.unwrap();
     assert_eq!(sums.iter().map(|sum| sum.count.requests).sum::<u64>(), 3);
 }
 
@@ -199,13 +220,24 @@ async fn minutes_that_were_counted_live_are_known(database: TestDatabase) {
             paths: &[],
             live: &live,
         };
-        store.add_traffic(&batch, NOW * MINUTE_MS).await.unwrap();
+        store
+            .traffic()
+            .add_traffic(&batch, NOW * MINUTE_MS)
+            .await
+            .unwrap();
     }
-    let of = async |minutes| store.live_minutes("shop", minutes).await.unwrap();
+    let of = async |minutes| store.traffic().live_minutes("shop", minutes).await.unwrap();
     assert_eq!(of(0..100).await, [10..26, 40..41]);
     assert_eq!(of(26..40).await, []);
     assert_eq!(of(25..26).await.first(), Some(&(10..26)));
-    assert_eq!(store.live_minutes("elsewhere", 0..100).await.unwrap(), []);
+    assert_eq!(
+        store
+            .traffic()
+            .live_minutes("elsewhere", 0..100)
+            .await
+            .unwrap(),
+        []
+    );
 }
 
 async fn visitors_of_any_name_are_counted(database: TestDatabase) {
@@ -221,7 +253,11 @@ async fn visitors_of_any_name_are_counted(database: TestDatabase) {
     ];
     let counted: Vec<_> = names.iter().map(|name| counted(NOW, name, 1)).collect();
     add(&store, "a", 1, &counted).await;
-    let sums = store.traffic(NOW..NOW + 1, NOW * MINUTE_MS).await.unwrap();
+    let sums = store
+        .traffic()
+        .read(NOW..NOW + 1, NOW * MINUTE_MS)
+        .await
+        .unwrap();
     let mut found: Vec<_> = sums.iter().map(|sum| &*sum.key.robot).collect();
     found.sort_unstable();
     let mut expected = names.map(|name| if name == "a\0b" { "ab" } else { name });

@@ -59,11 +59,15 @@ async fn add(store: &Store, writer: &str, number: i64, paths: &[CountedPaths]) {
         paths,
         live: &[],
     };
-    store.add_traffic(&batch, NOW_MS).await.unwrap();
+    store.traffic().add_traffic(&batch, NOW_MS).await.unwrap();
 }
 
 async fn read(store: &Store, minutes: std::ops::Range<i64>) -> PathSums {
-    store.traffic_paths(minutes, None, NOW_MS).await.unwrap()
+    store
+        .traffic()
+        .traffic_paths(minutes, None, NOW_MS)
+        .await
+        .unwrap()
 }
 
 fn requests(sums: &PathSums) -> u64 {
@@ -104,7 +108,9 @@ async fn paths_of_hours_and_days_add_up_and_a_batch_counts_once(database: TestDa
     let cut = hour.cuts["shop"];
     assert_eq!((cut.paths, cut.patterns, cut.skipped), (6, 2, 4));
     assert_eq!(requests(&read(&store, NOW - 6 * DAY..NOW + 1).await), 13);
-    let nobody = store.traffic_paths(NOW..NOW + 1, Some("blog"), NOW_MS);
+    let nobody = store
+        .traffic()
+        .traffic_paths(NOW..NOW + 1, Some("blog"), NOW_MS);
     assert_eq!(nobody.await.unwrap().rows, []);
 }
 
@@ -124,7 +130,7 @@ async fn a_site_keeps_few_paths_and_what_is_shown_and_the_cut_hold_the_truth(
             .collect();
         let rows: Vec<_> = paths.iter().map(|(path, n)| ("bot", &**path, *n)).collect();
         add(&store, "a", number, &[counted(minute, &rows)]).await;
-        store.trim_paths(minute).await.unwrap();
+        store.traffic().trim_paths(minute).await.unwrap();
     }
     let day = NOW - NOW % DAY;
     for (minutes, most) in [(NOW..NOW + 12, 1_000), (day..day + DAY, 500)] {
@@ -149,7 +155,7 @@ async fn old_paths_go_and_others_can_be_forgotten(database: TestDatabase) {
         add(&store, "a", number, &[counted(NOW - days * DAY, &rows)]).await;
     }
     let all = 0..NOW + 1;
-    store.prune_traffic(NOW_MS).await.unwrap();
+    store.traffic().prune_traffic(NOW_MS).await.unwrap();
     assert_eq!(requests(&read(&store, all.clone()).await), 9);
     // By the hour only of the last two days.
     assert_eq!(
@@ -180,8 +186,15 @@ async fn forget(store: &Store, robot: Option<&str>, before_minute: Option<i64>) 
         robot: robot.map(str::to_owned),
         before_ms: before_minute.map(|minute| minute * 60_000),
     };
-    let counted = store.count_forgettable(&forgetting).await.unwrap();
-    let forgotten = store.forget(&forgetting, "test", NOW * 60_000).await;
+    let counted = store
+        .evidence()
+        .count_forgettable(&forgetting)
+        .await
+        .unwrap();
+    let forgotten = store
+        .evidence()
+        .forget(&forgetting, "test", NOW * 60_000)
+        .await;
     let forgotten = forgotten.unwrap();
     assert_eq!(counted.paths, forgotten.paths);
     forgotten.paths
@@ -199,7 +212,7 @@ async fn instances_that_add_and_trim_at_once_lose_no_request(database: TestDatab
                 let rows: Vec<_> = paths.iter().map(|path| ("bot", &**path, 1)).collect();
                 let writer = format!("writer-{instance}");
                 add(&store, &writer, number, &[counted(NOW, &rows)]).await;
-                store.trim_paths(NOW).await.unwrap();
+                store.traffic().trim_paths(NOW).await.unwrap();
             }
         });
     }
@@ -207,7 +220,7 @@ async fn instances_that_add_and_trim_at_once_lose_no_request(database: TestDatab
         done.unwrap();
     }
     let store = database.store().await;
-    store.trim_paths(NOW).await.unwrap();
+    store.traffic().trim_paths(NOW).await.unwrap();
     let day = NOW - NOW % DAY;
     for minutes in [NOW..NOW + 1, day..day + DAY] {
         let sums = read(&store, minutes).await;

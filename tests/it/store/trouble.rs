@@ -20,17 +20,17 @@ on_shared_engines! {
 
 async fn a_locked_database_is_busy_and_recovers(database: TestDatabase) {
     let store = database.store().await;
-    store.add_robot(&robot("a"), 1).await.unwrap();
+    store.robots().add_robot(&robot("a"), 1).await.unwrap();
     let mut other = database.raw().await;
     other.take_write_lock().await;
 
-    let error = store.add_robot(&robot("b"), 2).await.unwrap_err();
+    let error = store.robots().add_robot(&robot("b"), 2).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Busy, "{error}");
     assert!(error.to_string().contains("try again"), "{error}");
     assert_eq!(ids(&store).await, ["a"], "readers do not wait");
 
     other.close().await;
-    store.add_robot(&robot("b"), 3).await.unwrap();
+    store.robots().add_robot(&robot("b"), 3).await.unwrap();
     assert_eq!(ids(&store).await, ["a", "b"]);
 }
 
@@ -39,6 +39,7 @@ async fn a_damaged_robot_is_unusable_and_hides_no_other(database: TestDatabase) 
     let robots = ["a", "b", "c", "d", "e", "f", "g"].map(robot);
     let source = web_robots();
     store
+        .robots()
         .replace_source(&source, &robots, &state(), 1)
         .await
         .unwrap();
@@ -54,7 +55,7 @@ async fn a_damaged_robot_is_unusable_and_hides_no_other(database: TestDatabase) 
         raw.execute(&format!("UPDATE robots SET {damage}")).await;
     }
 
-    for stored in store.robots().await.unwrap() {
+    for stored in store.robots().list().await.unwrap() {
         let damaged = matches!(stored.robot.id.as_str(), "a" | "b" | "c" | "d" | "g");
         assert_eq!(stored.robot.is_active(), !damaged, "{stored:?}");
         if damaged {
@@ -63,6 +64,7 @@ async fn a_damaged_robot_is_unusable_and_hides_no_other(database: TestDatabase) 
         assert_eq!(stored.robot.details_url, None);
     }
     let changes = store
+        .robots()
         .replace_source(&source, &robots, &state(), 2)
         .await
         .unwrap();
@@ -71,15 +73,15 @@ async fn a_damaged_robot_is_unusable_and_hides_no_other(database: TestDatabase) 
         ["a", "b", "c", "d", "e", "g"],
         "it is repaired"
     );
-    assert!(store.robots().await.unwrap()[0].robot.is_active());
+    assert!(store.robots().list().await.unwrap()[0].robot.is_active());
 }
 
 async fn a_row_without_a_valid_source_is_named(database: TestDatabase) {
     let store = database.store().await;
-    store.add_robot(&robot("lost"), 1).await.unwrap();
+    store.robots().add_robot(&robot("lost"), 1).await.unwrap();
     let mut raw = database.raw().await;
     raw.execute("UPDATE robots SET source = 'No Source!'").await;
-    let error = store.robots().await.unwrap_err();
+    let error = store.robots().list().await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt);
     assert!(error.to_string().contains("\"lost\""), "{error}");
 }
@@ -93,19 +95,19 @@ async fn a_damaged_refresh_is_named(database: TestDatabase) {
          VALUES ('bundled', '', '', 0, 0, 'odd', '', -1, 0, 0, 0, 0, 0, 0, '[]')",
     )
     .await;
-    let error = store.refreshes(10).await.unwrap_err();
+    let error = store.refreshes().list(10).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt);
     assert!(error.to_string().contains("refresh 1 "), "{error}");
 }
 
 async fn a_call_that_is_dropped_changes_nothing(database: TestDatabase) {
     let store = database.store().await;
-    store.add_robot(&robot("mine"), 1).await.unwrap();
+    store.robots().add_robot(&robot("mine"), 1).await.unwrap();
     let robots: Vec<_> = (0..2_000).map(|n| robot(&format!("r{n}"))).collect();
     for millis in [0, 1, 2, 4, 8, 16, 32] {
         let source = web_robots();
         let state = state();
-        let call = store.replace_source(&source, &robots, &state, 1);
+        let call = store.robots().replace_source(&source, &robots, &state, 1);
         let result = tokio::time::timeout(Duration::from_millis(millis), call).await;
         let left = ids(&store).await.len();
         assert!(left == 1 || left == 2_001, "{left}");
@@ -113,7 +115,7 @@ async fn a_call_that_is_dropped_changes_nothing(database: TestDatabase) {
             break;
         }
     }
-    store.remove_robot("mine").await.unwrap();
+    store.robots().remove_robot("mine").await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,12 +124,12 @@ async fn postgres_may_stop_and_come_back() {
     let store = Store::connect(&cluster.create_database().await)
         .await
         .unwrap();
-    store.add_robot(&robot("a"), 1).await.unwrap();
+    store.robots().add_robot(&robot("a"), 1).await.unwrap();
 
     cluster.stop();
-    let error = store.robots().await.unwrap_err();
+    let error = store.robots().list().await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
-    let error = store.add_robot(&robot("b"), 1).await.unwrap_err();
+    let error = store.robots().add_robot(&robot("b"), 1).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
     assert!(
         error.to_string().contains("check that the server runs"),
@@ -136,7 +138,7 @@ async fn postgres_may_stop_and_come_back() {
 
     cluster.resume();
     assert_eq!(ids(&store).await, ["a"]);
-    store.add_robot(&robot("b"), 1).await.unwrap();
+    store.robots().add_robot(&robot("b"), 1).await.unwrap();
 }
 
 #[tokio::test]
@@ -149,6 +151,7 @@ async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
     let robots: Vec<_> = (0..2_000).map(|n| robot(&format!("r{n}"))).collect();
     let source = web_robots();
     store
+        .robots()
         .replace_source(&source, &robots, &state(), 1)
         .await
         .unwrap();
@@ -169,7 +172,7 @@ async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
     let damaged = bytes.chunks(PAGE).filter(|page| page[0] == 0xa5).count();
     assert!(damaged > 0, "no page of robots was found");
     std::fs::write(&path, &bytes).unwrap();
-    let error = store.robots().await.unwrap_err();
+    let error = store.robots().list().await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
     let Some(PresenceChange::Away(absence)) = store.check_presence(7).await else {
         panic!("it is not seen");
@@ -178,7 +181,7 @@ async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
         (absence.since_ms, absence.kind),
         (7, StoreErrorKind::Corrupt)
     );
-    let error = store.add_robot(&robot("b"), 2).await.unwrap_err();
+    let error = store.robots().add_robot(&robot("b"), 2).await.unwrap_err();
     assert_eq!(error.absence(), Some(&*absence), "{error}");
     assert!(absence.reason.contains("database repair"), "{absence:?}");
     assert_eq!(store.check_presence(8).await, None);

@@ -57,7 +57,7 @@ impl ChangeQuery {
         let since_ms = self.since_ms.unwrap_or(i64::MIN);
         let until_ms = self.until_ms.unwrap_or(i64::MAX);
         let store = &state.operations().store;
-        let entries = store.audit_log(since_ms..until_ms, LIMIT).await?;
+        let entries = store.audit().audit_log(since_ms..until_ms, LIMIT).await?;
         let events = entries.iter().map(|entry| entry.event.clone()).collect();
         let undoable = Undoable::of(state).await?;
         let now_ms = state.now_ms();
@@ -76,7 +76,11 @@ impl Undoable {
         let operations = state.operations();
         let set = operations.live_rules.load();
         let removed = if operations.live_rules.is_enabled() {
-            operations.store.removed_live_rules(state.now_ms()).await?
+            operations
+                .store
+                .live_rules()
+                .removed_live_rules(state.now_ms())
+                .await?
         } else {
             BTreeSet::new()
         };

@@ -94,7 +94,7 @@ pub(crate) async fn json(
     let traffic = &state.operations().traffic;
     // What was decided before the question is in the answer.
     traffic.catch_up().await;
-    let found = state.operations().store.evidence(&query).await?;
+    let found = state.operations().store.evidence().list(&query).await?;
     let is_last = (found.len() as u64) < query.limit;
     let cursor = found.last().filter(|_| !is_last).map(|last| last.id);
     let now_ms = state.now_ms();

@@ -109,7 +109,7 @@ async fn kept_before(
         limit: limit as u64,
         ..filter.query()
     };
-    match state.operations().store.evidence(&query).await {
+    match state.operations().store.evidence().list(&query).await {
         Err(error) if error.absence().is_some() => Ok(Vec::new()),
         kept => Ok(kept?),
     }

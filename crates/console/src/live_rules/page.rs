@@ -192,7 +192,10 @@ pub(super) async fn remove_rule(
         detail: "",
         now_ms: state.now_ms(),
     };
-    let removed = store.remove_live_rule(id, change, LiveRule::told).await?;
+    let removed = store
+        .live_rules()
+        .remove_live_rule(id, change, LiveRule::told)
+        .await?;
     state.operations().take_over_live_rules().await;
     let gone = || Problem::not_found(format!("No live rule {id} is in force."));
     removed.map(drop).ok_or_else(gone)
@@ -211,7 +214,9 @@ pub(super) async fn restore_rule(
         detail: "",
         now_ms: state.now_ms(),
     };
-    let restored = store.restore_live_rule(id, MAX_RULES, change, LiveRule::told);
+    let restored = store
+        .live_rules()
+        .restore_live_rule(id, MAX_RULES, change, LiveRule::told);
     let restored = restored.await?;
     state.operations().take_over_live_rules().await;
     restored.map(drop).ok_or_else(|| {

@@ -45,7 +45,7 @@ impl ViolationDays {
         let last = state.now_ms().div_euclid(DAY_MS);
         let first = last - DAYS + 1;
         let store = &state.operations().store;
-        match store.violation_days(site, first * DAY_MS).await {
+        match store.evidence().violation_days(site, first * DAY_MS).await {
             Err(error) if error.absence().is_some() => Ok(Self::default()),
             days => Ok(Self::new(&days?, first)),
         }

@@ -64,6 +64,7 @@ impl ViolationsView {
         match state
             .operations()
             .store
+            .evidence()
             .violations(site, MAX_VIOLATIONS)
             .await
         {

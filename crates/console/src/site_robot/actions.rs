@@ -201,7 +201,11 @@ async fn control_run(
         info!(site, "an administrator asked for a run of the site robot");
         return Ok(true);
     };
-    let is_told = operations.store.set_run_command(site, wanted).await?;
+    let is_told = operations
+        .store
+        .frontier()
+        .set_run_command(site, wanted)
+        .await?;
     if is_told {
         if let Some(robot) = operations.robot_runs.robot(site) {
             // It would read the request from the database within a second; this is immediate.
@@ -244,7 +248,7 @@ async fn forget(state: &AdminState, site: &str) -> Result<u64, Problem> {
             "A run is under way, which would bring descriptions back. Stop it first.",
         ));
     }
-    let cleared = state.operations().store.clear_site(site).await?;
+    let cleared = state.operations().store.frontier().clear_site(site).await?;
     info!(site, cleared, "an administrator cleared the site {site:?}");
     Ok(cleared)
 }

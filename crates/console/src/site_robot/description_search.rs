@@ -58,7 +58,7 @@ impl DescriptionSearch {
             url.as_str()
         } else {
             // The cursor excludes the text itself, which may be a whole URL.
-            if let Some(exact) = store.description(site, begins).await? {
+            if let Some(exact) = store.descriptions().description(site, begins).await? {
                 entries.push(DescriptionEntry {
                     url: exact.description.url().to_owned(),
                     title: exact.description.title().to_owned(),
@@ -73,7 +73,7 @@ impl DescriptionSearch {
             .after(DescriptionCursor::behind_url(after))
             // One more than a page shows tells whether another page follows.
             .limit(PER_PAGE + 1);
-        let found = store.description_entries(&query).await?;
+        let found = store.descriptions().description_entries(&query).await?;
         let found = found.into_iter();
         entries.extend(found.take_while(|entry| entry.url.starts_with(begins)));
         Ok(DescriptionPage::new(entries))
@@ -95,7 +95,12 @@ impl DescriptionSearch {
             .order(DescriptionOrder::Title)
             .after(after)
             .limit(PER_PAGE + 1);
-        let found = state.operations().store.description_entries(&query).await?;
+        let found = state
+            .operations()
+            .store
+            .descriptions()
+            .description_entries(&query)
+            .await?;
         let found = found.into_iter();
         Ok(DescriptionPage::new(
             found
@@ -117,7 +122,12 @@ impl DescriptionPage {
 /// Returns scheme, host and port of the first description.
 async fn first_origin(state: &AdminState, site: &str) -> Result<Option<String>, Problem> {
     let query = DescriptionQuery::new(site).limit(1);
-    let first = state.operations().store.description_entries(&query).await?;
+    let first = state
+        .operations()
+        .store
+        .descriptions()
+        .description_entries(&query)
+        .await?;
     let url = first.first().and_then(|entry| Url::parse(&entry.url).ok());
     Ok(url.map(|url| url.origin().ascii_serialization()))
 }

@@ -211,7 +211,12 @@ impl EntryView {
 
 impl DescriptionView {
     async fn load(state: &AdminState, site: &str, url: &str) -> Result<Self, Problem> {
-        let stored = state.operations().store.description(site, url).await?;
+        let stored = state
+            .operations()
+            .store
+            .descriptions()
+            .description(site, url)
+            .await?;
         let stored =
             stored.ok_or_else(|| Problem::not_found("There is no description of this URL."))?;
         let sites = state.operations().sites.load();

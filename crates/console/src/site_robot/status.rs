@@ -134,9 +134,17 @@ impl StatusView {
         site: &str,
     ) -> Result<(Self, Vec<RunView>), Problem> {
         let operations = state.operations();
-        let runs = operations.store.runs(site, HISTORY).await?;
-        let descriptions = operations.store.description_count(site).await?;
-        let states = operations.store.description_states(site).await?;
+        let runs = operations.store.frontier().runs(site, HISTORY).await?;
+        let descriptions = operations
+            .store
+            .descriptions()
+            .description_count(site)
+            .await?;
+        let states = operations
+            .store
+            .publications()
+            .description_states(site)
+            .await?;
         let held = runs.first().and_then(|run| run.held.clone());
         let robot = operations.robot_runs.robot(site);
         let question = robot
@@ -184,8 +192,14 @@ impl StatusView {
 impl ParityView {
     async fn load(state: &AdminState, site: &str) -> Result<Self, Problem> {
         let store = &state.operations().store;
-        let (of_site, now_ms) = (store.parity_state(site).await?, state.now_ms());
-        let pages = store.differing_pages(site, DIFFERING).await?;
+        let (of_site, now_ms) = (
+            store.publications().parity_state(site).await?,
+            state.now_ms(),
+        );
+        let pages = store
+            .publications()
+            .differing_pages(site, DIFFERING)
+            .await?;
         let page = |page: DifferingPage| DifferingView {
             url: page.url,
             sentence: page.sentence,

@@ -49,7 +49,10 @@ impl ChangeMarks {
     pub(super) async fn load(state: &AdminState, traffic: &Traffic) -> Result<Self, Problem> {
         let [since_ms, until_ms] = [traffic.told.start, traffic.told.end].map(ms);
         let store = &state.operations().store;
-        let changes = store.traffic_changes(since_ms..until_ms, MOST).await?;
+        let changes = store
+            .audit()
+            .traffic_changes(since_ms..until_ms, MOST)
+            .await?;
         Ok(Self::new(&changes, traffic))
     }
 

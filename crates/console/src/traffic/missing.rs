@@ -20,6 +20,7 @@ impl<'s> Described<'s> {
         let first = state
             .operations()
             .store
+            .descriptions()
             .first_described_url(site, "")
             .await?;
         let origin = first.and_then(|url| Url::parse(&url).ok()?.join("/").ok());
@@ -52,7 +53,10 @@ impl<'s> Described<'s> {
                 continue;
             };
             let store = &self.state.operations().store;
-            let found = store.first_described_url(self.site, url.as_str()).await?;
+            let found = store
+                .descriptions()
+                .first_described_url(self.site, url.as_str())
+                .await?;
             let is_of = |found: String| {
                 let rest = found.strip_prefix(url.as_str());
                 rest.is_some_and(|rest| rest.is_empty() || !beginning.is_whole)

@@ -50,6 +50,7 @@ impl Verdicts {
         match state
             .operations()
             .store
+            .traffic()
             .traffic_series(&day, None, now_ms)
             .await
         {

@@ -161,7 +161,7 @@ async fn impostors(state: &AdminState) -> Result<Vec<StoredEvidence>, Problem> {
         verdict: Verdict::Spoofed.as_str().to_owned(),
         ..EvidenceQuery::default()
     };
-    match state.operations().store.evidence(&query).await {
+    match state.operations().store.evidence().list(&query).await {
         Err(error) if error.absence().is_some() => Ok(Vec::new()),
         kept => Ok(kept?),
     }

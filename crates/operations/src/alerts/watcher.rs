@@ -173,9 +173,9 @@ impl Watcher {
             return Ok(());
         }
         let now_ms = self.clock.now_ms();
-        let known = self.store.alerts().await?;
+        let known = self.store.alerts().list().await?;
         for gone in known.iter().filter(|known| !has(alerts, &known.name)) {
-            self.store.remove_alert(&gone.name).await?;
+            self.store.alerts().remove_alert(&gone.name).await?;
         }
         if alerts.is_empty() {
             return Ok(());
@@ -196,7 +196,7 @@ impl Watcher {
                 self.tell(alert, &mut state, now_ms).await;
             }
             if before != Some(&state) {
-                self.store.save_alert(&state).await?;
+                self.store.alerts().save_alert(&state).await?;
             }
         }
         Ok(())
@@ -209,7 +209,7 @@ impl Watcher {
         {
             return Ok(true);
         }
-        self.role = match self.store.acquire_lease(LEASE_NAME, LEASE).await {
+        self.role = match self.store.leases().acquire_lease(LEASE_NAME, LEASE).await {
             Ok(lease) => Role::Looks(lease),
             Err(LeaseError::Store(error)) => return Err(error),
             Err(_) => Role::Waits,
@@ -253,16 +253,19 @@ impl Watcher {
             event: event.to_owned(),
             error: result.err().unwrap_or_default(),
         };
-        if let Err(error) = self.store.record_alert_attempt(&attempt).await {
+        if let Err(error) = self.store.alerts().record_alert_attempt(&attempt).await {
             debug!("what came of an alert is not recorded: {error}");
         }
     }
 
     async fn report(&self, now_ms: i64) -> Result<Vec<String>, StoreError> {
         let now = now_ms.div_euclid(MINUTE_MS);
-        let week = self.store.traffic(now - WEEK..now, now_ms).await?;
+        let week = self.store.traffic().read(now - WEEK..now, now_ms).await?;
         let before = now - 2 * WEEK..now - WEEK;
-        Ok(report(&week, &self.store.traffic(before, now_ms).await?))
+        Ok(report(
+            &week,
+            &self.store.traffic().read(before, now_ms).await?,
+        ))
     }
 
     /// Reads what the alerts need, and nothing else.
@@ -276,14 +279,14 @@ impl Watcher {
         let is_spike = |watch| matches!(watch, Watch::CrawlSpike { .. });
         let is_of_hour = |watch| matches!(watch, Watch::Impostor { .. } | Watch::RobotsTxt { .. });
         if wants(is_of_hour) || wants(is_spike) {
-            figures.hour = self.store.traffic(now - HOUR..now, now_ms).await?;
+            figures.hour = self.store.traffic().read(now - HOUR..now, now_ms).await?;
         }
         if wants(is_spike) {
             (figures.week, figures.week_hours) = self.usual(now, now_ms).await?;
         }
         if wants(|watch| watch == Watch::Refresh) {
             for spec in self.refresher.sources() {
-                let last = self.store.last_refresh(&spec.source).await?;
+                let last = self.store.refreshes().last_refresh(&spec.source).await?;
                 figures.refreshes.extend(last);
             }
         }
@@ -301,11 +304,16 @@ impl Watcher {
     async fn usual(&mut self, now: i64, now_ms: i64) -> Result<(Vec<TrafficSum>, u64), StoreError> {
         // Whole hours, which are few rows; in them the minutes add up to the same.
         let end = (now - HOUR).div_euclid(HOUR) * HOUR;
-        let first = self.store.first_day_of_traffic().await?.unwrap_or(end);
+        let first = self
+            .store
+            .traffic()
+            .first_day_of_traffic()
+            .await?
+            .unwrap_or(end);
         let hours = (end - first.max(end - WEEK)).max(0) / HOUR;
         let sums = match self.week.take() {
             Some((of, sums)) if of == end => sums,
-            _ => self.store.traffic(end - WEEK..end, now_ms).await?,
+            _ => self.store.traffic().read(end - WEEK..end, now_ms).await?,
         };
         self.week = Some((end, sums.clone()));
         Ok((sums, hours.unsigned_abs()))
@@ -313,8 +321,8 @@ impl Watcher {
 
     async fn differing(&self) -> Result<Vec<(String, u64, String)>, StoreError> {
         let mut differing = Vec::new();
-        for site in self.store.run_sites().await? {
-            if let Some((state, first)) = self.store.first_differing(&site).await? {
+        for site in self.store.frontier().run_sites().await? {
+            if let Some((state, first)) = self.store.publications().first_differing(&site).await? {
                 differing.push((site, state.differing, first.url));
             }
         }
@@ -323,8 +331,14 @@ impl Watcher {
 
     async fn held(&self) -> Result<Vec<(String, String)>, StoreError> {
         let mut held = Vec::new();
-        for site in self.store.run_sites().await? {
-            let last = self.store.runs(&site, 1).await?.into_iter().next();
+        for site in self.store.frontier().run_sites().await? {
+            let last = self
+                .store
+                .frontier()
+                .runs(&site, 1)
+                .await?
+                .into_iter()
+                .next();
             if let Some(run) = last.filter(|run| run.state == RunState::Held) {
                 held.push((site, run.held.unwrap_or_default()));
             }

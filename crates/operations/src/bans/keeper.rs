@@ -111,7 +111,7 @@ impl BanKeeper {
         if let Some(why) = (self.spared.addresses)(address) {
             return Some(why);
         }
-        match self.store.sessions(self.clock.now_ms()).await {
+        match self.store.access().sessions(self.clock.now_ms()).await {
             Ok(sessions) => {
                 let is_from = self.spared.is_from;
                 let is_here = sessions.iter().any(|session| is_from(session, address));
@@ -124,7 +124,7 @@ impl BanKeeper {
 
     async fn write(&mut self) {
         while let Some(ban) = self.held.front() {
-            if let Err(error) = self.store.add_ban(ban).await {
+            if let Err(error) = self.store.bans().add_ban(ban).await {
                 return self.failed(&error);
             }
             self.held.pop_front();
@@ -133,7 +133,7 @@ impl BanKeeper {
     }
 
     async fn prune(&mut self) {
-        if let Err(error) = self.store.prune_bans(self.clock.now_ms()).await {
+        if let Err(error) = self.store.bans().prune_bans(self.clock.now_ms()).await {
             self.failed(&error);
         }
     }

@@ -63,7 +63,7 @@ async fn follow_once(
     file: Option<&StateFile>,
 ) -> Result<(), StoreError> {
     // One wait for all ticks: to listen anew costs a connection.
-    let mut changed = pin!(store.live_rules_changed(live.load().version));
+    let mut changed = pin!(store.live_rules().live_rules_changed(live.load().version));
     loop {
         tokio::select! {
             version = &mut changed => {
@@ -85,7 +85,7 @@ async fn reload(
     clock: &Clock,
     file: Option<&StateFile>,
 ) -> Result<(), StoreError> {
-    let stored = store.live_rules(clock.now_ms()).await?;
+    let stored = store.live_rules().list(clock.now_ms()).await?;
     live.put(LiveRuleSet::read(stored));
     keep(live, file).await;
     Ok(())

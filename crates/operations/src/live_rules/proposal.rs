@@ -80,7 +80,7 @@ impl Proposal {
         let now = among.now_ms.div_euclid(60_000);
         // The minute that has begun is counted too.
         let minutes = now + 1 - MINUTES..now + 1;
-        let sums = among.store.traffic(minutes, among.now_ms).await?;
+        let sums = among.store.traffic().read(minutes, among.now_ms).await?;
         Ok(Self {
             touched: touched(&rule, &sums, among.detector),
             rule,
@@ -102,7 +102,9 @@ impl Proposal {
             detail: &detail,
             now_ms,
         };
-        let added = store.add_live_rule(&definition, self.ends_ms, MAX_RULES, change);
+        let added = store
+            .live_rules()
+            .add_live_rule(&definition, self.ends_ms, MAX_RULES, change);
         added.await?.ok_or(ProposalError::Full)
     }
 }

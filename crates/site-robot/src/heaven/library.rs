@@ -58,7 +58,11 @@ impl Library {
     ///
     /// Fails when the database does.
     pub async fn description(&self, url: &str) -> Result<Option<ResourceDescription>, HeavenError> {
-        let stored = self.store.description(&self.site, url).await?;
+        let stored = self
+            .store
+            .descriptions()
+            .description(&self.site, url)
+            .await?;
         Ok(stored.map(dated))
     }
 
@@ -67,13 +71,19 @@ impl Library {
         &self,
         url: &str,
     ) -> Result<Option<ResourceDescription>, HeavenError> {
-        let stored = self.store.recent_description(&self.site, url).await?;
+        let stored = self
+            .store
+            .descriptions()
+            .recent_description(&self.site, url)
+            .await?;
         Ok(stored.map(dated))
     }
 
     /// Returns `true` unless the database is away and the description of a URL is not in memory.
     pub(super) fn has_at_hand(&self, url: &str) -> bool {
-        self.store.can_read_description(&self.site, url)
+        self.store
+            .descriptions()
+            .can_read_description(&self.site, url)
     }
 
     /// Moves the stored pages to the site's address, where it had another one before.
@@ -86,7 +96,11 @@ impl Library {
             return Ok(());
         };
         let (site, address) = (&self.site, settings.site());
-        let moved = self.store.move_site(site, address, former).await?;
+        let moved = self
+            .store
+            .publications()
+            .move_site(site, address, former)
+            .await?;
         if moved > 0 {
             tracing::info!(site, moved, "{moved} pages of {site} moved to {address}");
         }
@@ -100,7 +114,7 @@ impl Library {
     /// Fails when the database does.
     pub async fn catalogue(&self, settings: &HeavenSettings) -> Result<Catalogue, HeavenError> {
         let mut builder = CatalogueBuilder::default();
-        let addresses = self.store.site_addresses(&self.site);
+        let addresses = self.store.publications().site_addresses(&self.site);
         let (entered, aliases, addresses) =
             tokio::join!(self.enter_all(&mut builder), self.aliases(), addresses);
         entered?;
@@ -135,7 +149,11 @@ impl Library {
     async fn aliases(&self) -> Result<BTreeMap<Box<str>, Box<str>>, HeavenError> {
         let (mut all, mut after) = (BTreeMap::new(), String::new());
         loop {
-            let piece = self.store.aliases(&self.site, &after, ALIAS_PIECE).await?;
+            let piece = self
+                .store
+                .frontier()
+                .aliases(&self.site, &after, ALIAS_PIECE)
+                .await?;
             match piece.last() {
                 Some((last, _)) => after.clone_from(last),
                 None => return Ok(all),
@@ -153,15 +171,20 @@ impl Library {
         let Some(after) = after else {
             return Ok(Vec::new());
         };
-        let read = self
-            .store
-            .descriptions_without_texts(&self.site, &after, LIGHT_PIECE);
+        let read =
+            self.store
+                .descriptions()
+                .descriptions_without_texts(&self.site, &after, LIGHT_PIECE);
         Ok(read.await?)
     }
 
     /// Returns when a description last said something new; nothing where there is none.
     pub(super) async fn changed_ms(&self) -> Result<Option<i64>, HeavenError> {
-        Ok(self.store.descriptions_changed_ms(&self.site).await?)
+        Ok(self
+            .store
+            .descriptions()
+            .descriptions_changed_ms(&self.site)
+            .await?)
     }
 
     /// Waits until what is in force is another than `seen`, and returns its version.
@@ -193,7 +216,7 @@ impl DescriptionReader {
         let query = DescriptionQuery::new(&*self.library.site)
             .after(self.after.take())
             .limit(self.limit);
-        let piece = self.library.store.descriptions(&query).await?;
+        let piece = self.library.store.descriptions().list(&query).await?;
         self.has_ended = piece.len() < self.limit as usize;
         let bytes = piece.iter().map(|it| it.description.value_bytes()).sum();
         self.limit = next_limit(piece.len(), bytes);
@@ -242,6 +265,7 @@ mod tests {
             .map(|number| ResourceDescription::new(format!("{SITE}/{number}")))
             .collect();
         store
+            .descriptions()
             .save_descriptions("a", 1, &descriptions, 1_000_000_000_000)
             .await
             .unwrap();
@@ -301,6 +325,7 @@ mod tests {
         }
         known
             .store
+            .descriptions()
             .save_descriptions("a", 2, &[description], now_ms)
             .await
             .unwrap();

@@ -99,6 +99,7 @@ pub(super) fn descriptions() -> Vec<ResourceDescription> {
 pub(super) async fn library(descriptions: &[ResourceDescription]) -> (Store, Library) {
     let store = Store::connect("sqlite::memory:").await.unwrap();
     store
+        .descriptions()
         .save_descriptions("s", 1, descriptions, 1_790_000_000_000)
         .await
         .unwrap();

@@ -27,7 +27,10 @@ impl RunLoop {
         let (visitor, run_id) = (Arc::clone(&self.visitor), self.run.run_id);
         self.work.spawn(async move {
             let settings = visitor.settings();
-            let hosts = settings.store.waiting_hosts(&settings.site, run_id);
+            let hosts = settings
+                .store
+                .frontier()
+                .waiting_hosts(&settings.site, run_id);
             Ok(TaskResult::WaitingHosts(hosts.await?))
         });
     }
@@ -56,7 +59,10 @@ impl RunLoop {
         self.work_beside(async move {
             let settings = visitor.settings();
             let (site, holder) = (&settings.site, &settings.instance);
-            let claimed = settings.store.claim_urls(site, run_id, holder, &wanted);
+            let claimed = settings
+                .store
+                .frontier()
+                .claim_urls(site, run_id, holder, &wanted);
             Ok(TaskResult::Claimed(claimed.await?))
         });
     }

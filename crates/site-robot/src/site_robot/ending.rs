@@ -61,7 +61,7 @@ pub(super) struct RunEnd<'r> {
 
 /// Publishes the results of a site's last run, if they are held back.
 pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteRobotError> {
-    let last = settings.store.runs(&settings.site, 1).await?;
+    let last = settings.store.frontier().runs(&settings.site, 1).await?;
     let Some(run) = last.first().filter(|run| run.state == RunState::Held) else {
         return Ok(None);
     };
@@ -77,20 +77,27 @@ pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteR
 /// Publishes the results of the open run so far, unless a login may have answered.
 pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotError> {
     let (store, site) = (&settings.store, &settings.site);
-    let Some(run) = store.open_run(site).await? else {
+    let Some(run) = store.frontier().open_run(site).await? else {
         return Ok(());
     };
     let is_doubtful = settings.hold.is_some()
         || doubt_of_starts(settings, run.run_id).await?.is_some()
-        || store.has_staged_logins(site, run.run_id).await?
+        || store
+            .publications()
+            .has_staged_logins(site, run.run_id)
+            .await?
         || !store
+            .publications()
             .identical_contents(site, run.run_id, ALIKE)
             .await?
             .is_empty();
     if !is_doubtful {
         let now_ms = settings.clock.now_ms();
         let what = StagedSelection::Saved;
-        store.publish_staged(site, run.run_id, what, now_ms).await?;
+        store
+            .publications()
+            .publish_staged(site, run.run_id, what, now_ms)
+            .await?;
     }
     Ok(())
 }
@@ -112,7 +119,7 @@ impl<'r> RunEnd<'r> {
             return self.summary(ended).await;
         }
         withdraw_other_urls(self.settings, self.run).await?;
-        let shown = store.description_count(site).await?;
+        let shown = store.descriptions().description_count(site).await?;
         let tally = self.tally(terms.accept, now_ms).await?;
         // To go through a large heaven takes a while.
         if let Some(ended) = self.ended_elsewhere(terms).await? {
@@ -122,20 +129,28 @@ impl<'r> RunEnd<'r> {
             return self.hold(&why, now_ms).await;
         }
         if terms.accept {
-            store.accept_logins(site, run_id).await?;
+            store.publications().accept_logins(site, run_id).await?;
         } else {
             let alike: Vec<String> = tally.alike.into_iter().map(|(hash, _)| hash).collect();
-            store.discard_doubtful_pages(site, run_id, &alike).await?;
+            store
+                .publications()
+                .discard_doubtful_pages(site, run_id, &alike)
+                .await?;
         }
         if let Some(why) = self.reason_to_hold().await? {
             return self.hold(&why, now_ms).await;
         }
-        let gone = store.publish_staged(site, run_id, StagedSelection::All, now_ms);
+        let gone = store
+            .publications()
+            .publish_staged(site, run_id, StagedSelection::All, now_ms);
         let gone = gone.await?;
         let run = if self.run.state == RunState::Held {
-            store.accept_run(site, run_id, gone).await?
+            store.frontier().accept_run(site, run_id, gone).await?
         } else {
-            store.finish_run(site, run_id, gone, now_ms).await?
+            store
+                .frontier()
+                .finish_run(site, run_id, gone, now_ms)
+                .await?
         };
         self.summary(run).await
     }
@@ -144,9 +159,15 @@ impl<'r> RunEnd<'r> {
         let Settings { store, site, .. } = self.settings;
         let run_id = self.run.run_id;
         // Hidden pages do not wait for an acceptance.
-        let hidden = store.publish_staged(site, run_id, StagedSelection::Hidden, now_ms);
+        let hidden =
+            store
+                .publications()
+                .publish_staged(site, run_id, StagedSelection::Hidden, now_ms);
         let hidden = hidden.await?;
-        let run = store.hold_run(run_id, why, hidden, now_ms).await?;
+        let run = store
+            .frontier()
+            .hold_run(run_id, why, hidden, now_ms)
+            .await?;
         tracing::warn!(site, "the results of {site} are held back: {why}");
         self.summary(run).await
     }
@@ -159,6 +180,7 @@ impl<'r> RunEnd<'r> {
         let staged = self
             .settings
             .store
+            .publications()
             .staged_pages(&self.settings.site)
             .await?;
         let (pages, words, (url, title)) = (staged.pages, staged.words, staged.first);
@@ -173,7 +195,7 @@ impl<'r> RunEnd<'r> {
         terms: &PublishTerms<'_>,
     ) -> Result<Option<StoredRun>, StoreError> {
         loop {
-            let run = self.settings.store.run(self.run.run_id).await?;
+            let run = self.settings.store.frontier().run(self.run.run_id).await?;
             if run.finished_ms.is_some() && self.run.state != RunState::Held {
                 return Ok(Some(run));
             }
@@ -190,13 +212,15 @@ impl<'r> RunEnd<'r> {
         summary.failed_starts = self.failed_starts().await?;
         summary.undescribed_starts = self.undescribed_starts(&summary.failed_starts).await?;
         let beginning = format!("not described: {}: {WITHOUT_WORDS}", Step::Generate);
-        let without = store.urls_by_outcome(site, summary.run_id, &beginning);
+        let without = store
+            .publications()
+            .urls_by_outcome(site, summary.run_id, &beginning);
         summary.without_words = without.await?;
         for (_, outcome) in &mut summary.without_words {
             *outcome = outcome.split_off(beginning.len().min(outcome.len()));
         }
-        summary.missing = store.description_states(site).await?.missing;
-        summary.shown = store.description_count(site).await?;
+        summary.missing = store.publications().description_states(site).await?.missing;
+        summary.shown = store.descriptions().description_count(site).await?;
         Ok(summary)
     }
 
@@ -206,11 +230,11 @@ impl<'r> RunEnd<'r> {
         let Settings { store, site, .. } = self.settings;
         let run_id = self.run.run_id;
         let mut tally = LossTally::default();
-        let hosts = store.answering_hosts(site, run_id);
+        let hosts = store.publications().answering_hosts(site, run_id);
         let hosts = if is_accepted {
             hosts.await?
         } else {
-            let alike = store.identical_contents(site, run_id, ALIKE);
+            let alike = store.publications().identical_contents(site, run_id, ALIKE);
             let start = doubt_of_starts(self.settings, run_id);
             let (hosts, alike, start) = tokio::try_join!(hosts, alike, start)?;
             (tally.alike, tally.start) = (alike, start);
@@ -221,7 +245,10 @@ impl<'r> RunEnd<'r> {
         };
         let mut after = String::new();
         loop {
-            let piece = store.lost_descriptions(site, run_id, &after, PIECE).await?;
+            let piece = store
+                .publications()
+                .lost_descriptions(site, run_id, &after, PIECE)
+                .await?;
             let Some(last) = piece.last() else {
                 return Ok(tally);
             };
@@ -237,7 +264,10 @@ impl<'r> RunEnd<'r> {
                 let reason = reason(lost, &beside).to_owned();
                 changes.extend(change(&fate).map(|it| (lost.url.clone(), it, reason)));
             }
-            store.stage_changes(site, run_id, &changes, now_ms).await?;
+            store
+                .publications()
+                .stage_changes(site, run_id, &changes, now_ms)
+                .await?;
         }
     }
 
@@ -245,7 +275,7 @@ impl<'r> RunEnd<'r> {
     async fn doubt_of_alike(&self, alike: &[(String, u64)]) -> Result<Option<String>, StoreError> {
         let Settings { store, site, .. } = self.settings;
         for start in self.starts() {
-            let known = store.known_url(site, start).await?;
+            let known = store.frontier().known_url(site, start).await?;
             let hash = known.and_then(|known| known.content_hash);
             let same = alike.iter().find(|(it, _)| Some(it) == hash.as_ref());
             if let Some((_, count)) = same {
@@ -318,7 +348,7 @@ impl<'r> RunEnd<'r> {
         let mut undescribed = Vec::new();
         let is_failed = |start: &str| failed.iter().any(|(failed, _)| failed == start);
         for start in self.starts().into_iter().filter(|start| !is_failed(start)) {
-            let known = store.known_url(site, start).await?;
+            let known = store.frontier().known_url(site, start).await?;
             let known = known.filter(|known| known.run_id == self.run.run_id);
             let outcome = known.and_then(|known| known.outcome).unwrap_or_default();
             if let Some(reason) = outcome.strip_prefix("not described: ") {
@@ -334,7 +364,7 @@ impl<'r> RunEnd<'r> {
         let Settings { store, site, .. } = self.settings;
         let (mut failed, mut is_any_good) = (Vec::new(), false);
         for start in self.starts() {
-            let known = store.known_url(site, start).await?;
+            let known = store.frontier().known_url(site, start).await?;
             let known = known.as_ref();
             let is_down = known.is_some_and(|known| known.loss == Some(Loss::Missing));
             let status = known.and_then(|known| known.status);
@@ -366,10 +396,17 @@ fn change(fate: &Fate) -> Option<StagedChange> {
 async fn withdraw_other_urls(settings: &Settings, run: &StoredRun) -> Result<(), SiteRobotError> {
     // Mostly there is neither, and each question goes through all that is described.
     let described = duplicates(settings, run);
-    let aliases = settings.store.not_canonical(run, DUPLICATES_PIECE);
+    let aliases = settings
+        .store
+        .frontier()
+        .not_canonical(run, DUPLICATES_PIECE);
     let (described, mut aliases) = tokio::try_join!(described, aliases)?;
     if withdraw_duplicates(settings, run, described).await? {
-        aliases = settings.store.not_canonical(run, DUPLICATES_PIECE).await?;
+        aliases = settings
+            .store
+            .frontier()
+            .not_canonical(run, DUPLICATES_PIECE)
+            .await?;
     }
     withdraw_aliases(settings, run, aliases).await
 }
@@ -381,7 +418,11 @@ async fn duplicates(
     if !settings.generation.drops_duplicates() {
         return Ok(Vec::new());
     }
-    settings.store.duplicates(run, DUPLICATES_PIECE).await
+    settings
+        .store
+        .frontier()
+        .duplicates(run, DUPLICATES_PIECE)
+        .await
 }
 
 /// Withdraws what is described under a better URL; returns `true` if anything was.
@@ -407,7 +448,10 @@ async fn withdraw_duplicates(
             return Ok(is_any);
         }
         is_any = true;
-        let withdrawn = settings.store.withdraw_duplicates(run, &worse, &outcome);
+        let withdrawn = settings
+            .store
+            .frontier()
+            .withdraw_duplicates(run, &worse, &outcome);
         withdrawn.await?;
         described = duplicates(settings, run).await?;
     }
@@ -425,9 +469,16 @@ async fn withdraw_aliases(
     let reason = "its canonical URL is described";
     let outcome = format!("not described: {}", Rejection::new(Step::Data, reason));
     while !aliases.is_empty() {
-        let withdrawn = settings.store.withdraw_duplicates(run, &aliases, &outcome);
+        let withdrawn = settings
+            .store
+            .frontier()
+            .withdraw_duplicates(run, &aliases, &outcome);
         withdrawn.await?;
-        aliases = settings.store.not_canonical(run, DUPLICATES_PIECE).await?;
+        aliases = settings
+            .store
+            .frontier()
+            .not_canonical(run, DUPLICATES_PIECE)
+            .await?;
     }
     Ok(())
 }

@@ -96,7 +96,10 @@ impl Freshness {
         // A tenth is left for pages that are new.
         let known = (requests - requests / 10).max(1);
         let (store, site) = (&settings.store, &settings.site);
-        let last_due = store.last_due(site, settings.clock.now_ms(), known).await?;
+        let last_due = store
+            .frontier()
+            .last_due(site, settings.clock.now_ms(), known)
+            .await?;
         let budget = Budget {
             left: AtomicU64::new(requests.saturating_sub(used)),
             last_due_ms: last_due,

@@ -21,7 +21,7 @@ impl RunEnd<'_> {
     ) -> Result<NewLocation, StoreError> {
         let Settings { store, site, .. } = self.settings;
         let run_id = self.run.run_id;
-        let Some(known) = store.known_url(site, &lost.url).await? else {
+        let Some(known) = store.frontier().known_url(site, &lost.url).await? else {
             return Ok(NewLocation::Behind);
         };
         let end = end_of(self.settings, run_id, &lost.url, &known).await?;
@@ -43,7 +43,7 @@ impl RunEnd<'_> {
                 }
             }
             RedirectEnd::Met(to, there) => {
-                let is_known = store.description(site, &to).await?.is_some();
+                let is_known = store.descriptions().description(site, &to).await?.is_some();
                 if is_described(&there) && (!there.asks_password || is_known) {
                     NewLocation::Described
                 } else if there.status.is_none()
@@ -80,7 +80,7 @@ impl RunEnd<'_> {
                 continue;
             }
             let twin = format!("{}{}", origin.ascii_serialization(), below.unwrap_or("/"));
-            let known = store.known_url(site, &twin).await?;
+            let known = store.frontier().known_url(site, &twin).await?;
             let is_here = |run_id| run_id == self.run.run_id;
             if known.is_some_and(|known| is_here(known.run_id) && is_described(&known)) {
                 return Ok(NewLocation::Described);

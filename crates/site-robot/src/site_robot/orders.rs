@@ -19,6 +19,7 @@ impl RunLoop {
             let settings = self.visitor.settings();
             settings
                 .store
+                .frontier()
                 .set_run_command(&settings.site, wanted)
                 .await?;
         }
@@ -42,15 +43,17 @@ impl RunLoop {
         let (store, site, run_id) = (&settings.store, &settings.site, self.run.run_id);
         let now_ms = settings.clock.now_ms();
         store
+            .frontier()
             .heartbeat(site, run_id, &settings.instance, now_ms)
             .await?;
         // Who was killed has given nothing back, and its lease goes on for a while.
         for other in store
+            .frontier()
             .other_holders(site, run_id, &settings.instance)
             .await?
         {
             if has_ended(&other) {
-                store.release_urls(site, run_id, &other).await?;
+                store.frontier().release_urls(site, run_id, &other).await?;
             }
         }
         if settings.tells(5) {
@@ -58,7 +61,7 @@ impl RunLoop {
             let (fetched, waiting) = (progress.counts.fetched, progress.waiting);
             tracing::info!(fetched, waiting, "the site robot is visiting {site}");
         }
-        let open = store.open_run(site).await?;
+        let open = store.frontier().open_run(site).await?;
         (self.may_have_more, self.is_look_due) = (true, true);
         match open.filter(|open| open.run_id == self.run.run_id) {
             Some(open) if open.wanted != self.wanted => self.obey(open.wanted),
@@ -74,6 +77,7 @@ impl RunLoop {
         let settings = self.visitor.settings();
         let open = settings
             .store
+            .frontier()
             .open_urls(&settings.site, self.run.run_id)
             .await?;
         Ok(!open.has_waiting && !open.has_taken && open.next_due_ms.is_none())

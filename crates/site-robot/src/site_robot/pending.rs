@@ -99,7 +99,10 @@ impl RunLoop {
                 position,
             };
             let now_ms = settings.clock.now_ms();
-            let recorded = settings.store.record_pages(&key, &pages, &counts, now_ms);
+            let recorded = settings
+                .store
+                .frontier()
+                .record_pages(&key, &pages, &counts, now_ms);
             Ok(TaskResult::RecordSummary {
                 recorded: recorded.await?,
                 pages: pages.len(),

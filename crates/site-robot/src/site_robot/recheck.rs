@@ -36,10 +36,11 @@ impl RunLoop {
         if doubt_of_starts(settings, run_id).await?.is_some() {
             return Ok(false);
         }
-        let hosts = store.answering_hosts(site, run_id).await?;
+        let hosts = store.publications().answering_hosts(site, run_id).await?;
         let (mut after, mut found) = (String::new(), 0);
         loop {
             let piece = store
+                .publications()
                 .unreached_descriptions(site, run_id, &after, PIECE)
                 .await?;
             let Some(last) = piece.last() else { break };
@@ -52,6 +53,7 @@ impl RunLoop {
             });
             let urls: Vec<FoundUrl> = urls.collect();
             found += store
+                .frontier()
                 .enter_urls(site, run_id, self.position + 1, &urls)
                 .await?;
         }

@@ -53,8 +53,8 @@ impl CopyChange {
     pub(super) async fn apply(self, settings: &Settings, copy: Option<&RobotsTxtCopy>) {
         let Settings { store, site, .. } = settings;
         let done = match (self, copy) {
-            (Self::Copy(copy), _) => store.keep_robots_txt(site, &copy).await,
-            (Self::Gone, Some(copy)) => store.forget_robots_txt(site, &copy.url).await,
+            (Self::Copy(copy), _) => store.frontier().keep_robots_txt(site, &copy).await,
+            (Self::Gone, Some(copy)) => store.frontier().forget_robots_txt(site, &copy.url).await,
             (Self::None, _) | (Self::Gone, None) => Ok(()),
         };
         done.unwrap_or_else(|error| tell(&error));
@@ -64,7 +64,7 @@ impl CopyChange {
 /// Returns the copy of a file, if there is one.
 pub(super) async fn copy_of(settings: &Settings, file: &Url) -> Option<RobotsTxtCopy> {
     let Settings { store, site, .. } = settings;
-    let copy = store.robots_txt_copy(site, file.as_str()).await;
+    let copy = store.frontier().robots_txt_copy(site, file.as_str()).await;
     copy.unwrap_or_else(|error| {
         tell(&error);
         None

@@ -37,9 +37,16 @@ pub(super) async fn run(
     settings.source.begin_run().await;
     let fingerprint = super::settings::fingerprint(settings);
     let own = run_settings(settings);
-    let begun = settings.store.begin_run(&settings.site, &own, began_ms);
+    let begun = settings
+        .store
+        .frontier()
+        .begin_run(&settings.site, &own, began_ms);
     let (run, is_resumed) = begun.await?;
-    let withdrawn = settings.store.withdrawn_urls(&settings.site).await?;
+    let withdrawn = settings
+        .store
+        .publications()
+        .withdrawn_urls(&settings.site)
+        .await?;
     // A run that is resumed has used up some of what `filter-by-max` allows.
     let counted = FilterRunState {
         objects: run.counts.fetched,
@@ -89,7 +96,10 @@ fn starting_urls(settings: &Settings) -> Vec<FoundUrl> {
 async fn single_urls(settings: &Settings) -> Result<Vec<FoundUrl>, StoreError> {
     let mut urls = Vec::new();
     for url in &settings.only {
-        let known = settings.store.known_url(&settings.site, url.as_str());
+        let known = settings
+            .store
+            .frontier()
+            .known_url(&settings.site, url.as_str());
         // One that nobody has met is as near as what a starting point links to.
         let depth = known.await?.map_or(1, |known| known.depth);
         urls.push(FoundUrl {
@@ -108,7 +118,10 @@ async fn recall(visitor: &PageVisitor, run: &StoredRun) -> Result<(), StoreError
     let Settings { store, site, .. } = visitor.settings();
     let mut after = String::new();
     loop {
-        let piece = store.described_md5(site, run.run_id, &after, PIECE).await?;
+        let piece = store
+            .frontier()
+            .described_md5(site, run.run_id, &after, PIECE)
+            .await?;
         for (url, md5, preference) in &piece {
             if let Some(md5) = md5 {
                 let run = &visitor.generation_run;
@@ -136,11 +149,13 @@ impl RunLoop {
             // The URLs that this instance claimed before an outage of the database are still claimed.
             let released = settings
                 .store
+                .frontier()
                 .release_urls(site, run_id, &settings.instance);
             released.await?;
         }
         let entered = settings
             .store
+            .frontier()
             .enter_urls(site, run_id, self.position, &starts);
         let found = entered.await?;
         self.pending.count(&RunCounts {
@@ -168,6 +183,7 @@ impl RunLoop {
         let (site, run_id) = (&settings.site, self.run.run_id);
         let left = settings
             .store
+            .frontier()
             .release_urls(site, run_id, &settings.instance);
         if let Err(error) = left.await {
             tracing::warn!("{error}; others take over when the lease ends");
@@ -192,7 +208,7 @@ impl RunLoop {
             let ending = RunEnd::new(settings, &self.run);
             ending.publish_or_hold(terms, now_ms).await?
         } else {
-            Summary::of(settings.store.run(self.run.run_id).await?)
+            Summary::of(settings.store.frontier().run(self.run.run_id).await?)
         };
         summary.is_resumed = self.is_resumed;
         summary.elapsed = Duration::from_millis(elapsed_ms);

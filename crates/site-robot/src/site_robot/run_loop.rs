@@ -337,9 +337,11 @@ impl RunLoop {
         self.unrecorded += 1;
         self.work.spawn(async move {
             let settings = visitor.settings();
-            let entered = settings
-                .store
-                .enter_urls(&settings.site, run_id, position, &sitemaps);
+            let entered =
+                settings
+                    .store
+                    .frontier()
+                    .enter_urls(&settings.site, run_id, position, &sitemaps);
             let mut recorded = RecordSummary::default();
             recorded.counts.found = entered.await?;
             Ok(TaskResult::RecordSummary { pages: 1, recorded })

@@ -41,7 +41,7 @@ async fn doubt_of(
     start: &str,
 ) -> Result<Option<String>, StoreError> {
     let (store, site) = (&settings.store, &settings.site);
-    let known = store.known_url(site, start).await?;
+    let known = store.frontier().known_url(site, start).await?;
     let Some(known) = known.filter(|known| known.run_id == run_id) else {
         return Ok(None);
     };
@@ -61,13 +61,17 @@ async fn doubt_of(
         Some(Loss::Moved) => {}
         _ => return Ok(None),
     }
-    let was_shown = store.description(site, start).await?.is_some();
+    let was_shown = store
+        .descriptions()
+        .description(site, start)
+        .await?
+        .is_some();
     Ok(match end_of(settings, run_id, start, &known).await? {
         RedirectEnd::Unmet(to) => Some(moved(settings, start, &to)),
         RedirectEnd::Met(to, known) => {
             let asks =
                 known.asks_password || matches!(known.loss, Some(Loss::Login | Loss::Locked));
-            let is_new = store.description(site, &to).await?.is_none();
+            let is_new = store.descriptions().description(site, &to).await?.is_none();
             if asks && (was_shown || is_new) {
                 let how = format!("leads to {to}, which asks for a login");
                 Some(login(settings, start, &how))
@@ -98,14 +102,14 @@ pub(super) async fn end_of(
         if known.loss != Some(Loss::Moved) {
             return Ok(RedirectEnd::Met(url, known));
         }
-        let links = store.links(site, &url).await?;
+        let links = store.frontier().links(site, &url).await?;
         let next = links.first().and_then(|line| AcceptedLink::of_line(line));
         // A target out of scope was never entered as a link: the outcome of the visit tells it.
         let Some(next) = next.map(|next| next.url) else {
             let to = known.outcome.as_deref().and_then(moved_to);
             return Ok(RedirectEnd::Unmet(absolute(&url, to.unwrap_or_default())));
         };
-        let there = store.known_url(site, &next).await?;
+        let there = store.frontier().known_url(site, &next).await?;
         match there.filter(|there| there.run_id == run_id) {
             Some(there) => (url, known) = (next, there),
             None => return Ok(RedirectEnd::Unmet(next)),

@@ -211,7 +211,7 @@ impl PageVisitor {
     /// Registers a content with the generation filter that it does not see in this run.
     pub(super) async fn remember_content(&self, url: &str) -> Result<(), SiteRobotError> {
         let Settings { store, site, .. } = self.settings();
-        if let Some((md5, preference)) = store.md5(site, url).await? {
+        if let Some((md5, preference)) = store.frontier().md5(site, url).await? {
             self.generation_run.better_with(&md5, url, preference);
         }
         Ok(())
@@ -283,7 +283,11 @@ impl PageVisitor {
         outcome: &str,
     ) -> Result<PageRecord, SiteRobotError> {
         let settings = self.settings();
-        let lines = settings.store.links(&settings.site, &claimed.url).await?;
+        let lines = settings
+            .store
+            .frontier()
+            .links(&settings.site, &claimed.url)
+            .await?;
         let taken: Vec<AcceptedLink> = lines
             .iter()
             .filter_map(|line| AcceptedLink::of_line(line))

@@ -67,7 +67,7 @@ impl Attempt {
         let name = format!("refresh:{source}");
         // It lives as long as a download that takes all of its time.
         let life = SHORTEST_LEASE + shared.fetcher.limits().timeout;
-        let lease = match shared.store.acquire_lease(&name, life).await {
+        let lease = match shared.store.leases().acquire_lease(&name, life).await {
             Ok(lease) => lease,
             Err(LeaseError::Held(holder)) => {
                 return Err(RefreshError::Busy(source.clone(), holder));
@@ -126,7 +126,7 @@ impl Attempt {
         record: &mut RefreshRecord,
     ) -> Result<RefreshOutcome, Interruption> {
         let store = &self.shared.store;
-        let before = store.source_state(&self.spec.source).await?;
+        let before = store.refreshes().source_state(&self.spec.source).await?;
         let rows = self.shared.row_count(&self.spec.source).await?;
         // Without rows there is nothing that "not modified" could leave in place.
         let before = before.filter(|_| rows > 0);
@@ -267,7 +267,7 @@ impl Attempt {
 
     async fn stored_robots(&self) -> Result<Vec<Robot>, Interruption> {
         self.go_on()?;
-        let stored = self.shared.store.robots().await?;
+        let stored = self.shared.store.robots().list().await?;
         Ok(stored.into_iter().map(|row| row.robot).collect())
     }
 
@@ -344,7 +344,7 @@ impl Attempt {
     /// Ends the record and stores it; its id stays 0 where that fails.
     async fn save(&self, mut record: RefreshRecord) -> RefreshRecord {
         record.finished_ms = self.shared.clock.now_ms();
-        match self.shared.store.record_refresh(&record).await {
+        match self.shared.store.refreshes().record_refresh(&record).await {
             Ok(id) => record.refresh_id = id,
             Err(error) => warn!("the history lacks a refresh of {}: {error}", record.source),
         }

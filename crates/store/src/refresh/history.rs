@@ -62,12 +62,12 @@ impl Shared {
         url: Option<&str>,
     ) -> Result<Vec<RefreshRecord>, StoreError> {
         // The usual case is found out without reading the history.
-        let last = self.store.last_refresh(source).await?;
+        let last = self.store.refreshes().last_refresh(source).await?;
         if !last.as_ref().is_some_and(is_failure) {
             return Ok(Vec::new());
         }
         let is_here = |record: &RefreshRecord| url.is_none_or(|url| *url == record.url);
-        let history = self.store.refreshes(HISTORY).await?;
+        let history = self.store.refreshes().list(HISTORY).await?;
         Ok(history
             .into_iter()
             .filter(|record| record.source == *source)
@@ -79,7 +79,7 @@ impl Shared {
 
     async fn history(&self, spec: &SourceSpec) -> Result<RefreshHistory, StoreError> {
         let failures = self.failures(&spec.source).await?;
-        let state = self.store.source_state(&spec.source).await?;
+        let state = self.store.refreshes().source_state(&spec.source).await?;
         let rows = self.row_count(&spec.source).await?;
         let is_outdated = rows == 0 || state.as_ref().is_none_or(|state| is_outdated(state, spec));
         Ok(RefreshHistory {

@@ -64,7 +64,7 @@ impl Shared {
         } else if bundled.is_empty() {
             // Old data is kept until new data is proven.
             error!("the bundled registry cannot be read, what is stored of it serves on");
-        } else if differs(&self.store.robots().await?, bundled) {
+        } else if differs(&self.store.robots().list().await?, bundled) {
             self.store_bundled(bundled).await?;
         }
         self.reload().await.map(|_| ())
@@ -78,7 +78,7 @@ impl Shared {
         if self.is_tidy.load(Ordering::SeqCst) {
             return Ok(());
         }
-        for count in self.store.robot_counts().await? {
+        for count in self.store.robots().robot_counts().await? {
             if self.is_abandoned(&count.source).await? {
                 self.drop_source(&count.source).await?;
             }
@@ -100,6 +100,7 @@ impl Shared {
         let source = Source::bundled();
         let changes = self
             .store
+            .robots()
             .replace_source(&source, robots, &state, now_ms)
             .await?;
         info!(
@@ -119,13 +120,13 @@ impl Shared {
         if is_kept || self.spec(source).is_some() {
             return Ok(false);
         }
-        let state = self.store.source_state(source).await?;
+        let state = self.store.refreshes().source_state(source).await?;
         let made = state.as_ref().and_then(made_from);
         Ok(made.is_none_or(|made| made.origin() == OriginKind::Configured))
     }
 
     async fn drop_source(&self, source: &Source) -> Result<(), StoreError> {
-        let robots = self.store.drop_source(source).await?;
+        let robots = self.store.robots().drop_source(source).await?;
         info!(%source, robots, "dropped {robots} robots of {source}, which is configured no more");
         Ok(())
     }
@@ -197,9 +198,9 @@ mod tests {
             };
             after.prepare_with(true, read).await.unwrap();
             assert_eq!(after.detector.load().robots().len(), 1);
-            assert_eq!(store.robots().await.unwrap().len(), 1);
+            assert_eq!(store.robots().list().await.unwrap().len(), 1);
         }
         before.prepare(false).await.unwrap();
-        assert!(store.robots().await.unwrap().is_empty());
+        assert!(store.robots().list().await.unwrap().is_empty());
     }
 }

@@ -17,7 +17,7 @@ impl Shared {
     pub(super) async fn reload(&self) -> Result<i64, StoreError> {
         let _one_at_a_time = self.reloading.lock().await;
         let version = self.store.registry_version().await?;
-        let stored = self.store.robots().await?;
+        let stored = self.store.robots().list().await?;
         let robots: Vec<Robot> = stored.into_iter().map(|row| row.robot).collect();
         match self.build(robots).await {
             Ok(detector) => {

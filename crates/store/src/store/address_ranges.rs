@@ -48,13 +48,18 @@ columns! {
     }
 }
 
-impl Store {
+handle! {
+    /// Lists of robots' addresses.
+    Ranges, ranges
+}
+
+impl Ranges<'_> {
     /// Saves what is known of a list; without prefixes, those stored before stay.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn save_address_ranges(&self, ranges: &StoredRanges) -> Result<(), StoreError> {
+    pub async fn save_address_ranges(self, ranges: &StoredRanges) -> Result<(), StoreError> {
         let values = [
             (&ranges.url).into(),
             (&ranges.prefixes).into(),
@@ -69,7 +74,10 @@ impl Store {
             ranges.failures.into(),
             (&ranges.error).into(),
         ];
-        let saved = self.database.execute(&sql::SAVE_ADDRESS_RANGES, &values);
+        let saved = self
+            .store
+            .database
+            .execute(&sql::SAVE_ADDRESS_RANGES, &values);
         saved.await.map(|_| ())
     }
 
@@ -78,9 +86,10 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn address_ranges(&self, url: &str) -> Result<Option<StoredRanges>, StoreError> {
+    pub async fn address_ranges(self, url: &str) -> Result<Option<StoredRanges>, StoreError> {
         let values = [url.into()];
         let row = self
+            .store
             .database
             .first::<RangesRow>(&sql::ADDRESS_RANGES, &values);
         Ok(row.await?.map(RangesRow::into_stored))
@@ -91,8 +100,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn address_range_states(&self) -> Result<Vec<StoredRanges>, StoreError> {
-        let rows = self.database.rows(&sql::ADDRESS_RANGE_STATES, &[]).await?;
+    pub async fn address_range_states(self) -> Result<Vec<StoredRanges>, StoreError> {
+        let rows = self
+            .store
+            .database
+            .rows(&sql::ADDRESS_RANGE_STATES, &[])
+            .await?;
         Ok(rows.into_iter().map(RangesRow::into_stored).collect())
     }
 
@@ -101,9 +114,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn remove_address_ranges(&self, url: &str) -> Result<(), StoreError> {
+    pub async fn remove_address_ranges(self, url: &str) -> Result<(), StoreError> {
         let values = [url.into()];
-        let removed = self.database.execute(&sql::REMOVE_ADDRESS_RANGES, &values);
+        let removed = self
+            .store
+            .database
+            .execute(&sql::REMOVE_ADDRESS_RANGES, &values);
         removed.await.map(|_| ())
     }
 }

@@ -145,14 +145,22 @@ impl From<SessionRow> for StoredSession {
     }
 }
 
-impl Store {
+handle! {
+    /// The password, tokens and sessions of the administrator.
+    Access, access
+}
+
+impl Access<'_> {
     /// Returns the PHC string of the password, if one was set.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn admin_password_hash(&self) -> Result<Option<String>, StoreError> {
-        let row = self.database.first::<(String,)>(&sql::ADMIN_PASSWORD, &[]);
+    pub async fn admin_password_hash(self) -> Result<Option<String>, StoreError> {
+        let row = self
+            .store
+            .database
+            .first::<(String,)>(&sql::ADMIN_PASSWORD, &[]);
         Ok(row.await?.map(|(hash,)| hash))
     }
 
@@ -161,9 +169,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does, and then changes nothing.
-    pub async fn set_admin_password_hash(&self, hash: &str, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn set_admin_password_hash(self, hash: &str, now_ms: i64) -> Result<(), StoreError> {
         let what = sql::SET_ADMIN_PASSWORD.what;
-        let mut transaction = self.database.begin(what).await?;
+        let mut transaction = self.store.database.begin(what).await?;
         let values = [hash.into(), now_ms.into()];
         let set = &sql::SET_ADMIN_PASSWORD;
         transaction.execute(set, &values).await?;
@@ -181,12 +189,15 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn init_admin_password_hash(
-        &self,
+        self,
         hash: &str,
         now_ms: i64,
     ) -> Result<bool, StoreError> {
         let values = [hash.into(), now_ms.into()];
-        let set = self.database.execute(&sql::INIT_ADMIN_PASSWORD, &values);
+        let set = self
+            .store
+            .database
+            .execute(&sql::INIT_ADMIN_PASSWORD, &values);
         Ok(set.await? > 0)
     }
 
@@ -196,7 +207,7 @@ impl Store {
     ///
     /// `Conflict` when the name or the token is taken.
     pub async fn add_admin_token(
-        &self,
+        self,
         token: &AdminToken,
         sha256_hex: &str,
     ) -> Result<(), StoreError> {
@@ -208,7 +219,11 @@ impl Store {
             token.scope.as_str().into(),
             token.ends_ms.into(),
         ];
-        let added = self.database.execute(&sql::ADD_ADMIN_TOKEN, &values).await;
+        let added = self
+            .store
+            .database
+            .execute(&sql::ADD_ADMIN_TOKEN, &values)
+            .await;
         match added {
             Err(error) if error.kind() == StoreErrorKind::Conflict => Err(StoreError::new(
                 StoreErrorKind::Conflict,
@@ -229,12 +244,15 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn use_admin_token(
-        &self,
+        self,
         sha256_hex: &str,
         now_ms: i64,
     ) -> Result<Option<AdminToken>, StoreError> {
         let values = [sha256_hex.into()];
-        let row = self.database.first::<TokenRow>(&sql::ADMIN_TOKEN, &values);
+        let row = self
+            .store
+            .database
+            .first::<TokenRow>(&sql::ADMIN_TOKEN, &values);
         let token = row.await?.map(AdminToken::from);
         let Some(token) = token.filter(|token| !token.has_ended(now_ms)) else {
             return Ok(None);
@@ -243,7 +261,7 @@ impl Store {
         // To the hour, so that a program that asks all the time does not write all the time.
         if token.used_ms.is_none_or(|used_ms| used_ms < hour_ms) {
             let values = [(&token.name).into(), hour_ms.into()];
-            let noted = self.database.execute(&sql::USE_ADMIN_TOKEN, &values);
+            let noted = self.store.database.execute(&sql::USE_ADMIN_TOKEN, &values);
             noted.await?;
         }
         Ok(Some(token))
@@ -254,8 +272,11 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn admin_tokens(&self) -> Result<Vec<AdminToken>, StoreError> {
-        let rows = self.database.rows::<TokenRow>(&sql::ADMIN_TOKENS, &[]);
+    pub async fn admin_tokens(self) -> Result<Vec<AdminToken>, StoreError> {
+        let rows = self
+            .store
+            .database
+            .rows::<TokenRow>(&sql::ADMIN_TOKENS, &[]);
         Ok(rows.await?.into_iter().map(AdminToken::from).collect())
     }
 
@@ -264,9 +285,10 @@ impl Store {
     /// # Errors
     ///
     /// `NotFound` when there is none of this name.
-    pub async fn remove_admin_token(&self, name: &str) -> Result<(), StoreError> {
+    pub async fn remove_admin_token(self, name: &str) -> Result<(), StoreError> {
         let values = [name.into()];
         match self
+            .store
             .database
             .execute(&sql::DELETE_ADMIN_TOKEN, &values)
             .await?
@@ -285,14 +307,14 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn save_session(
-        &self,
+        self,
         id: &str,
         data: &str,
         expires_ms: i64,
     ) -> Result<(), StoreError> {
         let id = hashed(id);
         let values = [(&id).into(), data.into(), expires_ms.into()];
-        let saved = self.database.execute(&sql::SAVE_SESSION, &values);
+        let saved = self.store.database.execute(&sql::SAVE_SESSION, &values);
         saved.await.map(|_| ())
     }
 
@@ -301,17 +323,21 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn load_session(&self, id: &str, now_ms: i64) -> Result<Option<String>, StoreError> {
+    pub async fn load_session(self, id: &str, now_ms: i64) -> Result<Option<String>, StoreError> {
         let id = hashed(id);
         let values = [(&id).into(), now_ms.into()];
         let row = self
+            .store
             .database
             .first::<(String, i64)>(&sql::LOAD_SESSION, &values);
         let Some((data, seen_ms)) = row.await? else {
             return Ok(None);
         };
         if now_ms.saturating_sub(seen_ms) >= SEEN_MS {
-            self.database.execute(&sql::SEE_SESSION, &values).await?;
+            self.store
+                .database
+                .execute(&sql::SEE_SESSION, &values)
+                .await?;
         }
         Ok(Some(data))
     }
@@ -321,9 +347,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn sessions(&self, now_ms: i64) -> Result<Vec<StoredSession>, StoreError> {
+    pub async fn sessions(self, now_ms: i64) -> Result<Vec<StoredSession>, StoreError> {
         let values = [now_ms.into()];
-        let rows = self.database.rows::<SessionRow>(&sql::SESSIONS, &values);
+        let rows = self
+            .store
+            .database
+            .rows::<SessionRow>(&sql::SESSIONS, &values);
         Ok(rows.await?.into_iter().map(StoredSession::from).collect())
     }
 
@@ -338,9 +367,14 @@ impl Store {
     /// # Errors
     ///
     /// `NotFound` when there is none.
-    pub async fn end_session(&self, key: &str, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn end_session(self, key: &str, now_ms: i64) -> Result<(), StoreError> {
         let values = [key.into(), now_ms.into()];
-        match self.database.execute(&sql::END_SESSION, &values).await? {
+        match self
+            .store
+            .database
+            .execute(&sql::END_SESSION, &values)
+            .await?
+        {
             0 => Err(StoreError::new(
                 StoreErrorKind::NotFound,
                 format!("no session has the key {key:?}"),
@@ -354,10 +388,13 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn end_other_sessions(&self, id: Option<&str>) -> Result<u64, StoreError> {
+    pub async fn end_other_sessions(self, id: Option<&str>) -> Result<u64, StoreError> {
         let id = id.map(hashed).unwrap_or_default();
         let values = [(&id).into()];
-        let ended = self.database.execute(&sql::END_OTHER_SESSIONS, &values);
+        let ended = self
+            .store
+            .database
+            .execute(&sql::END_OTHER_SESSIONS, &values);
         ended.await
     }
 
@@ -366,10 +403,10 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn delete_session(&self, id: &str) -> Result<(), StoreError> {
+    pub async fn delete_session(self, id: &str) -> Result<(), StoreError> {
         let id = hashed(id);
         let values = [(&id).into()];
-        let deleted = self.database.execute(&sql::DELETE_SESSION, &values);
+        let deleted = self.store.database.execute(&sql::DELETE_SESSION, &values);
         deleted.await.map(|_| ())
     }
 
@@ -378,9 +415,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn prune_sessions(&self, now_ms: i64) -> Result<u64, StoreError> {
+    pub async fn prune_sessions(self, now_ms: i64) -> Result<u64, StoreError> {
         let values = [now_ms.into()];
-        self.database.execute(&sql::PRUNE_SESSIONS, &values).await
+        self.store
+            .database
+            .execute(&sql::PRUNE_SESSIONS, &values)
+            .await
     }
 }
 

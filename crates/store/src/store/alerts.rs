@@ -75,13 +75,18 @@ columns! {
     }
 }
 
-impl Store {
+handle! {
+    /// How the alerts stand.
+    Alerts, alerts
+}
+
+impl Alerts<'_> {
     /// Saves the state of an alert.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn save_alert(&self, state: &AlertState) -> Result<(), StoreError> {
+    pub async fn save_alert(self, state: &AlertState) -> Result<(), StoreError> {
         let values = [
             (&state.name).into(),
             (&state.watch).into(),
@@ -96,7 +101,7 @@ impl Store {
             state.tried_ms.into(),
             (&state.error).into(),
         ];
-        let saved = self.database.execute(&sql::SAVE_ALERT, &values);
+        let saved = self.store.database.execute(&sql::SAVE_ALERT, &values);
         saved.await.map(|_| ())
     }
 
@@ -105,8 +110,8 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn alerts(&self) -> Result<Vec<AlertState>, StoreError> {
-        let rows = self.database.rows::<StateRow>(&sql::ALERTS, &[]);
+    pub async fn list(self) -> Result<Vec<AlertState>, StoreError> {
+        let rows = self.store.database.rows::<StateRow>(&sql::ALERTS, &[]);
         Ok(rows.await?.into_iter().map(AlertState::from).collect())
     }
 
@@ -115,9 +120,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn remove_alert(&self, name: &str) -> Result<(), StoreError> {
+    pub async fn remove_alert(self, name: &str) -> Result<(), StoreError> {
         let values = [name.into()];
-        let removed = self.database.execute(&sql::DELETE_ALERT, &values);
+        let removed = self.store.database.execute(&sql::DELETE_ALERT, &values);
         removed.await.map(|_| ())
     }
 
@@ -126,9 +131,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn record_alert_attempt(&self, attempt: &AlertAttempt) -> Result<(), StoreError> {
+    pub async fn record_alert_attempt(self, attempt: &AlertAttempt) -> Result<(), StoreError> {
         let add = &sql::ADD_ALERT_ATTEMPT;
-        let mut transaction = self.database.begin(add.what).await?;
+        let mut transaction = self.store.database.begin(add.what).await?;
         let values = [
             attempt.at_ms.into(),
             (&attempt.name).into(),
@@ -147,9 +152,10 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn alert_attempts(&self, limit: u64) -> Result<Vec<AlertAttempt>, StoreError> {
+    pub async fn alert_attempts(self, limit: u64) -> Result<Vec<AlertAttempt>, StoreError> {
         let values = [limit.into()];
         let rows = self
+            .store
             .database
             .rows::<AttemptRow>(&sql::ALERT_ATTEMPTS, &values);
         let attempt = |row: AttemptRow| AlertAttempt {

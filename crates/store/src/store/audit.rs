@@ -46,14 +46,19 @@ columns! {
     }
 }
 
-impl Store {
+handle! {
+    /// The log of changes.
+    Audit, audit
+}
+
+impl Audit<'_> {
     /// Records a change; the last 10,000 are kept, and of each text 500 characters.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn record_audit(&self, entry: &AuditEntry) -> Result<(), StoreError> {
-        let mut transaction = self.database.begin(sql::ADD_AUDIT.what).await?;
+    pub async fn record_audit(self, entry: &AuditEntry) -> Result<(), StoreError> {
+        let mut transaction = self.store.database.begin(sql::ADD_AUDIT.what).await?;
         add_to(&mut transaction, entry).await?;
         transaction.commit().await
     }
@@ -64,12 +69,12 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn audit_log(
-        &self,
+        self,
         times_ms: Range<i64>,
         limit: u64,
     ) -> Result<Vec<AuditEntry>, StoreError> {
         let values = [times_ms.start.into(), times_ms.end.into(), limit.into()];
-        let rows = self.database.rows::<EntryRow>(&sql::AUDIT, &values);
+        let rows = self.store.database.rows::<EntryRow>(&sql::AUDIT, &values);
         Ok(rows.await?.into_iter().map(AuditEntry::from).collect())
     }
 
@@ -81,12 +86,13 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn traffic_changes(
-        &self,
+        self,
         times_ms: Range<i64>,
         limit: u64,
     ) -> Result<LastChanges, StoreError> {
         let values = [times_ms.start.into(), times_ms.end.into(), limit.into()];
         let rows = self
+            .store
             .database
             .rows::<EntryRow>(&sql::TRAFFIC_CHANGES, &values)
             .await?;

@@ -29,20 +29,25 @@ columns! {
     }
 }
 
-impl Store {
+handle! {
+    /// Networks that a firewall had better keep out.
+    Bans, bans
+}
+
+impl Bans<'_> {
     /// Adds a ban; one of the same network lasts until the later of both ends.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn add_ban(&self, ban: &Ban) -> Result<(), StoreError> {
+    pub async fn add_ban(self, ban: &Ban) -> Result<(), StoreError> {
         let values = [
             (&ban.network).into(),
             (&ban.cause).into(),
             ban.since_ms.into(),
             ban.until_ms.into(),
         ];
-        let added = self.database.execute(&sql::ADD_BAN, &values);
+        let added = self.store.database.execute(&sql::ADD_BAN, &values);
         added.await.map(|_| ())
     }
 
@@ -51,9 +56,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn bans(&self, now_ms: i64) -> Result<Vec<Ban>, StoreError> {
+    pub async fn list(self, now_ms: i64) -> Result<Vec<Ban>, StoreError> {
         let values = [now_ms.into()];
-        let rows = self.database.rows::<BanRow>(&sql::BANS, &values);
+        let rows = self.store.database.rows::<BanRow>(&sql::BANS, &values);
         Ok(rows.await?.into_iter().map(Ban::from).collect())
     }
 
@@ -62,12 +67,16 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn prune_bans(&self, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn prune_bans(self, now_ms: i64) -> Result<(), StoreError> {
         let values = [MAX_BANS.into()];
         let too_many = &sql::END_OF_BAN_TOO_MANY;
-        let end = self.database.first::<(i64,)>(too_many, &values).await?;
+        let end = self
+            .store
+            .database
+            .first::<(i64,)>(too_many, &values)
+            .await?;
         let values = [end.map_or(now_ms, |(end,)| end.max(now_ms)).into()];
-        let pruned = self.database.execute(&sql::PRUNE_BANS, &values);
+        let pruned = self.store.database.execute(&sql::PRUNE_BANS, &values);
         pruned.await.map(|_| ())
     }
 
@@ -76,9 +85,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn remove_ban(&self, network: &str) -> Result<bool, StoreError> {
+    pub async fn remove_ban(self, network: &str) -> Result<bool, StoreError> {
         let values = [network.into()];
-        let removed = self.database.execute(&sql::REMOVE_BAN, &values);
+        let removed = self.store.database.execute(&sql::REMOVE_BAN, &values);
         Ok(removed.await? > 0)
     }
 }

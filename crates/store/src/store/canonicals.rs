@@ -44,20 +44,25 @@ pub struct LearntCanonical {
     pub canonical: Option<String>,
 }
 
-impl Store {
+handle! {
+    /// URLs that stand for others.
+    Canonicals, canonicals
+}
+
+impl Canonicals<'_> {
     /// Keeps what robots were told of a site, and forgets what is from `since_ms` or before.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
     pub async fn learn_canonicals(
-        &self,
+        self,
         site: &str,
         learnt: &[LearntCanonical],
         now_ms: i64,
         since_ms: i64,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.database.begin("keep canonical URLs").await?;
+        let mut transaction = self.store.database.begin("keep canonical URLs").await?;
         for one in learnt {
             let url = (&one.url).into();
             match &one.canonical {
@@ -70,10 +75,18 @@ impl Store {
         }
         transaction.commit().await?;
         let values = [site.into(), i64::from(MAX_CANONICALS).into()];
-        let end = self.database.first::<(i64,)>(&TOO_MANY, &values).await?;
+        let end = self
+            .store
+            .database
+            .first::<(i64,)>(&TOO_MANY, &values)
+            .await?;
         let end = end.map_or(since_ms, |(end,)| end.max(since_ms));
         let values = [site.into(), end.into()];
-        self.database.execute(&PRUNE, &values).await.map(|_| ())
+        self.store
+            .database
+            .execute(&PRUNE, &values)
+            .await
+            .map(|_| ())
     }
 
     /// Returns what was learnt of a site after a time, the newest first.
@@ -82,7 +95,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn learnt_canonicals(
-        &self,
+        self,
         site: &str,
         since_ms: i64,
     ) -> Result<Vec<(String, String)>, StoreError> {
@@ -91,7 +104,7 @@ impl Store {
             since_ms.into(),
             i64::from(MAX_CANONICALS).into(),
         ];
-        self.database.rows(&LEARNT, &values).await
+        self.store.database.rows(&LEARNT, &values).await
     }
 
     /// Returns URLs whose pages have named others as canonical that are described, and these, behind
@@ -101,7 +114,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn named_canonicals(
-        &self,
+        self,
         site: &str,
         after: &str,
         since_ms: i64,
@@ -113,6 +126,6 @@ impl Store {
             since_ms.into(),
             i64::from(limit).into(),
         ];
-        self.database.rows(&NAMED, &values).await
+        self.store.database.rows(&NAMED, &values).await
     }
 }

@@ -83,7 +83,11 @@ mod tests {
         for round in ["one", "two"] {
             let before = length();
             let written = descriptions(round);
-            store.save_descriptions("a", 1, &written, 1).await.unwrap();
+            store
+                .descriptions()
+                .save_descriptions("a", 1, &written, 1)
+                .await
+                .unwrap();
             assert_eq!(length(), before, "it is in the log");
             store.database.note_written(DESCRIPTIONS);
             let is_under_way = || store.database.log.is_under_way.load(Ordering::Relaxed);

@@ -58,7 +58,12 @@ pub struct IndexNowState {
     pub next_ms: i64,
 }
 
-impl Store {
+handle! {
+    /// What search engines were told of.
+    IndexNow, index_now
+}
+
+impl IndexNow<'_> {
     /// Notes the URLs that the publication of a run has added, changed or removed, as far as they
     /// are wanted; returns how many.
     ///
@@ -68,7 +73,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn note_index_now(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         is_wanted: impl Fn(&str) -> bool,
@@ -80,12 +85,12 @@ impl Store {
         while room > 0 {
             let (limit, url) = (i64::from(PIECE).into(), (&after).into());
             let values = [site.into(), url, run_id.into(), limit];
-            let mut urls: Vec<(String,)> = self.database.rows(&CHANGED, &values).await?;
+            let mut urls: Vec<(String,)> = self.store.database.rows(&CHANGED, &values).await?;
             let Some((last,)) = urls.last() else { break };
             after.clone_from(last);
             urls.retain(|(url,)| is_wanted(url));
             urls.truncate(usize::try_from(room).unwrap_or(usize::MAX));
-            let mut transaction = self.database.begin(NOTE.what).await?;
+            let mut transaction = self.store.database.begin(NOTE.what).await?;
             for (url,) in &urls {
                 let values = [site.into(), url.into(), now_ms.into()];
                 noted += transaction.execute(&NOTE, &values).await?;
@@ -101,8 +106,8 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn index_now_waiting(&self, site: &str) -> Result<u64, StoreError> {
-        let row = self.database.first(&WAITING, &[site.into()]).await?;
+    pub async fn index_now_waiting(self, site: &str) -> Result<u64, StoreError> {
+        let row = self.store.database.first(&WAITING, &[site.into()]).await?;
         Ok(row.map_or(0, |(count,): (i64,)| u64::try_from(count).unwrap_or(0)))
     }
 
@@ -112,12 +117,12 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn index_now_urls(
-        &self,
+        self,
         site: &str,
         limit: u32,
     ) -> Result<Vec<(String, i64)>, StoreError> {
         let values = [site.into(), i64::from(limit).into()];
-        self.database.rows(&NEXT, &values).await
+        self.store.database.rows(&NEXT, &values).await
     }
 
     /// Forgets the URLs up to one, as [`index_now_urls`](Self::index_now_urls) returned them.
@@ -126,12 +131,16 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn forget_index_now(
-        &self,
+        self,
         site: &str,
         (url, noted_ms): (&str, i64),
     ) -> Result<(), StoreError> {
         let values = [site.into(), noted_ms.into(), url.into()];
-        self.database.execute(&TOLD, &values).await.map(|_| ())
+        self.store
+            .database
+            .execute(&TOLD, &values)
+            .await
+            .map(|_| ())
     }
 
     /// Returns how the last telling of a site went; nothing before the first.
@@ -139,8 +148,8 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn index_now_state(&self, site: &str) -> Result<Option<IndexNowState>, StoreError> {
-        let row = self.database.first(&STATE, &[site.into()]).await?;
+    pub async fn index_now_state(self, site: &str) -> Result<Option<IndexNowState>, StoreError> {
+        let row = self.store.database.first(&STATE, &[site.into()]).await?;
         let state =
             |(told_ms, taken, failure, failures, next_ms): (_, i64, _, i64, _)| IndexNowState {
                 told_ms,
@@ -157,11 +166,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn save_index_now(
-        &self,
-        site: &str,
-        state: &IndexNowState,
-    ) -> Result<(), StoreError> {
+    pub async fn save_index_now(self, site: &str, state: &IndexNowState) -> Result<(), StoreError> {
         let values = [
             site.into(),
             state.told_ms.into(),
@@ -170,7 +175,8 @@ impl Store {
             i64::from(state.failures).into(),
             state.next_ms.into(),
         ];
-        self.database
+        self.store
+            .database
             .execute(&SAVE_STATE, &values)
             .await
             .map(|_| ())

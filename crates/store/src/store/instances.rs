@@ -71,7 +71,12 @@ statements! {
         "DELETE FROM instances WHERE instance = $1";
 }
 
-impl Store {
+handle! {
+    /// The instances that serve from the database.
+    Instances, instances
+}
+
+impl Instances<'_> {
     /// Records that this process is alive, since how long, and where it can be asked.
     ///
     /// `ahead_ms` is by how many milliseconds its clock is ahead of the database's. Others
@@ -81,13 +86,13 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn beat(
-        &self,
+        self,
         version: &str,
         address: &str,
         uptime: Duration,
         ahead_ms: i64,
     ) -> Result<(), StoreError> {
-        let engine = self.database.place.engine;
+        let engine = self.store.database.place.engine;
         let uptime_ms = i64::try_from(uptime.as_millis()).unwrap_or(0);
         let (instance, host) = (process_lock::instance(), host());
         let values = [
@@ -99,9 +104,9 @@ impl Store {
             uptime_ms.into(),
             ahead_ms.into(),
         ];
-        self.database.execute(&beat(engine), &values).await?;
+        self.store.database.execute(&beat(engine), &values).await?;
         let (prune, values) = (prune(engine), [FORGOTTEN_MS.into()]);
-        let pruned = self.database.execute(&prune, &values);
+        let pruned = self.store.database.execute(&prune, &values);
         pruned.await.map(|_| ())
     }
 
@@ -110,9 +115,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn now_ms(&self) -> Result<i64, StoreError> {
-        let now = now(self.database.place.engine);
-        let row = self.database.first::<(i64,)>(&now, &[]).await?;
+    pub async fn now_ms(self) -> Result<i64, StoreError> {
+        let now = now(self.store.database.place.engine);
+        let row = self.store.database.first::<(i64,)>(&now, &[]).await?;
         Ok(row.map_or(0, |(now_ms,)| now_ms))
     }
 
@@ -121,10 +126,10 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn forget_instance(&self) -> Result<(), StoreError> {
+    pub async fn forget_instance(self) -> Result<(), StoreError> {
         let instance = process_lock::instance();
         let values = [(&instance).into()];
-        let forgotten = self.database.execute(&FORGET, &values);
+        let forgotten = self.store.database.execute(&FORGET, &values);
         forgotten.await.map(|_| ())
     }
 
@@ -133,13 +138,16 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn instances(&self) -> Result<Vec<StoredInstance>, StoreError> {
-        let engine = self.database.place.engine;
+    pub async fn list(self) -> Result<Vec<StoredInstance>, StoreError> {
+        let engine = self.store.database.place.engine;
         let (list, values) = (list(engine), [FORGOTTEN_MS.into(), MOST.into()]);
-        let rows: Vec<InstanceRow> = self.database.rows(&list, &values).await?;
+        let rows: Vec<InstanceRow> = self.store.database.rows(&list, &values).await?;
         let held = held(engine);
-        let leases: Vec<(String, String)> =
-            self.database.rows(&held, &[MOST_LEASES.into()]).await?;
+        let leases: Vec<(String, String)> = self
+            .store
+            .database
+            .rows(&held, &[MOST_LEASES.into()])
+            .await?;
         let mut leads: HashMap<String, Vec<String>> = HashMap::new();
         for (name, holder) in leases {
             if let Some(instance) = LeaseHolder::instance_of(&holder) {

@@ -59,7 +59,12 @@ pub struct LeaseHolder {
     until_ms: i64,
 }
 
-impl Store {
+handle! {
+    /// What one instance does for all.
+    Leases, leases
+}
+
+impl Leases<'_> {
     /// Acquires a lease that is free, has expired, or whose holder's process has ended.
     ///
     /// It is the caller's for `life`, by the database's clock. Of any number of instances
@@ -68,7 +73,7 @@ impl Store {
     /// # Errors
     ///
     /// `Held` while somebody else has it; else as the database fails.
-    pub async fn acquire_lease(&self, name: &str, life: Duration) -> Result<Lease, LeaseError> {
+    pub async fn acquire_lease(self, name: &str, life: Duration) -> Result<Lease, LeaseError> {
         // Who only looks whether he is needed opens no session for that.
         if let Some(other) = self.live_lease_holder(name).await?
             && !self.has_ended(&other).await?
@@ -77,14 +82,14 @@ impl Store {
         }
         let key = process_lock::new_key();
         let lease = Lease {
-            store: self.clone(),
+            store: self.store.clone(),
             name: name.to_owned(),
             holder: holder_text(key),
             life_ms: i64::try_from(life.as_millis())
                 .unwrap_or(i64::MAX)
                 .min(LONGEST_LIFE_MS),
             // Before the row, which nobody may see without it.
-            process_lock: Mutex::new(ProcessLock::acquire(&self.database, key).await?),
+            process_lock: Mutex::new(ProcessLock::acquire(&self.store.database, key).await?),
         };
         for _ in 0..ATTEMPTS {
             // Also where its time is over: what it has left is cleared away.
@@ -116,8 +121,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn lease_holder(&self, name: &str) -> Result<Option<LeaseHolder>, StoreError> {
+    pub async fn lease_holder(self, name: &str) -> Result<Option<LeaseHolder>, StoreError> {
         let row: Option<(String, i64)> = self
+            .store
             .database
             .first(&sql::LEASE_HOLDER, &[name.into()])
             .await?;
@@ -125,23 +131,27 @@ impl Store {
     }
 
     /// Returns who has a lease whose time is not over.
-    async fn live_lease_holder(&self, name: &str) -> Result<Option<LeaseHolder>, StoreError> {
-        let statement = sql::live_lease_holder(self.database.place.engine);
-        let row: Option<(String, i64)> = self.database.first(&statement, &[name.into()]).await?;
+    async fn live_lease_holder(self, name: &str) -> Result<Option<LeaseHolder>, StoreError> {
+        let statement = sql::live_lease_holder(self.store.database.place.engine);
+        let row: Option<(String, i64)> = self
+            .store
+            .database
+            .first(&statement, &[name.into()])
+            .await?;
         Ok(row.map(|(holder, until_ms)| LeaseHolder { holder, until_ms }))
     }
 
     /// Removes the row of a lease; does nothing if somebody else has it now.
-    pub(super) async fn free_lease(&self, name: &str, holder: &str) -> Result<(), StoreError> {
+    pub(super) async fn free_lease(self, name: &str, holder: &str) -> Result<(), StoreError> {
         let values = [name.into(), holder.into()];
-        let freed = self.database.execute(&sql::RELEASE_LEASE, &values);
+        let freed = self.store.database.execute(&sql::RELEASE_LEASE, &values);
         freed.await.map(|_| ())
     }
 
     /// Returns `true` if the process that had a lease is known to have ended.
-    async fn has_ended(&self, other: &LeaseHolder) -> Result<bool, StoreError> {
+    async fn has_ended(self, other: &LeaseHolder) -> Result<bool, StoreError> {
         match other.parts() {
-            Some((key, ..)) => process_lock::is_gone(&self.database, key).await,
+            Some((key, ..)) => process_lock::is_gone(&self.store.database, key).await,
             // Of holders that were named otherwise nothing is known.
             None => Ok(false),
         }
@@ -179,7 +189,9 @@ impl Lease {
         now_ms: i64,
     ) -> Result<Changes, StoreError> {
         let store = &self.store;
-        let replaced = store.replace_source_as(Some(self), source, robots, state, now_ms);
+        let replaced = store
+            .robots()
+            .replace_source_as(Some(self), source, robots, state, now_ms);
         replaced.await
     }
 
@@ -193,12 +205,20 @@ impl Lease {
         source: &Source,
         state: &SourceState,
     ) -> Result<(), StoreError> {
-        self.store.touch_source_as(Some(self), source, state).await
+        self.store
+            .refreshes()
+            .touch_source_as(Some(self), source, state)
+            .await
     }
 
     /// Releases the lease; if that fails, it ends with its process or its time.
     pub async fn release(self) {
-        if let Err(error) = self.store.free_lease(&self.name, &self.holder).await {
+        if let Err(error) = self
+            .store
+            .leases()
+            .free_lease(&self.name, &self.holder)
+            .await
+        {
             debug!(lease = %self.name, "the lease {} was not released: {error}", self.name);
         }
         self.process_lock.into_inner().release().await;

@@ -1,5 +1,6 @@
 //! Failed logins, counted together by all instances.
 
+use super::admin::Access;
 use std::time::Duration;
 
 use super::{Store, StoreError, sql};
@@ -17,7 +18,7 @@ pub struct LoginFailures {
     pub all_ms: i64,
 }
 
-impl Store {
+impl Access<'_> {
     /// Counts a failed login: it takes `each` longer until the client's are forgotten.
     ///
     /// No more than `longest` from now, by the database's clock. What is over is removed,
@@ -27,20 +28,24 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn count_login_failure(
-        &self,
+        self,
         client: &str,
         kept: &str,
         each: Duration,
         longest: Duration,
     ) -> Result<(), StoreError> {
-        let engine = self.database.place.engine;
+        let engine = self.store.database.place.engine;
         let values = [client.into(), ms(each).into(), ms(longest).into()];
         let count = sql::count_login_failure(engine);
-        self.database.execute(&count, &values).await?;
+        self.store.database.execute(&count, &values).await?;
         // Somebody who guesses from many addresses must not fill the database.
         let prune = sql::prune_login_failures(engine);
         let values = [kept.into(), MAX_CLIENTS.into()];
-        self.database.execute(&prune, &values).await.map(|_| ())
+        self.store
+            .database
+            .execute(&prune, &values)
+            .await
+            .map(|_| ())
     }
 
     /// Returns how long it takes until failed logins are forgotten, of a client and of `all`.
@@ -49,13 +54,13 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn login_failures(
-        &self,
+        self,
         client: &str,
         all: &str,
     ) -> Result<LoginFailures, StoreError> {
-        let statement = sql::login_failures(self.database.place.engine);
+        let statement = sql::login_failures(self.store.database.place.engine);
         let values = [client.into(), all.into()];
-        let rows: Vec<(String, i64)> = self.database.rows(&statement, &values).await?;
+        let rows: Vec<(String, i64)> = self.store.database.rows(&statement, &values).await?;
         let of = |wanted: &str| {
             let row = rows.iter().find(|(client, _)| client == wanted);
             row.map_or(0, |(_, left_ms)| (*left_ms).max(0))
@@ -71,10 +76,10 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn forget_login_failures(&self, client: &str) -> Result<(), StoreError> {
+    pub async fn forget_login_failures(self, client: &str) -> Result<(), StoreError> {
         let values = [client.into()];
         let forget = &sql::FORGET_LOGIN_FAILURES;
-        let forgotten = self.database.execute(forget, &values);
+        let forgotten = self.store.database.execute(forget, &values);
         forgotten.await.map(|_| ())
     }
 }

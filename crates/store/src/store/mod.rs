@@ -19,6 +19,25 @@
 //! # }
 //! ```
 
+/// Declares the handle of a subject, and the method of [`Store`] that returns it.
+macro_rules! handle {
+    ($(#[$doc:meta])* $Handle:ident, $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $Handle<'s> {
+            pub(super) store: &'s crate::store::Store,
+        }
+
+        impl crate::store::Store {
+            $(#[$doc])*
+            #[must_use]
+            pub fn $name(&self) -> $Handle<'_> {
+                $Handle { store: self }
+            }
+        }
+    };
+}
+
 mod address_ranges;
 mod admin;
 mod alerts;
@@ -66,51 +85,53 @@ mod suspects;
 mod traffic;
 mod way_out;
 
-pub use address_ranges::StoredRanges;
-pub use admin::{AdminToken, StoredSession, TokenScope};
-pub use alerts::{AlertAttempt, AlertState};
-pub use audit::{AuditEntry, LastChanges};
-pub use bans::Ban;
-pub use canonicals::{LearntCanonical, MAX_CANONICALS};
+pub use address_ranges::{Ranges, StoredRanges};
+pub use admin::{Access, AdminToken, StoredSession, TokenScope};
+pub use alerts::{AlertAttempt, AlertState, Alerts};
+pub use audit::{Audit, AuditEntry, LastChanges};
+pub use bans::{Ban, Bans};
+pub use canonicals::{Canonicals, LearntCanonical, MAX_CANONICALS};
 pub use descriptions::{
-    DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, SaveOutcome,
-    StoredDescription,
+    DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, Descriptions,
+    SaveOutcome, StoredDescription,
 };
 pub use error::{StoreError, StoreErrorKind};
 pub use evidence::{
     ANY_REASON, AddressNetwork, BrokenRule, EVIDENCE_EVENTS, Evidence, EvidenceBatch,
-    EvidenceQuery, Forgetting, ForgottenRows, KeptAddresses, KeptViolation, StoredEvidence,
-    ViolationDay,
+    EvidenceQuery, EvidenceRows, Forgetting, ForgottenRows, KeptAddresses, KeptViolation,
+    StoredEvidence, ViolationDay,
 };
 pub use frontier::{
-    AliasDescription, ClaimedUrl, DescriptionChange, DuplicateDescription, FoundUrl, KnownUrl,
-    NextVisit, OpenUrls, PageRecord, RecordSummary, RobotsTxtCopy, RunCommand, RunCounts, RunKey,
-    RunState, StoredRun,
+    AliasDescription, ClaimedUrl, DescriptionChange, DuplicateDescription, FoundUrl, Frontier,
+    KnownUrl, NextVisit, OpenUrls, PageRecord, RecordSummary, RobotsTxtCopy, RunCommand, RunCounts,
+    RunKey, RunState, StoredRun,
 };
-pub use index_now::IndexNowState;
-pub use instances::StoredInstance;
-pub use leases::{Lease, LeaseError, LeaseHolder};
-pub use live_rules::{LiveRuleChange, StoredLiveRule, StoredLiveRules, StoredPause};
+pub use index_now::{IndexNow, IndexNowState};
+pub use instances::{Instances, StoredInstance};
+pub use leases::{Lease, LeaseError, LeaseHolder, Leases};
+pub use live_rules::{LiveRuleChange, LiveRules, StoredLiveRule, StoredLiveRules, StoredPause};
 pub use logins::LoginFailures;
-pub use orders::{SiteRobotVersions, StoredOrder};
-pub use pace::{PaceChanges, PaceDebt};
+pub use orders::{Orders, SiteRobotVersions, StoredOrder};
+pub use pace::{Pace, PaceChanges, PaceDebt};
 pub use presence::{Absence, PoolState, PresenceChange};
+pub use probes::Probes;
 pub use publications::{
     DescriptionStates, DifferingPage, Loss, LostDescription, ParityResult, ParityState,
-    ParityTerms, Publication, SAYS_MORE, StagedChange, StagedPages, StagedSelection,
+    ParityTerms, Publication, Publications, SAYS_MORE, StagedChange, StagedPages, StagedSelection,
     UnreachedDescription, WITHDRAWN,
 };
-pub use refreshes::{RefreshOutcome, RefreshRecord};
+pub use refreshes::{RefreshOutcome, RefreshRecord, Refreshes};
 pub use repair::{Repair, RepairedTable};
 pub use replace::Changes;
-pub use robots::{RobotCount, RobotPage, RobotQuery, RobotSort};
+pub use robots::{RobotCount, RobotPage, RobotQuery, RobotSort, Robots};
 pub use row::StoredRobot;
 pub use sources::SourceState;
 pub use store::Store;
-pub use suspects::StoredSuspects;
+pub use suspects::{StoredSuspects, Suspects};
 pub use traffic::{
     CountedMinute, CountedPaths, ImportProgress, LiveMinutes, MAX_PATH_BYTES, PathCount, PathCut,
     PathKey, PathSum, PathSums, TrafficBatch, TrafficCell, TrafficCount, TrafficImport, TrafficKey,
-    TrafficPart, TrafficSeries, TrafficSpan, TrafficStep, TrafficSum, path_above, path_pattern,
-    path_text,
+    TrafficPart, TrafficSeries, TrafficSpan, TrafficStep, TrafficSum, TrafficSums, path_above,
+    path_pattern, path_text,
 };
+pub use way_out::WayOut;

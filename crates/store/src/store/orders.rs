@@ -49,14 +49,19 @@ pub struct SiteRobotVersions {
     pub heavens: i64,
 }
 
-impl Store {
+handle! {
+    /// What commands ask of running site robots.
+    Orders, orders
+}
+
+impl Orders<'_> {
     /// Hands work over to whichever server takes it.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
     pub async fn place_order(
-        &self,
+        self,
         order_id: &str,
         site: &str,
         work: &str,
@@ -75,18 +80,24 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn take_order(
-        &self,
+        self,
         holder: &str,
         now_ms: i64,
     ) -> Result<Option<StoredOrder>, StoreError> {
         let since_ms = now_ms.saturating_sub(milliseconds(WAITS));
         let since = [since_ms.into()];
-        let waiting = self.database.rows(&sql::WAITING_ORDERS, &since);
+        let waiting = self.store.database.rows(&sql::WAITING_ORDERS, &since);
         let waiting: Vec<OrderRow> = waiting.await?;
         for order in waiting {
             // Another server may have taken it since it was read: the update tells.
             let values = [(&order.order_id).into(), holder.into(), now_ms.into()];
-            if self.database.execute(&sql::TAKE_ORDER, &values).await? > 0 {
+            if self
+                .store
+                .database
+                .execute(&sql::TAKE_ORDER, &values)
+                .await?
+                > 0
+            {
                 return Ok(Some(order.into()));
             }
         }
@@ -98,8 +109,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn order(&self, order_id: &str) -> Result<Option<StoredOrder>, StoreError> {
-        let row: Option<OrderRow> = self.database.first(&sql::ORDER, &[order_id.into()]).await?;
+    pub async fn order(self, order_id: &str) -> Result<Option<StoredOrder>, StoreError> {
+        let row: Option<OrderRow> = self
+            .store
+            .database
+            .first(&sql::ORDER, &[order_id.into()])
+            .await?;
         Ok(row.map(StoredOrder::from))
     }
 
@@ -108,9 +123,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn withdraw_order(&self, order_id: &str) -> Result<bool, StoreError> {
+    pub async fn withdraw_order(self, order_id: &str) -> Result<bool, StoreError> {
         let values = [order_id.into()];
-        let withdrawn = self.database.execute(&sql::WITHDRAW_ORDER, &values);
+        let withdrawn = self.store.database.execute(&sql::WITHDRAW_ORDER, &values);
         Ok(withdrawn.await? > 0)
     }
 
@@ -119,9 +134,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn stop_order(&self, order_id: &str) -> Result<(), StoreError> {
+    pub async fn stop_order(self, order_id: &str) -> Result<(), StoreError> {
         let values = [order_id.into()];
-        let stopped = self.database.execute(&sql::STOP_ORDER, &values);
+        let stopped = self.store.database.execute(&sql::STOP_ORDER, &values);
         stopped.await.map(|_| ())
     }
 
@@ -131,13 +146,16 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn update_order(
-        &self,
+        self,
         order_id: &str,
         progress: &str,
         now_ms: i64,
     ) -> Result<bool, StoreError> {
         let values = [order_id.into(), progress.into(), now_ms.into()];
-        self.database.execute(&sql::SHOW_ORDER, &values).await?;
+        self.store
+            .database
+            .execute(&sql::SHOW_ORDER, &values)
+            .await?;
         let order = self.order(order_id).await?;
         Ok(order.is_none_or(|order| !order.is_stopped))
     }
@@ -148,13 +166,13 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn finish_order(
-        &self,
+        self,
         order_id: &str,
         outcome: &str,
         now_ms: i64,
     ) -> Result<(), StoreError> {
         let values = [order_id.into(), outcome.into(), now_ms.into()];
-        let ended = self.database.execute(&sql::END_ORDER, &values);
+        let ended = self.store.database.execute(&sql::END_ORDER, &values);
         ended.await.map(|_| ())
     }
 
@@ -163,9 +181,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn remove_order(&self, order_id: &str) -> Result<(), StoreError> {
+    pub async fn remove_order(self, order_id: &str) -> Result<(), StoreError> {
         let values = [order_id.into()];
-        let removed = self.database.execute(&sql::REMOVE_ORDER, &values);
+        let removed = self.store.database.execute(&sql::REMOVE_ORDER, &values);
         removed.await.map(|_| ())
     }
 
@@ -174,12 +192,15 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn server_heartbeat(&self, holder: &str, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn server_heartbeat(self, holder: &str, now_ms: i64) -> Result<(), StoreError> {
         let values = [holder.into(), now_ms.into()];
-        self.database.execute(&sql::SHOW_SERVER, &values).await?;
+        self.store
+            .database
+            .execute(&sql::SHOW_SERVER, &values)
+            .await?;
         let old_ms = now_ms.saturating_sub(milliseconds(KEPT));
         for prune in [&sql::PRUNE_SERVERS, &sql::PRUNE_ORDERS] {
-            self.database.execute(prune, &[old_ms.into()]).await?;
+            self.store.database.execute(prune, &[old_ms.into()]).await?;
         }
         Ok(())
     }
@@ -189,9 +210,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn remove_server(&self, holder: &str) -> Result<(), StoreError> {
+    pub async fn remove_server(self, holder: &str) -> Result<(), StoreError> {
         let values = [holder.into()];
-        let removed = self.database.execute(&sql::REMOVE_SERVER, &values);
+        let removed = self.store.database.execute(&sql::REMOVE_SERVER, &values);
         removed.await.map(|_| ())
     }
 
@@ -200,9 +221,10 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn servers(&self, now_ms: i64) -> Result<Vec<String>, StoreError> {
+    pub async fn servers(self, now_ms: i64) -> Result<Vec<String>, StoreError> {
         let since_ms = now_ms.saturating_sub(milliseconds(SERVER_SEEN));
         let rows: Vec<(String,)> = self
+            .store
             .database
             .rows(&sql::SERVERS, &[since_ms.into()])
             .await?;
@@ -214,7 +236,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn announce_heaven(&self) -> Result<(), StoreError> {
+    pub async fn announce_heaven(self) -> Result<(), StoreError> {
         self.tell([(&sql::BUMP_HEAVENS, Vec::new())]).await
     }
 
@@ -223,13 +245,14 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn site_robot_versions(&self) -> Result<SiteRobotVersions, StoreError> {
+    pub async fn site_robot_versions(self) -> Result<SiteRobotVersions, StoreError> {
         let row = self
+            .store
             .database
             .first::<(i64, i64)>(&sql::SITE_ROBOT_NEWS, &[]);
         let (orders, heavens) = row.await?.ok_or_else(|| {
             let missing = sqlx::Error::Decode("no row".into());
-            self.database.error(&sql::SITE_ROBOT_NEWS, &missing)
+            self.store.database.error(&sql::SITE_ROBOT_NEWS, &missing)
         })?;
         Ok(SiteRobotVersions { orders, heavens })
     }
@@ -242,16 +265,16 @@ impl Store {
     ///
     /// Fails when the store was closed, or for a cause that does not pass.
     pub async fn site_robot_changed(
-        &self,
+        self,
         seen: SiteRobotVersions,
     ) -> Result<SiteRobotVersions, StoreError> {
         let look = || self.site_robot_versions();
-        self.changed(Channel::SiteRobot, &seen, look).await
+        self.store.changed(Channel::SiteRobot, &seen, look).await
     }
 
     /// Carries out statements that change the versions, and notifies the other instances.
-    async fn tell<const N: usize>(&self, steps: [Step<'_>; N]) -> Result<(), StoreError> {
-        let mut transaction = self.database.begin(sql::SITE_ROBOT_NEWS.what).await?;
+    async fn tell<const N: usize>(self, steps: [Step<'_>; N]) -> Result<(), StoreError> {
+        let mut transaction = self.store.database.begin(sql::SITE_ROBOT_NEWS.what).await?;
         for (statement, values) in &steps {
             transaction.execute(statement, values).await?;
         }

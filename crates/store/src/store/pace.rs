@@ -69,18 +69,23 @@ statements! {
 static ADD_SQLITE: LazyLock<ByRows> = LazyLock::new(|| by_rows(Engine::Sqlite));
 static ADD_POSTGRES: LazyLock<ByRows> = LazyLock::new(|| by_rows(Engine::Postgres));
 
-impl Store {
+handle! {
+    /// The pace that instances share.
+    Pace, pace
+}
+
+impl Pace<'_> {
     /// Returns the seed of the fleet; the first instance that asks makes it.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn fleet_seed(&self, random: [u64; 2]) -> Result<[u64; 2], StoreError> {
+    pub async fn fleet_seed(self, random: [u64; 2]) -> Result<[u64; 2], StoreError> {
         if let Some(seed) = self.known_seed().await? {
             return Ok(seed);
         }
         let values = random.map(|half| half.cast_signed().into());
-        self.database.execute(&ADD_SEED, &values).await?;
+        self.store.database.execute(&ADD_SEED, &values).await?;
         let seed = self.known_seed().await?;
         Ok(seed.unwrap_or(random))
     }
@@ -90,14 +95,19 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn join_fleet(&self, instance: &str) -> Result<u32, StoreError> {
-        let engine = self.database.place.engine;
+    pub async fn join_fleet(self, instance: &str) -> Result<u32, StoreError> {
+        let engine = self.store.database.place.engine;
         let name = lease_name(instance);
         let values = [(&name).into(), instance.into(), LIFE_MS.into()];
-        self.database
+        self.store
+            .database
             .execute(&sql::mark_alive(engine), &values)
             .await?;
-        let count = self.database.first::<(i64,)>(&alive(engine), &[]).await?;
+        let count = self
+            .store
+            .database
+            .first::<(i64,)>(&alive(engine), &[])
+            .await?;
         let count = count.map_or(1, |(count,)| count.max(1));
         Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
@@ -107,10 +117,10 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn leave_fleet(&self, instance: &str) -> Result<(), StoreError> {
+    pub async fn leave_fleet(self, instance: &str) -> Result<(), StoreError> {
         let name = lease_name(instance);
         let values = [(&name).into()];
-        let left = self.database.execute(&LEAVE, &values);
+        let left = self.store.database.execute(&LEAVE, &values);
         left.await.map(|_| ())
     }
 
@@ -119,11 +129,11 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does; then nothing was added, or all of it.
-    pub async fn add_pace(&self, served: &[PaceDebt]) -> Result<(), StoreError> {
+    pub async fn add_pace(self, served: &[PaceDebt]) -> Result<(), StoreError> {
         let mut served = served.to_vec();
         // In the same order everywhere: two instances would else wait for each other for ever.
         served.sort_unstable_by_key(|debt| (debt.rule, debt.bucket));
-        let add = match self.database.place.engine {
+        let add = match self.store.database.place.engine {
             Engine::Sqlite => &*ADD_SQLITE,
             Engine::Postgres => &*ADD_POSTGRES,
         };
@@ -139,7 +149,7 @@ impl Store {
             (statement, values.collect())
         });
         let steps: Vec<_> = steps.collect();
-        let transaction = self.database.begin("tell what was served").await?;
+        let transaction = self.store.database.begin("tell what was served").await?;
         transaction.commit_with::<(i64,)>(&steps).await.map(|_| ())
     }
 
@@ -148,10 +158,14 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn pace_since(&self, read_ms: i64) -> Result<PaceChanges, StoreError> {
+    pub async fn pace_since(self, read_ms: i64) -> Result<PaceChanges, StoreError> {
         let values = [read_ms.saturating_sub(OVERLAP_MS).into(), MAX_READ.into()];
-        let statement = changed(self.database.place.engine);
-        let rows = self.database.rows::<DebtRow>(&statement, &values).await?;
+        let statement = changed(self.store.database.place.engine);
+        let rows = self
+            .store
+            .database
+            .rows::<DebtRow>(&statement, &values)
+            .await?;
         let read_ms = rows.first().map_or(read_ms, |row| row.now_ms);
         let debts = rows.into_iter().map(|row| PaceDebt {
             rule: row.rule,
@@ -167,17 +181,21 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn prune_pace(&self) -> Result<(), StoreError> {
+    pub async fn prune_pace(self) -> Result<(), StoreError> {
         let values = [MAX_BUCKETS.into()];
-        let end = self.database.first::<(i64,)>(&TOO_MANY, &values).await?;
+        let end = self
+            .store
+            .database
+            .first::<(i64,)>(&TOO_MANY, &values)
+            .await?;
         let values = [end.map_or(0, |(end,)| end).into()];
-        let prune = prune(self.database.place.engine);
-        let pruned = self.database.execute(&prune, &values);
+        let prune = prune(self.store.database.place.engine);
+        let pruned = self.store.database.execute(&prune, &values);
         pruned.await.map(|_| ())
     }
 
-    async fn known_seed(&self) -> Result<Option<[u64; 2]>, StoreError> {
-        let seed = self.database.first::<(i64, i64)>(&SEED, &[]).await?;
+    async fn known_seed(self) -> Result<Option<[u64; 2]>, StoreError> {
+        let seed = self.store.database.first::<(i64, i64)>(&SEED, &[]).await?;
         Ok(seed.map(|(first, second)| [first, second].map(i64::cast_unsigned)))
     }
 }

@@ -19,17 +19,26 @@ pub(super) fn every_statement() -> impl Iterator<Item = Statement> {
     FIXED.iter().copied().cloned()
 }
 
-impl Store {
+handle! {
+    /// What `doctor` asked through a proxy.
+    Probes, probes
+}
+
+impl Probes<'_> {
     /// Stores a note, and removes those that are older than ten minutes.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn note_probe(&self, id: &str, note: &str, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn note_probe(self, id: &str, note: &str, now_ms: i64) -> Result<(), StoreError> {
         let oldest = [(now_ms - KEPT_MS).into()];
-        self.database.execute(&FORGET, &oldest).await?;
+        self.store.database.execute(&FORGET, &oldest).await?;
         let values = [id.into(), now_ms.into(), note.into()];
-        self.database.execute(&NOTE, &values).await.map(|_| ())
+        self.store
+            .database
+            .execute(&NOTE, &values)
+            .await
+            .map(|_| ())
     }
 
     /// Returns a note, if there is one.
@@ -37,8 +46,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn probe(&self, id: &str) -> Result<Option<String>, StoreError> {
+    pub async fn probe(self, id: &str) -> Result<Option<String>, StoreError> {
         let row = self
+            .store
             .database
             .first::<(String,)>(&READ, &[id.into()])
             .await?;

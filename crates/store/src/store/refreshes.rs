@@ -83,13 +83,18 @@ columns! {
     }
 }
 
-impl Store {
+handle! {
+    /// Refreshes of the registry, and the state of its sources.
+    Refreshes, refreshes
+}
+
+impl Refreshes<'_> {
     /// Records a refresh and returns its number; the last 200 of each source are kept.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn record_refresh(&self, record: &RefreshRecord) -> Result<i64, StoreError> {
+    pub async fn record_refresh(self, record: &RefreshRecord) -> Result<i64, StoreError> {
         let problems = to_json(&record.problems);
         let values = [
             record.source.as_str().into(),
@@ -109,7 +114,7 @@ impl Store {
             (&problems).into(),
             (&record.held_sha256).into(),
         ];
-        let mut transaction = self.database.begin(sql::ADD_REFRESH.what).await?;
+        let mut transaction = self.store.database.begin(sql::ADD_REFRESH.what).await?;
         let (id,) = transaction
             .one::<(i64,)>(&sql::ADD_REFRESH, &values)
             .await?;
@@ -125,10 +130,14 @@ impl Store {
     /// # Errors
     ///
     /// `Corrupt` when a row cannot be read; else as the database fails.
-    pub async fn refreshes(&self, limit: u64) -> Result<Vec<RefreshRecord>, StoreError> {
-        let rows = self.database.rows(&sql::REFRESHES, &[limit.into()]).await?;
+    pub async fn list(self, limit: u64) -> Result<Vec<RefreshRecord>, StoreError> {
+        let rows = self
+            .store
+            .database
+            .rows(&sql::REFRESHES, &[limit.into()])
+            .await?;
         rows.into_iter()
-            .map(|row: RefreshRow| row.into_record(&self.database.place))
+            .map(|row: RefreshRow| row.into_record(&self.store.database.place))
             .collect()
     }
 
@@ -137,13 +146,14 @@ impl Store {
     /// # Errors
     ///
     /// Fails as [`Store::refreshes`] does.
-    pub async fn last_refresh(&self, source: &Source) -> Result<Option<RefreshRecord>, StoreError> {
+    pub async fn last_refresh(self, source: &Source) -> Result<Option<RefreshRecord>, StoreError> {
         let values = [source.as_str().into()];
         let row = self
+            .store
             .database
             .first::<RefreshRow>(&sql::LAST_REFRESH, &values);
         row.await?
-            .map(|row| row.into_record(&self.database.place))
+            .map(|row| row.into_record(&self.store.database.place))
             .transpose()
     }
 }

@@ -1,5 +1,6 @@
 //! Robots are written: a source is replaced, a robot is added by hand.
 
+use super::robots::Robots;
 use std::collections::{HashMap, HashSet};
 
 use super::{
@@ -22,7 +23,7 @@ pub struct Changes {
     pub unchanged: u64,
 }
 
-impl Store {
+impl Robots<'_> {
     /// Replaces all robots of a source and what is remembered of it, or nothing.
     ///
     /// One short transaction drops the source's rows and repopulates. An id
@@ -35,7 +36,7 @@ impl Store {
     /// `Conflict` when two of the robots have the same id; else as the
     /// database fails. The old rows are there as before.
     pub async fn replace_source(
-        &self,
+        self,
         source: &Source,
         robots: &[Robot],
         state: &SourceState,
@@ -47,7 +48,7 @@ impl Store {
 
     /// Replaces the robots only while the lease is held, if there is one.
     pub(super) async fn replace_source_as(
-        &self,
+        self,
         lease: Option<&Lease>,
         source: &Source,
         robots: &[Robot],
@@ -60,6 +61,7 @@ impl Store {
             .collect();
 
         let mut transaction = self
+            .store
             .database
             .begin("replace the robots of a source")
             .await?;
@@ -89,9 +91,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does, and then removes nothing.
-    pub async fn drop_source(&self, source: &Source) -> Result<u64, StoreError> {
+    pub async fn drop_source(self, source: &Source) -> Result<u64, StoreError> {
         let values = [source.as_str().into()];
-        let mut transaction = self.database.begin("drop a source").await?;
+        let mut transaction = self.store.database.begin("drop a source").await?;
         transaction.execute(&sql::LOCK_REGISTRY, &[]).await?;
         let drop_all = &sql::DELETE_ROBOTS_OF_SOURCE;
         let removed = transaction.execute(drop_all, &values).await?;
@@ -109,9 +111,9 @@ impl Store {
     /// # Errors
     ///
     /// `Conflict` when a robot of this id was added by hand before.
-    pub async fn add_robot(&self, robot: &Robot, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn add_robot(self, robot: &Robot, now_ms: i64) -> Result<(), StoreError> {
         let row = RobotRow::new(robot, &Source::manual(), now_ms);
-        let mut transaction = self.database.begin("add a robot").await?;
+        let mut transaction = self.store.database.begin("add a robot").await?;
         announce(&mut transaction).await?;
         let inserted = insert(&mut transaction, std::slice::from_ref(&row)).await;
         inserted.map_err(|error| match error.kind() {
@@ -132,8 +134,8 @@ impl Store {
     /// # Errors
     ///
     /// `NotFound` when no robot of this id was added by hand.
-    pub async fn remove_robot(&self, id: &str) -> Result<(), StoreError> {
-        let mut transaction = self.database.begin("remove a robot").await?;
+    pub async fn remove_robot(self, id: &str) -> Result<(), StoreError> {
+        let mut transaction = self.store.database.begin("remove a robot").await?;
         announce(&mut transaction).await?;
         let manual = Source::manual();
         let values = [manual.as_str().into(), id.into()];

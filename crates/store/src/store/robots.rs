@@ -64,7 +64,12 @@ pub struct RobotCount {
     pub unusable: u64,
 }
 
-impl Store {
+handle! {
+    /// The robots table.
+    Robots, robots
+}
+
+impl Robots<'_> {
     /// Returns all robots, by source and id, as they were at one moment.
     ///
     /// A row whose patterns or status cannot be read is there too, as unusable.
@@ -72,8 +77,8 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does, or when a row's source is no source's name.
-    pub async fn robots(&self) -> Result<Vec<StoredRobot>, StoreError> {
-        let rows = self.database.rows(&sql::ROBOTS, &[]).await?;
+    pub async fn list(self) -> Result<Vec<StoredRobot>, StoreError> {
+        let rows = self.store.database.rows(&sql::ROBOTS, &[]).await?;
         self.stored(rows)
     }
 
@@ -82,7 +87,7 @@ impl Store {
     /// # Errors
     ///
     /// As [`Store::robots`].
-    pub async fn robot_page(&self, query: &RobotQuery) -> Result<RobotPage, StoreError> {
+    pub async fn robot_page(self, query: &RobotQuery) -> Result<RobotPage, StoreError> {
         let patterns = like_patterns(&query.search);
         let mut values: Vec<Value<'_>> = vec![
             query.source.as_ref().map_or("", Source::as_str).into(),
@@ -91,7 +96,7 @@ impl Store {
         values.extend(patterns.iter().map(Value::from));
 
         // One state for both statements, so that the number of robots fits the page.
-        let mut transaction = self.database.begin_reading("read the robots").await?;
+        let mut transaction = self.store.database.begin_reading("read the robots").await?;
         let count = sql::count_page(patterns.len());
         let (total,) = transaction.one::<(i64,)>(&count, &values).await?;
         let limit = if query.limit == 0 {
@@ -115,8 +120,12 @@ impl Store {
     /// # Errors
     ///
     /// As [`Store::robots`].
-    pub async fn robots_by_id(&self, id: &str) -> Result<Vec<StoredRobot>, StoreError> {
-        let rows = self.database.rows(&sql::ROBOTS_BY_ID, &[id.into()]).await?;
+    pub async fn robots_by_id(self, id: &str) -> Result<Vec<StoredRobot>, StoreError> {
+        let rows = self
+            .store
+            .database
+            .rows(&sql::ROBOTS_BY_ID, &[id.into()])
+            .await?;
         let mut robots = self.stored(rows)?;
         robots.sort_by_key(|stored| stored.robot.source.precedence());
         Ok(robots)
@@ -127,9 +136,10 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn robot_exists(&self, id: &str) -> Result<bool, StoreError> {
+    pub async fn robot_exists(self, id: &str) -> Result<bool, StoreError> {
         let values = [id.into()];
         let found = self
+            .store
             .database
             .first::<(String,)>(&sql::ROBOT_EXISTS, &values);
         Ok(found.await?.is_some())
@@ -140,8 +150,8 @@ impl Store {
     /// # Errors
     ///
     /// As [`Store::robots`].
-    pub async fn robot_counts(&self) -> Result<Vec<RobotCount>, StoreError> {
-        let rows = self.database.rows(&sql::ROBOT_COUNTS, &[]).await?;
+    pub async fn robot_counts(self) -> Result<Vec<RobotCount>, StoreError> {
+        let rows = self.store.database.rows(&sql::ROBOT_COUNTS, &[]).await?;
         let mut counts: Vec<RobotCount> = Vec::new();
         for (source, status, robots) in rows as Vec<(String, String, i64)> {
             let Ok(source) = source.parse::<Source>() else {
@@ -166,9 +176,9 @@ impl Store {
         Ok(counts)
     }
 
-    fn stored(&self, rows: Vec<RobotRow>) -> Result<Vec<StoredRobot>, StoreError> {
+    fn stored(self, rows: Vec<RobotRow>) -> Result<Vec<StoredRobot>, StoreError> {
         rows.into_iter()
-            .map(|row| row.into_stored(&self.database.place))
+            .map(|row| row.into_stored(&self.store.database.place))
             .collect()
     }
 }

@@ -1,5 +1,6 @@
 //! State of sources between refreshes.
 
+use super::refreshes::Refreshes;
 use super::{Lease, Store, StoreError, database::Transaction, sql};
 use robot_detection_layer::registry::Source;
 
@@ -27,14 +28,14 @@ type StateRow = (
     Option<i64>,
 );
 
-impl Store {
+impl Refreshes<'_> {
     /// Saves what is remembered of a source whose robots stay as they are.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
     pub async fn touch_source(
-        &self,
+        self,
         source: &Source,
         state: &SourceState,
     ) -> Result<(), StoreError> {
@@ -43,13 +44,13 @@ impl Store {
 
     /// Saves it only while the lease is held, if there is one.
     pub(super) async fn touch_source_as(
-        &self,
+        self,
         lease: Option<&Lease>,
         source: &Source,
         state: &SourceState,
     ) -> Result<(), StoreError> {
         let what = sql::SAVE_SOURCE_STATE.what;
-        let mut transaction = self.database.begin(what).await?;
+        let mut transaction = self.store.database.begin(what).await?;
         if let Some(lease) = lease {
             lease.guard(&mut transaction).await?;
         }
@@ -62,9 +63,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn source_state(&self, source: &Source) -> Result<Option<SourceState>, StoreError> {
+    pub async fn source_state(self, source: &Source) -> Result<Option<SourceState>, StoreError> {
         let values = [source.as_str().into()];
-        let row = self.database.first::<StateRow>(&sql::SOURCE_STATE, &values);
+        let row = self
+            .store
+            .database
+            .first::<StateRow>(&sql::SOURCE_STATE, &values);
         let state = |(url, etag, last_modified, content_sha256, succeeded_ms)| SourceState {
             url,
             etag,

@@ -25,7 +25,12 @@ columns! {
     }
 }
 
-impl Store {
+handle! {
+    /// Who says to be a person and is none.
+    Suspects, suspects
+}
+
+impl Suspects<'_> {
     /// Keeps what an instance says of who is flagged, in place of what it said before.
     ///
     /// What instances have said before `old_ms` is removed.
@@ -34,7 +39,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn save_suspects(
-        &self,
+        self,
         suspects: &StoredSuspects,
         old_ms: i64,
     ) -> Result<(), StoreError> {
@@ -44,9 +49,12 @@ impl Store {
             (&suspects.flags).into(),
             (&suspects.sketch).into(),
         ];
-        self.database.execute(&sql::SAVE_SUSPECTS, &values).await?;
+        self.store
+            .database
+            .execute(&sql::SAVE_SUSPECTS, &values)
+            .await?;
         let values = [old_ms.into()];
-        let pruned = self.database.execute(&sql::PRUNE_SUSPECTS, &values);
+        let pruned = self.store.database.execute(&sql::PRUNE_SUSPECTS, &values);
         pruned.await.map(|_| ())
     }
 
@@ -55,9 +63,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn suspects(&self, since_ms: i64) -> Result<Vec<StoredSuspects>, StoreError> {
+    pub async fn load(self, since_ms: i64) -> Result<Vec<StoredSuspects>, StoreError> {
         let values = [since_ms.into()];
-        let rows = self.database.rows::<SuspectsRow>(&sql::SUSPECTS, &values);
+        let rows = self
+            .store
+            .database
+            .rows::<SuspectsRow>(&sql::SUSPECTS, &values);
         let stored = |row: SuspectsRow| StoredSuspects {
             instance: row.instance,
             at_ms: row.at_ms,
@@ -72,9 +83,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn forget_suspects(&self, instance: &str) -> Result<(), StoreError> {
+    pub async fn forget_suspects(self, instance: &str) -> Result<(), StoreError> {
         let values = [instance.into()];
-        let forgotten = self.database.execute(&sql::FORGET_SUSPECTS, &values);
+        let forgotten = self.store.database.execute(&sql::FORGET_SUSPECTS, &values);
         forgotten.await.map(|_| ())
     }
 }

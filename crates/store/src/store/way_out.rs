@@ -16,7 +16,12 @@ pub(super) fn every_statement() -> impl Iterator<Item = Statement> {
     FIXED.iter().copied().cloned()
 }
 
-impl Store {
+handle! {
+    /// How often people leave copies.
+    WayOut, way_out
+}
+
+impl WayOut<'_> {
     /// Returns the keys of some days up to `today`, with their days since 1970; that of today is
     /// `new` where no instance has made it before.
     ///
@@ -26,19 +31,23 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn way_out_keys(
-        &self,
+        self,
         today: i64,
         kept_days: i64,
         new: &str,
     ) -> Result<Vec<(i64, String)>, StoreError> {
         let oldest = [(today - kept_days).into()];
-        let keys = self.database.rows::<(i64, String)>(&KEYS, &oldest).await?;
+        let keys = self
+            .store
+            .database
+            .rows::<(i64, String)>(&KEYS, &oldest)
+            .await?;
         if keys.iter().any(|(day, _)| *day == today) {
             return Ok(keys);
         }
         let key = [today.into(), new.into()];
-        self.database.execute(&ADD_KEY, &key).await?;
-        self.database.execute(&FORGET_KEYS, &oldest).await?;
-        self.database.rows(&KEYS, &oldest).await
+        self.store.database.execute(&ADD_KEY, &key).await?;
+        self.store.database.execute(&FORGET_KEYS, &oldest).await?;
+        self.store.database.rows(&KEYS, &oldest).await
     }
 }

@@ -60,7 +60,7 @@ impl Keeper {
             }
         }
         // What is left otherwise is forgotten in a few minutes.
-        let _ = self.store.forget_suspects(&self.instance).await;
+        let _ = self.store.suspects().forget_suspects(&self.instance).await;
     }
 
     async fn tell(&mut self, suspicion: &Suspicion) -> Result<(), StoreError> {
@@ -78,7 +78,10 @@ impl Keeper {
                 flags,
                 sketch: BASE64_STANDARD.encode(sketch.unwrap_or_default()),
             };
-            self.store.save_suspects(&suspects, old_ms).await?;
+            self.store
+                .suspects()
+                .save_suspects(&suspects, old_ms)
+                .await?;
             self.told = Some((at_ms, suspects.flags));
         }
         self.hear(suspicion, old_ms).await
@@ -86,7 +89,7 @@ impl Keeper {
 
     /// Takes over what other instances have told.
     async fn hear(&mut self, suspicion: &Suspicion, since_ms: i64) -> Result<(), StoreError> {
-        let mut told = self.store.suspects(since_ms).await?;
+        let mut told = self.store.suspects().load(since_ms).await?;
         told.retain(|told| told.instance != self.instance);
         self.has_others = !told.is_empty();
         for other in told {
@@ -132,7 +135,7 @@ mod tests {
             Store::connect("sqlite::memory:").await.unwrap(),
             Clock::manual(1_000_000),
         );
-        let [seed, _] = store.fleet_seed([7, 7]).await.unwrap();
+        let [seed, _] = store.pace().fleet_seed([7, 7]).await.unwrap();
         let mut instances = [0, 1].map(|part| {
             let suspicion = Suspicion::new(&clock, seed);
             for number in (0..100).filter(|number| number % 2 == part) {
@@ -178,7 +181,7 @@ mod tests {
             assert_eq!(flags.fleets()[0].figures.requests, 100);
             keeper.tell(suspicion).await.unwrap();
         }
-        let told = store.suspects(0).await.unwrap();
+        let told = store.suspects().load(0).await.unwrap();
         assert_eq!(told.len(), 2);
         assert!(
             told.iter()
@@ -197,7 +200,7 @@ mod tests {
         for (after, at_ms) in [(0, 1_000_000), (5_000, 1_000_000), (55_000, 1_060_000)] {
             clock.advance(Duration::from_millis(after));
             keeper.tell(&suspicion).await.unwrap();
-            let told = store.suspects(0).await.unwrap();
+            let told = store.suspects().load(0).await.unwrap();
             assert_eq!((told[0].at_ms, &*told[0].sketch), (at_ms, ""));
         }
     }

@@ -113,7 +113,12 @@ impl Writer {
                 paths: &batch.paths,
                 live: &batch.live,
             };
-            if let Err(error) = self.store.add_traffic(&added, self.collected_ms).await {
+            if let Err(error) = self
+                .store
+                .traffic()
+                .add_traffic(&added, self.collected_ms)
+                .await
+            {
                 self.batch = Some(batch);
                 return self.failed(&error);
             }
@@ -121,7 +126,7 @@ impl Writer {
             self.succeeded();
             // What is not trimmed now is with the next paths of the same hour.
             for paths in &batch.paths {
-                if let Err(error) = self.store.trim_paths(paths.minute).await {
+                if let Err(error) = self.store.traffic().trim_paths(paths.minute).await {
                     return self.failed(&error);
                 }
             }
@@ -139,8 +144,11 @@ impl Writer {
 
     /// Removes what is too old, and packs what has long ended; returns `true` once all is done.
     async fn prune(&self) -> Result<bool, StoreError> {
-        self.store.prune_traffic(self.collected_ms).await?;
-        match self.store.pack_traffic(self.collected_ms).await {
+        self.store
+            .traffic()
+            .prune_traffic(self.collected_ms)
+            .await?;
+        match self.store.traffic().pack_traffic(self.collected_ms).await {
             Err(error) if error.kind() == StoreErrorKind::Corrupt => {
                 warn!(%error, "some traffic that is kept cannot be read: {error}");
                 Ok(true)

@@ -151,6 +151,7 @@ async fn what_was_withdrawn_is_gone_everywhere() {
     let site = Site::new(&two()).await;
     site.publish().await.unwrap();
     site.store
+        .descriptions()
         .delete_descriptions("s", &[&format!("{SITE}/a")])
         .await
         .unwrap();
@@ -174,6 +175,7 @@ async fn what_turned_noindex_is_gone_and_the_rest_is_not_written_again() {
     site.publish().await.unwrap();
     let hidden = description("/c/d", &[(name::TITLE, "D"), (name::ROBOTS, "noindex")]);
     site.store
+        .descriptions()
         .save_descriptions("s", 2, &[hidden], 1_790_000_000_001)
         .await
         .unwrap();

@@ -13,3 +13,8 @@ pub use write::SaveOutcome;
 
 pub(super) use read::RecentDescriptions;
 pub(super) use write::{clear, write_to};
+
+handle! {
+    /// Descriptions of pages.
+    Descriptions, descriptions
+}

@@ -1,5 +1,6 @@
 //! Descriptions are read: all, by an index, one, the newest.
 
+use super::Descriptions;
 use std::{sync::Arc, time::Duration};
 
 use moka::sync::Cache;
@@ -51,21 +52,21 @@ fn recent_key(site: &str, url: &str) -> String {
     format!("{site} {url}")
 }
 
-impl Store {
+impl Descriptions<'_> {
     /// Returns descriptions in the order of a query.
     ///
     /// # Errors
     ///
     /// Fails when the database does, or when a row cannot be read.
-    pub async fn descriptions(
-        &self,
+    pub async fn list(
+        self,
         query: &DescriptionQuery,
     ) -> Result<Vec<StoredDescription>, StoreError> {
         let statement = sql::read(query.order, query.key.is_some());
         let (key, url) = bounds(query);
         let limit = i64::from(query.limit);
         let values = [(&query.site).into(), key.into(), url.into(), limit.into()];
-        let rows: Vec<ReadRow> = self.database.rows(&statement, &values).await?;
+        let rows: Vec<ReadRow> = self.store.database.rows(&statement, &values).await?;
         self.read_all(rows)
     }
 
@@ -79,7 +80,7 @@ impl Store {
     ///
     /// As [`Store::descriptions`].
     pub async fn descriptions_without_texts(
-        &self,
+        self,
         site: &str,
         after: &str,
         limit: u32,
@@ -87,7 +88,7 @@ impl Store {
         let statement = sql::read_without_texts();
         let limit = i64::from(limit);
         let values = [site.into(), "".into(), after.into(), limit.into()];
-        let rows: Vec<ReadRow> = self.database.rows(&statement, &values).await?;
+        let rows: Vec<ReadRow> = self.store.database.rows(&statement, &values).await?;
         self.read_all(rows)
     }
 
@@ -97,14 +98,14 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn description_entries(
-        &self,
+        self,
         query: &DescriptionQuery,
     ) -> Result<Vec<DescriptionEntry>, StoreError> {
         let statement = sql::read_entries(query.order, query.key.is_some());
         let (key, url) = bounds(query);
         let limit = i64::from(query.limit);
         let values = [(&query.site).into(), key.into(), url.into(), limit.into()];
-        let rows = self.database.rows(&statement, &values).await?;
+        let rows = self.store.database.rows(&statement, &values).await?;
         let entry = |(url, title, key, first_seen_ms, modified_ms)| DescriptionEntry {
             url,
             title,
@@ -121,7 +122,7 @@ impl Store {
     ///
     /// As [`Store::descriptions`].
     pub async fn description(
-        &self,
+        self,
         site: &str,
         url: &str,
     ) -> Result<Option<StoredDescription>, StoreError> {
@@ -136,14 +137,15 @@ impl Store {
     ///
     /// As [`Store::descriptions`], and when the database takes longer.
     pub async fn recent_description(
-        &self,
+        self,
         site: &str,
         url: &str,
     ) -> Result<Option<StoredDescription>, StoreError> {
-        let (recent, key) = (&self.database.recent.0, recent_key(site, url));
+        let (recent, key) = (&self.store.database.recent.0, recent_key(site, url));
         let read = timeout(VISITORS_WAIT, self.description(site, url)).await;
         let late = || {
-            self.database
+            self.store
+                .database
                 .error(&sql::DESCRIPTION, &sqlx::Error::PoolTimedOut)
         };
         match read.unwrap_or_else(|_| Err(late())) {
@@ -166,8 +168,14 @@ impl Store {
 
     /// Returns `true` unless the database is away and a description is not in memory.
     #[must_use]
-    pub fn can_read_description(&self, site: &str, url: &str) -> bool {
-        self.absence().is_none() || self.database.recent.0.contains_key(&recent_key(site, url))
+    pub fn can_read_description(self, site: &str, url: &str) -> bool {
+        self.store.absence().is_none()
+            || self
+                .store
+                .database
+                .recent
+                .0
+                .contains_key(&recent_key(site, url))
     }
 
     /// Returns the description of a URL, shown or not.
@@ -176,7 +184,7 @@ impl Store {
     ///
     /// As [`Store::descriptions`].
     pub async fn kept_description(
-        &self,
+        self,
         site: &str,
         url: &str,
     ) -> Result<Option<StoredDescription>, StoreError> {
@@ -189,12 +197,15 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn first_described_url(
-        &self,
+        self,
         site: &str,
         from: &str,
     ) -> Result<Option<String>, StoreError> {
         let values = [site.into(), from.into()];
-        let row = self.database.first(&sql::FIRST_DESCRIBED_URL, &values);
+        let row = self
+            .store
+            .database
+            .first(&sql::FIRST_DESCRIBED_URL, &values);
         Ok(row.await?.map(|(url,): (String,)| url))
     }
 
@@ -203,9 +214,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn description_count(&self, site: &str) -> Result<u64, StoreError> {
+    pub async fn description_count(self, site: &str) -> Result<u64, StoreError> {
         let values = [site.into()];
-        let row = self.database.first(&sql::DESCRIPTION_COUNT, &values);
+        let row = self.store.database.first(&sql::DESCRIPTION_COUNT, &values);
         Ok(row.await?.map_or(0, |(count,): (i64,)| from_sql(count)))
     }
 
@@ -214,8 +225,8 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn described_sites(&self) -> Result<Vec<String>, StoreError> {
-        let rows: Vec<(String,)> = self.database.rows(&sql::DESCRIBED_SITES, &[]).await?;
+    pub async fn described_sites(self) -> Result<Vec<String>, StoreError> {
+        let rows: Vec<(String,)> = self.store.database.rows(&sql::DESCRIBED_SITES, &[]).await?;
         Ok(rows.into_iter().map(|(site,)| site).collect())
     }
 
@@ -224,26 +235,29 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn descriptions_changed_ms(&self, site: &str) -> Result<Option<i64>, StoreError> {
+    pub async fn descriptions_changed_ms(self, site: &str) -> Result<Option<i64>, StoreError> {
         let values = [site.into()];
-        let row = self.database.first(&sql::DESCRIPTIONS_CHANGED, &values);
+        let row = self
+            .store
+            .database
+            .first(&sql::DESCRIPTIONS_CHANGED, &values);
         Ok(row.await?.map(|(changed_ms,): (i64,)| changed_ms))
     }
 
     async fn read_one(
-        &self,
+        self,
         statement: &Statement,
         site: &str,
         url: &str,
     ) -> Result<Option<StoredDescription>, StoreError> {
         let values = [site.into(), url.into()];
-        let row: Option<ReadRow> = self.database.first(statement, &values).await?;
+        let row: Option<ReadRow> = self.store.database.first(statement, &values).await?;
         let stored = self.read_all(row.into_iter().collect())?;
         Ok(stored.into_iter().next())
     }
 
-    fn read_all(&self, rows: Vec<ReadRow>) -> Result<Vec<StoredDescription>, StoreError> {
-        let place = &self.database.place;
+    fn read_all(self, rows: Vec<ReadRow>) -> Result<Vec<StoredDescription>, StoreError> {
+        let place = &self.store.database.place;
         rows.into_iter().map(|row| row.into_stored(place)).collect()
     }
 }

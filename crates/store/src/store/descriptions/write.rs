@@ -1,5 +1,6 @@
 //! Descriptions are written and withdrawn.
 
+use super::Descriptions;
 use std::collections::HashMap;
 
 use super::{
@@ -25,7 +26,7 @@ pub enum SaveOutcome {
     Same,
 }
 
-impl Store {
+impl Descriptions<'_> {
     /// Saves descriptions of a site, all or none; returns what it did with each.
     ///
     /// A URL that comes twice in one call is saved as it comes last. One whose
@@ -35,13 +36,17 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn save_descriptions(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         descriptions: &[ResourceDescription],
         now_ms: i64,
     ) -> Result<Vec<SaveOutcome>, StoreError> {
-        let mut transaction = self.database.begin("save resource descriptions").await?;
+        let mut transaction = self
+            .store
+            .database
+            .begin("save resource descriptions")
+            .await?;
         let mut all = Vec::with_capacity(descriptions.len());
         // As many as the largest statement of `SAVE` takes.
         for piece in descriptions.chunks(8) {
@@ -61,8 +66,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does, and then withdraws none.
-    pub async fn delete_descriptions(&self, site: &str, urls: &[&str]) -> Result<u64, StoreError> {
-        let mut transaction = self.database.begin("remove resource descriptions").await?;
+    pub async fn delete_descriptions(self, site: &str, urls: &[&str]) -> Result<u64, StoreError> {
+        let mut transaction = self
+            .store
+            .database
+            .begin("remove resource descriptions")
+            .await?;
         let deleted = delete(&mut transaction, site, urls).await?;
         increment_heaven_version(&mut transaction, site).await?;
         transaction.commit().await?;
@@ -74,8 +83,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does, and then withdraws none.
-    pub async fn clear_descriptions(&self, site: &str) -> Result<u64, StoreError> {
-        let mut transaction = self.database.begin(sql::CLEAR_DESCRIPTIONS.what).await?;
+    pub async fn clear_descriptions(self, site: &str) -> Result<u64, StoreError> {
+        let mut transaction = self
+            .store
+            .database
+            .begin(sql::CLEAR_DESCRIPTIONS.what)
+            .await?;
         let cleared = clear(&mut transaction, site).await?;
         transaction.commit().await?;
         Ok(cleared)

@@ -1,5 +1,6 @@
 //! What was noted is added, and what is too much or too old goes.
 
+use super::EvidenceRows;
 use super::{
     super::{Store, StoreError, statement::Value, traffic},
     BrokenRule, Evidence, sql,
@@ -21,18 +22,18 @@ pub struct EvidenceBatch<'b> {
     pub noted: &'b [Evidence],
 }
 
-impl Store {
+impl EvidenceRows<'_> {
     /// Adds a batch of evidence; of a batch that was added already, nothing.
     ///
     /// # Errors
     ///
     /// Fails when the database does; then nothing was added, or all of it.
     pub async fn add_evidence(
-        &self,
+        self,
         batch: &EvidenceBatch<'_>,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.database.begin(sql::ADD_WHAT).await?;
+        let mut transaction = self.store.database.begin(sql::ADD_WHAT).await?;
         if !traffic::is_next_batch(&mut transaction, batch.writer, batch.number, now_ms).await? {
             return Ok(());
         }
@@ -50,15 +51,18 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn prune_evidence(&self, before_ms: i64) -> Result<(), StoreError> {
+    pub async fn prune_evidence(self, before_ms: i64) -> Result<(), StoreError> {
         let old = [before_ms.into()];
-        self.database.execute(&sql::PRUNE_OLD, &old).await?;
+        self.store.database.execute(&sql::PRUNE_OLD, &old).await?;
         // First by robot: what one has too much of must not count against the others.
         for (statement, most) in [
             (&sql::PRUNE_OF_ROBOT, MAX_OF_ROBOT),
             (&sql::PRUNE_OF_EVENT, MAX_OF_EVENT),
         ] {
-            self.database.execute(statement, &[most.into()]).await?;
+            self.store
+                .database
+                .execute(statement, &[most.into()])
+                .await?;
         }
         Ok(())
     }

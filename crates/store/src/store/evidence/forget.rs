@@ -1,5 +1,6 @@
 //! What is kept of a visitor is forgotten.
 
+use super::EvidenceRows;
 use super::{
     super::{AuditEntry, Store, StoreError, audit, robots::from_sql, statement::Value, traffic},
     AddressNetwork, sql,
@@ -28,22 +29,22 @@ pub struct ForgottenRows {
     pub paths: u64,
 }
 
-impl Store {
+impl EvidenceRows<'_> {
     /// Counts what [`forget`](Self::forget) would forget.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
     pub async fn count_forgettable(
-        &self,
+        self,
         forgetting: &Forgetting,
     ) -> Result<ForgottenRows, StoreError> {
         let values = forgetting.values();
-        let rows = self.database.rows(&sql::ADDRESSES, &values).await?;
+        let rows = self.store.database.rows(&sql::ADDRESSES, &values).await?;
         let (_, mut rows) = forgetting.chosen(rows);
         if let Some(values) = forgetting.path_values() {
             let [count, _] = traffic::forgetting();
-            let paths = self.database.rows::<(i64,)>(count, &values);
+            let paths = self.store.database.rows::<(i64,)>(count, &values);
             rows.paths = paths
                 .await?
                 .into_iter()
@@ -63,12 +64,12 @@ impl Store {
     ///
     /// Fails when the database does; then nothing was forgotten.
     pub async fn forget(
-        &self,
+        self,
         forgetting: &Forgetting,
         actor: &str,
         now_ms: i64,
     ) -> Result<ForgottenRows, StoreError> {
-        let mut transaction = self.database.begin(sql::FORGET.what).await?;
+        let mut transaction = self.store.database.begin(sql::FORGET.what).await?;
         let [robot, before] = forgetting.values();
         let rows = transaction.rows(&sql::ADDRESSES, &[robot, before]).await?;
         let (addresses, mut forgotten) = forgetting.chosen(rows);

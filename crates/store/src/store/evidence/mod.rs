@@ -12,3 +12,8 @@ pub use addresses::{AddressNetwork, KeptAddresses};
 pub use entry::{ANY_REASON, BrokenRule, EVIDENCE_EVENTS, Evidence};
 pub use forget::{Forgetting, ForgottenRows};
 pub use read::{EvidenceQuery, KeptViolation, StoredEvidence, ViolationDay};
+
+handle! {
+    /// Requests that did not simply pass.
+    EvidenceRows, evidence
+}

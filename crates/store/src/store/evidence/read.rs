@@ -1,5 +1,6 @@
 //! Evidence is read.
 
+use super::EvidenceRows;
 use std::ops::Range;
 
 use super::{
@@ -129,13 +130,13 @@ impl Default for EvidenceQuery {
     }
 }
 
-impl Store {
+impl EvidenceRows<'_> {
     /// Returns evidence, the last first.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn evidence(&self, query: &EvidenceQuery) -> Result<Vec<StoredEvidence>, StoreError> {
+    pub async fn list(self, query: &EvidenceQuery) -> Result<Vec<StoredEvidence>, StoreError> {
         let values = [
             query.times_ms.start.into(),
             query.times_ms.end.into(),
@@ -148,7 +149,7 @@ impl Store {
             query.before.unwrap_or(i64::MAX).into(),
             query.limit.into(),
         ];
-        let rows = self.database.rows::<Row>(&sql::FIND, &values).await?;
+        let rows = self.store.database.rows::<Row>(&sql::FIND, &values).await?;
         let stored = |row: Row| StoredEvidence {
             id: row.evidence_id,
             evidence: row.into(),
@@ -162,12 +163,13 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn violations(
-        &self,
+        self,
         site: &str,
         limit: u64,
     ) -> Result<Vec<KeptViolation>, StoreError> {
         let values = [site.into(), limit.into()];
         let rows = self
+            .store
             .database
             .rows::<ViolationRow>(&sql::VIOLATIONS, &values);
         let violation = |ViolationRow(last, counts)| KeptViolation {
@@ -188,12 +190,12 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn violation_days(
-        &self,
+        self,
         site: &str,
         since_ms: i64,
     ) -> Result<Vec<ViolationDay>, StoreError> {
         let values = [site.into(), since_ms.into()];
-        let rows = self.database.rows(&sql::VIOLATION_DAYS, &values);
+        let rows = self.store.database.rows(&sql::VIOLATION_DAYS, &values);
         let day = |(day, refused, hits): (i64, i64, i64)| ViolationDay {
             day,
             hits: from_sql(hits),

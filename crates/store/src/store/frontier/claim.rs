@@ -1,5 +1,6 @@
 //! URLs are entered, claimed and released.
 
+use super::Frontier;
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
@@ -28,7 +29,7 @@ pub struct OpenUrls {
     pub next_due_ms: Option<i64>,
 }
 
-impl Store {
+impl Frontier<'_> {
     /// Enters URLs that were found; returns how many are new in this run.
     ///
     /// `position` orders those of the same depth.
@@ -37,13 +38,17 @@ impl Store {
     ///
     /// Fails when the database does, and then enters none.
     pub async fn enter_urls(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         position: i64,
         urls: &[FoundUrl],
     ) -> Result<u64, StoreError> {
-        let mut transaction = self.database.begin("enter URLs that were found").await?;
+        let mut transaction = self
+            .store
+            .database
+            .begin("enter URLs that were found")
+            .await?;
         let urls: Vec<&FoundUrl> = urls.iter().collect();
         let queue = Queue {
             site,
@@ -60,9 +65,13 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn waiting_hosts(&self, site: &str, run_id: i64) -> Result<Vec<String>, StoreError> {
+    pub async fn waiting_hosts(self, site: &str, run_id: i64) -> Result<Vec<String>, StoreError> {
         let values = [site.into(), run_id.into(), "".into(), MAX_HOSTS.into()];
-        let rows: Vec<(String,)> = self.database.rows(&sql::WAITING_HOSTS, &values).await?;
+        let rows: Vec<(String,)> = self
+            .store
+            .database
+            .rows(&sql::WAITING_HOSTS, &values)
+            .await?;
         Ok(rows.into_iter().map(|(host,)| host).collect())
     }
 
@@ -75,14 +84,14 @@ impl Store {
     ///
     /// Fails when the database does, and then takes none.
     pub async fn claim_urls(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         holder: &str,
         hosts: &[(String, u32)],
     ) -> Result<Vec<ClaimedUrl>, StoreError> {
-        let statement = sql::claim(self.database.place.engine);
-        let mut transaction = self.database.begin("take URLs to visit").await?;
+        let statement = sql::claim(self.store.database.place.engine);
+        let mut transaction = self.store.database.begin("take URLs to visit").await?;
         let mut claimed = Vec::new();
         for (host, count) in hosts {
             let count = i64::from(*count);
@@ -111,24 +120,27 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn heartbeat(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         holder: &str,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let engine = self.database.place.engine;
+        let engine = self.store.database.place.engine;
         let lease = lease_name(holder);
         let sign = [(&lease).into(), holder.into(), LEASE_MS.into()];
         let mark = super::super::sql::mark_alive(engine);
         // Itself first, so that the next statement does not count its own URLs among those of the
         // dead.
-        self.database.execute(&mark, &sign).await?;
+        self.store.database.execute(&mark, &sign).await?;
         let values = [site.into(), run_id.into(), now_ms.into()];
         let [site, run_id, _] = values;
         let release = sql::release_dead(engine);
-        self.database.execute(&release, &[site, run_id]).await?;
-        self.database.execute(&sql::DUE_URLS, &values).await?;
+        self.store
+            .database
+            .execute(&release, &[site, run_id])
+            .await?;
+        self.store.database.execute(&sql::DUE_URLS, &values).await?;
         Ok(())
     }
 
@@ -138,13 +150,17 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn other_holders(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         holder: &str,
     ) -> Result<Vec<String>, StoreError> {
         let values = [site.into(), run_id.into(), holder.into()];
-        let rows: Vec<(String,)> = self.database.rows(&sql::OTHER_HOLDERS, &values).await?;
+        let rows: Vec<(String,)> = self
+            .store
+            .database
+            .rows(&sql::OTHER_HOLDERS, &values)
+            .await?;
         Ok(rows.into_iter().map(|(holder,)| holder).collect())
     }
 
@@ -154,14 +170,20 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn release_urls(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         holder: &str,
     ) -> Result<(), StoreError> {
         let values = [site.into(), run_id.into(), holder.into()];
-        self.database.execute(&sql::RELEASE_URLS, &values).await?;
-        self.free_lease(&lease_name(holder), holder).await
+        self.store
+            .database
+            .execute(&sql::RELEASE_URLS, &values)
+            .await?;
+        self.store
+            .leases()
+            .free_lease(&lease_name(holder), holder)
+            .await
     }
 
     /// Returns what is left to visit.
@@ -169,10 +191,10 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn open_urls(&self, site: &str, run_id: i64) -> Result<OpenUrls, StoreError> {
+    pub async fn open_urls(self, site: &str, run_id: i64) -> Result<OpenUrls, StoreError> {
         let values = [site.into(), run_id.into()];
         let row: Option<(Option<i64>, Option<i64>, Option<i64>)> =
-            self.database.first(&sql::OPEN_URLS, &values).await?;
+            self.store.database.first(&sql::OPEN_URLS, &values).await?;
         let (waiting, taken, next_due_ms) = row.unwrap_or_default();
         Ok(OpenUrls {
             has_waiting: waiting.is_some(),
@@ -186,9 +208,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn known_url(&self, site: &str, url: &str) -> Result<Option<KnownUrl>, StoreError> {
+    pub async fn known_url(self, site: &str, url: &str) -> Result<Option<KnownUrl>, StoreError> {
         let values = [site.into(), url.into()];
-        let row: Option<KnownRow> = self.database.first(&sql::KNOWN_URL, &values).await?;
+        let row: Option<KnownRow> = self.store.database.first(&sql::KNOWN_URL, &values).await?;
         Ok(row.map(KnownRow::into_known))
     }
 
@@ -198,14 +220,14 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn last_due(
-        &self,
+        self,
         site: &str,
         now_ms: i64,
         count: u64,
     ) -> Result<Option<i64>, StoreError> {
         let before = i64::try_from(count.saturating_sub(1)).unwrap_or(i64::MAX);
         let values = [site.into(), now_ms.into(), before.into()];
-        let row: Option<(i64,)> = self.database.first(&sql::LAST_DUE, &values).await?;
+        let row: Option<(i64,)> = self.store.database.first(&sql::LAST_DUE, &values).await?;
         Ok(row.map(|(last_ms,)| last_ms))
     }
 
@@ -214,9 +236,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn links(&self, site: &str, url: &str) -> Result<Vec<String>, StoreError> {
+    pub async fn links(self, site: &str, url: &str) -> Result<Vec<String>, StoreError> {
         let values = [site.into(), url.into()];
-        let row: Option<(String,)> = self.database.first(&sql::LINKS, &values).await?;
+        let row: Option<(String,)> = self.store.database.first(&sql::LINKS, &values).await?;
         let links = row.map(|(links,)| links).unwrap_or_default();
         Ok(links.lines().map(str::to_owned).collect())
     }

@@ -1,5 +1,6 @@
 //! Resources of the same content that are described more than once.
 
+use super::Frontier;
 use super::{
     super::{Store, StoreError, publications::unstage},
     StoredRun, sql,
@@ -35,7 +36,7 @@ pub(super) fn rank(preference: Option<i64>) -> u8 {
     rank.unwrap_or(u8::MAX)
 }
 
-impl Store {
+impl Frontier<'_> {
     /// Returns resources that a run has described and that have the same content, those of one
     /// MD5 beside each other.
     ///
@@ -43,7 +44,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn duplicates(
-        &self,
+        self,
         run: &StoredRun,
         limit: u32,
     ) -> Result<Vec<DuplicateDescription>, StoreError> {
@@ -52,8 +53,11 @@ impl Store {
             run.run_id.into(),
             i64::from(limit).into(),
         ];
-        let rows: Vec<(String, String, i64, Option<i64>)> =
-            self.database.rows(&sql::DESCRIBED_TWICE, &values).await?;
+        let rows: Vec<(String, String, i64, Option<i64>)> = self
+            .store
+            .database
+            .rows(&sql::DESCRIBED_TWICE, &values)
+            .await?;
         let row = |(md5, url, is_published, preference)| DuplicateDescription {
             md5,
             url,
@@ -69,7 +73,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn not_canonical(
-        &self,
+        self,
         run: &StoredRun,
         limit: u32,
     ) -> Result<Vec<AliasDescription>, StoreError> {
@@ -78,8 +82,11 @@ impl Store {
             run.run_id.into(),
             i64::from(limit).into(),
         ];
-        let rows: Vec<(String, String, i64)> =
-            self.database.rows(&sql::NOT_CANONICAL, &values).await?;
+        let rows: Vec<(String, String, i64)> = self
+            .store
+            .database
+            .rows(&sql::NOT_CANONICAL, &values)
+            .await?;
         let row = |(url, alias_of, is_published)| AliasDescription {
             url,
             alias_of,
@@ -94,13 +101,13 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn aliases(
-        &self,
+        self,
         site: &str,
         after: &str,
         limit: u32,
     ) -> Result<Vec<(String, String)>, StoreError> {
         let values = [site.into(), after.into(), i64::from(limit).into()];
-        self.database.rows(&sql::ALIASES, &values).await
+        self.store.database.rows(&sql::ALIASES, &values).await
     }
 
     /// Discards descriptions of duplicates; those that the run added count as rejected.
@@ -111,13 +118,13 @@ impl Store {
     ///
     /// Fails when the database does, and then gives up none.
     pub async fn withdraw_duplicates(
-        &self,
+        self,
         run: &StoredRun,
         duplicates: &[AliasDescription],
         outcome: &str,
     ) -> Result<(), StoreError> {
         let site = run.site.as_str();
-        let mut transaction = self.database.begin("withdraw duplicates").await?;
+        let mut transaction = self.store.database.begin("withdraw duplicates").await?;
         let mut added = 0_i64;
         for duplicate in duplicates {
             unstage(&mut transaction, site, &duplicate.url).await?;

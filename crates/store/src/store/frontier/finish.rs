@@ -1,5 +1,6 @@
 //! A run ends: what it has not met is forgotten, unless its results wait.
 
+use super::Frontier;
 use super::{
     super::{Store, StoreError, descriptions::clear},
     RunCounts, RunState, StoredRun,
@@ -7,7 +8,7 @@ use super::{
     sql,
 };
 
-impl Store {
+impl Frontier<'_> {
     /// Ends a run whose results are in force: forgets URLs that it has not met.
     ///
     /// `withdrawn` is how many descriptions are not shown any more. Returns the run as it is
@@ -17,7 +18,7 @@ impl Store {
     ///
     /// Fails when the database does; the run can be ended later then.
     pub async fn finish_run(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         withdrawn: u64,
@@ -37,7 +38,7 @@ impl Store {
     ///
     /// Fails when the database does; the run can be ended later then.
     pub async fn hold_run(
-        &self,
+        self,
         run_id: i64,
         why: &str,
         withdrawn: u64,
@@ -46,7 +47,7 @@ impl Store {
         self.count_withdrawn(run_id, withdrawn).await?;
         let held = RunState::Held.as_str();
         let values = [run_id.into(), held.into(), now_ms.into(), why.into()];
-        self.database.execute(&sql::HOLD_RUN, &values).await?;
+        self.store.database.execute(&sql::HOLD_RUN, &values).await?;
         self.run(run_id).await
     }
 
@@ -56,14 +57,20 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn accept_run(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         withdrawn: u64,
     ) -> Result<StoredRun, StoreError> {
         self.count_withdrawn(run_id, withdrawn).await?;
         let values = [run_id.into(), RunState::Finished.as_str().into()];
-        if self.database.execute(&sql::ACCEPT_RUN, &values).await? > 0 {
+        if self
+            .store
+            .database
+            .execute(&sql::ACCEPT_RUN, &values)
+            .await?
+            > 0
+        {
             self.settle(site, run_id).await?;
         }
         self.run(run_id).await
@@ -74,9 +81,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does, and then forgets nothing.
-    pub async fn clear_site(&self, site: &str) -> Result<u64, StoreError> {
+    pub async fn clear_site(self, site: &str) -> Result<u64, StoreError> {
         let values = [site.into()];
-        let mut transaction = self.database.begin("forget a site").await?;
+        let mut transaction = self.store.database.begin("forget a site").await?;
         for statement in [&sql::CLEAR_URLS, &sql::CLEAR_RUNS, &sql::CLEAR_ROBOTS_TXT] {
             transaction.execute(statement, &values).await?;
         }
@@ -91,7 +98,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn described_md5(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         after: &str,
@@ -99,8 +106,11 @@ impl Store {
     ) -> Result<Vec<(String, Option<String>, u8)>, StoreError> {
         let limit = i64::from(limit);
         let values = [site.into(), after.into(), run_id.into(), limit.into()];
-        let rows: Vec<(String, Option<String>, Option<i64>)> =
-            self.database.rows(&sql::DESCRIBED_MD5, &values).await?;
+        let rows: Vec<(String, Option<String>, Option<i64>)> = self
+            .store
+            .database
+            .rows(&sql::DESCRIBED_MD5, &values)
+            .await?;
         let ranked = |(url, md5, preference)| (url, md5, rank(preference));
         Ok(rows.into_iter().map(ranked).collect())
     }
@@ -110,32 +120,38 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn md5(&self, site: &str, url: &str) -> Result<Option<(String, u8)>, StoreError> {
+    pub async fn md5(self, site: &str, url: &str) -> Result<Option<(String, u8)>, StoreError> {
         let values = [site.into(), url.into()];
         let row: Option<(Option<String>, Option<i64>)> =
-            self.database.first(&sql::MD5, &values).await?;
+            self.store.database.first(&sql::MD5, &values).await?;
         Ok(row.and_then(|(md5, preference)| Some((md5?, rank(preference)))))
     }
 
-    async fn count_withdrawn(&self, run_id: i64, withdrawn: u64) -> Result<(), StoreError> {
+    async fn count_withdrawn(self, run_id: i64, withdrawn: u64) -> Result<(), StoreError> {
         let counts = RunCounts {
             withdrawn,
             ..RunCounts::default()
         };
         let values = counts.values(run_id);
-        self.database.execute(&sql::COUNT_RUN, &values).await?;
+        self.store
+            .database
+            .execute(&sql::COUNT_RUN, &values)
+            .await?;
         Ok(())
     }
 
-    async fn settle(&self, site: &str, run_id: i64) -> Result<(), StoreError> {
+    async fn settle(self, site: &str, run_id: i64) -> Result<(), StoreError> {
         let counts = self.run(run_id).await?.counts;
         if counts.changed + counts.withdrawn > 0 {
             // What they were duplicates of may be another page now.
             let doubt = &sql::DOUBT_DUPLICATES;
-            self.database.execute(doubt, &[site.into()]).await?;
+            self.store.database.execute(doubt, &[site.into()]).await?;
         }
         let values = [site.into(), run_id.into()];
-        self.database.execute(&sql::FORGET_URLS, &values).await?;
+        self.store
+            .database
+            .execute(&sql::FORGET_URLS, &values)
+            .await?;
         Ok(())
     }
 }

@@ -19,3 +19,8 @@ pub use record::{DescriptionChange, NextVisit, PageRecord, RecordSummary, RunKey
 pub use robots_txt::RobotsTxtCopy;
 pub use runs::{RunCommand, RunCounts, RunState, StoredRun};
 pub use url::{ClaimedUrl, FoundUrl, KnownUrl};
+
+handle! {
+    /// Runs of site robots, and the URLs that they know.
+    Frontier, frontier
+}

@@ -1,5 +1,6 @@
 //! Recording of visits, many at a time.
 
+use super::Frontier;
 use super::{
     super::{
         SaveOutcome, Store, StoreError,
@@ -83,7 +84,7 @@ pub struct RecordSummary {
     pub counts: RunCounts,
 }
 
-impl Store {
+impl Frontier<'_> {
     /// Records visits, and counts them in their run: all or nothing.
     ///
     /// `counts` is what the caller has counted itself; descriptions and found
@@ -93,7 +94,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn record_pages(
-        &self,
+        self,
         run: &RunKey<'_>,
         pages: &[PageRecord],
         counts: &RunCounts,
@@ -108,19 +109,19 @@ impl Store {
                 // Deadlocks and busy databases pass, and a lost record would cost all visits of
                 // the batch.
                 Err(error) if error.is_passing() && attempt < ATTEMPTS => attempt += 1,
-                done => return done.inspect(|_| self.database.note_written(pages.len())),
+                done => return done.inspect(|_| self.store.database.note_written(pages.len())),
             }
         }
     }
 
     async fn try_recording(
-        &self,
+        self,
         run: &RunKey<'_>,
         pages: &[&PageRecord],
         counts: &RunCounts,
         now_ms: i64,
     ) -> Result<RecordSummary, StoreError> {
-        let mut transaction = self.database.begin("record visits").await?;
+        let mut transaction = self.store.database.begin("record visits").await?;
         let mut counts = *counts;
         let most = match transaction.engine() {
             Engine::Sqlite => PIECE,

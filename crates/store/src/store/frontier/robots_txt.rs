@@ -1,5 +1,6 @@
 //! Copies of the hosts' robots.txt files.
 
+use super::Frontier;
 use super::{
     super::{Store, StoreError, columns::columns},
     sql,
@@ -20,19 +21,22 @@ columns! {
     }
 }
 
-impl Store {
+impl Frontier<'_> {
     /// Returns a site's copy of a robots.txt.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
     pub async fn robots_txt_copy(
-        &self,
+        self,
         site: &str,
         url: &str,
     ) -> Result<Option<RobotsTxtCopy>, StoreError> {
         let values = [site.into(), url.into()];
-        self.database.first(&sql::ROBOTS_TXT_COPY, &values).await
+        self.store
+            .database
+            .first(&sql::ROBOTS_TXT_COPY, &values)
+            .await
     }
 
     /// Saves a copy of a robots.txt in place of the one before.
@@ -40,11 +44,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does, as `PostgreSQL` with a NUL in a text.
-    pub async fn keep_robots_txt(
-        &self,
-        site: &str,
-        copy: &RobotsTxtCopy,
-    ) -> Result<(), StoreError> {
+    pub async fn keep_robots_txt(self, site: &str, copy: &RobotsTxtCopy) -> Result<(), StoreError> {
         let values = [
             site.into(),
             (&copy.url).into(),
@@ -52,7 +52,7 @@ impl Store {
             (&copy.last_modified).into(),
             (&copy.body).into(),
         ];
-        let kept = self.database.execute(&sql::KEEP_ROBOTS_TXT, &values);
+        let kept = self.store.database.execute(&sql::KEEP_ROBOTS_TXT, &values);
         kept.await.map(|_| ())
     }
 
@@ -61,9 +61,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn forget_robots_txt(&self, site: &str, url: &str) -> Result<(), StoreError> {
+    pub async fn forget_robots_txt(self, site: &str, url: &str) -> Result<(), StoreError> {
         let values = [site.into(), url.into()];
-        let forgotten = self.database.execute(&sql::FORGET_ROBOTS_TXT, &values);
+        let forgotten = self
+            .store
+            .database
+            .execute(&sql::FORGET_ROBOTS_TXT, &values);
         forgotten.await.map(|_| ())
     }
 }

@@ -1,5 +1,6 @@
 //! Runs of the site robot: begun, resumed, told what to do, counted, ended.
 
+use super::Frontier;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -87,7 +88,7 @@ pub struct RunCounts {
     pub failed: u64,
 }
 
-impl Store {
+impl Frontier<'_> {
     /// Resumes a site's run that was cut off, or begins one.
     ///
     /// A run with other settings is given up, and another one begun, as are the results of one
@@ -97,13 +98,13 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn begin_run(
-        &self,
+        self,
         site: &str,
         settings: &str,
         now_ms: i64,
     ) -> Result<(StoredRun, bool), StoreError> {
         let what = sql::ADD_RUN.what;
-        let mut transaction = self.database.begin(what).await?;
+        let mut transaction = self.store.database.begin(what).await?;
         let values = [site.into()];
         let open: Vec<RunRow> = transaction.rows(&sql::OPEN_RUN, &values).await?;
         if let Some(open) = open.into_iter().next().map(StoredRun::from) {
@@ -136,13 +137,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn set_run_command(
-        &self,
-        site: &str,
-        wanted: RunCommand,
-    ) -> Result<bool, StoreError> {
+    pub async fn set_run_command(self, site: &str, wanted: RunCommand) -> Result<bool, StoreError> {
         let values = [site.into(), wanted.as_str().into()];
-        let told = self.database.execute(&sql::WANT_RUN, &values).await?;
+        let told = self.store.database.execute(&sql::WANT_RUN, &values).await?;
         Ok(told > 0)
     }
 
@@ -151,7 +148,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn abandon_run(&self, site: &str, now_ms: i64) -> Result<bool, StoreError> {
+    pub async fn abandon_run(self, site: &str, now_ms: i64) -> Result<bool, StoreError> {
         let Some(run) = self.open_run(site).await? else {
             return Ok(false);
         };
@@ -163,9 +160,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn open_run(&self, site: &str) -> Result<Option<StoredRun>, StoreError> {
+    pub async fn open_run(self, site: &str) -> Result<Option<StoredRun>, StoreError> {
         let values = [site.into()];
-        let row: Option<RunRow> = self.database.first(&sql::OPEN_RUN, &values).await?;
+        let row: Option<RunRow> = self.store.database.first(&sql::OPEN_RUN, &values).await?;
         Ok(row.map(StoredRun::from))
     }
 
@@ -174,9 +171,9 @@ impl Store {
     /// # Errors
     ///
     /// `NotFound` when it is not there any more; else as the database fails.
-    pub async fn run(&self, run_id: i64) -> Result<StoredRun, StoreError> {
+    pub async fn run(self, run_id: i64) -> Result<StoredRun, StoreError> {
         let values = [run_id.into()];
-        let row: Option<RunRow> = self.database.first(&sql::RUN, &values).await?;
+        let row: Option<RunRow> = self.store.database.first(&sql::RUN, &values).await?;
         row.map(StoredRun::from).ok_or_else(|| {
             StoreError::new(
                 StoreErrorKind::NotFound,
@@ -190,9 +187,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn runs(&self, site: &str, limit: u32) -> Result<Vec<StoredRun>, StoreError> {
+    pub async fn runs(self, site: &str, limit: u32) -> Result<Vec<StoredRun>, StoreError> {
         let values = [site.into(), i64::from(limit).into()];
-        let rows: Vec<RunRow> = self.database.rows(&sql::RUNS, &values).await?;
+        let rows: Vec<RunRow> = self.store.database.rows(&sql::RUNS, &values).await?;
         Ok(rows.into_iter().map(StoredRun::from).collect())
     }
 
@@ -201,20 +198,20 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn run_sites(&self) -> Result<Vec<String>, StoreError> {
-        let rows: Vec<(String,)> = self.database.rows(&sql::RUN_SITES, &[]).await?;
+    pub async fn run_sites(self) -> Result<Vec<String>, StoreError> {
+        let rows: Vec<(String,)> = self.store.database.rows(&sql::RUN_SITES, &[]).await?;
         Ok(rows.into_iter().map(|(site,)| site).collect())
     }
 
     /// Ends a run; returns whether this call did it.
     pub(super) async fn end_run(
-        &self,
+        self,
         run_id: i64,
         state: RunState,
         now_ms: i64,
     ) -> Result<bool, StoreError> {
         let values = [run_id.into(), state.as_str().into(), now_ms.into()];
-        let ended = self.database.execute(&sql::END_RUN, &values).await?;
+        let ended = self.store.database.execute(&sql::END_RUN, &values).await?;
         Ok(ended > 0)
     }
 }

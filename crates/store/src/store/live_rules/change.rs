@@ -1,5 +1,6 @@
 //! Changes the live rules, each change with its entry in the log of changes.
 
+use super::LiveRules;
 use std::time::Duration;
 
 use super::{
@@ -24,14 +25,14 @@ pub struct LiveRuleChange<'c> {
     pub now_ms: i64,
 }
 
-impl Store {
+impl<'s> LiveRules<'s> {
     /// Adds a live rule; returns its number, or `None` where there are `max` already.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
     pub async fn add_live_rule(
-        &self,
+        self,
         definition: &str,
         ends_ms: Option<i64>,
         max: usize,
@@ -60,7 +61,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn remove_live_rule(
-        &self,
+        self,
         id: i64,
         change: LiveRuleChange<'_>,
         detail_of: impl FnOnce(&str) -> String,
@@ -86,7 +87,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn restore_live_rule(
-        &self,
+        self,
         id: i64,
         max: usize,
         change: LiveRuleChange<'_>,
@@ -115,7 +116,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn pause_enforcement(
-        &self,
+        self,
         ends_ms: i64,
         change: LiveRuleChange<'_>,
     ) -> Result<(), StoreError> {
@@ -130,7 +131,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn resume_enforcement(&self, change: LiveRuleChange<'_>) -> Result<bool, StoreError> {
+    pub async fn resume_enforcement(self, change: LiveRuleChange<'_>) -> Result<bool, StoreError> {
         let mut transaction = self.change_live_rules(change.now_ms).await?;
         let values = [change.now_ms.into()];
         if transaction.execute(&sql::RESUME, &values).await? == 0 {
@@ -141,8 +142,8 @@ impl Store {
     }
 
     /// Begins a change, which nobody sees before it is finished.
-    async fn change_live_rules(&self, now_ms: i64) -> Result<Transaction<'_>, StoreError> {
-        let mut transaction = self.database.begin(sql::BUMP.what).await?;
+    async fn change_live_rules(self, now_ms: i64) -> Result<Transaction<'s>, StoreError> {
+        let mut transaction = self.store.database.begin(sql::BUMP.what).await?;
         transaction.execute(&sql::BUMP, &[]).await?;
         let kept_ms = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
         let old_ms = now_ms.saturating_sub(kept_ms);

@@ -6,3 +6,8 @@ pub(super) mod sql;
 
 pub use change::LiveRuleChange;
 pub use read::{StoredLiveRule, StoredLiveRules, StoredPause};
+
+handle! {
+    /// Rules that are made while servers run.
+    LiveRules, live_rules
+}

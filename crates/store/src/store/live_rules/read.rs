@@ -1,5 +1,6 @@
 //! Reads the live rules, and waits for others.
 
+use super::LiveRules;
 use std::collections::BTreeSet;
 
 use super::{
@@ -69,17 +70,21 @@ columns! {
     }
 }
 
-impl Store {
+impl LiveRules<'_> {
     /// Returns the live rules in force at a time, and the pause if there is one.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn live_rules(&self, now_ms: i64) -> Result<StoredLiveRules, StoreError> {
+    pub async fn list(self, now_ms: i64) -> Result<StoredLiveRules, StoreError> {
         // The version first: what changes in between is then seen as a change.
         let state = self.live_rules_state().await?;
         let values = [now_ms.into(), MAX_READ.into()];
-        let rows = self.database.rows::<RuleRow>(&sql::RULES, &values).await?;
+        let rows = self
+            .store
+            .database
+            .rows::<RuleRow>(&sql::RULES, &values)
+            .await?;
         let pause = state.pause_ends_ms.filter(|ends_ms| *ends_ms > now_ms);
         Ok(StoredLiveRules {
             version: state.version,
@@ -97,9 +102,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn removed_live_rules(&self, now_ms: i64) -> Result<BTreeSet<i64>, StoreError> {
+    pub async fn removed_live_rules(self, now_ms: i64) -> Result<BTreeSet<i64>, StoreError> {
         let values = [now_ms.into()];
-        let rows = self.database.rows::<(i64,)>(&sql::REMOVED, &values);
+        let rows = self.store.database.rows::<(i64,)>(&sql::REMOVED, &values);
         Ok(rows.await?.into_iter().map(|(id,)| id).collect())
     }
 
@@ -110,16 +115,16 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the store was closed, or for a cause that does not pass.
-    pub async fn live_rules_changed(&self, seen: i64) -> Result<i64, StoreError> {
+    pub async fn live_rules_changed(self, seen: i64) -> Result<i64, StoreError> {
         let look = async || Ok(self.live_rules_state().await?.version);
-        self.changed(Channel::LiveRules, &seen, look).await
+        self.store.changed(Channel::LiveRules, &seen, look).await
     }
 
-    async fn live_rules_state(&self) -> Result<StateRow, StoreError> {
-        let row = self.database.first::<StateRow>(&sql::STATE, &[]);
+    async fn live_rules_state(self) -> Result<StateRow, StoreError> {
+        let row = self.store.database.first::<StateRow>(&sql::STATE, &[]);
         row.await?.ok_or_else(|| {
             let missing = sqlx::Error::Decode("no row".into());
-            self.database.error(&sql::STATE, &missing)
+            self.store.database.error(&sql::STATE, &missing)
         })
     }
 }

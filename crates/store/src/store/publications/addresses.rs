@@ -1,5 +1,6 @@
 //! The address of a site: its pages move with it.
 
+use super::Publications;
 use super::{
     super::{Store, StoreError, statement::Value},
     publish::{increment_heaven_version, lock},
@@ -9,7 +10,7 @@ use super::{
 /// Addresses that are kept of a site.
 const MAX_ADDRESSES: usize = 32;
 
-impl Store {
+impl Publications<'_> {
     /// Moves the pages of a site to its address, from all others that it had; returns how many moved.
     ///
     /// An address is an origin, such as `https://www.example.com`. `others` are further ones that
@@ -19,7 +20,7 @@ impl Store {
     ///
     /// Fails when the database does, and then moves nothing.
     pub async fn move_site(
-        &self,
+        self,
         site: &str,
         address: &str,
         others: &[String],
@@ -34,7 +35,11 @@ impl Store {
         if all == known {
             return Ok(0);
         }
-        let mut transaction = self.database.begin(sql::MOVE_DESCRIPTIONS.what).await?;
+        let mut transaction = self
+            .store
+            .database
+            .begin(sql::MOVE_DESCRIPTIONS.what)
+            .await?;
         lock(&mut transaction, site).await?;
         let mut moved = 0;
         for former in all.iter().skip(1) {
@@ -64,8 +69,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn site_addresses(&self, site: &str) -> Result<Vec<String>, StoreError> {
-        let row: Option<(String,)> = self.database.first(&sql::ADDRESSES, &[site.into()]).await?;
+    pub async fn site_addresses(self, site: &str) -> Result<Vec<String>, StoreError> {
+        let row: Option<(String,)> = self
+            .store
+            .database
+            .first(&sql::ADDRESSES, &[site.into()])
+            .await?;
         let (all,) = row.unwrap_or_default();
         Ok(all.split_whitespace().map(str::to_owned).collect())
     }

@@ -1,5 +1,6 @@
 //! Descriptions whose pages a run has not described, and the reasons.
 
+use super::Publications;
 use super::{
     super::{Store, StoreError},
     Loss, sql,
@@ -49,14 +50,14 @@ type LostRow = (
     Option<String>,
 );
 
-impl Store {
+impl Publications<'_> {
     /// Returns descriptions of pages that a run has not met, behind a URL.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
     pub async fn unreached_descriptions(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         after: &str,
@@ -68,7 +69,8 @@ impl Store {
             run_id.into(),
             i64::from(limit).into(),
         ];
-        let rows: Vec<(String, Option<i64>)> = self.database.rows(&sql::UNMET, &values).await?;
+        let rows: Vec<(String, Option<i64>)> =
+            self.store.database.rows(&sql::UNMET, &values).await?;
         let unmet = |(url, depth): (String, Option<i64>)| UnreachedDescription {
             url,
             depth: depth.and_then(|depth| u32::try_from(depth).ok()),
@@ -82,7 +84,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn lost_descriptions(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         after: &str,
@@ -94,7 +96,7 @@ impl Store {
             run_id.into(),
             i64::from(limit).into(),
         ];
-        let rows: Vec<LostRow> = self.database.rows(&sql::LOST, &values).await?;
+        let rows: Vec<LostRow> = self.store.database.rows(&sql::LOST, &values).await?;
         Ok(rows.into_iter().map(LostDescription::from).collect())
     }
 
@@ -103,13 +105,13 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn answering_hosts(
-        &self,
-        site: &str,
-        run_id: i64,
-    ) -> Result<Vec<String>, StoreError> {
+    pub async fn answering_hosts(self, site: &str, run_id: i64) -> Result<Vec<String>, StoreError> {
         let values = [site.into(), run_id.into()];
-        let rows: Vec<(String,)> = self.database.rows(&sql::ANSWERING_HOSTS, &values).await?;
+        let rows: Vec<(String,)> = self
+            .store
+            .database
+            .rows(&sql::ANSWERING_HOSTS, &values)
+            .await?;
         Ok(rows.into_iter().map(|(host,)| host).collect())
     }
 
@@ -120,13 +122,13 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn identical_contents(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         count: u32,
     ) -> Result<Vec<(String, u64)>, StoreError> {
         let values = [site.into(), run_id.into(), i64::from(count).into()];
-        let rows: Vec<(String, i64)> = self.database.rows(&sql::ALIKE, &values).await?;
+        let rows: Vec<(String, i64)> = self.store.database.rows(&sql::ALIKE, &values).await?;
         let alike = |(hash, count)| (hash, u64::try_from(count).unwrap_or(0));
         Ok(rows.into_iter().map(alike).collect())
     }
@@ -137,14 +139,14 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn urls_by_outcome(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         beginning: &str,
     ) -> Result<Vec<(String, String)>, StoreError> {
         let pattern = format!("{beginning}%");
         let values = [site.into(), run_id.into(), pattern.as_str().into()];
-        self.database.rows(&sql::WITHOUT_WORDS, &values).await
+        self.store.database.rows(&sql::WITHOUT_WORDS, &values).await
     }
 
     /// Returns why URLs of a run are not described, behind an outcome: at most 1,000 outcomes, each
@@ -154,13 +156,14 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn undescribed_outcomes(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         after: &str,
     ) -> Result<Vec<(String, u64, String)>, StoreError> {
         let values = [site.into(), run_id.into(), after.into()];
-        let rows: Vec<(String, i64, String)> = self.database.rows(&sql::OUTCOMES, &values).await?;
+        let rows: Vec<(String, i64, String)> =
+            self.store.database.rows(&sql::OUTCOMES, &values).await?;
         let count = |(outcome, count, first)| (outcome, u64::try_from(count).unwrap_or(0), first);
         Ok(rows.into_iter().map(count).collect())
     }
@@ -172,12 +175,12 @@ impl Store {
     ///
     /// Fails when the database does, and then gives up nothing.
     pub async fn discard_doubtful_pages(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         alike: &[String],
     ) -> Result<(), StoreError> {
-        let mut transaction = self.database.begin(sql::DISCARD_LOGINS.what).await?;
+        let mut transaction = self.store.database.begin(sql::DISCARD_LOGINS.what).await?;
         let values = [site.into(), run_id.into()];
         // In this order: the statements that keep clear the marks that those before them go by.
         transaction.execute(&sql::DISCARD_LOGINS, &values).await?;
@@ -195,9 +198,13 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn has_staged_logins(&self, site: &str, run_id: i64) -> Result<bool, StoreError> {
+    pub async fn has_staged_logins(self, site: &str, run_id: i64) -> Result<bool, StoreError> {
         let values = [site.into(), run_id.into()];
-        let row: Option<(i64,)> = self.database.first(&sql::STAGED_LOGIN, &values).await?;
+        let row: Option<(i64,)> = self
+            .store
+            .database
+            .first(&sql::STAGED_LOGIN, &values)
+            .await?;
         Ok(row.is_some())
     }
 
@@ -206,9 +213,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn accept_logins(&self, site: &str, run_id: i64) -> Result<(), StoreError> {
+    pub async fn accept_logins(self, site: &str, run_id: i64) -> Result<(), StoreError> {
         let values = [site.into(), run_id.into()];
-        self.database.execute(&sql::ACCEPT_LOGINS, &values).await?;
+        self.store
+            .database
+            .execute(&sql::ACCEPT_LOGINS, &values)
+            .await?;
         Ok(())
     }
 }

@@ -22,3 +22,8 @@ pub(super) use publish::{clear_publications, increment_heaven_version};
 pub(super) use sql::HEAVEN_VERSION;
 pub(super) use stage::{forget_staged, stage, unstage};
 pub(super) use withdraw::hide_withdrawn;
+
+handle! {
+    /// The pages of robot heaven that are in force.
+    Publications, publications
+}

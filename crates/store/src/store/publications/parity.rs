@@ -1,5 +1,6 @@
 //! Pages of heaven that say more than their originals: when each was compared, and what came of it.
 
+use super::Publications;
 use super::{
     super::{
         Store, StoreError,
@@ -126,7 +127,7 @@ pub struct DifferingPage {
     pub is_withdrawn: bool,
 }
 
-impl Store {
+impl Publications<'_> {
     /// Returns the pages that were compared longest ago, so many, and whether each is withdrawn for
     /// what came of it.
     ///
@@ -137,16 +138,16 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn pages_to_compare(
-        &self,
+        self,
         site: &str,
         since_ms: i64,
         count: u32,
     ) -> Result<Vec<(String, bool)>, StoreError> {
         let values = [site.into(), u64::from(count.div_ceil(2)).into()];
-        let mut rows: Vec<(String, i64)> = self.database.rows(&SAID_MORE, &values).await?;
+        let mut rows: Vec<(String, i64)> = self.store.database.rows(&SAID_MORE, &values).await?;
         let room = u64::from(count).saturating_sub(rows.len() as u64);
         let values = [site.into(), room.into(), since_ms.into()];
-        rows.extend(self.database.rows(&TO_COMPARE, &values).await?);
+        rows.extend(self.store.database.rows(&TO_COMPARE, &values).await?);
         let is_withdrawn = |(url, withdrawn)| (url, withdrawn != 0);
         Ok(rows.into_iter().map(is_withdrawn).collect())
     }
@@ -160,13 +161,13 @@ impl Store {
     ///
     /// Fails when the database does, and then changes nothing.
     pub async fn record_parity(
-        &self,
+        self,
         site: &str,
         results: &[(String, ParityResult)],
         terms: ParityTerms,
         now_ms: i64,
     ) -> Result<(u64, u64), StoreError> {
-        let mut transaction = self.database.begin(COMPARED.what).await?;
+        let mut transaction = self.store.database.begin(COMPARED.what).await?;
         lock(&mut transaction, site).await?;
         let is_withdrawn = i64::from(terms == ParityTerms::Withdraw);
         for (url, result) in results {
@@ -202,8 +203,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn parity_state(&self, site: &str) -> Result<ParityState, StoreError> {
-        let row = self.database.first(&PARITY_STATE, &[site.into()]).await?;
+    pub async fn parity_state(self, site: &str) -> Result<ParityState, StoreError> {
+        let row = self
+            .store
+            .database
+            .first(&PARITY_STATE, &[site.into()])
+            .await?;
         let (compared, differing, withdrawn): (i64, i64, i64) = row.unwrap_or_default();
         let count = |count| u64::try_from(count).unwrap_or(0);
         Ok(ParityState {
@@ -219,7 +224,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn first_differing(
-        &self,
+        self,
         site: &str,
     ) -> Result<Option<(ParityState, DifferingPage)>, StoreError> {
         let Some(first) = self.differing_pages(site, 1).await?.into_iter().next() else {
@@ -234,13 +239,13 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn differing_pages(
-        &self,
+        self,
         site: &str,
         limit: u32,
     ) -> Result<Vec<DifferingPage>, StoreError> {
         let values = [site.into(), i64::from(limit).into()];
         let rows: Vec<(String, i64, Option<String>, i64)> =
-            self.database.rows(&DIFFERING, &values).await?;
+            self.store.database.rows(&DIFFERING, &values).await?;
         let page =
             |(url, since_ms, sentence, withdrawn): (_, _, Option<String>, _)| DifferingPage {
                 url,

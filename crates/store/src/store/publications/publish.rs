@@ -1,5 +1,6 @@
 //! Publication of what is staged, a piece at a time: new pages first, then removals.
 
+use super::Publications;
 use super::{
     super::{Store, StoreError, database::Transaction, statement::Value},
     hide_withdrawn,
@@ -47,7 +48,7 @@ impl StagedSelection {
     }
 }
 
-impl Store {
+impl Publications<'_> {
     /// Publishes what a run has staged; returns how many pages are not shown any more.
     ///
     /// What it replaces is kept until another run is published: see
@@ -58,7 +59,7 @@ impl Store {
     ///
     /// Fails when the database does; the rest can be published later then.
     pub async fn publish_staged(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         what: StagedSelection,
@@ -80,7 +81,7 @@ impl Store {
         for change in &changes {
             gone += self.publish_change(site, change, now_ms).await?;
         }
-        let mut transaction = self.database.begin("end a publication").await?;
+        let mut transaction = self.store.database.begin("end a publication").await?;
         // Before its end a run has not asked for all pages.
         if what == StagedSelection::All {
             let values = [site.into(), run_id.into()];
@@ -99,8 +100,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn publication(&self, site: &str) -> Result<Option<Publication>, StoreError> {
+    pub async fn publication(self, site: &str) -> Result<Option<Publication>, StoreError> {
         let row: Option<(i64, Option<i64>, Option<i64>)> = self
+            .store
             .database
             .first(&sql::PUBLICATION, &[site.into()])
             .await?;
@@ -112,12 +114,16 @@ impl Store {
     }
 
     async fn begin_publication(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.database.begin(sql::BEGIN_PUBLICATION.what).await?;
+        let mut transaction = self
+            .store
+            .database
+            .begin(sql::BEGIN_PUBLICATION.what)
+            .await?;
         lock(&mut transaction, site).await?;
         let values = [site.into(), run_id.into()];
         transaction.execute(&sql::FORGET_PREVIOUS, &values).await?;
@@ -129,7 +135,7 @@ impl Store {
     }
 
     async fn publish_change(
-        &self,
+        self,
         site: &str,
         change: &str,
         now_ms: i64,
@@ -139,6 +145,7 @@ impl Store {
         loop {
             let values = [site.into(), (&after).into(), (PIECE as u64).into()];
             let end: Option<(String,)> = self
+                .store
                 .database
                 .first(&sql::LAST_STAGED_OF_PIECE, &values)
                 .await?;
@@ -150,18 +157,22 @@ impl Store {
                 Some((url,)) => after = url,
                 None => return Ok(gone),
             }
-            self.database.note_written(PIECE);
+            self.store.database.note_written(PIECE);
         }
     }
 
     async fn publish_piece(
-        &self,
+        self,
         site: &str,
         change: &str,
         (after, upto): (&str, &str),
         now_ms: i64,
     ) -> Result<u64, StoreError> {
-        let mut transaction = self.database.begin("publish resource descriptions").await?;
+        let mut transaction = self
+            .store
+            .database
+            .begin("publish resource descriptions")
+            .await?;
         lock(&mut transaction, site).await?;
         let piece: [Value<'_>; 4] = [site.into(), change.into(), after.into(), upto.into()];
         let mut dated = piece.to_vec();

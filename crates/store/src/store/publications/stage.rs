@@ -1,5 +1,6 @@
 //! Staging: a run's results are written beside what is in force.
 
+use super::Publications;
 use super::{
     super::{
         SaveOutcome, Store, StoreError, database::Transaction, descriptions::write_to,
@@ -62,20 +63,20 @@ pub enum StagedChange {
     Miss,
 }
 
-impl Store {
+impl Publications<'_> {
     /// Stages changes of descriptions, each with its reason: all or none.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
     pub async fn stage_changes(
-        &self,
+        self,
         site: &str,
         run_id: i64,
         changes: &[(String, StagedChange, String)],
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.database.begin(sql::STAGE_CHANGE.what).await?;
+        let mut transaction = self.store.database.begin(sql::STAGE_CHANGE.what).await?;
         for (url, change, reason) in changes {
             let values = [
                 site.into(),
@@ -95,8 +96,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn staged_counts(&self, site: &str) -> Result<Vec<(String, u64)>, StoreError> {
+    pub async fn staged_counts(self, site: &str) -> Result<Vec<(String, u64)>, StoreError> {
         let rows: Vec<(String, i64)> = self
+            .store
             .database
             .rows(&sql::STAGED_COUNTS, &[site.into()])
             .await?;
@@ -109,12 +111,15 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn staged_pages(&self, site: &str) -> Result<StagedPages, StoreError> {
+    pub async fn staged_pages(self, site: &str) -> Result<StagedPages, StoreError> {
         let (mut staged, mut after) = (StagedPages::default(), String::new());
         loop {
             let values = [site.into(), (&after).into(), i64::from(TEXTS).into()];
-            let rows: Vec<(String, String, String)> =
-                self.database.rows(&sql::STAGED_TEXTS, &values).await?;
+            let rows: Vec<(String, String, String)> = self
+                .store
+                .database
+                .rows(&sql::STAGED_TEXTS, &values)
+                .await?;
             match rows.last() {
                 Some((last, ..)) => after.clone_from(last),
                 None => return Ok(staged),

@@ -1,5 +1,6 @@
 //! The last publication is put back, and the putting back undone.
 
+use super::Publications;
 use super::{
     super::{Store, StoreError},
     Publication, hide_withdrawn,
@@ -7,7 +8,7 @@ use super::{
     sql,
 };
 
-impl Store {
+impl Publications<'_> {
     /// Restores what was in force before the last publication; called again, undoes that.
     ///
     /// Returns the publication as it is then, and how many pages are in force; nothing where
@@ -18,12 +19,12 @@ impl Store {
     ///
     /// Fails when the database does, and then changes nothing.
     pub async fn undo_publication(
-        &self,
+        self,
         site: &str,
         now_ms: i64,
     ) -> Result<Option<(Publication, u64)>, StoreError> {
         let of_site = [site.into()];
-        let mut transaction = self.database.begin(sql::UNDO_RESTORE.what).await?;
+        let mut transaction = self.store.database.begin(sql::UNDO_RESTORE.what).await?;
         lock(&mut transaction, site).await?;
         let known: Vec<(i64, Option<i64>, Option<i64>)> =
             transaction.rows(&sql::PUBLICATION, &of_site).await?;

@@ -1,5 +1,6 @@
 //! Withdrawal of one page, and its return.
 
+use super::Publications;
 use super::{
     super::{Store, StoreError, database::Transaction},
     parity::hide_differing,
@@ -22,7 +23,7 @@ pub struct DescriptionStates {
     pub kept_out: u64,
 }
 
-impl Store {
+impl Publications<'_> {
     /// Withdraws a page from what is in force, staged, or could be put back; returns whether it
     /// was described.
     ///
@@ -32,13 +33,13 @@ impl Store {
     ///
     /// Fails when the database does, and then changes nothing.
     pub async fn withdraw_url(
-        &self,
+        self,
         site: &str,
         url: &str,
         for_good: bool,
         now_ms: i64,
     ) -> Result<bool, StoreError> {
-        let mut transaction = self.database.begin(sql::WITHDRAW_URL.what).await?;
+        let mut transaction = self.store.database.begin(sql::WITHDRAW_URL.what).await?;
         lock(&mut transaction, site).await?;
         let values = [site.into(), url.into(), now_ms.into(), WITHDRAWN.into()];
         let described = transaction.execute(&sql::WITHDRAW_URL, &values).await?;
@@ -63,8 +64,8 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does, and then changes nothing.
-    pub async fn admit_url(&self, site: &str, url: &str) -> Result<bool, StoreError> {
-        let mut transaction = self.database.begin(sql::ADMIT.what).await?;
+    pub async fn admit_url(self, site: &str, url: &str) -> Result<bool, StoreError> {
+        let mut transaction = self.store.database.begin(sql::ADMIT.what).await?;
         lock(&mut transaction, site).await?;
         let of_url = [site.into(), url.into()];
         let admitted = transaction.execute(&sql::ADMIT, &of_url).await?;
@@ -81,8 +82,9 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn withdrawn_urls(&self, site: &str) -> Result<Vec<String>, StoreError> {
+    pub async fn withdrawn_urls(self, site: &str) -> Result<Vec<String>, StoreError> {
         let rows: Vec<(String,)> = self
+            .store
             .database
             .rows(&sql::WITHDRAWN_URLS, &[site.into()])
             .await?;
@@ -94,9 +96,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn description_states(&self, site: &str) -> Result<DescriptionStates, StoreError> {
-        let row: Option<(i64, i64, i64)> =
-            self.database.first(&sql::STATES, &[site.into()]).await?;
+    pub async fn description_states(self, site: &str) -> Result<DescriptionStates, StoreError> {
+        let row: Option<(i64, i64, i64)> = self
+            .store
+            .database
+            .first(&sql::STATES, &[site.into()])
+            .await?;
         let (hidden, missing, kept_out) = row.unwrap_or_default();
         let count = |count| u64::try_from(count).unwrap_or(0);
         Ok(DescriptionStates {
@@ -111,10 +116,13 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn hidden_reason(&self, site: &str, url: &str) -> Result<Option<String>, StoreError> {
+    pub async fn hidden_reason(self, site: &str, url: &str) -> Result<Option<String>, StoreError> {
         let values = [site.into(), url.into()];
-        let row: Option<(Option<String>,)> =
-            self.database.first(&sql::HIDDEN_REASON, &values).await?;
+        let row: Option<(Option<String>,)> = self
+            .store
+            .database
+            .first(&sql::HIDDEN_REASON, &values)
+            .await?;
         Ok(row.map(|(reason,)| reason.unwrap_or_default()))
     }
 }

@@ -1,5 +1,6 @@
 //! What was counted is added to the sums.
 
+use super::TrafficSums;
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use super::{
@@ -41,7 +42,7 @@ pub struct LiveMinutes {
     pub minutes: RangeInclusive<i64>,
 }
 
-impl Store {
+impl TrafficSums<'_> {
     /// Adds a batch to the sums; of a batch that is in them already, nothing.
     ///
     /// A commit whose answer is lost may have happened or not: the same batch is simply
@@ -51,11 +52,11 @@ impl Store {
     ///
     /// Fails when the database does; then nothing was added, or all of it.
     pub async fn add_traffic(
-        &self,
+        self,
         batch: &TrafficBatch<'_>,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.database.begin("add traffic").await?;
+        let mut transaction = self.store.database.begin("add traffic").await?;
         if !is_next_batch(&mut transaction, batch.writer, batch.number, now_ms).await? {
             return Ok(());
         }
@@ -68,7 +69,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn prune_traffic(&self, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn prune_traffic(self, now_ms: i64) -> Result<(), StoreError> {
         let now = now_ms.div_euclid(60_000);
         for span in TrafficSpan::ALL {
             let Some(kept) = span.kept_minutes() else {
@@ -77,16 +78,19 @@ impl Store {
             // The span that has only begun to be old is still whole.
             let values = [span.number().into(), span.start(now - kept).into()];
             for statement in [&sql::PRUNE, &sql::PRUNE_PACKED] {
-                self.database.execute(statement, &values).await?;
+                self.store.database.execute(statement, &values).await?;
             }
         }
         self.prune_paths(now).await?;
         let undoable_ms = now_ms.saturating_sub(UNDOABLE_MS);
         let values = [undoable_ms.into()];
-        self.database.execute(&sql::PRUNE_IMPORTED, &values).await?;
+        self.store
+            .database
+            .execute(&sql::PRUNE_IMPORTED, &values)
+            .await?;
         let silent_ms = now_ms.saturating_sub(WRITER_KEPT_MS);
         let values = [silent_ms.into()];
-        let pruned = self.database.execute(&sql::PRUNE_WRITERS, &values);
+        let pruned = self.store.database.execute(&sql::PRUNE_WRITERS, &values);
         pruned.await.map(|_| ())
     }
 }

@@ -1,5 +1,6 @@
 //! Logs that were written before, or by others, are counted once.
 
+use super::TrafficSums;
 use super::{
     super::{
         Store, StoreError, StoreErrorKind, columns::columns, database::Transaction,
@@ -58,18 +59,15 @@ columns! {
     }
 }
 
-impl Store {
+impl TrafficSums<'_> {
     /// Returns the logs that begin with a line, those of which most is known first.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn traffic_imports(
-        &self,
-        first_line: &str,
-    ) -> Result<Vec<TrafficImport>, StoreError> {
+    pub async fn traffic_imports(self, first_line: &str) -> Result<Vec<TrafficImport>, StoreError> {
         let values = [first_line.into()];
-        let rows: Vec<ImportRow> = self.database.rows(&sql::IMPORTS, &values).await?;
+        let rows: Vec<ImportRow> = self.store.database.rows(&sql::IMPORTS, &values).await?;
         Ok(rows.into_iter().map(TrafficImport::from).collect())
     }
 
@@ -79,7 +77,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn begin_traffic_import(
-        &self,
+        self,
         import: &TrafficImport,
         now_ms: i64,
     ) -> Result<(), StoreError> {
@@ -91,7 +89,7 @@ impl Store {
             (&import.name).into(),
             now_ms.into(),
         ];
-        let begun = self.database.execute(&sql::BEGIN_IMPORT, &values);
+        let begun = self.store.database.execute(&sql::BEGIN_IMPORT, &values);
         begun.await.map(|_| ())
     }
 
@@ -102,7 +100,7 @@ impl Store {
     ///
     /// Fails when the database does; then nothing was added, or all of it.
     pub async fn import_traffic(
-        &self,
+        self,
         progress: &ImportProgress<'_>,
         now_ms: i64,
     ) -> Result<bool, StoreError> {
@@ -119,7 +117,7 @@ impl Store {
             requests.into(),
             now_ms.into(),
         ];
-        let mut transaction = self.database.begin("count a log").await?;
+        let mut transaction = self.store.database.begin("count a log").await?;
         if transaction.execute(&sql::IMPORT, &values).await? == 0 {
             return Ok(false);
         }
@@ -147,9 +145,13 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn last_traffic_imports(&self, limit: i64) -> Result<Vec<TrafficImport>, StoreError> {
+    pub async fn last_traffic_imports(self, limit: i64) -> Result<Vec<TrafficImport>, StoreError> {
         let values = [limit.into()];
-        let rows: Vec<ImportRow> = self.database.rows(&sql::LAST_IMPORTS, &values).await?;
+        let rows: Vec<ImportRow> = self
+            .store
+            .database
+            .rows(&sql::LAST_IMPORTS, &values)
+            .await?;
         Ok(rows.into_iter().map(TrafficImport::from).collect())
     }
 
@@ -161,8 +163,8 @@ impl Store {
     ///
     /// `NotFound` for an unknown log, `Conflict` for one whose counts are older than a week or were
     /// counted by an earlier version; else as the database fails. Nothing has changed then.
-    pub async fn undo_traffic_import(&self, import_id: &str) -> Result<u64, StoreError> {
-        let mut transaction = self.database.begin("undo an import").await?;
+    pub async fn undo_traffic_import(self, import_id: &str) -> Result<u64, StoreError> {
+        let mut transaction = self.store.database.begin("undo an import").await?;
         let id = [import_id.into()];
         let rows: Vec<(i64,)> = transaction.rows(&sql::FORGET_IMPORT, &id).await?;
         let Some((requests,)) = rows.first().copied() else {
@@ -197,7 +199,7 @@ impl Store {
 
     /// Makes rows of the packed sums that an import has added to.
     async fn unpack_imported(
-        &self,
+        self,
         transaction: &mut Transaction<'_>,
         import_id: &str,
         span: TrafficSpan,

@@ -22,3 +22,8 @@ pub use paths::{
 };
 pub use read::TrafficSum;
 pub use series::{TrafficCell, TrafficPart, TrafficSeries, TrafficStep};
+
+handle! {
+    /// Sums of requests.
+    TrafficSums, traffic
+}

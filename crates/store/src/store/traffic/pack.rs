@@ -1,5 +1,6 @@
 //! Sums of hours and days that have long ended are packed.
 
+use super::TrafficSums;
 use super::{
     super::{
         Store, StoreError, StoreErrorKind, database::Transaction, error::Engine, statement::Value,
@@ -18,7 +19,7 @@ const PACKED_AFTER: i64 = 48 * 60;
 /// writes to a file.
 const PACKED_AT_ONCE: usize = 4;
 
-impl Store {
+impl TrafficSums<'_> {
     /// Packs sums of hours and days that ended two days ago, some at a time.
     ///
     /// Returns `true` once none is left. What is read is the same before and after.
@@ -27,7 +28,7 @@ impl Store {
     ///
     /// Fails when the database does; `Corrupt` where what is packed already of a span cannot be
     /// read: that span stays as it is, the others are packed.
-    pub async fn pack_traffic(&self, now_ms: i64) -> Result<bool, StoreError> {
+    pub async fn pack_traffic(self, now_ms: i64) -> Result<bool, StoreError> {
         let now = now_ms.div_euclid(60_000);
         let (mut packed, mut failed) = (0, None);
         for span in TrafficSpan::ALL.into_iter().rev() {
@@ -55,21 +56,22 @@ impl Store {
     }
 
     async fn first_row(
-        &self,
+        self,
         span: TrafficSpan,
         from: i64,
         end: i64,
     ) -> Result<Option<i64>, StoreError> {
         let values = [span.number().into(), from.into(), end.into()];
         let first = self
+            .store
             .database
             .first::<(Option<i64>,)>(&sql::FIRST_ROW, &values);
         Ok(first.await?.and_then(|(began,)| began))
     }
 
     /// Moves the rows of a span into what is packed of it.
-    async fn pack_span(&self, span: TrafficSpan, began: i64) -> Result<(), StoreError> {
-        let mut transaction = self.database.begin("pack the traffic").await?;
+    async fn pack_span(self, span: TrafficSpan, began: i64) -> Result<(), StoreError> {
+        let mut transaction = self.store.database.begin("pack the traffic").await?;
         let [number, start]: [Value<'_>; 2] = [span.number().into(), began.into()];
         // The other instances that pack this span wait here.
         let values = [number, start, Value::Bytes(&[])];

@@ -1,5 +1,6 @@
 //! Sums are read.
 
+use super::TrafficSums;
 use std::ops::Range;
 
 use super::{
@@ -27,7 +28,7 @@ impl TrafficSum {
     }
 }
 
-impl Store {
+impl TrafficSums<'_> {
     /// Returns the sums of some minutes since 1970, one of each key, in no order.
     ///
     /// They are put together of [pieces](TrafficSpan::cover); all are read in the same state.
@@ -35,12 +36,16 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn traffic(
-        &self,
+    pub async fn read(
+        self,
         minutes: Range<i64>,
         now_ms: i64,
     ) -> Result<Vec<TrafficSum>, StoreError> {
-        let mut transaction = self.database.begin_reading("read the traffic").await?;
+        let mut transaction = self
+            .store
+            .database
+            .begin_reading("read the traffic")
+            .await?;
         let keys = Keys::read(&mut transaction).await?;
         let mut gathered = Gathering::new(&keys, None, false);
         for (span, piece) in TrafficSpan::cover(minutes, now_ms.div_euclid(60_000)) {
@@ -61,12 +66,13 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn live_minutes(
-        &self,
+        self,
         site: &str,
         minutes: Range<i64>,
     ) -> Result<Vec<Range<i64>>, StoreError> {
         let values = [site.into(), minutes.start.into(), (minutes.end - 1).into()];
         let rows = self
+            .store
             .database
             .rows::<(i64, i64)>(&sql::LIVE_MINUTES, &values);
         let rows = rows.await?.into_iter();
@@ -78,9 +84,12 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn first_day_of_traffic(&self) -> Result<Option<i64>, StoreError> {
+    pub async fn first_day_of_traffic(self) -> Result<Option<i64>, StoreError> {
         let day = [TrafficSpan::Day.number().into()];
-        let first = self.database.first::<(Option<i64>,)>(&sql::FIRST_DAY, &day);
+        let first = self
+            .store
+            .database
+            .first::<(Option<i64>,)>(&sql::FIRST_DAY, &day);
         Ok(first.await?.and_then(|(first,)| first))
     }
 }

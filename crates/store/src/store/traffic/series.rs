@@ -1,5 +1,6 @@
 //! The course of traffic is read: what was counted when.
 
+use super::TrafficSums;
 use std::ops::Range;
 
 use super::{
@@ -62,7 +63,7 @@ impl TrafficCell {
     }
 }
 
-impl Store {
+impl TrafficSums<'_> {
     /// Returns the course of some minutes since 1970, each in spans of at most a given length, or
     /// without one only its sums.
     ///
@@ -74,13 +75,17 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn traffic_series(
-        &self,
+        self,
         times: &[(Range<i64>, Option<TrafficSpan>)],
         robot: Option<&str>,
         now_ms: i64,
     ) -> Result<TrafficSeries, StoreError> {
         let now = now_ms.div_euclid(60_000);
-        let mut transaction = self.database.begin_reading("read the traffic").await?;
+        let mut transaction = self
+            .store
+            .database
+            .begin_reading("read the traffic")
+            .await?;
         let keys = Keys::read(&mut transaction).await?;
         let mut parts = Vec::new();
         for (minutes, longest) in times {

@@ -1,5 +1,6 @@
 //! What was counted is added, and removed again when it is old.
 
+use super::super::TrafficSums;
 use std::collections::BTreeMap;
 
 use super::{
@@ -22,13 +23,13 @@ pub(super) const KEPT: [(TrafficSpan, i64); 2] = [
 /// Place of a row.
 type Place<'k> = (TrafficSpan, i64, &'k PathKey);
 
-impl Store {
+impl TrafficSums<'_> {
     /// Removes paths that are kept no longer.
-    pub(in super::super) async fn prune_paths(&self, now: i64) -> Result<(), StoreError> {
+    pub(in super::super) async fn prune_paths(self, now: i64) -> Result<(), StoreError> {
         for (span, kept) in KEPT {
             let values = [span.number().into(), span.start(now - kept).into()];
             for statement in [&sql::PRUNE, &sql::PRUNE_CUTS] {
-                self.database.execute(statement, &values).await?;
+                self.store.database.execute(statement, &values).await?;
             }
         }
         Ok(())

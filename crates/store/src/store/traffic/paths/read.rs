@@ -1,5 +1,6 @@
 //! Paths are read.
 
+use super::super::TrafficSums;
 use std::{collections::BTreeMap, ops::Range};
 
 use super::{
@@ -47,7 +48,7 @@ columns! {
     }
 }
 
-impl Store {
+impl TrafficSums<'_> {
     /// Returns the paths of some minutes since 1970, of all sites or of one.
     ///
     /// Each number is at most as much too low as the cuts say.
@@ -56,7 +57,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn traffic_paths(
-        &self,
+        self,
         minutes: Range<i64>,
         site: Option<&str>,
         now_ms: i64,
@@ -67,7 +68,7 @@ impl Store {
             now_ms.div_euclid(60_000),
             TrafficSpan::Day,
         );
-        let mut transaction = self.database.begin_reading("read paths").await?;
+        let mut transaction = self.store.database.begin_reading("read paths").await?;
         let mut rows = BTreeMap::<PathKey, PathCount>::new();
         let mut cuts = BTreeMap::<String, PathCut>::new();
         for (span, piece) in &pieces {

@@ -1,5 +1,6 @@
 //! Of each site only so many paths are kept for an hour or a day; the rest is counted with patterns.
 
+use super::super::TrafficSums;
 use std::collections::BTreeMap;
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
     sql,
 };
 
-impl Store {
+impl TrafficSums<'_> {
     /// Folds paths into their patterns where a site has too many, in the spans of a minute.
     ///
     /// At most a thousand of an hour are left and five hundred of a day. The sums stay as they are.
@@ -21,15 +22,16 @@ impl Store {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn trim_paths(&self, minute: i64) -> Result<(), StoreError> {
+    pub async fn trim_paths(self, minute: i64) -> Result<(), StoreError> {
         for (span, _) in KEPT {
             let (began, most) = (span.start(minute), most(span));
             let values = [span.number().into(), began.into(), most.into()];
             let full = self
+                .store
                 .database
                 .rows::<(String, i64, i64)>(&sql::FULL, &values);
             for (site, paths, patterns) in full.await? {
-                let mut transaction = self.database.begin("fold paths").await?;
+                let mut transaction = self.store.database.begin("fold paths").await?;
                 let mut trimming = Trimming {
                     transaction: &mut transaction,
                     place: (span, began, &site),
