@@ -142,11 +142,11 @@ async fn fill(store: &Store, arguments: &Arguments) -> u64 {
             live: &live,
         };
         let now_ms = minute * 60_000;
-        store.traffic().add_traffic(&batch, now_ms).await.unwrap();
+        store.traffic().add(&batch, now_ms).await.unwrap();
         if minute % 60 == 0 {
-            store.traffic().prune_traffic(now_ms).await.unwrap();
+            store.traffic().prune(now_ms).await.unwrap();
             let begun = Instant::now();
-            while !store.traffic().pack_traffic(now_ms).await.unwrap() {}
+            while !store.traffic().pack(now_ms).await.unwrap() {}
             packing = packing.max(begun.elapsed());
         }
     }
@@ -233,10 +233,7 @@ async fn read(store: &Store, arguments: &Arguments, requests: u64) {
                 (minutes.start - days * DAY..minutes.start, None),
             ];
             let begun = Instant::now();
-            let course = store
-                .traffic()
-                .traffic_series(&times, None, now * 60_000)
-                .await;
+            let course = store.traffic().series(&times, None, now * 60_000).await;
             course_took.push(begun.elapsed());
             assert!(!course.unwrap().parts[0].steps.is_empty());
         }

@@ -156,7 +156,7 @@ impl RobotDetection {
 ///
 /// To set it anew would end all sessions at each start.
 async fn set_password(store: &Store, clock: &Clock, password: String) -> Result<(), BuildError> {
-    let known = store.access().admin_password_hash().await?;
+    let known = store.access().password_hash().await?;
     let made = tokio::task::spawn_blocking(move || {
         let is_set = known.is_some_and(|hash| verify_password(&password, &hash));
         (!is_set).then(|| hash_password(&password)).transpose()
@@ -167,7 +167,7 @@ async fn set_password(store: &Store, clock: &Clock, password: String) -> Result<
     {
         store
             .access()
-            .set_admin_password_hash(&hash, clock.now_ms())
+            .set_password_hash(&hash, clock.now_ms())
             .await?;
     }
     Ok(())
@@ -252,7 +252,7 @@ async fn first_password(
     clock: &Clock,
     first: FirstPassword,
 ) -> Result<Option<FirstPassword>, BuildError> {
-    if store.access().admin_password_hash().await?.is_some() {
+    if store.access().password_hash().await?.is_some() {
         return Ok(None);
     }
     let password = first.password().map_err(|error| {
@@ -272,11 +272,7 @@ async fn first_password(
     };
     let now_ms = clock.now_ms();
     // Of instances that start together only one sets its password.
-    if store
-        .access()
-        .init_admin_password_hash(&made?, now_ms)
-        .await?
-    {
+    if store.access().init_password_hash(&made?, now_ms).await? {
         return Ok(Some(first));
     }
     if let FirstPassword::Written(file) = &first {
@@ -298,11 +294,11 @@ mod tests {
         fs::write(&file, "x".repeat(2_000)).unwrap();
         let made = first_password(&store, &clock, FirstPassword::Chosen(file.clone())).await;
         assert!(matches!(made, Err(BuildError::Password(_))), "{made:?}");
-        assert_eq!(store.access().admin_password_hash().await.unwrap(), None);
+        assert_eq!(store.access().password_hash().await.unwrap(), None);
         let made = first_password(&store, &clock, FirstPassword::Written(file.clone())).await;
         assert!(made.unwrap().is_some(), "the first one");
         let password = fs::read_to_string(&file).unwrap();
-        let hash = store.access().admin_password_hash().await.unwrap().unwrap();
+        let hash = store.access().password_hash().await.unwrap().unwrap();
         assert!(verify_password(password.trim(), &hash));
     }
 }

@@ -449,7 +449,7 @@ impl RobotDetectionBuilder {
         let bundled = self.bundled;
         let robots = Box::pin(self.open()).await?;
         // What comes with a newer program than the server's must not replace the server's rows.
-        if robots.store().robots().robot_counts().await?.is_empty() {
+        if robots.store().robots().counts().await?.is_empty() {
             robots.refresher().prepare(bundled).await?;
         } else {
             robots.refresher().reload().await?;
@@ -552,6 +552,6 @@ async fn suspicion(is_on: bool, store: &Store, clock: &Clock) -> Option<Suspicio
     }
     let own = [fastrand::u64(..), fastrand::u64(..)];
     // While the database is away an instance has a seed of its own, and hears of no other.
-    let [seed, _] = store.pace().fleet_seed(own).await.unwrap_or(own);
+    let [seed, _] = store.pace().seed(own).await.unwrap_or(own);
     Some(Suspicion::new(clock, seed))
 }

@@ -89,7 +89,7 @@ async fn set_password(caller: &Caller<'_>, generate: bool) -> anyhow::Result<()>
     let store = caller.store;
     store
         .access()
-        .set_admin_password_hash(&hash, caller.now_ms)
+        .set_password_hash(&hash, caller.now_ms)
         .await?;
     caller.record("password-changed", "administrator", "").await;
     if generate {

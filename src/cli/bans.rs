@@ -96,7 +96,7 @@ fn ban_json(ban: &Ban) -> serde_json::Value {
 async fn remove(loaded: &Loaded, network: &str) -> anyhow::Result<ExitCode> {
     let network: Network = network.parse().map_err(WrongUsage)?;
     let store = context::store(loaded).await?;
-    let is_removed = store.bans().remove_ban(&network.to_string()).await?;
+    let is_removed = store.bans().remove(&network.to_string()).await?;
     if is_removed {
         let entry = AuditEntry {
             at_ms: Clock::system().now_ms(),
@@ -105,7 +105,7 @@ async fn remove(loaded: &Loaded, network: &str) -> anyhow::Result<ExitCode> {
             subject: network.to_string(),
             ..AuditEntry::default()
         };
-        store.audit().record_audit(&entry).await?;
+        store.audit().record(&entry).await?;
     }
     store.close().await;
     anyhow::ensure!(is_removed, "{network} is not banned");

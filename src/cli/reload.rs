@@ -193,7 +193,7 @@ impl Supervisor {
             subject: "configuration".to_owned(),
             detail: detail.clone(),
         };
-        let recorded = self.robots.store().audit().record_audit(&entry).await;
+        let recorded = self.robots.store().audit().record(&entry).await;
         if let Err(error) = recorded {
             warn!(%error, "the reload is not in the log of changes: {error}");
         }

@@ -45,7 +45,7 @@ pub(super) async fn all(loaded: &Loaded, store: &Store) -> anyhow::Result<Vec<Si
         return Ok(Vec::new());
     }
     let own = [fastrand::u64(..), fastrand::u64(..)];
-    let seed = store.pace().fleet_seed(own).await?;
+    let seed = store.pace().seed(own).await?;
     let traps = active.into_iter().map(|(site, loaded)| SiteTraps {
         paths: TrapPaths::new(seed, &site),
         site,

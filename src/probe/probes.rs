@@ -179,7 +179,7 @@ impl Probe {
         probes.tasks.spawn_on(
             async move {
                 let text = serde_json::to_string(&note).unwrap_or_default();
-                if let Err(error) = store.probes().note_probe(&id, &text, now_ms).await {
+                if let Err(error) = store.probes().note(&id, &text, now_ms).await {
                     warn!(%error, "cannot note a request of doctor: {error}");
                 }
             },

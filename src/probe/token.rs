@@ -67,7 +67,7 @@ impl ProbeKey {
     /// Fails when the database does.
     pub(crate) async fn of(store: &Store) -> Result<Self, StoreError> {
         let random = [fastrand::u64(..), fastrand::u64(..)];
-        Ok(Self::new(store.pace().fleet_seed(random).await?))
+        Ok(Self::new(store.pace().seed(random).await?))
     }
 
     /// Makes a token; `id` is used once.

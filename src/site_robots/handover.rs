@@ -78,10 +78,7 @@ impl Handover {
         };
         let order_id = holder_name();
         let work = serde_json::to_string(&order)?;
-        store
-            .orders()
-            .place_order(&order_id, site, &work, now_ms)
-            .await?;
+        store.orders().place(&order_id, site, &work, now_ms).await?;
         Ok(Some(Self {
             store: store.clone(),
             clock,
@@ -97,11 +94,11 @@ impl Handover {
     ///
     /// Fails when the database does, and when the server that had taken it is gone.
     pub async fn look(&mut self) -> anyhow::Result<Handed> {
-        let Some(order) = self.store.orders().order(&self.order_id).await? else {
+        let Some(order) = self.store.orders().find(&self.order_id).await? else {
             anyhow::bail!("the run that was handed over is not known any more: try again");
         };
         if let Some(outcome) = &order.outcome {
-            self.store.orders().remove_order(&self.order_id).await?;
+            self.store.orders().remove(&self.order_id).await?;
             return Ok(match serde_json::from_str(outcome)? {
                 OrderOutcome::Ran(ran) => Handed::Ran(ran),
                 OrderOutcome::Failed(reason) => Handed::Failed(reason),
@@ -131,7 +128,7 @@ impl Handover {
     ///
     /// Fails when the database does.
     pub async fn stop(&self) -> anyhow::Result<()> {
-        Ok(self.store.orders().stop_order(&self.order_id).await?)
+        Ok(self.store.orders().stop(&self.order_id).await?)
     }
 
     /// Takes it back, unless a server has it; returns whether it did.
@@ -140,7 +137,7 @@ impl Handover {
     ///
     /// Fails when the database does.
     pub async fn take_back(&self) -> anyhow::Result<bool> {
-        Ok(self.store.orders().withdraw_order(&self.order_id).await?)
+        Ok(self.store.orders().withdraw(&self.order_id).await?)
     }
 
     async fn check_alive(
@@ -155,7 +152,7 @@ impl Handover {
         }
         let is_silent = now_ms.saturating_sub(self.seen.1) > milliseconds(SILENT);
         if is_silent || has_ended(holder) {
-            self.store.orders().remove_order(&self.order_id).await?;
+            self.store.orders().remove(&self.order_id).await?;
             anyhow::bail!("the server that did the run has ended; the same command resumes it");
         }
         Ok(())

@@ -166,7 +166,7 @@ impl Orders {
         // First a place, then an order: one that was taken and not begun would have to be given
         // back.
         while let Ok(place) = Arc::clone(places).try_acquire_owned() {
-            let Some(order) = store.orders().take_order(holder, clock.now_ms()).await? else {
+            let Some(order) = store.orders().take(holder, clock.now_ms()).await? else {
                 return Ok(());
             };
             let (orders, heaven, stop) = (self.clone(), heaven.clone(), stop.clone());
@@ -200,7 +200,7 @@ impl Orders {
         heaven.reload().await;
         let Desk { store, clock, .. } = &*self.inner;
         let text = serde_json::to_string(&outcome).unwrap_or_default();
-        if let Err(error) = store.orders().finish_order(id, &text, clock.now_ms()).await {
+        if let Err(error) = store.orders().finish(id, &text, clock.now_ms()).await {
             warn!(site, "nobody hears what came of the run of {site}: {error}");
         }
     }
@@ -314,11 +314,7 @@ impl Orders {
             let mut progress = handle.progress();
             progress.hosts.clear();
             let text = serde_json::to_string(&progress).unwrap_or_default();
-            match store
-                .orders()
-                .update_order(order_id, &text, clock.now_ms())
-                .await
-            {
+            match store.orders().update(order_id, &text, clock.now_ms()).await {
                 // Before the run has begun it would not hear of it.
                 Ok(false) if progress.state == RobotState::Running => handle.stop(),
                 Ok(_) => {}

@@ -127,12 +127,7 @@ impl SiteRobotRuns {
             if self.clock.now_ms().saturating_sub(began_ms) > MAX_MS {
                 break;
             }
-            let Some(stored) = self
-                .store
-                .descriptions()
-                .kept_description(site, &url)
-                .await?
-            else {
+            let Some(stored) = self.store.descriptions().kept(site, &url).await? else {
                 continue;
             };
             if !results.is_empty() {
@@ -147,7 +142,7 @@ impl SiteRobotRuns {
             is_out.push(is_withdrawn);
         }
         let known = self.store.publications().parity_state(site).await?;
-        let shown = self.store.descriptions().description_count(site).await?;
+        let shown = self.store.descriptions().count(site).await?;
         let heaven = (known.withdrawn, shown);
         let (terms, mut pass) = judge(self.parity.action, &results, &is_out, heaven);
         let now_ms = self.clock.now_ms();

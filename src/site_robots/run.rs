@@ -119,7 +119,7 @@ impl SiteRobotRuns {
         let undone = self
             .store
             .publications()
-            .undo_publication(self.robot.site(), now_ms)
+            .undo(self.robot.site(), now_ms)
             .await;
         lease.release().await;
         // Behind the release: an error must not keep the robot from running for two minutes.
@@ -141,7 +141,7 @@ impl SiteRobotRuns {
 
     async fn lease(&self) -> Result<Lease, LeaseError> {
         let name = format!("site-robot:{}", self.robot.site());
-        self.store.leases().acquire_lease(&name, LEASE).await
+        self.store.leases().acquire(&name, LEASE).await
     }
 
     /// Has servers look at once at what robot heaven is made of now.

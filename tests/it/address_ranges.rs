@@ -321,7 +321,7 @@ async fn of_two_instances_one_asks(house: House) {
     let lease = one
         .store
         .leases()
-        .acquire_lease(&name, Duration::from_mins(5))
+        .acquire(&name, Duration::from_mins(5))
         .await;
     let lease = lease.unwrap();
     assert_eq!(one.refresh(&url).await, Some(RangesOutcome::Busy));
@@ -344,12 +344,7 @@ async fn lists_that_are_configured_no_more_are_forgotten(house: House) {
         .unwrap();
     assert_eq!(instance.contains(&gone, LISTED), None);
     assert_eq!(instance.state().url, kept);
-    let stored = instance
-        .store
-        .ranges()
-        .address_range_states()
-        .await
-        .unwrap();
+    let stored = instance.store.ranges().states().await.unwrap();
     assert_eq!(stored.len(), 1);
 }
 
@@ -495,12 +490,7 @@ async fn a_chosen_list_that_nobody_asks_for_is_forgotten(house: House) {
             .keep_only(slice::from_ref(&kept))
             .await
             .unwrap();
-        one.store
-            .ranges()
-            .address_range_states()
-            .await
-            .unwrap()
-            .len()
+        one.store.ranges().states().await.unwrap().len()
     };
     for url in [&kept, &gone] {
         one.refresh(url).await;
@@ -588,13 +578,5 @@ async fn a_file_is_read_when_it_changes_and_what_is_built_in_counts_until_then()
     read().await;
     assert!(lists(UNLISTED) && instance.state().error.is_some());
     // Nothing of a file of one machine is kept for others.
-    assert!(
-        instance
-            .store
-            .ranges()
-            .address_range_states()
-            .await
-            .unwrap()
-            .is_empty()
-    );
+    assert!(instance.store.ranges().states().await.unwrap().is_empty());
 }

@@ -27,7 +27,7 @@ async fn ban(url: &str, network: &str) {
         since_ms: 1_000,
         until_ms: i64::MAX,
     };
-    store.bans().add_ban(&ban).await.unwrap();
+    store.bans().add(&ban).await.unwrap();
     store.close().await;
 }
 

@@ -73,7 +73,7 @@ impl Site {
             robot.purpose = purpose;
             robot.patterns = vec![Pattern::new(PatternKind::Token, id)];
             robot.ranges_url = Some(upstream.url("/ranges.json"));
-            store.robots().add_robot(&robot, 0).await.unwrap();
+            store.robots().add(&robot, 0).await.unwrap();
         }
         store.close().await;
         let text = format!(
@@ -245,7 +245,7 @@ async fn all_instances_know_it_and_rules_go_before() {
     let now_ms = i64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_millis());
     store
         .canonicals()
-        .learn_canonicals("default", &learnt, now_ms.unwrap(), 0)
+        .learn("default", &learnt, now_ms.unwrap(), 0)
         .await
         .unwrap();
     // Anything that is learnt has what others have learnt read too.

@@ -33,7 +33,7 @@ async fn describe(directory: &Path) -> Store {
     }
     store
         .descriptions()
-        .save_descriptions("default", 1, &descriptions, 1_790_000_000_000)
+        .save("default", 1, &descriptions, 1_790_000_000_000)
         .await
         .unwrap();
     store
@@ -293,7 +293,7 @@ async fn what_is_published_while_a_server_runs_is_known_to_it() {
     store.frontier().clear_site("default").await.unwrap();
     store
         .descriptions()
-        .save_descriptions("default", 2, &kept, 1_790_000_000_000)
+        .save("default", 2, &kept, 1_790_000_000_000)
         .await
         .unwrap();
     publish(&library, &pages, &settings).await.unwrap();

@@ -46,7 +46,7 @@ async fn site(directory: &Path, upstream: &TestServer, more: &str) -> Server {
     });
     store
         .descriptions()
-        .save_descriptions("default", 1, &descriptions, 1_790_000_000_000)
+        .save("default", 1, &descriptions, 1_790_000_000_000)
         .await
         .unwrap();
     store.close().await;
@@ -475,7 +475,7 @@ async fn to_know_whether_there_is_some_costs_no_memory() {
     let described = ResourceDescription::new(format!("{SITE}/salt"));
     store
         .descriptions()
-        .save_descriptions("default", 1, &[described], 1_790_000_000_000)
+        .save("default", 1, &[described], 1_790_000_000_000)
         .await
         .unwrap();
     let settings = HeavenSettings::new(SITE).unwrap();

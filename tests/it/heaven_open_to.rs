@@ -41,7 +41,7 @@ impl Site {
         let mut robot = Robot::new("listbot", Source::manual());
         robot.patterns = vec![Pattern::new(PatternKind::Token, "listbot")];
         robot.ranges_url = Some(upstream.url("/ranges.json"));
-        store.robots().add_robot(&robot, 0).await.unwrap();
+        store.robots().add(&robot, 0).await.unwrap();
         let descriptions = ["/members/a", "/open"].map(|path| {
             let mut description = ResourceDescription::new(format!("{SITE}{path}"));
             description.set(name::TITLE, "A page");
@@ -51,7 +51,7 @@ impl Site {
         });
         store
             .descriptions()
-            .save_descriptions("default", 1, &descriptions, 1_790_000_000_000)
+            .save("default", 1, &descriptions, 1_790_000_000_000)
             .await
             .unwrap();
         store.close().await;
@@ -265,7 +265,7 @@ async fn nothing_behind_a_login_is_published_before_somebody_says_for_whom() {
     let saved = [old];
     let saving = store
         .descriptions()
-        .save_descriptions("default", 1, &saved, 1_790_000_000_000);
+        .save("default", 1, &saved, 1_790_000_000_000);
     saving.await.unwrap();
     store.close().await;
     let text = format!(

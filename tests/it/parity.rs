@@ -212,7 +212,7 @@ async fn row_01_useragents_and_names_are_kept_whole() {
         .robots
         .store()
         .robots()
-        .robots_by_id("walker7")
+        .by_id("walker7")
         .await
         .unwrap()
         .remove(0);
@@ -252,13 +252,13 @@ async fn row_03_a_bad_record_is_skipped_counted_and_shown() {
     site.started().await;
     let store = site.robots.store();
     assert_eq!(
-        store.robots().robots_by_id("long").await.unwrap()[0]
+        store.robots().by_id("long").await.unwrap()[0]
             .robot
             .useragent,
         long
     );
     assert_eq!(
-        store.robots().robots_by_id("nameless").await.unwrap()[0]
+        store.robots().by_id("nameless").await.unwrap()[0]
             .robot
             .name,
         "nameless"
@@ -325,7 +325,7 @@ async fn row_05_robots_that_vanished_are_removed() {
             .robots
             .store()
             .robots()
-            .robot_exists("walker0")
+            .exists("walker0")
             .await
             .unwrap()
     );
@@ -333,7 +333,7 @@ async fn row_05_robots_that_vanished_are_removed() {
         site.robots
             .store()
             .robots()
-            .robot_exists("walker45")
+            .exists("walker45")
             .await
             .unwrap()
     );
@@ -390,7 +390,7 @@ async fn row_08_the_age_decides_and_an_empty_table_refreshes_at_once() {
         site.robots
             .store()
             .robots()
-            .robot_exists("walker39")
+            .exists("walker39")
             .await
             .unwrap()
     );

@@ -132,7 +132,7 @@ async fn a_site_is_walked_within_its_scope() {
     let depth = async |path| {
         let stored = store
             .descriptions()
-            .description("docs", &site.url(path))
+            .find("docs", &site.url(path))
             .await
             .unwrap()
             .unwrap();
@@ -550,7 +550,7 @@ async fn what_may_not_be_stored_is_described_without_its_text() {
     run(robot(&store, &site)).await;
     let stored = store
         .descriptions()
-        .description("docs", &site.url("/"))
+        .find("docs", &site.url("/"))
         .await
         .unwrap()
         .unwrap();

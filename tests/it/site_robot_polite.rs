@@ -387,7 +387,7 @@ async fn a_page_that_names_another_as_canonical_stays_and_says_so() {
     run().await;
     let copy = store
         .descriptions()
-        .description("docs", &site.url("/copy"))
+        .find("docs", &site.url("/copy"))
         .await
         .unwrap();
     let copy = copy.unwrap().description;

@@ -525,7 +525,7 @@ async fn odd_texts(store: Store) {
     assert_eq!(titles.len(), 8, "{:?}", titles.keys());
     let nul = store
         .descriptions()
-        .description("docs", &site.url("/nul"))
+        .find("docs", &site.url("/nul"))
         .await
         .unwrap();
     let nul = nul.unwrap().description;

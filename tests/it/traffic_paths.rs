@@ -216,7 +216,7 @@ async fn an_application_keeps_paths_too() {
     let minute = now_ms / 60_000;
     let sums: PathSums = store
         .traffic()
-        .traffic_paths(minute - 60..minute + 1, None, now_ms)
+        .paths(minute - 60..minute + 1, None, now_ms)
         .await
         .unwrap();
     let mut told: Vec<_> = sums

@@ -151,10 +151,9 @@ async fn describe(directory: &Path) -> Store {
         description.set(name::FULL_TEXT, "The year began quietly.");
         description
     });
-    let saved =
-        store
-            .descriptions()
-            .save_descriptions("default", 1, &descriptions, 1_790_000_000_000);
+    let saved = store
+        .descriptions()
+        .save("default", 1, &descriptions, 1_790_000_000_000);
     saved.await.unwrap();
     store
 }

@@ -156,10 +156,7 @@ async fn by_token(
     let digest = tokens::digest(token);
     // The database finds the digest: no comparison here can leak where two tokens differ.
     let store = &state.operations().store;
-    let token = store
-        .access()
-        .use_admin_token(&digest, state.now_ms())
-        .await?;
+    let token = store.access().use_token(&digest, state.now_ms()).await?;
     if token.is_none() {
         let client = address.map_or_else(|| "an unknown address".to_owned(), |it| it.to_string());
         warn!(%client, "unknown or ended admin token from {client}");

@@ -75,10 +75,7 @@ pub(super) async fn submit(
         .map_err(|error| Problem::internal(&error.to_string()))?;
     let now_ms = state.now_ms();
     let store = &state.operations().store;
-    store
-        .access()
-        .set_admin_password_hash(&hash, now_ms)
-        .await?;
+    store.access().set_password_hash(&hash, now_ms).await?;
     // The store has deleted the sessions; copies in memory must not outlive them.
     state.cached_sessions().clear();
     // The change has ended every session; that of the administrator goes on under a new id.

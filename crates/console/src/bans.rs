@@ -101,7 +101,7 @@ pub(super) async fn remove_json(
 }
 
 async fn end(state: &AdminState, visitor: &Visitor, network: &str) -> Result<(), Problem> {
-    if !state.operations().store.bans().remove_ban(network).await? {
+    if !state.operations().store.bans().remove(network).await? {
         return Err(Problem::not_found(
             "This network is not banned; its ban has ended.",
         ));

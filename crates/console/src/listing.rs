@@ -121,12 +121,12 @@ impl Listing {
     pub(super) async fn load(&self, state: &AdminState) -> Result<ListingPage, Problem> {
         let store = &state.operations().store;
         let mut number = self.number;
-        let mut found = store.robots().robot_page(&self.query(number)).await?;
+        let mut found = store.robots().page(&self.query(number)).await?;
         let pages = found.total.div_ceil(PAGE_ROWS).max(1);
         // Robots may have been removed since the link was made.
         if number > pages {
             number = pages;
-            found = store.robots().robot_page(&self.query(number)).await?;
+            found = store.robots().page(&self.query(number)).await?;
         }
         let now_ms = state.now_ms();
         let detector = state.operations().detector.load();
@@ -152,7 +152,7 @@ impl Listing {
             limit: 0,
             ..self.query(1)
         };
-        let found = state.operations().store.robots().robot_page(&query).await?;
+        let found = state.operations().store.robots().page(&query).await?;
         let robots = found.robots.into_iter();
         Ok(robots.map(|stored| Arc::new(stored.robot)).collect())
     }

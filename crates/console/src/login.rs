@@ -93,7 +93,7 @@ pub(super) async fn form(
             .operations()
             .store
             .access()
-            .admin_password_hash()
+            .password_hash()
             .await?
             .is_some(),
         error: None,
@@ -183,7 +183,7 @@ pub(super) async fn check_password(
     given: String,
 ) -> Result<LoginOutcome, Problem> {
     let (logins, store) = (state.logins(), &state.operations().store);
-    let Some(hash) = store.access().admin_password_hash().await? else {
+    let Some(hash) = store.access().password_hash().await? else {
         return Ok(LoginOutcome::NotSet);
     };
     // The browser's cookie is signed with the hash, so that it is needed before the client is
@@ -216,7 +216,7 @@ pub(super) async fn check_password(
     if let LoginDecision::Refused { wait } = logins.decide(&client).await {
         return Ok(LoginOutcome::wait(wait));
     }
-    let Some(hash) = store.access().admin_password_hash().await? else {
+    let Some(hash) = store.access().password_hash().await? else {
         return Ok(LoginOutcome::NotSet);
     };
     let checked =

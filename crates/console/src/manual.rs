@@ -167,7 +167,7 @@ pub(super) async fn store(
     operations
         .store
         .robots()
-        .add_robot(robot, state.now_ms())
+        .add(robot, state.now_ms())
         .await
         .map_err(|error| not_stored(error, &robot.id))?;
     changes::record(state, visitor, "robot-added", &robot.id, &robot.useragent).await;
@@ -187,7 +187,7 @@ pub(super) async fn unstore(
     operations
         .store
         .robots()
-        .remove_robot(id)
+        .remove(id)
         .await
         .map_err(|error| not_removed(error, id))?;
     changes::record(state, visitor, "robot-removed", id, "").await;

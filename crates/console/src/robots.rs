@@ -143,7 +143,7 @@ async fn robot_page(
 /// Looks a robot up by its source and id.
 pub(super) async fn find(state: &AdminState, source: &str, id: &str) -> Result<RobotView, Problem> {
     let now_ms = state.now_ms();
-    let found = state.operations().store.robots().robots_by_id(id).await?;
+    let found = state.operations().store.robots().by_id(id).await?;
     let detector = state.operations().detector.load();
     found
         .iter()
@@ -160,7 +160,7 @@ async fn choices(
     state: &AdminState,
     chosen: Option<&Source>,
 ) -> Result<Vec<SourceChoice>, Problem> {
-    let counts = state.operations().store.robots().robot_counts().await?;
+    let counts = state.operations().store.robots().counts().await?;
     Ok(counts
         .iter()
         .map(|count| SourceChoice {

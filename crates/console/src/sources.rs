@@ -76,7 +76,7 @@ impl SourceView {
 
 /// Returns configured sources and those that robots in the database come from.
 pub(super) async fn load(state: &AdminState) -> Result<Vec<SourceView>, StoreError> {
-    let counts = match state.operations().store.robots().robot_counts().await {
+    let counts = match state.operations().store.robots().counts().await {
         // The overview works without a database, to tell what serves meanwhile.
         Err(error) if error.absence().is_some() => return Ok(in_memory(state)),
         counts => counts?,

@@ -54,7 +54,7 @@ impl Caller<'_> {
             subject: subject.to_owned(),
             detail: detail.to_owned(),
         };
-        if let Err(error) = self.store.audit().record_audit(&entry).await {
+        if let Err(error) = self.store.audit().record(&entry).await {
             (self.warn)(&format!(
                 "the change {event:?} is not in the log of changes: {error}"
             ));

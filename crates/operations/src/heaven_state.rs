@@ -118,11 +118,7 @@ impl HeavenState {
             failure: robots.failure(&site).filter(|_| !has_ended),
             is_used: robots.heaven(&site).is_some_and(|used| is_used(&used)),
             // To count a million of them takes a while, and this is asked with each page.
-            has_pages: store
-                .descriptions()
-                .first_described_url(&site, "")
-                .await?
-                .is_some(),
+            has_pages: store.descriptions().first_url(&site, "").await?.is_some(),
             differing: (store.publications().first_differing(&site).await?)
                 .map(|(state, first)| (state.differing, first.url)),
             run: match last {

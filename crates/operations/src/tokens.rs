@@ -78,7 +78,7 @@ impl Token {
 ///
 /// Fails if the database does.
 pub async fn list(caller: &Caller<'_>) -> Result<Tokens, Refusal> {
-    let tokens = caller.store.access().admin_tokens().await?;
+    let tokens = caller.store.access().tokens().await?;
     let tokens = tokens.iter().map(|token| Token::new(token, caller.now_ms));
     Ok(Tokens {
         tokens: tokens.collect(),
@@ -105,7 +105,7 @@ pub async fn make(caller: &Caller<'_>, request: &MakeToken) -> Result<MadeToken,
     let added = caller
         .store
         .access()
-        .add_admin_token(&token, &digest(&secret))
+        .add_token(&token, &digest(&secret))
         .await;
     added.map_err(|error| match error.kind() {
         StoreErrorKind::Conflict => Refusal::invalid(
@@ -132,7 +132,7 @@ pub async fn make(caller: &Caller<'_>, request: &MakeToken) -> Result<MadeToken,
 ///
 /// Fails if there is none of this name, or if the database does.
 pub async fn end(caller: &Caller<'_>, name: &str) -> Result<(), Refusal> {
-    let ended = caller.store.access().remove_admin_token(name).await;
+    let ended = caller.store.access().remove_token(name).await;
     ended.map_err(|error| match error.kind() {
         StoreErrorKind::NotFound => Refusal::NotFound("There is no token of this name."),
         _ => error.into(),

@@ -55,7 +55,7 @@ impl Heartbeat {
             }
         }
         // Whoever cannot say so is forgotten after two minutes.
-        let _ = self.store.instances().forget_instance().await;
+        let _ = self.store.instances().forget().await;
     }
 
     async fn beat(&mut self) -> Result<(), StoreError> {

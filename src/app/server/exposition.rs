@@ -129,7 +129,7 @@ pub(super) async fn exposition(
     listeners: &ListenerMetrics,
 ) -> String {
     // Before the recorder, which is local to a thread and does not go through an await.
-    let counts = robots.store().robots().robot_counts().await.ok();
+    let counts = robots.store().robots().counts().await.ok();
     let refreshed = refreshed(robots).await;
     // A recorder for each scrape: our own counters are what lasts, and sites or servers that are
     // gone leave no series behind.

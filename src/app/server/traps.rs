@@ -57,7 +57,7 @@ impl KnownVisitors {
 
 async fn seed(store: &Store) -> Option<[u64; 2]> {
     let own = [fastrand::u64(..), fastrand::u64(..)];
-    let seed = store.pace().fleet_seed(own).await;
+    let seed = store.pace().seed(own).await;
     // Others than those that the site's pages link to would catch nobody.
     seed.inspect_err(|error| warn!(%error, "sites have no traps, and no key for IndexNow, until the next start: {error}"))
         .ok()

@@ -90,7 +90,7 @@ async fn open(settings: &Settings) -> Result<String, String> {
         .map_err(|error| error.to_string())?;
     let counts = store
         .robots()
-        .robot_counts()
+        .counts()
         .await
         .map_err(|error| error.to_string())?;
     let active = counts.iter().map(|count| count.active).sum::<u64>();

@@ -260,7 +260,7 @@ impl<'s> Front<'s> {
         let deadline = Instant::now() + MAX_WAIT;
         for cell in cells {
             loop {
-                let note = self.store.probes().probe(&cell.id).await?;
+                let note = self.store.probes().find(&cell.id).await?;
                 cell.note = note.and_then(|note| serde_json::from_str(&note).ok());
                 if cell.note.is_some() || cell.answer.is_err() || Instant::now() >= deadline {
                     break;

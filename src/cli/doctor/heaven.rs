@@ -28,11 +28,7 @@ pub(super) async fn heaven_checks(subject: &Subject<'_>) -> Vec<Check> {
         let settings = site.loaded.settings();
         let robot = site.robot(subject.loaded);
         let described = match &subject.store {
-            Some(store) => store
-                .descriptions()
-                .description_count(site.name())
-                .await
-                .ok(),
+            Some(store) => store.descriptions().count(site.name()).await.ok(),
             None => None,
         };
         let sent = Box::pin(sent_to(subject, &site, &explainer)).await;

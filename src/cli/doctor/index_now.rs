@@ -42,8 +42,8 @@ pub(super) async fn index_now_checks(
 
 /// Returns how the last telling went, and why it failed if it did.
 async fn last(store: &Store, site: &str) -> Result<(String, Option<String>), StoreError> {
-    let waiting = store.index_now().index_now_waiting(site).await?;
-    let Some(state) = store.index_now().index_now_state(site).await? else {
+    let waiting = store.index_now().waiting(site).await?;
+    let Some(state) = store.index_now().state(site).await? else {
         let text = "nobody was told yet: what a run changes is told when it has ended";
         return Ok((text.to_owned(), None));
     };

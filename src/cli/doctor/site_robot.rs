@@ -108,7 +108,7 @@ fn sandbox(robots: &[SiteRobotSettings]) -> Option<Check> {
 async fn runs(site: &ServedSite, robot: &SiteRobotSettings, store: &Store) -> String {
     let (Ok(runs), Ok(described)) = (
         store.frontier().runs(site.name(), 1).await,
-        store.descriptions().description_count(site.name()).await,
+        store.descriptions().count(site.name()).await,
     ) else {
         return "its runs are not known".to_owned();
     };

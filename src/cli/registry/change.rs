@@ -23,7 +23,7 @@ pub(super) async fn add(robots: &RobotDetection, args: &AddArgs) -> anyhow::Resu
     robots
         .store()
         .robots()
-        .add_robot(&robot, robots.clock().now_ms())
+        .add(&robot, robots.clock().now_ms())
         .await?;
     context::caller(robots.store())
         .record("robot-added", &robot.id, &robot.useragent)
@@ -73,7 +73,7 @@ fn argument(field: &str) -> String {
 }
 
 pub(super) async fn remove(robots: &RobotDetection, id: &str) -> anyhow::Result<ExitCode> {
-    robots.store().robots().remove_robot(id).await?;
+    robots.store().robots().remove(id).await?;
     context::caller(robots.store())
         .record("robot-removed", id, "")
         .await;

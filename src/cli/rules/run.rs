@@ -157,7 +157,7 @@ impl Commands {
         let removed = self
             .store
             .live_rules()
-            .remove_live_rule(args.id, change, LiveRule::told);
+            .remove(args.id, change, LiveRule::told);
         anyhow::ensure!(
             removed.await?.is_some(),
             "no live rule {} is in force",
@@ -168,10 +168,10 @@ impl Commands {
 
     async fn restore(&self, args: RuleArgs) -> anyhow::Result<()> {
         let change = self.change("");
-        let restored =
-            self.store
-                .live_rules()
-                .restore_live_rule(args.id, MAX_RULES, change, LiveRule::told);
+        let restored = self
+            .store
+            .live_rules()
+            .restore(args.id, MAX_RULES, change, LiveRule::told);
         anyhow::ensure!(
             restored.await?.is_some(),
             "no live rule {} was removed that has not ended since, or there are {MAX_RULES} already",
@@ -186,7 +186,7 @@ impl Commands {
         let detail = format!("until {}", rfc3339(ends_ms));
         self.store
             .live_rules()
-            .pause_enforcement(ends_ms, self.change(&detail))
+            .pause(ends_ms, self.change(&detail))
             .await?;
         let pause = StoredPause {
             ends_ms,
@@ -202,11 +202,7 @@ impl Commands {
     }
 
     async fn resume(&self, args: JsonArgs) -> anyhow::Result<()> {
-        let resumed = self
-            .store
-            .live_rules()
-            .resume_enforcement(self.change(""))
-            .await?;
+        let resumed = self.store.live_rules().resume(self.change("")).await?;
         if args.json {
             output::json(&json!({ "pause": null, "was_paused": resumed }))?;
         } else if resumed {

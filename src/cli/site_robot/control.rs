@@ -35,11 +35,7 @@ pub(super) async fn status(
             .await?
             .into_iter()
             .next();
-        let count = context
-            .store
-            .descriptions()
-            .description_count(&site)
-            .await?;
+        let count = context.store.descriptions().count(&site).await?;
         let states = context
             .store
             .publications()
@@ -154,7 +150,7 @@ async fn known_sites(
     if let Some(site) = one {
         return Ok([site.to_owned()].into());
     }
-    let mut sites = BTreeSet::from_iter(context.store.descriptions().described_sites().await?);
+    let mut sites = BTreeSet::from_iter(context.store.descriptions().sites().await?);
     // A run that was cut off early has described nothing yet, and is the one that is asked about.
     sites.extend(context.store.frontier().run_sites().await?);
     let configured = crate::app::site_robots(&context.loaded)?;

@@ -89,7 +89,7 @@ pub(super) async fn import(
         context
             .store
             .descriptions()
-            .save_descriptions(&args.site, NO_RUN, &batch, now_ms)
+            .save(&args.site, NO_RUN, &batch, now_ms)
             .await?;
         imported += batch.len() as u64;
     }

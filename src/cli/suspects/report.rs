@@ -25,7 +25,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow:
         .load(now_ms.saturating_sub(SUSPECTS_LAST_MS))
         .await?;
     let now = now_ms.div_euclid(60_000);
-    let first = store.traffic().first_day_of_traffic().await?.unwrap_or(now);
+    let first = store.traffic().first_day().await?.unwrap_or(now);
     let sums = store
         .traffic()
         .read(since.minute(now, first)..now + 1, now_ms)

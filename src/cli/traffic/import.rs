@@ -126,11 +126,7 @@ impl Importer<'_> {
         let Some(head) = Head::read(open(File::open(path)?)?)? else {
             return Ok(Imported::default());
         };
-        let known = self
-            .store
-            .traffic()
-            .traffic_imports(head.first_line())
-            .await?;
+        let known = self.store.traffic().imports(head.first_line()).await?;
         let known = known.into_iter().find(|known| head.is_of(known));
         let mut import = if let Some(known) = known {
             known
@@ -231,10 +227,7 @@ impl Importer<'_> {
             requests: 0,
         };
         let now_ms = Clock::system().now_ms();
-        self.store
-            .traffic()
-            .begin_traffic_import(&import, now_ms)
-            .await?;
+        self.store.traffic().begin_import(&import, now_ms).await?;
         Ok(import)
     }
 
@@ -258,11 +251,7 @@ impl Importer<'_> {
             paths: &paths,
         };
         let now_ms = Clock::system().now_ms();
-        let is_added = self
-            .store
-            .traffic()
-            .import_traffic(&progress, now_ms)
-            .await?;
+        let is_added = self.store.traffic().import(&progress, now_ms).await?;
         anyhow::ensure!(
             is_added,
             "another import counts the same log; wait for its end, then run it again"
@@ -304,7 +293,7 @@ impl Importer<'_> {
 
 /// Undoes the import whose id begins so.
 async fn undo(store: &Store, id: &str) -> anyhow::Result<()> {
-    let all = store.traffic().last_traffic_imports(i64::MAX).await?;
+    let all = store.traffic().last_imports(i64::MAX).await?;
     let mut meant = all.iter().filter(|import| import.import_id.starts_with(id));
     let (Some(import), None) = (meant.next(), meant.next()) else {
         let row = |import: &TrafficImport| {
@@ -314,10 +303,7 @@ async fn undo(store: &Store, id: &str) -> anyhow::Result<()> {
         let last: String = all.iter().take(LISTED).map(row).collect();
         anyhow::bail!("no single import has the id {id:?}; the last ones are:{last}");
     };
-    let requests = store
-        .traffic()
-        .undo_traffic_import(&import.import_id)
-        .await?;
+    let requests = store.traffic().undo_import(&import.import_id).await?;
     let name = output::clean(&import.name);
     context::caller(store)
         .record("traffic-import-undone", &name, &import.import_id)

@@ -43,7 +43,7 @@ async fn report(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     };
     if !args.path_groupings().is_empty() {
         let site = args.site.as_deref();
-        let sums = store.traffic().traffic_paths(minutes, site, now_ms).await?;
+        let sums = store.traffic().paths(minutes, site, now_ms).await?;
         store.close().await;
         let is_empty = sums.rows.is_empty();
         paths::print(sums, args)?;

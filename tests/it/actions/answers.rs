@@ -33,7 +33,7 @@ async fn describe(directory: &Path) -> Store {
     description.set(name::FULL_TEXT, "Wind from the west, and rain.");
     store
         .descriptions()
-        .save_descriptions("default", 1, &[description], 1_790_000_000_000)
+        .save("default", 1, &[description], 1_790_000_000_000)
         .await
         .unwrap();
     store

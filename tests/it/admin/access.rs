@@ -31,12 +31,7 @@ async fn site() -> (Site, Client) {
 }
 
 async fn audited(site: &Site) -> Vec<String> {
-    let entries = site
-        .store
-        .audit()
-        .audit_log(0..i64::MAX, 100)
-        .await
-        .unwrap();
+    let entries = site.store.audit().list(0..i64::MAX, 100).await.unwrap();
     // Those who log in are recorded too; here it is about what they do.
     let told = entries.iter().filter(|entry| entry.event != "login");
     let told = told.map(|entry| {

@@ -40,7 +40,7 @@ async fn application_without_a_password_finds_one_in_a_file() {
     drop(robots.admin_router());
     let mut hash = None;
     for _ in 0..3_000 {
-        hash = robots.store().access().admin_password_hash().await.unwrap();
+        hash = robots.store().access().password_hash().await.unwrap();
         if hash.is_some() {
             break;
         }

@@ -65,7 +65,7 @@ async fn a_person_logs_in_searches_refreshes_and_sees_the_result() {
     go(&browser, &site, "overview").await;
     browser.keep_screenshot("admin-4-overview").await;
     browser.end().await;
-    let counts = site.store.robots().robot_counts().await.unwrap();
+    let counts = site.store.robots().counts().await.unwrap();
     let web = counts.iter().find(|c| c.source == Source::web_robots_db());
     assert_eq!(web.map(|count| count.active), Some(250));
 }
@@ -79,7 +79,7 @@ async fn pages_fit_a_phone_and_the_dark() {
     let hash = operations::hash_password(PASSWORD).unwrap();
     site.store
         .access()
-        .set_admin_password_hash(&hash, NOW_MS)
+        .set_password_hash(&hash, NOW_MS)
         .await
         .unwrap();
     let mut browser = Browser::start().await;

@@ -98,7 +98,7 @@ pub(super) async fn changed(site: &Site, ago_ms: i64, event: &str, subject: &str
         subject: subject.to_owned(),
         detail: String::new(),
     };
-    site.store.audit().record_audit(&entry).await.unwrap();
+    site.store.audit().record(&entry).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

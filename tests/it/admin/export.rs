@@ -11,7 +11,7 @@ async fn site() -> Site {
     let mut robot = Robot::new("house", Source::manual());
     robot.name = String::from("House Robot");
     robot.patterns = vec![Pattern::new(PatternKind::Token, "Acme0001Walker")];
-    site.store.robots().add_robot(&robot, NOW_MS).await.unwrap();
+    site.store.robots().add(&robot, NOW_MS).await.unwrap();
     site.refresh().await;
     site
 }

@@ -166,7 +166,7 @@ async fn no_route_of_the_pages_tells_a_stranger_or_a_token_anything_or_does_anyt
     let before = site
         .store
         .audit()
-        .audit_log(0..i64::MAX, 100)
+        .list(0..i64::MAX, 100)
         .await
         .unwrap()
         .len();
@@ -201,7 +201,7 @@ async fn no_route_of_the_pages_tells_a_stranger_or_a_token_anything_or_does_anyt
     let after = site
         .store
         .audit()
-        .audit_log(0..i64::MAX, 100)
+        .list(0..i64::MAX, 100)
         .await
         .unwrap()
         .len();

@@ -72,11 +72,7 @@ pub(super) async fn violate(site: &Site, days_ago: &[i64], cause: &str) {
         number: 1,
         noted: &noted,
     };
-    site.store
-        .evidence()
-        .add_evidence(&batch, NOW_MS)
-        .await
-        .unwrap();
+    site.store.evidence().add(&batch, NOW_MS).await.unwrap();
 }
 
 /// Runs of the site robot that have ended, the oldest first: pages added, the same, failed.

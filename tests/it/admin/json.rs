@@ -21,11 +21,7 @@ async fn add_token(store: &Store) {
         u128::from_be_bytes(bytes[16..].try_into().unwrap())
     );
     let token = AdminToken::new("deploy", NOW_MS);
-    store
-        .access()
-        .add_admin_token(&token, &digest)
-        .await
-        .unwrap();
+    store.access().add_token(&token, &digest).await.unwrap();
 }
 
 async fn script() -> (Site, Client) {

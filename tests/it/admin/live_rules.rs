@@ -65,11 +65,7 @@ async fn with_traffic() -> Site {
         live: &[],
         paths: &[],
     };
-    site.store
-        .traffic()
-        .add_traffic(&batch, NOW_MS)
-        .await
-        .unwrap();
+    site.store.traffic().add(&batch, NOW_MS).await.unwrap();
     site.refresh().await;
     site
 }
@@ -339,11 +335,7 @@ async fn the_rule_beyond_the_last_is_refused() {
     };
     for number in 0..500 {
         let rule = format!(r#"{{"action":"refuse","robot":"bot{number}"}}"#);
-        let added = site
-            .store
-            .live_rules()
-            .add_live_rule(&rule, None, 500, change)
-            .await;
+        let added = site.store.live_rules().add(&rule, None, 500, change).await;
         assert!(added.unwrap().is_some());
     }
     let body = r#"{"action":"slow","robot":"a"}"#;

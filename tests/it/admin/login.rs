@@ -193,7 +193,7 @@ async fn a_generated_password_opens_the_pages() {
     let store = &site.store;
     store
         .access()
-        .set_admin_password_hash(&hash, NOW_MS)
+        .set_password_hash(&hash, NOW_MS)
         .await
         .unwrap();
     let entered = site.client().log_in(&password).await;

@@ -57,11 +57,7 @@ async fn asked(site: &Site, number: i64, rows: &[(&str, &str, &str, u64)]) {
         paths: &[counted],
         live: &[],
     };
-    site.store
-        .traffic()
-        .add_traffic(&batch, NOW_MS)
-        .await
-        .unwrap();
+    site.store.traffic().add(&batch, NOW_MS).await.unwrap();
     // Nothing is told of before the first request that was counted.
     visits::add(&site.store, &[minute_of(&USUAL[4], NOW - DAY, 1)]).await;
 }
@@ -74,7 +70,7 @@ async fn describe(site: &Site) {
     let saved = site
         .store
         .descriptions()
-        .save_descriptions("shop", 1, &described, NOW_MS);
+        .save("shop", 1, &described, NOW_MS);
     saved.await.unwrap();
 }
 

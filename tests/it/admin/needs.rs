@@ -26,7 +26,7 @@ async fn calm() -> (Site, Client) {
     let run = ended_run(&site, NOW_MS - 12 * HOUR_MS).await;
     site.store
         .descriptions()
-        .save_descriptions("shop", run, &[page], NOW_MS)
+        .save("shop", run, &[page], NOW_MS)
         .await
         .unwrap();
     site.robot_runs.offer(["shop".to_owned()]);
@@ -130,11 +130,7 @@ async fn a_heaven_that_is_held_back_empty_or_old_is_told_with_a_link() {
     ended_run(&site, NOW_MS).await;
     let text = client.get("overview").await.text();
     assert!(text.contains(NOTHING), "{text}");
-    site.store
-        .descriptions()
-        .clear_descriptions("shop")
-        .await
-        .unwrap();
+    site.store.descriptions().clear("shop").await.unwrap();
     says(
         &client,
         "Robot heaven of shop has no page: the last run of its site robot described none.",

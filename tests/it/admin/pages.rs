@@ -47,12 +47,7 @@ async fn the_settings_list_the_instances_of_a_fleet_and_mark_the_own_one() {
         .instances()
         .beat("1.2.3", "192.0.2.21:9180", uptime, 0);
     beat.await.unwrap();
-    let lease = site
-        .store
-        .leases()
-        .acquire_lease("alerts", uptime)
-        .await
-        .unwrap();
+    let lease = site.store.leases().acquire("alerts", uptime).await.unwrap();
     let client = site.client();
     let alone = client.get("settings").await.text();
     assert!(!alone.contains("192.0.2.21:9180"), "{alone}");
@@ -458,7 +453,7 @@ async fn poison(site: &Site) -> i64 {
     site.refresher.reload().await.unwrap();
     store
         .refreshes()
-        .record_refresh(&RefreshRecord {
+        .record(&RefreshRecord {
             refresh_id: 0,
             source,
             url: HOSTILE.to_owned(),

@@ -111,7 +111,7 @@ impl Plan {
             let now_ms = clock.now_ms();
             store
                 .access()
-                .set_admin_password_hash(&hash, now_ms)
+                .set_password_hash(&hash, now_ms)
                 .await
                 .unwrap();
         }

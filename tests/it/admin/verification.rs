@@ -62,7 +62,7 @@ impl Lists {
         listed.ranges_url = Some(url.clone());
         let robots = [listed, robot("plainbot", "Plain robot")];
         for robot in &robots {
-            site.store.robots().add_robot(robot, NOW_MS).await.unwrap();
+            site.store.robots().add(robot, NOW_MS).await.unwrap();
         }
         let detector = Detector::new(robots.map(Arc::new)).unwrap();
         site.detector.replace(detector);

@@ -163,7 +163,7 @@ pub(crate) async fn add_at(now_ms: i64, store: &Store, counted: &[CountedMinute]
             paths: &[],
             live: &[],
         };
-        store.traffic().add_traffic(&batch, now_ms).await.unwrap();
+        store.traffic().add(&batch, now_ms).await.unwrap();
     }
 }
 

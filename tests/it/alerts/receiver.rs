@@ -186,5 +186,5 @@ pub(super) async fn count(store: &Store, now_ms: i64, rows: &[(i64, TrafficKey, 
         paths: &[],
         live: &[],
     };
-    store.traffic().add_traffic(&batch, now_ms).await.unwrap();
+    store.traffic().add(&batch, now_ms).await.unwrap();
 }

@@ -47,7 +47,7 @@ async fn one_alert(url: &str) {
     assert_eq!(receiver.events(), ["begun", "ended"]);
     successor.look().await;
     assert_eq!(receiver.told().len(), 2);
-    let attempts = store.alerts().alert_attempts(10).await.unwrap();
+    let attempts = store.alerts().attempts(10).await.unwrap();
     assert_eq!(attempts.len(), 2);
     assert_eq!(attempts[0].event, "ended");
     assert!(attempts.iter().all(|attempt| attempt.error.is_empty()));

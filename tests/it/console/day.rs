@@ -85,7 +85,7 @@ pub(super) async fn fill(store: &Store, now_ms: i64) {
             subject: subject.to_owned(),
             detail: detail.to_owned(),
         };
-        store.audit().record_audit(&entry).await.unwrap();
+        store.audit().record(&entry).await.unwrap();
     }
     alerts(store, now_ms).await;
 }
@@ -105,7 +105,7 @@ async fn ranges(store: &Store, now_ms: i64) {
         failures: 0,
         error: None,
     };
-    store.ranges().save_address_ranges(&list).await.unwrap();
+    store.ranges().save(&list).await.unwrap();
 }
 
 async fn paths(store: &Store, now_ms: i64) {
@@ -167,15 +167,11 @@ async fn paths(store: &Store, now_ms: i64) {
         paths: &counted,
         live: &[],
     };
-    store.traffic().add_traffic(&batch, now_ms).await.unwrap();
+    store.traffic().add(&batch, now_ms).await.unwrap();
 }
 
 async fn compared(store: &Store, now_ms: i64) {
-    let url = store
-        .descriptions()
-        .first_described_url("shop", "")
-        .await
-        .unwrap();
+    let url = store.descriptions().first_url("shop", "").await.unwrap();
     let more = ParityResult::SaysMore("The sale ends on Sunday.".to_owned());
     let terms = ParityTerms::Report;
     let results = [(url.unwrap(), more)];
@@ -250,7 +246,7 @@ async fn evidence(store: &Store, now_ms: i64) {
         number: 1,
         noted: &noted,
     };
-    store.evidence().add_evidence(&batch, now_ms).await.unwrap();
+    store.evidence().add(&batch, now_ms).await.unwrap();
 }
 
 async fn refreshed(store: &Store, at_ms: i64, error: &str) {
@@ -278,7 +274,7 @@ async fn refreshed(store: &Store, at_ms: i64, error: &str) {
         problems: vec!["line 812: a record without robot-id".to_owned()],
         held_sha256: None,
     };
-    store.refreshes().record_refresh(&record).await.unwrap();
+    store.refreshes().record(&record).await.unwrap();
 }
 
 async fn alerts(store: &Store, now_ms: i64) {
@@ -299,7 +295,7 @@ async fn alerts(store: &Store, now_ms: i64) {
             event: event.to_owned(),
             error: error.to_owned(),
         };
-        store.alerts().record_alert_attempt(&attempt).await.unwrap();
+        store.alerts().record_attempt(&attempt).await.unwrap();
     }
     let state = AlertState {
         name: "impostors".to_owned(),
@@ -313,7 +309,7 @@ async fn alerts(store: &Store, now_ms: i64) {
         told_ms: now_ms - HOUR_MS,
         ..AlertState::default()
     };
-    store.alerts().save_alert(&state).await.unwrap();
+    store.alerts().save(&state).await.unwrap();
     for network in ["203.0.113.5", "2001:db8:1:2::/64"] {
         let ban = Ban {
             network: network.to_owned(),
@@ -321,7 +317,7 @@ async fn alerts(store: &Store, now_ms: i64) {
             since_ms: now_ms - MINUTE_MS,
             until_ms: now_ms + HOUR_MS,
         };
-        store.bans().add_ban(&ban).await.unwrap();
+        store.bans().add(&ban).await.unwrap();
     }
 }
 

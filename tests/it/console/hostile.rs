@@ -71,7 +71,7 @@ async fn poison(store: &Store, now_ms: i64) {
         robot
     };
     for id in ["hostile", HOSTILE] {
-        store.robots().add_robot(&robot(id), now_ms).await.unwrap();
+        store.robots().add(&robot(id), now_ms).await.unwrap();
     }
     let mut raw = SqliteConnection::connect(store.url()).await.unwrap();
     let mut statements = vec!["UPDATE refreshes SET problems = json_array(?)".to_owned()];

@@ -184,7 +184,7 @@ async fn robots_are_redirected_to_pages_that_heaven_can_serve() {
     let store = Store::connect(&url).await.unwrap();
     let saved = store
         .descriptions()
-        .save_descriptions("default", 1, &pages, 1_790_000_000_000);
+        .save("default", 1, &pages, 1_790_000_000_000);
     saved.await.unwrap();
     store.close().await;
     let server = site.start();

@@ -72,12 +72,7 @@ async fn sources_that_left_the_configuration_go_at_start_and_the_others_stay() {
         .unwrap();
     let mut robot = Robot::new("ownfetcher", Source::manual());
     robot.patterns = vec![Pattern::new(PatternKind::Token, "ownfetcher")];
-    house
-        .store
-        .robots()
-        .add_robot(&robot, START_MS)
-        .await
-        .unwrap();
+    house.store.robots().add(&robot, START_MS).await.unwrap();
 
     refresher.set_sources(vec![named("stays")]);
     refresher.prepare(false).await.unwrap();

@@ -50,12 +50,7 @@ async fn robots_added_by_hand_survive_and_serve() {
     let house = House::new(&server.url("/")).await;
     let mut robot = Robot::new("ownfetcher", Source::manual());
     robot.patterns = vec![Pattern::new(PatternKind::Token, "ownfetcher")];
-    house
-        .store
-        .robots()
-        .add_robot(&robot, START_MS)
-        .await
-        .unwrap();
+    house.store.robots().add(&robot, START_MS).await.unwrap();
     house.replace().await;
     assert!(house.knows("ownfetcher") && house.knows("Alphafetcher"));
     assert_eq!(house.ids(&Source::manual()).await, ["ownfetcher"]);

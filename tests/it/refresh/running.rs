@@ -55,7 +55,7 @@ async fn a_start_refreshes_what_is_due() {
     let record = house
         .store
         .refreshes()
-        .last_refresh(&Source::web_robots_db())
+        .last(&Source::web_robots_db())
         .await
         .unwrap();
     assert_eq!(record.unwrap().trigger, "start");
@@ -78,12 +78,7 @@ async fn what_another_instance_refreshes_is_followed() {
     // As the command line does it: no refresher is involved.
     let mut robot = Robot::new("ownfetcher", Source::manual());
     robot.patterns = vec![Pattern::new(PatternKind::Token, "ownfetcher")];
-    house
-        .store
-        .robots()
-        .add_robot(&robot, START_MS)
-        .await
-        .unwrap();
+    house.store.robots().add(&robot, START_MS).await.unwrap();
     eventually("they know it", || knows(&detector, "ownfetcher")).await;
     running.end().await;
     assert_eq!(server.seen().len(), 2);

@@ -43,12 +43,9 @@ async fn a_list_comes_back_as_it_was_saved(database: TestDatabase) {
         ..StoredRanges::default()
     };
     for list in [&full, &empty] {
-        assert_eq!(
-            store.ranges().address_ranges(&list.url).await.unwrap(),
-            None
-        );
-        store.ranges().save_address_ranges(list).await.unwrap();
-        let read = store.ranges().address_ranges(&list.url).await.unwrap();
+        assert_eq!(store.ranges().load(&list.url).await.unwrap(), None);
+        store.ranges().save(list).await.unwrap();
+        let read = store.ranges().load(&list.url).await.unwrap();
         assert_eq!(read.as_ref(), Some(list));
     }
     let other = StoredRanges {
@@ -56,15 +53,15 @@ async fn a_list_comes_back_as_it_was_saved(database: TestDatabase) {
         etag: None,
         ..full
     };
-    store.ranges().save_address_ranges(&other).await.unwrap();
-    let read = store.ranges().address_ranges(&other.url).await.unwrap();
+    store.ranges().save(&other).await.unwrap();
+    let read = store.ranges().load(&other.url).await.unwrap();
     assert_eq!(read, Some(other));
 }
 
 async fn what_is_saved_without_prefixes_keeps_those_before(database: TestDatabase) {
     let store = database.store().await;
     let first = list("https://robots.example/ips.json");
-    store.ranges().save_address_ranges(&first).await.unwrap();
+    store.ranges().save(&first).await.unwrap();
     let failed = StoredRanges {
         prefixes: None,
         failures: 3,
@@ -72,59 +69,48 @@ async fn what_is_saved_without_prefixes_keeps_those_before(database: TestDatabas
         error: Some("no connection".to_owned()),
         ..first.clone()
     };
-    store.ranges().save_address_ranges(&failed).await.unwrap();
+    store.ranges().save(&failed).await.unwrap();
     let expected = StoredRanges {
         prefixes: first.prefixes,
         ..failed
     };
-    let read = store.ranges().address_ranges(&expected.url).await.unwrap();
+    let read = store.ranges().load(&expected.url).await.unwrap();
     assert_eq!(read, Some(expected));
 }
 
 async fn states_come_by_url_without_prefixes(database: TestDatabase) {
     let store = database.store().await;
-    assert_eq!(store.ranges().address_range_states().await.unwrap(), []);
+    assert_eq!(store.ranges().states().await.unwrap(), []);
     for url in ["https://b.example/", "https://a.example/"] {
-        store
-            .ranges()
-            .save_address_ranges(&list(url))
-            .await
-            .unwrap();
+        store.ranges().save(&list(url)).await.unwrap();
     }
     let expected = ["https://a.example/", "https://b.example/"].map(|url| StoredRanges {
         prefixes: None,
         ..list(url)
     });
-    assert_eq!(
-        store.ranges().address_range_states().await.unwrap(),
-        expected
-    );
+    assert_eq!(store.ranges().states().await.unwrap(), expected);
 }
 
 async fn a_list_can_be_forgotten(database: TestDatabase) {
     let store = database.store().await;
     let url = "https://robots.example/ips.json";
+    store.ranges().save(&list(url)).await.unwrap();
     store
         .ranges()
-        .save_address_ranges(&list(url))
+        .remove("https://other.example/")
         .await
         .unwrap();
-    store
-        .ranges()
-        .remove_address_ranges("https://other.example/")
-        .await
-        .unwrap();
-    assert!(store.ranges().address_ranges(url).await.unwrap().is_some());
-    store.ranges().remove_address_ranges(url).await.unwrap();
-    assert_eq!(store.ranges().address_ranges(url).await.unwrap(), None);
+    assert!(store.ranges().load(url).await.unwrap().is_some());
+    store.ranges().remove(url).await.unwrap();
+    assert_eq!(store.ranges().load(url).await.unwrap(), None);
 }
 
 async fn a_list_is_there_after_a_restart(database: TestDatabase) {
     let saved = list("https://robots.example/ips.json");
     let store = database.store().await;
-    store.ranges().save_address_ranges(&saved).await.unwrap();
+    store.ranges().save(&saved).await.unwrap();
     store.close().await;
     let store = database.store().await;
-    let read = store.ranges().address_ranges(&saved.url).await.unwrap();
+    let read = store.ranges().load(&saved.url).await.unwrap();
     assert_eq!(read, Some(saved));
 }

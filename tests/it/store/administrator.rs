@@ -27,29 +27,19 @@ mod shared {
 
 async fn a_first_password_is_set_once(database: TestDatabase) {
     let store = database.store().await;
-    assert_eq!(store.access().admin_password_hash().await.unwrap(), None);
-    assert!(
-        store
-            .access()
-            .init_admin_password_hash("first", 1)
-            .await
-            .unwrap()
-    );
+    assert_eq!(store.access().password_hash().await.unwrap(), None);
+    assert!(store.access().init_password_hash("first", 1).await.unwrap());
     assert!(
         !store
             .access()
-            .init_admin_password_hash("second", 2)
+            .init_password_hash("second", 2)
             .await
             .unwrap()
     );
-    let hash = store.access().admin_password_hash().await.unwrap();
+    let hash = store.access().password_hash().await.unwrap();
     assert_eq!(hash.as_deref(), Some("first"));
-    store
-        .access()
-        .set_admin_password_hash("third", 3)
-        .await
-        .unwrap();
-    let hash = store.access().admin_password_hash().await.unwrap();
+    store.access().set_password_hash("third", 3).await.unwrap();
+    let hash = store.access().password_hash().await.unwrap();
     assert_eq!(hash.as_deref(), Some("third"));
 }
 
@@ -60,44 +50,27 @@ async fn a_new_password_ends_all_sessions(database: TestDatabase) {
         .save_session("id", "data", 1_000)
         .await
         .unwrap();
-    store
-        .access()
-        .set_admin_password_hash("hash", 1)
-        .await
-        .unwrap();
+    store.access().set_password_hash("hash", 1).await.unwrap();
     assert_eq!(store.access().load_session("id", 1).await.unwrap(), None);
 }
 
 async fn a_token_is_known_by_its_hash(database: TestDatabase) {
     let store = database.store().await;
     let token = AdminToken::new("deploy", 1);
-    store.access().add_admin_token(&token, "aa").await.unwrap();
-    let found = store
-        .access()
-        .use_admin_token("aa", 2)
-        .await
-        .unwrap()
-        .unwrap();
+    store.access().add_token(&token, "aa").await.unwrap();
+    let found = store.access().use_token("aa", 2).await.unwrap().unwrap();
     assert_eq!((&*found.name, found.scope), ("deploy", TokenScope::Write));
-    assert_eq!(store.access().use_admin_token("AA", 2).await.unwrap(), None);
+    assert_eq!(store.access().use_token("AA", 2).await.unwrap(), None);
 
     for (name, hash) in [("deploy", "bb"), ("other", "aa")] {
         let token = AdminToken::new(name, 1);
-        let error = store
-            .access()
-            .add_admin_token(&token, hash)
-            .await
-            .unwrap_err();
+        let error = store.access().add_token(&token, hash).await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Conflict);
         assert!(error.to_string().contains(name), "{error}");
     }
-    store.access().remove_admin_token("deploy").await.unwrap();
-    assert_eq!(store.access().use_admin_token("aa", 2).await.unwrap(), None);
-    let error = store
-        .access()
-        .remove_admin_token("deploy")
-        .await
-        .unwrap_err();
+    store.access().remove_token("deploy").await.unwrap();
+    assert_eq!(store.access().use_token("aa", 2).await.unwrap(), None);
+    let error = store.access().remove_token("deploy").await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::NotFound);
 }
 
@@ -106,18 +79,18 @@ async fn a_token_has_a_scope_an_end_and_an_hour_of_use(database: TestDatabase) {
     let token = AdminToken::new("b", 1)
         .scope(TokenScope::Read)
         .ends_ms(Some(3 * HOUR_MS));
-    store.access().add_admin_token(&token, "bb").await.unwrap();
+    store.access().add_token(&token, "bb").await.unwrap();
     store
         .access()
-        .add_admin_token(&AdminToken::new("a", 1), "aa")
+        .add_token(&AdminToken::new("a", 1), "aa")
         .await
         .unwrap();
-    let used = async |now_ms| store.access().use_admin_token("bb", now_ms).await.unwrap();
+    let used = async |now_ms| store.access().use_token("bb", now_ms).await.unwrap();
     assert_eq!(used(HOUR_MS + 5).await, Some(token.clone()));
     assert_eq!(used(HOUR_MS + 9).await.unwrap().used_ms, Some(HOUR_MS));
     used(2 * HOUR_MS + 5).await;
     assert_eq!(used(3 * HOUR_MS).await, None, "it has ended");
-    let listed = store.access().admin_tokens().await.unwrap();
+    let listed = store.access().tokens().await.unwrap();
     assert_eq!(listed[0].name, "a");
     assert_eq!(listed[0].used_ms, None);
     assert_eq!(listed[1].used_ms, Some(2 * HOUR_MS));
@@ -129,12 +102,7 @@ async fn a_token_that_was_there_before_scopes_may_still_do_everything(database: 
     let mut raw = database.raw().await;
     raw.execute("INSERT INTO admin_tokens (name, sha256, created_ms) VALUES ('old', 'aa', 1)")
         .await;
-    let token = store
-        .access()
-        .use_admin_token("aa", 2)
-        .await
-        .unwrap()
-        .unwrap();
+    let token = store.access().use_token("aa", 2).await.unwrap().unwrap();
     assert_eq!((token.scope, token.ends_ms), (TokenScope::Write, None));
 }
 
@@ -230,11 +198,7 @@ async fn of_sixteen_first_passwords_one_is_kept(database: TestDatabase) {
         let store = database.store().await;
         race.spawn(async move {
             let hash = racer.to_string();
-            let won = store
-                .access()
-                .init_admin_password_hash(&hash, 1)
-                .await
-                .unwrap();
+            let won = store.access().init_password_hash(&hash, 1).await.unwrap();
             won.then_some(hash)
         });
     }
@@ -244,7 +208,7 @@ async fn of_sixteen_first_passwords_one_is_kept(database: TestDatabase) {
         .store()
         .await
         .access()
-        .admin_password_hash()
+        .password_hash()
         .await
         .unwrap();
     assert_eq!(kept.as_ref(), winners.first());

@@ -15,15 +15,15 @@ async fn changes_are_told_by_time_the_newest_first(database: TestDatabase) {
     for at_ms in 1..=5 {
         store
             .audit()
-            .record_audit(&entry(at_ms, "rule-added"))
+            .record(&entry(at_ms, "rule-added"))
             .await
             .unwrap();
     }
-    let told = store.audit().audit_log(2..5, 2).await.unwrap();
+    let told = store.audit().list(2..5, 2).await.unwrap();
     let times: Vec<_> = told.iter().map(|entry| entry.at_ms).collect();
     assert_eq!(times, [4, 3]);
     assert_eq!(told[0], entry(4, "rule-added"));
-    assert_eq!(store.audit().audit_log(6..9, 10).await.unwrap(), []);
+    assert_eq!(store.audit().list(6..9, 10).await.unwrap(), []);
 }
 
 async fn changes_that_traffic_may_show_are_told_and_counted(database: TestDatabase) {
@@ -36,11 +36,7 @@ async fn changes_that_traffic_may_show_are_told_and_counted(database: TestDataba
         (5, "token-made"),
         (6, "reload-failed"),
     ] {
-        store
-            .audit()
-            .record_audit(&entry(at_ms, event))
-            .await
-            .unwrap();
+        store.audit().record(&entry(at_ms, event)).await.unwrap();
     }
     let told = store.audit().traffic_changes(1..9, 2).await.unwrap();
     assert_eq!(told.entries, [entry(4, "paused"), entry(3, "rule-added")]);
@@ -60,8 +56,8 @@ async fn what_is_written_is_kept_as_text_of_bounded_length(database: TestDatabas
         ),
         ..entry(1, "forgotten")
     };
-    store.audit().record_audit(&long).await.unwrap();
-    let told = store.audit().audit_log(0..9, 10).await.unwrap();
+    store.audit().record(&long).await.unwrap();
+    let told = store.audit().list(0..9, 10).await.unwrap();
     // A NUL is left out: PostgreSQL has no text with one.
     assert_eq!(told[0].subject.chars().count(), 499);
     assert!(told[0].subject.starts_with("<b>'; DROP TABLE audit_log;--"));

@@ -25,7 +25,7 @@ async fn a_ban_lasts_until_the_later_of_its_ends_and_is_forgotten_then(database:
         ban("203.0.113.5", "robots.txt", 1_800),
         ban("2001:db8::/64", "rule 2", 3_000),
     ] {
-        store.bans().add_ban(&added).await.unwrap();
+        store.bans().add(&added).await.unwrap();
     }
     let told = |bans: Vec<Ban>| -> Vec<_> {
         let told = |ban: Ban| format!("{} {} {}", ban.network, ban.cause, ban.until_ms);
@@ -35,9 +35,9 @@ async fn a_ban_lasts_until_the_later_of_its_ends_and_is_forgotten_then(database:
     let expected = ["2001:db8::/64 rule 2 3000", "203.0.113.5 robots.txt 2000"];
     assert_eq!(all, expected);
     assert_eq!(told(store.bans().list(2_000).await.unwrap()), expected[..1]);
-    store.bans().prune_bans(2_000).await.unwrap();
+    store.bans().prune(2_000).await.unwrap();
     assert_eq!(told(store.bans().list(0).await.unwrap()), expected[..1]);
-    assert!(store.bans().remove_ban("2001:db8::/64").await.unwrap());
-    assert!(!store.bans().remove_ban("2001:db8::/64").await.unwrap());
+    assert!(store.bans().remove("2001:db8::/64").await.unwrap());
+    assert!(!store.bans().remove("2001:db8::/64").await.unwrap());
     assert!(store.bans().list(0).await.unwrap().is_empty());
 }

@@ -22,69 +22,41 @@ async fn canonical_urls_are_kept_for_a_while_and_forgotten_where_they_lead_nowhe
     let first = [learnt("h/a", Some("h/b")), learnt("h/c", Some("h/d"))];
     store
         .canonicals()
-        .learn_canonicals("s", &first, 1_000, 0)
+        .learn("s", &first, 1_000, 0)
         .await
         .unwrap();
     let second = [learnt("h/a", Some("h/d")), learnt("h/e", Some("h/f"))];
     store
         .canonicals()
-        .learn_canonicals("s", &second, 2_000, 0)
+        .learn("s", &second, 2_000, 0)
         .await
         .unwrap();
     store
         .canonicals()
-        .learn_canonicals("t", &first, 2_000, 0)
+        .learn("t", &first, 2_000, 0)
         .await
         .unwrap();
     let pair = |url: &str, canonical: &str| (url.to_owned(), canonical.to_owned());
     let all = [pair("h/a", "h/d"), pair("h/e", "h/f"), pair("h/c", "h/d")];
+    assert_eq!(store.canonicals().learnt("s", 0).await.unwrap(), all);
     assert_eq!(
-        store.canonicals().learnt_canonicals("s", 0).await.unwrap(),
-        all
-    );
-    assert_eq!(
-        store
-            .canonicals()
-            .learnt_canonicals("s", 1_000)
-            .await
-            .unwrap(),
+        store.canonicals().learnt("s", 1_000).await.unwrap(),
         all[..2]
     );
     // What is older goes with the next writing, and all that leads to a URL at once.
     let gone = [learnt("h/d", None)];
     store
         .canonicals()
-        .learn_canonicals("s", &gone, 3_000, 0)
+        .learn("s", &gone, 3_000, 0)
         .await
         .unwrap();
-    assert_eq!(
-        store.canonicals().learnt_canonicals("s", 0).await.unwrap(),
-        all[1..2]
-    );
+    assert_eq!(store.canonicals().learnt("s", 0).await.unwrap(), all[1..2]);
     store
         .canonicals()
-        .learn_canonicals("s", &[], 3_000, 2_000)
+        .learn("s", &[], 3_000, 2_000)
         .await
         .unwrap();
-    assert_eq!(
-        store.canonicals().learnt_canonicals("s", 0).await.unwrap(),
-        []
-    );
-    assert_eq!(
-        store
-            .canonicals()
-            .learnt_canonicals("t", 0)
-            .await
-            .unwrap()
-            .len(),
-        2
-    );
-    assert_eq!(
-        store
-            .canonicals()
-            .named_canonicals("s", "", 0, 10)
-            .await
-            .unwrap(),
-        []
-    );
+    assert_eq!(store.canonicals().learnt("s", 0).await.unwrap(), []);
+    assert_eq!(store.canonicals().learnt("t", 0).await.unwrap().len(), 2);
+    assert_eq!(store.canonicals().named("s", "", 0, 10).await.unwrap(), []);
 }

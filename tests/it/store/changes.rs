@@ -38,7 +38,7 @@ async fn heard(mut waiting: JoinSet<i64>) -> i64 {
 async fn a_change_in_the_past_is_heard_at_once(database: TestDatabase) {
     let store = database.store().await;
     let before = store.registry_version().await.unwrap();
-    store.robots().add_robot(&robot("a"), 1).await.unwrap();
+    store.robots().add(&robot("a"), 1).await.unwrap();
     let after = timeout(SOON, store.registry_changed(before)).await;
     assert_eq!(after.unwrap().unwrap(), before + 1);
 }
@@ -63,13 +63,13 @@ async fn a_change_reaches_every_other_handle(database: TestDatabase) {
     let second = wait_for_change(database.store().await, seen);
     let own = wait_for_change(writer.clone(), seen);
 
-    writer.robots().add_robot(&robot("a"), 1).await.unwrap();
+    writer.robots().add(&robot("a"), 1).await.unwrap();
     let version = writer.registry_version().await.unwrap();
     for waiting in [first, second, own] {
         assert_eq!(heard(waiting).await, version);
     }
     let next = wait_for_change(database.store().await, version);
-    writer.robots().remove_robot("a").await.unwrap();
+    writer.robots().remove("a").await.unwrap();
     assert!(heard(next).await > version);
 }
 
@@ -85,7 +85,7 @@ async fn waiting_can_be_given_up_and_begun_again(database: TestDatabase) {
     }
     reader.ping().await.unwrap();
     let waiting = wait_for_change(reader.clone(), seen);
-    writer.robots().add_robot(&robot("a"), 1).await.unwrap();
+    writer.robots().add(&robot("a"), 1).await.unwrap();
     assert!(heard(waiting).await > seen);
     timeout(SOON, reader.close()).await.expect("closes");
 }
@@ -102,6 +102,6 @@ async fn waiting_outlasts_a_restart_of_postgres() {
     cluster.stop();
     cluster.resume();
     let writer = Store::connect(&url).await.unwrap();
-    writer.robots().add_robot(&robot("a"), 1).await.unwrap();
+    writer.robots().add(&robot("a"), 1).await.unwrap();
     assert!(heard(waiting).await > seen);
 }

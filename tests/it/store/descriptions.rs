@@ -32,9 +32,7 @@ async fn save(
     descriptions: &[ResourceDescription],
     now_ms: i64,
 ) -> Vec<SaveOutcome> {
-    let saved = store
-        .descriptions()
-        .save_descriptions(SITE, 1, descriptions, now_ms);
+    let saved = store.descriptions().save(SITE, 1, descriptions, now_ms);
     saved.await.unwrap()
 }
 
@@ -47,11 +45,7 @@ async fn in_order(store: &Store, order: DescriptionOrder, key: Option<&str>, pie
     let mut all = String::new();
     loop {
         let stored = store.descriptions().list(&query).await.unwrap();
-        let entries = store
-            .descriptions()
-            .description_entries(&query)
-            .await
-            .unwrap();
+        let entries = store.descriptions().entries(&query).await.unwrap();
         let urls = |stored: &[robot_detection::store::StoredDescription]| -> Vec<String> {
             let urls = stored.iter().map(|it| it.description.url().to_owned());
             urls.collect()
@@ -85,27 +79,20 @@ async fn a_description_comes_back_as_it_was(database: TestDatabase) {
     );
     let stored = store
         .descriptions()
-        .description(SITE, odd.url())
+        .find(SITE, odd.url())
         .await
         .unwrap()
         .unwrap();
     assert_eq!(stored.description, odd);
     assert_eq!((stored.first_seen_ms, stored.modified_ms), (5, 5));
     assert_eq!(
-        store
-            .descriptions()
-            .description(SITE, "http://no/")
-            .await
-            .unwrap(),
+        store.descriptions().find(SITE, "http://no/").await.unwrap(),
         None
     );
     let urls = [odd.url(), "http://no/"];
-    let deleted = store.descriptions().delete_descriptions(SITE, &urls);
+    let deleted = store.descriptions().delete(SITE, &urls);
     assert_eq!(deleted.await.unwrap(), 1);
-    assert_eq!(
-        store.descriptions().description_count(SITE).await.unwrap(),
-        0
-    );
+    assert_eq!(store.descriptions().count(SITE).await.unwrap(), 0);
 }
 
 async fn the_modified_time_moves_with_what_is_said_only(database: TestDatabase) {
@@ -113,12 +100,7 @@ async fn the_modified_time_moves_with_what_is_said_only(database: TestDatabase) 
     let mut page = described("a", &[("title", "A"), (name::MD5, "1"), (name::DEPTH, "3")]);
     let times = async |store: &Store| {
         let url = "http://www.example.com/a";
-        let stored = store
-            .descriptions()
-            .description(SITE, url)
-            .await
-            .unwrap()
-            .unwrap();
+        let stored = store.descriptions().find(SITE, url).await.unwrap().unwrap();
         let depth = stored.description.value(name::DEPTH).unwrap().to_owned();
         (stored.first_seen_ms, stored.modified_ms, depth)
     };
@@ -137,7 +119,7 @@ async fn the_modified_time_moves_with_what_is_said_only(database: TestDatabase) 
     assert_eq!(save(&store, &[later], 25).await, [SaveOutcome::Same]);
     let kept = store
         .descriptions()
-        .description(SITE, page.url())
+        .find(SITE, page.url())
         .await
         .unwrap()
         .unwrap();
@@ -205,11 +187,7 @@ async fn odd_keys_are_cut_and_sorted_by_bytes(database: TestDatabase) {
     )
     .await;
     let by_title = DescriptionQuery::new(SITE).order(DescriptionOrder::Title);
-    let titles = store
-        .descriptions()
-        .description_entries(&by_title)
-        .await
-        .unwrap();
+    let titles = store.descriptions().entries(&by_title).await.unwrap();
     let titles: Vec<_> = titles
         .iter()
         .map(|entry| entry.title.chars().next().unwrap())
@@ -223,32 +201,21 @@ async fn sites_are_kept_apart(database: TestDatabase) {
     let other = [described("a", &[("title", "Another")]), described("b", &[])];
     store
         .descriptions()
-        .save_descriptions("shop", 1, &other, 20)
+        .save("shop", 1, &other, 20)
         .await
         .unwrap();
-    let sites = store.descriptions().described_sites().await.unwrap();
+    let sites = store.descriptions().sites().await.unwrap();
     assert_eq!(sites, ["docs", "shop"]);
     for (site, changed_ms) in [("docs", Some(10)), ("none", None), ("shop", Some(20))] {
-        let known = store
-            .descriptions()
-            .descriptions_changed_ms(site)
-            .await
-            .unwrap();
+        let known = store.descriptions().changed_ms(site).await.unwrap();
         assert_eq!(known, changed_ms, "{site}");
     }
-    assert_eq!(
-        store
-            .descriptions()
-            .clear_descriptions("shop")
-            .await
-            .unwrap(),
-        2
-    );
+    assert_eq!(store.descriptions().clear("shop").await.unwrap(), 2);
     let url = "http://www.example.com/a";
     assert!(
         store
             .descriptions()
-            .description(SITE, url)
+            .find(SITE, url)
             .await
             .unwrap()
             .is_some()
@@ -256,7 +223,7 @@ async fn sites_are_kept_apart(database: TestDatabase) {
     assert!(
         store
             .descriptions()
-            .description("shop", url)
+            .find("shop", url)
             .await
             .unwrap()
             .is_none()
@@ -292,7 +259,7 @@ async fn texts_come_back_in_their_places_and_are_left_out_of_lists(database: Tes
         async move {
             store
                 .descriptions()
-                .descriptions_without_texts(SITE, &after, limit)
+                .without_texts(SITE, &after, limit)
                 .await
                 .unwrap()
         }

@@ -41,7 +41,7 @@ async fn add(store: &Store, number: i64, noted: &[Evidence]) {
         number,
         noted,
     };
-    store.evidence().add_evidence(&batch, 1_000).await.unwrap();
+    store.evidence().add(&batch, 1_000).await.unwrap();
 }
 
 async fn times(store: &Store, query: &EvidenceQuery) -> Vec<i64> {
@@ -195,7 +195,7 @@ async fn who_is_noisy_pushes_out_nobody_else(database: TestDatabase) {
     let mut noted = vec![evidence("refuse", "quiet", 1), evidence("slow", "noisy", 2)];
     noted.extend((10..4_010).map(|at_ms| evidence("refuse", "noisy", at_ms)));
     add(&store, 1, &noted).await;
-    store.evidence().prune_evidence(0).await.unwrap();
+    store.evidence().prune(0).await.unwrap();
     let all = EvidenceQuery {
         limit: 10_000,
         ..EvidenceQuery::default()
@@ -203,7 +203,7 @@ async fn who_is_noisy_pushes_out_nobody_else(database: TestDatabase) {
     let found = times(&store, &all).await;
     assert_eq!(found.len(), 502);
     assert_eq!((found[0], &found[499..]), (4_009, &[3_510, 2, 1][..]));
-    store.evidence().prune_evidence(2).await.unwrap();
+    store.evidence().prune(2).await.unwrap();
     assert_eq!(times(&store, &all).await.len(), 501);
     let person = |user_agent: &str, at_ms| Evidence {
         robot: String::new(),
@@ -213,7 +213,7 @@ async fn who_is_noisy_pushes_out_nobody_else(database: TestDatabase) {
     let mut noted = vec![person("quiet", 5_000)];
     noted.extend((5_001..5_801).map(|at_ms| person("noisy", at_ms)));
     add(&store, 2, &noted).await;
-    store.evidence().prune_evidence(2).await.unwrap();
+    store.evidence().prune(2).await.unwrap();
     let people = EvidenceQuery {
         event: "suspect".to_owned(),
         ..all
@@ -338,7 +338,7 @@ async fn an_address_is_forgotten_with_its_network_and_nothing_else(database: Tes
         .await
         .unwrap();
     assert_eq!(times(&store, &EvidenceQuery::default()).await, [5]);
-    let log = store.audit().audit_log(0..99, 9).await.unwrap();
+    let log = store.audit().list(0..99, 9).await.unwrap();
     assert_eq!(
         log[1],
         AuditEntry {

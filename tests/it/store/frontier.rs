@@ -110,10 +110,9 @@ fn paths(claimed: &[ClaimedUrl]) -> String {
 
 /// Puts what a run has staged in force, and ends it.
 async fn publish(store: &Store, run: &StoredRun, now_ms: i64) -> StoredRun {
-    let published =
-        store
-            .publications()
-            .publish_staged(SITE, run.run_id, StagedSelection::All, now_ms);
+    let published = store
+        .publications()
+        .publish(SITE, run.run_id, StagedSelection::All, now_ms);
     let gone = published.await.unwrap();
     store
         .frontier()
@@ -339,10 +338,7 @@ async fn a_run_that_ends_withdraws_what_it_has_not_described(database: TestDatab
         }
         record(&store, &next, &[page]).await;
     }
-    assert_eq!(
-        store.descriptions().description_count(SITE).await.unwrap(),
-        3
-    );
+    assert_eq!(store.descriptions().count(SITE).await.unwrap(), 3);
     let unmet = store
         .publications()
         .unreached_descriptions(SITE, next.run_id, "", 9)
@@ -367,15 +363,12 @@ async fn a_run_that_ends_withdraws_what_it_has_not_described(database: TestDatab
     ];
     let staged = store
         .publications()
-        .stage_changes(SITE, next.run_id, &changes, 20)
+        .stage(SITE, next.run_id, &changes, 20)
         .await;
     staged.unwrap();
     let ended = publish(&store, &next, 20).await;
     assert_eq!(ended.counts.withdrawn, 2);
-    assert_eq!(
-        store.descriptions().description_count(SITE).await.unwrap(),
-        1
-    );
+    assert_eq!(store.descriptions().count(SITE).await.unwrap(), 1);
     let reason = store
         .publications()
         .hidden_reason(SITE, &url("noindex"))
@@ -435,10 +428,7 @@ async fn thousands_of_descriptions_are_withdrawn_in_pieces(database: TestDatabas
     let all: Vec<_> = (0..2_500)
         .map(|number| ResourceDescription::new(url(&format!("{number:04}"))))
         .collect();
-    let saved = store
-        .descriptions()
-        .save_descriptions(SITE, run.run_id, &all, 1)
-        .await;
+    let saved = store.descriptions().save(SITE, run.run_id, &all, 1).await;
     assert_eq!(saved.unwrap().len(), 2_500);
     enter(&store, &run, &[("1000", 0), ("2499", 0)]).await;
     let claimed = claim(&store, &run, "me", 9).await;
@@ -457,7 +447,7 @@ async fn thousands_of_descriptions_are_withdrawn_in_pieces(database: TestDatabas
         let changes: Vec<_> = lost.iter().map(gone).collect();
         let staged = store
             .publications()
-            .stage_changes(SITE, run.run_id, &changes, 2)
+            .stage(SITE, run.run_id, &changes, 2)
             .await;
         staged.unwrap();
     }
@@ -491,10 +481,7 @@ async fn a_site_is_forgotten_whole(database: TestDatabase) {
             .unwrap()
             .is_none()
     );
-    assert_eq!(
-        store.descriptions().description_count(SITE).await.unwrap(),
-        0
-    );
+    assert_eq!(store.descriptions().count(SITE).await.unwrap(), 0);
 }
 
 async fn a_robots_txt_is_kept_replaced_and_forgotten(database: TestDatabase) {

@@ -54,10 +54,7 @@ fn record(source: Source, started_ms: i64) -> RefreshRecord {
 
 async fn a_refresh_comes_back_as_it_was_recorded(database: TestDatabase) {
     let store = database.store().await;
-    assert_eq!(
-        store.refreshes().last_refresh(&web_robots()).await.unwrap(),
-        None
-    );
+    assert_eq!(store.refreshes().last(&web_robots()).await.unwrap(), None);
     for outcome in [
         RefreshOutcome::Replaced,
         RefreshOutcome::NotModified,
@@ -67,9 +64,9 @@ async fn a_refresh_comes_back_as_it_was_recorded(database: TestDatabase) {
         let mut expected = record(web_robots(), 1_000);
         expected.outcome = outcome;
         expected.error = "404 Not Found".into();
-        expected.refresh_id = store.refreshes().record_refresh(&expected).await.unwrap();
+        expected.refresh_id = store.refreshes().record(&expected).await.unwrap();
         assert!(expected.refresh_id > 0);
-        let last = store.refreshes().last_refresh(&web_robots()).await.unwrap();
+        let last = store.refreshes().last(&web_robots()).await.unwrap();
         assert_eq!(last, Some(expected));
     }
 }
@@ -79,7 +76,7 @@ async fn the_newest_refresh_comes_first(database: TestDatabase) {
     for (source, started) in [(web_robots(), 1), (Source::bundled(), 2), (web_robots(), 3)] {
         store
             .refreshes()
-            .record_refresh(&record(source, started))
+            .record(&record(source, started))
             .await
             .unwrap();
     }
@@ -94,11 +91,7 @@ async fn the_newest_refresh_comes_first(database: TestDatabase) {
     assert_eq!(started, [3, 2]);
     assert!(store.refreshes().list(0).await.unwrap().is_empty());
     assert_eq!(store.refreshes().list(u64::MAX).await.unwrap().len(), 3);
-    let bundled = store
-        .refreshes()
-        .last_refresh(&Source::bundled())
-        .await
-        .unwrap();
+    let bundled = store.refreshes().last(&Source::bundled()).await.unwrap();
     assert_eq!(bundled.unwrap().started_ms, 2);
 }
 
@@ -106,13 +99,13 @@ async fn the_history_of_a_source_is_bounded(database: TestDatabase) {
     let store = database.store().await;
     store
         .refreshes()
-        .record_refresh(&record(Source::bundled(), 0))
+        .record(&record(Source::bundled(), 0))
         .await
         .unwrap();
     for started in 1..=205 {
         store
             .refreshes()
-            .record_refresh(&record(web_robots(), started))
+            .record(&record(web_robots(), started))
             .await
             .unwrap();
     }
@@ -159,24 +152,20 @@ const LIFE: Duration = Duration::from_hours(1);
 
 async fn a_lease_has_one_holder_until_it_is_given_back(database: TestDatabase) {
     let store = database.store().await;
-    let one = store.leases().acquire_lease("refresh", LIFE).await.unwrap();
+    let one = store.leases().acquire("refresh", LIFE).await.unwrap();
     let other = store
         .leases()
-        .acquire_lease("other", Duration::MAX)
+        .acquire("other", Duration::MAX)
         .await
         .unwrap();
-    let refused = store
-        .leases()
-        .acquire_lease("refresh", LIFE)
-        .await
-        .unwrap_err();
+    let refused = store.leases().acquire("refresh", LIFE).await.unwrap_err();
     let process = format!("in process {} on ", std::process::id());
     assert!(refused.to_string().contains(&process), "{refused}");
     assert!(matches!(refused, LeaseError::Held(_)));
     assert!(one.renew().await.unwrap());
     one.release().await;
-    assert_eq!(store.leases().lease_holder("refresh").await.unwrap(), None);
-    let two = store.leases().acquire_lease("refresh", LIFE).await.unwrap();
+    assert_eq!(store.leases().holder("refresh").await.unwrap(), None);
+    let two = store.leases().acquire("refresh", LIFE).await.unwrap();
     assert!(two.renew().await.unwrap() && other.renew().await.unwrap());
 }
 
@@ -184,10 +173,10 @@ async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: Te
     let store = database.store().await;
     let one = store
         .leases()
-        .acquire_lease("refresh", Duration::ZERO)
+        .acquire("refresh", Duration::ZERO)
         .await
         .unwrap();
-    let two = store.leases().acquire_lease("refresh", LIFE).await.unwrap();
+    let two = store.leases().acquire("refresh", LIFE).await.unwrap();
     assert!(!one.renew().await.unwrap());
     let lost = one.touch_source(&web_robots(), &state()).await.unwrap_err();
     assert_eq!(lost.kind(), StoreErrorKind::LeaseLost);
@@ -213,7 +202,7 @@ async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: Te
     // A lease that was over and that nobody took is still its holder's.
     let late = store
         .leases()
-        .acquire_lease("refresh", Duration::ZERO)
+        .acquire("refresh", Duration::ZERO)
         .await
         .unwrap();
     late.touch_source(&web_robots(), &state()).await.unwrap();
@@ -222,17 +211,17 @@ async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: Te
 async fn a_lease_that_is_dropped_is_free_at_once(database: TestDatabase) {
     let (store, other) = (database.store().await, database.store().await);
     for _ in 0..3 {
-        let dropped = store.leases().acquire_lease("refresh", LIFE).await.unwrap();
-        assert!(other.leases().acquire_lease("refresh", LIFE).await.is_err());
+        let dropped = store.leases().acquire("refresh", LIFE).await.unwrap();
+        assert!(other.leases().acquire("refresh", LIFE).await.is_err());
         drop(dropped);
         // PostgreSQL hears of the end of a session a moment later.
-        let mut taken = other.leases().acquire_lease("refresh", LIFE).await;
+        let mut taken = other.leases().acquire("refresh", LIFE).await;
         for _ in 0..3_000 {
             if taken.is_ok() {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
-            taken = other.leases().acquire_lease("refresh", LIFE).await;
+            taken = other.leases().acquire("refresh", LIFE).await;
         }
         taken.unwrap().release().await;
     }
@@ -244,15 +233,11 @@ async fn a_holder_of_which_nothing_is_known_keeps_its_lease(database: TestDataba
     let insert = "INSERT INTO leases (name, holder, until_ms) VALUES \
                   ('refresh', 'as it was before', 4102444800000)";
     raw.execute(insert).await;
-    let refused = store
-        .leases()
-        .acquire_lease("refresh", LIFE)
-        .await
-        .unwrap_err();
+    let refused = store.leases().acquire("refresh", LIFE).await.unwrap_err();
     let told = "in another process, which has it until Fri, 01 Jan 2100 00:00:00 GMT";
     assert!(refused.to_string().contains(told), "{refused}");
     raw.execute("UPDATE leases SET until_ms = 1").await;
-    store.leases().acquire_lease("refresh", LIFE).await.unwrap();
+    store.leases().acquire("refresh", LIFE).await.unwrap();
     raw.close().await;
 }
 
@@ -279,7 +264,7 @@ async fn of_sixteen_instances_one_gets_the_lease(database: TestDatabase) {
 async fn race(racers: Vec<Store>) -> Vec<Lease> {
     let mut race = JoinSet::new();
     for store in racers {
-        race.spawn(async move { store.leases().acquire_lease("refresh", LIFE).await });
+        race.spawn(async move { store.leases().acquire("refresh", LIFE).await });
     }
     let results = race.join_all().await.into_iter();
     let winner = |result| match result {
@@ -299,7 +284,7 @@ async fn what_was_stored_is_there_after_a_restart(database: TestDatabase) {
         .unwrap();
     let id = store
         .refreshes()
-        .record_refresh(&record(web_robots(), 1))
+        .record(&record(web_robots(), 1))
         .await
         .unwrap();
     store.close().await;
@@ -310,14 +295,14 @@ async fn what_was_stored_is_there_after_a_restart(database: TestDatabase) {
     assert_eq!(found, Some(state()));
     let last = store
         .refreshes()
-        .last_refresh(&web_robots())
+        .last(&web_robots())
         .await
         .unwrap()
         .unwrap();
     assert_eq!(last.refresh_id, id);
     let next = store
         .refreshes()
-        .record_refresh(&record(web_robots(), 2))
+        .record(&record(web_robots(), 2))
         .await
         .unwrap();
     assert!(next > id);

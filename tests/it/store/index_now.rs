@@ -15,7 +15,7 @@ async fn what_a_publication_changes_waits_to_be_told(database: TestDatabase) {
     let store = database.store().await;
     let all = |_: &str| true;
     let waiting = async || {
-        let urls = store.index_now().index_now_urls(SITE, 100).await.unwrap();
+        let urls = store.index_now().urls(SITE, 100).await.unwrap();
         let path = |(url, _): &(String, i64)| url.rsplit('/').next().unwrap().to_owned();
         urls.iter().map(path).collect::<String>()
     };
@@ -24,34 +24,28 @@ async fn what_a_publication_changes_waits_to_be_told(database: TestDatabase) {
     visit(&store, &first, &pages, 10).await;
     publish(&store, &first, 11).await;
     let open = |it: &str| !it.ends_with("/m");
-    let noted = store
-        .index_now()
-        .note_index_now(SITE, first.run_id, open, 12)
-        .await;
+    let noted = store.index_now().note(SITE, first.run_id, open, 12).await;
     assert_eq!((noted.unwrap(), &*waiting().await), (3, "abc"));
     // Once: another run without a publication changes nothing.
-    let noted = store
-        .index_now()
-        .note_index_now(SITE, first.run_id, all, 13)
-        .await;
+    let noted = store.index_now().note(SITE, first.run_id, all, 13).await;
     assert_eq!((noted.unwrap(), &*waiting().await), (1, "abcm"));
     let other = store
         .index_now()
-        .note_index_now(SITE, first.run_id + 1, all, 14)
+        .note(SITE, first.run_id + 1, all, 14)
         .await;
     assert_eq!(other.unwrap(), 0);
     store
         .index_now()
-        .forget_index_now(SITE, (&url("b"), 12))
+        .forget(SITE, (&url("b"), 12))
         .await
         .unwrap();
     assert_eq!(waiting().await, "cm");
     store
         .index_now()
-        .forget_index_now(SITE, (&url("m"), 13))
+        .forget(SITE, (&url("m"), 13))
         .await
         .unwrap();
-    assert_eq!(store.index_now().index_now_waiting(SITE).await.unwrap(), 0);
+    assert_eq!(store.index_now().waiting(SITE).await.unwrap(), 0);
 
     let second = begin(&store, 20).await;
     let pages = [("a", "A"), ("b", "B anew"), ("d", "D")];
@@ -59,17 +53,14 @@ async fn what_a_publication_changes_waits_to_be_told(database: TestDatabase) {
     let changes = [(url("c"), StagedChange::Remove, String::new())];
     let staged = store
         .publications()
-        .stage_changes(SITE, second.run_id, &changes, 21)
+        .stage(SITE, second.run_id, &changes, 21)
         .await;
     staged.unwrap();
     publish(&store, &second, 22).await;
-    let noted = store
-        .index_now()
-        .note_index_now(SITE, second.run_id, all, 23)
-        .await;
+    let noted = store.index_now().note(SITE, second.run_id, all, 23).await;
     assert_eq!((noted.unwrap(), &*waiting().await), (3, "bcd"));
 
-    assert_eq!(store.index_now().index_now_state(SITE).await.unwrap(), None);
+    assert_eq!(store.index_now().state(SITE).await.unwrap(), None);
     let state = IndexNowState {
         told_ms: 30,
         taken: 4,
@@ -78,14 +69,7 @@ async fn what_a_publication_changes_waits_to_be_told(database: TestDatabase) {
         next_ms: 99,
     };
     for state in [state, IndexNowState::default()] {
-        store
-            .index_now()
-            .save_index_now(SITE, &state)
-            .await
-            .unwrap();
-        assert_eq!(
-            store.index_now().index_now_state(SITE).await.unwrap(),
-            Some(state)
-        );
+        store.index_now().save(SITE, &state).await.unwrap();
+        assert_eq!(store.index_now().state(SITE).await.unwrap(), Some(state));
     }
 }

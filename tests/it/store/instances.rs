@@ -31,11 +31,11 @@ async fn an_instance_is_listed_with_what_it_leads_until_it_takes_leave(database:
         .beat("1.2.3", "192.0.2.1:9180", LIFE, 7_200_000)
         .await
         .unwrap();
-    let one = store.leases().acquire_lease("one", LIFE).await.unwrap();
-    let two = store.leases().acquire_lease("two", LIFE).await.unwrap();
+    let one = store.leases().acquire("one", LIFE).await.unwrap();
+    let two = store.leases().acquire("two", LIFE).await.unwrap();
     let over = store
         .leases()
-        .acquire_lease("over", Duration::ZERO)
+        .acquire("over", Duration::ZERO)
         .await
         .unwrap();
     let listed = store.instances().list().await.unwrap();
@@ -51,7 +51,7 @@ async fn an_instance_is_listed_with_what_it_leads_until_it_takes_leave(database:
     assert_eq!(listed[0].leads, ["one", "two"]);
     one.release().await;
     assert_eq!(store.instances().list().await.unwrap()[0].leads, ["two"]);
-    store.instances().forget_instance().await.unwrap();
+    store.instances().forget().await.unwrap();
     assert!(store.instances().list().await.unwrap().is_empty());
     two.release().await;
     over.release().await;

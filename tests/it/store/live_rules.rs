@@ -33,7 +33,7 @@ fn change(now_ms: i64) -> LiveRuleChange<'static> {
 async fn add(store: &Store, ends_ms: Option<i64>, now_ms: i64) -> Option<i64> {
     let added = store
         .live_rules()
-        .add_live_rule("{}", ends_ms, 3, change(now_ms))
+        .add("{}", ends_ms, 3, change(now_ms))
         .await;
     added.unwrap()
 }
@@ -59,29 +59,15 @@ async fn a_rule_is_in_force_until_it_is_removed_or_over(database: TestDatabase) 
     assert_eq!(in_force(&store, 99).await, [short, lasting]);
     assert_eq!(in_force(&store, 100).await, [lasting]);
     let text = |definition: &str| definition.to_owned();
-    let over = store
-        .live_rules()
-        .remove_live_rule(short, change(100), text)
-        .await;
+    let over = store.live_rules().remove(short, change(100), text).await;
     assert_eq!(over.unwrap(), None, "what is over cannot be removed");
-    let removed = store
-        .live_rules()
-        .remove_live_rule(lasting, change(100), text)
-        .await;
+    let removed = store.live_rules().remove(lasting, change(100), text).await;
     assert_eq!(removed.unwrap().as_deref(), Some("{}"));
     assert_eq!(in_force(&store, 100).await, [0_i64; 0]);
     // What is over for long is gone, and its number is not given again.
     let next = add(&store, None, 40 * DAY_MS).await.unwrap();
     assert!(next > lasting);
-    assert_eq!(
-        store
-            .live_rules()
-            .removed_live_rules(0)
-            .await
-            .unwrap()
-            .len(),
-        0
-    );
+    assert_eq!(store.live_rules().removed(0).await.unwrap().len(), 0);
 }
 
 async fn there_are_never_more_than_may_be(database: TestDatabase) {
@@ -106,69 +92,40 @@ async fn a_rule_that_was_removed_can_be_brought_back(database: TestDatabase) {
     let restore = async |now_ms| {
         let restored = store
             .live_rules()
-            .restore_live_rule(id, 3, change(now_ms), text)
+            .restore(id, 3, change(now_ms), text)
             .await;
         restored.unwrap().is_some()
     };
     assert!(!restore(2).await, "it is in force");
     store
         .live_rules()
-        .remove_live_rule(id, change(3), text)
+        .remove(id, change(3), text)
         .await
         .unwrap();
-    let removed = store.live_rules().removed_live_rules(4).await.unwrap();
+    let removed = store.live_rules().removed(4).await.unwrap();
     assert_eq!(removed.into_iter().collect::<Vec<_>>(), [id]);
     assert!(restore(4).await);
     assert_eq!(in_force(&store, 5).await, [id]);
     store
         .live_rules()
-        .remove_live_rule(id, change(6), text)
+        .remove(id, change(6), text)
         .await
         .unwrap();
     assert!(!restore(100).await, "it would be over");
-    assert!(
-        store
-            .live_rules()
-            .removed_live_rules(100)
-            .await
-            .unwrap()
-            .is_empty()
-    );
+    assert!(store.live_rules().removed(100).await.unwrap().is_empty());
 }
 
 async fn a_pause_has_an_end_and_may_be_cut_short(database: TestDatabase) {
     let store = database.store().await;
-    assert!(
-        !store
-            .live_rules()
-            .resume_enforcement(change(1))
-            .await
-            .unwrap()
-    );
-    store
-        .live_rules()
-        .pause_enforcement(100, change(1))
-        .await
-        .unwrap();
+    assert!(!store.live_rules().resume(change(1)).await.unwrap());
+    store.live_rules().pause(100, change(1)).await.unwrap();
     let pause = store.live_rules().list(99).await.unwrap().pause.unwrap();
     assert_eq!((pause.ends_ms, pause.begun_ms), (100, 1));
     assert_eq!(pause.begun_by, "admin");
     assert_eq!(store.live_rules().list(100).await.unwrap().pause, None);
-    assert!(
-        store
-            .live_rules()
-            .resume_enforcement(change(50))
-            .await
-            .unwrap()
-    );
+    assert!(store.live_rules().resume(change(50)).await.unwrap());
     assert_eq!(store.live_rules().list(51).await.unwrap().pause, None);
-    assert!(
-        !store
-            .live_rules()
-            .resume_enforcement(change(52))
-            .await
-            .unwrap()
-    );
+    assert!(!store.live_rules().resume(change(52)).await.unwrap());
 }
 
 async fn each_change_is_logged_with_it(database: TestDatabase) {
@@ -177,25 +134,17 @@ async fn each_change_is_logged_with_it(database: TestDatabase) {
     let told = |definition: &str| format!("was {definition}");
     store
         .live_rules()
-        .remove_live_rule(id, change(2), told)
+        .remove(id, change(2), told)
         .await
         .unwrap();
     store
         .live_rules()
-        .restore_live_rule(id, 3, change(3), told)
+        .restore(id, 3, change(3), told)
         .await
         .unwrap();
-    store
-        .live_rules()
-        .pause_enforcement(100, change(4))
-        .await
-        .unwrap();
-    store
-        .live_rules()
-        .resume_enforcement(change(5))
-        .await
-        .unwrap();
-    let log = store.audit().audit_log(0..9, 10).await.unwrap();
+    store.live_rules().pause(100, change(4)).await.unwrap();
+    store.live_rules().resume(change(5)).await.unwrap();
+    let log = store.audit().list(0..9, 10).await.unwrap();
     let told: Vec<_> = log
         .iter()
         .map(|entry| (&*entry.event, &*entry.subject, &*entry.detail))
@@ -214,7 +163,7 @@ async fn each_change_is_logged_with_it(database: TestDatabase) {
 async fn another_instance_hears_of_a_change(database: TestDatabase) {
     let (one, other) = (database.store().await, database.store().await);
     let seen = other.live_rules().list(1).await.unwrap().version;
-    let waiting = other.live_rules().live_rules_changed(seen);
+    let waiting = other.live_rules().changed(seen);
     let adding = async {
         add(&one, None, 1).await;
     };

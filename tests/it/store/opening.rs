@@ -37,7 +37,7 @@ async fn sixty_first_connects_at_once_all_succeed(database: TestDatabase) {
         starts.spawn(async move {
             let store = Store::connect(&url).await.unwrap();
             let id = format!("robot{start}");
-            store.robots().add_robot(&robot(&id), 1).await.unwrap();
+            store.robots().add(&robot(&id), 1).await.unwrap();
             store.close().await;
         });
     }
@@ -239,7 +239,7 @@ async fn a_file_that_is_read_only_is_refused() {
     let store = Store::connect(&format!("{url}?mode=ro")).await;
     let error = match store {
         Err(error) => error,
-        Ok(store) => store.robots().add_robot(&robot("a"), 1).await.unwrap_err(),
+        Ok(store) => store.robots().add(&robot("a"), 1).await.unwrap_err(),
     };
     assert_eq!(error.kind(), StoreErrorKind::CannotOpen, "{error}");
 }
@@ -257,7 +257,7 @@ async fn the_file_has_a_write_ahead_log() {
 async fn what_was_written_stands_in_the_file_alone_after_a_checkpoint() {
     let database = TestDatabase::on_a_file();
     let store = database.store().await;
-    store.robots().add_robot(&robot("late"), 1).await.unwrap();
+    store.robots().add(&robot("late"), 1).await.unwrap();
     let file = store.file().unwrap();
     // What stands in the log is not copied.
     let copy = file.with_file_name("copy.db");
@@ -276,8 +276,8 @@ async fn what_was_written_stands_in_the_file_alone_after_a_checkpoint() {
 async fn each_database_in_memory_is_another() {
     let first = Store::connect("sqlite::memory:").await.unwrap();
     let second = Store::connect("sqlite::memory:").await.unwrap();
-    first.robots().add_robot(&robot("a"), 1).await.unwrap();
-    assert!(!second.robots().robot_exists("a").await.unwrap());
+    first.robots().add(&robot("a"), 1).await.unwrap();
+    assert!(!second.robots().exists("a").await.unwrap());
 }
 
 #[tokio::test]
@@ -329,7 +329,7 @@ async fn the_url_may_name_another_schema_of_postgres() {
     raw.execute("CREATE SCHEMA robots").await;
     let url = format!("{}&options=-c%20search_path%3Drobots", database.url);
     let store = Store::connect(&url).await.unwrap();
-    store.robots().add_robot(&robot("a"), 1).await.unwrap();
+    store.robots().add(&robot("a"), 1).await.unwrap();
     let id = raw.text("SELECT robot_id FROM robots.robots").await;
     assert_eq!(id, "a");
 }

@@ -26,54 +26,41 @@ mod shared {
 
 async fn an_order_is_taken_shown_stopped_and_ended(database: TestDatabase) {
     let store = database.store().await;
-    store
-        .orders()
-        .place_order("a", "shop", "work", 1)
-        .await
-        .unwrap();
-    let taken = store
-        .orders()
-        .take_order("server", 2)
-        .await
-        .unwrap()
-        .unwrap();
+    store.orders().place("a", "shop", "work", 1).await.unwrap();
+    let taken = store.orders().take("server", 2).await.unwrap().unwrap();
     assert_eq!(
         (&*taken.order_id, &*taken.site, &*taken.work),
         ("a", "shop", "work")
     );
-    assert!(!store.orders().withdraw_order("a").await.unwrap());
-    assert_eq!(store.orders().take_order("other", 2).await.unwrap(), None);
+    assert!(!store.orders().withdraw("a").await.unwrap());
+    assert_eq!(store.orders().take("other", 2).await.unwrap(), None);
 
-    assert!(store.orders().update_order("a", "half", 3).await.unwrap());
-    let order = store.orders().order("a").await.unwrap().unwrap();
+    assert!(store.orders().update("a", "half", 3).await.unwrap());
+    let order = store.orders().find("a").await.unwrap().unwrap();
     assert_eq!(
         (order.progress.as_deref(), order.seen_ms),
         (Some("half"), Some(3))
     );
-    store.orders().stop_order("a").await.unwrap();
-    assert!(!store.orders().update_order("a", "most", 4).await.unwrap());
-    store.orders().finish_order("a", "all", 5).await.unwrap();
-    let order = store.orders().order("a").await.unwrap().unwrap();
+    store.orders().stop("a").await.unwrap();
+    assert!(!store.orders().update("a", "most", 4).await.unwrap());
+    store.orders().finish("a", "all", 5).await.unwrap();
+    let order = store.orders().find("a").await.unwrap().unwrap();
     assert_eq!(
         (order.outcome.as_deref(), order.holder.as_deref()),
         (Some("all"), Some("server"))
     );
-    store.orders().remove_order("a").await.unwrap();
-    assert_eq!(store.orders().order("a").await.unwrap(), None);
+    store.orders().remove("a").await.unwrap();
+    assert_eq!(store.orders().find("a").await.unwrap(), None);
 }
 
 async fn an_order_that_nobody_took_is_withdrawn_or_grows_old(database: TestDatabase) {
     let store = database.store().await;
-    store.orders().place_order("a", "s", "", 1).await.unwrap();
-    assert!(store.orders().withdraw_order("a").await.unwrap());
-    assert!(!store.orders().withdraw_order("a").await.unwrap());
-    store.orders().place_order("b", "s", "", 1).await.unwrap();
+    store.orders().place("a", "s", "", 1).await.unwrap();
+    assert!(store.orders().withdraw("a").await.unwrap());
+    assert!(!store.orders().withdraw("a").await.unwrap());
+    store.orders().place("b", "s", "", 1).await.unwrap();
     assert_eq!(
-        store
-            .orders()
-            .take_order("server", 1 + MINUTE_MS)
-            .await
-            .unwrap(),
+        store.orders().take("server", 1 + MINUTE_MS).await.unwrap(),
         None
     );
     let day_ms = 24 * 60 * MINUTE_MS;
@@ -82,13 +69,13 @@ async fn an_order_that_nobody_took_is_withdrawn_or_grows_old(database: TestDatab
         .server_heartbeat("server", day_ms)
         .await
         .unwrap();
-    assert!(store.orders().order("b").await.unwrap().is_some());
+    assert!(store.orders().find("b").await.unwrap().is_some());
     store
         .orders()
         .server_heartbeat("server", day_ms + 1)
         .await
         .unwrap();
-    assert_eq!(store.orders().order("b").await.unwrap(), None);
+    assert_eq!(store.orders().find("b").await.unwrap(), None);
 }
 
 async fn a_server_is_known_for_a_minute(database: TestDatabase) {
@@ -108,17 +95,11 @@ async fn a_server_is_known_for_a_minute(database: TestDatabase) {
 
 async fn of_eight_servers_one_takes_an_order(database: TestDatabase) {
     let store = database.store().await;
-    store.orders().place_order("a", "s", "", 1).await.unwrap();
+    store.orders().place("a", "s", "", 1).await.unwrap();
     let mut servers = JoinSet::new();
     for number in 0..8 {
         let store = store.clone();
-        servers.spawn(async move {
-            store
-                .orders()
-                .take_order(&number.to_string(), 1)
-                .await
-                .unwrap()
-        });
+        servers.spawn(async move { store.orders().take(&number.to_string(), 1).await.unwrap() });
     }
     let taken = servers.join_all().await;
     assert_eq!(taken.into_iter().flatten().count(), 1);
@@ -152,7 +133,7 @@ async fn other_instances_hear_of_orders_and_heavens(database: TestDatabase) {
     for (orders, heavens) in [(1, 0), (1, 1)] {
         let tell = async {
             match heavens {
-                0 => ours.orders().place_order("a", "s", "", 1).await.unwrap(),
+                0 => ours.orders().place("a", "s", "", 1).await.unwrap(),
                 _ => ours.orders().announce_heaven().await.unwrap(),
             }
         };

@@ -26,7 +26,7 @@ fn debt(rule: i64, bucket: i64, debt_us: i64) -> PaceDebt {
 }
 
 async fn debt_of(store: &Store, rule: i64, bucket: i64) -> Option<i64> {
-    let changes = store.pace().pace_since(0).await.unwrap();
+    let changes = store.pace().since(0).await.unwrap();
     let mut debts = changes.debts.into_iter();
     let found = debts.find(|debt| (debt.rule, debt.bucket) == (rule, bucket));
     found.map(|debt| debt.debt_us)
@@ -35,12 +35,12 @@ async fn debt_of(store: &Store, rule: i64, bucket: i64) -> Option<i64> {
 async fn what_each_instance_has_served_adds_up_for_all(database: TestDatabase) {
     let (one, other) = (database.store().await, database.store().await);
     one.pace()
-        .add_pace(&[debt(1, -7, HOUR_US), debt(2, i64::MIN, HOUR_US)])
+        .add(&[debt(1, -7, HOUR_US), debt(2, i64::MIN, HOUR_US)])
         .await
         .unwrap();
     other
         .pace()
-        .add_pace(&[debt(1, -7, HOUR_US), debt(1, i64::MAX, 1)])
+        .add(&[debt(1, -7, HOUR_US), debt(1, i64::MAX, 1)])
         .await
         .unwrap();
     for store in [&one, &other] {
@@ -56,19 +56,19 @@ async fn what_each_instance_has_served_adds_up_for_all(database: TestDatabase) {
     tokio::time::sleep(Duration::from_millis(2)).await;
     other
         .pace()
-        .add_pace(&[debt(1, i64::MAX, HOUR_US)])
+        .add(&[debt(1, i64::MAX, HOUR_US)])
         .await
         .unwrap();
     assert!(debt_of(&one, 1, i64::MAX).await.unwrap() <= HOUR_US);
-    let read_ms = one.pace().pace_since(0).await.unwrap().read_ms;
-    let much_later = one.pace().pace_since(read_ms + 60_000).await.unwrap();
+    let read_ms = one.pace().since(0).await.unwrap().read_ms;
+    let much_later = one.pace().since(read_ms + 60_000).await.unwrap();
     assert_eq!(
         (much_later.debts.len(), much_later.read_ms),
         (0, read_ms + 60_000)
     );
-    other.pace().add_pace(&[debt(9, 9, 1)]).await.unwrap();
+    other.pace().add(&[debt(9, 9, 1)]).await.unwrap();
     tokio::time::sleep(Duration::from_millis(2)).await;
-    one.pace().prune_pace().await.unwrap();
+    one.pace().prune().await.unwrap();
     assert_eq!(debt_of(&other, 9, 9).await, None);
     assert!(debt_of(&other, 1, -7).await.is_some());
 }
@@ -78,13 +78,10 @@ async fn instances_that_tell_at_once_do_not_wait_for_each_other(database: TestDa
     let forwards: Vec<_> = (0..300).map(|bucket| debt(1, bucket, HOUR_US)).collect();
     let backwards: Vec<_> = forwards.iter().rev().copied().collect();
     for _ in 0..5 {
-        let (one, other) = tokio::join!(
-            store.pace().add_pace(&forwards),
-            store.pace().add_pace(&backwards)
-        );
+        let (one, other) = tokio::join!(store.pace().add(&forwards), store.pace().add(&backwards));
         one.and(other).unwrap();
     }
-    let all = store.pace().pace_since(0).await.unwrap().debts;
+    let all = store.pace().since(0).await.unwrap().debts;
     assert_eq!(all.len(), 300);
     let is_whole = |debt: &PaceDebt| debt.debt_us > 10 * HOUR_US - MINUTE_US;
     assert!(all.iter().all(is_whole));
@@ -92,12 +89,12 @@ async fn instances_that_tell_at_once_do_not_wait_for_each_other(database: TestDa
 
 async fn a_fleet_has_one_seed_and_knows_how_many_it_is(database: TestDatabase) {
     let (one, other) = (database.store().await, database.store().await);
-    let seed = one.pace().fleet_seed([1, u64::MAX]).await.unwrap();
+    let seed = one.pace().seed([1, u64::MAX]).await.unwrap();
     assert_eq!(seed, [1, u64::MAX]);
-    assert_eq!(other.pace().fleet_seed([3, 4]).await.unwrap(), seed);
-    assert_eq!(one.pace().join_fleet("one").await.unwrap(), 1);
-    assert_eq!(other.pace().join_fleet("other").await.unwrap(), 2);
-    assert_eq!(one.pace().join_fleet("one").await.unwrap(), 2);
-    other.pace().leave_fleet("other").await.unwrap();
-    assert_eq!(one.pace().join_fleet("one").await.unwrap(), 1);
+    assert_eq!(other.pace().seed([3, 4]).await.unwrap(), seed);
+    assert_eq!(one.pace().join("one").await.unwrap(), 1);
+    assert_eq!(other.pace().join("other").await.unwrap(), 2);
+    assert_eq!(one.pace().join("one").await.unwrap(), 2);
+    other.pace().leave("other").await.unwrap();
+    assert_eq!(one.pace().join("one").await.unwrap(), 1);
 }

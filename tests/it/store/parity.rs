@@ -27,7 +27,7 @@ async fn save(store: &Store, pages: &[(&str, &str)], now_ms: i64) {
     let all: Vec<_> = pages.iter().map(description).collect();
     store
         .descriptions()
-        .save_descriptions(SITE, 1, &all, now_ms)
+        .save(SITE, 1, &all, now_ms)
         .await
         .unwrap();
 }
@@ -82,11 +82,7 @@ async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDataba
         .await
         .unwrap();
     assert_eq!(reason.as_deref(), Some(SAYS_MORE));
-    let kept = store
-        .descriptions()
-        .kept_description(SITE, &url("b"))
-        .await
-        .unwrap();
+    let kept = store.descriptions().kept(SITE, &url("b")).await.unwrap();
     assert_eq!(kept.unwrap().description.title(), "B");
     let differing = store.publications().differing_pages(SITE, 9).await.unwrap();
     assert_eq!((&differing[0].url, differing[0].since_ms), (&url("b"), 10));
@@ -108,7 +104,7 @@ async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDataba
     assert_eq!(shown(&store).await, "abc");
     let b = store
         .descriptions()
-        .description(SITE, &url("b"))
+        .find(SITE, &url("b"))
         .await
         .unwrap()
         .unwrap();
@@ -171,7 +167,7 @@ async fn the_pages_that_were_compared_longest_ago_come_first(database: TestDatab
     // What is gone is forgotten.
     store
         .descriptions()
-        .delete_descriptions(SITE, &[&url("e")])
+        .delete(SITE, &[&url("e")])
         .await
         .unwrap();
     record(&store, ("", ""), ParityTerms::Withdraw, 40).await;

@@ -100,10 +100,9 @@ async fn visit_as(
 }
 
 pub(super) async fn publish(store: &Store, run: &StoredRun, now_ms: i64) {
-    let published =
-        store
-            .publications()
-            .publish_staged(SITE, run.run_id, StagedSelection::All, now_ms);
+    let published = store
+        .publications()
+        .publish(SITE, run.run_id, StagedSelection::All, now_ms);
     let gone = published.await.unwrap();
     let ended = store
         .frontier()
@@ -137,15 +136,14 @@ async fn what_a_run_stages_is_in_force_when_it_is_published(database: TestDataba
     let counts = visit(&store, &second, &[("a", "A"), ("b", "B2"), ("c", "C")], 20).await;
     assert_eq!((counts.added, counts.changed, counts.same), (1, 1, 1));
     assert_eq!(in_force(&store).await, ["a A 10 10", "b B 10 10"]);
-    let saved =
-        store
-            .publications()
-            .publish_staged(SITE, second.run_id, StagedSelection::Saved, 21);
+    let saved = store
+        .publications()
+        .publish(SITE, second.run_id, StagedSelection::Saved, 21);
     assert_eq!(saved.await.unwrap(), 0);
     let changes = [(url("a"), StagedChange::Hide, "noindex".to_owned())];
     let staged = store
         .publications()
-        .stage_changes(SITE, second.run_id, &changes, 22)
+        .stage(SITE, second.run_id, &changes, 22)
         .await;
     staged.unwrap();
     assert_eq!(
@@ -157,7 +155,7 @@ async fn what_a_run_stages_is_in_force_when_it_is_published(database: TestDataba
     assert!(
         store
             .descriptions()
-            .description(SITE, &url("a"))
+            .find(SITE, &url("a"))
             .await
             .unwrap()
             .is_none()
@@ -227,10 +225,9 @@ async fn results_that_are_held_back_are_given_up_by_the_next_run(database: TestD
         .hold_run(third.run_id, "much", 0, 31)
         .await
         .unwrap();
-    let published =
-        store
-            .publications()
-            .publish_staged(SITE, fourth.run_id, StagedSelection::All, 32);
+    let published = store
+        .publications()
+        .publish(SITE, fourth.run_id, StagedSelection::All, 32);
     published.await.unwrap();
     let accepted = store
         .frontier()
@@ -255,7 +252,7 @@ async fn a_publication_is_put_back_and_forth(database: TestDatabase) {
     ];
     store
         .publications()
-        .stage_changes(SITE, second.run_id, &changes, 20)
+        .stage(SITE, second.run_id, &changes, 20)
         .await
         .unwrap();
     publish(&store, &second, 21).await;
@@ -263,29 +260,17 @@ async fn a_publication_is_put_back_and_forth(database: TestDatabase) {
     assert_eq!(after, ["a A2 10 20", "d D 20 20"]);
 
     for round in 0..2 {
-        let undone = store
-            .publications()
-            .undo_publication(SITE, 30)
-            .await
-            .unwrap();
+        let undone = store.publications().undo(SITE, 30).await.unwrap();
         let (publication, pages) = undone.unwrap();
         assert_eq!((publication.run_id, pages), (second.run_id, 3));
         assert_eq!(publication.undone_ms, Some(30));
         assert_eq!(in_force(&store).await, before, "{round}");
-        let redone = store
-            .publications()
-            .undo_publication(SITE, 31)
-            .await
-            .unwrap();
+        let redone = store.publications().undo(SITE, 31).await.unwrap();
         let (publication, pages) = redone.unwrap();
         assert_eq!((publication.undone_ms, pages), (None, 2));
         assert_eq!(in_force(&store).await, after, "{round}");
     }
-    store
-        .publications()
-        .undo_publication(SITE, 32)
-        .await
-        .unwrap();
+    store.publications().undo(SITE, 32).await.unwrap();
     let third = begin(&store, 40).await;
     let counts = visit_as(&store, &third, &[("a", "A2")], 40, |page| {
         assert_eq!(
@@ -296,37 +281,18 @@ async fn a_publication_is_put_back_and_forth(database: TestDatabase) {
     assert_eq!(counts.await.changed, 1);
     publish(&store, &third, 41).await;
     assert_eq!(in_force(&store).await[0], "a A2 10 40");
-    let undone = store
-        .publications()
-        .undo_publication(SITE, 50)
-        .await
-        .unwrap()
-        .unwrap();
+    let undone = store.publications().undo(SITE, 50).await.unwrap().unwrap();
     assert_eq!(undone.0.run_id, third.run_id);
     assert_eq!(in_force(&store).await, before);
 }
 
 async fn a_first_publication_is_not_put_back(database: TestDatabase) {
     let store = database.store().await;
-    assert!(
-        store
-            .publications()
-            .undo_publication(SITE, 1)
-            .await
-            .unwrap()
-            .is_none()
-    );
+    assert!(store.publications().undo(SITE, 1).await.unwrap().is_none());
     let first = begin(&store, 1).await;
     visit(&store, &first, &[("a", "A")], 10).await;
     publish(&store, &first, 11).await;
-    assert!(
-        store
-            .publications()
-            .undo_publication(SITE, 12)
-            .await
-            .unwrap()
-            .is_none()
-    );
+    assert!(store.publications().undo(SITE, 12).await.unwrap().is_none());
     assert_eq!(in_force(&store).await.len(), 1);
     // A run that changes nothing is no publication.
     let second = begin(&store, 20).await;
@@ -363,12 +329,7 @@ async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase)
         .await
         .unwrap();
     assert_eq!(reason.as_deref(), Some(WITHDRAWN));
-    store
-        .publications()
-        .undo_publication(SITE, 31)
-        .await
-        .unwrap()
-        .unwrap();
+    store.publications().undo(SITE, 31).await.unwrap().unwrap();
     assert_eq!(in_force(&store).await, ["b B 10 10"], "nor is it put back");
 
     assert!(
@@ -440,7 +401,7 @@ async fn a_page_that_is_kept_out_stays_out(database: TestDatabase) {
     let imported = [ResourceDescription::new(url("a"))];
     store
         .descriptions()
-        .save_descriptions(SITE, 0, &imported, 22)
+        .save(SITE, 0, &imported, 22)
         .await
         .unwrap();
     assert_eq!(in_force(&store).await, ["b B 10 10"]);
@@ -464,7 +425,7 @@ async fn pages_that_do_not_answer_are_counted_until_they_do(database: TestDataba
     let changes = [(url("a"), StagedChange::Miss, "down".to_owned())];
     store
         .publications()
-        .stage_changes(SITE, second.run_id, &changes, 20)
+        .stage(SITE, second.run_id, &changes, 20)
         .await
         .unwrap();
     publish(&store, &second, 21).await;
@@ -593,7 +554,7 @@ async fn pages_move_with_the_address_of_their_site(database: TestDatabase) {
     );
     let there = store
         .descriptions()
-        .description(SITE, &format!("{new}/a"))
+        .find(SITE, &format!("{new}/a"))
         .await
         .unwrap();
     assert_eq!(there.unwrap().description.title(), "A");
@@ -614,11 +575,7 @@ async fn pages_move_with_the_address_of_their_site(database: TestDatabase) {
             .unwrap(),
         2
     );
-    let back = store
-        .descriptions()
-        .description(SITE, &url("a"))
-        .await
-        .unwrap();
+    let back = store.descriptions().find(SITE, &url("a")).await.unwrap();
     assert!(back.is_some());
     let outcomes = store
         .publications()

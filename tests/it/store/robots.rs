@@ -118,11 +118,7 @@ async fn the_same_content_changes_nothing(database: TestDatabase) {
 
 async fn robots_added_by_hand_survive_a_refresh(database: TestDatabase) {
     let store = database.store().await;
-    store
-        .robots()
-        .add_robot(&robot("mine"), 1_000)
-        .await
-        .unwrap();
+    store.robots().add(&robot("mine"), 1_000).await.unwrap();
     replace(&store, &[robot("mine"), robot("theirs")], 2_000).await;
     let changes = replace(&store, &[], 3_000).await;
 
@@ -233,7 +229,7 @@ async fn nul_bytes_are_left_out(database: TestDatabase) {
     nul.operator = Some("x\0".to_owned());
     replace(&store, &[nul.clone()], 1_000).await;
 
-    let stored = store.robots().robots_by_id("ab").await.unwrap();
+    let stored = store.robots().by_id("ab").await.unwrap();
     assert_eq!(stored[0].robot.name, "");
     assert_eq!(stored[0].robot.operator.as_deref(), Some("x"));
     assert_eq!(replace(&store, &[nul], 2_000).await.unchanged, 1);
@@ -241,7 +237,7 @@ async fn nul_bytes_are_left_out(database: TestDatabase) {
         search: "a\0b".to_owned(),
         ..RobotQuery::default()
     };
-    assert_eq!(store.robots().robot_page(&query).await.unwrap().total, 1);
+    assert_eq!(store.robots().page(&query).await.unwrap().total, 1);
 }
 
 async fn ids_may_differ_by_case_or_a_blank_only(database: TestDatabase) {
@@ -250,9 +246,9 @@ async fn ids_may_differ_by_case_or_a_blank_only(database: TestDatabase) {
     replace(&store, &robots, 1_000).await;
 
     assert_eq!(ids(&store).await, [" bot", "BOT", "bo t", "bot", "bot "]);
-    assert_eq!(store.robots().robots_by_id("bot").await.unwrap().len(), 1);
-    assert!(store.robots().robot_exists("bot ").await.unwrap());
-    assert!(!store.robots().robot_exists("Bot").await.unwrap());
+    assert_eq!(store.robots().by_id("bot").await.unwrap().len(), 1);
+    assert!(store.robots().exists("bot ").await.unwrap());
+    assert!(!store.robots().exists("Bot").await.unwrap());
 }
 
 async fn the_source_of_the_call_counts(database: TestDatabase) {
@@ -270,14 +266,10 @@ async fn the_source_of_the_call_counts(database: TestDatabase) {
 async fn an_id_is_taken_once_by_hand(database: TestDatabase) {
     let store = database.store().await;
     replace(&store, &[robot("a")], 1_000).await;
-    store.robots().add_robot(&robot("a"), 1_000).await.unwrap();
+    store.robots().add(&robot("a"), 1_000).await.unwrap();
     let version = store.registry_version().await.unwrap();
 
-    let error = store
-        .robots()
-        .add_robot(&robot("a"), 2_000)
-        .await
-        .unwrap_err();
+    let error = store.robots().add(&robot("a"), 2_000).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
     assert!(error.to_string().contains("\"a\""), "{error}");
     assert_eq!(store.registry_version().await.unwrap(), version);
@@ -286,13 +278,13 @@ async fn an_id_is_taken_once_by_hand(database: TestDatabase) {
 async fn only_robots_added_by_hand_are_removed(database: TestDatabase) {
     let store = database.store().await;
     replace(&store, &[robot("a"), robot("b")], 1_000).await;
-    store.robots().add_robot(&robot("a"), 1_000).await.unwrap();
+    store.robots().add(&robot("a"), 1_000).await.unwrap();
     let version = store.registry_version().await.unwrap();
 
-    store.robots().remove_robot("a").await.unwrap();
+    store.robots().remove("a").await.unwrap();
     assert!(store.registry_version().await.unwrap() > version);
     for id in ["a", "b", "c"] {
-        let error = store.robots().remove_robot(id).await.unwrap_err();
+        let error = store.robots().remove(id).await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::NotFound);
     }
     assert_eq!(ids(&store).await, ["a", "b"]);
@@ -330,18 +322,18 @@ async fn robots_of_an_id_come_in_order_of_precedence(database: TestDatabase) {
             .await
             .unwrap();
     }
-    let found = store.robots().robots_by_id("a").await.unwrap();
+    let found = store.robots().by_id("a").await.unwrap();
     let sources: Vec<&str> = found
         .iter()
         .map(|stored| stored.robot.source.as_str())
         .collect();
     assert_eq!(sources, ["manual", "bundled", "web-robots-db", "a-list"]);
-    assert!(store.robots().robots_by_id("b").await.unwrap().is_empty());
+    assert!(store.robots().by_id("b").await.unwrap().is_empty());
 }
 
 async fn robots_are_counted_by_source_and_status(database: TestDatabase) {
     let store = database.store().await;
-    assert!(store.robots().robot_counts().await.unwrap().is_empty());
+    assert!(store.robots().counts().await.unwrap().is_empty());
     let mut unusable = robot("u");
     unusable.status = Status::Unusable {
         reason: "empty".to_owned(),
@@ -352,7 +344,7 @@ async fn robots_are_counted_by_source_and_status(database: TestDatabase) {
         browser: "Mozilla".to_owned(),
     };
     replace(&store, &[robot("a"), robot("b"), unusable, quarantined], 1).await;
-    store.robots().add_robot(&robot("m"), 1).await.unwrap();
+    store.robots().add(&robot("m"), 1).await.unwrap();
 
     let count = |source, active, quarantined, unusable| RobotCount {
         source,
@@ -361,7 +353,7 @@ async fn robots_are_counted_by_source_and_status(database: TestDatabase) {
         unusable,
     };
     assert_eq!(
-        store.robots().robot_counts().await.unwrap(),
+        store.robots().counts().await.unwrap(),
         [
             count(Source::manual(), 1, 0, 0),
             count(web_robots(), 2, 1, 1)
@@ -370,7 +362,7 @@ async fn robots_are_counted_by_source_and_status(database: TestDatabase) {
 }
 
 async fn page(store: &Store, query: RobotQuery) -> Vec<String> {
-    let page = store.robots().robot_page(&query).await.unwrap();
+    let page = store.robots().page(&query).await.unwrap();
     page.robots
         .into_iter()
         .map(|stored| stored.robot.id)
@@ -435,11 +427,7 @@ async fn a_page_can_be_sorted_by_each_column(database: TestDatabase) {
     };
     replace(&store, &[archive.clone()], 1).await;
     replace(&store, &[search_engine, archive], 2).await;
-    store
-        .robots()
-        .add_robot(&named("a", "ape"), 3)
-        .await
-        .unwrap();
+    store.robots().add(&named("a", "ape"), 3).await.unwrap();
 
     for (sort, up, down) in [
         (RobotSort::Name, ["C", "a", "b"], ["b", "C", "a"]),
@@ -475,7 +463,7 @@ async fn pages_neither_overlap_nor_skip(database: TestDatabase) {
             limit: 10,
             ..RobotQuery::default()
         };
-        let page = store.robots().robot_page(&query).await.unwrap();
+        let page = store.robots().page(&query).await.unwrap();
         assert_eq!(page.total, 25);
         seen.extend(page.robots.into_iter().map(|stored| stored.robot.id));
     }
@@ -486,7 +474,7 @@ async fn pages_neither_overlap_nor_skip(database: TestDatabase) {
         limit: u64::MAX,
         ..RobotQuery::default()
     };
-    assert_eq!(store.robots().robot_page(&query).await.unwrap().total, 25);
+    assert_eq!(store.robots().page(&query).await.unwrap().total, 25);
 }
 
 async fn a_page_is_of_one_source_or_status(database: TestDatabase) {
@@ -496,7 +484,7 @@ async fn a_page_is_of_one_source_or_status(database: TestDatabase) {
         reason: "empty".to_owned(),
     };
     replace(&store, &[robot("active"), unusable], 1).await;
-    store.robots().add_robot(&robot("manual"), 1).await.unwrap();
+    store.robots().add(&robot("manual"), 1).await.unwrap();
 
     let of = |source: Option<Source>, status: Option<&str>| RobotQuery {
         source,
@@ -544,11 +532,7 @@ async fn readers_see_the_old_set_or_the_new_one(database: TestDatabase) {
                 let olds = ids.iter().filter(|id| id.starts_with("old")).count();
                 let sets = (olds, ids.len() - olds);
                 assert!(sets == (300, 0) || sets == (0, 400), "{sets:?}");
-                let page = store
-                    .robots()
-                    .robot_page(&RobotQuery::default())
-                    .await
-                    .unwrap();
+                let page = store.robots().page(&RobotQuery::default()).await.unwrap();
                 assert_eq!(page.robots.len(), usize::try_from(page.total).unwrap());
                 reads += 1;
             }

@@ -21,7 +21,7 @@ fn suspects(instance: &str, at_ms: i64, flags: &str) -> StoredSuspects {
 async fn all_instances_have_the_first_seed(database: TestDatabase) {
     let store = database.store().await;
     for otherwise in [1 << 63, 7] {
-        let [seed, _] = store.pace().fleet_seed([otherwise, 7]).await.unwrap();
+        let [seed, _] = store.pace().seed([otherwise, 7]).await.unwrap();
         assert_eq!(seed, 1 << 63);
     }
 }
@@ -35,7 +35,7 @@ async fn an_instance_has_one_last_word_which_is_forgotten_when_it_is_old(databas
     ] {
         store
             .suspects()
-            .save_suspects(&suspects(instance, at_ms, flags), 0)
+            .save(&suspects(instance, at_ms, flags), 0)
             .await
             .unwrap();
     }
@@ -51,11 +51,11 @@ async fn an_instance_has_one_last_word_which_is_forgotten_when_it_is_old(databas
     assert_eq!(told(3_000).await, std::slice::from_ref(&last));
     store
         .suspects()
-        .save_suspects(&suspects("c", 9_000, "{}"), 2_500)
+        .save(&suspects("c", 9_000, "{}"), 2_500)
         .await
         .unwrap();
     assert_eq!(told(0).await, [last, "c 9000 {}".to_owned()]);
-    store.suspects().forget_suspects("b").await.unwrap();
-    store.suspects().forget_suspects("b").await.unwrap();
+    store.suspects().forget("b").await.unwrap();
+    store.suspects().forget("b").await.unwrap();
     assert_eq!(told(0).await, ["c 9000 {}"]);
 }

@@ -60,11 +60,7 @@ async fn add(store: &Store, writer: &str, number: i64, counted: &[CountedMinute]
         paths: &[],
         live: &[],
     };
-    store
-        .traffic()
-        .add_traffic(&batch, NOW * MINUTE_MS)
-        .await
-        .unwrap();
+    store.traffic().add(&batch, NOW * MINUTE_MS).await.unwrap();
 }
 
 /// Requests of all robots in some minutes.
@@ -104,7 +100,7 @@ async fn minutes_hours_and_days_have_the_same_sums(database: TestDatabase) {
         .unwrap();
     assert_eq!(sums[0].key, key("bot-0"));
     assert_eq!((sums[0].count.bytes, sums[0].count.micros), (3_000, 21));
-    let first = store.traffic().first_day_of_traffic().await.unwrap();
+    let first = store.traffic().first_day().await.unwrap();
     assert_eq!(first, Some(TrafficSpan::Day.start(NOW - 3 * DAY + 7)));
 }
 
@@ -124,11 +120,7 @@ async fn the_course_of_any_time_adds_up_to_its_sums(database: TestDatabase) {
         .collect();
     let now_ms = NOW * MINUTE_MS;
     for robot in [None, Some("bot-1"), Some("nobody")] {
-        let series = store
-            .traffic()
-            .traffic_series(&asked, robot, now_ms)
-            .await
-            .unwrap();
+        let series = store.traffic().series(&asked, robot, now_ms).await.unwrap();
         assert_eq!(series.parts.len(), asked.len());
         for (part, (minutes, longest)) in series.parts.iter().zip(&asked) {
             let sums = store.traffic().read(minutes.clone(), now_ms).await.unwrap();
@@ -177,11 +169,7 @@ async fn old_minutes_and_hours_go_and_days_stay(database: TestDatabase) {
     for (number, days) in (1..).zip([1, 3, 40]) {
         add(&store, "a", number, &[counted(NOW - days * DAY, "a", 1)]).await;
     }
-    store
-        .traffic()
-        .prune_traffic(NOW * MINUTE_MS)
-        .await
-        .unwrap();
+    store.traffic().prune(NOW * MINUTE_MS).await.unwrap();
     assert_eq!(requests(&store, 0..NOW + 1).await, 3);
     // By the minute, by the hour, by the day.
     for (days, before, within) in [(1, 1, 1), (3, 60, 60), (40, DAY, DAY)] {
@@ -193,7 +181,7 @@ async fn old_minutes_and_hours_go_and_days_stay(database: TestDatabase) {
     // As if it had been counted three months later: all but the days is gone.
     store
         .traffic()
-        .prune_traffic((NOW + 90 * DAY) * MINUTE_MS)
+        .prune((NOW + 90 * DAY) * MINUTE_MS)
         .await
         .unwrap();
     let later = (NOW + 90 * DAY) * MINUTE_MS;
@@ -220,11 +208,7 @@ async fn minutes_that_were_counted_live_are_known(database: TestDatabase) {
             paths: &[],
             live: &live,
         };
-        store
-            .traffic()
-            .add_traffic(&batch, NOW * MINUTE_MS)
-            .await
-            .unwrap();
+        store.traffic().add(&batch, NOW * MINUTE_MS).await.unwrap();
     }
     let of = async |minutes| store.traffic().live_minutes("shop", minutes).await.unwrap();
     assert_eq!(of(0..100).await, [10..26, 40..41]);

@@ -61,11 +61,7 @@ async fn add(store: &Store, writer: &str, number: i64, counted: &[CountedMinute]
         paths: &[],
         live: &[],
     };
-    store
-        .traffic()
-        .add_traffic(&batch, NOW * MINUTE_MS)
-        .await
-        .unwrap();
+    store.traffic().add(&batch, NOW * MINUTE_MS).await.unwrap();
 }
 
 async fn import(store: &Store, id: &str, counted: &[CountedMinute]) {
@@ -79,11 +75,7 @@ async fn import(store: &Store, id: &str, counted: &[CountedMinute]) {
         requests: 0,
     };
     let now_ms = NOW * MINUTE_MS;
-    store
-        .traffic()
-        .begin_traffic_import(&import, now_ms)
-        .await
-        .unwrap();
+    store.traffic().begin_import(&import, now_ms).await.unwrap();
     let progress = ImportProgress {
         import: &import,
         head: (1, "head"),
@@ -91,13 +83,7 @@ async fn import(store: &Store, id: &str, counted: &[CountedMinute]) {
         counted,
         paths: &[],
     };
-    assert!(
-        store
-            .traffic()
-            .import_traffic(&progress, now_ms)
-            .await
-            .unwrap()
-    );
+    assert!(store.traffic().import(&progress, now_ms).await.unwrap());
 }
 
 async fn undone_import_takes_nothing_else_with_it(database: TestDatabase) {
@@ -114,32 +100,26 @@ async fn undone_import_takes_nothing_else_with_it(database: TestDatabase) {
         import(&store, "ab", &all(3)).await;
         import(&store, "cd", &all(7)).await;
         pack_all(&store).await;
-        assert_eq!(
-            store.traffic().undo_traffic_import("ab").await.unwrap(),
-            3 * 16
-        );
-        assert_eq!(
-            store.traffic().undo_traffic_import("cd").await.unwrap(),
-            7 * 16
-        );
+        assert_eq!(store.traffic().undo_import("ab").await.unwrap(), 3 * 16);
+        assert_eq!(store.traffic().undo_import("cd").await.unwrap(), 7 * 16);
         check(&store, &kept, NOW - 500 * DAY..NOW).await;
         pack_all(&store).await;
         check(&store, &kept, NOW - 500 * DAY..NOW).await;
     }
-    let unknown = store.traffic().undo_traffic_import("ab").await.unwrap_err();
+    let unknown = store.traffic().undo_import("ab").await.unwrap_err();
     assert_eq!(unknown.kind(), StoreErrorKind::NotFound);
     import(&store, "ab", &all(3)).await;
     store
         .traffic()
-        .prune_traffic((NOW + 8 * DAY) * MINUTE_MS)
+        .prune((NOW + 8 * DAY) * MINUTE_MS)
         .await
         .unwrap();
-    let old = store.traffic().undo_traffic_import("ab").await.unwrap_err();
+    let old = store.traffic().undo_import("ab").await.unwrap_err();
     assert_eq!(old.kind(), StoreErrorKind::Conflict);
 }
 
 async fn pack_all(store: &Store) {
-    while !store.traffic().pack_traffic(NOW * MINUTE_MS).await.unwrap() {}
+    while !store.traffic().pack(NOW * MINUTE_MS).await.unwrap() {}
 }
 
 async fn requests(store: &Store, minutes: Range<i64>) -> u64 {
@@ -195,11 +175,7 @@ async fn check(store: &Store, all: &[CountedMinute], minutes: Range<i64>) {
     let longest = [None, Some(TrafficSpan::Hour), Some(TrafficSpan::Day)];
     let times = longest.map(|longest| (minutes.clone(), longest));
     for robot in [None, Some("bot-1")] {
-        let series = store
-            .traffic()
-            .traffic_series(&times, robot, now_ms)
-            .await
-            .unwrap();
+        let series = store.traffic().series(&times, robot, now_ms).await.unwrap();
         let expected = model(all, &minutes, robot);
         for (part, longest) in series.parts.iter().zip(longest) {
             let (mut sums, mut course) = (Sums::new(), Sums::new());
@@ -259,7 +235,7 @@ async fn whatever_is_packed_whenever_all_adds_up(database: TestDatabase) {
             add(&store, &format!("{seed}"), number, &batch).await;
             all.extend(batch);
             if random.bool() {
-                store.traffic().pack_traffic(NOW * MINUTE_MS).await.unwrap();
+                store.traffic().pack(NOW * MINUTE_MS).await.unwrap();
             }
             if number % 10 == 9 {
                 for _ in 0..4 {
@@ -272,7 +248,7 @@ async fn whatever_is_packed_whenever_all_adds_up(database: TestDatabase) {
         let first = all.iter().map(|one| one.minute).min().unwrap();
         pack_all(&store).await;
         check(&store, &all, first..newest + 1).await;
-        let told = store.traffic().first_day_of_traffic().await.unwrap();
+        let told = store.traffic().first_day().await.unwrap();
         assert_eq!(told, Some(TrafficSpan::Day.start(first)));
     }
 }
@@ -284,11 +260,11 @@ async fn years_are_packed_in_pieces(database: TestDatabase) {
         .collect();
     add(&store, "a", 1, &counted).await;
     // The first time a few days only: the batches of a server would wait for the rest.
-    assert!(!store.traffic().pack_traffic(NOW * MINUTE_MS).await.unwrap());
+    assert!(!store.traffic().pack(NOW * MINUTE_MS).await.unwrap());
     assert_eq!(requests(&store, 0..NOW + 1).await, 60);
     pack_all(&store).await;
     assert_eq!(requests(&store, 0..NOW + 1).await, 60);
-    assert!(store.traffic().pack_traffic(NOW * MINUTE_MS).await.unwrap());
+    assert!(store.traffic().pack(NOW * MINUTE_MS).await.unwrap());
     let old = NOW - 50 * DAY..NOW - 49 * DAY;
     let expected = requests(&store, old.clone()).await;
     // A log of long ago: a row again, and packed with what was.
@@ -305,18 +281,14 @@ async fn packed_hours_go_and_days_stay(database: TestDatabase) {
         add(&store, "a", number, &[counted(NOW - days * DAY, 0, 1)]).await;
     }
     pack_all(&store).await;
-    store
-        .traffic()
-        .prune_traffic(NOW * MINUTE_MS)
-        .await
-        .unwrap();
+    store.traffic().prune(NOW * MINUTE_MS).await.unwrap();
     for (days, after) in [(3, 60), (30, 60), (40, DAY)] {
         let at = NOW - days * DAY;
         assert_eq!(requests(&store, at..at + 1).await, 1, "{days} days");
         assert_eq!(requests(&store, at + after..at + after + 1).await, 0);
     }
     let later = (NOW + 90 * DAY) * MINUTE_MS;
-    store.traffic().prune_traffic(later).await.unwrap();
+    store.traffic().prune(later).await.unwrap();
     let sums = store.traffic().read(0..NOW + 1, later).await.unwrap();
     assert_eq!(sums.iter().map(|sum| sum.count.requests).sum::<u64>(), 3);
 }
@@ -330,7 +302,7 @@ async fn packing_that_is_broken_off_loses_nothing(database: TestDatabase) {
             .collect();
         add(&store, "a", number, &counted).await;
         all += 400;
-        let packing = store.traffic().pack_traffic(NOW * MINUTE_MS);
+        let packing = store.traffic().pack(NOW * MINUTE_MS);
         drop(tokio::time::timeout(Duration::from_millis(millis), packing).await);
         assert_eq!(requests(&store, 0..NOW + 1).await, all, "{millis} ms");
     }
@@ -354,7 +326,7 @@ async fn instances_that_pack_and_add_at_once_add_up(database: TestDatabase) {
                         .collect();
                     add(&store, &instance.to_string(), number, &counted).await;
                 } else {
-                    store.traffic().pack_traffic(NOW * MINUTE_MS).await.unwrap();
+                    store.traffic().pack(NOW * MINUTE_MS).await.unwrap();
                 }
             }
             store.close().await;
@@ -404,16 +376,13 @@ async fn what_is_damaged_is_named_and_hides_no_other_day(database: TestDatabase)
         assert!(text.contains(word), "{text}");
         assert_eq!(requests(&store, began + DAY..began + 2 * DAY).await, 1);
         let times = [(began..began + DAY, Some(TrafficSpan::Day))];
-        let series = store
-            .traffic()
-            .traffic_series(&times, None, NOW * MINUTE_MS)
-            .await;
+        let series = store.traffic().series(&times, None, NOW * MINUTE_MS).await;
         assert_eq!(series.unwrap_err().kind(), StoreErrorKind::Corrupt);
     }
     // What came later to that day stays beside it, that of other days is packed.
     add(&store, "a", 2, &days).await;
     let error = loop {
-        match store.traffic().pack_traffic(NOW * MINUTE_MS).await {
+        match store.traffic().pack(NOW * MINUTE_MS).await {
             Ok(is_done) => assert!(!is_done),
             Err(error) => break error,
         }

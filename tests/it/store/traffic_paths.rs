@@ -59,15 +59,11 @@ async fn add(store: &Store, writer: &str, number: i64, paths: &[CountedPaths]) {
         paths,
         live: &[],
     };
-    store.traffic().add_traffic(&batch, NOW_MS).await.unwrap();
+    store.traffic().add(&batch, NOW_MS).await.unwrap();
 }
 
 async fn read(store: &Store, minutes: std::ops::Range<i64>) -> PathSums {
-    store
-        .traffic()
-        .traffic_paths(minutes, None, NOW_MS)
-        .await
-        .unwrap()
+    store.traffic().paths(minutes, None, NOW_MS).await.unwrap()
 }
 
 fn requests(sums: &PathSums) -> u64 {
@@ -108,9 +104,7 @@ async fn paths_of_hours_and_days_add_up_and_a_batch_counts_once(database: TestDa
     let cut = hour.cuts["shop"];
     assert_eq!((cut.paths, cut.patterns, cut.skipped), (6, 2, 4));
     assert_eq!(requests(&read(&store, NOW - 6 * DAY..NOW + 1).await), 13);
-    let nobody = store
-        .traffic()
-        .traffic_paths(NOW..NOW + 1, Some("blog"), NOW_MS);
+    let nobody = store.traffic().paths(NOW..NOW + 1, Some("blog"), NOW_MS);
     assert_eq!(nobody.await.unwrap().rows, []);
 }
 
@@ -155,7 +149,7 @@ async fn old_paths_go_and_others_can_be_forgotten(database: TestDatabase) {
         add(&store, "a", number, &[counted(NOW - days * DAY, &rows)]).await;
     }
     let all = 0..NOW + 1;
-    store.traffic().prune_traffic(NOW_MS).await.unwrap();
+    store.traffic().prune(NOW_MS).await.unwrap();
     assert_eq!(requests(&read(&store, all.clone()).await), 9);
     // By the hour only of the last two days.
     assert_eq!(

@@ -20,17 +20,17 @@ on_shared_engines! {
 
 async fn a_locked_database_is_busy_and_recovers(database: TestDatabase) {
     let store = database.store().await;
-    store.robots().add_robot(&robot("a"), 1).await.unwrap();
+    store.robots().add(&robot("a"), 1).await.unwrap();
     let mut other = database.raw().await;
     other.take_write_lock().await;
 
-    let error = store.robots().add_robot(&robot("b"), 2).await.unwrap_err();
+    let error = store.robots().add(&robot("b"), 2).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Busy, "{error}");
     assert!(error.to_string().contains("try again"), "{error}");
     assert_eq!(ids(&store).await, ["a"], "readers do not wait");
 
     other.close().await;
-    store.robots().add_robot(&robot("b"), 3).await.unwrap();
+    store.robots().add(&robot("b"), 3).await.unwrap();
     assert_eq!(ids(&store).await, ["a", "b"]);
 }
 
@@ -78,7 +78,7 @@ async fn a_damaged_robot_is_unusable_and_hides_no_other(database: TestDatabase) 
 
 async fn a_row_without_a_valid_source_is_named(database: TestDatabase) {
     let store = database.store().await;
-    store.robots().add_robot(&robot("lost"), 1).await.unwrap();
+    store.robots().add(&robot("lost"), 1).await.unwrap();
     let mut raw = database.raw().await;
     raw.execute("UPDATE robots SET source = 'No Source!'").await;
     let error = store.robots().list().await.unwrap_err();
@@ -102,7 +102,7 @@ async fn a_damaged_refresh_is_named(database: TestDatabase) {
 
 async fn a_call_that_is_dropped_changes_nothing(database: TestDatabase) {
     let store = database.store().await;
-    store.robots().add_robot(&robot("mine"), 1).await.unwrap();
+    store.robots().add(&robot("mine"), 1).await.unwrap();
     let robots: Vec<_> = (0..2_000).map(|n| robot(&format!("r{n}"))).collect();
     for millis in [0, 1, 2, 4, 8, 16, 32] {
         let source = web_robots();
@@ -115,7 +115,7 @@ async fn a_call_that_is_dropped_changes_nothing(database: TestDatabase) {
             break;
         }
     }
-    store.robots().remove_robot("mine").await.unwrap();
+    store.robots().remove("mine").await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -124,12 +124,12 @@ async fn postgres_may_stop_and_come_back() {
     let store = Store::connect(&cluster.create_database().await)
         .await
         .unwrap();
-    store.robots().add_robot(&robot("a"), 1).await.unwrap();
+    store.robots().add(&robot("a"), 1).await.unwrap();
 
     cluster.stop();
     let error = store.robots().list().await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
-    let error = store.robots().add_robot(&robot("b"), 1).await.unwrap_err();
+    let error = store.robots().add(&robot("b"), 1).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
     assert!(
         error.to_string().contains("check that the server runs"),
@@ -138,7 +138,7 @@ async fn postgres_may_stop_and_come_back() {
 
     cluster.resume();
     assert_eq!(ids(&store).await, ["a"]);
-    store.robots().add_robot(&robot("b"), 1).await.unwrap();
+    store.robots().add(&robot("b"), 1).await.unwrap();
 }
 
 #[tokio::test]
@@ -181,7 +181,7 @@ async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
         (absence.since_ms, absence.kind),
         (7, StoreErrorKind::Corrupt)
     );
-    let error = store.robots().add_robot(&robot("b"), 2).await.unwrap_err();
+    let error = store.robots().add(&robot("b"), 2).await.unwrap_err();
     assert_eq!(error.absence(), Some(&*absence), "{error}");
     assert!(absence.reason.contains("database repair"), "{absence:?}");
     assert_eq!(store.check_presence(8).await, None);

@@ -48,7 +48,7 @@ impl Site {
         let url = format!("sqlite://{}", database.display());
         let store = Store::connect(&url).await.unwrap();
         for robot in site.robots() {
-            store.robots().add_robot(&robot, 0).await.unwrap();
+            store.robots().add(&robot, 0).await.unwrap();
         }
         store.close().await;
         site

@@ -59,7 +59,7 @@ async fn serve(
     robot.patterns = vec![Pattern::new(PatternKind::Token, "PeerRobot")];
     robot.signature_agents = agents.to_vec();
     let store = Store::connect(&database).await.unwrap();
-    store.robots().add_robot(&robot, 0).await.unwrap();
+    store.robots().add(&robot, 0).await.unwrap();
     store.close().await;
     let settings = format!(
         "web_robots_db = ''\nbundled_registry = false\ndatabase.url = '{database}'\n\

@@ -57,7 +57,7 @@ impl ChangeQuery {
         let since_ms = self.since_ms.unwrap_or(i64::MIN);
         let until_ms = self.until_ms.unwrap_or(i64::MAX);
         let store = &state.operations().store;
-        let entries = store.audit().audit_log(since_ms..until_ms, LIMIT).await?;
+        let entries = store.audit().list(since_ms..until_ms, LIMIT).await?;
         let events = entries.iter().map(|entry| entry.event.clone()).collect();
         let undoable = Undoable::of(state).await?;
         let now_ms = state.now_ms();
@@ -79,7 +79,7 @@ impl Undoable {
             operations
                 .store
                 .live_rules()
-                .removed_live_rules(state.now_ms())
+                .removed(state.now_ms())
                 .await?
         } else {
             BTreeSet::new()

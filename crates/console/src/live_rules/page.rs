@@ -194,7 +194,7 @@ pub(super) async fn remove_rule(
     };
     let removed = store
         .live_rules()
-        .remove_live_rule(id, change, LiveRule::told)
+        .remove(id, change, LiveRule::told)
         .await?;
     state.operations().take_over_live_rules().await;
     let gone = || Problem::not_found(format!("No live rule {id} is in force."));
@@ -216,7 +216,7 @@ pub(super) async fn restore_rule(
     };
     let restored = store
         .live_rules()
-        .restore_live_rule(id, MAX_RULES, change, LiveRule::told);
+        .restore(id, MAX_RULES, change, LiveRule::told);
     let restored = restored.await?;
     state.operations().take_over_live_rules().await;
     restored.map(drop).ok_or_else(|| {

@@ -114,10 +114,7 @@ async fn begin(state: &AdminState, visitor: &Visitor, length_ms: i64) -> Result<
         now_ms,
     };
     let store = &state.operations().store;
-    store
-        .live_rules()
-        .pause_enforcement(ends_ms, change)
-        .await?;
+    store.live_rules().pause(ends_ms, change).await?;
     state.operations().take_over_live_rules().await;
     Ok(())
 }
@@ -129,12 +126,7 @@ async fn end(state: &AdminState, visitor: &Visitor) -> Result<(), Problem> {
         detail: "",
         now_ms: state.now_ms(),
     };
-    state
-        .operations()
-        .store
-        .live_rules()
-        .resume_enforcement(change)
-        .await?;
+    state.operations().store.live_rules().resume(change).await?;
     state.operations().take_over_live_rules().await;
     Ok(())
 }

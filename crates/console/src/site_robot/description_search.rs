@@ -58,7 +58,7 @@ impl DescriptionSearch {
             url.as_str()
         } else {
             // The cursor excludes the text itself, which may be a whole URL.
-            if let Some(exact) = store.descriptions().description(site, begins).await? {
+            if let Some(exact) = store.descriptions().find(site, begins).await? {
                 entries.push(DescriptionEntry {
                     url: exact.description.url().to_owned(),
                     title: exact.description.title().to_owned(),
@@ -73,7 +73,7 @@ impl DescriptionSearch {
             .after(DescriptionCursor::behind_url(after))
             // One more than a page shows tells whether another page follows.
             .limit(PER_PAGE + 1);
-        let found = store.descriptions().description_entries(&query).await?;
+        let found = store.descriptions().entries(&query).await?;
         let found = found.into_iter();
         entries.extend(found.take_while(|entry| entry.url.starts_with(begins)));
         Ok(DescriptionPage::new(entries))
@@ -99,7 +99,7 @@ impl DescriptionSearch {
             .operations()
             .store
             .descriptions()
-            .description_entries(&query)
+            .entries(&query)
             .await?;
         let found = found.into_iter();
         Ok(DescriptionPage::new(
@@ -126,7 +126,7 @@ async fn first_origin(state: &AdminState, site: &str) -> Result<Option<String>, 
         .operations()
         .store
         .descriptions()
-        .description_entries(&query)
+        .entries(&query)
         .await?;
     let url = first.first().and_then(|entry| Url::parse(&entry.url).ok());
     Ok(url.map(|url| url.origin().ascii_serialization()))

@@ -215,7 +215,7 @@ impl DescriptionView {
             .operations()
             .store
             .descriptions()
-            .description(site, url)
+            .find(site, url)
             .await?;
         let stored =
             stored.ok_or_else(|| Problem::not_found("There is no description of this URL."))?;

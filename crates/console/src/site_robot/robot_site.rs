@@ -32,12 +32,7 @@ impl RobotSite {
     pub(super) async fn find(state: &AdminState, wanted: &str) -> Result<Self, Problem> {
         let operations = state.operations();
         let mut names = operations.robot_runs.offered();
-        let described = operations
-            .store
-            .descriptions()
-            .described_sites()
-            .await?
-            .into_iter();
+        let described = operations.store.descriptions().sites().await?.into_iter();
         // Also sites without a robot here: another process may have it, and this one show its work.
         for name in described.chain(operations.store.frontier().run_sites().await?) {
             if !names.contains(&name) {

@@ -135,11 +135,7 @@ impl StatusView {
     ) -> Result<(Self, Vec<RunView>), Problem> {
         let operations = state.operations();
         let runs = operations.store.frontier().runs(site, HISTORY).await?;
-        let descriptions = operations
-            .store
-            .descriptions()
-            .description_count(site)
-            .await?;
+        let descriptions = operations.store.descriptions().count(site).await?;
         let states = operations
             .store
             .publications()

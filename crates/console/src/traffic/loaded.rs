@@ -69,7 +69,7 @@ impl Traffic {
         most: Option<TrafficSpan>,
     ) -> Result<Self, Problem> {
         let (store, now_ms) = (&state.operations().store, state.now_ms());
-        let first = store.traffic().first_day_of_traffic().await?;
+        let first = store.traffic().first_day().await?;
         let minutes = question.times.within(first, now_ms);
         let minutes =
             minutes.ok_or_else(|| wrong("since is later than until: use an earlier one"))?;
@@ -83,10 +83,7 @@ impl Traffic {
         let mut times = vec![(minutes.clone(), Some(longest))];
         times.extend(is_whole.then_some((before.clone(), None)));
         let robot = question.filter.robot.as_deref();
-        let series = store
-            .traffic()
-            .traffic_series(&times, robot, now_ms)
-            .await?;
+        let series = store.traffic().series(&times, robot, now_ms).await?;
         Ok(Self {
             before: series.parts.get(1).map(|part| part.minutes.clone()),
             question,

@@ -21,7 +21,7 @@ impl<'s> Described<'s> {
             .operations()
             .store
             .descriptions()
-            .first_described_url(site, "")
+            .first_url(site, "")
             .await?;
         let origin = first.and_then(|url| Url::parse(&url).ok()?.join("/").ok());
         Ok(origin.map(|origin| Self {
@@ -55,7 +55,7 @@ impl<'s> Described<'s> {
             let store = &self.state.operations().store;
             let found = store
                 .descriptions()
-                .first_described_url(self.site, url.as_str())
+                .first_url(self.site, url.as_str())
                 .await?;
             let is_of = |found: String| {
                 let rest = found.strip_prefix(url.as_str());

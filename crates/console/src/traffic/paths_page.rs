@@ -165,12 +165,12 @@ impl Asked {
             let told = "path: use a path such as /docs/start.html, or a pattern such as /docs/*";
             return Err(wrong(told));
         }
-        let first = store.traffic().first_day_of_traffic().await?;
+        let first = store.traffic().first_day().await?;
         let minutes = question.times.within(first, now_ms);
         let minutes =
             minutes.ok_or_else(|| wrong("since is later than until: use an earlier one"))?;
         let site = question.filter.site.as_deref();
-        let sums: PathSums = store.traffic().traffic_paths(minutes, site, now_ms).await?;
+        let sums: PathSums = store.traffic().paths(minutes, site, now_ms).await?;
         let known = state.operations().sites.load();
         let mut sites: BTreeSet<_> = known.iter().map(|site| site.name.clone()).collect();
         sites.extend(sums.rows.iter().map(|row| row.key.site.clone()));

@@ -51,7 +51,7 @@ impl Verdicts {
             .operations()
             .store
             .traffic()
-            .traffic_series(&day, None, now_ms)
+            .series(&day, None, now_ms)
             .await
         {
             Err(error) if error.absence().is_some() => Ok(Self::default()),

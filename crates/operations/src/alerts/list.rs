@@ -100,7 +100,7 @@ pub async fn list(caller: &Caller<'_>) -> Result<AlertStandings, Refusal> {
     let (store, now_ms) = (caller.store, caller.now_ms);
     let (alerts, attempts) = (
         store.alerts().list().await?,
-        store.alerts().alert_attempts(SHOWN).await?,
+        store.alerts().attempts(SHOWN).await?,
     );
     let alerts = alerts.iter().map(|it| AlertStanding::new(it, now_ms));
     let attempts = attempts.iter().map(|it| SentMessage::new(it, now_ms));

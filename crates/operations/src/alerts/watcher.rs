@@ -175,7 +175,7 @@ impl Watcher {
         let now_ms = self.clock.now_ms();
         let known = self.store.alerts().list().await?;
         for gone in known.iter().filter(|known| !has(alerts, &known.name)) {
-            self.store.alerts().remove_alert(&gone.name).await?;
+            self.store.alerts().remove(&gone.name).await?;
         }
         if alerts.is_empty() {
             return Ok(());
@@ -196,7 +196,7 @@ impl Watcher {
                 self.tell(alert, &mut state, now_ms).await;
             }
             if before != Some(&state) {
-                self.store.alerts().save_alert(&state).await?;
+                self.store.alerts().save(&state).await?;
             }
         }
         Ok(())
@@ -209,7 +209,7 @@ impl Watcher {
         {
             return Ok(true);
         }
-        self.role = match self.store.leases().acquire_lease(LEASE_NAME, LEASE).await {
+        self.role = match self.store.leases().acquire(LEASE_NAME, LEASE).await {
             Ok(lease) => Role::Looks(lease),
             Err(LeaseError::Store(error)) => return Err(error),
             Err(_) => Role::Waits,
@@ -253,7 +253,7 @@ impl Watcher {
             event: event.to_owned(),
             error: result.err().unwrap_or_default(),
         };
-        if let Err(error) = self.store.alerts().record_alert_attempt(&attempt).await {
+        if let Err(error) = self.store.alerts().record_attempt(&attempt).await {
             debug!("what came of an alert is not recorded: {error}");
         }
     }
@@ -286,7 +286,7 @@ impl Watcher {
         }
         if wants(|watch| watch == Watch::Refresh) {
             for spec in self.refresher.sources() {
-                let last = self.store.refreshes().last_refresh(&spec.source).await?;
+                let last = self.store.refreshes().last(&spec.source).await?;
                 figures.refreshes.extend(last);
             }
         }
@@ -304,12 +304,7 @@ impl Watcher {
     async fn usual(&mut self, now: i64, now_ms: i64) -> Result<(Vec<TrafficSum>, u64), StoreError> {
         // Whole hours, which are few rows; in them the minutes add up to the same.
         let end = (now - HOUR).div_euclid(HOUR) * HOUR;
-        let first = self
-            .store
-            .traffic()
-            .first_day_of_traffic()
-            .await?
-            .unwrap_or(end);
+        let first = self.store.traffic().first_day().await?.unwrap_or(end);
         let hours = (end - first.max(end - WEEK)).max(0) / HOUR;
         let sums = match self.week.take() {
             Some((of, sums)) if of == end => sums,

@@ -124,7 +124,7 @@ impl BanKeeper {
 
     async fn write(&mut self) {
         while let Some(ban) = self.held.front() {
-            if let Err(error) = self.store.bans().add_ban(ban).await {
+            if let Err(error) = self.store.bans().add(ban).await {
                 return self.failed(&error);
             }
             self.held.pop_front();
@@ -133,7 +133,7 @@ impl BanKeeper {
     }
 
     async fn prune(&mut self) {
-        if let Err(error) = self.store.bans().prune_bans(self.clock.now_ms()).await {
+        if let Err(error) = self.store.bans().prune(self.clock.now_ms()).await {
             self.failed(&error);
         }
     }

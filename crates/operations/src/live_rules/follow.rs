@@ -63,7 +63,7 @@ async fn follow_once(
     file: Option<&StateFile>,
 ) -> Result<(), StoreError> {
     // One wait for all ticks: to listen anew costs a connection.
-    let mut changed = pin!(store.live_rules().live_rules_changed(live.load().version));
+    let mut changed = pin!(store.live_rules().changed(live.load().version));
     loop {
         tokio::select! {
             version = &mut changed => {

@@ -104,7 +104,7 @@ impl Proposal {
         };
         let added = store
             .live_rules()
-            .add_live_rule(&definition, self.ends_ms, MAX_RULES, change);
+            .add(&definition, self.ends_ms, MAX_RULES, change);
         added.await?.ok_or(ProposalError::Full)
     }
 }

@@ -58,11 +58,7 @@ impl Library {
     ///
     /// Fails when the database does.
     pub async fn description(&self, url: &str) -> Result<Option<ResourceDescription>, HeavenError> {
-        let stored = self
-            .store
-            .descriptions()
-            .description(&self.site, url)
-            .await?;
+        let stored = self.store.descriptions().find(&self.site, url).await?;
         Ok(stored.map(dated))
     }
 
@@ -71,19 +67,13 @@ impl Library {
         &self,
         url: &str,
     ) -> Result<Option<ResourceDescription>, HeavenError> {
-        let stored = self
-            .store
-            .descriptions()
-            .recent_description(&self.site, url)
-            .await?;
+        let stored = self.store.descriptions().recent(&self.site, url).await?;
         Ok(stored.map(dated))
     }
 
     /// Returns `true` unless the database is away and the description of a URL is not in memory.
     pub(super) fn has_at_hand(&self, url: &str) -> bool {
-        self.store
-            .descriptions()
-            .can_read_description(&self.site, url)
+        self.store.descriptions().can_read(&self.site, url)
     }
 
     /// Moves the stored pages to the site's address, where it had another one before.
@@ -171,20 +161,16 @@ impl Library {
         let Some(after) = after else {
             return Ok(Vec::new());
         };
-        let read =
-            self.store
-                .descriptions()
-                .descriptions_without_texts(&self.site, &after, LIGHT_PIECE);
+        let read = self
+            .store
+            .descriptions()
+            .without_texts(&self.site, &after, LIGHT_PIECE);
         Ok(read.await?)
     }
 
     /// Returns when a description last said something new; nothing where there is none.
     pub(super) async fn changed_ms(&self) -> Result<Option<i64>, HeavenError> {
-        Ok(self
-            .store
-            .descriptions()
-            .descriptions_changed_ms(&self.site)
-            .await?)
+        Ok(self.store.descriptions().changed_ms(&self.site).await?)
     }
 
     /// Waits until what is in force is another than `seen`, and returns its version.
@@ -266,7 +252,7 @@ mod tests {
             .collect();
         store
             .descriptions()
-            .save_descriptions("a", 1, &descriptions, 1_000_000_000_000)
+            .save("a", 1, &descriptions, 1_000_000_000_000)
             .await
             .unwrap();
         Library::new(store, "a")
@@ -326,7 +312,7 @@ mod tests {
         known
             .store
             .descriptions()
-            .save_descriptions("a", 2, &[description], now_ms)
+            .save("a", 2, &[description], now_ms)
             .await
             .unwrap();
         let description = known

@@ -100,7 +100,7 @@ pub(super) async fn library(descriptions: &[ResourceDescription]) -> (Store, Lib
     let store = Store::connect("sqlite::memory:").await.unwrap();
     store
         .descriptions()
-        .save_descriptions("s", 1, descriptions, 1_790_000_000_000)
+        .save("s", 1, descriptions, 1_790_000_000_000)
         .await
         .unwrap();
     (store.clone(), Library::new(store, "s"))

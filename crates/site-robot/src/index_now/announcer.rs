@@ -118,24 +118,20 @@ impl Announcer {
         let is_wanted = |url: &str| self.site.has(url);
         store
             .index_now()
-            .note_index_now(site, run_id, is_wanted, now_ms)
+            .note(site, run_id, is_wanted, now_ms)
             .await?;
-        let mut state = store
-            .index_now()
-            .index_now_state(site)
-            .await?
-            .unwrap_or_default();
+        let mut state = store.index_now().state(site).await?.unwrap_or_default();
         if state.next_ms > now_ms {
             return Ok(IndexNowTold {
                 taken: 0,
-                waiting: store.index_now().index_now_waiting(site).await?,
+                waiting: store.index_now().waiting(site).await?,
                 failure: state.failure,
             });
         }
         let key = self.key(store, site).await?;
         let (mut taken, mut refusal, mut is_any) = (0, None, false);
         for _ in 0..MAX_REQUESTS {
-            let urls = store.index_now().index_now_urls(site, MAX_URLS).await?;
+            let urls = store.index_now().urls(site, MAX_URLS).await?;
             let Some((last, noted_ms)) = urls.last() else {
                 break;
             };
@@ -147,16 +143,16 @@ impl Announcer {
             taken += urls.len() as u64;
             store
                 .index_now()
-                .forget_index_now(site, (last.as_str(), *noted_ms))
+                .forget(site, (last.as_str(), *noted_ms))
                 .await?;
         }
         if is_any {
             state = state_after(&state, taken, refusal, now_ms);
-            store.index_now().save_index_now(site, &state).await?;
+            store.index_now().save(site, &state).await?;
         }
         Ok(IndexNowTold {
             taken,
-            waiting: store.index_now().index_now_waiting(site).await?,
+            waiting: store.index_now().waiting(site).await?,
             failure: state.failure.filter(|_| is_any),
         })
     }
@@ -191,7 +187,7 @@ impl Announcer {
             return Ok(key.clone());
         }
         let own = [fastrand::u64(..), fastrand::u64(..)];
-        Ok(IndexNowKey::made(store.pace().fleet_seed(own).await?, site))
+        Ok(IndexNowKey::made(store.pace().seed(own).await?, site))
     }
 
     async fn post(&self, key: &IndexNowKey, urls: &[(String, i64)]) -> Result<(), Refusal> {

@@ -96,7 +96,7 @@ pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotE
         let what = StagedSelection::Saved;
         store
             .publications()
-            .publish_staged(site, run.run_id, what, now_ms)
+            .publish(site, run.run_id, what, now_ms)
             .await?;
     }
     Ok(())
@@ -119,7 +119,7 @@ impl<'r> RunEnd<'r> {
             return self.summary(ended).await;
         }
         withdraw_other_urls(self.settings, self.run).await?;
-        let shown = store.descriptions().description_count(site).await?;
+        let shown = store.descriptions().count(site).await?;
         let tally = self.tally(terms.accept, now_ms).await?;
         // To go through a large heaven takes a while.
         if let Some(ended) = self.ended_elsewhere(terms).await? {
@@ -142,7 +142,7 @@ impl<'r> RunEnd<'r> {
         }
         let gone = store
             .publications()
-            .publish_staged(site, run_id, StagedSelection::All, now_ms);
+            .publish(site, run_id, StagedSelection::All, now_ms);
         let gone = gone.await?;
         let run = if self.run.state == RunState::Held {
             store.frontier().accept_run(site, run_id, gone).await?
@@ -159,10 +159,9 @@ impl<'r> RunEnd<'r> {
         let Settings { store, site, .. } = self.settings;
         let run_id = self.run.run_id;
         // Hidden pages do not wait for an acceptance.
-        let hidden =
-            store
-                .publications()
-                .publish_staged(site, run_id, StagedSelection::Hidden, now_ms);
+        let hidden = store
+            .publications()
+            .publish(site, run_id, StagedSelection::Hidden, now_ms);
         let hidden = hidden.await?;
         let run = store
             .frontier()
@@ -220,7 +219,7 @@ impl<'r> RunEnd<'r> {
             *outcome = outcome.split_off(beginning.len().min(outcome.len()));
         }
         summary.missing = store.publications().description_states(site).await?.missing;
-        summary.shown = store.descriptions().description_count(site).await?;
+        summary.shown = store.descriptions().count(site).await?;
         Ok(summary)
     }
 
@@ -266,7 +265,7 @@ impl<'r> RunEnd<'r> {
             }
             store
                 .publications()
-                .stage_changes(site, run_id, &changes, now_ms)
+                .stage(site, run_id, &changes, now_ms)
                 .await?;
         }
     }

@@ -43,7 +43,7 @@ impl RunEnd<'_> {
                 }
             }
             RedirectEnd::Met(to, there) => {
-                let is_known = store.descriptions().description(site, &to).await?.is_some();
+                let is_known = store.descriptions().find(site, &to).await?.is_some();
                 if is_described(&there) && (!there.asks_password || is_known) {
                     NewLocation::Described
                 } else if there.status.is_none()

@@ -61,17 +61,13 @@ async fn doubt_of(
         Some(Loss::Moved) => {}
         _ => return Ok(None),
     }
-    let was_shown = store
-        .descriptions()
-        .description(site, start)
-        .await?
-        .is_some();
+    let was_shown = store.descriptions().find(site, start).await?.is_some();
     Ok(match end_of(settings, run_id, start, &known).await? {
         RedirectEnd::Unmet(to) => Some(moved(settings, start, &to)),
         RedirectEnd::Met(to, known) => {
             let asks =
                 known.asks_password || matches!(known.loss, Some(Loss::Login | Loss::Locked));
-            let is_new = store.descriptions().description(site, &to).await?.is_none();
+            let is_new = store.descriptions().find(site, &to).await?.is_none();
             if asks && (was_shown || is_new) {
                 let how = format!("leads to {to}, which asks for a login");
                 Some(login(settings, start, &how))

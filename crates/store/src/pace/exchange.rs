@@ -80,7 +80,7 @@ impl Exchange {
         }
         if self.fleet.is_some() {
             // Whoever cannot say so is forgotten after some seconds.
-            let _ = self.store.pace().leave_fleet(&self.instance).await;
+            let _ = self.store.pace().leave(&self.instance).await;
         }
     }
 
@@ -108,7 +108,7 @@ impl Exchange {
             self.hear(&limiters).await?;
         }
         if turn.is_multiple_of(PRUNE_EVERY) {
-            self.store.pace().prune_pace().await?;
+            self.store.pace().prune().await?;
         }
         Ok(())
     }
@@ -120,9 +120,9 @@ impl Exchange {
         } else {
             let random = RandomState::new();
             let seed = [0, 1].map(|half| random.hash_one(half));
-            self.store.pace().fleet_seed(seed).await?
+            self.store.pace().seed(seed).await?
         };
-        let instances = self.store.pace().join_fleet(&self.instance).await?;
+        let instances = self.store.pace().join(&self.instance).await?;
         let before = self.fleet.map_or(1, |fleet| fleet.instances);
         if instances != before {
             info!(instances, "{instances} instances share the pace of rules");
@@ -150,7 +150,7 @@ impl Exchange {
         if served.is_empty() {
             return Ok(());
         }
-        let told = self.store.pace().add_pace(&served).await;
+        let told = self.store.pace().add(&served).await;
         told.inspect_err(|_| {
             for (_, limiter, debts) in &untold {
                 limiter.give_back(debts);
@@ -160,7 +160,7 @@ impl Exchange {
 
     /// Sets what all have told.
     async fn hear(&mut self, limiters: &Limiters<'_>) -> Result<(), StoreError> {
-        let changes = self.store.pace().pace_since(self.read_ms).await?;
+        let changes = self.store.pace().since(self.read_ms).await?;
         self.read_ms = changes.read_ms;
         let mut debts: HashMap<i64, Vec<BucketDebt>> = HashMap::new();
         for debt in changes.debts {

@@ -67,7 +67,7 @@ impl Attempt {
         let name = format!("refresh:{source}");
         // It lives as long as a download that takes all of its time.
         let life = SHORTEST_LEASE + shared.fetcher.limits().timeout;
-        let lease = match shared.store.leases().acquire_lease(&name, life).await {
+        let lease = match shared.store.leases().acquire(&name, life).await {
             Ok(lease) => lease,
             Err(LeaseError::Held(holder)) => {
                 return Err(RefreshError::Busy(source.clone(), holder));
@@ -344,7 +344,7 @@ impl Attempt {
     /// Ends the record and stores it; its id stays 0 where that fails.
     async fn save(&self, mut record: RefreshRecord) -> RefreshRecord {
         record.finished_ms = self.shared.clock.now_ms();
-        match self.shared.store.refreshes().record_refresh(&record).await {
+        match self.shared.store.refreshes().record(&record).await {
             Ok(id) => record.refresh_id = id,
             Err(error) => warn!("the history lacks a refresh of {}: {error}", record.source),
         }

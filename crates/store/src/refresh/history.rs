@@ -62,7 +62,7 @@ impl Shared {
         url: Option<&str>,
     ) -> Result<Vec<RefreshRecord>, StoreError> {
         // The usual case is found out without reading the history.
-        let last = self.store.refreshes().last_refresh(source).await?;
+        let last = self.store.refreshes().last(source).await?;
         if !last.as_ref().is_some_and(is_failure) {
             return Ok(Vec::new());
         }

@@ -78,7 +78,7 @@ impl Shared {
         if self.is_tidy.load(Ordering::SeqCst) {
             return Ok(());
         }
-        for count in self.store.robots().robot_counts().await? {
+        for count in self.store.robots().counts().await? {
             if self.is_abandoned(&count.source).await? {
                 self.drop_source(&count.source).await?;
             }

@@ -77,7 +77,7 @@ impl Shared {
     }
 
     pub(super) async fn row_count(&self, source: &Source) -> Result<u64, StoreError> {
-        let counts = self.store.robots().robot_counts().await?;
+        let counts = self.store.robots().counts().await?;
         Ok(counts
             .iter()
             .filter(|count| count.source == *source)

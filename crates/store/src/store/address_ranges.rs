@@ -59,7 +59,7 @@ impl Ranges<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn save_address_ranges(self, ranges: &StoredRanges) -> Result<(), StoreError> {
+    pub async fn save(self, ranges: &StoredRanges) -> Result<(), StoreError> {
         let values = [
             (&ranges.url).into(),
             (&ranges.prefixes).into(),
@@ -86,7 +86,7 @@ impl Ranges<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn address_ranges(self, url: &str) -> Result<Option<StoredRanges>, StoreError> {
+    pub async fn load(self, url: &str) -> Result<Option<StoredRanges>, StoreError> {
         let values = [url.into()];
         let row = self
             .store
@@ -100,7 +100,7 @@ impl Ranges<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn address_range_states(self) -> Result<Vec<StoredRanges>, StoreError> {
+    pub async fn states(self) -> Result<Vec<StoredRanges>, StoreError> {
         let rows = self
             .store
             .database
@@ -114,7 +114,7 @@ impl Ranges<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn remove_address_ranges(self, url: &str) -> Result<(), StoreError> {
+    pub async fn remove(self, url: &str) -> Result<(), StoreError> {
         let values = [url.into()];
         let removed = self
             .store

@@ -156,7 +156,7 @@ impl Access<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn admin_password_hash(self) -> Result<Option<String>, StoreError> {
+    pub async fn password_hash(self) -> Result<Option<String>, StoreError> {
         let row = self
             .store
             .database
@@ -169,7 +169,7 @@ impl Access<'_> {
     /// # Errors
     ///
     /// Fails when the database does, and then changes nothing.
-    pub async fn set_admin_password_hash(self, hash: &str, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn set_password_hash(self, hash: &str, now_ms: i64) -> Result<(), StoreError> {
         let what = sql::SET_ADMIN_PASSWORD.what;
         let mut transaction = self.store.database.begin(what).await?;
         let values = [hash.into(), now_ms.into()];
@@ -188,11 +188,7 @@ impl Access<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn init_admin_password_hash(
-        self,
-        hash: &str,
-        now_ms: i64,
-    ) -> Result<bool, StoreError> {
+    pub async fn init_password_hash(self, hash: &str, now_ms: i64) -> Result<bool, StoreError> {
         let values = [hash.into(), now_ms.into()];
         let set = self
             .store
@@ -206,11 +202,7 @@ impl Access<'_> {
     /// # Errors
     ///
     /// `Conflict` when the name or the token is taken.
-    pub async fn add_admin_token(
-        self,
-        token: &AdminToken,
-        sha256_hex: &str,
-    ) -> Result<(), StoreError> {
+    pub async fn add_token(self, token: &AdminToken, sha256_hex: &str) -> Result<(), StoreError> {
         let name = &token.name;
         let values = [
             name.into(),
@@ -243,7 +235,7 @@ impl Access<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn use_admin_token(
+    pub async fn use_token(
         self,
         sha256_hex: &str,
         now_ms: i64,
@@ -272,7 +264,7 @@ impl Access<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn admin_tokens(self) -> Result<Vec<AdminToken>, StoreError> {
+    pub async fn tokens(self) -> Result<Vec<AdminToken>, StoreError> {
         let rows = self
             .store
             .database
@@ -285,7 +277,7 @@ impl Access<'_> {
     /// # Errors
     ///
     /// `NotFound` when there is none of this name.
-    pub async fn remove_admin_token(self, name: &str) -> Result<(), StoreError> {
+    pub async fn remove_token(self, name: &str) -> Result<(), StoreError> {
         let values = [name.into()];
         match self
             .store

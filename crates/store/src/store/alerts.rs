@@ -86,7 +86,7 @@ impl Alerts<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn save_alert(self, state: &AlertState) -> Result<(), StoreError> {
+    pub async fn save(self, state: &AlertState) -> Result<(), StoreError> {
         let values = [
             (&state.name).into(),
             (&state.watch).into(),
@@ -120,7 +120,7 @@ impl Alerts<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn remove_alert(self, name: &str) -> Result<(), StoreError> {
+    pub async fn remove(self, name: &str) -> Result<(), StoreError> {
         let values = [name.into()];
         let removed = self.store.database.execute(&sql::DELETE_ALERT, &values);
         removed.await.map(|_| ())
@@ -131,7 +131,7 @@ impl Alerts<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn record_alert_attempt(self, attempt: &AlertAttempt) -> Result<(), StoreError> {
+    pub async fn record_attempt(self, attempt: &AlertAttempt) -> Result<(), StoreError> {
         let add = &sql::ADD_ALERT_ATTEMPT;
         let mut transaction = self.store.database.begin(add.what).await?;
         let values = [
@@ -152,7 +152,7 @@ impl Alerts<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn alert_attempts(self, limit: u64) -> Result<Vec<AlertAttempt>, StoreError> {
+    pub async fn attempts(self, limit: u64) -> Result<Vec<AlertAttempt>, StoreError> {
         let values = [limit.into()];
         let rows = self
             .store

@@ -57,7 +57,7 @@ impl Audit<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn record_audit(self, entry: &AuditEntry) -> Result<(), StoreError> {
+    pub async fn record(self, entry: &AuditEntry) -> Result<(), StoreError> {
         let mut transaction = self.store.database.begin(sql::ADD_AUDIT.what).await?;
         add_to(&mut transaction, entry).await?;
         transaction.commit().await
@@ -68,7 +68,7 @@ impl Audit<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn audit_log(
+    pub async fn list(
         self,
         times_ms: Range<i64>,
         limit: u64,

@@ -40,7 +40,7 @@ impl Bans<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn add_ban(self, ban: &Ban) -> Result<(), StoreError> {
+    pub async fn add(self, ban: &Ban) -> Result<(), StoreError> {
         let values = [
             (&ban.network).into(),
             (&ban.cause).into(),
@@ -67,7 +67,7 @@ impl Bans<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn prune_bans(self, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn prune(self, now_ms: i64) -> Result<(), StoreError> {
         let values = [MAX_BANS.into()];
         let too_many = &sql::END_OF_BAN_TOO_MANY;
         let end = self
@@ -85,7 +85,7 @@ impl Bans<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn remove_ban(self, network: &str) -> Result<bool, StoreError> {
+    pub async fn remove(self, network: &str) -> Result<bool, StoreError> {
         let values = [network.into()];
         let removed = self.store.database.execute(&sql::REMOVE_BAN, &values);
         Ok(removed.await? > 0)

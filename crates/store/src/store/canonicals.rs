@@ -55,7 +55,7 @@ impl Canonicals<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn learn_canonicals(
+    pub async fn learn(
         self,
         site: &str,
         learnt: &[LearntCanonical],
@@ -94,7 +94,7 @@ impl Canonicals<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn learnt_canonicals(
+    pub async fn learnt(
         self,
         site: &str,
         since_ms: i64,
@@ -113,7 +113,7 @@ impl Canonicals<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn named_canonicals(
+    pub async fn named(
         self,
         site: &str,
         after: &str,

@@ -85,7 +85,7 @@ mod tests {
             let written = descriptions(round);
             store
                 .descriptions()
-                .save_descriptions("a", 1, &written, 1)
+                .save("a", 1, &written, 1)
                 .await
                 .unwrap();
             assert_eq!(length(), before, "it is in the log");

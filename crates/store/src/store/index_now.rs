@@ -72,14 +72,14 @@ impl IndexNow<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn note_index_now(
+    pub async fn note(
         self,
         site: &str,
         run_id: i64,
         is_wanted: impl Fn(&str) -> bool,
         now_ms: i64,
     ) -> Result<u64, StoreError> {
-        let waiting = self.index_now_waiting(site).await?;
+        let waiting = self.waiting(site).await?;
         let mut room = u64::from(MAX_WAITING).saturating_sub(waiting);
         let (mut after, mut noted) = (String::new(), 0);
         while room > 0 {
@@ -106,7 +106,7 @@ impl IndexNow<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn index_now_waiting(self, site: &str) -> Result<u64, StoreError> {
+    pub async fn waiting(self, site: &str) -> Result<u64, StoreError> {
         let row = self.store.database.first(&WAITING, &[site.into()]).await?;
         Ok(row.map_or(0, |(count,): (i64,)| u64::try_from(count).unwrap_or(0)))
     }
@@ -116,25 +116,17 @@ impl IndexNow<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn index_now_urls(
-        self,
-        site: &str,
-        limit: u32,
-    ) -> Result<Vec<(String, i64)>, StoreError> {
+    pub async fn urls(self, site: &str, limit: u32) -> Result<Vec<(String, i64)>, StoreError> {
         let values = [site.into(), i64::from(limit).into()];
         self.store.database.rows(&NEXT, &values).await
     }
 
-    /// Forgets the URLs up to one, as [`index_now_urls`](Self::index_now_urls) returned them.
+    /// Forgets the URLs up to one, as [`index_now_urls`](Self::urls) returned them.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn forget_index_now(
-        self,
-        site: &str,
-        (url, noted_ms): (&str, i64),
-    ) -> Result<(), StoreError> {
+    pub async fn forget(self, site: &str, (url, noted_ms): (&str, i64)) -> Result<(), StoreError> {
         let values = [site.into(), noted_ms.into(), url.into()];
         self.store
             .database
@@ -148,7 +140,7 @@ impl IndexNow<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn index_now_state(self, site: &str) -> Result<Option<IndexNowState>, StoreError> {
+    pub async fn state(self, site: &str) -> Result<Option<IndexNowState>, StoreError> {
         let row = self.store.database.first(&STATE, &[site.into()]).await?;
         let state =
             |(told_ms, taken, failure, failures, next_ms): (_, i64, _, i64, _)| IndexNowState {
@@ -166,7 +158,7 @@ impl IndexNow<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn save_index_now(self, site: &str, state: &IndexNowState) -> Result<(), StoreError> {
+    pub async fn save(self, site: &str, state: &IndexNowState) -> Result<(), StoreError> {
         let values = [
             site.into(),
             state.told_ms.into(),

@@ -126,7 +126,7 @@ impl Instances<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn forget_instance(self) -> Result<(), StoreError> {
+    pub async fn forget(self) -> Result<(), StoreError> {
         let instance = process_lock::instance();
         let values = [(&instance).into()];
         let forgotten = self.store.database.execute(&FORGET, &values);

@@ -73,7 +73,7 @@ impl Leases<'_> {
     /// # Errors
     ///
     /// `Held` while somebody else has it; else as the database fails.
-    pub async fn acquire_lease(self, name: &str, life: Duration) -> Result<Lease, LeaseError> {
+    pub async fn acquire(self, name: &str, life: Duration) -> Result<Lease, LeaseError> {
         // Who only looks whether he is needed opens no session for that.
         if let Some(other) = self.live_lease_holder(name).await?
             && !self.has_ended(&other).await?
@@ -93,7 +93,7 @@ impl Leases<'_> {
         };
         for _ in 0..ATTEMPTS {
             // Also where its time is over: what it has left is cleared away.
-            let other = self.lease_holder(name).await?;
+            let other = self.holder(name).await?;
             let alive = match other {
                 Some(other) if self.has_ended(&other).await? => {
                     self.free_lease(name, &other.holder).await?;
@@ -121,7 +121,7 @@ impl Leases<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn lease_holder(self, name: &str) -> Result<Option<LeaseHolder>, StoreError> {
+    pub async fn holder(self, name: &str) -> Result<Option<LeaseHolder>, StoreError> {
         let row: Option<(String, i64)> = self
             .store
             .database

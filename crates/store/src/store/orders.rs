@@ -60,7 +60,7 @@ impl Orders<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn place_order(
+    pub async fn place(
         self,
         order_id: &str,
         site: &str,
@@ -79,11 +79,7 @@ impl Orders<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn take_order(
-        self,
-        holder: &str,
-        now_ms: i64,
-    ) -> Result<Option<StoredOrder>, StoreError> {
+    pub async fn take(self, holder: &str, now_ms: i64) -> Result<Option<StoredOrder>, StoreError> {
         let since_ms = now_ms.saturating_sub(milliseconds(WAITS));
         let since = [since_ms.into()];
         let waiting = self.store.database.rows(&sql::WAITING_ORDERS, &since);
@@ -109,7 +105,7 @@ impl Orders<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn order(self, order_id: &str) -> Result<Option<StoredOrder>, StoreError> {
+    pub async fn find(self, order_id: &str) -> Result<Option<StoredOrder>, StoreError> {
         let row: Option<OrderRow> = self
             .store
             .database
@@ -123,7 +119,7 @@ impl Orders<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn withdraw_order(self, order_id: &str) -> Result<bool, StoreError> {
+    pub async fn withdraw(self, order_id: &str) -> Result<bool, StoreError> {
         let values = [order_id.into()];
         let withdrawn = self.store.database.execute(&sql::WITHDRAW_ORDER, &values);
         Ok(withdrawn.await? > 0)
@@ -134,7 +130,7 @@ impl Orders<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn stop_order(self, order_id: &str) -> Result<(), StoreError> {
+    pub async fn stop(self, order_id: &str) -> Result<(), StoreError> {
         let values = [order_id.into()];
         let stopped = self.store.database.execute(&sql::STOP_ORDER, &values);
         stopped.await.map(|_| ())
@@ -145,7 +141,7 @@ impl Orders<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn update_order(
+    pub async fn update(
         self,
         order_id: &str,
         progress: &str,
@@ -156,7 +152,7 @@ impl Orders<'_> {
             .database
             .execute(&sql::SHOW_ORDER, &values)
             .await?;
-        let order = self.order(order_id).await?;
+        let order = self.find(order_id).await?;
         Ok(order.is_none_or(|order| !order.is_stopped))
     }
 
@@ -165,7 +161,7 @@ impl Orders<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn finish_order(
+    pub async fn finish(
         self,
         order_id: &str,
         outcome: &str,
@@ -181,7 +177,7 @@ impl Orders<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn remove_order(self, order_id: &str) -> Result<(), StoreError> {
+    pub async fn remove(self, order_id: &str) -> Result<(), StoreError> {
         let values = [order_id.into()];
         let removed = self.store.database.execute(&sql::REMOVE_ORDER, &values);
         removed.await.map(|_| ())

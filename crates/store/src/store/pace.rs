@@ -80,7 +80,7 @@ impl Pace<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn fleet_seed(self, random: [u64; 2]) -> Result<[u64; 2], StoreError> {
+    pub async fn seed(self, random: [u64; 2]) -> Result<[u64; 2], StoreError> {
         if let Some(seed) = self.known_seed().await? {
             return Ok(seed);
         }
@@ -95,7 +95,7 @@ impl Pace<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn join_fleet(self, instance: &str) -> Result<u32, StoreError> {
+    pub async fn join(self, instance: &str) -> Result<u32, StoreError> {
         let engine = self.store.database.place.engine;
         let name = lease_name(instance);
         let values = [(&name).into(), instance.into(), LIFE_MS.into()];
@@ -117,7 +117,7 @@ impl Pace<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn leave_fleet(self, instance: &str) -> Result<(), StoreError> {
+    pub async fn leave(self, instance: &str) -> Result<(), StoreError> {
         let name = lease_name(instance);
         let values = [(&name).into()];
         let left = self.store.database.execute(&LEAVE, &values);
@@ -129,7 +129,7 @@ impl Pace<'_> {
     /// # Errors
     ///
     /// Fails when the database does; then nothing was added, or all of it.
-    pub async fn add_pace(self, served: &[PaceDebt]) -> Result<(), StoreError> {
+    pub async fn add(self, served: &[PaceDebt]) -> Result<(), StoreError> {
         let mut served = served.to_vec();
         // In the same order everywhere: two instances would else wait for each other for ever.
         served.sort_unstable_by_key(|debt| (debt.rule, debt.bucket));
@@ -158,7 +158,7 @@ impl Pace<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn pace_since(self, read_ms: i64) -> Result<PaceChanges, StoreError> {
+    pub async fn since(self, read_ms: i64) -> Result<PaceChanges, StoreError> {
         let values = [read_ms.saturating_sub(OVERLAP_MS).into(), MAX_READ.into()];
         let statement = changed(self.store.database.place.engine);
         let rows = self
@@ -181,7 +181,7 @@ impl Pace<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn prune_pace(self) -> Result<(), StoreError> {
+    pub async fn prune(self) -> Result<(), StoreError> {
         let values = [MAX_BUCKETS.into()];
         let end = self
             .store

@@ -30,7 +30,7 @@ impl Probes<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn note_probe(self, id: &str, note: &str, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn note(self, id: &str, note: &str, now_ms: i64) -> Result<(), StoreError> {
         let oldest = [(now_ms - KEPT_MS).into()];
         self.store.database.execute(&FORGET, &oldest).await?;
         let values = [id.into(), now_ms.into(), note.into()];
@@ -46,7 +46,7 @@ impl Probes<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn probe(self, id: &str) -> Result<Option<String>, StoreError> {
+    pub async fn find(self, id: &str) -> Result<Option<String>, StoreError> {
         let row = self
             .store
             .database

@@ -94,7 +94,7 @@ impl Refreshes<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn record_refresh(self, record: &RefreshRecord) -> Result<i64, StoreError> {
+    pub async fn record(self, record: &RefreshRecord) -> Result<i64, StoreError> {
         let problems = to_json(&record.problems);
         let values = [
             record.source.as_str().into(),
@@ -146,7 +146,7 @@ impl Refreshes<'_> {
     /// # Errors
     ///
     /// Fails as [`Store::refreshes`] does.
-    pub async fn last_refresh(self, source: &Source) -> Result<Option<RefreshRecord>, StoreError> {
+    pub async fn last(self, source: &Source) -> Result<Option<RefreshRecord>, StoreError> {
         let values = [source.as_str().into()];
         let row = self
             .store

@@ -111,7 +111,7 @@ impl Robots<'_> {
     /// # Errors
     ///
     /// `Conflict` when a robot of this id was added by hand before.
-    pub async fn add_robot(self, robot: &Robot, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn add(self, robot: &Robot, now_ms: i64) -> Result<(), StoreError> {
         let row = RobotRow::new(robot, &Source::manual(), now_ms);
         let mut transaction = self.store.database.begin("add a robot").await?;
         announce(&mut transaction).await?;
@@ -134,7 +134,7 @@ impl Robots<'_> {
     /// # Errors
     ///
     /// `NotFound` when no robot of this id was added by hand.
-    pub async fn remove_robot(self, id: &str) -> Result<(), StoreError> {
+    pub async fn remove(self, id: &str) -> Result<(), StoreError> {
         let mut transaction = self.store.database.begin("remove a robot").await?;
         announce(&mut transaction).await?;
         let manual = Source::manual();

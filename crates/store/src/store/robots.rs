@@ -87,7 +87,7 @@ impl Robots<'_> {
     /// # Errors
     ///
     /// As [`Store::robots`].
-    pub async fn robot_page(self, query: &RobotQuery) -> Result<RobotPage, StoreError> {
+    pub async fn page(self, query: &RobotQuery) -> Result<RobotPage, StoreError> {
         let patterns = like_patterns(&query.search);
         let mut values: Vec<Value<'_>> = vec![
             query.source.as_ref().map_or("", Source::as_str).into(),
@@ -120,7 +120,7 @@ impl Robots<'_> {
     /// # Errors
     ///
     /// As [`Store::robots`].
-    pub async fn robots_by_id(self, id: &str) -> Result<Vec<StoredRobot>, StoreError> {
+    pub async fn by_id(self, id: &str) -> Result<Vec<StoredRobot>, StoreError> {
         let rows = self
             .store
             .database
@@ -136,7 +136,7 @@ impl Robots<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn robot_exists(self, id: &str) -> Result<bool, StoreError> {
+    pub async fn exists(self, id: &str) -> Result<bool, StoreError> {
         let values = [id.into()];
         let found = self
             .store
@@ -150,7 +150,7 @@ impl Robots<'_> {
     /// # Errors
     ///
     /// As [`Store::robots`].
-    pub async fn robot_counts(self) -> Result<Vec<RobotCount>, StoreError> {
+    pub async fn counts(self) -> Result<Vec<RobotCount>, StoreError> {
         let rows = self.store.database.rows(&sql::ROBOT_COUNTS, &[]).await?;
         let mut counts: Vec<RobotCount> = Vec::new();
         for (source, status, robots) in rows as Vec<(String, String, i64)> {

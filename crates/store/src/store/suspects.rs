@@ -38,11 +38,7 @@ impl Suspects<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn save_suspects(
-        self,
-        suspects: &StoredSuspects,
-        old_ms: i64,
-    ) -> Result<(), StoreError> {
+    pub async fn save(self, suspects: &StoredSuspects, old_ms: i64) -> Result<(), StoreError> {
         let values = [
             (&suspects.instance).into(),
             suspects.at_ms.into(),
@@ -83,7 +79,7 @@ impl Suspects<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn forget_suspects(self, instance: &str) -> Result<(), StoreError> {
+    pub async fn forget(self, instance: &str) -> Result<(), StoreError> {
         let values = [instance.into()];
         let forgotten = self.store.database.execute(&sql::FORGET_SUSPECTS, &values);
         forgotten.await.map(|_| ())

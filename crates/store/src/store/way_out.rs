@@ -30,7 +30,7 @@ impl WayOut<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn way_out_keys(
+    pub async fn keys(
         self,
         today: i64,
         kept_days: i64,

@@ -141,7 +141,7 @@ impl WayOut {
             return Ok(());
         };
         let today = self.now_s().div_euclid(DAY_S);
-        let keys = store.way_out().way_out_keys(today, KEPT_DAYS, &new).await?;
+        let keys = store.way_out().keys(today, KEPT_DAYS, &new).await?;
         self.inner.keys.store(Arc::new(Keys::of(&keys)));
         Ok(())
     }

@@ -104,26 +104,22 @@ impl CanonicalKeeper {
 
     async fn write(&self, learnt: &[LearntCanonical]) -> Result<(), StoreError> {
         let now_ms = self.clock.now_ms();
-        let written =
-            self.store
-                .canonicals()
-                .learn_canonicals(&self.site, learnt, now_ms, now_ms - LASTS_MS);
+        let written = self
+            .store
+            .canonicals()
+            .learn(&self.site, learnt, now_ms, now_ms - LASTS_MS);
         written.await
     }
 
     async fn read(&self) -> Result<(), StoreError> {
         let since_ms = self.clock.now_ms() - LASTS_MS;
-        let mut named = self
-            .store
-            .canonicals()
-            .learnt_canonicals(&self.site, since_ms)
-            .await?;
+        let mut named = self.store.canonicals().learnt(&self.site, since_ms).await?;
         let mut after = String::new();
         while named.len() < MAX_CANONICALS as usize {
             let piece = self
                 .store
                 .canonicals()
-                .named_canonicals(&self.site, &after, since_ms, PIECE);
+                .named(&self.site, &after, since_ms, PIECE);
             let piece = piece.await?;
             let Some((last, _)) = piece.last() else {
                 break;

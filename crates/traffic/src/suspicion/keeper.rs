@@ -60,7 +60,7 @@ impl Keeper {
             }
         }
         // What is left otherwise is forgotten in a few minutes.
-        let _ = self.store.suspects().forget_suspects(&self.instance).await;
+        let _ = self.store.suspects().forget(&self.instance).await;
     }
 
     async fn tell(&mut self, suspicion: &Suspicion) -> Result<(), StoreError> {
@@ -78,10 +78,7 @@ impl Keeper {
                 flags,
                 sketch: BASE64_STANDARD.encode(sketch.unwrap_or_default()),
             };
-            self.store
-                .suspects()
-                .save_suspects(&suspects, old_ms)
-                .await?;
+            self.store.suspects().save(&suspects, old_ms).await?;
             self.told = Some((at_ms, suspects.flags));
         }
         self.hear(suspicion, old_ms).await
@@ -135,7 +132,7 @@ mod tests {
             Store::connect("sqlite::memory:").await.unwrap(),
             Clock::manual(1_000_000),
         );
-        let [seed, _] = store.pace().fleet_seed([7, 7]).await.unwrap();
+        let [seed, _] = store.pace().seed([7, 7]).await.unwrap();
         let mut instances = [0, 1].map(|part| {
             let suspicion = Suspicion::new(&clock, seed);
             for number in (0..100).filter(|number| number % 2 == part) {

@@ -73,7 +73,7 @@ impl EvidenceWriter {
                 number,
                 noted: &noted,
             };
-            if let Err(error) = self.store.evidence().add_evidence(&batch, now_ms).await {
+            if let Err(error) = self.store.evidence().add(&batch, now_ms).await {
                 self.batch = Some((number, noted));
                 return self.failed(&error);
             }
@@ -85,7 +85,7 @@ impl EvidenceWriter {
             return;
         }
         let before_ms = now_ms.saturating_sub(i64::from(self.days) * DAY_MS);
-        match self.store.evidence().prune_evidence(before_ms).await {
+        match self.store.evidence().prune(before_ms).await {
             Ok(()) => (self.pruned, self.added) = (Some(hour), 0),
             Err(error) => self.failed(&error),
         }

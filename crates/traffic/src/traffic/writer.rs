@@ -113,12 +113,7 @@ impl Writer {
                 paths: &batch.paths,
                 live: &batch.live,
             };
-            if let Err(error) = self
-                .store
-                .traffic()
-                .add_traffic(&added, self.collected_ms)
-                .await
-            {
+            if let Err(error) = self.store.traffic().add(&added, self.collected_ms).await {
                 self.batch = Some(batch);
                 return self.failed(&error);
             }
@@ -144,11 +139,8 @@ impl Writer {
 
     /// Removes what is too old, and packs what has long ended; returns `true` once all is done.
     async fn prune(&self) -> Result<bool, StoreError> {
-        self.store
-            .traffic()
-            .prune_traffic(self.collected_ms)
-            .await?;
-        match self.store.traffic().pack_traffic(self.collected_ms).await {
+        self.store.traffic().prune(self.collected_ms).await?;
+        match self.store.traffic().pack(self.collected_ms).await {
             Err(error) if error.kind() == StoreErrorKind::Corrupt => {
                 warn!(%error, "some traffic that is kept cannot be read: {error}");
                 Ok(true)

@@ -152,7 +152,7 @@ async fn what_was_withdrawn_is_gone_everywhere() {
     site.publish().await.unwrap();
     site.store
         .descriptions()
-        .delete_descriptions("s", &[&format!("{SITE}/a")])
+        .delete("s", &[&format!("{SITE}/a")])
         .await
         .unwrap();
     assert!(site.publish().await.unwrap().1);
@@ -176,7 +176,7 @@ async fn what_turned_noindex_is_gone_and_the_rest_is_not_written_again() {
     let hidden = description("/c/d", &[(name::TITLE, "D"), (name::ROBOTS, "noindex")]);
     site.store
         .descriptions()
-        .save_descriptions("s", 2, &[hidden], 1_790_000_000_001)
+        .save("s", 2, &[hidden], 1_790_000_000_001)
         .await
         .unwrap();
     let published = publish(&site.library, &site.heaven, &settings())

@@ -158,11 +158,7 @@ async fn a_page_that_is_gone_from_the_database_is_gone() {
     let heaven = ServedHeaven::new(library, settings());
     heaven.reload().await.unwrap();
     let url = format!("{SITE}/a");
-    store
-        .descriptions()
-        .delete_descriptions("s", &[&url])
-        .await
-        .unwrap();
+    store.descriptions().delete("s", &[&url]).await.unwrap();
     assert_eq!(get(&heaven, "a.htm", &[]).await.0, 404);
     assert!(heaven.link("/a").is_some());
     heaven.reload().await.unwrap();

@@ -79,7 +79,7 @@ impl Descriptions<'_> {
     /// # Errors
     ///
     /// As [`Store::descriptions`].
-    pub async fn descriptions_without_texts(
+    pub async fn without_texts(
         self,
         site: &str,
         after: &str,
@@ -97,7 +97,7 @@ impl Descriptions<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn description_entries(
+    pub async fn entries(
         self,
         query: &DescriptionQuery,
     ) -> Result<Vec<DescriptionEntry>, StoreError> {
@@ -121,7 +121,7 @@ impl Descriptions<'_> {
     /// # Errors
     ///
     /// As [`Store::descriptions`].
-    pub async fn description(
+    pub async fn find(
         self,
         site: &str,
         url: &str,
@@ -136,13 +136,13 @@ impl Descriptions<'_> {
     /// # Errors
     ///
     /// As [`Store::descriptions`], and when the database takes longer.
-    pub async fn recent_description(
+    pub async fn recent(
         self,
         site: &str,
         url: &str,
     ) -> Result<Option<StoredDescription>, StoreError> {
         let (recent, key) = (&self.store.database.recent.0, recent_key(site, url));
-        let read = timeout(VISITORS_WAIT, self.description(site, url)).await;
+        let read = timeout(VISITORS_WAIT, self.find(site, url)).await;
         let late = || {
             self.store
                 .database
@@ -168,7 +168,7 @@ impl Descriptions<'_> {
 
     /// Returns `true` unless the database is away and a description is not in memory.
     #[must_use]
-    pub fn can_read_description(self, site: &str, url: &str) -> bool {
+    pub fn can_read(self, site: &str, url: &str) -> bool {
         self.store.absence().is_none()
             || self
                 .store
@@ -183,7 +183,7 @@ impl Descriptions<'_> {
     /// # Errors
     ///
     /// As [`Store::descriptions`].
-    pub async fn kept_description(
+    pub async fn kept(
         self,
         site: &str,
         url: &str,
@@ -196,11 +196,7 @@ impl Descriptions<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn first_described_url(
-        self,
-        site: &str,
-        from: &str,
-    ) -> Result<Option<String>, StoreError> {
+    pub async fn first_url(self, site: &str, from: &str) -> Result<Option<String>, StoreError> {
         let values = [site.into(), from.into()];
         let row = self
             .store
@@ -214,7 +210,7 @@ impl Descriptions<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn description_count(self, site: &str) -> Result<u64, StoreError> {
+    pub async fn count(self, site: &str) -> Result<u64, StoreError> {
         let values = [site.into()];
         let row = self.store.database.first(&sql::DESCRIPTION_COUNT, &values);
         Ok(row.await?.map_or(0, |(count,): (i64,)| from_sql(count)))
@@ -225,7 +221,7 @@ impl Descriptions<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn described_sites(self) -> Result<Vec<String>, StoreError> {
+    pub async fn sites(self) -> Result<Vec<String>, StoreError> {
         let rows: Vec<(String,)> = self.store.database.rows(&sql::DESCRIBED_SITES, &[]).await?;
         Ok(rows.into_iter().map(|(site,)| site).collect())
     }
@@ -235,7 +231,7 @@ impl Descriptions<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn descriptions_changed_ms(self, site: &str) -> Result<Option<i64>, StoreError> {
+    pub async fn changed_ms(self, site: &str) -> Result<Option<i64>, StoreError> {
         let values = [site.into()];
         let row = self
             .store

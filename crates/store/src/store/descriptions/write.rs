@@ -35,7 +35,7 @@ impl Descriptions<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn save_descriptions(
+    pub async fn save(
         self,
         site: &str,
         run_id: i64,
@@ -66,7 +66,7 @@ impl Descriptions<'_> {
     /// # Errors
     ///
     /// Fails when the database does, and then withdraws none.
-    pub async fn delete_descriptions(self, site: &str, urls: &[&str]) -> Result<u64, StoreError> {
+    pub async fn delete(self, site: &str, urls: &[&str]) -> Result<u64, StoreError> {
         let mut transaction = self
             .store
             .database
@@ -83,7 +83,7 @@ impl Descriptions<'_> {
     /// # Errors
     ///
     /// Fails when the database does, and then withdraws none.
-    pub async fn clear_descriptions(self, site: &str) -> Result<u64, StoreError> {
+    pub async fn clear(self, site: &str) -> Result<u64, StoreError> {
         let mut transaction = self
             .store
             .database

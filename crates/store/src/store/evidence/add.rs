@@ -28,11 +28,7 @@ impl EvidenceRows<'_> {
     /// # Errors
     ///
     /// Fails when the database does; then nothing was added, or all of it.
-    pub async fn add_evidence(
-        self,
-        batch: &EvidenceBatch<'_>,
-        now_ms: i64,
-    ) -> Result<(), StoreError> {
+    pub async fn add(self, batch: &EvidenceBatch<'_>, now_ms: i64) -> Result<(), StoreError> {
         let mut transaction = self.store.database.begin(sql::ADD_WHAT).await?;
         if !traffic::is_next_batch(&mut transaction, batch.writer, batch.number, now_ms).await? {
             return Ok(());
@@ -51,7 +47,7 @@ impl EvidenceRows<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn prune_evidence(self, before_ms: i64) -> Result<(), StoreError> {
+    pub async fn prune(self, before_ms: i64) -> Result<(), StoreError> {
         let old = [before_ms.into()];
         self.store.database.execute(&sql::PRUNE_OLD, &old).await?;
         // First by robot: what one has too much of must not count against the others.

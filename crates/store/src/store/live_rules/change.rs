@@ -31,7 +31,7 @@ impl<'s> LiveRules<'s> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn add_live_rule(
+    pub async fn add(
         self,
         definition: &str,
         ends_ms: Option<i64>,
@@ -60,7 +60,7 @@ impl<'s> LiveRules<'s> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn remove_live_rule(
+    pub async fn remove(
         self,
         id: i64,
         change: LiveRuleChange<'_>,
@@ -86,7 +86,7 @@ impl<'s> LiveRules<'s> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn restore_live_rule(
+    pub async fn restore(
         self,
         id: i64,
         max: usize,
@@ -115,7 +115,7 @@ impl<'s> LiveRules<'s> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn pause_enforcement(
+    pub async fn pause(
         self,
         ends_ms: i64,
         change: LiveRuleChange<'_>,
@@ -131,7 +131,7 @@ impl<'s> LiveRules<'s> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn resume_enforcement(self, change: LiveRuleChange<'_>) -> Result<bool, StoreError> {
+    pub async fn resume(self, change: LiveRuleChange<'_>) -> Result<bool, StoreError> {
         let mut transaction = self.change_live_rules(change.now_ms).await?;
         let values = [change.now_ms.into()];
         if transaction.execute(&sql::RESUME, &values).await? == 0 {

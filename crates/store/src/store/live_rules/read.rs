@@ -102,7 +102,7 @@ impl LiveRules<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn removed_live_rules(self, now_ms: i64) -> Result<BTreeSet<i64>, StoreError> {
+    pub async fn removed(self, now_ms: i64) -> Result<BTreeSet<i64>, StoreError> {
         let values = [now_ms.into()];
         let rows = self.store.database.rows::<(i64,)>(&sql::REMOVED, &values);
         Ok(rows.await?.into_iter().map(|(id,)| id).collect())
@@ -115,7 +115,7 @@ impl LiveRules<'_> {
     /// # Errors
     ///
     /// Fails when the store was closed, or for a cause that does not pass.
-    pub async fn live_rules_changed(self, seen: i64) -> Result<i64, StoreError> {
+    pub async fn changed(self, seen: i64) -> Result<i64, StoreError> {
         let look = async || Ok(self.live_rules_state().await?.version);
         self.store.changed(Channel::LiveRules, &seen, look).await
     }

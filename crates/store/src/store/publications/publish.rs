@@ -58,7 +58,7 @@ impl Publications<'_> {
     /// # Errors
     ///
     /// Fails when the database does; the rest can be published later then.
-    pub async fn publish_staged(
+    pub async fn publish(
         self,
         site: &str,
         run_id: i64,

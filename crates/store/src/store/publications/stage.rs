@@ -69,7 +69,7 @@ impl Publications<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn stage_changes(
+    pub async fn stage(
         self,
         site: &str,
         run_id: i64,

@@ -18,7 +18,7 @@ impl Publications<'_> {
     /// # Errors
     ///
     /// Fails when the database does, and then changes nothing.
-    pub async fn undo_publication(
+    pub async fn undo(
         self,
         site: &str,
         now_ms: i64,

@@ -51,11 +51,7 @@ impl TrafficSums<'_> {
     /// # Errors
     ///
     /// Fails when the database does; then nothing was added, or all of it.
-    pub async fn add_traffic(
-        self,
-        batch: &TrafficBatch<'_>,
-        now_ms: i64,
-    ) -> Result<(), StoreError> {
+    pub async fn add(self, batch: &TrafficBatch<'_>, now_ms: i64) -> Result<(), StoreError> {
         let mut transaction = self.store.database.begin("add traffic").await?;
         if !is_next_batch(&mut transaction, batch.writer, batch.number, now_ms).await? {
             return Ok(());
@@ -69,7 +65,7 @@ impl TrafficSums<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn prune_traffic(self, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn prune(self, now_ms: i64) -> Result<(), StoreError> {
         let now = now_ms.div_euclid(60_000);
         for span in TrafficSpan::ALL {
             let Some(kept) = span.kept_minutes() else {

@@ -65,7 +65,7 @@ impl TrafficSums<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn traffic_imports(self, first_line: &str) -> Result<Vec<TrafficImport>, StoreError> {
+    pub async fn imports(self, first_line: &str) -> Result<Vec<TrafficImport>, StoreError> {
         let values = [first_line.into()];
         let rows: Vec<ImportRow> = self.store.database.rows(&sql::IMPORTS, &values).await?;
         Ok(rows.into_iter().map(TrafficImport::from).collect())
@@ -76,11 +76,7 @@ impl TrafficSums<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn begin_traffic_import(
-        self,
-        import: &TrafficImport,
-        now_ms: i64,
-    ) -> Result<(), StoreError> {
+    pub async fn begin_import(self, import: &TrafficImport, now_ms: i64) -> Result<(), StoreError> {
         let values = [
             (&import.import_id).into(),
             (&import.first_line).into(),
@@ -99,7 +95,7 @@ impl TrafficSums<'_> {
     /// # Errors
     ///
     /// Fails when the database does; then nothing was added, or all of it.
-    pub async fn import_traffic(
+    pub async fn import(
         self,
         progress: &ImportProgress<'_>,
         now_ms: i64,
@@ -145,7 +141,7 @@ impl TrafficSums<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn last_traffic_imports(self, limit: i64) -> Result<Vec<TrafficImport>, StoreError> {
+    pub async fn last_imports(self, limit: i64) -> Result<Vec<TrafficImport>, StoreError> {
         let values = [limit.into()];
         let rows: Vec<ImportRow> = self
             .store
@@ -163,7 +159,7 @@ impl TrafficSums<'_> {
     ///
     /// `NotFound` for an unknown log, `Conflict` for one whose counts are older than a week or were
     /// counted by an earlier version; else as the database fails. Nothing has changed then.
-    pub async fn undo_traffic_import(self, import_id: &str) -> Result<u64, StoreError> {
+    pub async fn undo_import(self, import_id: &str) -> Result<u64, StoreError> {
         let mut transaction = self.store.database.begin("undo an import").await?;
         let id = [import_id.into()];
         let rows: Vec<(i64,)> = transaction.rows(&sql::FORGET_IMPORT, &id).await?;

@@ -28,7 +28,7 @@ impl TrafficSums<'_> {
     ///
     /// Fails when the database does; `Corrupt` where what is packed already of a span cannot be
     /// read: that span stays as it is, the others are packed.
-    pub async fn pack_traffic(self, now_ms: i64) -> Result<bool, StoreError> {
+    pub async fn pack(self, now_ms: i64) -> Result<bool, StoreError> {
         let now = now_ms.div_euclid(60_000);
         let (mut packed, mut failed) = (0, None);
         for span in TrafficSpan::ALL.into_iter().rev() {

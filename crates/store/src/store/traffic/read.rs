@@ -84,7 +84,7 @@ impl TrafficSums<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn first_day_of_traffic(self) -> Result<Option<i64>, StoreError> {
+    pub async fn first_day(self) -> Result<Option<i64>, StoreError> {
         let day = [TrafficSpan::Day.number().into()];
         let first = self
             .store

@@ -74,7 +74,7 @@ impl TrafficSums<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn traffic_series(
+    pub async fn series(
         self,
         times: &[(Range<i64>, Option<TrafficSpan>)],
         robot: Option<&str>,

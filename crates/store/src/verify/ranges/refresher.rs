@@ -113,7 +113,7 @@ impl RangesRefresher {
     /// Fails when the database does; the lists in force stay.
     pub async fn load(&self) -> Result<(), StoreError> {
         let mut loaded = Vec::new();
-        for state in self.store.ranges().address_range_states().await? {
+        for state in self.store.ranges().states().await? {
             let Some(url) = self.kind.url_of(&state.url) else {
                 continue;
             };
@@ -121,7 +121,7 @@ impl RangesRefresher {
             if known.is_some_and(|known| known.tried_ms >= state.tried_ms) {
                 continue;
             }
-            if let Some(stored) = self.store.ranges().address_ranges(&state.url).await? {
+            if let Some(stored) = self.store.ranges().load(&state.url).await? {
                 loaded.push((url.to_owned(), Listing::from_stored(stored, self.kind)));
             }
         }
@@ -181,15 +181,12 @@ impl RangesRefresher {
     pub async fn keep_only(&self, urls: &[String]) -> Result<(), StoreError> {
         let kept: HashSet<&str> = urls.iter().map(String::as_str).collect();
         self.ranges.retain(|url| kept.contains(url));
-        for state in self.store.ranges().address_range_states().await? {
+        for state in self.store.ranges().states().await? {
             let url = self.kind.url_of(&state.url);
             let unasked_ms = self.now_ms().saturating_sub(state.tried_ms.unwrap_or(0));
             let unasked = Duration::from_millis(u64::try_from(unasked_ms).unwrap_or(0));
             if url.is_some_and(|url| !kept.contains(url)) && self.kind.is_forgotten(unasked) {
-                self.store
-                    .ranges()
-                    .remove_address_ranges(&state.url)
-                    .await?;
+                self.store.ranges().remove(&state.url).await?;
             }
         }
         Ok(())
@@ -231,7 +228,7 @@ impl RangesRefresher {
         let download = self.fetcher.limits().timeout;
         let name = format!("ranges:{}", self.kind.stored_name(url));
         let life = SHORTEST_LEASE + download;
-        let lease = match self.store.leases().acquire_lease(&name, life).await {
+        let lease = match self.store.leases().acquire(&name, life).await {
             Ok(lease) => Some(lease),
             Err(LeaseError::Held(_)) => return RangesOutcome::Busy,
             // Without a database everybody asks for himself.
@@ -254,7 +251,7 @@ impl RangesRefresher {
         }
         // Another instance may have had the lease, and given it back, since the lists were loaded.
         let name = self.kind.stored_name(url);
-        if let Ok(Some(stored)) = self.store.ranges().address_ranges(&name).await {
+        if let Ok(Some(stored)) = self.store.ranges().load(&name).await {
             let listing = Listing::from_stored(stored, self.kind);
             self.ranges.set_stored(vec![(url.to_owned(), listing)]);
         }
@@ -335,7 +332,7 @@ impl RangesRefresher {
         let stored = listing.to_stored(&self.kind.stored_name(url));
         // In force before it is saved: without a database it serves all the same.
         self.ranges.set(url, listing.clone());
-        match self.store.ranges().save_address_ranges(&stored).await {
+        match self.store.ranges().save(&stored).await {
             Ok(()) if listing.is_saved => {}
             Ok(()) => {
                 listing.is_saved = true;

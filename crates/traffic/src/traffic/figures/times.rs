@@ -35,7 +35,7 @@ impl Times {
     ///
     /// Fails if the end is before the beginning, or if the database does.
     pub async fn minutes(self, store: &Store, now_ms: i64) -> Result<Range<i64>, TimesError> {
-        let first = store.traffic().first_day_of_traffic().await?;
+        let first = store.traffic().first_day().await?;
         self.within(first, now_ms).ok_or(TimesError::Backwards)
     }
 

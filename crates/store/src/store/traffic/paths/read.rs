@@ -56,7 +56,7 @@ impl TrafficSums<'_> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn traffic_paths(
+    pub async fn paths(
         self,
         minutes: Range<i64>,
         site: Option<&str>,
