@@ -193,8 +193,8 @@ def served(program, pages, token):
             heaven.remove("sitemap-1.xml")
         targets = {f"/robot-heaven/{below}": {} for below in heaven}
         own = {"Authorization": f"Bearer {token}"}
-        targets |= {f"{ADMIN}/{below}": own for below in ("api/status", "api/site-robot", "api/site-robot/descriptions",
-                    f"api/site-robot/descriptions?q={quote(path(pages // 2))}", "api/site-robot/descriptions?q=M")}
+        targets |= {f"{ADMIN}/{below}": own for below in ("api/v1/status", "api/v1/site-robot", "api/v1/site-robot/descriptions",
+                    f"api/v1/site-robot/descriptions?q={quote(path(pages // 2))}", "api/v1/site-robot/descriptions?q=M")}
         for target, headers in targets.items():
             yield target, server.measure(target, headers)
         for file in ("rd.jsonl", "rd.soif"):

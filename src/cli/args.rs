@@ -10,10 +10,10 @@ use url::Url;
 use super::alerts::AlertsCommand;
 use super::apache_map::ApacheMapArgs;
 use super::bans::BansArgs;
-use super::fleet::FleetArgs;
 use super::health::HealthArgs;
 use super::heaven::HeavenCommand;
 use super::identify::IdentifyArgs;
+use super::instances::InstancesArgs;
 use super::proxy_config::ProxyConfigArgs;
 use super::registry::RegistryCommand;
 use super::reload_command::ReloadArgs;
@@ -90,7 +90,7 @@ Example: robot-detection traps"
     #[command(subcommand)]
     Alerts(AlertsCommand),
     /// Lists the instances that serve from the database, and what each of them leads
-    Fleet(FleetArgs),
+    Instances(InstancesArgs),
     /// Backs the database up and restores it; repairs a damaged SQLite file, or makes a new one
     #[command(subcommand)]
     Database(DatabaseCommand),

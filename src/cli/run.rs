@@ -13,9 +13,9 @@ use crate::operations::Refusal;
 use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
-    Cli, Command, admin, alerts, apache_map, bans, database, doctor, explain, fleet, health,
-    heaven, identify, init, output, proxy_config, registry, reload_command, robots_txt, rules,
-    serve, site_robot, suspects, traffic, traps,
+    Cli, Command, admin, alerts, apache_map, bans, database, doctor, explain, health, heaven,
+    identify, init, output, proxy_config, registry, reload_command, robots_txt, rules, serve,
+    site_robot, suspects, traffic, traps,
     usage::{WRONG_USAGE, WrongUsage},
     validate, verify,
 };
@@ -82,7 +82,7 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Alerts(command) => alerts::run(cli, command).await,
         Command::Bans(args) => bans::run(cli, args).await,
         Command::Database(command) => database::run(cli, command).await,
-        Command::Fleet(args) => fleet::run(cli, args).await,
+        Command::Instances(args) => instances::run(cli, args).await,
         Command::ProxyConfig(args) => proxy_config::run(cli, args).await,
         Command::Doctor(args) => doctor::run(cli, args).await,
         Command::Health(args) => health::run(cli, args).await,

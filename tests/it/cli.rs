@@ -652,7 +652,7 @@ fn a_token_opens_the_api_until_it_is_removed() {
         request(
             server.addr,
             "GET",
-            "/robot-detection/admin/api/status",
+            "/robot-detection/admin/api/v1/status",
             &headers,
         )
     };
@@ -695,7 +695,7 @@ fn tokens_have_a_scope_and_an_end_and_are_listed_with_sessions() {
     assert!(table.contains("lasting"), "{table}");
 
     let server = Server::start(directory.path(), &["serve"]);
-    let reload = "/robot-detection/admin/api/reload";
+    let reload = "/robot-detection/admin/api/v1/reload";
     let headers = [("Host", "127.0.0.1"), ("Authorization", &reader)];
     assert_eq!(request(server.addr, "POST", reload, &headers).status, 403);
     let sessions = succeed(directory.path(), &["admin", "sessions", "--json"]);

@@ -87,7 +87,7 @@ fn ask(server: &Server, path: &str, user_agent: &str, address: &str) -> u16 {
 }
 
 fn api(at: SocketAddr, token: &str, query: &str) -> crate::support::program::Answer {
-    let path = format!("/robot-detection/admin/api/evidence{query}");
+    let path = format!("/robot-detection/admin/api/v1/evidence{query}");
     let bearer = format!("Bearer {token}");
     request(at, "GET", &path, &[("Authorization", &bearer)])
 }

@@ -32,7 +32,7 @@ impl Instance {
 
     /// Returns what the command prints.
     fn fleet(&self) -> Value {
-        let told = succeed(self.directory.path(), &["fleet", "--json"]);
+        let told = succeed(self.directory.path(), &["instances", "--json"]);
         serde_json::from_str(&told).unwrap()
     }
 }
@@ -127,17 +127,17 @@ fn an_instance_is_listed_until_it_stops() {
     for time in ["since", "last_seen"] {
         assert!(listed[time].as_str().unwrap().ends_with('Z'), "{listed}");
     }
-    let table = succeed(&path, &["fleet"]);
+    let table = succeed(&path, &["instances"]);
     let address_cell = format!("  {operation}  ");
     assert!(table.contains(&address_cell), "{table}");
     let token = succeed(&path, &["admin", "token", "fleet", "--scope", "read"]);
-    let answer = admin_json(address, token.trim(), ("GET", "fleet"), "");
+    let answer = admin_json(address, token.trim(), ("GET", "instances"), "");
     assert_eq!(answer.status, 200, "{}", answer.text());
     let same: Value = serde_json::from_str(&answer.text()).unwrap();
     assert_eq!(same["instances"][0]["instance"], listed["instance"]);
-    let stranger = admin_json(address, "not-a-token", ("GET", "fleet"), "");
+    let stranger = admin_json(address, "not-a-token", ("GET", "instances"), "");
     assert_eq!(stranger.status, 401);
     one.server.stop();
     assert!(one.fleet()["instances"].as_array().unwrap().is_empty());
-    assert_eq!(succeed(&path, &["fleet"]), "");
+    assert_eq!(succeed(&path, &["instances"]), "");
 }

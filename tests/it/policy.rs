@@ -331,7 +331,7 @@ fn exempted_path_passes_with_all_below() {
     for path in [
         "/robot-detection/admin",
         "/robot-detection/admin/",
-        "/robot-detection/admin/api/robots",
+        "/robot-detection/admin/api/v1/robots",
         "/status",
     ] {
         assert_eq!(

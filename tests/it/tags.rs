@@ -269,7 +269,7 @@ async fn the_admin_page_lists_the_headers() {
     for text in ["a: noindex", "f.toml:7", "every response", "the program"] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    let answer: Value = serde_json::from_str(&fetch("/api/settings").await).unwrap();
+    let answer: Value = serde_json::from_str(&fetch("/api/v1/settings").await).unwrap();
     assert_eq!(answer["x_robots_tags"][0]["origin"], "f.toml:7");
     assert_eq!(answer["x_robots_tags"][1]["value"], "noindex, nofollow");
     robots.shutdown().await;

@@ -6,8 +6,8 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde::Deserialize;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{
     AdminSite, Moment,
@@ -23,66 +23,110 @@ use super::{
     page::{Page, encode},
     problem::Problem,
     refresh_job::JobView,
-    refreshes::{self, RefreshPath},
+    refreshes::{self, RefreshPath, RefreshView},
+    robot_view::RobotView,
     robots::{self, RobotPath},
     rules::{RuleView, TagRuleView},
     sites::SelectedSite,
-    sources,
+    sources::{self, SourceView},
     state::AdminState,
 };
 use robot_detection_layer::registry::Source;
+use robot_detection_operations::Setting;
 use robot_detection_store::refresh::RefreshOptions;
 
-type JsonResult = Result<Json<serde_json::Value>, Problem>;
+/// State of database, registry and filtering.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct Status {
+    version: &'static str,
+    /// `sqlite` or `postgres`.
+    database: &'static str,
+    database_away_since: Option<Moment>,
+    filtering: FilteringView,
+    robots: RobotsView,
+    /// What stands in front of the server.
+    front: Option<String>,
+    bundled_only: bool,
+    refreshing: bool,
+    /// What needs an administrator.
+    needs: Vec<String>,
+    sources: Vec<SourceView>,
+}
 
-pub(super) async fn status(State(state): State<AdminState>, site: SelectedSite) -> JsonResult {
+/// Settings, rules and headers in force.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct SettingsAnswer {
+    settings: Vec<Setting>,
+    rules: Vec<RuleView>,
+    x_robots_tags: Vec<TagRuleView>,
+}
+
+/// A page of robots.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct RobotList {
+    robots: Vec<RobotView>,
+    total: u64,
+    page: u64,
+    pages: u64,
+}
+
+/// A robot.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct OneRobot {
+    robot: RobotView,
+}
+
+/// Refreshes, the last first.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct RefreshList {
+    refreshes: Vec<RefreshView>,
+}
+
+/// A refresh.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct OneRefresh {
+    refresh: RefreshView,
+}
+
+pub(super) async fn status(
+    State(state): State<AdminState>,
+    site: SelectedSite,
+) -> Result<Json<Status>, Problem> {
     let views = sources::load(&state).await?;
     let absence = state.operations().store.absence();
     let away_since = absence.map(|absence| Moment::new(absence.since_ms, state.now_ms()));
     let needs = needs(&state).await?;
-    let needs: Vec<_> = needs.into_iter().map(|need| need.text).collect();
-    Ok(Json(json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "database": state.operations().store.engine(),
-        "database_away_since": away_since,
-        "filtering": FilteringView::new(&site.policy.load()),
-        "robots": RobotsView::new(&state, &views),
-        "front": site.site.as_ref().and_then(AdminSite::ask_front),
-        "bundled_only": sources::is_bundled_only(&views),
-        "refreshing": refreshes::current(&state).running,
-        "needs": needs,
-        "sources": views,
-    })))
+    let needs = needs.into_iter().map(|need| need.text).collect();
+    Ok(Json(Status {
+        version: env!("CARGO_PKG_VERSION"),
+        database: state.operations().store.engine(),
+        database_away_since: away_since,
+        filtering: FilteringView::new(&site.policy.load()),
+        robots: RobotsView::new(&state, &views),
+        front: site.site.as_ref().and_then(AdminSite::ask_front),
+        bundled_only: sources::is_bundled_only(&views),
+        refreshing: refreshes::current(&state).running,
+        needs,
+        sources: views,
+    }))
 }
 
-pub(super) async fn settings(State(state): State<AdminState>, site: SelectedSite) -> JsonResult {
-    let settings: Vec<_> = state
-        .operations()
-        .settings
-        .load()
-        .iter()
-        .map(|setting| {
-            json!({
-                "key": setting.key,
-                "old_name": setting.old_name,
-                "value": setting.value,
-                "origin": setting.origin,
-                "help": setting.help,
-            })
-        })
-        .collect();
+pub(super) async fn settings(
+    State(state): State<AdminState>,
+    site: SelectedSite,
+) -> Json<SettingsAnswer> {
     let policy = site.policy.load();
-    Ok(Json(json!({
-        "settings": settings,
-        "rules": RuleView::all(&policy),
-        "x_robots_tags": TagRuleView::all(&policy),
-    })))
+    Json(SettingsAnswer {
+        settings: state.operations().settings.load().to_vec(),
+        rules: RuleView::all(&policy),
+        x_robots_tags: TagRuleView::all(&policy),
+    })
 }
 
 pub(super) async fn list(
     State(state): State<AdminState>,
     Params(params): Params<ListParams>,
-) -> JsonResult {
+) -> Result<Json<RobotList>, Problem> {
     let listing = Listing::parse_strictly(&params)?;
     let found = listing.load(&state).await?;
     // A person is shown the last page instead; a program that counts pages has to notice the end.
@@ -92,20 +136,20 @@ pub(super) async fn list(
             "page: there are {pages} pages"
         )));
     }
-    Ok(Json(json!({
-        "robots": found.robots,
-        "total": found.total,
-        "page": found.number,
-        "pages": found.pages,
-    })))
+    Ok(Json(RobotList {
+        robots: found.robots,
+        total: found.total,
+        page: found.number,
+        pages: found.pages,
+    }))
 }
 
 pub(super) async fn robot(
     State(state): State<AdminState>,
     Path(path): Path<RobotPath>,
-) -> JsonResult {
+) -> Result<Json<OneRobot>, Problem> {
     let robot = robots::find(&state, &path.robot_source, &path.robot_id).await?;
-    Ok(Json(json!({ "robot": robot })))
+    Ok(Json(OneRobot { robot }))
 }
 
 pub(super) async fn add(
@@ -116,15 +160,10 @@ pub(super) async fn add(
 ) -> Result<Response, Problem> {
     let robot = manual::checked(&form).map_err(manual::Refusal::into_problem)?;
     manual::store(&state, &visitor, &robot).await?;
-    let location = format!("{}api/robots/manual/{}", page.root(), encode(&robot.id));
+    let location = format!("{}api/v1/robots/manual/{}", page.root(), encode(&robot.id));
     let robot = robots::find(&state, Source::manual().as_str(), &robot.id).await?;
     let headers = [(header::LOCATION, location)];
-    Ok((
-        StatusCode::CREATED,
-        headers,
-        Json(json!({ "robot": robot })),
-    )
-        .into_response())
+    Ok((StatusCode::CREATED, headers, Json(OneRobot { robot })).into_response())
 }
 
 pub(super) async fn remove(
@@ -145,24 +184,25 @@ pub(super) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-pub(super) async fn history(State(state): State<AdminState>) -> JsonResult {
+pub(super) async fn history(State(state): State<AdminState>) -> Result<Json<RefreshList>, Problem> {
     let refreshes = refreshes::history(&state, refreshes::HISTORY).await?;
-    Ok(Json(json!({ "refreshes": refreshes })))
+    Ok(Json(RefreshList { refreshes }))
 }
 
 pub(super) async fn record(
     State(state): State<AdminState>,
     Path(path): Path<RefreshPath>,
-) -> JsonResult {
+) -> Result<Json<OneRefresh>, Problem> {
     let refresh = refreshes::find(&state, &path.refresh_id).await?;
-    Ok(Json(json!({ "refresh": refresh })))
+    Ok(Json(OneRefresh { refresh }))
 }
 
 pub(super) async fn progress(State(state): State<AdminState>) -> Json<JobView> {
     Json(refreshes::current(&state))
 }
 
-#[derive(Debug, Deserialize)]
+/// Sources to refresh.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StartBody {
     source: Option<String>,
@@ -187,7 +227,8 @@ pub(super) async fn start(
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
 }
 
-#[derive(Debug, Deserialize)]
+/// Document to accept.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AcceptBody {
     source: String,
@@ -210,7 +251,10 @@ pub(super) async fn accept(
 }
 
 fn busy() -> Problem {
-    Problem::conflict("busy", "A refresh is running already; see GET api/refresh.")
+    Problem::conflict(
+        "busy",
+        "A refresh is running already; see GET api/v1/refresh.",
+    )
 }
 
 pub(super) async fn identify(

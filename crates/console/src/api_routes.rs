@@ -1,11 +1,18 @@
 //! The table of the JSON's addresses: each with what it does, takes and answers.
 
 use axum::http::StatusCode;
+use robot_detection_operations::{
+    alerts::AlertStandings,
+    instances::Instances,
+    sessions::{EndedSessions, Sessions},
+    tokens::{MadeToken, MakeToken, Tokens},
+};
 
 use super::{
-    alerts, api, bans, changes, credentials, evidence, live_rules,
-    openapi::{Api, Field, Operation},
-    robots_txt, settings_page, site_robot, sites, suspects, traffic, verification,
+    alerts, api, bans, changes, credentials, evidence, identify, live_rules,
+    manual::RobotForm,
+    openapi::{Api, Operation},
+    refresh_job, robots_txt, settings_page, site_robot, sites, suspects, traffic, verification,
 };
 
 /// Parameters of requests about a site.
@@ -29,110 +36,77 @@ const ROBOT_SITE: &[&str] = &["site"];
 const ROBOT_URL: &[&str] = &["site", "url"];
 const DESCRIPTIONS: &[&str] = &["site", "q", "after_key", "after_url"];
 
-/// Fields of a robot that is added by hand.
-const ROBOT: &[Field] = &[
-    Field::required("id", "string"),
-    Field::required("useragent", "string"),
-    Field::new("name", "string"),
-    Field::new("purpose", "string"),
-    Field::new("operator", "string"),
-    Field::new("product_token", "string"),
-    Field::new("details_url", "string"),
-    Field::new("host_suffixes", "array"),
-    Field::new("ranges_url", "string"),
-    Field::new("signature_agents", "array"),
-    Field::new("accept_browser_hits", "boolean"),
-];
-/// Fields of a live rule.
-const RULE: &[Field] = &[
-    Field::required("action", "string"),
-    Field::new("robot", "string"),
-    Field::new("operator", "string"),
-    Field::new("purpose", "string"),
-    Field::new("visitors", "string"),
-    Field::new("addresses", "string"),
-    Field::new("user_agent", "string"),
-    Field::new("people", "boolean"),
-    Field::new("path", "string"),
-    Field::new("site", "string"),
-    Field::new("status", "integer"),
-    Field::new("requests", "integer"),
-    Field::new("per_seconds", "integer"),
-    Field::new("ends", "string"),
-];
-const PAUSE: &[Field] = &[Field::new("for", "string")];
-const REFRESH: &[Field] = &[
-    Field::new("source", "string"),
-    Field::new("force", "boolean"),
-];
-const ACCEPTED: &[Field] = &[
-    Field::required("source", "string"),
-    Field::new("document", "string"),
-];
-const CHANGED: &[Field] = &[
-    Field::required("urls", "array"),
-    Field::new("site", "string"),
-];
-const LISTS: &[Field] = &[Field::new("url", "string")];
-const TOKEN: &[Field] = &[
-    Field::required("name", "string"),
-    Field::new("scope", "string"),
-    Field::new("ends", "string"),
-];
-
 /// Returns what stands below `/api`; tokens and sessions only where the pages have a login.
 pub(super) fn routes(has_login: bool) -> Api {
     let api = instance_routes(ban_routes(rule_routes(Api::default())));
     let api = site_robot_routes(verification_routes(registry_routes(api)))
         .add(
-            Operation::get("/status", "State of database, registry and filtering").takes(SITE),
+            Operation::get("/status", "State of database, registry and filtering")
+                .answer::<api::Status>()
+                .takes(SITE),
             api::status,
         )
         .add(
-            Operation::get("/settings", "Settings, rules and headers in force").takes(SITE),
+            Operation::get("/settings", "Settings, rules and headers in force")
+                .answer::<api::SettingsAnswer>()
+                .takes(SITE),
             api::settings,
         )
         .add(
-            Operation::get("/identify", "Robot and decision for a request").takes(IDENTIFY),
+            Operation::get("/identify", "Robot and decision for a request")
+                .answer::<identify::Identification>()
+                .takes(IDENTIFY),
             api::identify,
         )
         .add(
-            Operation::get("/alerts", "Alerts, and their last messages"),
+            Operation::get("/alerts", "Alerts, and their last messages").answer::<AlertStandings>(),
             alerts::json,
         )
         .add(
-            Operation::get("/traffic", "Figures of traffic").takes(traffic::FIGURES),
+            Operation::get("/traffic", "Figures of traffic")
+                .answer::<traffic::TrafficFigures>()
+                .takes(traffic::FIGURES),
             traffic::figures_json,
         )
         .add(
-            Operation::get("/traffic/series", "Traffic over time").takes(traffic::FIGURES),
+            Operation::get("/traffic/series", "Traffic over time")
+                .answer::<traffic::TrafficSeries>()
+                .takes(traffic::FIGURES),
             traffic::series_json,
         )
         .add(
             Operation::get("/traffic/names", "Names for filters that begin with a text")
+                .answer::<traffic::NamesAnswer>()
                 .takes(&["of", "q"]),
             traffic::names,
         )
         .add(
             Operation::get("/traffic/paths", "Which paths are asked for, about")
+                .answer::<traffic::PathsAnswer>()
                 .takes(traffic::PATHS),
             traffic::paths_json,
         )
         .add(
             Operation::get("/evidence", "Requests that did not simply pass, one by one")
+                .answer::<evidence::EvidencePage>()
                 .takes(evidence::PARAMETERS),
             evidence::json,
         )
         .add(
-            Operation::get("/suspects", "Fleets of robots that say they are browsers"),
+            Operation::get("/suspects", "Fleets of robots that say they are browsers")
+                .answer::<suspects::SuspectsAnswer>(),
             suspects::json,
         )
         .add(
-            Operation::get("/robots-txt", "The robots.txt in force").takes(SITE),
+            Operation::get("/robots-txt", "The robots.txt in force")
+                .answer::<robots_txt::RobotsTxtState>()
+                .takes(SITE),
             robots_txt::json,
         )
         .add(
-            Operation::get("/robots-txt/check", "What robots.txt says of a URL").takes(CHECK),
+            Operation::get("/robots-txt/check", "What robots.txt says of a URL")
+                .answer::<robots_txt::CheckResult>()
+                .takes(CHECK),
             robots_txt::check_json,
         );
     if has_login { login_routes(api) } else { api }
@@ -140,22 +114,27 @@ pub(super) fn routes(has_login: bool) -> Api {
 
 fn instance_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/fleet", "Instances that serve from the database"),
+        Operation::get("/instances", "Instances that serve from the database")
+            .answer::<Instances>(),
         settings_page::instances_json,
     )
     .add(
-        Operation::get("/sites", "Sites, with their upstreams and counts"),
+        Operation::get("/sites", "Sites, with their upstreams and counts").answer::<sites::Sites>(),
         sites::json,
     )
     .add(
-        Operation::post("/reload", "Reloads the configuration").takes(&["accept"]),
+        Operation::post("/reload", "Reloads the configuration")
+            .answer::<sites::Reload>()
+            .takes(&["accept"]),
         sites::reload_json,
     )
 }
 
 fn rule_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/rules", "Live rules, rules of a site, and the pause").takes(SITE),
+        Operation::get("/rules", "Live rules, rules of a site, and the pause")
+            .answer::<live_rules::Rules>()
+            .takes(SITE),
         live_rules::list_json,
     )
     .add(
@@ -163,9 +142,10 @@ fn rule_routes(api: Api) -> Api {
             "/rules",
             "Puts a live rule in force, or counts what it would touch",
         )
+        .body::<live_rules::NewRule>()
+        .answer::<live_rules::AddedRule>()
         .takes(DRY_RUN)
-        .body(RULE)
-        .answers(StatusCode::CREATED),
+        .status(StatusCode::CREATED),
         live_rules::add_json,
     )
     .add(
@@ -174,15 +154,17 @@ fn rule_routes(api: Api) -> Api {
     )
     .add(
         Operation::post("/rules/{rule_id}/restore", "Brings a live rule back")
-            .answers(StatusCode::NO_CONTENT),
+            .status(StatusCode::NO_CONTENT),
         live_rules::restore_json,
     )
     .add(
-        Operation::get("/pause", "The pause of all enforcement"),
+        Operation::get("/pause", "The pause of all enforcement").answer::<live_rules::Pause>(),
         live_rules::pause_state_json,
     )
     .add(
-        Operation::post("/pause", "Pauses all enforcement").body(PAUSE),
+        Operation::post("/pause", "Pauses all enforcement")
+            .body::<live_rules::PauseBody>()
+            .answer::<live_rules::Pause>(),
         live_rules::pause_json,
     )
     .add(
@@ -190,24 +172,29 @@ fn rule_routes(api: Api) -> Api {
         live_rules::resume_json,
     )
     .add(
-        Operation::get("/changes", "Who changed what, newest first").takes(CHANGES),
+        Operation::get("/changes", "Who changed what, newest first")
+            .answer::<changes::Changes>()
+            .takes(CHANGES),
         changes::json,
     )
 }
 
 fn registry_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/robots", "Robots of the registry, by page").takes(LIST),
+        Operation::get("/robots", "Robots of the registry, by page")
+            .answer::<api::RobotList>()
+            .takes(LIST),
         api::list,
     )
     .add(
         Operation::post("/robots", "Adds a robot by hand")
-            .body(ROBOT)
-            .answers(StatusCode::CREATED),
+            .body::<RobotForm>()
+            .answer::<api::OneRobot>()
+            .status(StatusCode::CREATED),
         api::add,
     )
     .add(
-        Operation::get("/robots/{robot_source}/{robot_id}", "A robot"),
+        Operation::get("/robots/{robot_source}/{robot_id}", "A robot").answer::<api::OneRobot>(),
         api::robot,
     )
     .add(
@@ -218,54 +205,62 @@ fn registry_routes(api: Api) -> Api {
         api::remove,
     )
     .add(
-        Operation::get("/refreshes", "The last refreshes of all sources"),
+        Operation::get("/refreshes", "The last refreshes of all sources")
+            .answer::<api::RefreshList>(),
         api::history,
     )
     .add(
-        Operation::get("/refreshes/{refresh_id}", "A refresh"),
+        Operation::get("/refreshes/{refresh_id}", "A refresh").answer::<api::OneRefresh>(),
         api::record,
     )
     .add(
-        Operation::get("/refresh", "The refresh under way, or the last one"),
+        Operation::get("/refresh", "The refresh under way, or the last one")
+            .answer::<refresh_job::JobView>(),
         api::progress,
     )
     .add(
         Operation::post("/refresh", "Refreshes a source, or all")
-            .body(REFRESH)
-            .answers(StatusCode::ACCEPTED),
+            .body::<api::StartBody>()
+            .answer::<refresh_job::JobView>()
+            .status(StatusCode::ACCEPTED),
         api::start,
     )
     .add(
         Operation::post("/refresh/accept", "Accepts a document that is held back")
-            .body(ACCEPTED)
-            .answers(StatusCode::ACCEPTED),
+            .body::<api::AcceptBody>()
+            .answer::<refresh_job::JobView>()
+            .status(StatusCode::ACCEPTED),
         api::accept,
     )
 }
 
 fn verification_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/verification", "Verdicts of the last 24 hours").takes(VERIFICATION),
+        Operation::get("/verification", "Verdicts of the last 24 hours")
+            .answer::<verification::View>()
+            .takes(VERIFICATION),
         verification::json,
     )
     .add(
         Operation::get(
             "/verification/ranges/refresh",
             "The fetch of lists of addresses under way, or the last one",
-        ),
+        )
+        .answer::<Option<verification::FetchView>>(),
         verification::progress,
     )
     .add(
         Operation::post("/verification/ranges/refresh", "Fetches lists of addresses")
-            .body(LISTS)
-            .answers(StatusCode::ACCEPTED),
+            .body::<verification::FetchBody>()
+            .answer::<verification::View>()
+            .status(StatusCode::ACCEPTED),
         verification::fetch_json,
     )
 }
 
 fn login_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/tokens", "Tokens, without their secrets"),
+        Operation::get("/tokens", "Tokens, without their secrets").answer::<Tokens>(),
         credentials::tokens,
     )
     .add(
@@ -273,8 +268,9 @@ fn login_routes(api: Api) -> Api {
             "/tokens",
             "Makes a token; its secret is in this response alone",
         )
-        .body(TOKEN)
-        .answers(StatusCode::CREATED),
+        .body::<MakeToken>()
+        .answer::<MadeToken>()
+        .status(StatusCode::CREATED),
         credentials::make_json,
     )
     .add(
@@ -282,14 +278,15 @@ fn login_routes(api: Api) -> Api {
         credentials::end_token_json,
     )
     .add(
-        Operation::get("/sessions", "Who is logged in"),
+        Operation::get("/sessions", "Who is logged in").answer::<Sessions>(),
         credentials::sessions,
     )
     .add(
         Operation::post(
             "/sessions/end-others",
             "Ends all sessions but that of the request",
-        ),
+        )
+        .answer::<EndedSessions>(),
         credentials::end_other_sessions,
     )
     .add(
@@ -300,7 +297,8 @@ fn login_routes(api: Api) -> Api {
 
 fn ban_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/bans", "Who is refused so often that a firewall is told"),
+        Operation::get("/bans", "Who is refused so often that a firewall is told")
+            .answer::<bans::Bans>(),
         bans::json,
     )
     .add(
@@ -312,21 +310,26 @@ fn ban_routes(api: Api) -> Api {
 fn changed() -> Operation {
     let summary = "Asks for pages again that have changed";
     let operation = Operation::post("/site-robot/changed", summary);
-    operation.body(CHANGED).answers(StatusCode::ACCEPTED)
+    operation
+        .body::<site_robot::ChangedPages>()
+        .answer::<site_robot::ToldPages>()
+        .status(StatusCode::ACCEPTED)
 }
 
 fn site_robot_routes(api: Api) -> Api {
     let get = |path, summary| Operation::get(path, summary).takes(ROBOT_SITE);
     let post = |path, summary| {
         let operation = Operation::post(path, summary).takes(ROBOT_SITE);
-        operation.answers(StatusCode::ACCEPTED)
+        operation
+            .answer::<site_robot::StatusView>()
+            .status(StatusCode::ACCEPTED)
     };
     api.add(
-        get("/site-robot", "How the site robot stands"),
+        get("/site-robot", "How the site robot stands").answer::<site_robot::StatusView>(),
         site_robot::json,
     )
     .add(
-        get("/site-robot/runs", "Its last runs"),
+        get("/site-robot/runs", "Its last runs").answer::<site_robot::Runs>(),
         site_robot::runs_json,
     )
     .add(
@@ -351,7 +354,9 @@ fn site_robot_routes(api: Api) -> Api {
     )
     .add(changed(), site_robot::changed_json)
     .add(
-        post("/site-robot/clear", "Forgets all that it described").answers(StatusCode::OK),
+        post("/site-robot/clear", "Forgets all that it described")
+            .answer::<site_robot::Cleared>()
+            .status(StatusCode::OK),
         site_robot::clear_json,
     )
     .add(
@@ -359,15 +364,20 @@ fn site_robot_routes(api: Api) -> Api {
             "/site-robot/descriptions",
             "Resource descriptions, by cursor",
         )
+        .answer::<site_robot::DescriptionList>()
         .takes(DESCRIPTIONS),
         site_robot::list_json,
     )
     .add(
-        Operation::get("/site-robot/description", "A resource description").takes(ROBOT_URL),
+        Operation::get("/site-robot/description", "A resource description")
+            .answer::<site_robot::OneDescription>()
+            .takes(ROBOT_URL),
         site_robot::one_json,
     )
     .add(
-        Operation::get("/site-robot/explain", "Why a URL is described, or not").takes(ROBOT_URL),
+        Operation::get("/site-robot/explain", "Why a URL is described, or not")
+            .answer::<site_robot::Explained>()
+            .takes(ROBOT_URL),
         site_robot::explain_json,
     )
 }

@@ -7,8 +7,8 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::{
     Moment,
@@ -25,7 +25,7 @@ use robot_detection_store::store::Ban;
 const SHOWN: usize = 500;
 
 /// Ban as lists show it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct BanView {
     network: String,
     /// What refused it last.
@@ -75,8 +75,16 @@ pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Result<
     Ok(html(&BansPage { page, bans, all }))
 }
 
-pub(super) async fn json(State(state): State<AdminState>) -> Result<Json<Value>, Problem> {
-    Ok(Json(json!({ "bans": load(&state).await? })))
+/// The bans in force.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct Bans {
+    /// The newest first.
+    bans: Vec<BanView>,
+}
+
+pub(super) async fn json(State(state): State<AdminState>) -> Result<Json<Bans>, Problem> {
+    let bans = load(&state).await?;
+    Ok(Json(Bans { bans }))
 }
 
 /// Ends a ban at once, in the list.

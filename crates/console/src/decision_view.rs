@@ -1,5 +1,6 @@
 //! The decision on a request, and its reasons, as the pages and their JSON show it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sites::SelectedSite;
@@ -8,7 +9,7 @@ use robot_detection_layer::policy::{Request, Step, Visitor};
 use robot_detection_layer::suspect::{Findings, Reason};
 
 /// Decision on a request.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct DecisionView {
     /// Word of the action.
     pub(super) decision: &'static str,
@@ -44,7 +45,7 @@ pub(super) struct Suspicion {
     pub(super) no_copy: Option<&'static str>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct StepView {
     pub(super) name: &'static str,
     pub(super) text: String,

@@ -1,5 +1,6 @@
 //! What is filtered on a site, and how many robots are known.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -11,7 +12,7 @@ use robot_detection_layer::policy::Policy;
 use robot_detection_layer::registry::Purpose;
 
 /// Policy of a site.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct FilteringView {
     pub(super) is_on: bool,
     /// Decisions are only noted.
@@ -32,7 +33,7 @@ pub(super) struct FilteringView {
 }
 
 /// How many robots are known.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub(super) struct RobotsView {
     /// In the detector of this process.
     pub(super) in_force: usize,

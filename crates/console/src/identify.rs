@@ -6,6 +6,7 @@ use axum::{
     http::{self, HeaderMap, HeaderName, HeaderValue, header::USER_AGENT},
     response::Response,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -61,7 +62,7 @@ pub(super) struct IdentifyParams {
 }
 
 /// Robot that a User-Agent names, and what the policy does with it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct Identification {
     pub(super) user_agent: String,
     pub(super) method: String,
@@ -73,7 +74,7 @@ pub(super) struct Identification {
     pub(super) decided: DecisionView,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct ClaimView {
     /// Id of the robot; `shared` for a User-Agent that many people share.
     pub(super) id: String,
@@ -95,7 +96,7 @@ pub(super) struct ClaimView {
     pub(super) after: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct ListedView {
     pub(super) name: String,
     pub(super) source: String,

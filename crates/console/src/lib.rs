@@ -5,7 +5,7 @@
 //! [`Access::Open`] an application has put it behind a login of its own.
 //! Either way it refuses requests that another site set in motion.
 //!
-//! Pages and JSON share their views: what `robots` shows, `api/robots` tells.
+//! Pages and JSON share their views: what `robots` shows, `api/v1/robots` tells.
 //!
 //! # Example
 //!

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::{Extension, extract::State, http::StatusCode, response::Response};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use tracing::info;
 
@@ -29,9 +30,10 @@ struct NewRobotPage<'f> {
 }
 
 /// Robot as entered in a form or as JSON.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 // A field that is misspelt would be left out without a word.
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["id", "useragent"]))]
 pub(super) struct RobotForm {
     #[serde(default)]
     id: String,
@@ -48,13 +50,16 @@ pub(super) struct RobotForm {
     #[serde(default)]
     details_url: String,
     #[serde(default, deserialize_with = "words")]
+    #[schemars(with = "Vec<String>")]
     host_suffixes: String,
     #[serde(default)]
     ranges_url: String,
     #[serde(default, deserialize_with = "words")]
+    #[schemars(with = "Vec<String>")]
     signature_agents: String,
     /// The administrator wants it although it hits a browser.
     #[serde(default, deserialize_with = "flag")]
+    #[schemars(with = "bool")]
     accept_browser_hits: bool,
 }
 

@@ -13,11 +13,13 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{MethodFilter, MethodRouter, get},
 };
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::{
     page::{Page, html},
     parameters::with_parameters,
+    problem::ProblemDetails,
     state::AdminState,
 };
 
@@ -29,26 +31,21 @@ pub(super) struct Operation {
     summary: &'static str,
     /// Names of the query's parameters; every other one is refused.
     parameters: &'static [&'static str],
-    /// Fields of the body, where there is one.
-    body: Option<&'static [Field]>,
+    /// Schema of the body, where there is one.
+    body: Option<SchemaOf>,
+    /// Schema of the answer, where there is one.
+    answer: Option<SchemaOf>,
     /// Status of a response that is no error.
     status: StatusCode,
 }
+
+type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Method {
     Get,
     Post,
     Delete,
-}
-
-/// Field of a JSON body.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Field {
-    name: &'static str,
-    /// Type, as JSON Schema names it.
-    kind: &'static str,
-    is_required: bool,
 }
 
 /// Routes below `/api`, and what they are.
@@ -76,7 +73,7 @@ impl Operation {
 
     /// Creates one that answers without a body.
     pub(super) const fn delete(path: &'static str, summary: &'static str) -> Self {
-        Self::new(Method::Delete, path, summary).answers(StatusCode::NO_CONTENT)
+        Self::new(Method::Delete, path, summary).status(StatusCode::NO_CONTENT)
     }
 
     const fn new(method: Method, path: &'static str, summary: &'static str) -> Self {
@@ -86,6 +83,7 @@ impl Operation {
             summary,
             parameters: &[],
             body: None,
+            answer: None,
             status: StatusCode::OK,
         }
     }
@@ -95,12 +93,19 @@ impl Operation {
         self
     }
 
-    pub(super) const fn body(mut self, fields: &'static [Field]) -> Self {
-        self.body = Some(fields);
+    /// Says what the body is.
+    pub(super) fn body<T: JsonSchema>(mut self) -> Self {
+        self.body = Some(SchemaGenerator::subschema_for::<T>);
         self
     }
 
-    pub(super) const fn answers(mut self, status: StatusCode) -> Self {
+    /// Says what the answer is.
+    pub(super) fn answer<T: JsonSchema>(mut self) -> Self {
+        self.answer = Some(SchemaGenerator::subschema_for::<T>);
+        self
+    }
+
+    pub(super) const fn status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
@@ -113,7 +118,7 @@ impl Operation {
         }
     }
 
-    fn describe(&self) -> Value {
+    fn describe(&self, answers: &mut SchemaGenerator) -> Value {
         let of_path = path_parameters(self.path).map(|name| parameter(name, "path"));
         let of_query = self.parameters.iter().map(|name| parameter(name, "query"));
         let mut described = json!({
@@ -121,12 +126,12 @@ impl Operation {
             "summary": self.summary,
             "x-scope": self.scope(),
             "parameters": of_path.chain(of_query).collect::<Vec<_>>(),
-            "responses": self.responses(),
+            "responses": self.responses(answers),
         });
-        if let Some(fields) = self.body
+        if let Some(body) = self.body
             && let Some(members) = described.as_object_mut()
         {
-            let schema = object(fields);
+            let schema = whole(body);
             let content = json!({ "application/json": { "schema": schema } });
             let body = json!({ "required": true, "content": content });
             members.insert("requestBody".to_owned(), body);
@@ -134,14 +139,28 @@ impl Operation {
         described
     }
 
-    fn responses(&self) -> Value {
-        let done = match self.status {
-            StatusCode::NO_CONTENT => json!({ "description": "Done" }),
-            _ => json!({
-                "description": "Done",
-                "content": { "application/json": { "schema": { "type": "object" } } },
-            }),
-        };
+    /// Returns the names of the body's fields, and whether each is required.
+    fn fields(&self) -> Vec<(String, bool)> {
+        let schema = self.body.map(whole).unwrap_or_default();
+        let required = schema.get("required").and_then(Value::as_array);
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let names = properties.into_iter().flat_map(Map::keys);
+        names
+            .map(|name| {
+                let is_required = required.is_some_and(|names| names.iter().any(|it| it == name));
+                (name.clone(), is_required)
+            })
+            .collect()
+    }
+
+    fn responses(&self, answers: &mut SchemaGenerator) -> Value {
+        let mut done = json!({ "description": "Done" });
+        if let Some(answer) = self.answer
+            && let Some(members) = done.as_object_mut()
+        {
+            let content = json!({ "application/json": { "schema": answer(answers) } });
+            members.insert("content".to_owned(), content);
+        }
         let mut responses = Map::new();
         responses.insert(self.status.as_str().to_owned(), done);
         responses.insert(
@@ -187,31 +206,6 @@ impl Method {
     }
 }
 
-impl Field {
-    pub(super) const fn new(name: &'static str, kind: &'static str) -> Self {
-        Self {
-            name,
-            kind,
-            is_required: false,
-        }
-    }
-
-    pub(super) const fn required(name: &'static str, kind: &'static str) -> Self {
-        Self {
-            name,
-            kind,
-            is_required: true,
-        }
-    }
-
-    fn schema(&self) -> Value {
-        match self.kind {
-            "array" => json!({ "type": "array", "items": { "type": "string" } }),
-            kind => json!({ "type": kind }),
-        }
-    }
-}
-
 impl Api {
     /// Adds an operation and what carries it out.
     pub(super) fn add<H, T>(mut self, operation: Operation, handler: H) -> Self
@@ -240,18 +234,25 @@ impl Api {
             },
         );
         Router::new()
-            .nest("/api", all.router)
+            .nest("/api/v1", all.router)
             .route("/openapi", page)
     }
 }
 
 fn openapi(operations: &[Operation]) -> Value {
+    let written = SchemaSettings::draft2020_12().for_serialize();
+    let written = written.with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut answers = written.into_generator();
+    let problem = answers.subschema_for::<ProblemDetails>();
     let mut paths = Map::new();
     for operation in operations {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
         if let Some(methods) = path.as_object_mut() {
             let method = operation.method.lower().to_owned();
-            methods.insert(method, operation.describe());
+            methods.insert(method, operation.describe(&mut answers));
         }
     }
     json!({
@@ -268,20 +269,19 @@ fn openapi(operations: &[Operation]) -> Value {
         "components": {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
             "responses": { "Error": {
-                "description": "Not done, and why",
-                "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } },
+                "description": "Not done, and why (RFC 9457)",
+                "content": { "application/problem+json": { "schema": problem } },
             } },
-            "schemas": { "Error": {
-                "type": "object",
-                "required": ["error"],
-                "properties": { "error": {
-                    "type": "object",
-                    "required": ["code", "message"],
-                    "properties": { "code": { "type": "string" }, "message": { "type": "string" } },
-                } },
-            } },
+            "schemas": answers.take_definitions(true),
         },
     })
+}
+
+/// Returns the schema of a body, whole: what is optional in a request is there in every answer.
+fn whole(body: SchemaOf) -> Schema {
+    let read = SchemaSettings::draft2020_12().for_deserialize();
+    let read = read.with(|settings| settings.inline_subschemas = true);
+    body(&mut read.into_generator())
 }
 
 fn parameter(name: &str, place: &str) -> Value {
@@ -289,25 +289,24 @@ fn parameter(name: &str, place: &str) -> Value {
         "name": name,
         "in": place,
         "required": place == "path",
-        "schema": { "type": "string" },
+        "schema": parameter_schema(name),
     })
+}
+
+/// Returns the type of a parameter; whatever has no other is a text.
+fn parameter_schema(name: &str) -> Value {
+    match name {
+        "dry_run" | "https" => json!({ "type": "boolean" }),
+        "limit" | "page" | "refresh_id" | "rule_id" => json!({ "type": "integer", "minimum": 1 }),
+        "dir" => json!({ "enum": ["asc", "desc"] }),
+        "since" | "until" => {
+            json!({ "type": "string", "description": "RFC 3339, or such as 24h, or all" })
+        }
+        _ => json!({ "type": "string" }),
+    }
 }
 
 fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
     let segments = path.split('/');
     segments.filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
-}
-
-/// Returns the schema of a body; a field that is not named in it is refused.
-fn object(fields: &[Field]) -> Value {
-    let schema = |field: &Field| (field.name.to_owned(), field.schema());
-    let properties: Map<_, _> = fields.iter().map(schema).collect();
-    let required = fields.iter().filter(|field| field.is_required);
-    let required: Vec<_> = required.map(|field| field.name).collect();
-    json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": required,
-        "properties": properties,
-    })
 }

@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn json_is_told_from_pages_by_its_path() {
-        assert!(location("/x/api/status", "/api/status").is_api());
+        assert!(location("/x/api/v1/status", "/api/v1/status").is_api());
         assert!(location("/api", "/api").is_api());
         assert!(!location("/apis", "/apis").is_api());
         assert!(!location("/api/x", "/x").is_api());

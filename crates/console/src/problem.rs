@@ -6,7 +6,8 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{Html, IntoResponse, Response},
 };
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use tracing::error;
 
 use super::{
@@ -16,6 +17,18 @@ use super::{
 };
 use robot_detection_operations::Refusal;
 use robot_detection_store::store::{Absence, StoreError};
+
+/// Problem as JSON (RFC 9457), whose type is `about:blank`.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct ProblemDetails {
+    /// Name of the status.
+    title: &'static str,
+    status: u16,
+    /// What is wrong, and what to do about it.
+    detail: String,
+    /// Word for programs.
+    code: &'static str,
+}
 
 /// Reason why a request was not carried out.
 ///
@@ -137,8 +150,14 @@ impl Problem {
     /// Turns the problem into a page or JSON; headers of the response stay.
     pub(super) fn finish(self, location: &RequestLocation, mut response: Response) -> Response {
         let dressed = if location.wants_json() {
-            let body = json!({ "error": { "code": self.code, "message": self.message } });
-            (self.status, Json(body)).into_response()
+            let details = ProblemDetails {
+                title: self.status.canonical_reason().unwrap_or_default(),
+                status: self.status.as_u16(),
+                detail: self.message,
+                code: self.code,
+            };
+            let kind = [(header::CONTENT_TYPE, "application/problem+json")];
+            (self.status, kind, Json(details)).into_response()
         } else {
             let visitor = response.extensions().get::<Visitor>();
             self.page(location, visitor)

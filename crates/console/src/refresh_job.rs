@@ -1,5 +1,6 @@
 //! The refreshes that the page started, as page and JSON show them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -13,7 +14,7 @@ use robot_detection_store::refresh::Progress;
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord};
 
 /// The job under way, or the last one.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct JobView {
     pub(super) running: bool,
     /// State in one line.
@@ -25,7 +26,7 @@ pub(super) struct JobView {
     pub(super) total_bytes: Option<u64>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct StepView {
     pub(super) source: String,
     pub(super) source_title: String,

@@ -6,6 +6,7 @@ use axum::{
     extract::{Path, State},
     response::Response,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -51,7 +52,7 @@ struct ProgressPage {
 }
 
 /// Entry of the history.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct RefreshView {
     pub(super) id: i64,
     pub(super) source: String,

@@ -1,5 +1,6 @@
 //! A robot as pages and JSON show it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Moment, page::encode, sources::title};
@@ -8,7 +9,7 @@ use robot_detection_layer::registry::{Purpose, Robot, Source, Status};
 use robot_detection_store::store::StoredRobot;
 
 /// Row of the robots table.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct RobotView {
     pub(super) id: String,
     pub(super) name: String,
@@ -48,7 +49,7 @@ pub(super) struct RobotView {
 }
 
 /// Link to the page of another robot.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct RobotLinkView {
     pub(super) id: String,
     pub(super) name: String,
@@ -56,13 +57,13 @@ pub(super) struct RobotLinkView {
     pub(super) source_title: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct PatternView {
     pub(super) kind: &'static str,
     pub(super) text: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct HitView {
     pub(super) pattern: String,
     pub(super) browser: String,

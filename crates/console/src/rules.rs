@@ -1,11 +1,12 @@
 //! Rules and headers, as the pages and their JSON show them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use robot_detection_layer::policy::{Decision, Policy, RateLimiter, Rule, TagRule};
 
 /// Rule in force.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct RuleView {
     /// Its label in reasons: `rule "its name"`, or `rule 2`.
     pub(super) rule: String,
@@ -60,7 +61,7 @@ impl RuleView {
 }
 
 /// Rate limit of a rule.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct PaceView {
     /// How many requests, where these are counted.
     pub(super) requests: Option<u32>,
@@ -88,7 +89,7 @@ impl PaceView {
 }
 
 /// `X-Robots-Tag` header in force.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct TagRuleView {
     pub(super) value: String,
     /// All of these have to hold; none: every response.

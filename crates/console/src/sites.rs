@@ -7,8 +7,10 @@ use axum::{
     http::{StatusCode, request::Parts},
     response::Response,
 };
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::json;
 
 use super::{
     AdminSite, Moment, ReloadOutcome, Reloads, UpstreamRow,
@@ -59,7 +61,7 @@ pub(super) struct ChoiceView {
     pub(super) is_chosen: bool,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct SiteView {
     name: String,
     hosts: Vec<String>,
@@ -74,6 +76,7 @@ struct SiteView {
     people: u64,
     nameless_passed: u64,
     #[serde(flatten)]
+    #[schemars(with = "BTreeMap<String, u64>")]
     robots: RobotNumbers,
     #[serde(skip)]
     query: String,
@@ -83,14 +86,14 @@ struct SiteView {
 #[derive(Clone, Copy, Debug)]
 struct RobotNumbers(ByAction<u64>);
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct UpstreamView {
     url: String,
     state: String,
     is_down: bool,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct ReloadView {
     at: Moment,
     by: String,
@@ -151,14 +154,27 @@ pub(super) async fn reload(
     Ok(page.location.see_other("sites#reload"))
 }
 
+/// Sites, and the last reload.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct Sites {
+    sites: Vec<SiteView>,
+    reload: Option<ReloadView>,
+}
+
+/// A reload.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct Reload {
+    reload: ReloadView,
+}
+
 /// Returns the sites and the last reload as JSON.
-pub(super) async fn json(State(state): State<AdminState>) -> Json<serde_json::Value> {
+pub(super) async fn json(State(state): State<AdminState>) -> Json<Sites> {
     let last = state.operations().reloads.last();
     let now_ms = state.now_ms();
-    Json(json!({
-        "sites": SiteView::all(&state),
-        "reload": last.map(|last| ReloadView::new(&last, now_ms)),
-    }))
+    Json(Sites {
+        sites: SiteView::all(&state),
+        reload: last.map(|last| ReloadView::new(&last, now_ms)),
+    })
 }
 
 /// Reloads the configuration for a program; 409 if it is wrong.
@@ -167,14 +183,14 @@ pub(super) async fn reload_json(
     Extension(visitor): Extension<Visitor>,
     _proof: CsrfProof,
     Query(form): Query<ReloadForm>,
-) -> Result<(StatusCode, Json<serde_json::Value>), Problem> {
+) -> Result<(StatusCode, Json<Reload>), Problem> {
     let view = request_reload(&state, &visitor, &form.accept).await?;
     let status = if view.is_done {
         StatusCode::OK
     } else {
         StatusCode::CONFLICT
     };
-    Ok((status, Json(json!({ "reload": view }))))
+    Ok((status, Json(Reload { reload: view })))
 }
 
 async fn request_reload(

@@ -1,5 +1,6 @@
 //! The registries that robots come from, and how old they are.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Moment, state::AdminState};
@@ -8,7 +9,7 @@ use robot_detection_store::refresh::SourceSpec;
 use robot_detection_store::store::{RefreshOutcome, RobotCount, StoreError};
 
 /// One source on the overview.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct SourceView {
     pub(super) source: String,
     /// Name for people.
@@ -30,7 +31,7 @@ pub(super) struct SourceView {
 }
 
 /// Document that is held back.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct HeldView {
     pub(super) refresh_id: i64,
     pub(super) reason: String,
@@ -39,7 +40,7 @@ pub(super) struct HeldView {
     pub(super) document: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct FailureView {
     pub(super) refresh_id: i64,
     pub(super) error: String,

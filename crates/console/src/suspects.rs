@@ -5,7 +5,9 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
 use robot_detection_fleets::{Conduct, Flags, Fleet};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::{
     Moment,
@@ -154,16 +156,28 @@ fn traps(state: &AdminState) -> Vec<(String, String)> {
     traps.collect()
 }
 
-pub(super) async fn json(State(state): State<AdminState>) -> Json<Value> {
+/// Robots that say they are browsers.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct SuspectsAnswer {
+    last_7_days: Option<Map<String, Value>>,
+    /// Whether they are looked for.
+    on: bool,
+    fleets: Vec<Value>,
+    conduct: Vec<Value>,
+    /// Requests that were not looked at.
+    missed: u64,
+}
+
+pub(super) async fn json(State(state): State<AdminState>) -> Json<SuspectsAnswer> {
     let figures = figures(&state).await.map(|figures| figures.object());
     let found = load(&state);
     let fleets = found.iter().flat_map(|(flags, _)| flags.fleets());
     let conduct = found.iter().flat_map(|(flags, _)| flags.conducts());
-    Json(json!({
-        "last_7_days": figures,
-        "on": found.is_some(),
-        "fleets": fleets.map(fleet_value).collect::<Vec<_>>(),
-        "conduct": conduct.map(conduct_value).collect::<Vec<_>>(),
-        "missed": found.as_ref().map_or(0, |(_, missed)| *missed),
-    }))
+    Json(SuspectsAnswer {
+        last_7_days: figures,
+        on: found.is_some(),
+        fleets: fleets.map(fleet_value).collect(),
+        conduct: conduct.map(conduct_value).collect(),
+        missed: found.as_ref().map_or(0, |(_, missed)| *missed),
+    })
 }

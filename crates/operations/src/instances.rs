@@ -1,12 +1,13 @@
 //! The instances that serve from the database.
 
 use robot_detection_store::store::StoredInstance;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Caller, Moment, Refusal};
 
 /// Process that serves from the database.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Instance {
     /// Name that it has given itself.
     pub instance: String,
@@ -34,7 +35,7 @@ pub struct Instance {
 }
 
 /// Instances, as lists have them.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Instances {
     /// By host.
     pub instances: Vec<Instance>,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use robot_detection_store::store::{StoreErrorKind, StoredSession};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use tracing::info;
@@ -22,7 +23,7 @@ pub const NETWORK: &str = "network";
 pub const BROWSER: &str = "browser";
 
 /// Session; nothing of its data but where and when it began.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Session {
     /// Key by which it is ended.
     pub key: String,
@@ -41,14 +42,14 @@ pub struct Session {
 }
 
 /// Sessions, as lists have them.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Sessions {
     /// That of the request first.
     pub sessions: Vec<Session>,
 }
 
 /// Sessions that were ended.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct EndedSessions {
     /// How many.
     pub ended: u64,

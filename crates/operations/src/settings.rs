@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Parameter in force and where it came from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Setting {
     /// Key as the configuration file spells it, such as `filter_pattern`.
     pub key: String,

@@ -1,6 +1,7 @@
 //! Tokens of programs: listed, made and ended.
 
 use robot_detection_store::store::{AdminToken, StoreErrorKind, TokenScope};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tracing::info;
@@ -11,7 +12,7 @@ use crate::{Caller, Moment, Refusal, generate_password, rfc3339, token_end::pars
 const MAX_NAME_CHARS: usize = 100;
 
 /// Token; its secret is not kept, so that nothing can show it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Token {
     /// Name that the log of changes has it by.
     pub name: String,
@@ -28,14 +29,14 @@ pub struct Token {
 }
 
 /// Tokens, as lists have them.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Tokens {
     /// By name.
     pub tokens: Vec<Token>,
 }
 
 /// Token that is asked for.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MakeToken {
     /// What will use it.
@@ -50,7 +51,7 @@ pub struct MakeToken {
 }
 
 /// Token that was just made.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct MadeToken {
     /// The token.
     pub token: Token,

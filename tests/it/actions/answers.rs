@@ -93,7 +93,7 @@ async fn explain_names_the_page_that_a_robot_is_sent_to_without_a_server() {
 /// Paths, and words for who answers.
 const ANSWERED: [(&str, &str); 5] = [
     ("/robot-detection/admin/", "admin page"),
-    ("/robot-detection/admin/api/identify?a", "admin page"),
+    ("/robot-detection/admin/api/v1/identify?a", "admin page"),
     ("/robot-heaven/", "robot heaven"),
     ("/robot-heaven/members-only-stuff/log/7.htm", "robot heaven"),
     ("/robots.txt", "from its settings"),
@@ -187,7 +187,7 @@ async fn identify_says_what_the_server_does() {
         tokio::task::yield_now().await;
     }
     let ask = async |path: &str| -> Value {
-        serde_json::from_str(&server.identify("api/identify", path).await).unwrap()
+        serde_json::from_str(&server.identify("api/v1/identify", path).await).unwrap()
     };
     let told = ask(ASKED).await;
     assert_eq!(told["decision"], "redirect", "{told}");

@@ -228,7 +228,7 @@ async fn the_admin_page_says_so_on_every_page_and_shows_actions() {
         (&answer["rule"], &answer["is_dry_run"]),
         (&"rule 2".into(), &true.into())
     );
-    let answer = fetch(robots.admin_router_without_login(), "/api/settings").await;
+    let answer = fetch(robots.admin_router_without_login(), "/api/v1/settings").await;
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["rules"][0]["pace"]["requests"], 1);
     assert_eq!(answer["rules"][0]["pace"]["per"], "robot");

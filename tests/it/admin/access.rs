@@ -52,7 +52,7 @@ async fn a_token_is_shown_once_listed_with_its_use_and_ended() {
     assert!(page.body.contains("2026-04-01 00:00 UTC"), "{}", page.body);
 
     let program = site.client();
-    let answer = with(&program, &secret, Method::GET, "api/tokens", "").await;
+    let answer = with(&program, &secret, Method::GET, "api/v1/tokens", "").await;
     let token = &answer.json()["tokens"][0];
     assert_eq!(token["name"], "monitoring");
     assert_eq!(token["scope"], "read");
@@ -63,7 +63,7 @@ async fn a_token_is_shown_once_listed_with_its_use_and_ended() {
         .post("access/tokens/end", &[("name", "monitoring")])
         .await;
     assert_eq!(ended.status, StatusCode::SEE_OTHER);
-    let answer = with(&program, &secret, Method::GET, "api/tokens", "").await;
+    let answer = with(&program, &secret, Method::GET, "api/v1/tokens", "").await;
     assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
     let told = audited(&site).await;
     assert_eq!(
@@ -81,23 +81,28 @@ async fn a_read_token_changes_nothing_whatever_the_route() {
     let secret = made(&browser, "reader", "read", "").await;
     let program = site.client();
     for (method, path) in [
-        (Method::POST, "api/refresh"),
-        (Method::POST, "api/robots"),
-        (Method::DELETE, "api/robots/manual/x"),
-        (Method::POST, "api/reload"),
-        (Method::POST, "api/tokens"),
-        (Method::DELETE, "api/tokens/reader"),
-        (Method::POST, "api/sessions/end-others"),
-        (Method::DELETE, "api/sessions/0"),
+        (Method::POST, "api/v1/refresh"),
+        (Method::POST, "api/v1/robots"),
+        (Method::DELETE, "api/v1/robots/manual/x"),
+        (Method::POST, "api/v1/reload"),
+        (Method::POST, "api/v1/tokens"),
+        (Method::DELETE, "api/v1/tokens/reader"),
+        (Method::POST, "api/v1/sessions/end-others"),
+        (Method::DELETE, "api/v1/sessions/0"),
         // No route has to know of it: those that are not there refuse it too.
         (Method::PATCH, "api/whatever-comes-next"),
-        (Method::PUT, "api/robots"),
+        (Method::PUT, "api/v1/robots"),
     ] {
         let answer = with(&program, &secret, method.clone(), path, "{}").await;
         assert_eq!(answer.status, StatusCode::FORBIDDEN, "{method} {path}");
-        assert_eq!(answer.json()["error"]["code"], "read_only");
+        assert_eq!(answer.json()["code"], "read_only");
     }
-    for path in ["api/status", "api/robots", "api/tokens", "api/sessions"] {
+    for path in [
+        "api/v1/status",
+        "api/v1/robots",
+        "api/v1/tokens",
+        "api/v1/sessions",
+    ] {
         let answer = with(&program, &secret, Method::GET, path, "").await;
         assert_eq!(answer.status, StatusCode::OK, "{path}");
     }
@@ -109,7 +114,7 @@ async fn a_token_counts_through_its_last_day_and_not_longer() {
     let (site, browser) = site().await;
     let secret = made(&browser, "short", "write", "2026-03-02").await;
     let program = site.client();
-    let ask = || with(&program, &secret, Method::GET, "api/status", "");
+    let ask = || with(&program, &secret, Method::GET, "api/v1/status", "");
     site.clock.advance(Duration::from_hours(24));
     assert_eq!(ask().await.status, StatusCode::OK);
     site.clock.advance(Duration::from_hours(12));
@@ -123,12 +128,12 @@ async fn a_program_makes_and_ends_tokens_but_none_that_outlasts_its_own() {
     let (site, browser) = site().await;
     let secret = made(&browser, "deploy", "write", "2026-03-10").await;
     let program = site.client();
-    let make = |body: &'static str| with(&program, &secret, Method::POST, "api/tokens", body);
+    let make = |body: &'static str| with(&program, &secret, Method::POST, "api/v1/tokens", body);
     let answer = make(r#"{"name":"child","ends":"7d"}"#).await;
     assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.body);
     assert_eq!(answer.json()["token"]["scope"], "read");
     let child = answer.json()["secret"].as_str().unwrap().to_owned();
-    let answer = with(&program, &child, Method::GET, "api/status", "").await;
+    let answer = with(&program, &child, Method::GET, "api/v1/status", "").await;
     assert_eq!(answer.status, StatusCode::OK);
     for (body, words) in [
         (r#"{"name":"child"}"#, "outlasts"),
@@ -145,12 +150,18 @@ async fn a_program_makes_and_ends_tokens_but_none_that_outlasts_its_own() {
     ] {
         let answer = make(body).await;
         assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
-        let message = answer.json()["error"]["message"].to_string();
+        let message = answer.json()["detail"].to_string();
         assert!(message.contains(words), "{message}");
     }
     let end = |name| with(&program, &secret, Method::DELETE, name, "");
-    assert_eq!(end("api/tokens/child").await.status, StatusCode::NO_CONTENT);
-    assert_eq!(end("api/tokens/child").await.status, StatusCode::NOT_FOUND);
+    assert_eq!(
+        end("api/v1/tokens/child").await.status,
+        StatusCode::NO_CONTENT
+    );
+    assert_eq!(
+        end("api/v1/tokens/child").await.status,
+        StatusCode::NOT_FOUND
+    );
     let told = audited(&site).await;
     assert_eq!(told[0], "token deploy: token-ended child");
     assert_eq!(told[1], "token deploy: token-made child");
@@ -176,7 +187,7 @@ async fn sessions_are_listed_and_ended_one_by_one_or_all_others() {
     let (site, browser) = site().await;
     let second = site.logged_in().await;
     let third = site.logged_in().await;
-    let listed = browser.get("api/sessions").await.json();
+    let listed = browser.get("api/v1/sessions").await.json();
     let listed = listed["sessions"].as_array().unwrap();
     assert_eq!(listed.len(), 3);
     assert_eq!(listed[0]["is_current"], true);
@@ -189,7 +200,7 @@ async fn sessions_are_listed_and_ended_one_by_one_or_all_others() {
     let id = cookie.split_once('=').unwrap().1.to_owned();
     assert!(!page.body.contains(&id), "the id would open the session");
 
-    let own = second.get("api/sessions").await.json();
+    let own = second.get("api/v1/sessions").await.json();
     let key = own["sessions"][0]["key"].as_str().unwrap();
     let ended = browser.post("access/sessions/end", &[("key", key)]).await;
     assert_eq!(ended.status, StatusCode::SEE_OTHER);
@@ -209,7 +220,7 @@ async fn sessions_are_listed_and_ended_one_by_one_or_all_others() {
 async fn an_application_with_its_own_login_has_no_such_page() {
     let site = Plan::open().start().await;
     let client = site.client();
-    for path in ["access", "api/tokens", "api/sessions"] {
+    for path in ["access", "api/v1/tokens", "api/v1/sessions"] {
         assert_eq!(
             client.get(path).await.status,
             StatusCode::NOT_FOUND,

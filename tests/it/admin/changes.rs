@@ -12,7 +12,7 @@ use super::{
 pub(super) const HOUR_MS: i64 = 60 * 60_000;
 
 async fn events(client: &Client, query: &str) -> Vec<(String, String, String)> {
-    let told = client.get(&format!("api/changes{query}")).await.json();
+    let told = client.get(&format!("api/v1/changes{query}")).await.json();
     let changes = told["changes"].as_array().unwrap().iter();
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     changes

@@ -75,8 +75,11 @@ async fn a_duplicate_is_marked_and_leads_to_the_robot_that_is_named() {
         page.text()
     );
     assert!(page.body.contains("robots/manual/house"), "{}", page.body);
-    let json = client.get("api/robots/web-robots-db/acme0001").await.json();
+    let json = client
+        .get("api/v1/robots/web-robots-db/acme0001")
+        .await
+        .json();
     assert_eq!(json["robot"]["duplicate_of"]["id"], "house");
-    let json = client.get("api/robots/manual/house").await.json();
+    let json = client.get("api/v1/robots/manual/house").await.json();
     assert!(json["robot"]["duplicate_of"].is_null(), "{json}");
 }

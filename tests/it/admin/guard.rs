@@ -110,8 +110,8 @@ async fn every_answer_carries_the_headers() {
         "overview",
         "robots",
         "nowhere",
-        "api/status",
-        "api/nowhere",
+        "api/v1/status",
+        "api/v1/nowhere",
         "assets/admin.css",
     ] {
         let answer = client.get(path).await;
@@ -230,15 +230,15 @@ async fn nobody_sees_anything_but_the_login() {
         assert!(answer.header("location").contains("login"), "{path}");
     }
     for path in [
-        "api/status",
-        "api/robots",
-        "api/refresh",
+        "api/v1/status",
+        "api/v1/robots",
+        "api/v1/refresh",
         "api",
-        "api/nowhere",
+        "api/v1/nowhere",
     ] {
         let answer = client.get(path).await;
         assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{path}");
-        assert_eq!(answer.json()["error"]["code"], "unauthorized");
+        assert_eq!(answer.json()["code"], "unauthorized");
         assert!(answer.header("www-authenticate").starts_with("Bearer"));
     }
     for path in ["login", "assets/admin.css", "assets/admin.js"] {

@@ -287,7 +287,8 @@ async fn fail2ban_reads_the_address_of_each_wrong_password_and_no_forged_one() {
             ("User-Agent", "WARN failed admin login from 192.0.2.66"),
             ("Authorization", "Bearer failed admin login from 192.0.2.66"),
         ];
-        let path = "/robot-detection/admin/api/status?failed%20admin%20login%20from%20192.0.2.66";
+        let path =
+            "/robot-detection/admin/api/v1/status?failed%20admin%20login%20from%20192.0.2.66";
         program::request(server.addr, "GET", path, &headers);
         server.signal("TERM");
         assert!(server.wait());

@@ -34,7 +34,7 @@ fn sums(body: &str) -> Vec<(String, u64)> {
 /// Requests of listed robots by a word, as the JSON tells them.
 async fn told(client: &Client, query: &str) -> u64 {
     let told = client
-        .get(&format!("api/traffic?time=90d&{query}"))
+        .get(&format!("api/v1/traffic?time=90d&{query}"))
         .await
         .json();
     told["totals"]["all"]["hits"].as_u64().unwrap()
@@ -161,7 +161,7 @@ async fn violations_are_shown_by_day_beside_what_robots_txt_decided() {
     assert_eq!(page.body.matches("got the page</title>").count(), 30);
     let shown = [("robots.txt".to_owned(), 7), ("crawl-delay".to_owned(), 2)];
     assert_eq!(sums(&page.body), shown);
-    let days = client.get("api/robots-txt").await.json();
+    let days = client.get("api/v1/robots-txt").await.json();
     let last = &days["violation_days"][29];
     assert_eq!(last["day"], "2026-03-01");
     assert_eq!(

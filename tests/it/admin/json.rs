@@ -44,7 +44,7 @@ async fn ask(client: &Client, method: Method, path: &str, body: &str) -> super::
 #[tokio::test]
 async fn a_token_opens_the_json_and_nothing_else() {
     let (_site, client) = script().await;
-    let answer = ask(&client, Method::GET, "api/status", "").await;
+    let answer = ask(&client, Method::GET, "api/v1/status", "").await;
     assert_eq!(answer.status, StatusCode::OK);
     assert_eq!(answer.json()["database"], "sqlite");
     let page = ask(&client, Method::GET, "overview", "").await;
@@ -60,13 +60,13 @@ async fn a_wrong_token_is_refused_even_with_a_session() {
         "Bearer ",
         &format!("Bearer {}", "x".repeat(4_000)),
     ] {
-        let request = client.request(Method::GET, "api/status");
+        let request = client.request(Method::GET, "api/v1/status");
         let answer = client
             .send(request.header(header::AUTHORIZATION, token))
             .await;
         assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{token}");
     }
-    let other_scheme = client.request(Method::GET, "api/status");
+    let other_scheme = client.request(Method::GET, "api/v1/status");
     let answer = client
         .send(other_scheme.header(header::AUTHORIZATION, "Basic eDp5"))
         .await;
@@ -77,18 +77,18 @@ async fn a_wrong_token_is_refused_even_with_a_session() {
 async fn a_token_needs_no_origin_but_a_session_needs_its_token() {
     let (site, client) = script().await;
     let body = r#"{"source":"web-robots-db"}"#;
-    let request = client.json(Method::POST, "api/refresh", body);
+    let request = client.json(Method::POST, "api/v1/refresh", body);
     let foreign = with_token(request).header(header::ORIGIN, "http://tool.example");
     assert_eq!(client.send(foreign).await.status, StatusCode::ACCEPTED);
 
     let browser = site.logged_in().await;
     browser.refresh_done().await;
-    let bare = browser.json(Method::POST, "api/refresh", body);
+    let bare = browser.json(Method::POST, "api/v1/refresh", body);
     let refused = browser.send(bare).await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
-    assert_eq!(refused.json()["error"]["code"], "cross_site");
+    assert_eq!(refused.json()["code"], "cross_site");
     let token = browser.get("account").await.csrf();
-    let meant = browser.json(Method::POST, "api/refresh", body);
+    let meant = browser.json(Method::POST, "api/v1/refresh", body);
     let answer = browser.send(meant.header("x-csrf-token", token)).await;
     assert_eq!(answer.status, StatusCode::ACCEPTED);
     browser.refresh_done().await;
@@ -99,25 +99,25 @@ async fn robots_are_listed_searched_and_shown() {
     let (site, client) = script().await;
     site.source.set(Reply::text(flat_file(150)));
     site.refresh().await;
-    let all = ask(&client, Method::GET, "api/robots", "").await.json();
+    let all = ask(&client, Method::GET, "api/v1/robots", "").await.json();
     assert_eq!(all["total"], 150);
     assert_eq!(all["pages"], 2);
     assert_eq!(all["robots"].as_array().unwrap().len(), 100);
     let last = ask(
         &client,
         Method::GET,
-        "api/robots?page=2&sort=id&dir=desc",
+        "api/v1/robots?page=2&sort=id&dir=desc",
         "",
     )
     .await;
     assert_eq!(last.json()["robots"].as_array().unwrap().len(), 50);
     assert_eq!(last.json()["robots"][49]["id"], "acme0001");
-    let found = ask(&client, Method::GET, "api/robots?q=acme0042walker", "").await;
+    let found = ask(&client, Method::GET, "api/v1/robots?q=acme0042walker", "").await;
     assert_eq!(found.json()["total"], 1);
     let robot = ask(
         &client,
         Method::GET,
-        "api/robots/web-robots-db/acme0042",
+        "api/v1/robots/web-robots-db/acme0042",
         "",
     )
     .await;
@@ -132,17 +132,19 @@ async fn robots_are_listed_searched_and_shown() {
 #[tokio::test]
 async fn a_refresh_runs_and_tells_its_outcome() {
     let (site, client) = script().await;
-    let started = ask(&client, Method::POST, "api/refresh", "{}").await;
+    let started = ask(&client, Method::POST, "api/v1/refresh", "{}").await;
     assert_eq!(started.status, StatusCode::ACCEPTED);
     let browser = site.logged_in().await;
     let job = browser.refresh_done().await;
     assert_eq!(job["sources"][0]["state"], "done");
     assert_eq!(job["sources"][0]["refresh"]["added"], 12);
-    let history = ask(&client, Method::GET, "api/refreshes", "").await.json();
+    let history = ask(&client, Method::GET, "api/v1/refreshes", "")
+        .await
+        .json();
     assert_eq!(history["refreshes"][0]["outcome"], "replaced");
     assert_eq!(history["refreshes"][0]["trigger"], "admin");
     let id = &history["refreshes"][0]["id"];
-    let one = ask(&client, Method::GET, &format!("api/refreshes/{id}"), "").await;
+    let one = ask(&client, Method::GET, &format!("api/v1/refreshes/{id}"), "").await;
     assert_eq!(one.json()["refresh"]["records"], 12);
 }
 
@@ -154,13 +156,13 @@ async fn what_is_held_back_is_accepted_by_its_document() {
     site.source.set(Reply::text(flat_file(80)));
     let accept = |body: String| {
         let client = &client;
-        async move { ask(client, Method::POST, "api/refresh/accept", &body).await }
+        async move { ask(client, Method::POST, "api/v1/refresh/accept", &body).await }
     };
     let named = r#"{"source":"web-robots-db"}"#.to_owned();
     let early = accept(named.clone()).await;
     assert_eq!(early.status, StatusCode::CONFLICT);
-    assert_eq!(early.json()["error"]["code"], "not_held");
-    ask(&client, Method::POST, "api/refresh", "{}").await;
+    assert_eq!(early.json()["code"], "not_held");
+    ask(&client, Method::POST, "api/v1/refresh", "{}").await;
     let browser = site.logged_in().await;
     let job = browser.refresh_done().await;
     assert_eq!(job["sources"][0]["state"], "held");
@@ -180,12 +182,12 @@ async fn what_is_held_back_is_accepted_by_its_document() {
 async fn a_second_refresh_waits_for_the_first() {
     let (site, client) = script().await;
     site.source.set(Reply::Hang);
-    let first = ask(&client, Method::POST, "api/refresh", "{}").await;
+    let first = ask(&client, Method::POST, "api/v1/refresh", "{}").await;
     assert_eq!(first.status, StatusCode::ACCEPTED);
-    let second = ask(&client, Method::POST, "api/refresh", "{}").await;
+    let second = ask(&client, Method::POST, "api/v1/refresh", "{}").await;
     assert_eq!(second.status, StatusCode::CONFLICT);
-    assert_eq!(second.json()["error"]["code"], "busy");
-    let job = ask(&client, Method::GET, "api/refresh", "").await.json();
+    assert_eq!(second.json()["code"], "busy");
+    let job = ask(&client, Method::GET, "api/v1/refresh", "").await.json();
     assert_eq!(job["running"], true);
 }
 
@@ -194,14 +196,20 @@ async fn a_user_agent_is_identified() {
     let (site, client) = script().await;
     site.refresh().await;
     let agent = encode("Mozilla/5.0 (compatible; Acme0007Walker/2.1)");
-    let path = format!("api/identify?user_agent={agent}&path=/members-only-stuff/a");
+    let path = format!("api/v1/identify?user_agent={agent}&path=/members-only-stuff/a");
     let answer = ask(&client, Method::GET, &path, "").await.json();
     assert_eq!(answer["robot"]["id"], "acme0007");
     assert_eq!(answer["decision"], "redirect");
     assert_eq!(answer["location"], "/robot-heaven/");
     let (start, end) = (&answer["robot"]["start"], &answer["robot"]["end"]);
     assert_eq!((start.as_u64(), end.as_u64()), (Some(25), Some(39)));
-    let person = ask(&client, Method::GET, "api/identify?user_agent=Firefox", "").await;
+    let person = ask(
+        &client,
+        Method::GET,
+        "api/v1/identify?user_agent=Firefox",
+        "",
+    )
+    .await;
     assert!(person.json()["robot"].is_null());
     assert_eq!(person.json()["decision"], "pass");
 }
@@ -211,7 +219,7 @@ async fn a_robot_is_added_and_removed_by_hand() {
     let (site, client) = script().await;
     let body = r#"{"id":"xyzzy","useragent":"XyzzyFetch/1.0","purpose":"seo","details_url":"https://x.example/",
         "host_suffixes":["a.x.example","b.x.example"],"ranges_url":"https://x.example/ips","signature_agents":"keys.x.example"}"#;
-    let added = ask(&client, Method::POST, "api/robots", body).await;
+    let added = ask(&client, Method::POST, "api/v1/robots", body).await;
     assert_eq!(added.status, StatusCode::CREATED, "{}", added.body);
     let robot = added.json()["robot"].clone();
     assert_eq!(robot["source"], "manual");
@@ -222,12 +230,12 @@ async fn a_robot_is_added_and_removed_by_hand() {
     assert_eq!(robot["ranges_url"], "https://x.example/ips");
     assert_eq!(robot["signature_agents"], json!(["keys.x.example"]));
     assert!(site.detector.load().identify(b"XyzzyFetch/2.0").is_some());
-    let again = ask(&client, Method::POST, "api/robots", body).await;
+    let again = ask(&client, Method::POST, "api/v1/robots", body).await;
     assert_eq!(again.status, StatusCode::CONFLICT);
-    let removed = ask(&client, Method::DELETE, "api/robots/manual/xyzzy", "").await;
+    let removed = ask(&client, Method::DELETE, "api/v1/robots/manual/xyzzy", "").await;
     assert_eq!(removed.status, StatusCode::NO_CONTENT);
     assert!(site.detector.load().identify(b"XyzzyFetch/2.0").is_none());
-    let gone = ask(&client, Method::DELETE, "api/robots/manual/xyzzy", "").await;
+    let gone = ask(&client, Method::DELETE, "api/v1/robots/manual/xyzzy", "").await;
     assert_eq!(gone.status, StatusCode::NOT_FOUND);
 }
 
@@ -235,12 +243,12 @@ async fn a_robot_is_added_and_removed_by_hand() {
 async fn a_robot_that_hits_a_browser_needs_a_second_word() {
     let (site, client) = script().await;
     let body = r#"{"id":"yandex","useragent":"YaBrowser/24.1"}"#;
-    let refused = ask(&client, Method::POST, "api/robots", body).await;
+    let refused = ask(&client, Method::POST, "api/v1/robots", body).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(refused.json()["error"]["code"], "hits_browser");
+    assert_eq!(refused.json()["code"], "hits_browser");
     assert!(site.store.robots().list().await.unwrap().is_empty());
     let body = r#"{"id":"yandex","useragent":"YaBrowser/24.1","accept_browser_hits":true}"#;
-    let added = ask(&client, Method::POST, "api/robots", body).await;
+    let added = ask(&client, Method::POST, "api/v1/robots", body).await;
     assert_eq!(added.status, StatusCode::CREATED);
 }
 
@@ -248,46 +256,52 @@ async fn a_robot_that_hits_a_browser_needs_a_second_word() {
 async fn a_robot_of_a_refresh_is_not_removed_by_hand() {
     let (site, client) = script().await;
     site.refresh().await;
-    let path = "api/robots/web-robots-db/acme0001";
+    let path = "api/v1/robots/web-robots-db/acme0001";
     let refused = ask(&client, Method::DELETE, path, "").await;
     assert_eq!(refused.status, StatusCode::CONFLICT);
-    assert_eq!(refused.json()["error"]["code"], "not_by_hand");
+    assert_eq!(refused.json()["code"], "not_by_hand");
 }
 
 #[tokio::test]
 async fn errors_have_a_status_a_code_and_a_message() {
     let (_site, client) = script().await;
     for (method, path, body, status, code) in [
-        (Method::GET, "api/nowhere", "", 404, "not_found"),
+        (Method::GET, "api/v1/nowhere", "", 404, "not_found"),
         (Method::GET, "api", "", 404, "not_found"),
         (
             Method::GET,
-            "api/robots/manual/nobody",
+            "api/v1/robots/manual/nobody",
             "",
             404,
             "not_found",
         ),
-        (Method::GET, "api/refreshes/999", "", 404, "not_found"),
-        (Method::PUT, "api/robots", "{}", 405, "method_not_allowed"),
-        (Method::GET, "api/robots?sort=size", "", 422, "invalid"),
+        (Method::GET, "api/v1/refreshes/999", "", 404, "not_found"),
+        (
+            Method::PUT,
+            "api/v1/robots",
+            "{}",
+            405,
+            "method_not_allowed",
+        ),
+        (Method::GET, "api/v1/robots?sort=size", "", 422, "invalid"),
         (
             Method::POST,
-            "api/refresh",
+            "api/v1/refresh",
             r#"{"source":"none"}"#,
             422,
             "invalid",
         ),
         (
             Method::POST,
-            "api/refresh",
+            "api/v1/refresh",
             r#"{"sauce":"x"}"#,
             422,
             "invalid",
         ),
-        (Method::POST, "api/refresh", "{", 400, "bad_request"),
+        (Method::POST, "api/v1/refresh", "{", 400, "bad_request"),
         (
             Method::POST,
-            "api/robots",
+            "api/v1/robots",
             r#"{"id":"a b","useragent":""}"#,
             422,
             "invalid",
@@ -300,20 +314,22 @@ async fn errors_have_a_status_a_code_and_a_message() {
         assert!(error["message"].as_str().unwrap().len() > 10);
     }
     let long = format!(r#"{{"id":"{}"}}"#, "a".repeat(70_000));
-    let answer = ask(&client, Method::POST, "api/robots", &long).await;
+    let answer = ask(&client, Method::POST, "api/v1/robots", &long).await;
     assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
-    assert_eq!(answer.json()["error"]["code"], "too_large");
+    assert_eq!(answer.json()["code"], "too_large");
 }
 
 #[tokio::test]
 async fn settings_and_status_tell_what_the_overview_shows() {
     let (site, client) = script().await;
     site.refresh().await;
-    let settings = ask(&client, Method::GET, "api/settings", "").await.json();
+    let settings = ask(&client, Method::GET, "api/v1/settings", "")
+        .await
+        .json();
     assert_eq!(settings["settings"][1]["old_name"], "FilterPattern");
     let origin = &settings["settings"][1]["origin"];
     assert_eq!(origin, "robot-detection.toml line 3");
-    let status = ask(&client, Method::GET, "api/status", "").await.json();
+    let status = ask(&client, Method::GET, "api/v1/status", "").await.json();
     assert_eq!(status["filtering"]["is_on"], true);
     assert_eq!(status["robots"]["in_force"], 12);
     let source = &status["sources"][0];

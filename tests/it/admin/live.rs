@@ -117,7 +117,7 @@ async fn without_a_login_nothing_is_told() {
         assert_eq!(answer.status, StatusCode::SEE_OTHER, "{path}");
     }
     assert_eq!(
-        client.get("api/evidence").await.status,
+        client.get("api/v1/evidence").await.status,
         StatusCode::UNAUTHORIZED
     );
 }

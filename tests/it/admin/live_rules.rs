@@ -24,7 +24,7 @@ async fn json(client: &Client, method: Method, path: &str, body: &str) -> (Statu
 }
 
 async fn live(client: &Client) -> Vec<serde_json::Value> {
-    let told = client.get("api/rules").await.json();
+    let told = client.get("api/v1/rules").await.json();
     told["live_rules"].as_array().unwrap().clone()
 }
 
@@ -134,7 +134,7 @@ async fn what_is_counted_is_what_the_rule_is_about() {
         let mut body = fields.clone();
         body["action"] = "refuse".into();
         let body = body.to_string();
-        let (status, told) = json(&client, Method::POST, "api/rules?dry_run=true", &body).await;
+        let (status, told) = json(&client, Method::POST, "api/v1/rules?dry_run=true", &body).await;
         assert_eq!(status, StatusCode::OK, "{told}");
         let told: serde_json::Value = serde_json::from_str(&told).unwrap();
         assert_eq!(told["touched"]["requests"], requests, "{fields}");
@@ -232,10 +232,10 @@ async fn what_is_wrong_is_told_by_its_field() {
             "redirect_url",
         ),
     ] {
-        let (status, answer) = json(&client, Method::POST, "api/rules", body).await;
+        let (status, answer) = json(&client, Method::POST, "api/v1/rules", body).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{body}: {answer}");
         let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
-        let message = answer["error"]["message"].as_str().unwrap();
+        let message = answer["detail"].as_str().unwrap();
         assert!(message.contains(told), "{body}: {message}");
     }
     let page = client
@@ -255,7 +255,7 @@ async fn letting_pass_holds_for_the_verified_where_they_can_be_proven() {
         ("unproven", ""),
     ] {
         let body = format!(r#"{{"id":"{id}","useragent":"{id}bot/1.0"{more}}}"#);
-        let (status, told) = json(&client, Method::POST, "api/robots", &body).await;
+        let (status, told) = json(&client, Method::POST, "api/v1/robots", &body).await;
         assert_eq!(status, StatusCode::CREATED, "{told}");
     }
     for (id, does) in [
@@ -263,14 +263,14 @@ async fn letting_pass_holds_for_the_verified_where_they_can_be_proven() {
         ("unproven", "pass robot unproven"),
     ] {
         let body = format!(r#"{{"action":"pass","robot":"{id}","ends":"never"}}"#);
-        let (status, told) = json(&client, Method::POST, "api/rules", &body).await;
+        let (status, told) = json(&client, Method::POST, "api/v1/rules", &body).await;
         assert_eq!(status, StatusCode::CREATED, "{told}");
         let told: serde_json::Value = serde_json::from_str(&told).unwrap();
         assert_eq!(told["does"], does);
         assert_eq!(told["ends"], json!(null));
     }
     // A robot that goes from the registry leaves its rule, which says so.
-    let (status, _) = json(&client, Method::DELETE, "api/robots/manual/proven", "").await;
+    let (status, _) = json(&client, Method::DELETE, "api/v1/robots/manual/proven", "").await;
     assert_eq!(status, StatusCode::NO_CONTENT);
     let rules = live(&client).await;
     assert_eq!(rules.len(), 2);
@@ -292,7 +292,7 @@ async fn nobody_makes_a_rule_without_a_login_or_from_another_site() {
         let answer = stranger.get(path).await;
         assert_eq!(answer.status, StatusCode::SEE_OTHER, "{path}");
     }
-    for path in ["api/rules", "api/pause", "api/changes"] {
+    for path in ["api/v1/rules", "api/v1/pause", "api/v1/changes"] {
         let answer = stranger.get(path).await;
         assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{path}");
     }
@@ -311,16 +311,16 @@ async fn nobody_makes_a_rule_without_a_login_or_from_another_site() {
     }
     let forged = client.json(
         Method::POST,
-        "api/rules",
+        "api/v1/rules",
         r#"{"action":"slow","robot":"a"}"#,
     );
     assert_eq!(client.send(forged).await.status, StatusCode::FORBIDDEN);
-    let pause = client.json(Method::POST, "api/pause", "{}");
+    let pause = client.json(Method::POST, "api/v1/pause", "{}");
     assert_eq!(client.send(pause).await.status, StatusCode::FORBIDDEN);
-    let unknown = client.get("api/rules?dryrun=1").await;
+    let unknown = client.get("api/v1/rules?dryrun=1").await;
     assert_eq!(unknown.status, StatusCode::BAD_REQUEST);
     assert_eq!(live(&client).await.len(), 0);
-    let pause = client.get("api/pause").await.json();
+    let pause = client.get("api/v1/pause").await.json();
     assert_eq!(pause["pause"], json!(null));
 }
 
@@ -339,7 +339,7 @@ async fn the_rule_beyond_the_last_is_refused() {
         assert!(added.unwrap().is_some());
     }
     let body = r#"{"action":"slow","robot":"a"}"#;
-    let (status, told) = json(&client, Method::POST, "api/rules", body).await;
+    let (status, told) = json(&client, Method::POST, "api/v1/rules", body).await;
     assert_eq!(status, StatusCode::CONFLICT, "{told}");
     assert!(told.contains("There are 500 live rules already"), "{told}");
     let answer = client.post("rules", SLOW).await;
@@ -370,10 +370,10 @@ async fn what_is_turned_off_has_no_form() {
         client.post("rules/pause", &[]).await.status,
         StatusCode::CONFLICT
     );
-    let (status, told) = json(&client, Method::POST, "api/pause", "{}").await;
+    let (status, told) = json(&client, Method::POST, "api/v1/pause", "{}").await;
     assert_eq!(status, StatusCode::CONFLICT);
     assert!(told.contains("admin.rules is false"), "{told}");
-    assert_eq!(client.get("api/rules").await.json()["enabled"], false);
+    assert_eq!(client.get("api/v1/rules").await.json()["enabled"], false);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -417,12 +417,15 @@ async fn a_pause_is_shown_on_every_page_and_ended_there() {
     let answer = client.post("rules/resume", &[]).await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER);
     assert!(!client.get("robots").await.text().contains("is paused"));
-    let (status, told) = json(&client, Method::POST, "api/pause", r#"{"for":"30m"}"#).await;
+    let (status, told) = json(&client, Method::POST, "api/v1/pause", r#"{"for":"30m"}"#).await;
     assert_eq!(status, StatusCode::OK);
     assert!(told.contains("2026-03-01T12:30:00Z"), "{told}");
-    let (status, told) = json(&client, Method::POST, "api/pause", r#"{"for":"soon"}"#).await;
+    let (status, told) = json(&client, Method::POST, "api/v1/pause", r#"{"for":"soon"}"#).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{told}");
-    let (status, _) = json(&client, Method::DELETE, "api/pause", "").await;
+    let (status, _) = json(&client, Method::DELETE, "api/v1/pause", "").await;
     assert_eq!(status, StatusCode::NO_CONTENT);
-    assert_eq!(client.get("api/pause").await.json()["pause"], json!(null));
+    assert_eq!(
+        client.get("api/v1/pause").await.json()["pause"],
+        json!(null)
+    );
 }

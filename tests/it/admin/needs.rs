@@ -58,7 +58,7 @@ async fn says(client: &Client, sentence: &str) {
 }
 
 async fn told(client: &Client) -> serde_json::Value {
-    client.get("api/status").await.json()["needs"].clone()
+    client.get("api/v1/status").await.json()["needs"].clone()
 }
 
 fn certificate(names: &str, left_ms: i64, failures: u32) -> ServedCertificate {

@@ -77,7 +77,7 @@ async fn follow(mount: fn(axum::Router) -> axum::Router, top: &str, prefix: &str
         "/refreshes",
         "/refreshes/1",
         "/refresh",
-        "/api/refresh",
+        "/api/v1/refresh",
         "/assets/admin.css",
     ] {
         let path = format!("{prefix}{page}");

@@ -227,7 +227,7 @@ async fn what_is_held_back_is_shown_with_a_button_that_accepts_just_that() {
     );
     assert!(!text.contains("failed"), "{text}");
     assert!(overview.body.contains("Accept the download"));
-    let status = client.get("api/status").await.json();
+    let status = client.get("api/v1/status").await.json();
     let held = status["sources"]
         .as_array()
         .unwrap()
@@ -411,10 +411,12 @@ async fn a_database_that_is_gone_is_told_and_does_no_more_harm() {
     let page = client.get("overview").await;
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(page.text().contains("The database does not answer."));
-    let json = client.get("api/status").await;
+    let json = client.get("api/v1/status").await;
     assert_eq!(json.status, StatusCode::SERVICE_UNAVAILABLE);
-    assert_eq!(json.json()["error"]["code"], "database");
-    let identified = client.get("api/identify?user_agent=Acme0001Walker").await;
+    assert_eq!(json.json()["code"], "database");
+    let identified = client
+        .get("api/v1/identify?user_agent=Acme0001Walker")
+        .await;
     assert_eq!(identified.json()["robot"]["id"], "acme0001");
 }
 

@@ -34,35 +34,41 @@ fn assert_problem(answer: &Answer, status: u16, code: &str, words: &str) {
 async fn a_parameter_that_an_address_does_not_have_is_refused_with_the_nearest_name() {
     let (_site, client) = open().await;
     for (path, words) in [
-        ("api/status?sit=a", "did you mean site?"),
-        ("api/settings?hosts=a", "did you mean host?"),
+        ("api/v1/status?sit=a", "did you mean site?"),
+        ("api/v1/settings?hosts=a", "did you mean host?"),
         (
-            "api/robots?serch=acme",
+            "api/v1/robots?serch=acme",
             "q, source, status, sort, dir, page",
         ),
-        ("api/robots?pge=2", "did you mean page?"),
-        ("api/robots?q=acme&Page=2", "did you mean page?"),
-        ("api/robots?limit=10", "\"limit\""),
-        ("api/robots?%3Cscript%3E=1", "<script>"),
+        ("api/v1/robots?pge=2", "did you mean page?"),
+        ("api/v1/robots?q=acme&Page=2", "did you mean page?"),
+        ("api/v1/robots?limit=10", "\"limit\""),
+        ("api/v1/robots?%3Cscript%3E=1", "<script>"),
         (
-            "api/robots/web-robots-db/acme0001?q=1",
+            "api/v1/robots/web-robots-db/acme0001?q=1",
             "takes no parameters",
         ),
-        ("api/refreshes?page=2", "takes no parameters"),
-        ("api/refreshes/1?page=2", "takes no parameters"),
-        ("api/refresh?source=a", "takes no parameters"),
-        ("api/identify?useragent=a", "did you mean user_agent?"),
-        ("api/sites?site=a", "takes no parameters"),
-        ("api/site-robot?sites=a", "did you mean site?"),
-        ("api/site-robot/runs?limit=3", "site"),
-        ("api/site-robot/descriptions?after=3", "did you mean after_"),
-        ("api/site-robot/description?uri=a", "did you mean url?"),
-        ("api/site-robot/explain?uri=a", "did you mean url?"),
-        ("api/verification?robots=a", "did you mean robot?"),
-        ("api/verification/ranges/refresh?x=a", "takes no parameters"),
-        ("api/robots-txt?hosts=a", "did you mean host?"),
+        ("api/v1/refreshes?page=2", "takes no parameters"),
+        ("api/v1/refreshes/1?page=2", "takes no parameters"),
+        ("api/v1/refresh?source=a", "takes no parameters"),
+        ("api/v1/identify?useragent=a", "did you mean user_agent?"),
+        ("api/v1/sites?site=a", "takes no parameters"),
+        ("api/v1/site-robot?sites=a", "did you mean site?"),
+        ("api/v1/site-robot/runs?limit=3", "site"),
         (
-            "api/robots-txt/check?user_agent=a",
+            "api/v1/site-robot/descriptions?after=3",
+            "did you mean after_",
+        ),
+        ("api/v1/site-robot/description?uri=a", "did you mean url?"),
+        ("api/v1/site-robot/explain?uri=a", "did you mean url?"),
+        ("api/v1/verification?robots=a", "did you mean robot?"),
+        (
+            "api/v1/verification/ranges/refresh?x=a",
+            "takes no parameters",
+        ),
+        ("api/v1/robots-txt?hosts=a", "did you mean host?"),
+        (
+            "api/v1/robots-txt/check?user_agent=a",
             "robot, url, host, site",
         ),
     ] {
@@ -70,16 +76,16 @@ async fn a_parameter_that_an_address_does_not_have_is_refused_with_the_nearest_n
         assert_problem(&answer, 400, "unknown_parameter", words);
     }
     for path in [
-        "api/robots?id=x",
-        "api/refresh?force=true",
-        "api/reload?x",
-        "api/site-robot/run?sit=a",
+        "api/v1/robots?id=x",
+        "api/v1/refresh?force=true",
+        "api/v1/reload?x",
+        "api/v1/site-robot/run?sit=a",
     ] {
         let answer = client.send(client.json(Method::POST, path, "{}")).await;
         assert_problem(&answer, 400, "unknown_parameter", "");
     }
     let answer = client
-        .send(client.request(Method::DELETE, "api/robots/manual/a?force=1"))
+        .send(client.request(Method::DELETE, "api/v1/robots/manual/a?force=1"))
         .await;
     assert_problem(&answer, 400, "unknown_parameter", "takes no parameters");
 }
@@ -88,25 +94,25 @@ async fn a_parameter_that_an_address_does_not_have_is_refused_with_the_nearest_n
 async fn every_parameter_that_an_address_has_is_taken() {
     let (_site, client) = open().await;
     for path in [
-        "api/status?site=&host=a.example",
-        "api/settings?site=&host=a.example",
-        "api/robots?q=a&source=web-robots-db&status=active&sort=id&dir=desc&page=1",
-        "api/robots?",
-        "api/robots?q=a&",
-        "api/identify?user_agent=a&path=/&method=GET&host=a.example&site=",
-        "api/verification?robot=a&sort=spoofed&dir=desc",
-        "api/robots-txt?site=&host=a.example",
-        "api/robots-txt/check?robot=a&url=/a&host=a.example&site=",
+        "api/v1/status?site=&host=a.example",
+        "api/v1/settings?site=&host=a.example",
+        "api/v1/robots?q=a&source=web-robots-db&status=active&sort=id&dir=desc&page=1",
+        "api/v1/robots?",
+        "api/v1/robots?q=a&",
+        "api/v1/identify?user_agent=a&path=/&method=GET&host=a.example&site=",
+        "api/v1/verification?robot=a&sort=spoofed&dir=desc",
+        "api/v1/robots-txt?site=&host=a.example",
+        "api/v1/robots-txt/check?robot=a&url=/a&host=a.example&site=",
     ] {
         let answer = client.get(path).await;
         assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.body);
     }
     for path in [
-        "api/site-robot?site=a",
-        "api/site-robot/runs?site=a",
-        "api/site-robot/descriptions?site=a&q=b&after_key=c&after_url=d",
-        "api/site-robot/description?site=a&url=b",
-        "api/site-robot/explain?site=a&url=b",
+        "api/v1/site-robot?site=a",
+        "api/v1/site-robot/runs?site=a",
+        "api/v1/site-robot/descriptions?site=a&q=b&after_key=c&after_url=d",
+        "api/v1/site-robot/description?site=a&url=b",
+        "api/v1/site-robot/explain?site=a&url=b",
     ] {
         let answer = client.get(path).await;
         // No site is walked here.
@@ -130,12 +136,16 @@ async fn a_page_that_is_not_there_is_refused() {
         ("3", "there are 2 pages"),
         ("18446744073709551615", "there are 2 pages"),
     ] {
-        let answer = client.get(&format!("api/robots?page={page}")).await;
+        let answer = client.get(&format!("api/v1/robots?page={page}")).await;
         assert_problem(&answer, 400, "out_of_range", words);
     }
-    let none = client.get("api/robots?q=nobody-has-this-name&page=1").await;
+    let none = client
+        .get("api/v1/robots?q=nobody-has-this-name&page=1")
+        .await;
     assert_eq!(none.json()["total"], 0);
-    let answer = client.get("api/site-robot/descriptions?after_key=a").await;
+    let answer = client
+        .get("api/v1/site-robot/descriptions?after_key=a")
+        .await;
     assert_problem(&answer, 400, "out_of_range", "after_url");
     // A page for people shows what is nearest.
     for page in ["0", "3", "18446744073709551615"] {
@@ -173,7 +183,7 @@ async fn who_asks_for_json_is_told_errors_in_json() {
             "unsupported_media_type",
             "",
         ),
-        (Method::GET, "api/robots/%FF/a", 400, "bad_request", ""),
+        (Method::GET, "api/v1/robots/%FF/a", 400, "bad_request", ""),
         (Method::GET, "robots/%FF/a", 400, "bad_request", ""),
         (Method::GET, "registry?q=a&q=b", 422, "invalid", "q"),
     ] {
@@ -206,7 +216,7 @@ async fn who_asks_for_json_is_told_errors_in_json() {
         );
     }
     // Below `api/` nobody gets a page.
-    let answer = accepting(&client, Method::GET, "api/nothing", "text/html").await;
+    let answer = accepting(&client, Method::GET, "api/v1/nothing", "text/html").await;
     assert_problem(&answer, 404, "not_found", "");
 }
 
@@ -218,7 +228,7 @@ async fn who_asks_for_json_and_is_not_logged_in_is_told_so_and_sent_nowhere() {
         "overview",
         "robots/export?format=nginx",
         "nothing-here",
-        "api/status",
+        "api/v1/status",
     ] {
         let answer = accepting(&client, Method::GET, path, "application/json").await;
         assert_problem(&answer, 401, "unauthorized", "Log in");
@@ -228,11 +238,7 @@ async fn who_asks_for_json_and_is_not_logged_in_is_told_so_and_sent_nowhere() {
         .send(form.header(header::ACCEPT, "application/json"))
         .await;
     assert!(answer.status.is_client_error(), "{}", answer.status);
-    assert!(
-        answer.json()["error"]["message"].is_string(),
-        "{}",
-        answer.body
-    );
+    assert!(answer.json()["detail"].is_string(), "{}", answer.body);
     let page = accepting(&client, Method::GET, "overview", "text/html").await;
     assert_eq!(page.status, StatusCode::SEE_OTHER);
 }

@@ -112,7 +112,7 @@ async fn the_admin_page_asks_for_the_password() {
                 .contains("login")
         );
     }
-    for path in ["/api/status", "/api/robots"] {
+    for path in ["/api/v1/status", "/api/v1/robots"] {
         assert_eq!(get(path).await.status(), StatusCode::UNAUTHORIZED, "{path}");
     }
     running.end().await;

@@ -361,7 +361,7 @@ impl Client {
     /// Asks until the refresh under way has ended; returns what it says then.
     pub(super) async fn refresh_done(&self) -> serde_json::Value {
         for _ in 0..2_000 {
-            let job = self.get("api/refresh").await.json();
+            let job = self.get("api/v1/refresh").await.json();
             if job.get("running") == Some(&false.into()) {
                 return job;
             }

@@ -124,7 +124,7 @@ fn html(number: usize) -> String {
 async fn until(client: &Client, fits: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
     let mut status = serde_json::Value::Null;
     for _ in 0..6_000 {
-        status = client.get("api/site-robot").await.json();
+        status = client.get("api/v1/site-robot").await.json();
         if fits(&status) {
             return status;
         }
@@ -159,7 +159,7 @@ async fn results_that_are_held_back_are_told_and_accepted_by_a_button() {
         .await;
     held.unwrap();
 
-    let status = client.get("api/site-robot").await.json();
+    let status = client.get("api/v1/site-robot").await.json();
     assert_eq!(
         (&status["held"], &status["can_accept"]),
         (&why.into(), &true.into())
@@ -194,7 +194,7 @@ async fn a_run_is_begun_paused_resumed_and_shown_when_it_is_done() {
     );
     walk.pages.add_permits(1);
     until(&client, |status| status["run"]["found"] == 60).await;
-    let status = client.get("api/site-robot").await.json();
+    let status = client.get("api/v1/site-robot").await.json();
     assert_eq!(status["state"], "running");
     assert_eq!(status["can_stop"], true);
     let page = client.get("site-robot").await;
@@ -251,7 +251,7 @@ async fn a_run_that_is_taken_up_is_starting_until_it_is_seen() {
     let client = site.logged_in().await;
     client.post("site-robot/run", &[]).await;
     walk.is_taken_up.notified().await;
-    let status = client.get("api/site-robot").await.json();
+    let status = client.get("api/v1/site-robot").await.json();
     assert_eq!(
         (&status["state"], &status["running"], &status["can_run"]),
         (&"starting".into(), &true.into(), &false.into())
@@ -375,10 +375,10 @@ async fn descriptions_are_searched_and_shown_with_hostile_text_escaped() {
     assert!(list.text().contains("Page 01") && list.body.contains("rel=\"next\""));
     assert!(!list.body.contains("<script>alert"));
     let count = |json: &serde_json::Value| json["descriptions"].as_array().unwrap().len();
-    let first = client.get("api/site-robot/descriptions").await.json();
+    let first = client.get("api/v1/site-robot/descriptions").await.json();
     assert_eq!(count(&first), 50);
     let after = first["next"]["after_url"].as_str().unwrap();
-    let path = format!("api/site-robot/descriptions?after_url={after}");
+    let path = format!("api/v1/site-robot/descriptions?after_url={after}");
     let second = client.get(&path).await.json();
     assert_eq!(
         (count(&second), &second["next"]),
@@ -394,7 +394,7 @@ async fn descriptions_are_searched_and_shown_with_hostile_text_escaped() {
     ] {
         let begins = super::site::encode(begins);
         let found = client
-            .get(&format!("api/site-robot/descriptions?q={begins}"))
+            .get(&format!("api/v1/site-robot/descriptions?q={begins}"))
             .await;
         assert_eq!(count(&found.json()), expected.min(50), "{begins}");
     }
@@ -406,7 +406,7 @@ async fn descriptions_are_searched_and_shown_with_hostile_text_escaped() {
     assert!(one.body.contains("&#60;script&#62;alert") && !one.body.contains("<script>alert"));
     assert!(one.text().contains("This is the text of page 7."));
     let one = client
-        .get(&format!("api/site-robot/description?url={url}"))
+        .get(&format!("api/v1/site-robot/description?url={url}"))
         .await
         .json();
     assert_eq!(
@@ -425,7 +425,7 @@ async fn descriptions_are_searched_and_shown_with_hostile_text_escaped() {
         explained.text()
     );
     let outside = client
-        .get("api/site-robot/explain?url=http%3A%2F%2Fother.example%2F")
+        .get("api/v1/site-robot/explain?url=http%3A%2F%2Fother.example%2F")
         .await;
     assert_eq!(outside.json()["explained"]["visited"], false);
 }
@@ -450,7 +450,7 @@ async fn everything_is_forgotten_after_a_question_and_not_in_a_run() {
         .post("site-robot/clear", &[("site", "default")])
         .await;
     assert_eq!(cleared.status, StatusCode::SEE_OTHER);
-    let status = client.get("api/site-robot").await.json();
+    let status = client.get("api/v1/site-robot").await.json();
     assert_eq!(
         (&status["descriptions"], &status["run"]),
         (&0.into(), &serde_json::Value::Null)
@@ -468,7 +468,7 @@ async fn what_has_an_effect_needs_proof_that_it_is_meant() {
             client.post_as_is(&path, &[]).await.status,
             StatusCode::FORBIDDEN
         );
-        let path = format!("api/site-robot/{action}");
+        let path = format!("api/v1/site-robot/{action}");
         let request = client.json(Method::POST, &path, "{}");
         assert_eq!(
             client.send(request).await.status,
@@ -482,7 +482,10 @@ async fn what_has_an_effect_needs_proof_that_it_is_meant() {
             StatusCode::UNAUTHORIZED
         );
     }
-    assert_eq!(client.get("api/site-robot").await.json()["state"], "idle");
+    assert_eq!(
+        client.get("api/v1/site-robot").await.json()["state"],
+        "idle"
+    );
 }
 
 #[tokio::test]
@@ -495,7 +498,7 @@ async fn a_site_without_a_robot_is_told_so() {
             .contains("No site of this process has a site robot")
     );
     for (action, status) in [("run", 409), ("pause", 409), ("stop", 409)] {
-        let path = format!("api/site-robot/{action}");
+        let path = format!("api/v1/site-robot/{action}");
         let request = client.json(Method::POST, &path, "");
         let request = request.header(header::ORIGIN, client.origin());
         assert_eq!(client.send(request).await.status, status, "{action}");

@@ -71,7 +71,7 @@ fn hits(value: &Value) -> u64 {
 async fn pages_json_csv_and_the_report_tell_the_same_to_the_unit() {
     let (site, client) = visited(9).await;
     let json = client
-        .get(&format!("api/traffic?{WHOLE_DAYS}"))
+        .get(&format!("api/v1/traffic?{WHOLE_DAYS}"))
         .await
         .json();
     let told: Value = serde_json::from_str(&report(&site, &["--json"])).unwrap();
@@ -98,7 +98,7 @@ async fn pages_json_csv_and_the_report_tell_the_same_to_the_unit() {
         }
     }
     // The same of a filter.
-    let path = format!("api/traffic?{WHOLE_DAYS}&site=shop&purpose=search");
+    let path = format!("api/v1/traffic?{WHOLE_DAYS}&site=shop&purpose=search");
     let narrow = client.get(&path).await.json();
     let arguments = ["--json", "--site", "shop", "--purpose", "search"];
     let told: Value = serde_json::from_str(&report(&site, &arguments)).unwrap();
@@ -110,9 +110,12 @@ async fn pages_json_csv_and_the_report_tell_the_same_to_the_unit() {
 async fn figures_over_time_add_up_to_those_of_the_whole() {
     let (_site, client) = visited(12).await;
     for time in ["1h", "24h", "7d", "30d", "90d", "all"] {
-        let whole = client.get(&format!("api/traffic?time={time}")).await.json();
+        let whole = client
+            .get(&format!("api/v1/traffic?time={time}"))
+            .await
+            .json();
         for by in GROUPINGS {
-            let path = format!("api/traffic/series?time={time}&by={by}");
+            let path = format!("api/v1/traffic/series?time={time}&by={by}");
             let series = client.get(&path).await.json();
             assert_eq!(series["since"], whole["since"], "{time}");
             let steps = series["began"].as_array().unwrap().len();
@@ -163,7 +166,7 @@ async fn every_figure_leads_to_a_page_with_that_figure() {
 async fn a_filter_leaves_out_everything_else() {
     let (_site, client) = visited(2).await;
     let total = async |query: &str| {
-        let json = client.get(&format!("api/traffic?{query}")).await.json();
+        let json = client.get(&format!("api/v1/traffic?{query}")).await.json();
         hits(&json["totals"]["all"])
     };
     let all = total("").await;
@@ -222,8 +225,8 @@ async fn a_wrong_parameter_is_refused_with_those_that_are_right() {
         ("traffic/export?by=page", "by: use one of robot"),
         ("sites?sort=name", "parameter"),
         ("robots/bundled/googlebot?robot=bingbot", "about one robot"),
-        ("api/traffic?by=robot,page", "by: use one of robot"),
-        ("api/traffic/series?step=1", "parameter"),
+        ("api/v1/traffic?by=robot,page", "by: use one of robot"),
+        ("api/v1/traffic/series?step=1", "parameter"),
     ] {
         let answer = client.get(path).await;
         assert_eq!(
@@ -287,7 +290,7 @@ async fn sentences_come_first_and_compare_with_the_time_before() {
 async fn a_time_that_is_kept_in_days_alone_is_told_as_what_is_shown() {
     let (_site, client) = visited(1).await;
     let json = client
-        .get("api/traffic?since=2026-02-28T13:30&until=2026-02-28T14:10")
+        .get("api/v1/traffic?since=2026-02-28T13:30&until=2026-02-28T14:10")
         .await;
     assert_eq!(json.json()["since"], "2026-02-28T13:30:00Z");
     let site = Plan::open().start().await;
@@ -317,11 +320,11 @@ async fn times_are_shown_and_read_in_the_zone_of_the_administrator() {
     assert!(text.contains("Times are Europe/Berlin."), "{text}");
     assert!(text.contains("to 2026-03-01 13:01 CET"), "{text}");
     let json = client
-        .get("api/traffic?since=2026-03-01T10:00&until=2026-03-01T11:00")
+        .get("api/v1/traffic?since=2026-03-01T10:00&until=2026-03-01T11:00")
         .await;
     assert_eq!(json.json()["since"], "2026-03-01T09:00:00Z");
     let exact = client
-        .get("api/traffic?since=2026-03-01T09:00Z&until=2026-03-01T10:00Z")
+        .get("api/v1/traffic?since=2026-03-01T09:00Z&until=2026-03-01T10:00Z")
         .await;
     assert_eq!(exact.json(), json.json());
 }
@@ -343,7 +346,7 @@ async fn a_robot_s_page_tells_its_traffic_beside_its_facts() {
         assert!(text.contains(words), "{words}: {text}");
     }
     let json = client
-        .get("api/traffic?time=7d&robot=googlebot")
+        .get("api/v1/traffic?time=7d&robot=googlebot")
         .await
         .json();
     assert_eq!(values(&page.body)[0], hits(&json["totals"]["all"]));
@@ -399,7 +402,7 @@ async fn before_any_request_was_counted_pages_say_what_to_do() {
     for page in ["traffic", "sites", "traffic?time=all"] {
         assert_eq!(client.get(page).await.status, StatusCode::OK, "{page}");
     }
-    let json = client.get("api/traffic/series?time=all").await.json();
+    let json = client.get("api/v1/traffic/series?time=all").await.json();
     assert_eq!(json["began"], Value::Array(vec![]));
 }
 
@@ -474,7 +477,7 @@ async fn nobody_is_told_figures_without_a_login() {
         assert_eq!(answer.status, StatusCode::SEE_OTHER, "{path}");
         assert!(!answer.body.contains("googlebot"), "{path}");
     }
-    for path in ["api/traffic", "api/traffic/series"] {
+    for path in ["api/v1/traffic", "api/v1/traffic/series"] {
         assert_eq!(
             client.get(path).await.status,
             StatusCode::UNAUTHORIZED,
@@ -519,7 +522,7 @@ async fn ninety_days_of_two_hundred_robots_are_shown() {
         println!("{page}: {} ms", Clock::system().now_ms() - began_ms);
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
     }
-    let json = client.get("api/traffic?time=all").await.json();
+    let json = client.get("api/v1/traffic?time=all").await.json();
     assert_eq!(hits(&json["totals"]["all"]), 200 * 3 * 180 * 185);
     assert_eq!(site.clock.now_ms(), NOW_MS);
 }

@@ -116,7 +116,7 @@ async fn visit(site: &Site, robot: &str, address: &str) -> Verdict {
 /// Asks until no list is being fetched; returns what is told of the only list then.
 async fn fetched(client: &Client) -> Value {
     for _ in 0..2_000 {
-        let told = client.get("api/verification").await.json();
+        let told = client.get("api/v1/verification").await.json();
         if told["fetching"] == false {
             assert_eq!(told["lists"].as_array().map(Vec::len), Some(1), "{told}");
             return told["lists"][0].clone();
@@ -127,7 +127,7 @@ async fn fetched(client: &Client) -> Value {
 }
 
 async fn fetch_json(client: &Client, body: &str) -> super::site::Answer {
-    let path = "api/verification/ranges/refresh";
+    let path = "api/v1/verification/ranges/refresh";
     let request = client.json(Method::POST, path, body);
     client.send(request.header(ORIGIN, client.origin())).await
 }
@@ -175,7 +175,7 @@ async fn programs_are_told_the_same() {
     let site = Plan::open().start().await;
     let lists = Lists::visited(&site).await;
     let client = site.client();
-    let told = client.get("api/verification").await.json();
+    let told = client.get("api/v1/verification").await.json();
     assert_eq!(told["methods"], json!(["ranges"]));
     let totals = json!({ "verified": 2, "unverifiable": 5, "spoofed": 1 });
     assert_eq!(told["totals"], totals);
@@ -210,7 +210,10 @@ async fn robots_are_ordered_and_hours_narrowed_as_asked() {
     let _lists = Lists::visited(&site).await;
     let client = site.client();
     let order = async |query: &str| {
-        let told = client.get(&format!("api/verification{query}")).await.json();
+        let told = client
+            .get(&format!("api/v1/verification{query}"))
+            .await
+            .json();
         told["robots"][0]["robot"]["id"].clone()
     };
     assert_eq!(order("?sort=spoofed").await, "listbot");
@@ -220,7 +223,7 @@ async fn robots_are_ordered_and_hours_narrowed_as_asked() {
     let heading = r#"aria-sort="descending" class="number"><a href="./verification?sort=spoofed"#;
     assert!(sorted.body.contains(heading), "{}", sorted.body);
     for query in ["?sort=size", "?dir=up"] {
-        let refused = client.get(&format!("api/verification{query}")).await;
+        let refused = client.get(&format!("api/v1/verification{query}")).await;
         assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     }
     let narrowed = client.get("verification?robot=plainbot").await.text();
@@ -269,7 +272,7 @@ async fn a_button_fetches_a_list_and_a_failure_leaves_the_last_copy() {
     let page = client.get("verification").await.text();
     assert!(page.contains("Failed just now :"), "{page}");
     assert!(page.contains("The list could not be fetched."), "{page}");
-    let told = client.get("api/verification").await.json()["fetch"].clone();
+    let told = client.get("api/v1/verification").await.json()["fetch"].clone();
     assert_eq!((&told["lists"], &told["done"]), (&json!(1), &json!(1)));
     assert_eq!(told["failed"][0]["url"], lists.url);
     assert_eq!(told["failed"][0]["error"], list["error"]);
@@ -290,13 +293,16 @@ async fn lists_are_fetched_for_programs_one_fetch_at_a_time() {
     lists.server.set(Reply::Hang);
     let unknown = fetch_json(&client, r#"{"url":"http://127.0.0.1:9/admin"}"#).await;
     assert_eq!(unknown.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(unknown.json()["error"]["code"], "invalid");
-    let never = client.get("api/verification/ranges/refresh").await;
+    assert_eq!(unknown.json()["code"], "invalid");
+    let never = client.get("api/v1/verification/ranges/refresh").await;
     assert_eq!(never.json(), Value::Null);
     let begun = fetch_json(&client, "{}").await;
     assert_eq!(begun.status, StatusCode::ACCEPTED);
     assert_eq!(begun.json()["fetching"], true);
-    let progress = client.get("api/verification/ranges/refresh").await.json();
+    let progress = client
+        .get("api/v1/verification/ranges/refresh")
+        .await
+        .json();
     assert_eq!(progress["running"], true);
     assert_eq!(
         (&progress["done"], &progress["lists"]),
@@ -304,7 +310,7 @@ async fn lists_are_fetched_for_programs_one_fetch_at_a_time() {
     );
     let second = fetch_json(&client, "{}").await;
     assert_eq!(second.status, StatusCode::CONFLICT);
-    assert_eq!(second.json()["error"]["code"], "busy");
+    assert_eq!(second.json()["code"], "busy");
     let page = client.get("verification").await.text();
     assert!(
         page.contains("Lists are being fetched: 0 of 1 done."),
@@ -319,7 +325,7 @@ async fn only_who_is_logged_in_sees_it_and_fetches_only_what_is_meant() {
     let (stranger, client) = (site.client(), site.logged_in().await);
     let page = stranger.get("verification").await;
     assert_eq!(page.status, StatusCode::SEE_OTHER);
-    let api = stranger.get("api/verification").await;
+    let api = stranger.get("api/v1/verification").await;
     assert_eq!(api.status, StatusCode::UNAUTHORIZED);
     for (who, status) in [
         (&stranger, StatusCode::UNAUTHORIZED),
@@ -359,7 +365,7 @@ async fn a_verification_that_is_off_says_how_to_switch_it_on() {
     assert!(!page.body.contains("<form method=\"post\""));
     let refused = fetch_json(&client, "{}").await;
     assert_eq!(refused.status, StatusCode::CONFLICT);
-    assert_eq!(refused.json()["error"]["code"], "off");
+    assert_eq!(refused.json()["code"], "off");
     assert!(lists.server.seen().is_empty());
 }
 

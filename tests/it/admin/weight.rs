@@ -63,7 +63,9 @@ async fn names_are_suggested_by_how_they_begin() {
         ("of=visitor&q=people", vec!["people"]),
         ("of=robot&q=%22%3E%3Cb%3E", vec![]),
     ] {
-        let answer = client.get(&format!("api/traffic/names?{question}")).await;
+        let answer = client
+            .get(&format!("api/v1/traffic/names?{question}"))
+            .await;
         let names = answer.json()["names"].clone();
         let names: Vec<String> = serde_json::from_value(names).unwrap();
         for name in &expected {
@@ -78,16 +80,16 @@ async fn names_are_suggested_by_how_they_begin() {
             "{question}: {names:?}"
         );
     }
-    let all = client.get("api/traffic/names?of=robot").await.json();
+    let all = client.get("api/v1/traffic/names?of=robot").await.json();
     assert_eq!(all["names"].as_array().unwrap().len(), 20);
-    let wrong = client.get("api/traffic/names?of=site").await;
+    let wrong = client.get("api/v1/traffic/names?of=site").await;
     assert!(
         wrong
             .text()
             .contains("of: use one of robot, operator, visitor")
     );
     let guarded = Plan::default().start().await;
-    let refused = guarded.client().get("api/traffic/names?of=robot").await;
+    let refused = guarded.client().get("api/v1/traffic/names?of=robot").await;
     assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
 }
 
@@ -143,7 +145,7 @@ async fn pages_and_assets_are_compressed_and_kept_by_what_they_are() {
         let headers = answer.headers().clone();
         (answer.status(), headers, answer.bytes().await.unwrap())
     };
-    for path in ["overview", style, "api/status"] {
+    for path in ["overview", style, "api/v1/status"] {
         let (_, _, whole) = ask(path, "identity", "").await;
         let (status, headers, small) = ask(path, "gzip", "").await;
         assert_eq!(status, StatusCode::OK);

@@ -39,12 +39,12 @@ async fn no_page_log_error_or_json_tells_them() {
     // The refresh at the start fails, which is told at once; the receiver does not take it.
     eventually("the receiver is told", || !receiver.told().is_empty());
     eventually("the attempt is recorded", || {
-        ask("api/alerts").contains("answered 500")
+        ask("api/v1/alerts").contains("answered 500")
     });
-    for path in ["api/alerts", "api/settings", "api/status"] {
+    for path in ["api/v1/alerts", "api/v1/settings", "api/v1/status"] {
         assert_no_secret(path, &ask(path));
     }
-    let alerts = ask("api/alerts");
+    let alerts = ask("api/v1/alerts");
     assert!(alerts.contains("\"state\":\"firing\""), "{alerts}");
     assert!(alerts.contains("http://127.0.0.1:"), "{alerts}");
     for arguments in [

@@ -190,7 +190,7 @@ fn files(house: &House) {
     let cookie = house.cookie();
     let host = house.server.addr.to_string();
     for path in [
-        "api/evidence?format=csv&limit=1000",
+        "api/v1/evidence?format=csv&limit=1000",
         "traffic/export?by=robot",
         "traffic/export?by=cause",
         "traffic/export?by=site",

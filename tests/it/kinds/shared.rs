@@ -323,7 +323,7 @@ fn a_front_that_hides_the_visitors_is_told_of() {
     let status = request(
         server.addr,
         "GET",
-        "/robot-detection/admin/api/status",
+        "/robot-detection/admin/api/v1/status",
         &[("authorization", bearer.as_str())],
     );
     let status: Value = serde_json::from_str(&status.text()).unwrap();

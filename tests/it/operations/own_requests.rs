@@ -17,7 +17,7 @@ fn look_around(addr: std::net::SocketAddr, user_agent: &str) {
         ADMIN,
         "/robot-detection/admin/login",
         "/robot-detection/admin/assets/admin.css",
-        "/robot-detection/admin/api/status",
+        "/robot-detection/admin/api/v1/status",
         "/robot-detection/admin/nothing-here",
     ] {
         let headers = [("User-Agent", user_agent), ("Host", "127.0.0.1")];
@@ -30,7 +30,7 @@ fn look_around(addr: std::net::SocketAddr, user_agent: &str) {
 fn api(site: &Site, path: &str) -> Value {
     let token = succeed(site.directory.path(), &["admin", "token", path]);
     let token = format!("Bearer {}", token.trim());
-    let path = format!("{ADMIN}/api/{path}");
+    let path = format!("{ADMIN}/api/v1/{path}");
     let headers = [("Authorization", token.as_str()), ("User-Agent", GOOGLEBOT)];
     let answer = request(site.server.addr, "GET", &path, &headers);
     serde_json::from_slice(&answer.body).unwrap_or_else(|_| panic!("{path}: {}", answer.text()))

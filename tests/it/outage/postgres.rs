@@ -64,7 +64,7 @@ async fn nobody_waits_for_a_database_that_is_away() {
         let sources = page(&server, "sources", &cookie).text();
         assert!(sources.contains("Bundled registry"), "what memory has");
     }
-    let status = page(&server, "api/status", &cookie).text();
+    let status = page(&server, "api/v1/status", &cookie).text();
     assert!(status.contains("\"database_away_since\":\"2"), "{status}");
     assert_eq!(page(&server, "robots", &cookie).status, 503);
     assert_strangers_are_told_nothing(&server);

@@ -356,7 +356,7 @@ async fn the_admin_page_lists_the_headers_of_a_rule() {
     };
     let page = fetch("/settings").await;
     assert!(page.contains("X-Note: &#60;script&#62;"), "{page}");
-    let answer: serde_json::Value = serde_json::from_str(&fetch("/api/settings").await).unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&fetch("/api/v1/settings").await).unwrap();
     assert_eq!(
         answer["rules"][0]["headers"][0],
         "X-Note: <script>alert(1)</script>"

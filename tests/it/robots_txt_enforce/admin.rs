@@ -119,7 +119,7 @@ async fn the_page_shows_mode_text_and_violations() {
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
-    let answer = json(&robots, "/api/robots-txt").await;
+    let answer = json(&robots, "/api/v1/robots-txt").await;
     assert_eq!(answer["enforce"], "on");
     assert_eq!(answer["files"][0]["host"], Value::Null);
     assert_eq!(answer["files"][0]["dialect"], "rfc9309");
@@ -161,7 +161,7 @@ async fn the_tester_takes_ids_tokens_and_user_agents_and_has_no_effects() {
         ("", "", None, "pass"),
     ] {
         let query = format!("robot={}&url={}", encode(robot), encode(url));
-        let answer = json(&robots, &format!("/api/robots-txt/check?{query}")).await;
+        let answer = json(&robots, &format!("/api/v1/robots-txt/check?{query}")).await;
         assert_eq!(
             answer["verdict"]["line"].as_u64(),
             line,
@@ -206,7 +206,7 @@ async fn each_host_s_file_can_be_seen_and_asked() {
         ("url=http://a.example/of-a/", false),
         ("url=http://b.example/of-a/&host=a.example", true),
     ] {
-        let path = format!("/api/robots-txt/check?robot=googlebot&{query}");
+        let path = format!("/api/v1/robots-txt/check?robot=googlebot&{query}");
         let answer = json(&robots, &path).await;
         assert_eq!(answer["verdict"]["allowed"], allowed, "{query}: {answer}");
     }
@@ -225,7 +225,7 @@ async fn the_identify_page_tells_of_robots_txt() {
     assert!(page.contains("is refused with 403"), "{page}");
     let answer = json(
         &robots,
-        "/api/identify?user_agent=Googlebot/2.1&path=/private/a",
+        "/api/v1/identify?user_agent=Googlebot/2.1&path=/private/a",
     )
     .await;
     assert_eq!(

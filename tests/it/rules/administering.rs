@@ -51,7 +51,7 @@ async fn the_admin_page_lists_rules_in_order_with_their_origin() {
     assert!(of("robot-detection.toml:7") < of("rule 2"));
     assert!(of("path /x/*") < of("purposes seo"));
     of("/other-heaven/");
-    let answer = fetch(robots.admin_router_without_login(), "/api/settings").await;
+    let answer = fetch(robots.admin_router_without_login(), "/api/v1/settings").await;
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["rules"][0]["origin"], "robot-detection.toml:7");
     assert_eq!(answer["rules"][0]["conditions"][0], "path /x/*");
@@ -64,7 +64,7 @@ async fn the_admin_page_lists_rules_in_order_with_their_origin() {
 async fn the_identify_page_tells_of_rules() {
     let policy = Policy::builder().rule(Rule::builder(Action::Pass).operators(["Google"]));
     let robots = handle(policy).await;
-    let path = "/api/identify?user_agent=Googlebot/2.1&path=/members-only-stuff/";
+    let path = "/api/v1/identify?user_agent=Googlebot/2.1&path=/members-only-stuff/";
     let answer = fetch(robots.admin_router_without_login(), path).await;
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["decision"], "pass");

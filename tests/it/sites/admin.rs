@@ -144,7 +144,7 @@ async fn the_json_tells_sites_with_counters_that_outlive_a_reload() {
     house.signal(&both.replace("/cart/", "/basket/"));
     house.ask("shop.example.org", "/basket/1", GOOGLEBOT).await;
     let token = house.token();
-    let told = house.json(&token, "api/sites").await;
+    let told = house.json(&token, "api/v1/sites").await;
     let [shop_site, news_site] = told["sites"].as_array().unwrap().as_slice() else {
         panic!("{told}")
     };
@@ -162,12 +162,14 @@ async fn the_json_tells_sites_with_counters_that_outlive_a_reload() {
     assert_eq!(told["reload"]["is_done"], true);
 
     let patterns = async |site: &str| {
-        let status = house.json(&token, &format!("api/status?site={site}")).await;
+        let status = house
+            .json(&token, &format!("api/v1/status?site={site}"))
+            .await;
         status["filtering"]["filter_patterns"][0].clone()
     };
     assert_eq!(patterns("shop").await, "/basket/*");
     assert_eq!(patterns("news").await, "/members-only-stuff/*");
-    let asked = "api/identify?user_agent=Googlebot/2.1&path=/basket/1&site=";
+    let asked = "api/v1/identify?user_agent=Googlebot/2.1&path=/basket/1&site=";
     assert_eq!(
         house.json(&token, &format!("{asked}shop")).await["decision"],
         "redirect"
@@ -176,8 +178,8 @@ async fn the_json_tells_sites_with_counters_that_outlive_a_reload() {
         house.json(&token, &format!("{asked}news")).await["decision"],
         "pass"
     );
-    let none = house.json(&token, "api/status?site=none").await;
-    assert_eq!(none["error"]["code"], "not_found");
+    let none = house.json(&token, "api/v1/status?site=none").await;
+    assert_eq!(none["code"], "not_found");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -189,13 +191,21 @@ async fn a_reload_needs_a_token_and_tells_a_program_what_is_wrong() {
     let post = |page: &str| client().post(house.admin(page));
     let forged = post("sites/reload").header(header::ORIGIN, "http://evil.example");
     assert_eq!(forged.send().await.unwrap().status(), StatusCode::FORBIDDEN);
-    let nobody = post("api/reload").send().await.unwrap();
+    let nobody = post("api/v1/reload").send().await.unwrap();
     assert_eq!(nobody.status(), StatusCode::UNAUTHORIZED);
     assert!(!house.log().contains("reloaded sites"));
-    let done = post("api/reload").bearer_auth(&token).send().await.unwrap();
+    let done = post("api/v1/reload")
+        .bearer_auth(&token)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(done.status(), StatusCode::OK);
     house.write(&good.replace("hosts", "hots"));
-    let wrong = post("api/reload").bearer_auth(&token).send().await.unwrap();
+    let wrong = post("api/v1/reload")
+        .bearer_auth(&token)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(wrong.status(), StatusCode::CONFLICT);
     let told = wrong.text().await.unwrap();
     assert!(told.contains("did you mean \\\"hosts\\\"?"), "{told}");

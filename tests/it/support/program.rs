@@ -347,7 +347,7 @@ pub(crate) fn admin_json(
 ) -> Answer {
     let length = body.len();
     let request = format!(
-        "{method} /robot-detection/admin/api/{path} HTTP/1.1\r\nHost: localhost\r\n\
+        "{method} /robot-detection/admin/api/v1/{path} HTTP/1.1\r\nHost: localhost\r\n\
          Authorization: Bearer {token}\r\nContent-Type: application/json\r\n\
          Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     );

@@ -153,7 +153,7 @@ async fn impostors_are_kept_with_what_contradicts_them_the_first_request_too() {
     assert_eq!(ask(&server, "hostbot/1", ELSEWHERE).text(), "pending");
     ask_until(&server, "hostbot/1", ELSEWHERE, "spoofed");
     let kept = || {
-        let path = "/robot-detection/admin/api/evidence?event=impostor";
+        let path = "/robot-detection/admin/api/v1/evidence?event=impostor";
         let told = request(server.addr, "GET", path, &[("Authorization", &*bearer)]);
         let told: serde_json::Value = serde_json::from_str(&told.text()).unwrap();
         told["evidence"].as_array().unwrap().clone()

@@ -1,9 +1,9 @@
-"""Blocks of code of docs/src/fleet.md, as an administrator copies them."""
+"""Blocks of code of docs/src/instances.md, as an administrator copies them."""
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[3] / "docs/src/fleet.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs/src/instances.md"
 BLOCK = re.compile(r"<!-- (?P<note>[^\n]*) -->\n```\w+\n(?P<text>.*?)```\n", re.DOTALL)
 
 

@@ -253,7 +253,7 @@ class Instance:
         return self.machine.run([self.binary, *arguments], cwd=self.folder, env=self.environment, timeout=60)
 
     def fleet(self):
-        told = self.command("fleet", "--json")
+        told = self.command("instances", "--json")
         return json.loads(told.stdout)["instances"] if told.returncode == 0 else []
 
 

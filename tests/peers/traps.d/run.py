@@ -88,7 +88,7 @@ class Program:
         """Returns what is kept as evidence; it is written every five seconds."""
         time.sleep(6)
         headers = {"Authorization": f"Bearer {self.token}"}
-        url = f"{self.url}/robot-detection/admin/api/evidence?limit=500"
+        url = f"{self.url}/robot-detection/admin/api/v1/evidence?limit=500"
         return json.loads(ask(url, headers))["evidence"]
 
     def stop(self):

@@ -4,5 +4,5 @@ mod page;
 mod record;
 mod view;
 
-pub(super) use page::{download, json, show};
+pub(super) use page::{Changes, download, json, show};
 pub(super) use record::{LoginFailureLog, record, reloaded, started};

@@ -7,8 +7,8 @@ use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
-use serde::Deserialize;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
@@ -75,13 +75,19 @@ fn all(total: usize) -> String {
     }
 }
 
+/// The log of changes.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Changes {
+    changes: Vec<ChangeView>,
+}
+
 /// Returns the changes as JSON.
 pub(crate) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<ChangeParams>,
-) -> Result<Json<serde_json::Value>, Problem> {
+) -> Result<Json<Changes>, Problem> {
     let (changes, _) = params.query(&state)?.load(&state).await?;
-    Ok(Json(json!({ "changes": changes })))
+    Ok(Json(Changes { changes }))
 }
 
 /// Returns the changes as a file of CSV.

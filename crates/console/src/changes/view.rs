@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::{Moment, problem::Problem, state::AdminState};
@@ -11,7 +12,7 @@ use robot_detection_store::store::AuditEntry;
 const LIMIT: u64 = 10_000;
 
 /// Change that somebody made.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct ChangeView {
     pub(super) at: Moment,
     pub(super) by: String,

@@ -6,8 +6,8 @@ use axum::{
     http::header,
     response::{IntoResponse as _, Response},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{
     filter::{EvidenceFilter, known},
@@ -76,11 +76,23 @@ pub(crate) struct EvidenceParams {
 }
 
 /// Request that is kept, with its id.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct KeptView {
     id: i64,
     #[serde(flatten)]
     request: EvidenceView,
+}
+
+/// Requests that did not simply pass.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct EvidencePage {
+    /// The last first.
+    evidence: Vec<KeptView>,
+    /// Parameter `cursor` of the next request; none behind the last.
+    cursor: Option<String>,
+    kept_days: u32,
+    /// Requests for which there was no room.
+    lost: u64,
 }
 
 /// Returns evidence, the last first; 422 where a parameter is wrong.
@@ -106,12 +118,12 @@ pub(crate) async fn json(
     if params.format == "csv" {
         return Ok(csv(&rows));
     }
-    Ok(Json(json!({
-        "evidence": rows,
-        "cursor": cursor.map(|cursor| cursor.to_string()),
-        "kept_days": traffic.evidence_days(),
-        "lost": traffic.lost_evidence(),
-    }))
+    Ok(Json(EvidencePage {
+        evidence: rows,
+        cursor: cursor.map(|cursor| cursor.to_string()),
+        kept_days: traffic.evidence_days(),
+        lost: traffic.lost_evidence(),
+    })
     .into_response())
 }
 

@@ -1,6 +1,6 @@
 //! What was not simply passed, request by request: kept ones, and decisions as they come.
 //!
-//! `api/evidence` tells what is kept, as JSON or CSV; the page *Live* shows the decisions of this
+//! `api/v1/evidence` tells what is kept, as JSON or CSV; the page *Live* shows the decisions of this
 //! instance, those that pass included, and goes on by server-sent events.
 
 mod filter;
@@ -9,6 +9,6 @@ mod live;
 mod row;
 mod stream;
 
-pub(super) use json::{PARAMETERS, json};
+pub(super) use json::{EvidencePage, PARAMETERS, json};
 pub(super) use live::show;
 pub(super) use stream::events;

@@ -1,12 +1,13 @@
 //! One request as page, JSON, CSV and stream tell it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Moment, page::encode};
 use robot_detection_store::store::{BrokenRule, Evidence};
 
 /// Request of which more is told than its place in a sum.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct EvidenceView {
     pub(super) at: Moment,
     pub(super) event: String,
@@ -35,7 +36,7 @@ pub(super) struct EvidenceView {
 }
 
 /// What was broken of robots.txt, as it stood then.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(untagged)]
 pub(super) enum BrokenView {
     Rule {

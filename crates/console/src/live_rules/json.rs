@@ -6,8 +6,9 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde::Deserialize;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde_json::{Map, Value};
 
 use super::{
     super::{
@@ -28,23 +29,11 @@ use super::{
 use robot_detection_operations::live_rules::{DEFAULT_END, RuleFields};
 
 /// Live rule as a program sends it.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RuleBody {
-    action: String,
-    robot: Option<String>,
-    operator: Option<String>,
-    purpose: Option<String>,
-    visitors: Option<String>,
-    addresses: Option<String>,
-    user_agent: Option<String>,
-    path: Option<String>,
-    site: Option<String>,
-    status: Option<u16>,
-    requests: Option<u32>,
-    per_seconds: Option<u32>,
-    #[serde(default)]
-    people: bool,
+#[derive(Debug, JsonSchema)]
+pub(crate) struct NewRule {
+    #[schemars(flatten)]
+    rule: RuleFields,
+    /// When it ends, such as `12h`, `7d`, `never`, or a time in RFC 3339; `24h` by default.
     ends: Option<String>,
 }
 
@@ -54,28 +43,81 @@ pub(crate) struct DryRunParams {
     dry_run: bool,
 }
 
+impl<'de> Deserialize<'de> for NewRule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // serde's `flatten` would take fields that nobody knows.
+        let mut fields = Map::deserialize(deserializer)?;
+        let ends = fields.remove("ends").unwrap_or_default();
+        Ok(Self {
+            ends: serde_json::from_value(ends).map_err(Error::custom)?,
+            rule: RuleFields::deserialize(Value::Object(fields)).map_err(Error::custom)?,
+        })
+    }
+}
+
 /// Path parameter of a rule.
 #[derive(Debug, Deserialize)]
 pub(crate) struct RulePath {
     rule_id: i64,
 }
 
+/// Rules in force, and the pause.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Rules {
+    enabled: bool,
+    live_rules: Vec<LiveRuleView>,
+    unreadable: Vec<UnreadableRule>,
+    /// Rules of the configuration.
+    rules: Vec<RuleView>,
+    pause: Option<PauseView>,
+}
+
+/// Live rule of the database that cannot be read.
+#[derive(Debug, JsonSchema, Serialize)]
+struct UnreadableRule {
+    id: i64,
+    reason: String,
+}
+
+/// Rule that was added, or would be.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct AddedRule {
+    /// Nothing in a dry run.
+    id: Option<i64>,
+    does: String,
+    definition: RuleFields,
+    ends: Option<Moment>,
+    touched: TouchedRequests,
+    warnings: Vec<String>,
+}
+
+/// What a rule would have touched of the requests of the last hours.
+#[derive(Debug, JsonSchema, Serialize)]
+struct TouchedRequests {
+    hours: u32,
+    requests: u64,
+    robots: usize,
+    people: u64,
+    told: String,
+    notes: Vec<&'static str>,
+}
+
 /// Returns the rules in force.
-pub(crate) async fn list_json(
-    State(state): State<AdminState>,
-    site: SelectedSite,
-) -> Json<serde_json::Value> {
+pub(crate) async fn list_json(State(state): State<AdminState>, site: SelectedSite) -> Json<Rules> {
     let live = &state.operations().live_rules;
     let set = live.load();
     let unreadable = set.unreadable.iter();
-    let unreadable = unreadable.map(|(id, reason)| json!({ "id": id, "reason": reason }));
-    Json(json!({
-        "enabled": live.is_enabled(),
-        "live_rules": LiveRuleView::all(&state),
-        "unreadable": unreadable.collect::<Vec<_>>(),
-        "rules": RuleView::all(&site.policy.load()),
-        "pause": PauseView::of(&state),
-    }))
+    let unreadable = unreadable.map(|(id, reason)| UnreadableRule {
+        id: *id,
+        reason: reason.clone(),
+    });
+    Json(Rules {
+        enabled: live.is_enabled(),
+        live_rules: LiveRuleView::all(&state),
+        unreadable: unreadable.collect(),
+        rules: RuleView::all(&site.policy.load()),
+        pause: PauseView::of(&state),
+    })
 }
 
 /// Adds a rule, or returns what it would have touched.
@@ -84,11 +126,11 @@ pub(crate) async fn add_json(
     Extension(visitor): Extension<Visitor>,
     Params(params): Params<DryRunParams>,
     page: Page,
-    JsonBody(body): JsonBody<RuleBody>,
+    JsonBody(body): JsonBody<NewRule>,
 ) -> Result<Response, Problem> {
     check_enabled(&state)?;
     let end = body.ends.clone().unwrap_or_else(|| DEFAULT_END.to_owned());
-    let proposal = propose(&state, &body.into(), &end).await?;
+    let proposal = propose(&state, &body.rule, &end).await?;
     let now_ms = state.now_ms();
     let store = &state.operations().store;
     let id = if params.dry_run {
@@ -98,24 +140,28 @@ pub(crate) async fn add_json(
         state.operations().take_over_live_rules().await;
         Some(id)
     };
-    let answer = Json(json!({
-        "id": id,
-        "does": proposal.rule.to_string(),
-        "definition": RuleFields::from(&proposal.rule),
-        "ends": proposal.ends_ms.map(|ends_ms| Moment::new(ends_ms, now_ms)),
-        "touched": {
-            "hours": 24,
-            "requests": proposal.touched.requests,
-            "robots": proposal.touched.robots,
-            "people": proposal.touched.of_people,
-            "told": proposal.touched.sentence(),
-            "notes": proposal.touched.notes,
+    let told = proposal.touched.sentence();
+    let answer = Json(AddedRule {
+        id,
+        does: proposal.rule.to_string(),
+        definition: RuleFields::from(&proposal.rule),
+        ends: proposal.ends_ms.map(|ends_ms| Moment::new(ends_ms, now_ms)),
+        touched: TouchedRequests {
+            hours: 24,
+            requests: proposal.touched.requests,
+            robots: proposal.touched.robots,
+            people: proposal.touched.of_people,
+            told,
+            notes: proposal.touched.notes,
         },
-        "warnings": proposal.warnings,
-    }));
+        warnings: proposal.warnings,
+    });
     Ok(match id {
         Some(id) => {
-            let location = [(header::LOCATION, format!("{}api/rules/{id}", page.root()))];
+            let location = [(
+                header::LOCATION,
+                format!("{}api/v1/rules/{id}", page.root()),
+            )];
             (StatusCode::CREATED, location, answer).into_response()
         }
         None => answer.into_response(),
@@ -142,25 +188,4 @@ pub(crate) async fn restore_json(
 ) -> Result<StatusCode, Problem> {
     restore_rule(&state, &visitor, path.rule_id).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-impl From<RuleBody> for RuleFields {
-    fn from(body: RuleBody) -> Self {
-        Self {
-            action: body.action,
-            robot: body.robot,
-            operator: body.operator,
-            purpose: body.purpose,
-            visitors: body.visitors,
-            addresses: body.addresses,
-            user_agent: body.user_agent,
-            path: body.path,
-            site: body.site,
-            status: body.status,
-            requests: body.requests,
-            per_seconds: body.per_seconds,
-            verified: false,
-            people: body.people,
-        }
-    }
 }

@@ -6,8 +6,8 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{
     super::{
@@ -25,7 +25,7 @@ use robot_detection_operations::live_rules::{PAUSE, length_ms};
 use robot_detection_store::store::LiveRuleChange;
 
 /// Pause under way.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct PauseView {
     pub(crate) ends: Moment,
     pub(crate) begun: Moment,
@@ -33,7 +33,7 @@ pub(crate) struct PauseView {
 }
 
 /// Length of a pause, as a program sends it.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PauseBody {
     r#for: Option<String>,
@@ -75,9 +75,17 @@ pub(crate) async fn resume(
     Ok(page.location.see_other("rules"))
 }
 
+/// The pause under way.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Pause {
+    pause: Option<PauseView>,
+}
+
 /// Returns the pause under way.
-pub(crate) async fn pause_state_json(State(state): State<AdminState>) -> Json<serde_json::Value> {
-    Json(json!({ "pause": PauseView::of(&state) }))
+pub(crate) async fn pause_state_json(State(state): State<AdminState>) -> Json<Pause> {
+    Json(Pause {
+        pause: PauseView::of(&state),
+    })
 }
 
 /// Pauses all enforcement, for an hour if no other time is sent.

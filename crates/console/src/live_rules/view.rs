@@ -1,5 +1,6 @@
 //! Live rules as pages and JSON show them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::{Moment, state::AdminState};
@@ -7,7 +8,7 @@ use robot_detection_layer::registry::Robot;
 use robot_detection_operations::live_rules::{About, KeptRule, RuleFields};
 
 /// Live rule in force.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct LiveRuleView {
     pub(crate) id: i64,
     /// Its label in reasons.

@@ -1,5 +1,6 @@
 //! The tester: whether a robot may fetch a URL, and what would be done.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::{
@@ -30,7 +31,7 @@ pub(in super::super) struct CheckParams {
 }
 
 /// Verdict of robots.txt, and the decision on the request.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(in super::super) struct CheckResult {
     pub(super) robot: String,
     /// Whom the robot is taken for, as a sentence.
@@ -44,7 +45,7 @@ pub(in super::super) struct CheckResult {
     pub(super) decided: DecisionView,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(in super::super) struct VerdictView {
     pub(super) allowed: bool,
     /// Line of the rule that decided.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -22,7 +23,7 @@ const DAYS: i64 = 30;
 const PARTS: &[(&str, &str)] = &[("answered for it", "refused"), ("got the page", "reported")];
 
 /// Violations of a day in UTC.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct DayView {
     /// Such as `2026-03-01`.
     pub(super) day: String,
@@ -32,7 +33,7 @@ pub(super) struct DayView {
 }
 
 /// The last days, the oldest first; none where nothing is kept of them.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 #[serde(transparent)]
 pub(super) struct ViolationDays {
     pub(super) days: Vec<DayView>,

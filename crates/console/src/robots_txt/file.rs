@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use robot_detection_layer::detect::Detector;
@@ -15,7 +16,7 @@ const MAX_LINES: usize = 1_000;
 const MAX_LINE_CHARS: usize = 300;
 
 /// File of one host, or of all that have none of their own.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct FileView {
     /// The host; none: every host without a file of its own.
     pub(super) host: Option<String>,
@@ -26,7 +27,7 @@ pub(super) struct FileView {
 }
 
 /// Warning about what robots may read in another way than it is meant.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct WarningView {
     pub(super) line: usize,
     pub(super) text: String,

@@ -6,4 +6,5 @@ mod file;
 mod page;
 mod violations;
 
-pub(super) use page::{check_json, json, show};
+pub(super) use check::CheckResult;
+pub(super) use page::{RobotsTxtState, check_json, json, show};

@@ -4,7 +4,8 @@ use std::ptr;
 
 use askama::Template;
 use axum::{Json, extract::State, response::Response};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::super::{
     bar_chart::BarChart,
@@ -123,25 +124,36 @@ pub(in super::super) async fn show(
     }))
 }
 
+/// The robots.txt in force, and who does not keep to it.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(in super::super) struct RobotsTxtState {
+    enforce: &'static str,
+    refusal: &'static str,
+    crawl_delay: &'static str,
+    files: Vec<FileView>,
+    violations: ViolationsView,
+    violation_days: ViolationDays,
+}
+
 /// Returns the same as JSON.
 pub(in super::super) async fn json(
     State(state): State<AdminState>,
     of: SelectedSite,
-) -> Result<Json<serde_json::Value>, Problem> {
+) -> Result<Json<RobotsTxtState>, Problem> {
     let enforcer = &of.enforcer;
     let settings = enforcer.settings();
     let detector = state.operations().detector.load();
     let files = FileView::all(&enforcer.files().load(), &detector);
     let violations = ViolationsView::load(&state, &of.name).await?;
     let days = ViolationDays::load(&state, &of.name).await?;
-    Ok(Json(json!({
-        "enforce": settings.rules.as_str(),
-        "refusal": settings.refusal.as_str(),
-        "crawl_delay": settings.crawl_delay.as_str(),
-        "files": files,
-        "violations": violations,
-        "violation_days": days,
-    })))
+    Ok(Json(RobotsTxtState {
+        enforce: settings.rules.as_str(),
+        refusal: settings.refusal.as_str(),
+        crawl_delay: settings.crawl_delay.as_str(),
+        files,
+        violations,
+        violation_days: days,
+    }))
 }
 
 /// Answers a question as JSON.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::{DEFAULT_SITE, Moment, page::encode, problem::Problem, state::AdminState};
@@ -12,7 +13,7 @@ use robot_detection_store::store::{BrokenRule, KeptViolation};
 const MAX_VIOLATIONS: u64 = 2_000;
 
 /// Violations as the page and its JSON show them.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(super) struct ViolationsView {
     /// Requests for what a rule disallows.
     pub(super) rules: Vec<RuleView>,
@@ -20,7 +21,7 @@ pub(super) struct ViolationsView {
     pub(super) delays: Vec<DelayView>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct RuleView {
     pub(super) line: u64,
     pub(super) rule: String,
@@ -30,7 +31,7 @@ pub(super) struct RuleView {
     pub(super) seen: ViolationView,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct DelayView {
     pub(super) delay_seconds: f64,
     pub(super) shortest_gap_seconds: f64,
@@ -39,7 +40,7 @@ pub(super) struct DelayView {
 }
 
 /// Robot, number and times of a violation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct ViolationView {
     pub(super) robot: String,
     pub(super) host: String,

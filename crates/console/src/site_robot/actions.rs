@@ -7,8 +7,8 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
-use serde::Deserialize;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tracing::info;
 use url::Url;
 
@@ -133,17 +133,26 @@ pub(crate) async fn clear(
     Ok(redirect_to_site(&page, site, "cleared"))
 }
 
+/// Descriptions that were forgotten.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Cleared {
+    site: String,
+    descriptions: u64,
+}
+
 /// Forgets descriptions, URLs and runs of a site for a program.
 pub(crate) async fn clear_json(
     State(state): State<AdminState>,
     _proof: CsrfProof,
     of: RobotSite,
-) -> Result<Response, Problem> {
-    let cleared = forget(&state, &of.name).await?;
-    Ok(Json(json!({ "site": of.name, "descriptions": cleared })).into_response())
+) -> Result<Json<Cleared>, Problem> {
+    let descriptions = forget(&state, &of.name).await?;
+    let site = of.name;
+    Ok(Json(Cleared { site, descriptions }))
 }
 
-#[derive(Debug, Deserialize)]
+/// Pages that have changed.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChangedPages {
     #[serde(default)]
@@ -151,12 +160,19 @@ pub(crate) struct ChangedPages {
     urls: Vec<String>,
 }
 
+/// Pages that are asked for again.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct ToldPages {
+    site: String,
+    pages: usize,
+}
+
 /// Has pages asked for again that have changed; 422 for one that the robot does not visit, 429 for
 /// more than 1,000 an hour.
 pub(crate) async fn changed_json(
     State(state): State<AdminState>,
     JsonBody(body): JsonBody<ChangedPages>,
-) -> Result<Response, Problem> {
+) -> Result<(StatusCode, Json<ToldPages>), Problem> {
     let of = RobotSite::find(&state, &body.site).await?;
     let operations = state.operations();
     let robot = operations.robot_runs.robot(&of.name).ok_or_else(|| {
@@ -181,8 +197,8 @@ pub(crate) async fn changed_json(
             message,
         ));
     }
-    let told = json!({ "site": of.name, "pages": urls.len() });
-    Ok((StatusCode::ACCEPTED, Json(told)).into_response())
+    let (site, pages) = (of.name, urls.len());
+    Ok((StatusCode::ACCEPTED, Json(ToldPages { site, pages })))
 }
 
 /// Requests a run, or a state of the open one; returns `true` if there is one to change.

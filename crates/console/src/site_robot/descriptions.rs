@@ -6,8 +6,8 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{
     description_search::{DescriptionPage, DescriptionSearch},
@@ -65,7 +65,7 @@ pub(crate) struct UrlParam {
     pub(super) url: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct EntryView {
     url: String,
     title: String,
@@ -76,7 +76,7 @@ struct EntryView {
 }
 
 /// Description with all attributes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct DescriptionView {
     url: String,
     title: String,
@@ -90,7 +90,7 @@ struct DescriptionView {
     attributes: Vec<AttributeView>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct AttributeView {
     name: String,
     value: String,
@@ -123,22 +123,49 @@ pub(crate) async fn list(
     }))
 }
 
+/// Descriptions, and where the next ones begin.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct DescriptionList {
+    site: String,
+    descriptions: Vec<EntryView>,
+    /// Parameters of the next request; none behind the last.
+    next: Option<NextDescriptions>,
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+struct NextDescriptions {
+    after_key: String,
+    after_url: String,
+}
+
+/// A description.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct OneDescription {
+    site: String,
+    description: DescriptionView,
+}
+
 /// Returns descriptions as JSON, 50 at a time.
 pub(crate) async fn list_json(
     State(state): State<AdminState>,
     of: RobotSite,
     Params(params): Params<SearchParams>,
-) -> Result<Response, Problem> {
+) -> Result<Json<DescriptionList>, Problem> {
     if params.after_url.is_empty() && !params.after_key.is_empty() {
         let message = "after_key: it goes with after_url; take both from the answer before";
         return Err(Problem::out_of_range(message));
     }
     let found = params.search().find(&state, &of.name).await?;
     let last = found.entries.last().filter(|_| found.has_more);
-    let next = last.map(|last| json!({ "after_key": last.key, "after_url": last.url }));
-    let descriptions = EntryView::all(found, &of.name, state.now_ms());
-    let told = json!({ "site": of.name, "descriptions": descriptions, "next": next });
-    Ok(Json(told).into_response())
+    let next = last.map(|last| NextDescriptions {
+        after_key: last.key.clone(),
+        after_url: last.url.clone(),
+    });
+    Ok(Json(DescriptionList {
+        descriptions: EntryView::all(found, &of.name, state.now_ms()),
+        site: of.name,
+        next,
+    }))
 }
 
 /// Shows one description.
@@ -165,9 +192,10 @@ pub(crate) async fn one_json(
     State(state): State<AdminState>,
     of: RobotSite,
     Params(params): Params<UrlParam>,
-) -> Result<Response, Problem> {
+) -> Result<Json<OneDescription>, Problem> {
     let description = DescriptionView::load(&state, &of.name, &params.url).await?;
-    Ok(Json(json!({ "site": of.name, "description": description })).into_response())
+    let site = of.name;
+    Ok(Json(OneDescription { site, description }))
 }
 
 impl SearchParams {

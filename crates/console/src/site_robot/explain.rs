@@ -6,8 +6,8 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use tracing::warn;
 
 use super::{descriptions::UrlParam, robot_site::RobotSite};
@@ -30,7 +30,7 @@ struct ExplainPage {
     explained: Option<ExplanationView>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct ExplanationView {
     url: String,
     /// It would be visited.
@@ -40,14 +40,14 @@ struct ExplanationView {
     known: Option<LastVisitView>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct StepView {
     step: String,
     goes_on: bool,
     reason: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct LastVisitView {
     state: &'static str,
     depth: u32,
@@ -78,14 +78,24 @@ pub(crate) async fn explain(
     }))
 }
 
+/// Why a URL is described, or not.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Explained {
+    site: String,
+    explained: ExplanationView,
+}
+
 /// Explains a URL for a program.
 pub(crate) async fn explain_json(
     State(state): State<AdminState>,
     of: RobotSite,
     Params(params): Params<UrlParam>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Explained>, Problem> {
     let explained = explained(&state, &of.name, &params.url).await?;
-    Ok(Json(json!({ "site": of.name, "explained": explained })).into_response())
+    Ok(Json(Explained {
+        site: of.name,
+        explained,
+    }))
 }
 
 async fn explained(state: &AdminState, site: &str, url: &str) -> Result<ExplanationView, Problem> {

@@ -9,9 +9,10 @@ mod robot_site;
 mod status;
 
 pub(super) use actions::{
-    accept, accept_json, changed_json, clear, clear_json, confirm, pause, pause_json, resume,
-    resume_json, run, run_json, stop, stop_json,
+    ChangedPages, Cleared, ToldPages, accept, accept_json, changed_json, clear, clear_json,
+    confirm, pause, pause_json, resume, resume_json, run, run_json, stop, stop_json,
 };
-pub(super) use descriptions::{list, list_json, one, one_json};
-pub(super) use explain::{explain, explain_json};
-pub(super) use page::{json, runs_json, show};
+pub(super) use descriptions::{DescriptionList, OneDescription, list, list_json, one, one_json};
+pub(super) use explain::{Explained, explain, explain_json};
+pub(super) use page::{Runs, json, runs_json, show};
+pub(super) use status::StatusView;

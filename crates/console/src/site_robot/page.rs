@@ -6,7 +6,8 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{
     robot_site::RobotSite,
@@ -99,18 +100,26 @@ fn bars(runs: &[RunView], zone: TimeZone) -> BarChart {
 pub(crate) async fn json(
     State(state): State<AdminState>,
     of: RobotSite,
-) -> Result<Response, Problem> {
+) -> Result<Json<StatusView>, Problem> {
     let (status, _) = StatusView::load(&state, &of.name).await?;
-    Ok(Json(status).into_response())
+    Ok(Json(status))
+}
+
+/// The last runs of a site robot.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Runs {
+    site: String,
+    runs: Vec<RunView>,
 }
 
 /// Returns the last runs as JSON.
 pub(crate) async fn runs_json(
     State(state): State<AdminState>,
     of: RobotSite,
-) -> Result<Response, Problem> {
+) -> Result<Json<Runs>, Problem> {
     let (_, runs) = StatusView::load(&state, &of.name).await?;
-    Ok(Json(json!({ "site": of.name, "runs": runs })).into_response())
+    let site = of.name;
+    Ok(Json(Runs { site, runs }))
 }
 
 #[cfg(test)]

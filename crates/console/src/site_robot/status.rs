@@ -1,5 +1,6 @@
 //! State of a site's run.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Moment, duration_text, problem::Problem, state::AdminState};
@@ -13,12 +14,12 @@ const HISTORY: u32 = 20;
 const DIFFERING: u32 = 20;
 
 /// State of a site's run, and what the page may do with it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "the page asks each by itself"
 )]
-pub(super) struct StatusView {
+pub(crate) struct StatusView {
     pub(super) site: String,
     pub(super) state: RunStatus,
     /// State in one line.
@@ -52,7 +53,7 @@ pub(super) struct StatusView {
 }
 
 /// What came of comparing pages with their originals.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(super) struct ParityView {
     pub(super) compared: u64,
     pub(super) differing: u64,
@@ -62,7 +63,7 @@ pub(super) struct ParityView {
 }
 
 /// Page that says what its original does not.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct DifferingView {
     pub(super) url: String,
     pub(super) sentence: String,
@@ -71,7 +72,7 @@ pub(super) struct DifferingView {
 }
 
 /// State of a run.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RunStatus {
     Idle,
@@ -83,7 +84,7 @@ pub(super) enum RunStatus {
 }
 
 /// Run under way, or an earlier one.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct RunView {
     pub(super) id: i64,
     /// "running", "stopped", "finished", "held", "abandoned".
@@ -105,7 +106,7 @@ pub(super) struct RunView {
 }
 
 /// What the robot of this process does at the moment.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct LiveView {
     /// "running", "paused", "stopping".
     pub(super) state: &'static str,
@@ -119,7 +120,7 @@ pub(super) struct LiveView {
 }
 
 /// Host that is visited.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct HostView {
     pub(super) host: String,
     pub(super) fetched: u64,

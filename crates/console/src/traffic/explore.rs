@@ -161,7 +161,7 @@ pub(super) fn table(
         more: all.saturating_sub(shown.len()),
         rows: shown,
         csv: traffic.question.link("traffic/export", &word),
-        json: traffic.question.link("api/traffic", &word),
+        json: traffic.question.link("api/v1/traffic", &word),
     }
 }
 

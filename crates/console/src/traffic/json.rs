@@ -1,6 +1,10 @@
 //! Figures as JSON.
 
+use std::collections::BTreeMap;
+
 use axum::{Json, extract::State};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{fields::Params, problem::Problem, rfc3339, state::AdminState};
@@ -11,13 +15,55 @@ use super::{TrafficParams, loaded::Traffic, question::by};
 
 const MINUTE_MS: i64 = 60_000;
 
-type JsonResult = Result<Json<Value>, Problem>;
+/// Sums of a time, by what was asked for.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct TrafficFigures {
+    since: String,
+    until: String,
+    /// The same time before, where it is compared.
+    before: Option<FiguresBefore>,
+    /// `total`, and an array for each grouping.
+    #[serde(flatten)]
+    groups: Map<String, Value>,
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+struct FiguresBefore {
+    since: String,
+    until: String,
+    #[serde(flatten)]
+    groups: Map<String, Value>,
+}
+
+/// Sums by steps of a time.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct TrafficSeries {
+    since: String,
+    until: String,
+    by: &'static str,
+    step_minutes: i64,
+    /// When each step began.
+    began: Vec<String>,
+    lines: Vec<SeriesLine>,
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+struct SeriesLine {
+    hits: u64,
+    bytes: u64,
+    hits_by_step: Vec<u64>,
+    bytes_by_step: Vec<u64>,
+    /// What the line is about, such as `robot` and `name`.
+    #[serde(flatten)]
+    #[schemars(with = "BTreeMap<String, String>")]
+    about: Map<String, Value>,
+}
 
 /// Returns the totals, and an array for each of the groupings that `by` lists; all by default.
 pub(crate) async fn figures(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
-) -> JsonResult {
+) -> Result<Json<TrafficFigures>, Problem> {
     let mut groupings = Vec::new();
     for word in params.by.split(',') {
         groupings.extend(by(word, By::ALL)?);
@@ -28,72 +74,59 @@ pub(crate) async fn figures(
     let traffic = Traffic::load(&state, &params).await?;
     let detector = state.operations().detector.load();
     let known = KnownRobots::new(&detector);
-    let mut object = times(&traffic);
-    object.extend(json_object(&traffic.figures(&known), &groupings, 0));
-    let before = traffic.figures_before(&known);
-    let before = before.map(|before| json_object(&before, &[By::Total], 0));
-    object.insert("before".to_owned(), before_object(&traffic, before));
-    Ok(Json(Value::Object(object)))
+    let before = traffic.before.as_ref().zip(traffic.figures_before(&known));
+    Ok(Json(TrafficFigures {
+        since: iso(traffic.told.start),
+        until: iso(traffic.told.end),
+        before: before.map(|(time, before)| FiguresBefore {
+            since: iso(time.start),
+            until: iso(time.end),
+            groups: json_object(&before, &[By::Total], 0),
+        }),
+        groups: json_object(&traffic.figures(&known), &groupings, 0),
+    }))
 }
 
 /// Returns the figures of one grouping over time.
 pub(crate) async fn series(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
-) -> JsonResult {
+) -> Result<Json<TrafficSeries>, Problem> {
     let by = by(&params.by, By::ALL)?.unwrap_or(By::Total);
     let traffic = Traffic::load(&state, &params).await?;
     let detector = state.operations().detector.load();
     let figures = traffic.figures(&KnownRobots::new(&detector));
     let course = traffic.course();
     let lines = figures.lines(by, &course);
-    let mut object = times(&traffic);
-    object.insert("by".to_owned(), json!(by.as_str()));
-    object.insert("step_minutes".to_owned(), json!(course.step));
-    let began: Vec<String> = course.starts().map(iso).collect();
-    object.insert("began".to_owned(), json!(began));
-    let lines = lines.iter().map(|line| line_object(line, by));
-    object.insert("lines".to_owned(), lines.collect());
-    Ok(Json(Value::Object(object)))
+    Ok(Json(TrafficSeries {
+        since: iso(traffic.told.start),
+        until: iso(traffic.told.end),
+        by: by.as_str(),
+        step_minutes: course.step,
+        began: course.starts().map(iso).collect(),
+        lines: lines.iter().map(|line| SeriesLine::new(line, by)).collect(),
+    }))
 }
 
-fn line_object(line: &Line, by: By) -> Value {
-    let hits: Vec<u64> = line.steps.iter().map(|step| step.hits).collect();
-    let bytes: Vec<u64> = line.steps.iter().map(|step| step.bytes).collect();
-    let names: &[&str] = match by {
-        By::Robot => &["robot", "name", "operator", "purpose", "source"],
-        By::Verdict => &["robot", "verdict"],
-        By::Cause => &["decision", "cause"],
-        _ => &[by.as_str()],
-    };
-    let mut object: Map<String, Value> = names
-        .iter()
-        .zip(&line.cells)
-        .map(|(name, cell)| ((*name).to_owned(), json!(cell)))
-        .collect();
-    object.insert("hits".to_owned(), json!(line.count.hits));
-    object.insert("bytes".to_owned(), json!(line.count.bytes));
-    object.insert("hits_by_step".to_owned(), json!(hits));
-    object.insert("bytes_by_step".to_owned(), json!(bytes));
-    Value::Object(object)
-}
-
-fn times(traffic: &Traffic) -> Map<String, Value> {
-    let told = &traffic.told;
-    let [since, until] = [told.start, told.end].map(|minute| json!(iso(minute)));
-    [("since".to_owned(), since), ("until".to_owned(), until)]
-        .into_iter()
-        .collect()
-}
-
-/// Returns the time before with its totals; null where nothing is compared.
-fn before_object(traffic: &Traffic, totals: Option<Map<String, Value>>) -> Value {
-    let (Some(before), Some(mut object)) = (&traffic.before, totals) else {
-        return Value::Null;
-    };
-    object.insert("since".to_owned(), json!(iso(before.start)));
-    object.insert("until".to_owned(), json!(iso(before.end)));
-    Value::Object(object)
+impl SeriesLine {
+    fn new(line: &Line, by: By) -> Self {
+        let names: &[&str] = match by {
+            By::Robot => &["robot", "name", "operator", "purpose", "source"],
+            By::Verdict => &["robot", "verdict"],
+            By::Cause => &["decision", "cause"],
+            _ => &[by.as_str()],
+        };
+        let about = names.iter().zip(&line.cells);
+        Self {
+            hits: line.count.hits,
+            bytes: line.count.bytes,
+            hits_by_step: line.steps.iter().map(|step| step.hits).collect(),
+            bytes_by_step: line.steps.iter().map(|step| step.bytes).collect(),
+            about: about
+                .map(|(name, cell)| ((*name).to_owned(), json!(cell)))
+                .collect(),
+        }
+    }
 }
 
 fn iso(minute: i64) -> String {

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use axum::{Json, extract::State};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{TimeZone, fields::Params, problem::Problem, state::AdminState};
 use robot_detection_layer::detect::Detector;
@@ -169,11 +169,17 @@ impl Traffic {
     }
 }
 
+/// Names that begin with a text.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct NamesAnswer {
+    names: Vec<String>,
+}
+
 /// Returns the names that begin with a text, for the fields of a page's filters.
 pub(crate) async fn names(
     State(state): State<AdminState>,
     Params(asked): Params<NamesParams>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<NamesAnswer>, Problem> {
     let begun = text("q", &asked.q)?.unwrap_or_default().to_lowercase();
     let traffic = Traffic::load(&state, &TrafficParams::default()).await?;
     let mut names = Names::of(&traffic, &state, &state.operations().detector.load());
@@ -188,7 +194,7 @@ pub(crate) async fn names(
     };
     let is_meant = |name: &String| name.to_lowercase().starts_with(&begun);
     let names: Vec<_> = names.into_iter().filter(is_meant).take(MAX_NAMES).collect();
-    Ok(Json(json!({ "names": names })))
+    Ok(Json(NamesAnswer { names }))
 }
 
 /// Question for names.

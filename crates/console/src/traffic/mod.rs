@@ -26,12 +26,16 @@ mod site_rows;
 
 pub(super) use explore::{download, show as explore};
 pub(super) use history::History;
-pub(super) use json::{figures as figures_json, series as series_json};
-pub(super) use loaded::names;
+pub(super) use json::{
+    TrafficFigures, TrafficSeries, figures as figures_json, series as series_json,
+};
+pub(super) use loaded::{NamesAnswer, names};
 pub(super) use now::{show as now, top};
 pub(super) use number::grouped;
 pub(super) use params::{FIGURES, ROBOT, ROBOTS, SITES, TrafficParams};
-pub(super) use paths_page::{PATHS, download as paths_csv, json as paths_json, show as paths};
+pub(super) use paths_page::{
+    PATHS, PathsAnswer, download as paths_csv, json as paths_json, show as paths,
+};
 pub(super) use robot_part::RobotTraffic;
 pub(super) use robots_page::list as robots;
 pub(super) use site_rows::SiteTraffic;

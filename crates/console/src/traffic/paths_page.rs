@@ -9,8 +9,9 @@ use axum::{
     http::header,
     response::{IntoResponse as _, Response},
 };
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     fields::Params,
@@ -107,12 +108,24 @@ pub(crate) async fn show(
     }))
 }
 
+/// Which paths are asked for, about.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct PathsAnswer {
+    since: String,
+    until: String,
+    total: Value,
+    paths: Vec<Value>,
+    patterns: Vec<Value>,
+    visitors: Vec<Value>,
+    forms: Vec<Value>,
+}
+
 /// Returns the same as JSON, each table whole.
 pub(crate) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
     Params(path): Params<PathParam>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<PathsAnswer>, Problem> {
     let asked = Asked::load(&state, &params, &path).await?;
     let figures = &asked.figures;
     let table = |group, name: &str| {
@@ -121,15 +134,15 @@ pub(crate) async fn json(
         rows
     };
     let at = |minute: i64| rfc3339(minute.saturating_mul(MINUTE_MS));
-    Ok(Json(json!({
-        "since": at(asked.minutes.start),
-        "until": at(asked.minutes.end),
-        "total": figures.total().to_json("name"),
-        "paths": table(PathGroup::Path, "path"),
-        "patterns": table(PathGroup::Pattern, "pattern"),
-        "visitors": table(PathGroup::Visitor, "visitor"),
-        "forms": table(PathGroup::Form, "form"),
-    })))
+    Ok(Json(PathsAnswer {
+        since: at(asked.minutes.start),
+        until: at(asked.minutes.end),
+        total: figures.total().to_json("name"),
+        paths: table(PathGroup::Path, "path"),
+        patterns: table(PathGroup::Pattern, "pattern"),
+        visitors: table(PathGroup::Visitor, "visitor"),
+        forms: table(PathGroup::Form, "form"),
+    }))
 }
 
 /// Returns the paths as CSV.
@@ -305,7 +318,7 @@ impl PathsView {
             visitors: TableView::new(figures, PathGroup::Visitor, VISITORS, "", robot),
             forms: TableView::new(figures, PathGroup::Form, ROWS, "", none),
             csv: asked.link("paths/export", "path", filter_of(asked)),
-            json: asked.link("api/traffic/paths", "path", filter_of(asked)),
+            json: asked.link("api/v1/traffic/paths", "path", filter_of(asked)),
         }
     }
 

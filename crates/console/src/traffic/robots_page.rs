@@ -152,7 +152,7 @@ pub(crate) async fn list(
         rows,
         more,
         csv: question.link("traffic/export", &word),
-        json: question.link("api/traffic", &word),
+        json: question.link("api/v1/traffic", &word),
         is_kept: traffic.first.is_some(),
         page,
     }))

@@ -73,7 +73,7 @@ impl SiteTraffic {
                 .map(|(name, sums)| SiteRow::new(name, &sums, &traffic))
                 .collect(),
             csv: traffic.question.link("traffic/export", &word),
-            json: traffic.question.link("api/traffic", &word),
+            json: traffic.question.link("api/v1/traffic", &word),
         })
     }
 }

@@ -5,6 +5,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::info;
 
@@ -29,7 +30,7 @@ struct ListFetch {
 }
 
 /// List that could not be fetched.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Eq, JsonSchema, PartialEq, Serialize)]
 pub(super) struct FailedList {
     /// Without a password.
     pub(super) url: String,
@@ -37,7 +38,7 @@ pub(super) struct FailedList {
 }
 
 /// State of a fetch, as page and JSON show it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct FetchView {
     pub(super) running: bool,
     /// State in one line.
@@ -177,7 +178,7 @@ pub(super) fn start(state: &AdminState, urls: Vec<String>) -> Result<(), Problem
     }
     let lists = urls.len();
     if !state.list_fetches().begin(lists) {
-        let message = "Lists are being fetched already; see GET api/verification.";
+        let message = "Lists are being fetched already; see GET api/v1/verification.";
         return Err(Problem::conflict("busy", message));
     }
     info!(

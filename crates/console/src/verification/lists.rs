@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::robots::{RobotIndex, RobotRef};
@@ -11,7 +12,7 @@ use robot_detection_store::fetch::shown_url;
 use robot_detection_store::verify::RangesState;
 
 /// List of addresses that robots of the registry name, or that is here still.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct ListView {
     /// Without a password.
     pub(super) url: String,

@@ -1,6 +1,6 @@
 //! Verdicts on robots' claims, the last impostors, and the lists of addresses.
 //!
-//! The page and `api/verification` show the same. `?robot=ID` narrows the hours to one
+//! The page and `api/v1/verification` show the same. `?robot=ID` narrows the hours to one
 //! robot; `sort` (`robot`, `requests`, `verified`, `unverifiable`, `spoofed`) and `dir`
 //! (`asc`, `desc`) order the robots. What is
 //! counted is that of all instances in the last 24 hours.
@@ -12,6 +12,7 @@ mod robots;
 mod totals;
 mod view;
 
-pub(super) use fetches::ListFetches;
-pub(super) use page::{fetch, fetch_json, json, progress, show};
+pub(super) use fetches::{FetchView, ListFetches};
+pub(super) use page::{FetchBody, fetch, fetch_json, json, progress, show};
 pub(super) use totals::{TotalsView, Verdicts};
+pub(super) use view::View;

@@ -7,6 +7,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
@@ -54,7 +55,7 @@ struct VerificationPage {
     columns: Vec<Column>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FetchBody {
     /// List as it is shown; empty: all.

@@ -2,6 +2,7 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::totals::TotalsView;
@@ -21,7 +22,7 @@ pub(super) struct RobotIndex<'d> {
 }
 
 /// Robot that a row is about.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct RobotRef {
     pub(super) id: String,
     pub(super) name: String,
@@ -31,7 +32,7 @@ pub(super) struct RobotRef {
 }
 
 /// Verdicts on the requests of one robot.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct RobotRow {
     pub(super) robot: RobotRef,
     pub(super) requests: u64,

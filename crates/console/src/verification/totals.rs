@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Moment, TimeZone, problem::Problem, state::AdminState};
@@ -16,7 +17,7 @@ const DAY_MINUTES: i64 = 24 * HOUR_MINUTES;
 const MINUTE_MS: i64 = 60_000;
 
 /// Number of requests by verdict.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
 pub(crate) struct TotalsView {
     pub(crate) verified: u64,
     pub(crate) unverifiable: u64,
@@ -24,7 +25,7 @@ pub(crate) struct TotalsView {
 }
 
 /// Verdicts of one hour.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct HourView {
     pub(super) began: Moment,
     #[serde(flatten)]

@@ -1,5 +1,6 @@
 //! Everything that page and JSON show of verdicts.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -28,8 +29,8 @@ pub(crate) struct ViewParams {
 }
 
 /// Everything that page and JSON show of verdicts.
-#[derive(Debug, Serialize)]
-pub(super) struct View {
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct View {
     /// Methods in use; none: verification is off.
     pub(super) methods: Vec<&'static str>,
     /// Days for which impostors are kept; 0: they are not.
@@ -118,7 +119,7 @@ fn words(methods: &Methods) -> Vec<&'static str> {
 }
 
 /// Request of a robot that is not who it says.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct SpoofedView {
     pub(super) at: Moment,
     /// Robot that it claims to be.

@@ -1,6 +1,7 @@
 //! How the alerts stand, and what their receivers were told.
 
 use robot_detection_store::store::{AlertAttempt, AlertState};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Caller, Moment, Refusal};
@@ -9,7 +10,7 @@ use crate::{Caller, Moment, Refusal};
 const SHOWN: u64 = 50;
 
 /// How an alert stands.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct AlertStanding {
     /// Name of the `[[alert]]`.
     pub name: String,
@@ -32,7 +33,7 @@ pub struct AlertStanding {
 }
 
 /// Message to a receiver.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SentMessage {
     /// When it was sent.
     pub at: Moment,
@@ -45,7 +46,7 @@ pub struct SentMessage {
 }
 
 /// Alerts, and the last messages.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct AlertStandings {
     /// In the order of their names.
     pub alerts: Vec<AlertStanding>,

@@ -1,6 +1,7 @@
 //! A live rule as people and programs write it: in a form, as JSON, in the database.
 
 use robot_detection_site_robot::spelling::nearest;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use robot_detection_layer::detect::{Kind, NAMELESS, UNLISTED};
@@ -30,7 +31,7 @@ const MAX_REQUESTS: u32 = 1_000_000;
 const MAX_SECONDS: u32 = 86_400;
 
 /// Fields of a live rule, not judged yet; what is `None` was not written.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleFields {
     /// Word of what is done.

@@ -1,6 +1,6 @@
 //! Lists of address ranges that operators publish: the last good copies.
 
-use super::{Store, StoreError, columns::columns, robots::from_sql, sql};
+use super::{StoreError, columns::columns, robots::from_sql, sql};
 
 /// Last good copy of a list of address ranges, and how the last attempts went.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

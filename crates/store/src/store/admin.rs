@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Store, StoreError, StoreErrorKind, columns::columns, sql};
+use super::{StoreError, StoreErrorKind, columns::columns, sql};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 

@@ -1,6 +1,6 @@
 //! Alerts: how each stands, what its receiver was told, and the last messages.
 
-use super::{Store, StoreError, columns::columns, sql};
+use super::{StoreError, columns::columns, sql};
 
 /// Messages that are kept; the oldest go first.
 const MAX_ATTEMPTS: i64 = 500;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Store, StoreError, columns::columns, database::Transaction, sql};
+use super::{StoreError, columns::columns, database::Transaction, sql};
 
 /// Entries that are kept; the oldest go first.
 const MAX_ENTRIES: i64 = 10_000;

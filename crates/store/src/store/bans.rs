@@ -1,6 +1,6 @@
 //! Networks that a firewall had better keep out, each until a time.
 
-use super::{Store, StoreError, columns::columns, sql};
+use super::{StoreError, columns::columns, sql};
 
 /// Bans that are kept; those that end first go first.
 // A firewall's set of as many addresses takes some megabytes.

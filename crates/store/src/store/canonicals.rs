@@ -1,6 +1,6 @@
 //! Canonical URLs of pages, as the site robot and other robots were told them.
 
-use super::{Store, StoreError, sql::statements, statement::Statement};
+use super::{StoreError, sql::statements, statement::Statement};
 
 /// Canonical URLs of a site that are kept; the oldest go first.
 // Each is two URLs in memory too: some ten megabytes.

@@ -1,6 +1,6 @@
 //! What `IndexNow` is still to be told, and how that went last.
 
-use super::{Store, StoreError, sql::statements, statement::Statement};
+use super::{StoreError, sql::statements, statement::Statement};
 
 /// URLs of a site that wait to be told; what comes behind them is left out.
 const MAX_WAITING: u32 = 100_000;

@@ -5,7 +5,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use super::{
-    Store, StoreError,
+    StoreError,
     columns::columns,
     error::Engine,
     leases::{LeaseHolder, host},

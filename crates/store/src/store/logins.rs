@@ -3,7 +3,7 @@
 use super::admin::Access;
 use std::time::Duration;
 
-use super::{Store, StoreError, sql};
+use super::{StoreError, sql};
 
 /// Clients that are remembered beside the one that stands for all; the others are the
 /// soonest to be forgotten.

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use super::{
-    Store, StoreError, changes::Channel, columns::columns, error::Engine, sql, statement::Step,
-};
+use super::{StoreError, changes::Channel, columns::columns, error::Engine, sql, statement::Step};
 
 /// Longest that an order waits for a server.
 ///

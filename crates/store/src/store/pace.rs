@@ -6,7 +6,7 @@
 use std::{fmt::Write as _, sync::LazyLock};
 
 use super::{
-    Store, StoreError,
+    StoreError,
     columns::columns,
     error::Engine,
     sql::{self, statements, timed},

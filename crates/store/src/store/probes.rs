@@ -1,6 +1,6 @@
 //! Notes about the requests by which `doctor` checks a proxy.
 
-use super::{Store, StoreError, sql::statements, statement::Statement};
+use super::{StoreError, sql::statements, statement::Statement};
 
 /// Milliseconds after which a note is removed.
 const KEPT_MS: i64 = 600_000;

@@ -1,7 +1,7 @@
 //! The history of refreshes.
 
 use super::{
-    Store, StoreError, StoreErrorKind, columns::columns, error::DatabaseLocation, robots::from_sql,
+    StoreError, StoreErrorKind, columns::columns, error::DatabaseLocation, robots::from_sql,
     row::to_json, sql,
 };
 use robot_detection_layer::registry::Source;

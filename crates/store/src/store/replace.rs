@@ -4,7 +4,7 @@ use super::robots::Robots;
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Lease, SourceState, Store, StoreError, StoreErrorKind, changes::Channel, database::Transaction,
+    Lease, SourceState, StoreError, StoreErrorKind, changes::Channel, database::Transaction,
     error::Engine, row::RobotRow, sources, sql, statement::Value,
 };
 use robot_detection_layer::registry::{Robot, Source};

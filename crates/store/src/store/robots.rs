@@ -1,6 +1,6 @@
 //! Robots are read: all, by page, by id, counted.
 
-use super::{Store, StoreError, StoredRobot, row::RobotRow, sql, statement::Value};
+use super::{StoreError, StoredRobot, row::RobotRow, sql, statement::Value};
 use robot_detection_layer::registry::Source;
 
 /// Query for a page of robots.

@@ -1,7 +1,7 @@
 //! State of sources between refreshes.
 
 use super::refreshes::Refreshes;
-use super::{Lease, Store, StoreError, database::Transaction, sql};
+use super::{Lease, StoreError, database::Transaction, sql};
 use robot_detection_layer::registry::Source;
 
 /// State of a source between refreshes.

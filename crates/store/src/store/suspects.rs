@@ -1,6 +1,6 @@
 //! Who is flagged: what each instance says.
 
-use super::{Store, StoreError, columns::columns, sql};
+use super::{StoreError, columns::columns, sql};
 
 /// What an instance says of who is flagged.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -1,6 +1,6 @@
 //! Keys that sign the word of visitors that they are people.
 
-use super::{Store, StoreError, sql::statements, statement::Statement};
+use super::{StoreError, sql::statements, statement::Statement};
 
 statements! {
     ADD_KEY = "make the key of the day",

@@ -7,7 +7,7 @@ use moka::sync::Cache;
 use tokio::time::timeout;
 
 use super::{
-    super::{Store, StoreError, robots::from_sql, statement::Statement},
+    super::{StoreError, robots::from_sql, statement::Statement},
     DescriptionCursor, DescriptionQuery, StoredDescription,
     row::ReadRow,
     sql,

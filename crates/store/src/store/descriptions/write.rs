@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{
     super::{
-        Store, StoreError,
+        StoreError,
         database::Transaction,
         publications::{clear_publications, hide_withdrawn, increment_heaven_version},
         statement::{ByRows, Step, Value},

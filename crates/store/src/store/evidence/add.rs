@@ -2,7 +2,7 @@
 
 use super::EvidenceRows;
 use super::{
-    super::{Store, StoreError, statement::Value, traffic},
+    super::{StoreError, statement::Value, traffic},
     BrokenRule, Evidence, sql,
 };
 

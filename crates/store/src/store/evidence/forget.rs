@@ -2,7 +2,7 @@
 
 use super::EvidenceRows;
 use super::{
-    super::{AuditEntry, Store, StoreError, audit, robots::from_sql, statement::Value, traffic},
+    super::{AuditEntry, StoreError, audit, robots::from_sql, statement::Value, traffic},
     AddressNetwork, sql,
 };
 

@@ -4,7 +4,7 @@ use super::EvidenceRows;
 use std::ops::Range;
 
 use super::{
-    super::{Store, StoreError, columns::columns, robots::from_sql},
+    super::{StoreError, columns::columns, robots::from_sql},
     BrokenRule, Evidence, sql,
 };
 

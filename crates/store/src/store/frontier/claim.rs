@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 
 use super::{
-    super::{Store, StoreError, database::Transaction, error::Engine, statement::Value},
+    super::{StoreError, database::Transaction, error::Engine, statement::Value},
     ClaimedUrl, FoundUrl, KnownUrl, RunCounts, sql,
     url::{ClaimedRow, KnownRow},
 };

@@ -2,7 +2,7 @@
 
 use super::Frontier;
 use super::{
-    super::{Store, StoreError, publications::unstage},
+    super::{StoreError, publications::unstage},
     StoredRun, sql,
 };
 

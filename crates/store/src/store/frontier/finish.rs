@@ -2,7 +2,7 @@
 
 use super::Frontier;
 use super::{
-    super::{Store, StoreError, descriptions::clear},
+    super::{StoreError, descriptions::clear},
     RunCounts, RunState, StoredRun,
     duplicates::rank,
     sql,

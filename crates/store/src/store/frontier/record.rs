@@ -3,7 +3,7 @@
 use super::Frontier;
 use super::{
     super::{
-        SaveOutcome, Store, StoreError,
+        SaveOutcome, StoreError,
         database::Transaction,
         error::Engine,
         publications::{Loss, stage},

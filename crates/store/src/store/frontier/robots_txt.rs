@@ -2,7 +2,7 @@
 
 use super::Frontier;
 use super::{
-    super::{Store, StoreError, columns::columns},
+    super::{StoreError, columns::columns},
     sql,
 };
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        Store, StoreError, StoreErrorKind, columns::columns, publications::forget_staged,
+        StoreError, StoreErrorKind, columns::columns, publications::forget_staged,
         robots::from_sql, statement::Value,
     },
     sql,

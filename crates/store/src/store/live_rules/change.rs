@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::{
     super::{
-        AuditEntry, Store, StoreError, audit, changes::Channel, database::Transaction,
-        error::Engine, sql::NOTIFY,
+        AuditEntry, StoreError, audit, changes::Channel, database::Transaction, error::Engine,
+        sql::NOTIFY,
     },
     sql,
 };
@@ -115,11 +115,7 @@ impl<'s> LiveRules<'s> {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub async fn pause(
-        self,
-        ends_ms: i64,
-        change: LiveRuleChange<'_>,
-    ) -> Result<(), StoreError> {
+    pub async fn pause(self, ends_ms: i64, change: LiveRuleChange<'_>) -> Result<(), StoreError> {
         let mut transaction = self.change_live_rules(change.now_ms).await?;
         let values = [ends_ms.into(), change.now_ms.into(), change.actor.into()];
         transaction.execute(&sql::PAUSE, &values).await?;

@@ -4,7 +4,7 @@ use super::LiveRules;
 use std::collections::BTreeSet;
 
 use super::{
-    super::{Store, StoreError, changes::Channel, columns::columns},
+    super::{StoreError, changes::Channel, columns::columns},
     sql,
 };
 

@@ -2,7 +2,7 @@
 
 use super::Publications;
 use super::{
-    super::{Store, StoreError, statement::Value},
+    super::{StoreError, statement::Value},
     publish::{increment_heaven_version, lock},
     sql,
 };

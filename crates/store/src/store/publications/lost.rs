@@ -1,10 +1,7 @@
 //! Descriptions whose pages a run has not described, and the reasons.
 
 use super::Publications;
-use super::{
-    super::{Store, StoreError},
-    Loss, sql,
-};
+use super::{super::StoreError, Loss, sql};
 
 /// Description whose page a run has not described.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -3,7 +3,7 @@
 use super::Publications;
 use super::{
     super::{
-        Store, StoreError,
+        StoreError,
         database::Transaction,
         sql::statements,
         statement::{Statement, Value},

@@ -2,7 +2,7 @@
 
 use super::Publications;
 use super::{
-    super::{Store, StoreError, database::Transaction, statement::Value},
+    super::{StoreError, database::Transaction, statement::Value},
     hide_withdrawn,
     parity::forget as forget_parity,
     sql,

@@ -3,8 +3,7 @@
 use super::Publications;
 use super::{
     super::{
-        SaveOutcome, Store, StoreError, database::Transaction, descriptions::write_to,
-        statement::Step,
+        SaveOutcome, StoreError, database::Transaction, descriptions::write_to, statement::Step,
     },
     sql,
 };

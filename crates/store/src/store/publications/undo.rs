@@ -1,12 +1,7 @@
 //! The last publication is put back, and the putting back undone.
 
 use super::Publications;
-use super::{
-    super::{Store, StoreError},
-    Publication, hide_withdrawn,
-    publish::lock,
-    sql,
-};
+use super::{super::StoreError, Publication, hide_withdrawn, publish::lock, sql};
 
 impl Publications<'_> {
     /// Restores what was in force before the last publication; called again, undoes that.

@@ -2,7 +2,7 @@
 
 use super::Publications;
 use super::{
-    super::{Store, StoreError, database::Transaction},
+    super::{StoreError, database::Transaction},
     parity::hide_differing,
     publish::{increment_heaven_version, lock},
     sql,

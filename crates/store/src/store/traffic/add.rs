@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use super::{
     super::{
-        Store, StoreError,
+        StoreError,
         database::Transaction,
         statement::{Step, Value},
     },

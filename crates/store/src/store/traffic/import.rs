@@ -3,8 +3,8 @@
 use super::TrafficSums;
 use super::{
     super::{
-        Store, StoreError, StoreErrorKind, columns::columns, database::Transaction,
-        robots::from_sql, statement::Value,
+        StoreError, StoreErrorKind, columns::columns, database::Transaction, robots::from_sql,
+        statement::Value,
     },
     CountedMinute, CountedPaths, TrafficSpan,
     add::{steps, sum_values},

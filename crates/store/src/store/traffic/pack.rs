@@ -2,9 +2,7 @@
 
 use super::TrafficSums;
 use super::{
-    super::{
-        Store, StoreError, StoreErrorKind, database::Transaction, error::Engine, statement::Value,
-    },
+    super::{StoreError, StoreErrorKind, database::Transaction, error::Engine, statement::Value},
     TrafficCount, TrafficSpan,
     gather::unreadable,
     packed::{PackedSums, Sums, pack},

@@ -4,7 +4,7 @@ use super::TrafficSums;
 use std::ops::Range;
 
 use super::{
-    super::{Store, StoreError},
+    super::StoreError,
     TrafficCount, TrafficKey, TrafficSpan,
     gather::{Gathering, Keys},
 };

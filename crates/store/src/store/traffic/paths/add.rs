@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{
     super::{
         super::{
-            Store, StoreError,
+            StoreError,
             statement::{Statement, Step, Value},
         },
         TrafficSpan,

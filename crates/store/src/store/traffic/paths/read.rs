@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     super::{
-        super::{Store, StoreError, columns::columns, robots::from_sql, statement::Value},
+        super::{StoreError, columns::columns, robots::from_sql, statement::Value},
         TrafficSpan,
     },
     PathCount, PathCut, PathKey,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{
-        super::{Store, StoreError, database::Transaction, robots::from_sql, statement::Step},
+        super::{StoreError, database::Transaction, robots::from_sql, statement::Step},
         TrafficSpan,
     },
     PathCount, PathCut, PathKey,

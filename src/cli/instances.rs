@@ -1,4 +1,4 @@
-//! `fleet`: the instances that serve from the database, and what each of them leads.
+//! `instances`: the instances that serve from the database, and what each of them leads.
 
 use std::process::ExitCode;
 
@@ -23,7 +23,7 @@ const HEADER: [&str; 9] = [
     "LEADS",
 ];
 
-/// Arguments of `fleet`.
+/// Arguments of `instances`.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Each instance says every 15 seconds that it is alive. One that stops takes leave; one that was
@@ -33,15 +33,15 @@ source while it lasts.
 
 Exit codes: 0 done, 1 the database failed
 
-Example: robot-detection fleet --json"
+Example: robot-detection instances --json"
 )]
-pub(super) struct FleetArgs {
+pub(super) struct InstancesArgs {
     /// Prints JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(super) async fn run(cli: &Cli, args: &FleetArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(cli: &Cli, args: &InstancesArgs) -> anyhow::Result<ExitCode> {
     let loaded = context::load(cli)?;
     let store = context::store(&loaded).await?;
     let list = instances::list(&context::caller(&store)).await?;
