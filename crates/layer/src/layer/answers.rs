@@ -16,7 +16,7 @@ use crate::policy::{
 };
 
 use super::{
-    Stats, body::TextBody, disposition::Disposition, in_place, layer::Shared,
+    Stats, body::RefusalBody, disposition::Disposition, in_place, layer::Shared,
     ready_head::ReadyHead, reply::Reply,
 };
 
@@ -73,12 +73,13 @@ struct Head {
 /// Returns the answer to a request that does not go on to the application.
 ///
 /// It takes over the memory of the request's headers, which nobody reads any more.
-pub(super) fn answer<B, R: Default + 'static>(
+pub(super) fn answer<B, R>(
     shared: &Shared,
     answers: &Answers,
     request: &mut Request<B>,
     disposition: &Disposition<'_>,
     visitor: Option<Visitor<'_>>,
+    bodies: &impl RefusalBody<R>,
 ) -> Option<Reply<R>> {
     let mut wait = None;
     let mut counted = disposition.action();
@@ -87,7 +88,12 @@ pub(super) fn answer<B, R: Default + 'static>(
         Disposition::Pass | Disposition::Noted(_) | Disposition::Decided(Decision::Pass(_), _) => {
             return None;
         }
-        Disposition::Canonical(to) => return Some(moved(shared, request, visitor, to)),
+        Disposition::Canonical(to) => {
+            count(shared, visitor, Action::Redirect);
+            let head = Head::canonical(to.clone());
+            return Some(Reply::Now(Box::new(head.response(request, bodies))));
+        }
+        Disposition::Misplaced => None,
         Disposition::Decided(Decision::Serve(_), rule) => {
             if answers.page(*rule).is_some() {
                 return None;
@@ -131,9 +137,9 @@ pub(super) fn answer<B, R: Default + 'static>(
         }
     }
     let mut response = match head {
-        Some(head) => head.response(request, &shared.text_body),
-        // No policy is without one; whoever is not to pass does not.
-        None => Head::forbidden().response(request, &shared.text_body),
+        Some(head) => head.response(request, bodies),
+        // Whoever is not to pass does not.
+        None => Head::forbidden().response(request, bodies),
     };
     if let Some(own) = own {
         response.headers_mut().insert(LOCATION, own);
@@ -143,18 +149,6 @@ pub(super) fn answer<B, R: Default + 'static>(
     }
     ask_for_signature(shared, visitor, &mut response);
     Some(Reply::Now(Box::new(response)))
-}
-
-/// Returns the redirect to a page's canonical URL.
-fn moved<B, R: Default + 'static>(
-    shared: &Shared,
-    request: &mut Request<B>,
-    visitor: Option<Visitor<'_>>,
-    to: &HeaderValue,
-) -> Reply<R> {
-    count(shared, visitor, Action::Redirect);
-    let head = Head::canonical(to.clone());
-    Reply::Now(Box::new(head.response(request, &shared.text_body)))
 }
 
 /// Counts what is answered here; the statistics of the site are of robots.
@@ -336,15 +330,15 @@ impl Head {
     }
 
     /// Returns the response to a request; to HEAD it has no body.
-    fn response<B, R: Default + 'static>(
+    fn response<B, R>(
         &self,
         request: &mut Request<B>,
-        body: &TextBody,
+        bodies: &impl RefusalBody<R>,
     ) -> Response<R> {
         let body = if self.text.is_empty() || request.method() == Method::HEAD {
-            R::default()
+            bodies.empty()
         } else {
-            body.make(self.text.clone())
+            bodies.body(self.text.clone())
         };
         self.head.response(body, mem::take(request.headers_mut()))
     }

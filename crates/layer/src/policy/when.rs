@@ -22,8 +22,9 @@ pub(super) type InvalidCondition = (&'static str, String);
 
 /// Conditions of a rule; nothing is checked before the policy is built.
 ///
-/// Each condition is a list of which one value has to fit; all conditions that
-/// are set have to hold. An empty list is an error, as nothing would ever match.
+/// Each condition is a list of which one value has to fit, and each call adds values to it;
+/// all conditions that are set have to hold. An empty list is an error, as nothing would
+/// ever match.
 ///
 /// # Example
 ///
@@ -68,7 +69,7 @@ macro_rules! condition_setters {
         /// They stand for themselves: they need not be filtered otherwise. Without
         /// them a rule is about the filter patterns, a header about every path.
         pub fn paths<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.paths = Some($crate::policy::when::owned(patterns));
+            self$(.$when)?.paths.get_or_insert_default().extend($crate::policy::when::owned(patterns));
             self
         }
 
@@ -78,13 +79,13 @@ macro_rules! condition_setters {
         /// [redirected](crate::policy::PolicyBuilder::methods): its
         /// [action](crate::policy::Action) says so.
         pub fn methods<S: AsRef<str>>(mut self, methods: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.methods = Some($crate::policy::when::owned(methods));
+            self$(.$when)?.methods.get_or_insert_default().extend($crate::policy::when::owned(methods));
             self
         }
 
         /// Sets the hosts that are asked for; one without a port is meant with any.
         pub fn hosts<S: AsRef<str>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.hosts = Some($crate::policy::when::owned(hosts));
+            self$(.$when)?.hosts.get_or_insert_default().extend($crate::policy::when::owned(hosts));
             self
         }
 
@@ -92,9 +93,9 @@ macro_rules! condition_setters {
         /// `nameless` for whoever sends no User-Agent, and a host for the robot that is not
         /// listed and whose signature by that host holds.
         ///
-        /// An id that no registry has is no error: a refresh may bring it.
+        /// Where the registry is refreshed, an unknown id is no error: a refresh may bring it.
         pub fn robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.robots = Some($crate::policy::when::owned(ids));
+            self$(.$when)?.robots.get_or_insert_default().extend($crate::policy::when::owned(ids));
             self
         }
 
@@ -103,13 +104,13 @@ macro_rules! condition_setters {
             mut self,
             purposes: impl IntoIterator<Item = $crate::registry::Purpose>,
         ) -> Self {
-            self$(.$when)?.purposes = Some(purposes.into_iter().collect());
+            self$(.$when)?.purposes.get_or_insert_default().extend(purposes);
             self
         }
 
         /// Sets who operates the robots, in upper or lower case.
         pub fn operators<S: AsRef<str>>(mut self, operators: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.operators = Some($crate::policy::when::owned(operators));
+            self$(.$when)?.operators.get_or_insert_default().extend($crate::policy::when::owned(operators));
             self
         }
 
@@ -118,7 +119,7 @@ macro_rules! condition_setters {
             mut self,
             sources: impl IntoIterator<Item = $crate::registry::Source>,
         ) -> Self {
-            self$(.$when)?.sources = Some(sources.into_iter().collect());
+            self$(.$when)?.sources.get_or_insert_default().extend(sources);
             self
         }
 
@@ -136,7 +137,7 @@ macro_rules! condition_setters {
             mut self,
             kinds: impl IntoIterator<Item = $crate::detect::Kind>,
         ) -> Self {
-            self$(.$when)?.visitors = Some(kinds.into_iter().collect());
+            self$(.$when)?.visitors.get_or_insert_default().extend(kinds);
             self
         }
 
@@ -148,7 +149,7 @@ macro_rules! condition_setters {
             mut self,
             verdicts: impl IntoIterator<Item = $crate::detect::Verdict>,
         ) -> Self {
-            self$(.$when)?.verdicts = Some(verdicts.into_iter().collect());
+            self$(.$when)?.verdicts.get_or_insert_default().extend(verdicts);
             self
         }
 
@@ -157,7 +158,7 @@ macro_rules! condition_setters {
             mut self,
             addresses: impl IntoIterator<Item = $crate::policy::Addresses>,
         ) -> Self {
-            self$(.$when)?.addresses = Some(addresses.into_iter().collect());
+            self$(.$when)?.addresses.get_or_insert_default().extend(addresses);
             self
         }
 
@@ -165,7 +166,7 @@ macro_rules! condition_setters {
         ///
         /// Where they are is what [`places`](crate::policy::PolicyBuilder::places) finds.
         pub fn asns(mut self, asns: impl IntoIterator<Item = u32>) -> Self {
-            self$(.$when)?.asns = Some(asns.into_iter().collect());
+            self$(.$when)?.asns.get_or_insert_default().extend(asns);
             self
         }
 
@@ -173,20 +174,20 @@ macro_rules! condition_setters {
         ///
         /// Where they are is what [`places`](crate::policy::PolicyBuilder::places) finds.
         pub fn countries<S: AsRef<str>>(mut self, countries: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.countries = Some($crate::policy::when::owned(countries));
+            self$(.$when)?.countries.get_or_insert_default().extend($crate::policy::when::owned(countries));
             self
         }
 
         /// Sets what requests have for headers: `X-Monitor` is there, `!Accept-Language` is not,
         /// `Accept: text/*` has a value like this. All of them have to hold.
         pub fn headers<S: AsRef<str>>(mut self, headers: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.headers = Some($crate::policy::when::owned(headers));
+            self$(.$when)?.headers.get_or_insert_default().extend($crate::policy::when::owned(headers));
             self
         }
 
         /// Sets the User-Agents: globs over all of it, in upper or lower case.
         pub fn user_agents<S: AsRef<str>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.user_agents = Some($crate::policy::when::owned(globs));
+            self$(.$when)?.user_agents.get_or_insert_default().extend($crate::policy::when::owned(globs));
             self
         }
 
@@ -195,7 +196,7 @@ macro_rules! condition_setters {
             mut self,
             globs: impl IntoIterator<Item = S>,
         ) -> Self {
-            self$(.$when)?.signature_agents = Some($crate::policy::when::owned(globs));
+            self$(.$when)?.signature_agents.get_or_insert_default().extend($crate::policy::when::owned(globs));
             self
         }
 
@@ -214,7 +215,7 @@ macro_rules! condition_setters {
             mut self,
             reasons: impl IntoIterator<Item = $crate::suspect::Reason>,
         ) -> Self {
-            self$(.$when)?.reasons = Some(reasons.into_iter().collect());
+            self$(.$when)?.reasons.get_or_insert_default().extend(reasons);
             self
         }
     };
@@ -229,6 +230,30 @@ impl When {
     }
 
     condition_setters!();
+
+    /// Adds other conditions: lists are joined, and of two values the other's counts.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            paths: join(self.paths, other.paths),
+            methods: join(self.methods, other.methods),
+            hosts: join(self.hosts, other.hosts),
+            robots: join(self.robots, other.robots),
+            purposes: join(self.purposes, other.purposes),
+            operators: join(self.operators, other.operators),
+            sources: join(self.sources, other.sources),
+            visitors: join(self.visitors, other.visitors),
+            verdicts: join(self.verdicts, other.verdicts),
+            addresses: join(self.addresses, other.addresses),
+            asns: join(self.asns, other.asns),
+            countries: join(self.countries, other.countries),
+            headers: join(self.headers, other.headers),
+            user_agents: join(self.user_agents, other.user_agents),
+            signature_agents: join(self.signature_agents, other.signature_agents),
+            reasons: join(self.reasons, other.reasons),
+            unlisted: other.unlisted.or(self.unlisted),
+            suspect: other.suspect.or(self.suspect),
+        }
+    }
 
     /// Builds the conditions, and what people read of them.
     pub(super) fn build(mut self) -> Result<(Scope, Vec<String>), InvalidCondition> {
@@ -406,6 +431,13 @@ pub(super) fn parse_hosts(items: &[String]) -> Result<Vec<Host>, (String, String
         Host::parse(host).map_err(|reason| (host.to_owned(), reason))
     };
     items.iter().map(parse).collect()
+}
+
+fn join<T>(ours: Option<Vec<T>>, others: Option<Vec<T>>) -> Option<Vec<T>> {
+    match (ours, others) {
+        (Some(ours), Some(others)) => Some(ours.into_iter().chain(others).collect()),
+        (ours, others) => ours.or(others),
+    }
 }
 
 pub(super) fn owned<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Vec<String> {
