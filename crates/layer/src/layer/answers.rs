@@ -138,7 +138,7 @@ pub(super) fn answer<B, R>(
     }
     let mut response = match head {
         Some(head) => head.response(request, bodies),
-        // Whoever is not to pass does not.
+        // A request that is not to pass is refused.
         None => Head::forbidden().response(request, bodies),
     };
     if let Some(own) = own {

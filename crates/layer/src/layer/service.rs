@@ -212,7 +212,7 @@ impl Shared {
     /// `client` finds the address that the request comes from.
     fn decide<B, R, T: RefusalBody<R>, W>(
         &self,
-        door: Door<'_, T>,
+        Door { bodies, routes }: Door<'_, T>,
         request: &mut Request<B>,
         client: impl Fn(&Request<B>) -> Addresses,
         lookup: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<ClaimFinding>, W>,
@@ -246,7 +246,6 @@ impl Shared {
         let asked = parts_for(policy, request);
         let headers = request.headers();
         let asker = visitor.map(|visitor| client.asker(visitor, agent.text, headers, reasons));
-        let Door { bodies, routes } = door;
         let mut judged = self.judged(policy, request, &asked, asker, aim, routes);
         let mut outcome = own.filter(|_| self.reports_outcome).map(Outcome::own);
         if let (Some(claim), None) = (&claim, own) {

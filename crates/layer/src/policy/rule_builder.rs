@@ -83,7 +83,7 @@ impl RuleBuilder {
         self
     }
 
-    /// Adds conditions; by default the rule is about every robot.
+    /// Adds conditions, which replace those of the same kind; by default the rule is about every robot.
     pub fn when(mut self, when: When) -> Self {
         self.when = self.when.and(when);
         self

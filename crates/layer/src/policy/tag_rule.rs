@@ -150,7 +150,7 @@ impl TagRuleBuilder {
         self
     }
 
-    /// Adds conditions; by default the rule is about every response.
+    /// Adds conditions, which replace those of the same kind; by default the rule is about every response.
     pub fn when(mut self, when: When) -> Self {
         self.when = self.when.and(when);
         self

@@ -22,9 +22,8 @@ pub(super) type InvalidCondition = (&'static str, String);
 
 /// Conditions of a rule; nothing is checked before the policy is built.
 ///
-/// Each condition is a list of which one value has to fit, and each call adds values to it;
-/// all conditions that are set have to hold. An empty list is an error, as nothing would
-/// ever match.
+/// Each condition is a list of which one value has to fit; all conditions that
+/// are set have to hold. An empty list is an error, as nothing would ever match.
 ///
 /// # Example
 ///
@@ -69,7 +68,7 @@ macro_rules! condition_setters {
         /// They stand for themselves: they need not be filtered otherwise. Without
         /// them a rule is about the filter patterns, a header about every path.
         pub fn paths<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.paths.get_or_insert_default().extend($crate::policy::when::owned(patterns));
+            self$(.$when)?.paths = Some($crate::policy::when::owned(patterns));
             self
         }
 
@@ -79,13 +78,13 @@ macro_rules! condition_setters {
         /// [redirected](crate::policy::PolicyBuilder::methods): its
         /// [action](crate::policy::Action) says so.
         pub fn methods<S: AsRef<str>>(mut self, methods: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.methods.get_or_insert_default().extend($crate::policy::when::owned(methods));
+            self$(.$when)?.methods = Some($crate::policy::when::owned(methods));
             self
         }
 
         /// Sets the hosts that are asked for; one without a port is meant with any.
         pub fn hosts<S: AsRef<str>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.hosts.get_or_insert_default().extend($crate::policy::when::owned(hosts));
+            self$(.$when)?.hosts = Some($crate::policy::when::owned(hosts));
             self
         }
 
@@ -95,7 +94,7 @@ macro_rules! condition_setters {
         ///
         /// Where the registry is refreshed, an unknown id is no error: a refresh may bring it.
         pub fn robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.robots.get_or_insert_default().extend($crate::policy::when::owned(ids));
+            self$(.$when)?.robots = Some($crate::policy::when::owned(ids));
             self
         }
 
@@ -104,13 +103,13 @@ macro_rules! condition_setters {
             mut self,
             purposes: impl IntoIterator<Item = $crate::registry::Purpose>,
         ) -> Self {
-            self$(.$when)?.purposes.get_or_insert_default().extend(purposes);
+            self$(.$when)?.purposes = Some(purposes.into_iter().collect());
             self
         }
 
         /// Sets who operates the robots, in upper or lower case.
         pub fn operators<S: AsRef<str>>(mut self, operators: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.operators.get_or_insert_default().extend($crate::policy::when::owned(operators));
+            self$(.$when)?.operators = Some($crate::policy::when::owned(operators));
             self
         }
 
@@ -119,7 +118,7 @@ macro_rules! condition_setters {
             mut self,
             sources: impl IntoIterator<Item = $crate::registry::Source>,
         ) -> Self {
-            self$(.$when)?.sources.get_or_insert_default().extend(sources);
+            self$(.$when)?.sources = Some(sources.into_iter().collect());
             self
         }
 
@@ -137,7 +136,7 @@ macro_rules! condition_setters {
             mut self,
             kinds: impl IntoIterator<Item = $crate::detect::Kind>,
         ) -> Self {
-            self$(.$when)?.visitors.get_or_insert_default().extend(kinds);
+            self$(.$when)?.visitors = Some(kinds.into_iter().collect());
             self
         }
 
@@ -149,7 +148,7 @@ macro_rules! condition_setters {
             mut self,
             verdicts: impl IntoIterator<Item = $crate::detect::Verdict>,
         ) -> Self {
-            self$(.$when)?.verdicts.get_or_insert_default().extend(verdicts);
+            self$(.$when)?.verdicts = Some(verdicts.into_iter().collect());
             self
         }
 
@@ -158,7 +157,7 @@ macro_rules! condition_setters {
             mut self,
             addresses: impl IntoIterator<Item = $crate::policy::Addresses>,
         ) -> Self {
-            self$(.$when)?.addresses.get_or_insert_default().extend(addresses);
+            self$(.$when)?.addresses = Some(addresses.into_iter().collect());
             self
         }
 
@@ -166,7 +165,7 @@ macro_rules! condition_setters {
         ///
         /// Where they are is what [`places`](crate::policy::PolicyBuilder::places) finds.
         pub fn asns(mut self, asns: impl IntoIterator<Item = u32>) -> Self {
-            self$(.$when)?.asns.get_or_insert_default().extend(asns);
+            self$(.$when)?.asns = Some(asns.into_iter().collect());
             self
         }
 
@@ -174,20 +173,20 @@ macro_rules! condition_setters {
         ///
         /// Where they are is what [`places`](crate::policy::PolicyBuilder::places) finds.
         pub fn countries<S: AsRef<str>>(mut self, countries: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.countries.get_or_insert_default().extend($crate::policy::when::owned(countries));
+            self$(.$when)?.countries = Some($crate::policy::when::owned(countries));
             self
         }
 
         /// Sets what requests have for headers: `X-Monitor` is there, `!Accept-Language` is not,
         /// `Accept: text/*` has a value like this. All of them have to hold.
         pub fn headers<S: AsRef<str>>(mut self, headers: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.headers.get_or_insert_default().extend($crate::policy::when::owned(headers));
+            self$(.$when)?.headers = Some($crate::policy::when::owned(headers));
             self
         }
 
         /// Sets the User-Agents: globs over all of it, in upper or lower case.
         pub fn user_agents<S: AsRef<str>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.user_agents.get_or_insert_default().extend($crate::policy::when::owned(globs));
+            self$(.$when)?.user_agents = Some($crate::policy::when::owned(globs));
             self
         }
 
@@ -196,7 +195,7 @@ macro_rules! condition_setters {
             mut self,
             globs: impl IntoIterator<Item = S>,
         ) -> Self {
-            self$(.$when)?.signature_agents.get_or_insert_default().extend($crate::policy::when::owned(globs));
+            self$(.$when)?.signature_agents = Some($crate::policy::when::owned(globs));
             self
         }
 
@@ -215,7 +214,7 @@ macro_rules! condition_setters {
             mut self,
             reasons: impl IntoIterator<Item = $crate::suspect::Reason>,
         ) -> Self {
-            self$(.$when)?.reasons.get_or_insert_default().extend(reasons);
+            self$(.$when)?.reasons = Some(reasons.into_iter().collect());
             self
         }
     };
@@ -231,27 +230,27 @@ impl When {
 
     condition_setters!();
 
-    /// Adds other conditions: lists are joined, and of two values the other's counts.
+    /// Adds other conditions, which replace those of the same kind.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
-            paths: join(self.paths, other.paths),
-            methods: join(self.methods, other.methods),
-            hosts: join(self.hosts, other.hosts),
-            robots: join(self.robots, other.robots),
-            purposes: join(self.purposes, other.purposes),
-            operators: join(self.operators, other.operators),
-            sources: join(self.sources, other.sources),
-            visitors: join(self.visitors, other.visitors),
-            verdicts: join(self.verdicts, other.verdicts),
-            addresses: join(self.addresses, other.addresses),
-            asns: join(self.asns, other.asns),
-            countries: join(self.countries, other.countries),
-            headers: join(self.headers, other.headers),
-            user_agents: join(self.user_agents, other.user_agents),
-            signature_agents: join(self.signature_agents, other.signature_agents),
-            reasons: join(self.reasons, other.reasons),
+            paths: other.paths.or(self.paths),
+            methods: other.methods.or(self.methods),
+            hosts: other.hosts.or(self.hosts),
+            robots: other.robots.or(self.robots),
+            purposes: other.purposes.or(self.purposes),
+            operators: other.operators.or(self.operators),
+            sources: other.sources.or(self.sources),
             unlisted: other.unlisted.or(self.unlisted),
+            visitors: other.visitors.or(self.visitors),
+            verdicts: other.verdicts.or(self.verdicts),
+            addresses: other.addresses.or(self.addresses),
+            asns: other.asns.or(self.asns),
+            countries: other.countries.or(self.countries),
+            headers: other.headers.or(self.headers),
+            user_agents: other.user_agents.or(self.user_agents),
+            signature_agents: other.signature_agents.or(self.signature_agents),
             suspect: other.suspect.or(self.suspect),
+            reasons: other.reasons.or(self.reasons),
         }
     }
 
@@ -431,13 +430,6 @@ pub(super) fn parse_hosts(items: &[String]) -> Result<Vec<Host>, (String, String
         Host::parse(host).map_err(|reason| (host.to_owned(), reason))
     };
     items.iter().map(parse).collect()
-}
-
-fn join<T>(ours: Option<Vec<T>>, others: Option<Vec<T>>) -> Option<Vec<T>> {
-    match (ours, others) {
-        (Some(ours), Some(others)) => Some(ours.into_iter().chain(others).collect()),
-        (ours, others) => ours.or(others),
-    }
 }
 
 pub(super) fn owned<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Vec<String> {
