@@ -78,6 +78,7 @@ impl RobotDetection {
     ///
     /// Panics if the application has a route below `/robot-detection/admin`, and outside of a Tokio
     /// runtime.
+    #[must_use]
     pub fn around(
         &self,
         site: Router,

@@ -628,7 +628,8 @@ async fn error_of_the_application_comes_through_as_it_is() {
     let mut service = layer(|policy| policy).layer(Printer {
         readiness: Poll::Ready(Ok(())),
     });
-    let failed: Result<Response<String>, OutOfPaper> = service.call(request(MEMBERS, FIREFOX)).await;
+    let failed: Result<Response<String>, OutOfPaper> =
+        service.call(request(MEMBERS, FIREFOX)).await;
     assert_eq!(failed.unwrap_err(), OutOfPaper(2));
     let redirected = service.call(request(MEMBERS, GOOGLEBOT)).await.unwrap();
     assert_eq!(redirected.status(), StatusCode::FOUND);
@@ -669,7 +670,8 @@ fn passing_person_costs_no_allocation() {
 
 #[test]
 fn redirect_and_identification_cost_few_allocations() {
-    let mut service = layer(|policy| policy).layer(service_fn(|_| ready(Ok(Response::new(String::new())))));
+    let mut service =
+        layer(|policy| policy).layer(service_fn(|_| ready(Ok(Response::new(String::new())))));
     let (first, _) = allocations(&mut service, request(MEMBERS, GOOGLEBOT));
     let (second, response) = allocations(&mut service, request(MEMBERS, GOOGLEBOT));
     assert_eq!(response.status(), StatusCode::FOUND);

@@ -108,7 +108,9 @@ where
 
 #[test]
 fn the_layer_costs_as_much_with_robots_txt_as_without() {
-    let inner = || service_fn(|_| -> Ready<Result<_, Infallible>> { ready(Ok(Response::new(String::new()))) });
+    let inner = || {
+        service_fn(|_| -> Ready<Result<_, Infallible>> { ready(Ok(Response::new(String::new()))) })
+    };
     let layer = || {
         let detector = SharedDetector::new(Detector::new(robots().map(Arc::new)).unwrap());
         RobotDetectionLayer::new(detector, SharedPolicy::new(policy().build().unwrap()))

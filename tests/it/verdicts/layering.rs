@@ -77,8 +77,7 @@ fn known(googlebot: Verdict) -> Arc<Known> {
 fn layer(policy: PolicyBuilder) -> RobotDetectionLayer {
     let detector = Detector::new(robots()).unwrap().recognise_unlisted(true);
     let policy = SharedPolicy::new(policy.build().unwrap());
-    RobotDetectionLayer::new(SharedDetector::new(detector), policy)
-        .clock(Clock::manual(0))
+    RobotDetectionLayer::new(SharedDetector::new(detector), policy).clock(Clock::manual(0))
 }
 
 /// Says what handlers and upstreams are told of the visitor.

@@ -113,6 +113,7 @@ impl Detector {
     }
 
     /// Returns the detector of the bundled registry, which is built once and shared.
+    #[must_use]
     pub fn bundled() -> &'static Self {
         static BUNDLED: LazyLock<Detector> = LazyLock::new(|| {
             let robots = registry::bundled().robots.into_iter().map(Arc::new);

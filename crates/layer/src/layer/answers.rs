@@ -81,7 +81,6 @@ pub(super) fn answer<B, R>(
     visitor: Option<Visitor<'_>>,
     bodies: &impl RefusalBody<R>,
 ) -> Option<Reply<R>> {
-    let mut wait = None;
     let mut counted = disposition.action();
     let made;
     let head = match disposition {
@@ -89,18 +88,16 @@ pub(super) fn answer<B, R>(
             return None;
         }
         Disposition::Canonical(to) => {
-            count(shared, visitor, Action::Redirect);
-            let head = Head::canonical(to.clone());
-            return Some(Reply::Now(Box::new(head.response(request, bodies))));
+            made = Head::canonical(to.clone());
+            Some(&made)
         }
-        Disposition::Misplaced => None,
-        Disposition::Decided(Decision::Serve(_), rule) => {
-            if answers.page(*rule).is_some() {
-                return None;
-            }
-            // There is no page to serve.
+        Disposition::Decided(Decision::Serve(_), rule) if answers.page(*rule).is_some() => {
+            return None;
+        }
+        // There is no page to serve here.
+        Disposition::Misplaced | Disposition::Decided(Decision::Serve(_), _) => {
             counted = Action::Refuse;
-            answers.told(*rule)
+            None
         }
         Disposition::Decided(Decision::Refuse(_), None) => Some(&answers.spoofed),
         Disposition::Decided(Decision::Refuse(_), rule) => answers.told(*rule),
@@ -109,19 +106,12 @@ pub(super) fn answer<B, R>(
         }
         // draft-ietf-webbotauth-httpsig-protocol §5.3: a nonce used too often is answered 429.
         Disposition::SignAgain => {
-            wait = Some(SIGN_AGAIN_AFTER);
             made = Head::text(StatusCode::TOO_MANY_REQUESTS, SIGN_AGAIN.to_owned());
             Some(&made)
         }
-        Disposition::Slow(rule, until) => {
-            wait = Some(*until);
-            answers.told(Some(rule))
-        }
+        Disposition::Slow(rule, _) => answers.told(Some(rule)),
         Disposition::Violation(outcome) => {
             counted = Action::Refuse;
-            if let Answer::TooManyRequests { retry_after } = outcome.answer {
-                wait = Some(retry_after);
-            }
             made = Head::violation(outcome);
             answers.redirect_of(outcome).or(Some(&made))
         }
@@ -144,11 +134,24 @@ pub(super) fn answer<B, R>(
     if let Some(own) = own {
         response.headers_mut().insert(LOCATION, own);
     }
-    if let Some(wait) = wait {
+    if let Some(wait) = wait_of(disposition) {
         response.headers_mut().insert(RETRY_AFTER, seconds(wait));
     }
     ask_for_signature(shared, visitor, &mut response);
     Some(Reply::Now(Box::new(response)))
+}
+
+/// Returns the time after which the request may be sent again.
+fn wait_of(disposition: &Disposition<'_>) -> Option<Duration> {
+    match disposition {
+        Disposition::SignAgain => Some(SIGN_AGAIN_AFTER),
+        Disposition::Slow(_, until) => Some(*until),
+        Disposition::Violation(outcome) => match outcome.answer {
+            Answer::TooManyRequests { retry_after } => Some(retry_after),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Counts what is answered here; the statistics of the site are of robots.
