@@ -30,7 +30,7 @@ fn own_robot() -> Robot {
     robot
 }
 
-/// Refuses GPTBot on a path, with a text.
+/// Refuses one robot on a path, with a text.
 fn paid(path: &str) -> RuleBuilder {
     let rule = Rule::builder(Action::Refuse)
         .paths([path])

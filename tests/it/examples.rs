@@ -9,7 +9,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::Once,
     time::Duration,
@@ -134,70 +134,64 @@ fn the_example_is_the_application_of_the_readme() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_application_of_the_readme_counts_shows_its_console_and_ends_in_order() {
-    let directory = tempfile::tempdir().unwrap();
+/// Starts README's application; returns it and the file that it names for its password.
+fn start_application(directory: &Path) -> (Example, String) {
     let mut command = Command::new(program("axum_app"));
-    let command = command.arg("127.0.0.1:0").current_dir(directory.path());
+    let command = command.arg("127.0.0.1:0").current_dir(directory);
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut output = BufReader::new(child.stderr.take().unwrap());
-    let mut printed = |name: &str| {
+    let mut printed = |name: &str, end| {
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
         let text = line
             .strip_prefix(name)
-            .unwrap_or_else(|| panic!("{line:?}"));
-        text.trim().to_owned()
+            .and_then(|rest| rest.split(end).next());
+        text.unwrap_or_else(|| panic!("{line:?}")).to_owned()
     };
-    let console = printed("console: http://");
-    let password = printed("password: in ");
-    let (address, _) = console.split_once('/').unwrap();
-    let mut example = Example {
+    let address = printed("console: http://", '/');
+    let file = printed("password: in ", ';');
+    let example = Example {
         child,
         _output: Box::new(output),
-        address: address.to_owned(),
+        address,
     };
+    (example, file)
+}
 
+/// Logs in to the console; returns the overview.
+fn overview(example: &Example, password: &str) -> String {
+    let form = format!("password={password}");
+    let lines = "origin: http://site.example\r\ncontent-type: application/x-www-form-urlencoded";
+    let rest = format!("{lines}\r\ncontent-length: {}\r\n\r\n{form}", form.len());
+    let entered = example.send("POST /robot-detection/admin/login", FIREFOX, &rest);
+    let lines = entered.lines();
+    let cookies = lines.filter_map(|line| line.strip_prefix("set-cookie: ")?.split(';').next());
+    let cookies = cookies.collect::<Vec<_>>().join("; ");
+    let rest = format!("cookie: {cookies}\r\n\r\n");
+    example.send("GET /robot-detection/admin/overview", FIREFOX, &rest)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_application_of_the_readme_counts_shows_its_console_and_ends_in_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut example, file) = start_application(directory.path());
+    let address = example.address.parse().unwrap();
     let test = "the_application_of_the_readme_counts_shows_its_console_and_ends_in_order";
     for shown in Shown::of_readme("127.0.0.1:3000", test) {
         let user_agent = [("User-Agent", &*shown.user_agent)];
-        shown.compare(&request(
-            address.parse().unwrap(),
-            "GET",
-            &shown.path,
-            &user_agent,
-        ));
+        shown.compare(&request(address, "GET", &shown.path, &user_agent));
     }
     for _ in 0..7 {
         let person = example.get("/members-only-stuff/a", FIREFOX);
         assert!(person.ends_with("for members"), "{person}");
     }
-
-    let (file, _) = password.split_once(';').unwrap();
-    let form = format!("password={}", fs::read_to_string(file).unwrap().trim());
-    let form = format!(
-        "origin: http://site.example\r\ncontent-type: application/x-www-form-urlencoded\r\n\
-         content-length: {}\r\n\r\n{form}",
-        form.len()
-    );
-    let console = "/robot-detection/admin";
-    let entered = example.send(&format!("POST {console}/login"), FIREFOX, &form);
-    assert!(entered.starts_with("HTTP/1.1 303 "), "{entered}");
-    let lines = entered.lines();
-    let cookies = lines.filter_map(|line| line.strip_prefix("set-cookie: ")?.split(';').next());
-    let cookies = cookies.collect::<Vec<_>>().join("; ");
-    let cookie = format!("cookie: {cookies}\r\n\r\n");
-    let overview = example.send(&format!("GET {console}/overview"), FIREFOX, &cookie);
+    let password = fs::read_to_string(file).unwrap();
+    let overview = overview(&example, password.trim());
     assert!(overview.starts_with("HTTP/1.1 200 "), "{overview}");
 
     let process = example.child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &process])
-            .status()
-            .unwrap()
-            .success()
-    );
+    let interrupted = Command::new("kill").args(["-INT", &process]).status();
+    assert!(interrupted.unwrap().success());
     let mut status = None;
     eventually("the application ends", || {
         status = example.child.try_wait().unwrap();
@@ -205,9 +199,8 @@ async fn the_application_of_the_readme_counts_shows_its_console_and_ends_in_orde
     });
     assert!(status.unwrap().success(), "{status:?}");
     let database = directory.path().join("robot-detection.db");
-    let store = Store::connect(&format!("sqlite://{}", database.display()))
-        .await
-        .unwrap();
+    let database = format!("sqlite://{}", database.display());
+    let store = Store::connect(&database).await.unwrap();
     let now_ms = Clock::system().now_ms();
     let minutes = now_ms / 60_000 - 5..now_ms / 60_000 + 1;
     let sums = store.traffic(minutes, now_ms).await.unwrap();
