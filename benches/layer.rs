@@ -130,7 +130,7 @@ fn request(path: &'static str, user_agent: &'static str) -> Request<()> {
 
 fn run<S>(bencher: Bencher<'_, '_>, mut service: S, path: &'static str, user_agent: &'static str)
 where
-    S: Service<Request<()>, Response = Response<()>, Error = Infallible>,
+    S: Service<Request<()>, Response = Response<String>, Error = Infallible>,
 {
     bencher
         .with_inputs(|| request(path, user_agent))

@@ -12,7 +12,7 @@
 use std::error::Error;
 
 use axum::{Router, routing::get};
-use robot_detection::{Identification, RobotDetectionLayer, registry};
+use robot_detection::{Identification, RobotDetectionLayer};
 use tokio::net::TcpListener;
 
 #[tokio::main]
@@ -21,7 +21,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let address = std::env::args().nth(1);
     let address = address.as_deref().unwrap_or("127.0.0.1:3000");
     let detection = RobotDetectionLayer::builder()
-        .robots(registry::bundled().robots)
         .filter_patterns(["/members-only-stuff/*"])
         .redirect_url("/robot-heaven/")
         .build()?;

@@ -107,7 +107,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .merge(members_only)
         .with_state(members)
         .merge(owner_only)
-        .layer(robots.layer());
+        .layer(robots.layer())
+        .layer(robots.traffic_layer());
 
     let address = std::env::args().nth(1);
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:3000")).await?;

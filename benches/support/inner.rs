@@ -15,9 +15,9 @@ use tower_service::Service;
 pub(crate) struct Inner;
 
 impl Service<Request<()>> for Inner {
-    type Response = Response<()>;
+    type Response = Response<String>;
     type Error = Infallible;
-    type Future = Ready<Result<Response<()>, Infallible>>;
+    type Future = Ready<Result<Response<String>, Infallible>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
@@ -25,6 +25,6 @@ impl Service<Request<()>> for Inner {
 
     fn call(&mut self, request: Request<()>) -> Self::Future {
         black_box(request);
-        ready(Ok(Response::new(())))
+        ready(Ok(Response::new(String::new())))
     }
 }

@@ -42,6 +42,12 @@ impl RobotDetection {
     ///
     /// Panics outside of a Tokio runtime.
     pub fn admin_router(&self) -> Router {
+        self.make_password();
+        self.admin_router_with_login(self.parts().stop.clone())
+    }
+
+    /// Makes the first password as soon as the database is there; the log names its file.
+    pub(super) fn make_password(&self) {
         let (store, clock) = (self.store().clone(), self.clock().clone());
         let stop = self.parts().stop.clone();
         let file = self.password_file();
@@ -49,7 +55,6 @@ impl RobotDetection {
             let making = keep_first_password(store, clock, file);
             stop.run_until_cancelled(making).await;
         });
-        self.admin_router_with_login(self.parts().stop.clone())
     }
 
     /// Returns the admin pages **without a login**, for an application that has its own.
@@ -65,7 +70,6 @@ impl RobotDetection {
     ///
     /// `chosen` is a file with the password; otherwise one is made, which is written to a file
     /// unless it can be shown.
-    #[cfg(feature = "server")]
     pub(crate) async fn first_password(
         &self,
         chosen: Option<&Path>,
@@ -177,16 +181,8 @@ async fn set_password(store: &Store, clock: &Clock, password: String) -> Result<
 #[derive(Debug)]
 pub(crate) enum FirstPassword {
     /// It is in a file of the operator's.
-    #[cfg_attr(
-        not(feature = "server"),
-        expect(dead_code, reason = "the server's setting")
-    )]
     Chosen(PathBuf),
     /// It was made, and must be shown now.
-    #[cfg_attr(
-        not(feature = "server"),
-        expect(dead_code, reason = "the server's terminal")
-    )]
     Shown(String),
     /// It was made, and is in a file.
     Written(PathBuf),

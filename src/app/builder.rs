@@ -18,7 +18,7 @@ use crate::operations::{
     Certificates, DEFAULT_SITE, Notices, PasswordError, Reloads, RobotRuns, Setting, SharedSites,
     TimeZone, own_robot,
 };
-use crate::policy::{Enforce, Enforcement, Policy, PolicyBuilder, PolicyError};
+use crate::policy::{Enforcement, Policy, PolicyBuilder, PolicyError, RuleBuilder};
 use crate::refresh::{Refresher, SourceSpec};
 use crate::robots_file::{LIMITS, START_WAIT};
 use crate::store::{KeptAddresses, Store, StoreError};
@@ -38,7 +38,8 @@ const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 
 /// Builder of a [`RobotDetection`].
 ///
-/// The defaults are those of the original package.
+/// The defaults are those of the original package. Calls may come in any order: a list is extended by
+/// each call, and of other values the last one counts.
 ///
 /// # Example
 ///
@@ -156,7 +157,7 @@ impl RobotDetectionBuilder {
         }
     }
 
-    /// Sets the paths on which robots are redirected: globs (`FilterPattern`).
+    /// Adds paths on which robots are redirected: globs (`FilterPattern`).
     pub fn filter_patterns<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.policy = self.policy.filter_patterns(patterns);
         self
@@ -168,21 +169,21 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Replaces the whole policy.
-    pub fn policy(mut self, policy: PolicyBuilder) -> Self {
-        self.policy = policy;
+    /// Adds a rule after the others; the first that matches decides.
+    pub fn rule(mut self, rule: RuleBuilder) -> Self {
+        self.policy = self.policy.rule(rule);
         self
     }
 
-    /// Sets whether robots are held to robots.txt; violations are reported by default.
-    pub fn enforce_robots_txt(mut self, mode: Enforce) -> Self {
-        self.enforcement = self.enforcement.rules(mode);
+    /// Changes any other setting of the policy; what was set before stays.
+    pub fn policy(mut self, change: impl FnOnce(PolicyBuilder) -> PolicyBuilder) -> Self {
+        self.policy = change(self.policy);
         self
     }
 
-    /// Replaces all settings of how robots are held to robots.txt.
-    pub fn enforcement(mut self, settings: Enforcement) -> Self {
-        self.enforcement = settings;
+    /// Changes how robots are held to robots.txt; violations are reported by default.
+    pub fn enforcement(mut self, change: impl FnOnce(Enforcement) -> Enforcement) -> Self {
+        self.enforcement = change(self.enforcement);
         self
     }
 
@@ -420,6 +421,13 @@ impl RobotDetectionBuilder {
         // starting.
         if let Err(error) = robots.refresher().prepare(bundled).await {
             warn!(%error, "the database does not answer, the bundled registry serves until it does");
+        }
+        for unknown in robots
+            .policy()
+            .load()
+            .unknown_robots(&robots.detector().load())
+        {
+            warn!("{unknown}");
         }
         let parts = robots.parts();
         let live = &parts.common.live_rules;

@@ -21,6 +21,7 @@
 //! ```
 
 mod admin_pages;
+mod application;
 mod builder;
 mod database;
 mod handle;

@@ -15,7 +15,7 @@ use crate::policy::{Enforcement, Enforcer, Policy, SharedPolicy};
 use super::{RobotsTxtPlan, ServedRobotsTxt, verification::Proving};
 
 /// Path at which applications nest the admin pages.
-const ADMIN_PATH: &str = "/robot-detection/admin";
+pub(super) const ADMIN_PATH: &str = "/robot-detection/admin";
 
 /// Site with a policy, a robots.txt and counters of its own.
 ///
@@ -86,8 +86,7 @@ impl Site {
             .enforcer(enforcer.clone())
             .clock(clock)
             .describe_visits(visits)
-            .own_robot(own_robot)
-            .refusal_body(axum::body::Body::from);
+            .own_robot(own_robot);
         let layer = proving
             .ask_from(layer)
             .client_address(move |extensions| client_address.find(extensions));

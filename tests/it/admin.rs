@@ -22,7 +22,6 @@ mod nesting;
 mod openapi;
 mod pages;
 mod queries;
-mod readme;
 mod site;
 mod site_robot;
 mod traffic;

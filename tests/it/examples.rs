@@ -6,12 +6,20 @@
 )]
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
-    path::PathBuf,
-    process::{Child, ChildStdout, Command, Stdio},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
     sync::Once,
     time::Duration,
+};
+
+use robot_detection::{clock::Clock, store::Store};
+
+use crate::{
+    book::Shown,
+    support::program::{eventually, request},
 };
 
 const GOOGLEBOT: &str = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
@@ -21,7 +29,7 @@ const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 
 struct Example {
     child: Child,
     /// Kept open: a program that cannot print ends.
-    _stdout: BufReader<ChildStdout>,
+    _output: Box<dyn BufRead>,
     address: String,
 }
 
@@ -39,7 +47,7 @@ impl Example {
         let address = line.trim().strip_prefix("listening on http://");
         Self {
             address: address.unwrap_or_else(|| panic!("{line:?}")).to_owned(),
-            _stdout: stdout,
+            _output: Box::new(stdout),
             child,
         }
     }
@@ -110,6 +118,94 @@ fn has_line(response: &str, line: &str) -> bool {
     response
         .lines()
         .any(|found| found.eq_ignore_ascii_case(line))
+}
+
+#[test]
+fn the_example_is_the_application_of_the_readme() {
+    let example = include_str!("../../examples/axum_app.rs");
+    let (_, code) = example.split_once("\n\n").unwrap();
+    let its_own = "    let address = std::env::args().nth(1).ok_or(\"which address?\")?;\n";
+    assert!(code.contains(its_own));
+    let code = code.replace(its_own, "");
+    let code = code.replace("bind(address)", "bind(\"127.0.0.1:3000\")");
+    for page in ["README.md", "docs/src/layer.md"] {
+        let text = fs::read_to_string(format!("{}/{page}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        assert!(text.contains(&code), "{page}: {code}");
+    }
+}
+
+/// Starts README's application; returns it and the file that it names for its password.
+fn start_application(directory: &Path) -> (Example, String) {
+    let mut command = Command::new(program("axum_app"));
+    let command = command.arg("127.0.0.1:0").current_dir(directory);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(child.stderr.take().unwrap());
+    let mut printed = |name: &str, end| {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let text = line
+            .strip_prefix(name)
+            .and_then(|rest| rest.split(end).next());
+        text.unwrap_or_else(|| panic!("{line:?}")).to_owned()
+    };
+    let address = printed("console: http://", '/');
+    let file = printed("password: in ", ';');
+    let example = Example {
+        child,
+        _output: Box::new(output),
+        address,
+    };
+    (example, file)
+}
+
+/// Logs in to the console; returns the overview.
+fn overview(example: &Example, password: &str) -> String {
+    let form = format!("password={password}");
+    let lines = "origin: http://site.example\r\ncontent-type: application/x-www-form-urlencoded";
+    let rest = format!("{lines}\r\ncontent-length: {}\r\n\r\n{form}", form.len());
+    let entered = example.send("POST /robot-detection/admin/login", FIREFOX, &rest);
+    let lines = entered.lines();
+    let cookies = lines.filter_map(|line| line.strip_prefix("set-cookie: ")?.split(';').next());
+    let cookies = cookies.collect::<Vec<_>>().join("; ");
+    let rest = format!("cookie: {cookies}\r\n\r\n");
+    example.send("GET /robot-detection/admin/overview", FIREFOX, &rest)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_application_of_the_readme_counts_shows_its_console_and_ends_in_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut example, file) = start_application(directory.path());
+    let address = example.address.parse().unwrap();
+    let test = "the_application_of_the_readme_counts_shows_its_console_and_ends_in_order";
+    for shown in Shown::of_readme("127.0.0.1:3000", test) {
+        let user_agent = [("User-Agent", &*shown.user_agent)];
+        shown.compare(&request(address, "GET", &shown.path, &user_agent));
+    }
+    for _ in 0..7 {
+        let person = example.get("/members-only-stuff/a", FIREFOX);
+        assert!(person.ends_with("for members"), "{person}");
+    }
+    let password = fs::read_to_string(file).unwrap();
+    let overview = overview(&example, password.trim());
+    assert!(overview.starts_with("HTTP/1.1 200 "), "{overview}");
+
+    let process = example.child.id().to_string();
+    let interrupted = Command::new("kill").args(["-INT", &process]).status();
+    assert!(interrupted.unwrap().success());
+    let mut status = None;
+    eventually("the application ends", || {
+        status = example.child.try_wait().unwrap();
+        status.is_some()
+    });
+    assert!(status.unwrap().success(), "{status:?}");
+    let database = directory.path().join("robot-detection.db");
+    let database = format!("sqlite://{}", database.display());
+    let store = Store::connect(&database).await.unwrap();
+    let now_ms = Clock::system().now_ms();
+    let minutes = now_ms / 60_000 - 5..now_ms / 60_000 + 1;
+    let sums = store.traffic().read(minutes, now_ms).await.unwrap();
+    let requests: u64 = sums.iter().map(|sum| sum.count.requests).sum();
+    assert_eq!(requests, 8);
 }
 
 #[test]

@@ -587,9 +587,9 @@ struct Printer {
 }
 
 impl Service<Request<()>> for Printer {
-    type Response = Response<()>;
+    type Response = Response<String>;
     type Error = OutOfPaper;
-    type Future = Ready<Result<Response<()>, OutOfPaper>>;
+    type Future = Ready<Result<Response<String>, OutOfPaper>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), OutOfPaper>> {
         self.readiness.map_err(OutOfPaper)
@@ -628,16 +628,17 @@ async fn error_of_the_application_comes_through_as_it_is() {
     let mut service = layer(|policy| policy).layer(Printer {
         readiness: Poll::Ready(Ok(())),
     });
-    let failed: Result<Response<()>, OutOfPaper> = service.call(request(MEMBERS, FIREFOX)).await;
+    let failed: Result<Response<String>, OutOfPaper> =
+        service.call(request(MEMBERS, FIREFOX)).await;
     assert_eq!(failed.unwrap_err(), OutOfPaper(2));
     let redirected = service.call(request(MEMBERS, GOOGLEBOT)).await.unwrap();
     assert_eq!(redirected.status(), StatusCode::FOUND);
 }
 
 /// Polls a response that is ready at once and counts the allocations it took.
-fn allocations<S>(service: &mut S, request: Request<()>) -> (u64, Response<()>)
+fn allocations<S>(service: &mut S, request: Request<()>) -> (u64, Response<String>)
 where
-    S: Service<Request<()>, Response = Response<()>, Error = Infallible>,
+    S: Service<Request<()>, Response = Response<String>, Error = Infallible>,
 {
     let mut response = None;
     let counted = allocation_counter::measure(|| {
@@ -654,7 +655,7 @@ where
 fn passing_person_costs_no_allocation() {
     let mut service = layer(|policy| policy.never("/admin").filter_patterns(["/m/*,*.pdf"]))
         .identification_header(HEADER)
-        .layer(service_fn(|_| ready(Ok(Response::new(())))));
+        .layer(service_fn(|_| ready(Ok(Response::new(String::new())))));
     // The first request of a thread signs it in with the pointers that are exchanged.
     allocations(&mut service, request("/", FIREFOX));
     for path in ["/", "/a%20b/../c//d?e", "/admin/%2e", "/robot-heaven/"] {
@@ -669,7 +670,8 @@ fn passing_person_costs_no_allocation() {
 
 #[test]
 fn redirect_and_identification_cost_few_allocations() {
-    let mut service = layer(|policy| policy).layer(service_fn(|_| ready(Ok(Response::new(())))));
+    let mut service =
+        layer(|policy| policy).layer(service_fn(|_| ready(Ok(Response::new(String::new())))));
     let (first, _) = allocations(&mut service, request(MEMBERS, GOOGLEBOT));
     let (second, response) = allocations(&mut service, request(MEMBERS, GOOGLEBOT));
     assert_eq!(response.status(), StatusCode::FOUND);
@@ -770,7 +772,8 @@ fn strict_layer(asked: &Arc<Curious>, own: OwnRobot) -> RobotDetectionLayer {
     let slow = Rule::builder(Action::Slow);
     let slow = slow.requests(1).per(Duration::from_hours(1));
     RobotDetectionLayer::builder()
-        .policy(Policy::builder().spoofed(Spoofed::Refuse).rule(slow))
+        .policy(|policy| policy.spoofed(Spoofed::Refuse))
+        .rule(slow)
         .robots_txt(file)
         .enforce_robots_txt(Enforce::On)
         .build()

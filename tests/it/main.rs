@@ -28,6 +28,7 @@ mod detection_cases_like;
 mod detection_cases_names;
 mod detection_cases_words;
 mod dns_server;
+mod embedding;
 mod evidence;
 mod examples;
 mod export;

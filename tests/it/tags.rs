@@ -247,7 +247,7 @@ async fn the_admin_page_lists_the_headers() {
         )
         .x_robots_tag(TagRule::builder("none"));
     let robots = RobotDetection::builder()
-        .policy(policy)
+        .policy(|_| policy)
         .database_url("sqlite::memory:")
         .web_robots_db("")
         .build_idle()
@@ -286,12 +286,11 @@ async fn serve(app: Router) -> SocketAddr {
 async fn an_application_with_the_layer_alone_gets_them_too() {
     let layer = RobotDetectionLayer::builder()
         .filter_patterns([""; 0])
-        .x_robots_tag(TagRule::builder("noindex").paths(["*.pdf"]))
-        .x_robots_tag(
-            TagRule::builder("noarchive")
-                .paths(["/a*"])
-                .purposes([Purpose::AiTraining]),
-        )
+        .policy(|policy| policy.x_robots_tag(TagRule::builder("noindex").paths(["*.pdf"])))
+        .policy(|policy| {
+            let noarchive = TagRule::builder("noarchive").paths(["/a*"]);
+            policy.x_robots_tag(noarchive.purposes([Purpose::AiTraining]))
+        })
         .build()
         .unwrap();
     let policy = layer.policy().load();

@@ -85,6 +85,8 @@ pub use file::{Group, RobotsTxt};
 pub use freshness::fresh_until_ms;
 #[doc(hidden)]
 pub use lines::{MAX_FILE_BYTES, beginning};
+#[doc(hidden)]
+pub use lint::nearest;
 pub use lint::{Warning, WarningKind};
 pub use merge::{MergedFile, merge, refusals};
 pub use permission::{Permission, Rule};

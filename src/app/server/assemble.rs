@@ -24,9 +24,10 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     // They are set when the server starts; what is wrong is told before anything is opened.
     alerts(loaded)?;
     bans(loaded)?;
+    let enforcement = enforcement(loaded)?;
     let mut builder = RobotDetection::builder()
-        .policy(policy_builder(loaded))
-        .enforcement(enforcement(loaded)?)
+        .policy(|_| policy_builder(loaded))
+        .enforcement(|_| enforcement)
         .database_url(&*settings.database.url)
         .database_connections(settings.database.max_connections)
         .web_robots_db("") // Where it is used it is one of the sources.

@@ -456,7 +456,7 @@ fn refused(refusal: StatusCode) -> Answered<ServerBody> {
 }
 
 fn said(status: StatusCode, text: String) -> Response<ServerBody> {
-    let mut response = Response::new(ServerBody::text(text));
+    let mut response = Response::new(ServerBody::from(text));
     *response.status_mut() = status;
     let word = if status.is_success() {
         Action::Pass

@@ -50,11 +50,6 @@ pin_project! {
 }
 
 impl ServerBody {
-    /// Creates a short body from text.
-    pub(super) fn text(text: String) -> Self {
-        Self::small(text.into())
-    }
-
     /// Creates a short body.
     pub(super) fn small(bytes: Bytes) -> Self {
         Self::from(Source::Small {
@@ -90,6 +85,12 @@ pub(super) fn read_by(reading: Reading, response: Response<ServerBody>) -> Respo
 impl From<body::Body> for ServerBody {
     fn from(body: body::Body) -> Self {
         Self::from(Source::Page { body })
+    }
+}
+
+impl From<String> for ServerBody {
+    fn from(text: String) -> Self {
+        Self::small(text.into())
     }
 }
 
@@ -151,7 +152,7 @@ mod tests {
     #[tokio::test]
     async fn a_body_is_what_it_was_made_from() {
         assert!(ServerBody::default().is_end_stream());
-        let text = ServerBody::text("refused".to_owned());
+        let text = ServerBody::from("refused".to_owned());
         assert_eq!(text.size_hint().exact(), Some(7));
         assert_eq!(text.collect().await.unwrap().to_bytes(), "refused");
         let page = ServerBody::from(body::Body::from("page"));

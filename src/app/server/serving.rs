@@ -12,7 +12,6 @@ use arc_swap::{ArcSwap, Guard};
 use axum::http::{Request, Uri};
 use tokio::time::timeout;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tower_layer::Layer as _;
 use tracing::warn;
 
 use crate::bans::Bans;
@@ -199,7 +198,6 @@ impl Served {
         let mut layer = site
             .bare_layer()
             .identification_header(IDENTIFICATION_HEADER)
-            .refusal_body(ServerBody::text)
             .report_outcome(true);
         let marks = services.visitors.marks.of_site(&plan.about.name);
         let marks = plan.finds_suspects.then_some(marks);
@@ -220,7 +218,7 @@ impl Served {
             layer = layer.own_pages(move |asked, to| pages.location(asked, to));
         }
         Self {
-            service: layer.layer(behind.clone()),
+            service: layer.around(behind.clone()),
             router: behind,
             answers: SiteAnswers::new(answerers),
             observer: services.observer.site(&services.traffic, &plan.about.name),

@@ -15,7 +15,7 @@ use robot_detection::{
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
-use tower::{Layer as _, ServiceExt as _};
+use tower::ServiceExt as _;
 
 use crate::support::program::{Answer, request};
 
@@ -31,7 +31,6 @@ pub(super) fn layer(policy: PolicyBuilder, clock: &Clock) -> RobotDetectionLayer
     let detector = SharedDetector::new(Detector::new(robots).unwrap().recognise_unlisted(true));
     RobotDetectionLayer::new(detector, SharedPolicy::new(policy.build().unwrap()))
         .clock(clock.clone())
-        .refusal_body(Body::from)
 }
 
 /// Application whose pages tell which one it is, and for whom.
@@ -52,7 +51,7 @@ async fn heaven(uri: Uri, served: Option<Extension<ServedInPlace>>) -> String {
 pub(super) async fn serve(layer: &RobotDetectionLayer) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
-    let service = layer.layer(router());
+    let service = layer.around(router());
     let service = axum::ServiceExt::<Request>::into_make_service(service);
     TaskTracker::new().spawn(axum::serve(listener, service).into_future());
     addr
@@ -78,5 +77,5 @@ pub(super) async fn ask(
 ) -> Response<Body> {
     let request = Request::get(path).header("user-agent", user_agent);
     let request = request.body(Body::empty()).unwrap();
-    layer.layer(router()).oneshot(request).await.unwrap()
+    layer.around(router()).oneshot(request).await.unwrap()
 }

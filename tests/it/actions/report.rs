@@ -192,7 +192,7 @@ async fn fetch(router: Router, path: &str) -> String {
 #[tokio::test]
 async fn the_admin_page_says_so_on_every_page_and_shows_actions() {
     let robots = RobotDetection::builder()
-        .policy(policy())
+        .policy(|_| policy())
         .database_url("sqlite::memory:")
         .web_robots_db("")
         .build_idle()

@@ -48,8 +48,9 @@ fn layer(policy: robot_detection::policy::PolicyBuilder) -> RobotDetectionLayer 
     agent.signature_agents = vec!["chatgpt.example".to_owned()];
     agent.purpose = Purpose::AiUser;
     RobotDetectionLayer::builder()
-        .policy(policy)
-        .robots([agent])
+        .policy(|_| policy)
+        .bundled_registry(false)
+        .add_robots([agent])
         .build()
         .unwrap()
         .report_outcome(true)
@@ -63,7 +64,7 @@ async fn ask(
     headers: &[(&'static str, String)],
 ) -> (u16, Outcome, Option<Identification>) {
     let application = service_fn(async |request: Request<()>| {
-        let mut response = Response::new(());
+        let mut response = Response::new(String::new());
         if let Some(told) = request.extensions().get::<Identification>() {
             response.extensions_mut().insert(told.clone());
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use robot_detection::{
     layer::RobotDetectionLayer,
-    policy::{Action, Policy, Rule},
+    policy::{Action, Rule},
 };
 
 use super::configure;
@@ -314,7 +314,8 @@ async fn an_application_with_the_layer_alone_gives_them() {
         .paths(["/*"])
         .response_header("Link", "</license.xml>; rel=license");
     let layer = RobotDetectionLayer::builder()
-        .policy(Policy::builder().filter_patterns([""; 0]).rule(rule))
+        .filter_patterns([""; 0])
+        .rule(rule)
         .build()
         .unwrap();
     let app = axum::Router::new()
@@ -341,7 +342,7 @@ async fn the_admin_page_lists_the_headers_of_a_rule() {
         .paths(["/*"])
         .response_header("X-Note", "<script>alert(1)</script>");
     let robots = RobotDetection::builder()
-        .policy(Policy::builder().rule(rule))
+        .rule(rule)
         .database_url("sqlite::memory:")
         .web_robots_db("")
         .build_idle()

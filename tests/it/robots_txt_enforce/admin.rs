@@ -28,7 +28,7 @@ async fn handle(files: impl Into<RobotsFiles>, settings: Enforcement) -> RobotDe
     let robots = RobotDetection::builder()
         .database_url("sqlite::memory:")
         .web_robots_db("")
-        .enforcement(settings)
+        .enforcement(|_| settings)
         .clock(Clock::manual(1_772_366_400_000))
         .build_idle()
         .await

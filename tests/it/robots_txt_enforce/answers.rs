@@ -198,7 +198,7 @@ async fn robots_that_always_pass_are_not_held_and_rules_do_not_lift_it() {
     use robot_detection::policy::Rule;
     let site = |policy| {
         Site::new("User-agent: *\nDisallow: /\n", |layer| {
-            layer.policy(policy).enforce_robots_txt(Enforce::On)
+            layer.policy(|_| policy).enforce_robots_txt(Enforce::On)
         })
     };
     let allowed = site(Policy::builder().allow_robots(["example-corp", "unlisted"]));

@@ -91,7 +91,7 @@ fn a_robot_that_keeps_to_it_costs_no_allocation() {
 /// Polls a response that is ready at once and counts the allocations it took.
 fn allocations<S>(service: &mut S, path: &'static str, user_agent: &'static str) -> (u64, u16)
 where
-    S: Service<Request<()>, Response = Response<()>, Error = Infallible>,
+    S: Service<Request<()>, Response = Response<String>, Error = Infallible>,
 {
     let request = Request::get(path).header("user-agent", user_agent);
     let request = request.body(()).unwrap();
@@ -108,7 +108,9 @@ where
 
 #[test]
 fn the_layer_costs_as_much_with_robots_txt_as_without() {
-    let inner = || service_fn(|_| -> Ready<Result<_, Infallible>> { ready(Ok(Response::new(()))) });
+    let inner = || {
+        service_fn(|_| -> Ready<Result<_, Infallible>> { ready(Ok(Response::new(String::new()))) })
+    };
     let layer = || {
         let detector = SharedDetector::new(Detector::new(robots().map(Arc::new)).unwrap());
         RobotDetectionLayer::new(detector, SharedPolicy::new(policy().build().unwrap()))

@@ -69,16 +69,22 @@ pub(super) fn policy() -> PolicyBuilder {
 impl Site {
     /// A site with this robots.txt.
     pub(super) fn new(text: &str, settings: impl FnOnce(LayerBuilder) -> LayerBuilder) -> Self {
+        Self::with(text, robots(), settings)
+    }
+
+    /// The same with robots of its own.
+    pub(super) fn with(
+        text: &str,
+        robots: impl IntoIterator<Item = Robot>,
+        settings: impl FnOnce(LayerBuilder) -> LayerBuilder,
+    ) -> Self {
         let builder = RobotDetectionLayer::builder()
-            .policy(policy())
-            .robots(robots())
+            .policy(|_| policy())
+            .bundled_registry(false)
+            .add_robots(robots)
             .robots_txt(file(text));
         let clock = Clock::manual(1_772_366_400_000);
-        let layer = settings(builder)
-            .build()
-            .unwrap()
-            .clock(clock.clone())
-            .refusal_body(Body::from);
+        let layer = settings(builder).build().unwrap().clock(clock.clone());
         let page = any(async || "the page");
         Self {
             enforcer: layer.robots_txt().clone(),

@@ -9,9 +9,7 @@ use robot_detection::{
 use super::site::{EXAMPLEBOT, NEWSBOT, Site, UNLISTED, file, robot};
 
 fn strict(text: &str, robots: impl IntoIterator<Item = Robot>) -> Site {
-    Site::new(text, |layer| {
-        layer.robots(robots).enforce_robots_txt(Enforce::On)
-    })
+    Site::with(text, robots, |layer| layer.enforce_robots_txt(Enforce::On))
 }
 
 /// A file in which each of the groups refuses its own path.

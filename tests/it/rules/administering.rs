@@ -16,7 +16,7 @@ const HOSTILE: &str = "<script>alert(1)</script>";
 
 async fn handle(policy: PolicyBuilder) -> RobotDetection {
     RobotDetection::builder()
-        .policy(policy)
+        .policy(|_| policy)
         .database_url("sqlite::memory:")
         .web_robots_db("")
         .build_idle()
@@ -84,7 +84,7 @@ async fn each_redirect_has_its_own_location_also_after_an_exchange() {
     };
     let rules = |bing: &str| Policy::builder().rules([to("gptbot", "/ai/"), to("bingbot", bing)]);
     let layer = RobotDetectionLayer::builder()
-        .policy(rules("/engines/"))
+        .policy(|_| rules("/engines/"))
         .build()
         .unwrap();
     let policy = layer.policy().clone();

@@ -1,6 +1,6 @@
 //! The administrator's password, tokens and sessions.
 
-use robot_detection::store::{AdminToken, Store, StoreErrorKind, TokenScope};
+use robot_detection::store::{AdminToken, StoreErrorKind, TokenScope};
 use tokio::task::JoinSet;
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};

@@ -77,9 +77,7 @@ fn known(googlebot: Verdict) -> Arc<Known> {
 fn layer(policy: PolicyBuilder) -> RobotDetectionLayer {
     let detector = Detector::new(robots()).unwrap().recognise_unlisted(true);
     let policy = SharedPolicy::new(policy.build().unwrap());
-    RobotDetectionLayer::new(SharedDetector::new(detector), policy)
-        .clock(Clock::manual(0))
-        .refusal_body(Body::from)
+    RobotDetectionLayer::new(SharedDetector::new(detector), policy).clock(Clock::manual(0))
 }
 
 /// Says what handlers and upstreams are told of the visitor.
@@ -340,9 +338,9 @@ impl Verdicts for Fixed {
 
 /// Allocations of a request that passes.
 fn allocations(layer: &RobotDetectionLayer, user_agent: &str) -> u64 {
-    let inner = |request: Request<()>| -> Ready<Result<Response<()>, Infallible>> {
+    let inner = |request: Request<()>| -> Ready<Result<Response<String>, Infallible>> {
         drop(request);
-        ready(Ok(Response::new(())))
+        ready(Ok(Response::new(String::new())))
     };
     let mut service = layer.layer(service_fn(inner));
     let asked = || {

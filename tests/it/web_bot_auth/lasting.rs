@@ -89,8 +89,9 @@ impl House {
             )
             .rule(Rule::builder(Action::Refuse).paths(["/never/*"]));
         let layer = RobotDetectionLayer::builder()
-            .policy(policy)
-            .robots([robot])
+            .policy(|_| policy)
+            .bundled_registry(false)
+            .add_robots([robot])
             .build()
             .unwrap()
             .verdicts(Arc::new(verifier))

@@ -1,11 +1,7 @@
 //! The resource descriptions of a site, and one of them with all attributes.
 
 use askama::Template;
-use axum::{
-    Json,
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
+use axum::{Json, extract::State, response::Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

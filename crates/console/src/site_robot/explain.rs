@@ -1,11 +1,7 @@
 //! Explains why a URL is visited and described, or not.
 
 use askama::Template;
-use axum::{
-    Json,
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
+use axum::{Json, extract::State, response::Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::warn;

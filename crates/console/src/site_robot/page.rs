@@ -1,11 +1,7 @@
 //! The page of the site robot: state, live progress, history.
 
 use askama::Template;
-use axum::{
-    Json,
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
+use axum::{Json, extract::State, response::Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,6 +1,10 @@
 //! Names the robot behind a User-Agent.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{
+    collections::HashMap,
+    ops::Range,
+    sync::{Arc, LazyLock},
+};
 
 use super::{
     Claim, Listed, MAX_USER_AGENT_BYTES, Sign, Unlisted,
@@ -11,7 +15,7 @@ use super::{
     visitors::{AnyRobot, MostSpecific},
 };
 use crate::keys::AgentKey;
-use crate::registry::{Pattern, Purpose, Robot, Source};
+use crate::registry::{self, Pattern, Purpose, Robot, Source};
 
 /// What one detector takes.
 pub(super) const LIMITS: Limits = Limits {
@@ -106,6 +110,17 @@ impl Detector {
             recognises_unlisted: false,
             known: Some(Arc::default()),
         })
+    }
+
+    /// Returns the detector of the bundled registry, which is built once and shared.
+    #[must_use]
+    pub fn bundled() -> &'static Self {
+        static BUNDLED: LazyLock<Detector> = LazyLock::new(|| {
+            let robots = registry::bundled().robots.into_iter().map(Arc::new);
+            // Tests build it, so that this never happens.
+            Detector::new(robots).unwrap_or_default()
+        });
+        &BUNDLED
     }
 
     /// Sets whether robots that no registry lists are recognised; not so by default.

@@ -16,7 +16,7 @@ use crate::policy::{
 };
 
 use super::{
-    Stats, body::TextBody, disposition::Disposition, in_place, layer::Shared,
+    Stats, body::RefusalBody, disposition::Disposition, in_place, layer::Shared,
     ready_head::ReadyHead, reply::Reply,
 };
 
@@ -73,28 +73,31 @@ struct Head {
 /// Returns the answer to a request that does not go on to the application.
 ///
 /// It takes over the memory of the request's headers, which nobody reads any more.
-pub(super) fn answer<B, R: Default + 'static>(
+pub(super) fn answer<B, R>(
     shared: &Shared,
     answers: &Answers,
     request: &mut Request<B>,
     disposition: &Disposition<'_>,
     visitor: Option<Visitor<'_>>,
+    bodies: &impl RefusalBody<R>,
 ) -> Option<Reply<R>> {
-    let mut wait = None;
     let mut counted = disposition.action();
     let made;
     let head = match disposition {
         Disposition::Pass | Disposition::Noted(_) | Disposition::Decided(Decision::Pass(_), _) => {
             return None;
         }
-        Disposition::Canonical(to) => return Some(moved(shared, request, visitor, to)),
-        Disposition::Decided(Decision::Serve(_), rule) => {
-            if answers.page(*rule).is_some() {
-                return None;
-            }
-            // There is no page to serve.
+        Disposition::Canonical(to) => {
+            made = Head::canonical(to.clone());
+            Some(&made)
+        }
+        Disposition::Decided(Decision::Serve(_), rule) if answers.page(*rule).is_some() => {
+            return None;
+        }
+        // There is no page to serve here.
+        Disposition::Misplaced | Disposition::Decided(Decision::Serve(_), _) => {
             counted = Action::Refuse;
-            answers.told(*rule)
+            None
         }
         Disposition::Decided(Decision::Refuse(_), None) => Some(&answers.spoofed),
         Disposition::Decided(Decision::Refuse(_), rule) => answers.told(*rule),
@@ -103,19 +106,12 @@ pub(super) fn answer<B, R: Default + 'static>(
         }
         // draft-ietf-webbotauth-httpsig-protocol §5.3: a nonce used too often is answered 429.
         Disposition::SignAgain => {
-            wait = Some(SIGN_AGAIN_AFTER);
             made = Head::text(StatusCode::TOO_MANY_REQUESTS, SIGN_AGAIN.to_owned());
             Some(&made)
         }
-        Disposition::Slow(rule, until) => {
-            wait = Some(*until);
-            answers.told(Some(rule))
-        }
+        Disposition::Slow(rule, _) => answers.told(Some(rule)),
         Disposition::Violation(outcome) => {
             counted = Action::Refuse;
-            if let Answer::TooManyRequests { retry_after } = outcome.answer {
-                wait = Some(retry_after);
-            }
             made = Head::violation(outcome);
             answers.redirect_of(outcome).or(Some(&made))
         }
@@ -131,30 +127,31 @@ pub(super) fn answer<B, R: Default + 'static>(
         }
     }
     let mut response = match head {
-        Some(head) => head.response(request, &shared.text_body),
-        // No policy is without one; whoever is not to pass does not.
-        None => Head::forbidden().response(request, &shared.text_body),
+        Some(head) => head.response(request, bodies),
+        // A request that is not to pass is refused.
+        None => Head::forbidden().response(request, bodies),
     };
     if let Some(own) = own {
         response.headers_mut().insert(LOCATION, own);
     }
-    if let Some(wait) = wait {
+    if let Some(wait) = wait_of(disposition) {
         response.headers_mut().insert(RETRY_AFTER, seconds(wait));
     }
     ask_for_signature(shared, visitor, &mut response);
     Some(Reply::Now(Box::new(response)))
 }
 
-/// Returns the redirect to a page's canonical URL.
-fn moved<B, R: Default + 'static>(
-    shared: &Shared,
-    request: &mut Request<B>,
-    visitor: Option<Visitor<'_>>,
-    to: &HeaderValue,
-) -> Reply<R> {
-    count(shared, visitor, Action::Redirect);
-    let head = Head::canonical(to.clone());
-    Reply::Now(Box::new(head.response(request, &shared.text_body)))
+/// Returns the time after which the request may be sent again.
+fn wait_of(disposition: &Disposition<'_>) -> Option<Duration> {
+    match disposition {
+        Disposition::SignAgain => Some(SIGN_AGAIN_AFTER),
+        Disposition::Slow(_, until) => Some(*until),
+        Disposition::Violation(outcome) => match outcome.answer {
+            Answer::TooManyRequests { retry_after } => Some(retry_after),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Counts what is answered here; the statistics of the site are of robots.
@@ -336,15 +333,15 @@ impl Head {
     }
 
     /// Returns the response to a request; to HEAD it has no body.
-    fn response<B, R: Default + 'static>(
+    fn response<B, R>(
         &self,
         request: &mut Request<B>,
-        body: &TextBody,
+        bodies: &impl RefusalBody<R>,
     ) -> Response<R> {
         let body = if self.text.is_empty() || request.method() == Method::HEAD {
-            R::default()
+            bodies.empty()
         } else {
-            body.make(self.text.clone())
+            bodies.body(self.text.clone())
         };
         self.head.response(body, mem::take(request.headers_mut()))
     }

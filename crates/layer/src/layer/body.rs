@@ -1,32 +1,41 @@
 //! Bodies of the responses that the layer gives itself.
 
-use std::{any::Any, fmt, sync::Arc};
+/// Makes the bodies of the layer's own responses from their texts.
+///
+/// [`FromText`] does for every body that is made from a `String`, such as those of axum and
+/// http-body-util. For others a function `Fn(String) -> Body` does: see
+/// [`RobotDetectionLayer::refusal_body`](super::RobotDetectionLayer::refusal_body).
+#[diagnostic::on_unimplemented(
+    message = "the layer cannot make the body `{R}` from the text of a refusal",
+    label = "no function makes a `{R}` of a `String`",
+    note = "name a function with `RobotDetectionLayer::refusal_body`, or use a body that is `From<String>` and `Default`"
+)]
+pub trait RefusalBody<R> {
+    /// Returns a body that contains a text.
+    fn body(&self, text: String) -> R;
 
-/// Maker of response bodies from text, of whatever type the application's are.
-#[derive(Clone, Default)]
-pub(super) struct TextBody {
-    make: Option<Arc<dyn Any + Send + Sync>>,
-}
-
-impl TextBody {
-    pub(super) fn new<R: 'static>(make: fn(String) -> R) -> Self {
-        Self {
-            make: Some(Arc::new(make)),
-        }
-    }
-
-    /// Makes a body; it is empty where nobody said how bodies of this type are made.
-    pub(super) fn make<R: Default + 'static>(&self, text: String) -> R {
-        let make = self.make.as_ref();
-        let make = make.and_then(|make| make.downcast_ref::<fn(String) -> R>());
-        make.map_or_else(R::default, |make| make(text))
+    /// Returns a body without any text.
+    fn empty(&self) -> R {
+        self.body(String::new())
     }
 }
 
-impl fmt::Debug for TextBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TextBody")
-            .field(&self.make.is_some())
-            .finish()
+/// Makes bodies that are [`From<String>`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FromText;
+
+impl<R: From<String> + Default> RefusalBody<R> for FromText {
+    fn body(&self, text: String) -> R {
+        R::from(text)
+    }
+
+    fn empty(&self) -> R {
+        R::default()
+    }
+}
+
+impl<R, F: Fn(String) -> R> RefusalBody<R> for F {
+    fn body(&self, text: String) -> R {
+        self(text)
     }
 }

@@ -1,28 +1,30 @@
 //! From settings to a layer, for an application that uses nothing else.
 
-use std::sync::Arc;
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use http::HeaderName;
 
 use crate::detect::{BuildError, Detector, SharedDetector};
 use crate::policy::{
     Enforce, Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, Refusal, RobotsFiles,
-    SharedPolicy, SharedRobotsFiles, TagRuleBuilder,
+    RuleBuilder, SharedPolicy, SharedRobotsFiles, UnknownRobot,
 };
-use crate::registry::{Purpose, Robot, bundled};
+use crate::registry::Robot;
 
 use super::RobotDetectionLayer;
 
 /// Builder of a [`RobotDetectionLayer`] with a registry and a policy of its own.
 ///
-/// The settings and their defaults are those of [`PolicyBuilder`]; the robots
-/// are those of the bundled registry.
+/// The settings and their defaults are those of [`PolicyBuilder`]; the robots are those of the bundled
+/// registry. Calls may come in any order: a list is extended by each call, and of other values
+/// the last one counts.
 ///
 /// # Example
 ///
 /// ```
 /// use robot_detection_layer::{
 ///     layer::RobotDetectionLayer,
+///     policy::{Action, Rule},
 ///     registry::{Pattern, PatternKind, Robot, Source},
 /// };
 ///
@@ -30,14 +32,16 @@ use super::RobotDetectionLayer;
 /// robot.patterns = vec![Pattern::new(PatternKind::Token, "ExampleBot")];
 /// let layer = RobotDetectionLayer::builder()
 ///     .filter_patterns(["/members-only-stuff/*"])
-///     .robots([robot])
+///     .rule(Rule::builder(Action::Refuse).robots(["examplebot", "gptbot"]).status(402))
+///     .add_robots([robot])
 ///     .build()?;
 /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct LayerBuilder {
     policy: PolicyBuilder,
-    robots: Option<Vec<Robot>>,
+    robots: Vec<Robot>,
+    leaves_out_bundled: bool,
     ignores_unlisted: bool,
     robots_files: Option<RobotsFiles>,
     enforcement: Enforcement,
@@ -54,10 +58,13 @@ pub enum LayerError {
     /// The robots do not fit a detector.
     #[error(transparent)]
     Detector(#[from] BuildError),
+    /// A rule or a list names robots that the registry does not list.
+    #[error(transparent)]
+    UnknownRobot(#[from] UnknownRobot),
 }
 
 impl LayerBuilder {
-    /// Replaces the patterns of filtered paths, `/members-only-stuff/*` by default (`FilterPattern`).
+    /// Adds patterns of filtered paths; without any they are `/members-only-stuff/*` (`FilterPattern`).
     #[must_use]
     pub fn filter_patterns<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.policy = self.policy.filter_patterns(patterns);
@@ -71,24 +78,10 @@ impl LayerBuilder {
         self
     }
 
-    /// Sets the status of the redirect, 302 by default.
+    /// Adds a rule after the others; the first that matches decides.
     #[must_use]
-    pub fn status(mut self, status: u16) -> Self {
-        self.policy = self.policy.status(status);
-        self
-    }
-
-    /// Replaces the methods that are redirected, GET and HEAD by default.
-    #[must_use]
-    pub fn methods<S: AsRef<str>>(mut self, methods: impl IntoIterator<Item = S>) -> Self {
-        self.policy = self.policy.methods(methods);
-        self
-    }
-
-    /// Replaces the purposes of the robots that are redirected.
-    #[must_use]
-    pub fn purposes(mut self, purposes: impl IntoIterator<Item = Purpose>) -> Self {
-        self.policy = self.policy.purposes(purposes);
+    pub fn rule(mut self, rule: RuleBuilder) -> Self {
+        self.policy = self.policy.rule(rule);
         self
     }
 
@@ -99,31 +92,36 @@ impl LayerBuilder {
         self
     }
 
-    /// Replaces the names under which this site is reached; none by default.
+    /// Changes any other setting of the policy; what was set before stays.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection_layer::{layer::RobotDetectionLayer, policy::Spoofed};
+    ///
+    /// let layer = RobotDetectionLayer::builder()
+    ///     .filter_patterns(["/members-only-stuff/*"])
+    ///     .policy(|policy| policy.spoofed(Spoofed::Refuse).dry_run(true))
+    ///     .build()?;
+    /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
+    /// ```
     #[must_use]
-    pub fn own_hosts<S: AsRef<str>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
-        self.policy = self.policy.own_hosts(hosts);
+    pub fn policy(mut self, change: impl FnOnce(PolicyBuilder) -> PolicyBuilder) -> Self {
+        self.policy = change(self.policy);
         self
     }
 
-    /// Adds a rule about `X-Robots-Tag` headers; none by default.
+    /// Adds robots to those of the bundled registry; one with the id of a bundled robot replaces it.
     #[must_use]
-    pub fn x_robots_tag(mut self, rule: TagRuleBuilder) -> Self {
-        self.policy = self.policy.x_robots_tag(rule);
+    pub fn add_robots(mut self, robots: impl IntoIterator<Item = Robot>) -> Self {
+        self.robots.extend(robots);
         self
     }
 
-    /// Replaces the whole policy, with its rules and lists of robots.
+    /// Sets whether the bundled registry is used, as it is by default.
     #[must_use]
-    pub fn policy(mut self, policy: PolicyBuilder) -> Self {
-        self.policy = policy;
-        self
-    }
-
-    /// Replaces the robots that are known; by default those of the bundled registry.
-    #[must_use]
-    pub fn robots(mut self, robots: impl IntoIterator<Item = Robot>) -> Self {
-        self.robots = Some(robots.into_iter().collect());
+    pub fn bundled_registry(mut self, bundled: bool) -> Self {
+        self.leaves_out_bundled = !bundled;
         self
     }
 
@@ -178,15 +176,20 @@ impl LayerBuilder {
 
     /// Builds the layer.
     ///
+    /// The first layer with the bundled registry takes a fraction of a second; later ones share its
+    /// tables unless robots are [added](Self::add_robots).
+    ///
     /// # Errors
     ///
-    /// Fails when a setting of the policy is wrong, as
-    /// [`PolicyBuilder::build`] does, or when the robots do not fit a detector.
+    /// Fails when a setting of the policy is wrong, as [`PolicyBuilder::build`] does, when it names a
+    /// robot that the registry does not list, or when the robots do not fit a detector.
     pub fn build(self) -> Result<RobotDetectionLayer, LayerError> {
         let policy: Policy = self.policy.build()?;
-        let robots = self.robots.unwrap_or_else(|| bundled().robots);
-        let detector = Detector::new(robots.into_iter().map(Arc::new))?
+        let detector = detector(self.robots, !self.leaves_out_bundled)?
             .recognise_unlisted(!self.ignores_unlisted);
+        if let Some(unknown) = policy.unknown_robots(&detector).next() {
+            return Err(unknown.into());
+        }
         let files = SharedRobotsFiles::default();
         files.replace(self.robots_files.unwrap_or_default());
         let layer =
@@ -196,5 +199,28 @@ impl LayerBuilder {
             Some(name) => layer.identification_header(name),
             None => layer,
         })
+    }
+}
+
+/// Returns a detector of robots, and of those of the bundled registry whose ids they leave.
+fn detector(robots: Vec<Robot>, with_bundled: bool) -> Result<Detector, BuildError> {
+    if with_bundled && robots.is_empty() {
+        return Ok(Detector::bundled().clone());
+    }
+    let ids: HashSet<_> = robots.iter().map(|robot| robot.id.clone()).collect();
+    let bundled = with_bundled.then(|| Detector::bundled().robots());
+    let bundled = bundled.into_iter().flatten();
+    let bundled = bundled.filter(|robot| !ids.contains(&robot.id)).cloned();
+    Detector::new(robots.into_iter().map(Arc::new).chain(bundled))
+}
+
+/// Shows numbers instead of the robots.
+impl fmt::Debug for LayerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LayerBuilder")
+            .field("policy", &self.policy)
+            .field("added_robots", &self.robots.len())
+            .field("bundled_registry", &!self.leaves_out_bundled)
+            .finish_non_exhaustive()
     }
 }

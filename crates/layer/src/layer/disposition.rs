@@ -36,6 +36,8 @@ pub(super) enum Disposition<'p> {
     Pass,
     /// What the policy decided, and the rule that did; no rule does to an impostor.
     Decided(Decision<'p>, Option<&'p Rule>),
+    /// The robot is refused: the page for it cannot be served where the layer stands.
+    Misplaced,
     /// The robot is told the page's canonical URL.
     Canonical(HeaderValue),
     /// It goes on, and it is noted what a rule would do that nobody has confirmed.
@@ -126,7 +128,11 @@ impl<'p> Disposition<'p> {
         match self {
             Self::Pass | Self::Noted(_) => true,
             Self::Decided(decision, _) => decision.goes_on(),
-            Self::Canonical(_) | Self::SignAgain | Self::Slow(..) | Self::Violation(_) => false,
+            Self::Misplaced
+            | Self::Canonical(_)
+            | Self::SignAgain
+            | Self::Slow(..)
+            | Self::Violation(_) => false,
         }
     }
 
@@ -137,7 +143,7 @@ impl<'p> Disposition<'p> {
             Self::Decided(decision, _) => decision.action(),
             Self::Canonical(_) => Action::Redirect,
             Self::Noted(rule) => rule.action(),
-            Self::SignAgain => Action::Refuse,
+            Self::Misplaced | Self::SignAgain => Action::Refuse,
             Self::Slow(..) => Action::Slow,
             Self::Violation(outcome) => match (outcome.would, &outcome.breach) {
                 (Answer::Redirect, _) => Action::Redirect,

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use axum_core::{
+use axum::{
     extract::{FromRequestParts, OptionalFromRequestParts},
     response::{IntoResponse, Response},
 };

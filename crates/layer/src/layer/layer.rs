@@ -1,6 +1,6 @@
 //! The layer.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{fmt, net::IpAddr, sync::Arc};
 
 use http::{Extensions, HeaderName, HeaderValue, Uri};
 use tower_layer::Layer;
@@ -14,7 +14,7 @@ use super::{
     CanonicalRedirects, LayerBuilder, People, RobotDetectionService, Stats, Traps, Verdicts,
     VisitSwitch,
     answers::{AcceptSignature, PreparedAnswers},
-    body::TextBody,
+    body::FromText,
     header::IdentificationHeaders,
     markdown::{MarkdownPages, MarkdownSource},
     own_pages::{Copies, OwnPages, OwnPath},
@@ -26,20 +26,33 @@ use super::{
 
 /// Layer that redirects robots on filtered paths and identifies them elsewhere.
 ///
-/// Clones share everything, counters included.
+/// Clones share everything, counters included. `T` makes the [bodies](Self::refusal_body) of refusals.
+///
+/// # Example
+///
+/// By default robots that ask for `/members-only-stuff/*` are redirected to `/robot-heaven/`:
+///
+/// ```
+/// use axum::{Router, routing::get};
+/// use robot_detection_layer::layer::RobotDetectionLayer;
+///
+/// let app: Router = Router::new()
+///     .route("/members-only-stuff/", get(async || "for members"))
+///     .layer(RobotDetectionLayer::default());
+/// ```
 #[derive(Clone, Debug)]
-pub struct RobotDetectionLayer {
+pub struct RobotDetectionLayer<T = FromText> {
     shared: Arc<Shared>,
+    bodies: T,
 }
 
 /// What all services of one layer share.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Shared {
     pub(super) detector: SharedDetector,
     pub(super) policy: SharedPolicy,
     pub(super) enforcer: Enforcer,
     pub(super) clock: Clock,
-    pub(super) text_body: TextBody,
     pub(super) identification: Option<IdentificationHeaders>,
     pub(super) verdicts: VerdictSource,
     pub(super) accept_signature: AcceptSignature,
@@ -71,7 +84,6 @@ impl RobotDetectionLayer {
                 policy,
                 enforcer: Enforcer::default(),
                 clock: Clock::system(),
-                text_body: TextBody::default(),
                 identification: None,
                 verdicts: VerdictSource::default(),
                 accept_signature: AcceptSignature::default(),
@@ -90,6 +102,7 @@ impl RobotDetectionLayer {
                 traps: None,
                 stats: Arc::default(),
             }),
+            bodies: FromText,
         }
     }
 
@@ -97,6 +110,34 @@ impl RobotDetectionLayer {
     #[must_use]
     pub fn builder() -> LayerBuilder {
         LayerBuilder::default()
+    }
+}
+
+impl<T: Clone> RobotDetectionLayer<T> {
+    /// Wraps a service that chooses the page by the URL, such as a whole axum `Router`.
+    ///
+    /// Only there a rule can serve a page in place of the requested one, and a page can be served as
+    /// [Markdown](Self::markdown). A layer that was added otherwise, such as by axum's `Router::layer`,
+    /// is behind that choice: what a rule serves in place is refused with 403.
+    ///
+    /// # Example
+    ///
+    /// ```no_run
+    /// use axum::{Router, ServiceExt, extract::Request, routing::get};
+    /// use robot_detection_layer::{layer::RobotDetectionLayer, policy::{Action, Rule}};
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let detection = RobotDetectionLayer::builder().rule(Rule::builder(Action::Serve)).build()?;
+    /// let router: Router = Router::new().route("/robot-heaven/", get(async || "for robots"));
+    /// let app = ServiceExt::<Request>::into_make_service(detection.around(router));
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+    /// axum::serve(listener, app).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn around<S>(&self, router: S) -> RobotDetectionService<S, T> {
+        let shared = Arc::clone(&self.shared);
+        RobotDetectionService::new(router, shared, self.bodies.clone(), true)
     }
 
     /// Names a request header that tells an upstream the robot's id; none by default.
@@ -145,7 +186,7 @@ impl RobotDetectionLayer {
     /// use robot_detection_layer::{
     ///     detect::Verdict,
     ///     layer::{RobotDetectionLayer, Verdicts, ClaimedRequest},
-    ///     policy::{Policy, Spoofed},
+    ///     policy::Spoofed,
     /// };
     ///
     /// /// Trusts one robot of ours, and nobody else that says it is it.
@@ -162,7 +203,7 @@ impl RobotDetectionLayer {
     /// }
     ///
     /// let layer = RobotDetectionLayer::builder()
-    ///     .policy(Policy::builder().spoofed(Spoofed::Refuse))
+    ///     .policy(|policy| policy.spoofed(Spoofed::Refuse))
     ///     .build()?
     ///     .verdicts(Arc::new(Ours([192, 0, 2, 7].into())))
     ///     .client_address(|extensions| extensions.get::<IpAddr>().copied());
@@ -236,29 +277,49 @@ impl RobotDetectionLayer {
         self.with(|shared| shared.clock = clock)
     }
 
-    /// Sets how the body of a refusal is made; without it the body is empty.
+    /// Sets the function that makes the body of a refusal from its text.
     ///
-    /// It has to give the type of the application's bodies: with axum,
-    /// `axum::body::Body::from`. The text is a rule's own, or tells the robot which
-    /// rule of robots.txt it broke.
+    /// It is needed where the application's bodies are not `From<String>`, such as those of a proxy.
+    /// The text is a rule's own, or names the rule of robots.txt that the robot broke; it is empty for
+    /// a redirect.
     ///
     /// # Example
     ///
     /// ```
-    /// use robot_detection_layer::{layer::RobotDetectionLayer, policy::Enforce};
-    /// use robot_detection_robots_txt::{Dialect, RobotsTxt};
+    /// use std::convert::Infallible;
     ///
-    /// let file = RobotsTxt::parse(b"User-agent: *\nDisallow: /private/\n", Dialect::default());
-    /// let layer = RobotDetectionLayer::builder()
-    ///     .robots_txt(file)
-    ///     .enforce_robots_txt(Enforce::On)
-    ///     .build()?
-    ///     .refusal_body(axum::body::Body::from);
-    /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
+    /// use http::{Request, Response};
+    /// use robot_detection_layer::layer::RobotDetectionLayer;
+    /// use tower::{Layer, ServiceExt, service_fn};
+    ///
+    /// struct Body(Vec<u8>);
+    ///
+    /// let site = service_fn(async |_: Request<()>| Ok::<_, Infallible>(Response::new(Body(Vec::new()))));
+    /// let layer = RobotDetectionLayer::default().refusal_body(|text| Body(text.into_bytes()));
+    /// let answering = layer.layer(site).oneshot(Request::new(()));
+    /// ```
+    ///
+    /// Without the function this does not compile:
+    ///
+    /// ```compile_fail,E0277
+    /// # use std::convert::Infallible;
+    /// #
+    /// # use http::{Request, Response};
+    /// # use robot_detection_layer::layer::RobotDetectionLayer;
+    /// # use tower::{Layer, Service, service_fn};
+    /// #
+    /// # struct Body(Vec<u8>);
+    /// #
+    /// # let site = service_fn(async |_: Request<()>| Ok::<_, Infallible>(Response::new(Body(Vec::new()))));
+    /// let layer = RobotDetectionLayer::default();
+    /// let answering = layer.layer(site).call(Request::new(()));
     /// ```
     #[must_use]
-    pub fn refusal_body<R: 'static>(self, make: fn(String) -> R) -> Self {
-        self.with(|shared| shared.text_body = TextBody::new(make))
+    pub fn refusal_body<R, F: Fn(String) -> R>(self, make: F) -> RobotDetectionLayer<F> {
+        RobotDetectionLayer {
+            shared: self.shared,
+            bodies: make,
+        }
     }
 
     /// Sets how a page of heaven is found that is made from the one a robot asks for.
@@ -317,13 +378,13 @@ impl RobotDetectionLayer {
     ///
     /// use robot_detection_layer::{
     ///     layer::RobotDetectionLayer,
-    ///     policy::{Action, Policy, Rule},
+    ///     policy::{Action, Rule},
     ///     suspect::Coherence,
     /// };
     ///
     /// let rule = Rule::builder(Action::Refuse).paths(["/search*"]).suspect(true).people(true);
     /// let layer = RobotDetectionLayer::builder()
-    ///     .policy(Policy::builder().rule(rule))
+    ///     .rule(rule)
     ///     .build()?
     ///     .suspects(Arc::new(Coherence::new()));
     /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
@@ -454,14 +515,38 @@ impl RobotDetectionLayer {
         change(&mut shared);
         Self {
             shared: Arc::new(shared),
+            bodies: self.bodies,
         }
     }
 }
 
-impl<S> Layer<S> for RobotDetectionLayer {
-    type Service = RobotDetectionService<S>;
+/// Layer with the settings of the original package and the bundled robots.
+impl Default for RobotDetectionLayer {
+    fn default() -> Self {
+        let built = Self::builder().build();
+        built.expect("the defaults are valid, as the example of the type shows")
+    }
+}
+
+impl<S, T: Clone> Layer<S> for RobotDetectionLayer<T> {
+    type Service = RobotDetectionService<S, T>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        RobotDetectionService::new(inner, Arc::clone(&self.shared))
+        let shared = Arc::clone(&self.shared);
+        RobotDetectionService::new(inner, shared, self.bodies.clone(), false)
+    }
+}
+
+/// Shows the parts by which layers differ most, on a few lines.
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let policy = self.policy.load();
+        f.debug_struct("Shared")
+            .field("detector", &self.detector)
+            .field("filter_patterns", &policy.filter_patterns().count())
+            .field("redirect", &policy.redirect())
+            .field("rules", &policy.rules().count())
+            .field("requests", &self.stats.requests())
+            .finish_non_exhaustive()
     }
 }

@@ -7,8 +7,8 @@
 //! - a hit is answered here: the redirect's status, `Location`,
 //!   `Vary: User-Agent` and `Cache-Control: no-store`, and no body;
 //! - what a [rule](crate::policy#rules) refuses or slows down is answered here too:
-//!   the status, a text (see [`RobotDetectionLayer::refusal_body`]), the same
-//!   headers, and `Retry-After` with 429 and 503;
+//!   the status, a text, the same headers, and `Retry-After` with 429 and 503.
+//!   A body that is not `From<String>` needs a [function](RobotDetectionLayer::refusal_body);
 //! - what a rule serves in place goes on, as a request for the page of heaven that
 //!   carries [`ServedInPlace`]. Its response gets `Vary: User-Agent`, and
 //!   `Cache-Control: no-store` unless it sets that header itself;
@@ -20,8 +20,7 @@
 //! - a robot that asks for what the [robots.txt in force](crate::policy#robots-txt)
 //!   disallows, or that comes sooner than its `Crawl-delay` allows, is refused if
 //!   [so configured](LayerBuilder::enforce_robots_txt): the status, a text that names
-//!   the rule (see [`RobotDetectionLayer::refusal_body`]), `Vary: User-Agent` and
-//!   `Cache-Control: no-store`.
+//!   the rule, `Vary: User-Agent` and `Cache-Control: no-store`.
 //!
 //! A User-Agent is a claim. [`RobotDetectionLayer::verdicts`] sets the source of verdicts on
 //! it, which is asked about each request that names a listed robot.
@@ -40,31 +39,15 @@
 //! Errors are those of the inner service; the layer adds none. Detector and
 //! policy can be exchanged while requests are served.
 //!
-//! Put it outside of the login, around the whole application: a router nested
-//! in another sees a path without the prefix it is nested under.
+//! Put it outside of the login, around the whole application. Inside a router that is nested in another
+//! one, rules are about the requested path with the feature `axum`; otherwise, and with other
+//! routers, they are about the path without the prefix.
 //!
 //! # Pages served in place
 //!
-//! A page is served in place by another URL within the application, so the layer
-//! has to stand *outside of the router*: axum's `Router::layer` stands inside, behind
-//! the choice of the route, and the robot would get the page that it must not see.
-//! Wrap the router, and serve the whole:
-//!
-//! ```no_run
-//! use axum::{Router, ServiceExt, extract::Request, routing::get};
-//! use robot_detection_layer::{layer::RobotDetectionLayer, policy::{Action, Policy, Rule}};
-//! use tower_layer::Layer;
-//!
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let policy = Policy::builder().rule(Rule::builder(Action::Serve));
-//! let detection = RobotDetectionLayer::builder().policy(policy).build()?;
-//! let router: Router = Router::new().route("/robot-heaven/", get(async || "for robots"));
-//! let app = detection.layer(router);
-//! let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
-//! axum::serve(listener, ServiceExt::<Request>::into_make_service(app)).await?;
-//! # Ok(())
-//! # }
-//! ```
+//! A page is served in place by another URL within the application, so the layer has to be *around the
+//! router*: use [`RobotDetectionLayer::around`]. axum's `Router::layer` adds it behind the choice of the
+//! route, where the robot would get the page that it must not see; such requests are refused with 403.
 //!
 //! # Cost
 //!
@@ -99,7 +82,7 @@
 //! let detection = RobotDetectionLayer::builder()
 //!     .filter_patterns(["/members-only-stuff/*"])
 //!     .redirect_url("/robot-heaven/")
-//!     .robots([robot])
+//!     .add_robots([robot])
 //!     .build()?;
 //! let app: Router = Router::new()
 //!     .route("/robot-heaven/", get(heaven))
@@ -137,6 +120,7 @@ mod people;
 mod person_word;
 mod ready_head;
 mod reply;
+mod routed;
 mod service;
 mod signature;
 mod stats;
@@ -145,6 +129,7 @@ mod traps;
 mod verdicts;
 mod visit;
 
+pub use body::{FromText, RefusalBody};
 pub use builder::{LayerBuilder, LayerError};
 pub use canonical::CanonicalRedirects;
 pub use claim_proof::ClaimProof;

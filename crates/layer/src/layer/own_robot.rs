@@ -119,7 +119,7 @@ impl OwnRobot {
     }
 }
 
-impl RobotDetectionLayer {
+impl<T: Clone> RobotDetectionLayer<T> {
     /// Lets the site robot of our own sites pass; by default there is none.
     ///
     /// Its requests are no visits: they count nowhere.

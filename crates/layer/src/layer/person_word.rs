@@ -122,14 +122,14 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
     use crate::layer::RobotDetectionLayer;
-    use crate::policy::{Action, Policy, Rule};
+    use crate::policy::{Action, Rule};
     use crate::suspect::Coherence;
 
     const NAME: HeaderName = HeaderName::from_static("x-person");
     const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0";
 
     /// Asks an application that answers each path with that word; suspects are refused elsewhere.
-    fn ask(layer: &RobotDetectionLayer, path: &str) -> (StatusCode, bool) {
+    fn ask(layer: &RobotDetectionLayer<fn(String)>, path: &str) -> (StatusCode, bool) {
         let application = tower::service_fn(async |request: Request<()>| {
             assert!(!request.headers().contains_key(NAME), "the visitor's own");
             let word = request.uri().path().trim_start_matches('/').to_owned();
@@ -156,9 +156,10 @@ mod tests {
             .suspect(true)
             .people(true);
         let layer = RobotDetectionLayer::builder()
-            .policy(Policy::builder().rule(rule))
+            .rule(rule)
             .build()
             .unwrap()
+            .refusal_body(drop::<String> as fn(String))
             .client_address(|_| Some([192, 0, 2, 7].into()))
             .person_header(NAME);
         assert_eq!(ask(&layer, "/yes"), (StatusCode::OK, true), "nobody looks");

@@ -4,7 +4,7 @@ use std::{mem, sync::Arc};
 
 use http::{Request, Response};
 
-use super::{future::Additions, ready_head::ReadyHead};
+use super::{body::RefusalBody, future::Additions, ready_head::ReadyHead};
 
 /// Answer of the layer, or what the application's gets.
 #[derive(Debug)]
@@ -24,13 +24,16 @@ impl<R> Reply<R> {
     /// # Errors
     ///
     /// Fails with what the application's response gets.
-    pub(super) fn into_response<B>(self, request: &mut Request<B>) -> Result<Response<R>, Additions>
-    where
-        R: Default,
-    {
+    pub(super) fn into_response<B>(
+        self,
+        bodies: &impl RefusalBody<R>,
+        request: &mut Request<B>,
+    ) -> Result<Response<R>, Additions> {
         match self {
             Self::Now(response) => Ok(*response),
-            Self::Ready(head) => Ok(head.response(R::default(), mem::take(request.headers_mut()))),
+            Self::Ready(head) => {
+                Ok(head.response(bodies.empty(), mem::take(request.headers_mut())))
+            }
             Self::Passes(additions) => Err(additions),
         }
     }

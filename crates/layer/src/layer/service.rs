@@ -3,21 +3,24 @@
 use std::{
     convert::Infallible,
     net::IpAddr,
-    sync::Arc,
+    sync::{Arc, Once},
     task::{Context, Poll},
 };
 
 use http::{HeaderMap, Request, Response};
 use tower_service::Service;
-use tracing::debug;
+use tracing::{debug, error};
 
 use crate::detect::{Claim, Verdict};
-use crate::policy::{self, Action, Judgement, PassReason, Policy, Rule, TagRule, Visitor};
+use crate::policy::{
+    self, Action, Decision, Judgement, PassReason, Policy, Rule, TagRule, Visitor,
+};
 use crate::suspect::{Reasons, Transport};
 
 use super::{
     ClaimFinding, ClaimProof, Identification, Outcome, ResponseFuture, Stats,
     answers::{answer, ready},
+    body::{FromText, RefusalBody},
     disposition::{Asker, Disposition},
     future::{Additions, Watch},
     header::{self, Claimed, parts_for, remove_spelled},
@@ -25,6 +28,7 @@ use super::{
     outcome::Cause,
     own_robot::OwnRobot,
     reply::Reply,
+    routed::Routed,
     suspicion::{Sender, Suspicion},
     traps::Trapped,
     verdicts::{Client, Pending},
@@ -41,21 +45,29 @@ pub const OWN_PAGE: &str = "own-page";
 ///
 /// Made by [`RobotDetectionLayer`](super::RobotDetectionLayer).
 #[derive(Clone, Debug)]
-pub struct RobotDetectionService<S> {
+pub struct RobotDetectionService<S, T = FromText> {
     inner: S,
     shared: Arc<Shared>,
+    bodies: T,
+    /// Whether the inner service chooses the page by the URL.
+    routes: bool,
 }
 
-impl<S> RobotDetectionService<S> {
-    pub(super) fn new(inner: S, shared: Arc<Shared>) -> Self {
-        Self { inner, shared }
+impl<S, T> RobotDetectionService<S, T> {
+    pub(super) fn new(inner: S, shared: Arc<Shared>, bodies: T, routes: bool) -> Self {
+        Self {
+            inner,
+            shared,
+            bodies,
+            routes,
+        }
     }
 }
 
-impl<S, B, R> Service<Request<B>> for RobotDetectionService<S>
+impl<S, B, R, T> Service<Request<B>> for RobotDetectionService<S, T>
 where
     S: Service<Request<B>, Response = Response<R>>,
-    R: Default + 'static,
+    T: RefusalBody<R>,
 {
     type Response = Response<R>;
     type Error = S::Error;
@@ -68,24 +80,30 @@ where
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let verdicts = &self.shared.verdicts;
         let client = |request: &Request<B>| Addresses::alike(verdicts.client(request));
-        let Ok((reply, outcome)) = self
-            .shared
-            .decide(&mut request, client, |_, request, claim| {
-                Ok::<_, Infallible>(verdicts.verdict(request, claim))
-            });
-        match reply.into_response(&mut request) {
+        let routed = Routed::of(&mut request);
+        let mut door = self.door();
+        door.routes &= !routed.is_chosen;
+        let Ok((reply, outcome)) =
+            self.shared
+                .decide(door, &mut request, client, |_, request, claim| {
+                    Ok::<_, Infallible>(verdicts.verdict(request, claim))
+                });
+        match reply.into_response(&self.bodies, &mut request) {
             Ok(mut response) => {
                 if let Some(outcome) = outcome {
                     response.extensions_mut().insert(outcome);
                 }
                 ResponseFuture::answered(response)
             }
-            Err(additions) => ResponseFuture::passing(self.inner.call(request), additions, outcome),
+            Err(additions) => {
+                routed.restore(&mut request);
+                ResponseFuture::passing(self.inner.call(request), additions, outcome)
+            }
         }
     }
 }
 
-impl<S> RobotDetectionService<S> {
+impl<S, T> RobotDetectionService<S, T> {
     /// Decides as a call does, and asks nobody: whoever calls does that where the request passes.
     ///
     /// `client` is asked only where anything hangs on it.
@@ -93,34 +111,55 @@ impl<S> RobotDetectionService<S> {
     /// # Errors
     ///
     /// Fails with the verdict on its claim that it is to wait for.
-    pub fn decide<B, R: Default + 'static>(
+    pub fn decide<B, R>(
         &self,
         request: &mut Request<B>,
         client: impl Fn(&Request<B>) -> Client + Copy,
-    ) -> Result<Decided<R>, Pending> {
+    ) -> Result<Decided<R>, Pending>
+    where
+        T: RefusalBody<R>,
+    {
         let verdicts = &self.shared.verdicts;
         let network = |request: &Request<B>| client(request).into();
         self.shared
-            .decide(request, network, |policy, request, claim| {
+            .decide(self.door(), request, network, |policy, request, claim| {
                 verdicts.verdict_or_pending(policy, request, claim, client(request))
             })
     }
 
     /// Does the same once the request has waited for a verdict.
-    pub fn decide_settled<B, R: Default + 'static>(
+    pub fn decide_settled<B, R>(
         &self,
         request: &mut Request<B>,
         client: impl Fn(&Request<B>) -> Client,
         finding: ClaimFinding,
-    ) -> Decided<R> {
+    ) -> Decided<R>
+    where
+        T: RefusalBody<R>,
+    {
         let network = |request: &Request<B>| client(request).into();
         // Policy and registry may have changed while it waited: all is decided anew, but for the
         // verdict, so that nothing waits twice.
-        let Ok(decided) = self.shared.decide(request, network, |_, _, _| {
+        let door = self.door();
+        let Ok(decided) = self.shared.decide(door, request, network, |_, _, _| {
             Ok::<_, Infallible>(Some(finding))
         });
         decided
     }
+
+    fn door(&self) -> Door<'_, T> {
+        Door {
+            bodies: &self.bodies,
+            routes: self.routes,
+        }
+    }
+}
+
+/// What the layer can do with a request by the way on which it came.
+struct Door<'t, T> {
+    bodies: &'t T,
+    /// Whether another URL leads to another page.
+    routes: bool,
 }
 
 /// What a request is for.
@@ -171,8 +210,9 @@ impl Shared {
     /// `lookup` finds what is known of a claim; where it fails nothing is done.
     ///
     /// `client` finds the address that the request comes from.
-    fn decide<B, R: Default + 'static, W>(
+    fn decide<B, R, T: RefusalBody<R>, W>(
         &self,
+        Door { bodies, routes }: Door<'_, T>,
         request: &mut Request<B>,
         client: impl Fn(&Request<B>) -> Addresses,
         lookup: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<ClaimFinding>, W>,
@@ -206,7 +246,7 @@ impl Shared {
         let asked = parts_for(policy, request);
         let headers = request.headers();
         let asker = visitor.map(|visitor| client.asker(visitor, agent.text, headers, reasons));
-        let mut judged = self.judged(policy, request, &asked, asker, aim);
+        let mut judged = self.judged(policy, request, &asked, asker, aim, routes);
         let mut outcome = own.filter(|_| self.reports_outcome).map(Outcome::own);
         if let (Some(claim), None) = (&claim, own) {
             outcome = self.outcome(policy, claim, &judged, reasons);
@@ -223,13 +263,13 @@ impl Shared {
         let disposition = &judged.disposition;
         let goes_on = disposition.goes_on();
         let additions = goes_on.then(|| additions(policy, &judged, own.is_none(), &asked, visitor));
-        if let Some(answered) = answer(self, &answers, request, disposition, visitor) {
+        if let Some(answered) = answer(self, &answers, request, disposition, visitor, bodies) {
             return Ok((answered, outcome));
         }
         identify(request, visitor, reported, self);
         let mut additions = additions.unwrap_or_default();
         additions.is_in_place = ready(&answers, request, disposition, !reasons.is_empty());
-        let page = (aim == Aim::Site && !policy.is_dry_run()).then_some(disposition);
+        let page = (routes && aim == Aim::Site && !policy.is_dry_run()).then_some(disposition);
         additions.form = self.markdown.ready(request, page, visitor);
         additions.cookie = cookie;
         additions.watch = judged.watch;
@@ -248,6 +288,7 @@ impl Shared {
         asked: &policy::Request<'_>,
         asker: Option<Asker<'_>>,
         aim: Aim,
+        routes: bool,
     ) -> Judged<'p> {
         // The load of this request's second is judged before the request is.
         let time = if aim == Aim::Own {
@@ -275,9 +316,15 @@ impl Shared {
             (judged.disposition, judged.breach) =
                 Disposition::find(self, policy, request, asker, judgement);
             if !asker.visitor.sender.reasons.is_empty()
-                && !self.has_copy(request, &judged.disposition)
+                && !self.has_copy(request, &judged.disposition, routes)
             {
                 judged.disposition = Disposition::Pass;
+            }
+            if let (Disposition::Decided(Decision::Serve(_), Some(rule)), false) =
+                (&judged.disposition, routes)
+            {
+                warn_misplaced(rule);
+                judged.disposition = Disposition::Misplaced;
             }
             if let (Aim::Site, Disposition::Pass, Some(canonical)) =
                 (aim, &judged.disposition, &self.canonical)
@@ -480,6 +527,19 @@ fn additions(
     }
 }
 
+/// Reports once that a rule cannot serve its page where the layer stands.
+#[cold]
+fn warn_misplaced(rule: &Rule) {
+    static REPORTED: Once = Once::new();
+    let rule = rule.label();
+    REPORTED.call_once(|| {
+        error!(
+            rule,
+            "{rule} serves a page in place of the requested one, but the layer is not around the router: such requests are refused; use RobotDetectionLayer::around"
+        );
+    });
+}
+
 /// Notes what would be done in a dry run.
 #[cold]
 fn note<B>(
@@ -564,19 +624,20 @@ mod tests {
 
     const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7));
 
-    fn layer() -> RobotDetectionLayer {
+    fn layer() -> RobotDetectionLayer<fn(String)> {
         let mut robot = Robot::new("examplebot", Source::manual());
         robot.patterns = vec![Pattern::new(PatternKind::Token, "ExampleBot")];
         let rule = Rule::builder(Action::Pass).verdicts([Verdict::Verified]);
-        let policy = Policy::builder().rule(rule.wait(Duration::from_millis(500)));
         RobotDetectionLayer::builder()
-            .policy(policy)
-            .robots([robot])
+            .rule(rule.wait(Duration::from_millis(500)))
+            .bundled_registry(false)
+            .add_robots([robot])
             .build()
             .unwrap()
+            .refusal_body(drop::<String> as fn(String))
     }
 
-    fn service(settles: bool) -> RobotDetectionService<&'static str> {
+    fn service(settles: bool) -> RobotDetectionService<&'static str, fn(String)> {
         layer()
             .verdicts(Arc::new(Slow { settles }))
             .layer("the application")

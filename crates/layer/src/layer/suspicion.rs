@@ -95,13 +95,18 @@ impl Shared {
     }
 
     /// Returns `false` if a page would be served in place of which heaven has no copy, or where no
-    /// page is opened.
-    pub(super) fn has_copy<B>(&self, request: &Request<B>, disposition: &Disposition<'_>) -> bool {
+    /// page is opened or found by its URL.
+    pub(super) fn has_copy<B>(
+        &self,
+        request: &Request<B>,
+        disposition: &Disposition<'_>,
+        routes: bool,
+    ) -> bool {
         let is_served = matches!(disposition, Disposition::Decided(Decision::Serve(_), _));
         if !is_served {
             return true;
         }
-        let may_have = request.extensions().get::<NoCopies>().is_none();
+        let may_have = routes && request.extensions().get::<NoCopies>().is_none();
         may_have && opens_page(request) && self.copies.has(request.uri())
     }
 }

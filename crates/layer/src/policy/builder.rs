@@ -1,6 +1,6 @@
 //! From settings to a policy.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use crate::registry::Purpose;
 
@@ -37,6 +37,7 @@ const NOT_REDIRECTED: [Purpose; 4] = [
 
 /// Builder of a [`Policy`]; the defaults are those of the original package.
 ///
+/// Calls may come in any order: a list is extended by each call, and the first one replaces the default.
 /// Nothing is checked before [`build`](Self::build).
 ///
 /// # Example
@@ -52,14 +53,15 @@ const NOT_REDIRECTED: [Purpose; 4] = [
 /// assert_eq!(policy.filter_patterns().count(), 2);
 /// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PolicyBuilder {
-    filter_patterns: Vec<String>,
+    /// `None`, here and below: the default.
+    filter_patterns: Option<Vec<String>>,
     reading: PathReading,
     redirect_url: String,
     status: u16,
-    methods: Vec<String>,
-    purposes: Vec<Purpose>,
+    methods: Option<Vec<String>>,
+    purposes: Option<Vec<Purpose>>,
     never: Vec<String>,
     own_hosts: Vec<String>,
     allowed: Vec<String>,
@@ -72,14 +74,15 @@ pub struct PolicyBuilder {
 }
 
 impl PolicyBuilder {
-    /// Replaces the patterns of filtered paths: globs, `/members-only-stuff/*` by default (`FilterPattern`).
+    /// Adds patterns of filtered paths: globs, `/members-only-stuff/*` by default (`FilterPattern`).
     ///
     /// Each item may be a list with commas; blanks around a pattern and empty
     /// patterns are skipped. Without any pattern, nothing is filtered. See the
     /// [room](super#filter-patterns) for what a pattern may hold.
     #[must_use]
     pub fn filter_patterns<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
-        self.filter_patterns = owned(patterns);
+        let all = self.filter_patterns.get_or_insert_default();
+        all.extend(owned(patterns));
         self
     }
 
@@ -109,21 +112,21 @@ impl PolicyBuilder {
         self
     }
 
-    /// Replaces the methods that are redirected, GET and HEAD by default.
+    /// Adds methods that are redirected, GET and HEAD by default.
     ///
     /// Upper and lower case are the same here; empty names are skipped.
     #[must_use]
     pub fn methods<S: AsRef<str>>(mut self, methods: impl IntoIterator<Item = S>) -> Self {
-        self.methods = owned(methods);
+        self.methods.get_or_insert_default().extend(owned(methods));
         self
     }
 
-    /// Replaces the purposes of the robots that are redirected.
+    /// Adds purposes of robots that are redirected.
     ///
     /// By default these are all but library, automation, monitoring and preview.
     #[must_use]
     pub fn purposes(mut self, purposes: impl IntoIterator<Item = Purpose>) -> Self {
-        self.purposes = purposes.into_iter().collect();
+        self.purposes.get_or_insert_default().extend(purposes);
         self
     }
 
@@ -137,33 +140,34 @@ impl PolicyBuilder {
         self
     }
 
-    /// Replaces the names under which this site is reached; none by default.
+    /// Adds names under which this site is reached; none by default.
     ///
     /// A redirect URL on one of them leads back here, whatever `Host` a proxy
     /// in front puts into the request. A name without a port is meant with any.
     #[must_use]
     pub fn own_hosts<S: AsRef<str>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
-        self.own_hosts = owned(hosts);
+        self.own_hosts.extend(owned(hosts));
         self
     }
 
-    /// Replaces the robots that always pass, whatever rules say; none by default.
+    /// Adds robots that always pass, whatever rules say; none by default.
     ///
     /// They are named by their ids; `unlisted` stands for all that are not
-    /// listed, `nameless` for whoever sends no User-Agent. An id that no registry has is no error: a refresh may bring it.
+    /// listed, `nameless` for whoever sends no User-Agent. Where the registry is refreshed, an unknown id is
+    /// no error: a refresh may bring it.
     #[must_use]
     pub fn allow_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
-        self.allowed = owned(ids);
+        self.allowed.extend(owned(ids));
         self
     }
 
-    /// Replaces the robots that are redirected on every filtered path; none by default.
+    /// Adds robots that are redirected on every filtered path; none by default.
     ///
     /// They are so whatever their purpose and whatever rules say, but not if
     /// they are [allowed](Self::allow_robots) too.
     #[must_use]
     pub fn deny_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
-        self.denied = owned(ids);
+        self.denied.extend(owned(ids));
         self
     }
 
@@ -174,10 +178,10 @@ impl PolicyBuilder {
         self
     }
 
-    /// Replaces the rules, of which the first that matches decides; none by default.
+    /// Adds rules after the others; the first that matches decides.
     #[must_use]
     pub fn rules(mut self, rules: impl IntoIterator<Item = RuleBuilder>) -> Self {
-        self.rules = rules.into_iter().collect();
+        self.rules.extend(rules);
         self
     }
 
@@ -221,9 +225,12 @@ impl PolicyBuilder {
     /// a method that is no token, a rule that can never match or leads nowhere,
     /// a header that would say nothing known.
     pub fn build(self) -> Result<Policy, PolicyError> {
-        let patterns = parse_patterns(&self.filter_patterns)
+        let patterns = self.filter_patterns;
+        let patterns = patterns.unwrap_or_else(|| owned(["/members-only-stuff/*"]));
+        let patterns = parse_patterns(&patterns)
             .map_err(|(pattern, reason)| PolicyError::FilterPattern { pattern, reason })?;
-        let methods = parse_methods(&self.methods).map_err(PolicyError::Method)?;
+        let methods = self.methods.unwrap_or_else(|| owned(["GET", "HEAD"]));
+        let methods = parse_methods(&methods).map_err(PolicyError::Method)?;
         let never = parse_never(&self.never)?;
         let own_hosts = parse_hosts(&self.own_hosts)
             .map_err(|(host, reason)| PolicyError::OwnHost { host, reason })?;
@@ -253,7 +260,7 @@ impl PolicyBuilder {
             patterns,
             reading: self.reading,
             methods,
-            purposes: self.purposes,
+            purposes: self.purposes.unwrap_or_else(redirected_purposes),
             never,
             heavens,
             heaven,
@@ -283,16 +290,12 @@ impl PolicyBuilder {
 impl Default for PolicyBuilder {
     fn default() -> Self {
         Self {
-            filter_patterns: owned(["/members-only-stuff/*"]),
+            filter_patterns: None,
             reading: PathReading::default(),
             redirect_url: "/robot-heaven/".to_owned(),
             status: 302,
-            methods: owned(["GET", "HEAD"]),
-            purposes: Purpose::ROBOTS
-                .iter()
-                .copied()
-                .filter(|purpose| !NOT_REDIRECTED.contains(purpose))
-                .collect(),
+            methods: None,
+            purposes: None,
             never: Vec::new(),
             own_hosts: Vec::new(),
             allowed: Vec::new(),
@@ -304,6 +307,27 @@ impl Default for PolicyBuilder {
             places: Places::default(),
         }
     }
+}
+
+/// Shows the parts by which policies differ most, on a few lines.
+impl fmt::Debug for PolicyBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PolicyBuilder")
+            .field(
+                "filter_patterns",
+                &self.filter_patterns.as_ref().map(Vec::len),
+            )
+            .field("redirect_url", &self.redirect_url)
+            .field("rules", &self.rules.len())
+            .field("is_dry_run", &self.is_dry_run)
+            .finish_non_exhaustive()
+    }
+}
+
+fn redirected_purposes() -> Vec<Purpose> {
+    let all = Purpose::ROBOTS.iter().copied();
+    all.filter(|purpose| !NOT_REDIRECTED.contains(purpose))
+        .collect()
 }
 
 fn parse_never(paths: &[String]) -> Result<Vec<Subtree>, PolicyError> {

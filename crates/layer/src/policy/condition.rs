@@ -298,6 +298,13 @@ impl RobotSet {
         self.ids.is_empty() && !self.unlisted && !self.nameless
     }
 
+    /// Returns the ids that name listed robots.
+    pub(super) fn listed(&self) -> impl Iterator<Item = &str> {
+        let ids = self.ids.iter().map(|id| &**id);
+        // The host of a robot that signs needs no registry.
+        ids.filter(|id| SigningHost::new(id).is_none())
+    }
+
     pub(super) fn contains(&self, claim: &Claim<'_>) -> bool {
         match claim {
             Claim::Listed(listed) => self.ids.contains(listed.robot.id.as_str()),

@@ -83,9 +83,9 @@ impl RuleBuilder {
         self
     }
 
-    /// Replaces all conditions; by default the rule is about every robot.
+    /// Adds conditions, which replace those of the same kind; by default the rule is about every robot.
     pub fn when(mut self, when: When) -> Self {
-        self.when = when;
+        self.when = self.when.and(when);
         self
     }
 

@@ -150,9 +150,9 @@ impl TagRuleBuilder {
         self
     }
 
-    /// Replaces all conditions; by default the rule is about every response.
+    /// Adds conditions, which replace those of the same kind; by default the rule is about every response.
     pub fn when(mut self, when: When) -> Self {
-        self.when = when;
+        self.when = self.when.and(when);
         self
     }
 

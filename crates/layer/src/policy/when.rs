@@ -92,7 +92,7 @@ macro_rules! condition_setters {
         /// `nameless` for whoever sends no User-Agent, and a host for the robot that is not
         /// listed and whose signature by that host holds.
         ///
-        /// An id that no registry has is no error: a refresh may bring it.
+        /// Where the registry is refreshed, an unknown id is no error: a refresh may bring it.
         pub fn robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
             self$(.$when)?.robots = Some($crate::policy::when::owned(ids));
             self
@@ -229,6 +229,30 @@ impl When {
     }
 
     condition_setters!();
+
+    /// Adds other conditions, which replace those of the same kind.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            paths: other.paths.or(self.paths),
+            methods: other.methods.or(self.methods),
+            hosts: other.hosts.or(self.hosts),
+            robots: other.robots.or(self.robots),
+            purposes: other.purposes.or(self.purposes),
+            operators: other.operators.or(self.operators),
+            sources: other.sources.or(self.sources),
+            unlisted: other.unlisted.or(self.unlisted),
+            visitors: other.visitors.or(self.visitors),
+            verdicts: other.verdicts.or(self.verdicts),
+            addresses: other.addresses.or(self.addresses),
+            asns: other.asns.or(self.asns),
+            countries: other.countries.or(self.countries),
+            headers: other.headers.or(self.headers),
+            user_agents: other.user_agents.or(self.user_agents),
+            signature_agents: other.signature_agents.or(self.signature_agents),
+            suspect: other.suspect.or(self.suspect),
+            reasons: other.reasons.or(self.reasons),
+        }
+    }
 
     /// Builds the conditions, and what people read of them.
     pub(super) fn build(mut self) -> Result<(Scope, Vec<String>), InvalidCondition> {

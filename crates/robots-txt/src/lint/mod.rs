@@ -16,5 +16,5 @@ mod values;
 mod warning;
 mod warnings;
 
-pub(super) use nearest::nearest;
+pub use nearest::nearest;
 pub use warning::{Warning, WarningKind};

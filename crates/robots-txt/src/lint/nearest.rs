@@ -9,15 +9,13 @@ const MAX_NAME: usize = 24;
 /// Case and everything but letters is looked past; a letter left out, added,
 /// changed or swapped with its neighbour is a slip. A third of the letters may
 /// be slips, two at most.
-pub(crate) fn nearest(
-    name: &[u8],
-    known: impl Iterator<Item = &'static str>,
-) -> Option<&'static str> {
+#[must_use]
+pub fn nearest<'k>(name: &[u8], known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     if name.len() > MAX_NAME {
         return None;
     }
     let name = letters(name);
-    let slips = |known: &&'static str| slips(&name, &letters(known.as_bytes()));
+    let slips = |known: &&str| slips(&name, &letters(known.as_bytes()));
     let (known, slips) = known
         .map(|known| (known, slips(&known)))
         .min_by_key(|(_, slips)| *slips)?;
