@@ -49,7 +49,7 @@ impl FilteredUrl {
         let list = (claimed.found_on == SITEMAP).then(|| visitor.freshness.open_list());
         let names = Arc::clone(&visitor.settings().names);
         let mut resource = Resource::new(url.clone(), claimed.depth).in_run(names);
-        if let Some(ip) = ip.filter(|_| visitor.settings().tells_ip) {
+        if let Some(ip) = ip.filter(|_| visitor.settings().conf.enable_ip) {
             resource.set_ip(&ip.to_string());
         }
         Self {
@@ -121,7 +121,7 @@ impl FilteredUrl {
         self.resource.set_preference(preference);
         let meta = self.meta(visitor, answer);
         let now = time(visitor.settings().clock.now_ms());
-        let user_agent = &visitor.settings().user_agent;
+        let user_agent = visitor.settings().user_agent();
         let directives = meta.for_robot(user_agent).directives;
         let mut judged = if directives.is_indexable(now) {
             self.generate(visitor, &meta, &directives)
@@ -406,7 +406,7 @@ fn meta_of_header(visitor: &PageVisitor, answer: &PageResponse) -> RobotsDirecti
     } else {
         RobotsMeta::default()
     };
-    meta.for_robot(&visitor.settings().user_agent).directives
+    meta.for_robot(visitor.settings().user_agent()).directives
 }
 
 fn header_meta(answer: &PageResponse) -> RobotsMeta {

@@ -80,7 +80,7 @@ pub(super) fn to_canonical_form(settings: &Settings, mut url: Url) -> Url {
     if let Some((_, site)) = settings.aliases.iter().find(is_alias) {
         move_to_site(&mut url, site);
     }
-    if settings.unites_hosts {
+    if settings.conf.smart_host_heuristics {
         unite_hosts(&mut url);
     }
     if let Some(clean) = settings.tracking.without(&url) {
