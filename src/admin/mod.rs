@@ -24,7 +24,6 @@ mod api;
 mod api_routes;
 mod assets;
 mod bans;
-mod bar_chart;
 mod certificates;
 mod changes;
 mod credentials;

@@ -4,22 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::admin::{
-    DEFAULT_SITE,
-    bar_chart::{Bar, BarChart},
-    moment::rfc3339,
-    problem::Problem,
-    state::AdminState,
-};
+use crate::admin::{DEFAULT_SITE, moment::rfc3339, problem::Problem, state::AdminState};
 use crate::store::ViolationDay;
 
 const DAY_MS: i64 = 24 * 60 * 60_000;
 
 /// Days that are shown, the current one included: evidence is kept as long by default.
 const DAYS: i64 = 30;
-
-/// Parts of a bar, from below.
-const PARTS: &[(&str, &str)] = &[("answered for it", "refused"), ("got the page", "reported")];
 
 /// Violations of a day in UTC.
 #[derive(Clone, Debug, Serialize)]
@@ -72,16 +63,5 @@ impl ViolationDays {
         Self {
             days: (first..first + DAYS).map(view).collect(),
         }
-    }
-
-    /// Returns the chart of them.
-    pub(super) fn bars(&self) -> BarChart {
-        let bar = |day: &DayView| Bar {
-            name: day.day.clone(),
-            label: day.day.clone(),
-            parts: vec![day.refused, day.reported],
-        };
-        let bars: Vec<_> = self.days.iter().map(bar).collect();
-        BarChart::new("Violations by day", "requests", PARTS, &bars)
     }
 }

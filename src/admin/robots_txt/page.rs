@@ -7,7 +7,6 @@ use axum::{Json, extract::State, response::Response};
 use serde_json::json;
 
 use super::super::{
-    bar_chart::BarChart,
     fields::Params,
     page::{Page, encode, html},
     problem::Problem,
@@ -42,7 +41,6 @@ struct RobotsTxtPage {
     checked: Option<CheckResult>,
     violations: ViolationsView,
     days: ViolationDays,
-    bars: BarChart,
     /// What robots.txt decided; `None` while the database is away.
     history: Option<History>,
     /// Link to who fetched the file.
@@ -107,7 +105,6 @@ pub(in super::super) async fn show(
     };
     Ok(html(&RobotsTxtPage {
         history: History::robots_txt(&state, &of.name, &page).await?,
-        bars: days.bars(),
         days,
         fetches,
         page,

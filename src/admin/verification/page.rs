@@ -17,13 +17,11 @@ use super::{
     view::{View, ViewParams},
 };
 use crate::admin::{
-    bar_chart::{Bar, BarChart},
     fields::{Fields, JsonBody, Params},
     listing::Column,
     page::{Page, html},
     problem::Problem,
     state::AdminState,
-    time_zone::TimeZone,
     traffic::History,
 };
 
@@ -36,19 +34,11 @@ const MAX_FAILURES: usize = 10;
 /// Robots that a list's row names.
 const MAX_NAMES: usize = 4;
 
-/// Parts of a bar, from below.
-const VERDICTS: &[(&str, &str)] = &[
-    ("verified", "verified"),
-    ("unverifiable", "unverifiable"),
-    ("spoofed", "spoofed"),
-];
-
 #[derive(Template)]
 #[template(path = "admin/verification.html")]
 struct VerificationPage {
     page: Page,
     view: View,
-    bars: BarChart,
     /// `None` while the database is away.
     history: Option<History>,
     columns: Vec<Column>,
@@ -78,7 +68,6 @@ pub(in crate::admin) async fn show(
     let robot = view.robot.as_deref().unwrap_or_default();
     let history = History::verdicts(&state, view.robot.as_deref(), &page).await?;
     Ok(html(&VerificationPage {
-        bars: bars(&view.hours, page.zone),
         history,
         page,
         columns: view.order.columns(robot),
@@ -121,23 +110,6 @@ pub(in crate::admin) async fn fetch_json(
 /// Returns the state of the fetch under way or of the last one; `null` before the first one.
 pub(in crate::admin) async fn progress(State(state): State<AdminState>) -> Json<Option<FetchView>> {
     Json(state.list_fetches().view(state.now_ms()))
-}
-
-fn bars(hours: &[HourView], zone: TimeZone) -> BarChart {
-    let bar = |hour: &HourView| {
-        let clock = hour.clock(zone);
-        Bar {
-            name: clock.clone(),
-            label: clock,
-            parts: vec![
-                hour.counts.verified,
-                hour.counts.unverifiable,
-                hour.counts.spoofed,
-            ],
-        }
-    };
-    let bars: Vec<_> = hours.iter().map(bar).collect();
-    BarChart::new("Verdicts by hour", "requests", VERDICTS, &bars)
 }
 
 impl VerificationPage {
@@ -257,7 +229,6 @@ mod tests {
         let view = hostile();
         let page = VerificationPage {
             page: Page::default(),
-            bars: bars(&view.hours, Page::default().zone),
             history: Some(History::default()),
             columns: view.order.columns(HOSTILE),
             view,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::admin::{moment::Moment, problem::Problem, state::AdminState, time_zone::TimeZone};
+use crate::admin::{moment::Moment, problem::Problem, state::AdminState};
 use crate::detect::{Kind, Verdict};
 use crate::store::{TrafficSeries, TrafficSpan};
 
@@ -141,13 +141,6 @@ impl TotalsView {
         self.verified = self.verified.saturating_add(other.verified);
         self.unverifiable = self.unverifiable.saturating_add(other.unverifiable);
         self.spoofed = self.spoofed.saturating_add(other.spoofed);
-    }
-}
-
-impl HourView {
-    /// Returns the hour of the day, such as `13:00`.
-    pub(super) fn clock(&self, zone: TimeZone) -> String {
-        zone.at(self.began.at_ms).format("%H:%M").to_string()
     }
 }
 

@@ -332,8 +332,6 @@ async fn a_robot_s_page_tells_its_traffic_beside_its_facts() {
     let page = client.get("robots/bundled/googlebot?time=7d").await;
     let text = page.text();
     for words in [
-        "Hours of the week",
-        "Requests by hour of the week in UTC",
         "Verdicts",
         "spoofed",
         "filter-pattern",
