@@ -109,9 +109,6 @@ fn when(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When {
     if let Some(sources) = &settings.sources {
         when = when.sources(sources.iter().cloned());
     }
-    if let Some(unlisted) = settings.unlisted {
-        when = when.unlisted(unlisted);
-    }
     if let Some(visitors) = &settings.visitors {
         when = when.visitors(visitors.kinds().iter().copied());
     }

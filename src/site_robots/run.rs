@@ -196,8 +196,7 @@ impl SiteRobotRuns {
             return Ok(ran);
         }
         // The disk takes in what the run has recorded while files are made of it.
-        let (published, written) =
-            tokio::join!(self.publish(), self.store.checkpoint());
+        let (published, written) = tokio::join!(self.publish(), self.store.checkpoint());
         if let Err(error) = written {
             tracing::warn!("what the run has recorded stays in the log for now: {error}");
         }

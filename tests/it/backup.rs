@@ -126,7 +126,11 @@ async fn the_commands_in_the_error_back_up_and_restore_postgres() {
     ban(&url, "203.0.113.5").await;
     let arguments = ["--database", &url, "database", "backup", "one"];
     let refused = run(directory.path(), &arguments);
-    assert_eq!(refused.status.code(), Some(2), "the command is of SQLite alone");
+    assert_eq!(
+        refused.status.code(),
+        Some(2),
+        "the command is of SQLite alone"
+    );
     let text = String::from_utf8(refused.stderr).unwrap();
     let [dump, restore] = ["`pg_dump ", "`pg_restore "].map(|program| {
         let (_, rest) = text.split_once(program).expect(&text);

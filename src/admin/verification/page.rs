@@ -13,7 +13,6 @@ use super::{
     fetches::{self, FailedList, FetchView},
     lists::{ListView, wanted_urls},
     robots::RobotRow,
-    totals::HourView,
     view::{View, ViewParams},
 };
 use crate::admin::{
@@ -143,7 +142,7 @@ mod tests {
         moment::Moment,
         verification::{
             robots::{Order, RobotRef},
-            totals::TotalsView,
+            totals::{HourView, TotalsView},
             view::SpoofedView,
         },
     };

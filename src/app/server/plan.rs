@@ -82,7 +82,7 @@ impl Plan {
     ) -> Result<Self, ConfigErrors> {
         // Judged also where every site has its own.
         heaven(loaded)?;
-        licensing(loaded)?;
+        let _ = licensing(loaded)?;
         let common = detection(loaded)?;
         let tables = if demo { Vec::new() } else { loaded.sites() };
         let mut sites = Vec::new();

@@ -141,7 +141,11 @@ async fn violations_are_shown_by_day_beside_what_robots_txt_decided() {
     slowed.key.cause = "crawl-delay".to_owned();
     visits::add(&site.store, &[counted, slowed]).await;
     let page = client.get("robots-txt").await;
-    for (day, refused, reported) in [("2026-01-31", 0, 2), ("2026-02-28", 1, 1), ("2026-03-01", 1, 0)] {
+    for (day, refused, reported) in [
+        ("2026-01-31", 0, 2),
+        ("2026-02-28", 1, 1),
+        ("2026-03-01", 1, 0),
+    ] {
         let row = format!(
             "<th scope=\"row\">{day}</th><td class=\"number\">{refused}</td>\
              <td class=\"number\">{reported}</td>"

@@ -4,9 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use robot_detection_store::store::{ClaimedUrl, Loss};
 
-use super::{
-    source::{PageResponse, SourceError},
-};
+use super::source::{PageResponse, SourceError};
 
 /// Longest time that a server may ask us to wait.
 const MAX_HOLD: Duration = Duration::from_mins(10);

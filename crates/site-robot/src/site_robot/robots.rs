@@ -176,7 +176,7 @@ async fn ask(
         let request = request(&url).unless(conditions(copy));
         let answer = match settings.source.ask(&request).await {
             Ok(answer) => answer,
-            Err(error) => return (failed(settings, &error), error.to_string()),
+            Err(error) => return (failed(&error), error.to_string()),
         };
         if let Some(copy) = copy
             && answer.status == 304
@@ -223,7 +223,7 @@ fn request(url: &Url) -> PageRequest<'_> {
 }
 
 /// No answer is as good as a server's fault; one that nobody can decompress as none.
-fn failed(settings: &Settings, error: &SourceError) -> RobotsTxtAnswer {
+fn failed(error: &SourceError) -> RobotsTxtAnswer {
     let status = if error.is_temporary() { 0 } else { 404 };
     RobotsTxtAnswer {
         access: Access::from_status(status, 0, &own_dialect()),

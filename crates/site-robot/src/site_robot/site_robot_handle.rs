@@ -190,7 +190,11 @@ impl SiteRobot {
     pub async fn pause_of(&self, url: &Url) -> Duration {
         let settings = &self.shared.settings;
         let rules = HostRules::read(settings, url).await;
-        settings.conf.server_delay.max(rules.delay()).unwrap_or_default()
+        settings
+            .conf
+            .server_delay
+            .max(rules.delay())
+            .unwrap_or_default()
     }
 
     /// Returns a handle, which may be held by others.
