@@ -67,6 +67,7 @@ mod settings_page;
 mod site_list;
 mod site_robot;
 mod sites;
+mod sorting;
 mod sources;
 mod sources_page;
 mod state;

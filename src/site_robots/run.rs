@@ -76,17 +76,12 @@ impl SiteRobotRuns {
         ran
     }
 
-    /// Does the same, unless another process runs the robot of this site.
+    /// Does the same, unless another process runs the robot of this site; `accept` accepts the results.
     ///
     /// # Errors
     ///
     /// Fails as [`Self::run`] does, and with [`LeaseError::Held`] where another one does.
-    pub async fn run_if_free(&self) -> anyhow::Result<Ran> {
-        self.run_if_free_and(self.settings.accept).await
-    }
-
-    /// Does the same, and accepts the results whatever they are, or does not.
-    pub(super) async fn run_if_free_and(&self, accept: bool) -> anyhow::Result<Ran> {
+    pub(super) async fn run_if_free(&self, accept: bool) -> anyhow::Result<Ran> {
         let lease = self.lease().await?;
         let ran = self.run_with(Some(&lease), accept).await;
         self.tell_servers().await;

@@ -221,7 +221,7 @@ impl Schedules {
     /// Runs, unless somebody else does; returns whether the run came to its end.
     async fn run(&self, runs: &SiteRobotRuns, accept: bool) -> anyhow::Result<Option<bool>> {
         let site = runs.robot.site();
-        let running = runs.run_if_free_and(accept);
+        let running = runs.run_if_free(accept);
         tokio::pin!(running);
         let ran = tokio::select! {
             ran = &mut running => Some(ran?),

@@ -237,12 +237,6 @@ impl SiteRobotSettings {
         self.index_now.as_ref()
     }
 
-    /// Returns `true` if it is to run by a schedule.
-    #[must_use]
-    pub fn has_schedule(&self) -> bool {
-        self.schedule().is_some()
-    }
-
     fn of(
         loaded: &Loaded,
         site: &str,

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::{
     fetches::{self, FailedList, FetchView},
     lists::{ListView, wanted_urls},
-    robots::RobotRow,
+    robots::{RobotRow, headings},
     view::{View, ViewParams},
 };
 use crate::admin::{
@@ -69,7 +69,7 @@ pub(in crate::admin) async fn show(
     Ok(html(&VerificationPage {
         history,
         page,
-        columns: view.order.columns(robot),
+        columns: headings(view.sorting, robot),
         view,
     }))
 }
@@ -141,8 +141,8 @@ mod tests {
     use crate::admin::{
         moment::Moment,
         verification::{
-            robots::{Order, RobotRef},
-            totals::{HourView, TotalsView},
+            robots::{RobotRef, sorting},
+            totals::TotalsView,
             view::SpoofedView,
         },
     };
@@ -169,10 +169,6 @@ mod tests {
             totals: counts,
             pending: 4,
             robot: Some(HOSTILE.to_owned()),
-            hours: vec![HourView {
-                began: moment.clone(),
-                counts,
-            }],
             robots: vec![RobotRow {
                 robot: robot.clone(),
                 requests: 6,
@@ -204,7 +200,7 @@ mod tests {
             }],
             fetching: false,
             fetch: Some(hostile_fetch()),
-            order: Order::parse("", "").ok().unwrap(),
+            sorting: sorting("", "").ok().unwrap(),
         }
     }
 
@@ -229,7 +225,7 @@ mod tests {
         let page = VerificationPage {
             page: Page::default(),
             history: Some(History::default()),
-            columns: view.order.columns(HOSTILE),
+            columns: headings(view.sorting, HOSTILE),
             view,
         };
         let text = page.render().unwrap();

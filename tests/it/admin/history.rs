@@ -2,7 +2,6 @@
 
 use regex::Regex;
 use robot_detection::store::{BrokenRule, Evidence, EvidenceBatch};
-use sqlx::{Connection as _, SqliteConnection};
 
 use super::{
     site::{Client, NOW_MS, Plan, Site},
@@ -73,28 +72,6 @@ pub(super) async fn violate(site: &Site, days_ago: &[i64], cause: &str) {
         noted: &noted,
     };
     site.store.add_evidence(&batch, NOW_MS).await.unwrap();
-}
-
-/// Runs of the site robot that have ended, the oldest first: pages added, the same, failed.
-pub(super) async fn runs(site: &Site, counts: &[(i64, i64, i64)]) {
-    let mut raw = SqliteConnection::connect(&site.database).await.unwrap();
-    for (number, (added, same, failed)) in (0..).zip(counts) {
-        let began_ms = NOW_MS - (20 - number) * DAY_MS;
-        let (run, _) = site.store.begin_run("shop", "", began_ms).await.unwrap();
-        sqlx::query("UPDATE site_robot_runs SET added = ?, same = ?, failed = ? WHERE run_id = ?")
-            .bind(added)
-            .bind(same)
-            .bind(failed)
-            .bind(run.run_id)
-            .execute(&mut raw)
-            .await
-            .unwrap();
-        let ended = site
-            .store
-            .finish_run("shop", run.run_id, 0, began_ms + 60_000);
-        ended.await.unwrap();
-    }
-    raw.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -371,19 +371,6 @@ async fn robots_are_sorted_by_any_column() {
 }
 
 #[tokio::test]
-async fn bookmarks_of_the_registry_lead_there() {
-    let (_site, client) = visited(1).await;
-    let led = client.get("robots?q=google&status=active").await;
-    assert_eq!(led.status, StatusCode::SEE_OTHER);
-    assert_eq!(led.header("location"), "./registry?q=google&status=active");
-    let page = client.get("registry?q=google&status=active").await;
-    assert!(page.text().contains("robots"), "{}", page.text());
-    for page in ["refreshes", "sources", "settings"] {
-        assert_eq!(client.get(page).await.status, StatusCode::OK, "{page}");
-    }
-}
-
-#[tokio::test]
 async fn before_any_request_was_counted_pages_say_what_to_do() {
     let site = Plan::open().start().await;
     let client = site.client();
