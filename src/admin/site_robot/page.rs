@@ -92,6 +92,7 @@ mod tests {
         moment::Moment,
         site_robot::status::{DifferingView, HostView, LiveView, ParityView, RunStatus},
     };
+    use crate::store::RunCounts;
 
     const HOSTILE: &str = "<script>alert('x')</script>\"&";
 
@@ -105,16 +106,7 @@ mod tests {
             started: at.clone(),
             finished: Some(at.clone()),
             took: String::new(),
-            found: 1,
-            fetched: 2,
-            unmodified: 3,
-            bytes: 4,
-            added: 5,
-            changed: 6,
-            same: 7,
-            withdrawn: 8,
-            rejected: 9,
-            failed: 10,
+            counts: RunCounts::default(),
         };
         let page = RobotPage {
             page: Page::default(),

@@ -14,7 +14,7 @@ use super::{
     Rendering, RobotConf, SiteRobot, SiteRobotError, Summary, TrapLimits,
     links::unite_hosts,
     scope::Scope,
-    settings::{ObeyedRules, Settings, Start},
+    settings::{Settings, Start},
     source::PageSource,
 };
 
@@ -67,17 +67,11 @@ impl SiteRobotBuilder {
             only: Vec::new(),
             scope,
             fingerprint: String::new(),
-            obeys: ObeyedRules {
-                header: true,
-                meta: true,
-                rel_nofollow: true,
-            },
             requests_per_run: None,
             retries: (2, Duration::from_secs(2)),
             render: (Rendering::Never, RenderLimits::default()),
             traps: TrapLimits::default(),
             max_queries: 10_000,
-            uses_sitemaps: true,
             robots_of_hosts: Vec::new(),
             aliases: Vec::new(),
             tracking: TrackingParameters::default(),
@@ -197,24 +191,6 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets whether `X-Robots-Tag` is obeyed; default true.
-    pub fn obey_header(mut self, obey: bool) -> Self {
-        self.settings.obeys.header = obey;
-        self
-    }
-
-    /// Sets whether META tags for robots are obeyed; default true.
-    pub fn obey_meta(mut self, obey: bool) -> Self {
-        self.settings.obeys.meta = obey;
-        self
-    }
-
-    /// Sets whether links with `rel=nofollow` are left alone; default true.
-    pub fn obey_rel_nofollow(mut self, obey: bool) -> Self {
-        self.settings.obeys.rel_nofollow = obey;
-        self
-    }
-
     /// Sets the limits beyond which a URL counts as a trap: endless paths, calendars and the like.
     pub fn traps(mut self, limits: TrapLimits) -> Self {
         self.settings.traps = limits;
@@ -224,12 +200,6 @@ impl SiteRobotBuilder {
     /// Sets how many queries of one path are visited in a run; default 10,000.
     pub fn max_queries(mut self, count: u32) -> Self {
         self.settings.max_queries = count;
-        self
-    }
-
-    /// Sets whether sitemaps that robots.txt names are starting points; default true.
-    pub fn sitemaps(mut self, use_them: bool) -> Self {
-        self.settings.uses_sitemaps = use_them;
         self
     }
 

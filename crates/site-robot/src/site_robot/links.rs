@@ -47,7 +47,7 @@ pub(super) fn take(
     let here = &base[..Position::BeforePath];
     let mut taken = Vec::new();
     for link in links {
-        if link.is_nofollow && settings.obeys.rel_nofollow {
+        if link.is_nofollow {
             continue;
         }
         let belongs = matches!(link.kind, Some(LinkKind::Frame | LinkKind::Refresh));

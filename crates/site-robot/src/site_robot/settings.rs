@@ -45,7 +45,6 @@ pub(super) struct Settings {
     pub(super) only: Vec<url::Url>,
     pub(super) scope: Scope,
     pub(super) fingerprint: String,
-    pub(super) obeys: ObeyedRules,
     /// Pages that are requested in one run; none: all.
     pub(super) requests_per_run: Option<u64>,
     /// Further attempts at a page that fails, and the pause before the first.
@@ -55,7 +54,6 @@ pub(super) struct Settings {
     pub(super) traps: TrapLimits,
     /// Queries of one path that are visited.
     pub(super) max_queries: u32,
-    pub(super) uses_sitemaps: bool,
     /// Hosts whose robots.txt counts whatever the others' do.
     pub(super) robots_of_hosts: Vec<(String, bool)>,
     /// Sites that stand for another one, and that one.
@@ -65,14 +63,6 @@ pub(super) struct Settings {
     /// Reason to hold back new and changed pages even if the run is accepted.
     pub(super) hold: Option<String>,
     pub(super) on_end: Option<Arc<super::OnEnd>>,
-}
-
-/// Directives of a site that are obeyed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct ObeyedRules {
-    pub(super) header: bool,
-    pub(super) meta: bool,
-    pub(super) rel_nofollow: bool,
 }
 
 impl Settings {
@@ -121,7 +111,6 @@ impl std::fmt::Debug for Settings {
             .field("site", &self.site)
             .field("starts", &self.starts)
             .field("scope", &self.scope)
-            .field("obeys", &self.obeys)
             .field("conf", &self.conf)
             .finish_non_exhaustive()
     }
@@ -151,12 +140,11 @@ pub(super) fn run_settings(settings: &Settings) -> String {
 pub(super) fn fingerprint(settings: &Settings) -> String {
     use md5::{Digest as _, Md5};
     let judged_by = format!(
-        "{READ_BY}\n{}\n{}\n{}\n{}\n{:?}{}",
+        "{READ_BY}\n{}\n{}\n{}\n{}{}",
         settings.fingerprint,
         settings.enumeration.name(),
         settings.generation.name(),
         settings.user_agent(),
-        settings.obeys,
         // Without a browser it is the text that it was before there was one.
         match settings.render.0 {
             Rendering::Never => String::new(),

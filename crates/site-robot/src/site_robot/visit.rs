@@ -84,11 +84,9 @@ impl PageVisitor {
             return (None, Vec::new());
         };
         let rules = Arc::new(HostRules::read(settings, &url).await);
-        let mut sitemaps = Vec::new();
-        if settings.uses_sitemaps {
-            let links = rules.sitemaps.iter();
-            sitemaps.extend(links.filter_map(|link| self.sitemap(&url, link)));
-        }
+        let links = rules.sitemaps.iter();
+        let links = links.filter_map(|link| self.sitemap(&url, link));
+        let mut sitemaps: Vec<_> = links.collect();
         if settings.conf.enable_rdm_probe {
             sitemaps.extend(self.probe(&url, &rules).await);
         }
