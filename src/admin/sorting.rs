@@ -1,6 +1,6 @@
 //! Order of a table's rows, which its headings change.
 
-use super::{listing::Column, problem::Problem};
+use super::listing::Column;
 
 /// Column by which rows can be sorted.
 #[derive(Clone, Copy, Debug)]
@@ -37,18 +37,21 @@ impl SortColumn {
 
 impl Sorting {
     /// Parses the parameters `sort` and `dir`; most requests come first by default.
-    pub(super) fn parse(columns: &[SortColumn], sort: &str, dir: &str) -> Result<Self, Problem> {
+    ///
+    /// # Errors
+    ///
+    /// Fails with the words that are right.
+    pub(super) fn parse(columns: &[SortColumn], sort: &str, dir: &str) -> Result<Self, String> {
         let asked = if sort.is_empty() { "requests" } else { sort };
         let Some(column) = columns.iter().find(|column| column.word == asked) else {
             let words: Vec<_> = columns.iter().map(|column| column.word).collect();
-            let text = format!("sort: use one of {}", words.join(", "));
-            return Err(Problem::invalid(text));
+            return Err(format!("sort: use one of {}", words.join(", ")));
         };
         let is_descending = match dir {
             "" => !column.is_name,
             "asc" => false,
             "desc" => true,
-            _ => return Err(Problem::invalid("dir: use one of asc, desc")),
+            _ => return Err("dir: use one of asc, desc".to_owned()),
         };
         Ok(Self {
             word: column.word,

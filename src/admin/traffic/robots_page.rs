@@ -26,7 +26,7 @@ use super::{
     explore::width,
     loaded::Traffic,
     number::FigureView,
-    question::{TrafficQuestion, by},
+    question::{TrafficQuestion, by, wrong},
 };
 
 const MINUTE_MS: i64 = 60_000;
@@ -108,7 +108,7 @@ pub(in crate::admin) async fn list(
     page: Page,
 ) -> Result<Response, Problem> {
     let by = by(&params.by, GROUPINGS)?.unwrap_or(By::Robot);
-    let sorting = Sorting::parse(COLUMNS, &params.sort, &params.dir)?;
+    let sorting = Sorting::parse(COLUMNS, &params.sort, &params.dir).map_err(wrong)?;
     let traffic = Traffic::load(&state, &params).await?;
     let detector = state.admin().detector.load();
     let known = KnownRobots::new(&detector);

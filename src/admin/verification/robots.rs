@@ -85,7 +85,7 @@ impl RobotRow {
 
 /// Parses the order of rows; by default most requests come first.
 pub(super) fn sorting(sort: &str, dir: &str) -> Result<Sorting, Problem> {
-    Sorting::parse(COLUMNS, sort, dir)
+    Sorting::parse(COLUMNS, sort, dir).map_err(Problem::invalid)
 }
 
 /// Sorts rows; equal ones stand by name.
