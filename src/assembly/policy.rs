@@ -1,12 +1,14 @@
 //! From the settings of a site to its policy.
 
-use crate::config::{ConfigErrors, GeneralSection, Loaded, Mode, Settings, VerifySection};
+use crate::config::{
+    ConfigErrors, GeneralSection, Loaded, Mode, Settings, SuspectsSection, VerifySection,
+};
 use crate::policy::{PathReading, Policy, PolicyBuilder, PolicyError};
 
 use super::{
     origins::check_senders,
     rules::{rule, tag_rule},
-    suspects::{key_of, suspects_rule},
+    suspects::suspects_rule,
 };
 
 /// Returns the policy that the settings describe.
@@ -33,7 +35,9 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
                 return rule.wrong_by_name(key, reason);
             }
             // Behind those of the file stands the one about suspects.
-            PolicyError::Rule { key, reason, .. } => return loaded.wrong(key_of(key), reason),
+            PolicyError::Rule { reason, .. } => {
+                return loaded.wrong(&SuspectsSection::KEY.action, reason);
+            }
             PolicyError::Tag {
                 number,
                 key,

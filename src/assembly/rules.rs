@@ -29,50 +29,41 @@ pub(crate) fn answer_setting(rule: &RuleSettings) -> Option<&'static str> {
 }
 
 pub(crate) fn rule(settings: &RuleSettings, all: &Settings, origins: &Origins) -> RuleBuilder {
-    let mut rule = Rule::builder(settings.action)
+    let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+    let milliseconds = |milliseconds: u32| Duration::from_millis(milliseconds.into());
+    let rule = Rule::builder(settings.action)
         .name(&settings.name)
         .origin(settings.origin())
         .when(when(&settings.when, all, origins));
-    if let Some(url) = &settings.redirect_url {
-        rule = rule.redirect_url(url);
+    let rule = set(
+        rule,
+        settings.redirect_url.as_ref(),
+        RuleBuilder::redirect_url,
+    );
+    let rule = set(rule, settings.status, RuleBuilder::status);
+    let rule = set(rule, settings.text.as_deref(), RuleBuilder::text);
+    let rule = set(rule, settings.requests, RuleBuilder::requests);
+    let rule = set(rule, settings.per_seconds.map(seconds), RuleBuilder::per);
+    let rule = set(rule, settings.burst, RuleBuilder::burst);
+    let rule = set(rule, settings.rate_key, RuleBuilder::rate_key);
+    let rule = set(rule, settings.errors, RuleBuilder::errors);
+    let rule = set(rule, settings.load_requests, RuleBuilder::load_requests);
+    let rule = set(rule, settings.load_milliseconds, RuleBuilder::load_time);
+    let rule = set(rule, settings.people, RuleBuilder::people);
+    let wait = settings.wait_milliseconds.map(milliseconds);
+    let rule = set(rule, wait, RuleBuilder::wait);
+    let headers = settings.headers.iter();
+    headers.fold(rule, |rule, (name, value)| {
+        rule.response_header(name, value)
+    })
+}
+
+/// Calls a setter of a builder, where its value is set.
+fn set<B, V>(builder: B, value: Option<V>, setter: impl FnOnce(B, V) -> B) -> B {
+    match value {
+        Some(value) => setter(builder, value),
+        None => builder,
     }
-    if let Some(status) = settings.status {
-        rule = rule.status(status);
-    }
-    if let Some(text) = &settings.text {
-        rule = rule.text(&**text);
-    }
-    if let Some(requests) = settings.requests {
-        rule = rule.requests(requests);
-    }
-    if let Some(seconds) = settings.per_seconds {
-        rule = rule.per(Duration::from_secs(seconds.into()));
-    }
-    if let Some(burst) = settings.burst {
-        rule = rule.burst(burst);
-    }
-    if let Some(key) = settings.rate_key {
-        rule = rule.rate_key(key);
-    }
-    if let Some(errors) = settings.errors {
-        rule = rule.errors(errors);
-    }
-    if let Some(requests) = settings.load_requests {
-        rule = rule.load_requests(requests);
-    }
-    if let Some(milliseconds) = settings.load_milliseconds {
-        rule = rule.load_time(milliseconds);
-    }
-    if let Some(people) = settings.people {
-        rule = rule.people(people);
-    }
-    for (name, value) in &settings.headers {
-        rule = rule.response_header(name, value);
-    }
-    if let Some(milliseconds) = settings.wait_milliseconds {
-        rule = rule.wait(Duration::from_millis(milliseconds.into()));
-    }
-    rule
 }
 
 pub(crate) fn tag_rule(
@@ -87,70 +78,44 @@ pub(crate) fn tag_rule(
 
 /// Returns the conditions that every kind of rule has.
 fn when(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When {
-    let mut when = of_sender(settings, all, origins);
-    if let Some(paths) = &settings.paths {
-        when = when.paths(paths);
-    }
-    if let Some(methods) = &settings.methods {
-        when = when.methods(methods);
-    }
-    if let Some(hosts) = &settings.hosts {
-        when = when.hosts(hosts);
-    }
-    if let Some(robots) = &settings.robots {
-        when = when.robots(robots);
-    }
-    if let Some(purposes) = &settings.purposes {
-        when = when.purposes(purposes.iter().copied());
-    }
-    if let Some(operators) = &settings.operators {
-        when = when.operators(operators);
-    }
-    if let Some(sources) = &settings.sources {
-        when = when.sources(sources.iter().cloned());
-    }
-    if let Some(unlisted) = settings.unlisted {
-        when = when.unlisted(unlisted);
-    }
-    if let Some(visitors) = &settings.visitors {
-        when = when.visitors(visitors.kinds().iter().copied());
-    }
-    if let Some(verdicts) = &settings.verdicts {
-        when = when.verdicts(verdicts.iter().copied());
-    }
-    when
+    let purposes = settings.purposes.as_ref().map(|all| all.iter().copied());
+    let sources = settings.sources.as_ref().map(|all| all.iter().cloned());
+    let visitors = settings.visitors.as_ref();
+    let visitors = visitors.map(|visitors| visitors.kinds().iter().copied());
+    let verdicts = settings.verdicts.as_ref().map(|all| all.iter().copied());
+    let when = of_sender(settings, all, origins);
+    let when = set(when, settings.paths.as_ref(), When::paths);
+    let when = set(when, settings.methods.as_ref(), When::methods);
+    let when = set(when, settings.hosts.as_ref(), When::hosts);
+    let when = set(when, settings.robots.as_ref(), When::robots);
+    let when = set(when, purposes, When::purposes);
+    let when = set(when, settings.operators.as_ref(), When::operators);
+    let when = set(when, sources, When::sources);
+    let when = set(when, visitors, When::visitors);
+    set(when, verdicts, When::verdicts)
 }
 
 /// Returns the conditions on where a request comes from.
 fn of_sender(settings: &WhenSettings, all: &Settings, origins: &Origins) -> When {
-    let mut when = When::new();
-    if let Some(networks) = &settings.addresses {
-        let named = named(networks).into_iter();
+    let addresses = settings.addresses.as_ref().map(|networks| {
         let listed = addresses_of_lists(networks.lists(), all, origins);
-        when = when.addresses(named.chain(listed));
-    }
-    if let Some(asns) = &settings.asns {
-        when = when.asns(asns.iter().copied().map(Asn::number));
-    }
-    if let Some(countries) = &settings.countries {
-        when = when.countries(countries);
-    }
-    if let Some(headers) = &settings.request_headers {
-        when = when.headers(headers);
-    }
-    if let Some(globs) = &settings.user_agents {
-        when = when.user_agents(globs);
-    }
-    if let Some(globs) = &settings.signature_agents {
-        when = when.signature_agents(globs);
-    }
-    if let Some(suspect) = settings.suspect {
-        when = when.suspect(suspect);
-    }
-    if let Some(reasons) = &settings.reasons {
-        when = when.reasons(reasons.iter().copied());
-    }
-    when
+        named(networks).into_iter().chain(listed)
+    });
+    let asns = settings.asns.as_ref();
+    let asns = asns.map(|asns| asns.iter().copied().map(Asn::number));
+    let reasons = settings.reasons.as_ref().map(|all| all.iter().copied());
+    let when = set(When::new(), addresses, When::addresses);
+    let when = set(when, asns, When::asns);
+    let when = set(when, settings.countries.as_ref(), When::countries);
+    let when = set(when, settings.request_headers.as_ref(), When::headers);
+    let when = set(when, settings.user_agents.as_ref(), When::user_agents);
+    let when = set(
+        when,
+        settings.signature_agents.as_ref(),
+        When::signature_agents,
+    );
+    let when = set(when, settings.suspect, When::suspect);
+    set(when, reasons, When::reasons)
 }
 
 /// Returns the networks that are written themselves, if there are any.

@@ -288,7 +288,7 @@ pub(super) enum DatabaseCommand {
     New(DatabaseArgs),
     /// Copies the whole database into a new file, while servers run
     #[command(
-        after_help = "Of PostgreSQL it needs pg_dump, and copies the tables of robot-detection alone.\n\nExample: robot-detection database backup robot-detection.backup"
+        after_help = "PostgreSQL is backed up by pg_dump, as the error shows.\n\nExample: robot-detection database backup robot-detection.backup"
     )]
     Backup {
         /// File to write, which must not exist
@@ -299,7 +299,7 @@ pub(super) enum DatabaseCommand {
     },
     /// Puts a backup in the place of the database; stop the servers before
     #[command(
-        after_help = "A backup is proven before it replaces anything. Of PostgreSQL it needs pg_restore and psql, and is one transaction.\n\nExample: robot-detection database restore robot-detection.backup --force"
+        after_help = "A backup is proven before it replaces anything. PostgreSQL is restored by pg_restore, as the error shows.\n\nExample: robot-detection database restore robot-detection.backup --force"
     )]
     Restore {
         /// File that `database backup` has made

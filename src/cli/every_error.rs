@@ -59,7 +59,8 @@ fn is_of_list(error: &ConfigError) -> bool {
     message.starts_with("list.") || message.contains("[[list]]") && !message.contains(NO_LIST)
 }
 
-fn judge(loaded: &Loaded) -> Result<(), ConfigErrors> {
+/// Judges all that `serve` judges before it opens anything; fails with the first error.
+pub(super) fn judge(loaded: &Loaded) -> Result<(), ConfigErrors> {
     ServerSettings::new(loaded, false)?;
     app::assemble(loaded)
         .and_then(|_| app::site_robots(loaded))

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use robot_detection_site_robot::spelling::nearest;
 
-use crate::config::{Settings, WhenSettings};
-use crate::detect::{NAMELESS, SigningHost, UNLISTED};
+use crate::config::{Settings, Visitors, WhenSettings};
+use crate::detect::{Kind, NAMELESS, SigningHost, UNLISTED};
 use crate::policy::Policy;
 use crate::registry::{Robot, Source};
 
@@ -103,7 +103,8 @@ impl<'r> Names<'r> {
             .chain(operators.filter_map(|name| self.operator_warning(label, name)))
             .chain(sources.filter_map(|name| self.source_warning(label, name)))
             .collect();
-        if settings.unlisted == Some(true) && !self.has_unlisted {
+        let kinds = settings.visitors.as_ref().map(Visitors::kinds);
+        if kinds == Some(&[Kind::Unlisted]) && !self.has_unlisted {
             warnings.push(not_recognised(label));
         }
         warnings

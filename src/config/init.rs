@@ -87,7 +87,6 @@ const RULES: &str = "
 #              three; shared (a User-Agent that stands for many people, such as that of
 #              Amazon CloudFront); people: shared, as a person always passes; all.
 #              Without it nameless and shared are not meant: by default they pass
-#   unlisted   true: visitors = \"unlisted\"; false: visitors = \"listed\"
 #   verdicts   on who the robot says it is: verified, spoofed, unverifiable, pending
 #   addresses  networks and addresses that requests come from; list:NAME for a [[list]]
 #   asns, countries   of the address, as the files of [places] tell them
@@ -113,7 +112,7 @@ const RULES: &str = "
 #[[rule]]
 #name = \"not so fast\"
 #path = [\"/*\"]
-#unlisted = true
+#visitors = \"unlisted\"
 #action = \"slow\"
 #requests = 10
 #per_seconds = 60

@@ -313,11 +313,6 @@ impl Loaded {
         &self.origins
     }
 
-    /// Has addresses looked up in what others have read already.
-    pub fn share_origins(&mut self, origins: &Origins) {
-        self.origins.clone_from(origins);
-    }
-
     /// Returns what is set about the upstream: of equal ones, one proxy does for both.
     #[must_use]
     pub fn of_upstream(&self) -> Vec<(&'static str, Value)> {

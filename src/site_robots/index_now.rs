@@ -33,7 +33,7 @@ pub(super) fn announcer(
 impl SiteRobotRuns {
     /// Tells them, where they are to be told; a failure is no failure of the run.
     pub(super) async fn tell_index_now(&self, run_id: i64) -> Option<IndexNowTold> {
-        let announcer = self.index_now.as_ref()?;
+        let announcer = self.settings.index_now.as_ref()?;
         let site = self.robot.site();
         let told = announcer.tell(&self.store, (site, run_id), self.clock.now_ms());
         let told = match told.await {

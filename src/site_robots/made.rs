@@ -1,19 +1,17 @@
 //! A site robot made from settings.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use url::Url;
 
 use crate::clock::Clock;
-use crate::config::Schedule;
 use crate::filter::CommandLine;
-use crate::heaven::{HeavenError, HeavenSettings, Library, PublishReport, publish};
-use crate::index_now::Announcer;
+use crate::heaven::{HeavenSettings, Library};
 use crate::layer::OwnRobot;
 use crate::operations::own_robot;
 use crate::render::RenderLimits;
 use crate::site_robot::{
-    OnCompletion, Rendering, SiteRobot, SiteRobotBuilder, SiteRobotError,
+    OnCompletion, SiteRobot, SiteRobotBuilder, SiteRobotError,
     source::{
         Credentials, FileSource, HttpSettings, HttpSource, PageRequest, PageResponse, PageSource,
         RequestSigner, SiteAccess, SourceError, SourceLimits,
@@ -21,10 +19,7 @@ use crate::site_robot::{
 };
 use crate::store::Store;
 
-use super::{
-    Programs, parity_pass::ParitySettings, settings::SiteRobotSettings, starts::is_of,
-    when::next_round_ms,
-};
+use super::{Programs, settings::SiteRobotSettings, starts::is_of, when::next_round_ms};
 
 /// What `email` is without being set.
 const NO_EMAIL: &str = "user@domain";
@@ -39,33 +34,11 @@ pub struct SiteRobotRuns {
     pub(super) source: PageSource,
     pub(super) store: Store,
     pub(super) clock: Clock,
-    pub(super) publication: Publication,
+    pub(super) library: Library,
     pub(super) programs: Arc<Programs>,
-    pub(super) hook: Option<CommandLine>,
-    pub(super) on_completion: OnCompletion,
-    pub(super) schedule: Option<Schedule>,
-    is_at_home: bool,
-    /// Which pages are read as scripts make them.
-    pub(super) rendering: Rendering,
+    pub(super) settings: Arc<SiteRobotSettings>,
     /// Pages that are asked for again; none: all are visited.
     pub(super) only: Vec<Url>,
-    /// How pages of heaven are compared after a run.
-    pub(super) parity: ParitySettings,
-    /// Who is told of pages that changed, if anybody is.
-    pub(super) index_now: Option<Announcer>,
-    /// Time between two publications of a long run.
-    pub(super) publish_every: Duration,
-    /// Whether the results are in force whatever they are.
-    pub(super) accept: bool,
-}
-
-/// Where heaven is published to after a run, and from what.
-#[derive(Clone, Debug)]
-pub(super) struct Publication {
-    pub(super) library: Library,
-    pub(super) settings: HeavenSettings,
-    /// None: heaven is served from the database, which needs no publication.
-    pub(super) directory: Option<PathBuf>,
 }
 
 impl SiteRobotRuns {
@@ -87,37 +60,24 @@ impl SiteRobotRuns {
         clock: Clock,
         own: &OwnRobot,
     ) -> anyhow::Result<Self> {
-        let conf = &settings.conf;
         let source = source(settings, own, &clock)?;
-        let programs = Arc::new(Programs::new(conf, settings.converters.clone()));
+        let converters = settings.own().converters.clone();
+        let programs = Arc::new(Programs::new(&settings.conf, converters));
         let builder = builder(settings, store, source.clone(), &programs);
         let library = Library::new(store.clone(), settings.site.clone());
         let mut robot = builder.clock(clock.clone()).build()?;
         if !settings.only.is_empty() {
             robot = robot.for_pages(settings.only.clone())?;
         }
-        let hook = conf.cmd_hook.as_deref().and_then(command);
         Ok(Self {
             robot,
             source,
             store: store.clone(),
             clock,
-            publication: Publication {
-                library,
-                settings: settings.heaven.clone(),
-                directory: settings.directory.clone(),
-            },
+            library,
             programs,
-            hook,
-            on_completion: conf.on_completion,
-            schedule: settings.schedule.clone(),
-            is_at_home: (settings.starts.iter()).all(|start| settings.own_hosts.has(&start.url)),
-            rendering: settings.render.0,
             only: settings.only.clone(),
-            parity: settings.parity,
-            index_now: settings.index_now.clone(),
-            publish_every: conf.index_after,
-            accept: settings.accept,
+            settings: Arc::new(settings.clone()),
         })
     }
 
@@ -152,40 +112,27 @@ impl SiteRobotRuns {
     /// Returns the settings of the heaven that it fills.
     #[must_use]
     pub fn heaven(&self) -> &HeavenSettings {
-        &self.publication.settings
+        &self.settings.heaven
     }
 
     /// Returns `true` if it begins at sites that are known as our own, whose layers let it pass.
     #[must_use]
     pub fn is_at_home(&self) -> bool {
-        self.is_at_home
+        let settings = &self.settings;
+        let mut starts = settings.starts.iter();
+        starts.all(|start| settings.own_hosts.has(&start.url))
     }
 
     /// Returns what is to come after a run (`onCompletion`).
     #[must_use]
     pub fn on_completion(&self) -> OnCompletion {
-        self.on_completion
+        self.settings.conf.on_completion
     }
 
     /// Returns when the next round of a loop begins, behind the end of the last.
     #[must_use]
     pub fn next_round_ms(&self, finished_ms: i64) -> i64 {
-        next_round_ms(self.schedule.as_ref(), finished_ms)
-    }
-}
-
-impl Publication {
-    /// Publishes what the database holds now; what did not change is left alone.
-    pub(super) async fn publish(&self) -> Result<Option<PublishReport>, HeavenError> {
-        let Some(directory) = &self.directory else {
-            return Ok(None);
-        };
-        let published = publish(&self.library, directory, &self.settings).await?;
-        if published.is_changed {
-            let (pages, directory) = (published.catalogue.len(), directory.display());
-            tracing::info!(pages, %directory, "published robot heaven, {pages} pages, in {directory}");
-        }
-        Ok(Some(published))
+        next_round_ms(self.settings.schedule(), finished_ms)
     }
 }
 
@@ -195,44 +142,26 @@ fn builder(
     source: PageSource,
     programs: &Arc<Programs>,
 ) -> SiteRobotBuilder {
-    let conf = &settings.conf;
+    let own = settings.own();
+    let limits = RenderLimits {
+        program: own.browser.clone().unwrap_or_default(),
+        max_html_bytes: settings.conf.max_file_bytes,
+        ..RenderLimits::default()
+    };
     let mut builder = SiteRobot::builder(&settings.site, store.clone(), source)
+        .conf(&settings.conf)
         .filters(
             Arc::clone(&settings.enumeration),
             Arc::clone(&settings.generation),
         )
         .fingerprint(&settings.fingerprint)
         .commands(Arc::<Programs>::clone(programs))
-        .obey_robots_txt(conf.enable_robots_txt)
-        .tracking_parameters(&settings.tracking_parameters)
+        .tracking_parameters(&own.tracking_parameters)
         .hold(settings.question.clone())
-        .requests_per_run(settings.requests)
-        .ip(conf.enable_ip)
-        .probe(conf.enable_rdm_probe)
-        .unite_hosts(conf.smart_host_heuristics)
-        .max_connections(conf.max_connections)
-        .site_max_connections(conf.site_max_connections)
-        .engine_concurrent(conf.engine_concurrent)
-        .max_working(conf.max_working)
-        .server_delay(conf.server_delay.unwrap_or_default());
-    let (render, browser) = &settings.render;
-    let limits = RenderLimits {
-        program: browser.clone(),
-        max_html_bytes: conf.max_file_bytes,
-        ..RenderLimits::default()
-    };
-    builder = builder.render(*render, limits);
-    if conf.has_own("max-memory-per-url") {
-        builder = builder.max_memory(conf.max_memory_per_url_bytes, conf.tmpdir.clone());
-    }
-    if conf.has_own("loglevel") {
-        builder = builder.log_level(conf.loglevel);
-    }
-    for (host, obeys) in &settings.robots_of_hosts {
-        builder = builder.obey_robots_txt_of(host, *obeys);
-    }
-    if let Some(token) = product_token(&conf.user_agent) {
-        builder = builder.user_agent(token);
+        .requests_per_run(Some(own.requests_per_run).filter(|requests| *requests > 0))
+        .render(own.render, limits);
+    for (host, obeys) in own.robots_txt_of.obeyed() {
+        builder = builder.obey_robots_txt_of(&host, obeys);
     }
     for start in &settings.starts {
         builder = builder.start(start.url.as_str(), start.depth);
@@ -242,20 +171,13 @@ fn builder(
             builder = builder.alias(alias, &public.url);
         }
     }
-    for prefix in &settings.only_below {
+    for prefix in &own.only_below {
         builder = builder.only_below(prefix);
     }
-    for prefix in &settings.never_below {
-        builder = builder.never_below(prefix);
+    for prefix in settings.never_below() {
+        builder = builder.never_below(&prefix);
     }
     builder
-}
-
-/// Returns the name that robots.txt is asked for: `robot/1.0 (…)` is `robot`.
-fn product_token(user_agent: &str) -> Option<&str> {
-    let is_end = |c: char| c == '/' || c.is_whitespace() || c == '(';
-    let token = user_agent.split(is_end).next()?;
-    (!token.is_empty()).then_some(token)
 }
 
 fn source(
@@ -297,7 +219,7 @@ fn source(
         }),
         pass: Some(settings.own_hosts.clone().pass(own.clone(), clock.clone())),
     })?;
-    Ok(match &settings.file_root {
+    Ok(match &settings.own().file_root {
         Some(root) => PageSource::HttpAndFiles(source, FileSource::new(root, limits)?),
         None => source.into(),
     })
@@ -314,7 +236,7 @@ fn access(
         username: settings.conf.username.clone(),
         password: password.as_str().to_owned(),
     });
-    if let Some(credentials) = settings.login.clone().or(basic) {
+    if let Some(credentials) = settings.own().login.clone().or(basic) {
         access = access.credentials(&credentials)?;
     }
     match &settings.upstream {
@@ -326,7 +248,7 @@ fn access(
 }
 
 /// Reads a program and its arguments.
-fn command(line: &str) -> Option<CommandLine> {
+pub(super) fn command(line: &str) -> Option<CommandLine> {
     let mut words = line.split_whitespace();
     let program = CommandLine::new(words.next()?);
     Some(words.fold(program, CommandLine::argument))
@@ -335,16 +257,6 @@ fn command(line: &str) -> Option<CommandLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_product_token_is_the_start_of_the_name() {
-        assert_eq!(
-            product_token("robot-detection/0.1"),
-            Some("robot-detection")
-        );
-        assert_eq!(product_token("Ours (a@b.example)"), Some("Ours"));
-        assert_eq!(product_token("/x"), None);
-    }
 
     #[test]
     fn a_hook_may_have_arguments() {

@@ -57,11 +57,7 @@ impl SiteRobotRuns {
     ///
     /// Fails when the database does; a page that cannot be fetched is a disparity.
     pub async fn parity(&self, sample: Option<u64>) -> anyhow::Result<Parity> {
-        let catalogue = self
-            .publication
-            .library
-            .catalogue(&self.publication.settings)
-            .await?;
+        let catalogue = self.library.catalogue(self.heaven()).await?;
         let count = catalogue.len() as u64;
         let wanted = sample.unwrap_or(count).clamp(1, count.max(1));
         let mut parity = Parity::default();
@@ -132,7 +128,7 @@ impl SiteRobotRuns {
         if self.is_rendered(&human) {
             return Comparison::LeftOut;
         }
-        let html = page(&stored.description, catalogue, &self.publication.settings);
+        let html = page(&stored.description, catalogue, self.heaven());
         let missing = missing(&html, &human, url);
         if missing.is_empty() {
             Comparison::Agrees
@@ -144,7 +140,7 @@ impl SiteRobotRuns {
     }
 
     fn is_rendered(&self, human: &Human) -> bool {
-        match self.rendering {
+        match self.settings.own().render {
             Rendering::Never => false,
             Rendering::Empty => human.is_empty,
             Rendering::Always => human.is_html,

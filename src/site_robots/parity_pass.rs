@@ -6,7 +6,7 @@ use std::{collections::HashMap, time::Duration};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::config::{ParityAction, Settings};
+use crate::config::ParityAction;
 use crate::heaven::Catalogue;
 use crate::site_robot::is_large_share;
 use crate::store::{ParityResult, ParityTerms};
@@ -18,14 +18,6 @@ const MAX_MS: i64 = 5 * 60 * 1_000;
 
 /// Characters of a sentence that are kept.
 const SENTENCE_CHARS: usize = 300;
-
-/// How pages of heaven are compared after a run.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ParitySettings {
-    /// Pages that are compared after a run; 0: none.
-    pub(super) pages: u32,
-    pub(super) action: ParityAction,
-}
 
 /// What came of comparing pages of heaven with their originals after a run.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -55,21 +47,12 @@ pub struct Excess {
     pub sentence: String,
 }
 
-impl ParitySettings {
-    pub(super) fn of(settings: &Settings) -> Self {
-        Self {
-            pages: settings.heaven.parity_pages,
-            action: settings.heaven.parity,
-        }
-    }
-}
-
 impl SiteRobotRuns {
     /// Compares the pages that were compared longest ago; of single pages that were asked for, those.
     ///
     /// Pages that the run has fetched as wholes are left out, unless they said more before. Where the database fails, it is told and nothing changes.
     pub(super) async fn keep_parity(&self, run_id: i64) -> Option<ParityPass> {
-        if self.parity.pages == 0 {
+        if self.settings.configured.heaven.parity_pages == 0 {
             return None;
         }
         let site = self.robot.site();
@@ -101,11 +84,10 @@ impl SiteRobotRuns {
     }
 
     async fn parity_pass(&self, site: &str, run_id: i64) -> anyhow::Result<ParityPass> {
+        let section = &self.settings.configured.heaven;
         let urls = if self.only.is_empty() {
-            let (since_ms, pages) = (
-                self.store.frontier().run(run_id).await?.started_ms,
-                self.parity.pages,
-            );
+            let since_ms = self.store.frontier().run(run_id).await?.started_ms;
+            let pages = section.parity_pages;
             self.store
                 .publications()
                 .pages_to_compare(site, since_ms, pages)
@@ -114,11 +96,10 @@ impl SiteRobotRuns {
             let only = self.only.iter().map(ToString::to_string);
             only.map(|url| (url, false)).collect()
         };
-        let heaven = &self.publication;
         let catalogue = if urls.is_empty() {
             Catalogue::default()
         } else {
-            heaven.library.catalogue(&heaven.settings).await?
+            self.library.catalogue(self.heaven()).await?
         };
         let began_ms = self.clock.now_ms();
         let (mut results, mut is_out) = (Vec::new(), Vec::new());
@@ -144,7 +125,7 @@ impl SiteRobotRuns {
         let known = self.store.publications().parity_state(site).await?;
         let shown = self.store.descriptions().count(site).await?;
         let heaven = (known.withdrawn, shown);
-        let (terms, mut pass) = judge(self.parity.action, &results, &is_out, heaven);
+        let (terms, mut pass) = judge(section.parity, &results, &is_out, heaven);
         let now_ms = self.clock.now_ms();
         let changes = self
             .store

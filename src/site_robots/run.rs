@@ -5,12 +5,12 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::heaven::PublishReport;
+use crate::heaven::{HeavenError, PublishReport, publish};
 use crate::index_now::IndexNowTold;
 use crate::site_robot::{MayPublish, PublishTerms, Summary};
 use crate::store::{Lease, LeaseError, Publication, RunState};
 
-use super::{ParityPass, SiteRobotRuns};
+use super::{ParityPass, SiteRobotRuns, made::command};
 
 /// How long others believe that a run goes on without hearing of it.
 const LEASE: Duration = Duration::from_mins(2);
@@ -68,7 +68,7 @@ impl SiteRobotRuns {
             Err(LeaseError::Held(_)) => None,
             Err(error) => return Err(error.into()),
         };
-        let ran = self.run_with(lease.as_ref(), self.accept).await;
+        let ran = self.run_with(lease.as_ref(), self.settings.accept).await;
         self.tell_servers().await;
         if let Some(lease) = lease {
             lease.release().await;
@@ -76,17 +76,12 @@ impl SiteRobotRuns {
         ran
     }
 
-    /// Does the same, unless another process runs the robot of this site.
+    /// Does the same, unless another process runs the robot of this site; `accept` accepts the results.
     ///
     /// # Errors
     ///
     /// Fails as [`Self::run`] does, and with [`LeaseError::Held`] where another one does.
-    pub async fn run_if_free(&self) -> anyhow::Result<Ran> {
-        self.run_if_free_and(self.accept).await
-    }
-
-    /// Does the same, and accepts the results whatever they are, or does not.
-    pub(super) async fn run_if_free_and(&self, accept: bool) -> anyhow::Result<Ran> {
+    pub(super) async fn run_if_free(&self, accept: bool) -> anyhow::Result<Ran> {
         let lease = self.lease().await?;
         let ran = self.run_with(Some(&lease), accept).await;
         self.tell_servers().await;
@@ -125,7 +120,7 @@ impl SiteRobotRuns {
         // Behind the release: an error must not keep the robot from running for two minutes.
         let undone = undone?;
         if undone.is_some() {
-            self.publication.publish().await?;
+            self.publish().await?;
         }
         Ok(undone)
     }
@@ -135,8 +130,16 @@ impl SiteRobotRuns {
     /// # Errors
     ///
     /// Fails when the database or the file system does.
-    pub async fn publish(&self) -> anyhow::Result<Option<PublishReport>> {
-        Ok(self.publication.publish().await?)
+    pub async fn publish(&self) -> Result<Option<PublishReport>, HeavenError> {
+        let Some(directory) = self.settings.publishes_into() else {
+            return Ok(None);
+        };
+        let published = publish(&self.library, directory, self.heaven()).await?;
+        if published.is_changed {
+            let (pages, directory) = (published.catalogue.len(), directory.display());
+            tracing::info!(pages, %directory, "published robot heaven, {pages} pages, in {directory}");
+        }
+        Ok(Some(published))
     }
 
     async fn lease(&self) -> Result<Lease, LeaseError> {
@@ -152,8 +155,7 @@ impl SiteRobotRuns {
     }
 
     async fn run_with(&self, lease: Option<&Lease>, accept: bool) -> anyhow::Result<Ran> {
-        let publication = &self.publication;
-        Box::pin(publication.library.settle(&publication.settings)).await?;
+        Box::pin(self.library.settle(self.heaven())).await?;
         if accept && let Some(question) = self.robot.hold() {
             anyhow::bail!("nothing is put in force: {question}");
         }
@@ -193,8 +195,7 @@ impl SiteRobotRuns {
             return Ok(ran);
         }
         // The disk takes in what the run has recorded while files are made of it.
-        let (published, written) =
-            tokio::join!(self.publication.publish(), self.store.checkpoint());
+        let (published, written) = tokio::join!(self.publish(), self.store.checkpoint());
         if let Err(error) = written {
             tracing::warn!("what the run has recorded stays in the log for now: {error}");
         }
@@ -231,7 +232,7 @@ impl SiteRobotRuns {
 
     /// Publishes every now and then (`index-after-ngenerated`); not broken off in the middle.
     async fn publish_batches(&self, lease: Option<&Lease>, ended: &CancellationToken) {
-        let pause = || tokio::time::sleep(self.publish_every);
+        let pause = || tokio::time::sleep(self.settings.conf.index_after);
         while ended.run_until_cancelled(pause()).await.is_some() {
             if let Err(error) = self.publish_batch(lease).await {
                 tracing::warn!("robot heaven stays as it was during the run: {error:#}");
@@ -243,7 +244,7 @@ impl SiteRobotRuns {
     async fn publish_batch(&self, lease: Option<&Lease>) -> anyhow::Result<()> {
         if may_publish(lease).await {
             self.robot.publish_so_far().await?;
-            self.publication.publish().await?;
+            self.publish().await?;
         }
         Ok(())
     }
@@ -251,7 +252,8 @@ impl SiteRobotRuns {
     /// Starts `cmd-hook` where something was described; returns why it failed.
     async fn start_hook(&self, summary: &Summary) -> Option<String> {
         let counts = &summary.counts;
-        let hook = self.hook.clone()?;
+        let hook = self.settings.conf.cmd_hook.as_deref();
+        let hook = hook.and_then(command)?;
         if counts.added + counts.changed + counts.same == 0 {
             return None;
         }

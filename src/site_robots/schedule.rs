@@ -74,7 +74,7 @@ impl Schedules {
         pages.offer(robots.iter().map(|runs| runs.robot.site().to_owned()));
         for runs in &robots {
             pages.show(&runs.robot);
-            if let Some(schedule) = runs.schedule.clone() {
+            if let Some(schedule) = runs.settings.schedule().cloned() {
                 pages.tell_times(runs.robot.site(), move |ms| schedule.next_ms(ms));
             }
         }
@@ -203,9 +203,9 @@ impl Schedules {
         let stopped = self.note_stop(site, last.as_ref(), now_ms);
         let has_quit = lock(&self.inner.quit).iter().any(|quit| quit == site);
         let finished_ms = last.as_ref().and_then(|last| last.finished_ms);
-        let loops = runs.on_completion == OnCompletion::Loop
+        let loops = runs.on_completion() == OnCompletion::Loop
             && finished_ms.is_some_and(|ms| runs.next_round_ms(ms) <= now_ms);
-        let is_due = match &runs.schedule {
+        let is_due = match runs.settings.schedule() {
             Some(schedule) => is_due(schedule, last.as_ref(), stopped, now_ms),
             None => false,
         };
@@ -217,7 +217,7 @@ impl Schedules {
             ran => ran?,
         };
         if let Some(true) = ran
-            && runs.on_completion == OnCompletion::Quit
+            && runs.on_completion() == OnCompletion::Quit
         {
             lock(&self.inner.quit).push(site.to_owned());
         }
@@ -227,7 +227,7 @@ impl Schedules {
     /// Runs, unless somebody else does; returns whether the run came to its end.
     async fn run(&self, runs: &SiteRobotRuns, accept: bool) -> anyhow::Result<Option<bool>> {
         let site = runs.robot.site();
-        let running = runs.run_if_free_and(accept);
+        let running = runs.run_if_free(accept);
         tokio::pin!(running);
         let ran = tokio::select! {
             ran = &mut running => Some(ran?),

@@ -13,7 +13,7 @@ use crate::assembly::{
     Signing, form_login, heaven_settings, open_to_question, read_text, robot_conf,
 };
 use crate::config::{ConfigErrors, Loaded, Schedule, Settings, SiteRobotSection};
-use crate::filter::{CommandLine, Filter, Filters, Functions};
+use crate::filter::{Filter, Filters, Functions};
 use crate::heaven::HeavenSettings;
 use crate::index_now::Announcer;
 use crate::operations::DEFAULT_SITE;
@@ -27,7 +27,6 @@ use crate::store::StoredRun;
 use super::{
     index_now::announcer,
     own_hosts::OwnHosts,
-    parity_pass::ParitySettings,
     public_url::{PublicUrl, move_login},
     starts::{Start, only, starts},
     when::is_due,
@@ -37,32 +36,19 @@ use super::{
 #[derive(Clone, Debug)]
 pub struct SiteRobotSettings {
     pub(super) site: String,
+    /// Settings of the site, with the changes of a command.
+    pub(super) configured: Settings,
     pub(super) starts: Vec<Start>,
     /// Pages that are asked for again; none: all are visited.
     pub(super) only: Vec<Url>,
-    /// Which pages are rendered, and by which browser.
-    pub(super) render: (Rendering, PathBuf),
-    /// Pages that are asked for in a run; none: all.
-    pub(super) requests: Option<u64>,
-    /// Directory of the files that are read.
-    pub(super) file_root: Option<PathBuf>,
-    pub(super) only_below: Vec<String>,
-    pub(super) never_below: Vec<String>,
     pub(super) conf: RobotConf,
     pub(super) enumeration: Arc<Filter>,
     pub(super) generation: Arc<Filter>,
     pub(super) fingerprint: String,
-    pub(super) login: Option<Credentials>,
     pub(super) form_login: Option<FormLogin>,
     /// Server that is asked in place of those hosts, or of all where there are none.
     pub(super) upstream: Option<(Url, Vec<String>)>,
-    /// Hosts whose robots.txt is obeyed, or is not, whatever robot.conf says.
-    pub(super) robots_of_hosts: Vec<(String, bool)>,
-    pub(super) schedule: Option<Schedule>,
-    pub(super) directory: Option<PathBuf>,
     pub(super) heaven: HeavenSettings,
-    pub(super) tracking_parameters: Vec<String>,
-    pub(super) converters: Vec<(String, CommandLine)>,
     /// Key that requests are signed with.
     pub(super) signing: Option<Signing>,
     /// Hosts that our own robot may tell who it is.
@@ -71,8 +57,6 @@ pub struct SiteRobotSettings {
     pub(super) public: Option<PublicUrl>,
     /// Whether the results are in force whatever they are.
     pub(super) accept: bool,
-    /// How pages of heaven are compared after a run.
-    pub(super) parity: ParitySettings,
     /// Who tells of pages that changed, if anybody does.
     pub(super) index_now: Option<Announcer>,
     /// Question for the readers of pages behind a login, if `heaven.open_to` is not set.
@@ -136,7 +120,7 @@ pub fn site_robots(loaded: &Loaded) -> Result<Vec<SiteRobotSettings>, ConfigErro
 /// Two heavens in one directory would take turns in replacing each other.
 fn check_directories(loaded: &Loaded, found: &[SiteRobotSettings]) -> Result<(), ConfigErrors> {
     let mut known: Vec<&Path> = Vec::new();
-    for directory in found.iter().filter_map(|it| it.directory.as_deref()) {
+    for directory in found.iter().filter_map(SiteRobotSettings::publishes_into) {
         if known.contains(&directory) {
             let directory = directory.display();
             let reason = format!("{directory} is that of two sites; give each its own");
@@ -189,7 +173,26 @@ impl SiteRobotSettings {
     /// Returns the directory that heaven is published into, if there is one.
     #[must_use]
     pub fn publishes_into(&self) -> Option<&Path> {
-        self.directory.as_deref()
+        self.own().publish.as_deref()
+    }
+
+    /// Returns the settings of `[site_robot]`.
+    pub(super) fn own(&self) -> &SiteRobotSection {
+        &self.configured.site_robot
+    }
+
+    /// Returns when it runs, if it does so by itself.
+    pub(super) fn schedule(&self) -> Option<&Schedule> {
+        self.own().schedule.as_ref()
+    }
+
+    /// Returns the paths that it never visits, those that this program answers itself among them.
+    pub(super) fn never_below(&self) -> Vec<String> {
+        let mut paths = self.own().never_below.clone();
+        for path in [&self.configured.heaven.path, &self.configured.admin.path] {
+            paths.push(format!("/{}/", path.trim_matches('/')));
+        }
+        paths
     }
 
     /// Returns how it logs in, in words without the secret; `None` where it does not.
@@ -198,7 +201,7 @@ impl SiteRobotSettings {
         if self.form_login.is_some() {
             return Some("by a form");
         }
-        match &self.login {
+        match &self.own().login {
             Some(Credentials::Bearer(_)) => Some("by a bearer token"),
             Some(Credentials::Cookie(_)) => Some("by a cookie"),
             Some(Credentials::Basic { .. }) => Some("by a name and a password"),
@@ -215,7 +218,7 @@ impl SiteRobotSettings {
     /// What is due already is due now.
     #[must_use]
     pub fn next_run_ms(&self, last: Option<&StoredRun>, now_ms: i64) -> Option<i64> {
-        let schedule = self.schedule.as_ref()?;
+        let schedule = self.schedule()?;
         if is_due(schedule, last, None, now_ms) {
             return Some(now_ms);
         }
@@ -225,19 +228,13 @@ impl SiteRobotSettings {
     /// Returns the browser that renders pages, where any are to be.
     #[must_use]
     pub fn renders_by(&self) -> Option<&Path> {
-        let (which, browser) = &self.render;
-        (*which != Rendering::Never).then_some(browser)
+        let own = self.own();
+        (own.render != Rendering::Never).then(|| own.browser.as_deref().unwrap_or(Path::new("")))
     }
 
     /// Returns who tells search engines of its pages, if anybody does.
     pub(crate) fn announcer(&self) -> Option<&Announcer> {
         self.index_now.as_ref()
-    }
-
-    /// Returns `true` if it is to run by a schedule.
-    #[must_use]
-    pub fn has_schedule(&self) -> bool {
-        self.schedule.is_some()
     }
 
     fn of(
@@ -265,15 +262,13 @@ impl SiteRobotSettings {
         let form_login = form_login.map(|login| move_login(&settings, login));
         let question = open_to_question(loaded, &settings);
         warnings.extend(login_warnings.into_iter().chain(question.clone()));
-        let browser = settings.site_robot.browser.clone().unwrap_or_default();
-        warnings.extend(render_warning(settings.site_robot.render, &browser));
+        warnings.extend(render_warning(&settings.site_robot));
         let index_now = announcer(loaded, &settings, &heaven, &mut warnings)?;
         Ok(Some(Self {
             site: site.to_owned(),
             enumeration: filter(&conf.enumeration_filter)?,
             generation: filter(&conf.generation_filter)?,
             fingerprint: format!("{conf_text}\n{filter_text}\n{}", Filters::SHIPPED),
-            login: settings.site_robot.login.clone(),
             form_login,
             upstream: match &public {
                 // The warning would be wrong: the robot begins at an address that it can ask.
@@ -281,26 +276,13 @@ impl SiteRobotSettings {
                 None => upstream(&settings, &mut warnings),
             },
             own_hosts: OwnHosts::of(&settings, &starts),
-            robots_of_hosts: settings.site_robot.robots_txt_of.obeyed(),
             public,
-            schedule: settings.site_robot.schedule.clone(),
-            directory: changes
-                .publish
-                .clone()
-                .or(settings.site_robot.publish.clone()),
             heaven,
-            converters: settings.site_robot.converters.clone(),
             signing: Signing::of(loaded)?,
-            tracking_parameters: settings.site_robot.tracking_parameters.clone(),
             accept: changes.accept,
-            parity: ParitySettings::of(&settings),
             index_now,
             question,
-            never_below: never_below(&settings),
-            render: (settings.site_robot.render, browser),
-            requests: Some(settings.site_robot.requests_per_run).filter(|it| *it > 0),
-            file_root: settings.site_robot.file_root,
-            only_below: settings.site_robot.only_below,
+            configured: settings,
             only: only(loaded, changes)?,
             starts,
             conf,
@@ -323,6 +305,9 @@ impl SiteRobotChanges {
         if let Some(path) = &self.filter_conf {
             settings.site_robot.filter_conf.clone_from(path);
         }
+        if let Some(directory) = &self.publish {
+            settings.site_robot.publish = Some(directory.clone());
+        }
         if !self.only_below.is_empty() {
             settings.site_robot.only_below.clone_from(&self.only_below);
         }
@@ -330,11 +315,11 @@ impl SiteRobotChanges {
 }
 
 /// Returns why pages that are to be rendered are not.
-fn render_warning(render: Rendering, browser: &Path) -> Option<String> {
-    if render == Rendering::Never {
+fn render_warning(own: &SiteRobotSection) -> Option<String> {
+    if own.render == Rendering::Never {
         return None;
     }
-    let reason = obstacle(browser)?;
+    let reason = obstacle(own.browser.as_deref().unwrap_or(Path::new("")))?;
     Some(format!(
         "site_robot.render: pages are not rendered: {reason}"
     ))
@@ -377,15 +362,6 @@ fn filter(loaded: &Loaded, filters: &Filters, name: &str) -> Result<Arc<Filter>,
         let reason = format!("there is no filter {name:?}; there are {known}");
         loaded.wrong(&SiteRobotSection::KEY.filter_conf, reason)
     })
-}
-
-/// Paths that this program answers itself.
-fn never_below(settings: &Settings) -> Vec<String> {
-    let mut paths = settings.site_robot.never_below.clone();
-    for path in [&settings.heaven.path, &settings.admin.path] {
-        paths.push(format!("/{}/", path.trim_matches('/')));
-    }
-    paths
 }
 
 /// The upstream is asked itself: nobody in between decides about our robot.

@@ -1,12 +1,9 @@
-//! `database backup` and `database restore`, on both engines.
+//! `database backup` and `database restore` of SQLite, and the commands that stand for them on PostgreSQL.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 use robot_detection::store::{Ban, Store};
-use sqlx::{
-    AssertSqlSafe, ConnectOptions as _, Executor as _, postgres::PgConnectOptions,
-    sqlite::SqliteConnectOptions,
-};
+use sqlx::{ConnectOptions as _, Executor as _, sqlite::SqliteConnectOptions};
 use tempfile::TempDir;
 
 use crate::support::{
@@ -40,18 +37,6 @@ async fn banned(url: &str) -> Vec<String> {
     networks
 }
 
-async fn execute(url: &str, sql: &str) {
-    if url.starts_with("sqlite:") {
-        let options: SqliteConnectOptions = url.parse().unwrap();
-        let mut connection = options.connect().await.unwrap();
-        connection.execute(AssertSqlSafe(sql)).await.unwrap();
-    } else {
-        let options: PgConnectOptions = url.parse().unwrap();
-        let mut connection = options.connect().await.unwrap();
-        connection.execute(AssertSqlSafe(sql)).await.unwrap();
-    }
-}
-
 /// Runs a command that has to fail; returns what it says.
 fn refused(directory: &Path, url: &str, command: &[&str]) -> String {
     let output = run(
@@ -70,7 +55,18 @@ fn done(directory: &Path, url: &str, command: &[&str]) -> String {
     )
 }
 
-async fn a_backup_brings_back_what_it_held(directory: &Path, url: &str, empty: &str) {
+fn on_files(directory: &TempDir) -> [String; 2] {
+    ["one", "other"].map(|name| {
+        let file = directory.path().join(format!("{name}.db"));
+        format!("sqlite://{}", file.display())
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_brings_back_what_it_held() {
+    let directory = tempfile::tempdir().unwrap();
+    let [url, empty] = &on_files(&directory);
+    let directory = directory.path();
     let nothing = refused(directory, url, &["backup", "nothing"]);
     assert!(nothing.contains("nothing to back up"), "{nothing}");
     ban(url, "203.0.113.5").await;
@@ -86,9 +82,20 @@ async fn a_backup_brings_back_what_it_held(directory: &Path, url: &str, empty: &
     assert_eq!(banned(url).await, ["203.0.113.5"]);
     done(directory, empty, &["restore", "one", "--json"]);
     assert_eq!(banned(empty).await, ["203.0.113.5"]);
+    let kept = fs::read_dir(directory).unwrap();
+    let names = kept.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names: Vec<_> = names.collect();
+    let is_kept = |name: &String| name.starts_with("one.db.old-");
+    assert!(names.iter().any(is_kept), "{names:?}");
+    let is_part = |name: &String| name.contains(".part");
+    assert!(!names.iter().any(is_part), "{names:?}");
 }
 
-async fn what_is_no_whole_backup_changes_nothing(directory: &Path, url: &str, empty: &str) {
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_whole_backup_changes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let [url, empty] = &on_files(&directory);
+    let directory = directory.path();
     ban(url, "203.0.113.5").await;
     done(directory, url, &["backup", "whole"]);
     let whole = fs::read(directory.join("whole")).unwrap();
@@ -100,7 +107,10 @@ async fn what_is_no_whole_backup_changes_nothing(directory: &Path, url: &str, em
         assert_eq!(banned(url).await, ["203.0.113.5", "203.0.113.6"], "{file}");
     }
 
-    execute(url, NEWER).await;
+    let options: SqliteConnectOptions = url.parse().unwrap();
+    let mut connection = options.connect().await.unwrap();
+    connection.execute(NEWER).await.unwrap();
+    drop(connection);
     done(directory, url, &["backup", "newer"]);
     let text = refused(directory, empty, &["restore", "newer"]);
     assert!(text.contains("newer"), "{text}");
@@ -109,72 +119,31 @@ async fn what_is_no_whole_backup_changes_nothing(directory: &Path, url: &str, em
     assert_eq!(banned(empty).await, ["203.0.113.5"]);
 }
 
-fn on_files(directory: &TempDir) -> [String; 2] {
-    ["one", "other"].map(|name| {
-        let file = directory.path().join(format!("{name}.db"));
-        format!("sqlite://{}", file.display())
-    })
-}
-
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_brings_back_what_it_held_on_sqlite() {
+async fn the_commands_in_the_error_back_up_and_restore_postgres() {
     let directory = tempfile::tempdir().unwrap();
-    let [url, empty] = on_files(&directory);
-    a_backup_brings_back_what_it_held(directory.path(), &url, &empty).await;
-    let kept = fs::read_dir(directory.path()).unwrap();
-    let names = kept.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let names: Vec<_> = names.collect();
-    assert!(
-        names.iter().any(|name| name.starts_with("one.db.old-")),
-        "{names:?}"
-    );
-    assert!(
-        !names.iter().any(|name| name.contains(".part")),
-        "{names:?}"
-    );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_backup_brings_back_what_it_held_on_postgres() {
-    let directory = tempfile::tempdir().unwrap();
-    let (url, empty) = (
-        postgres::database_url().await,
-        postgres::database_url().await,
-    );
-    a_backup_brings_back_what_it_held(directory.path(), &url, &empty).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_whole_backup_changes_nothing_on_sqlite() {
-    let directory = tempfile::tempdir().unwrap();
-    let [url, empty] = on_files(&directory);
-    what_is_no_whole_backup_changes_nothing(directory.path(), &url, &empty).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_whole_backup_changes_nothing_on_postgres() {
-    let directory = tempfile::tempdir().unwrap();
-    let (url, empty) = (
-        postgres::database_url().await,
-        postgres::database_url().await,
-    );
-    what_is_no_whole_backup_changes_nothing(directory.path(), &url, &empty).await;
-}
-
-/// A table of somebody else in the same schema is neither copied nor replaced.
-#[tokio::test(flavor = "multi_thread")]
-async fn tables_of_others_on_the_server_stay() {
-    let directory = tempfile::tempdir().unwrap();
-    let (url, empty) = (
-        postgres::database_url().await,
-        postgres::database_url().await,
-    );
+    let url = postgres::database_url().await;
     ban(&url, "203.0.113.5").await;
-    execute(&url, "CREATE TABLE orders (n BIGINT)").await;
-    execute(&empty, "CREATE TABLE orders (n BIGINT)").await;
-    done(directory.path(), &url, &["backup", "ours"]);
-    done(directory.path(), &url, &["restore", "ours", "--force"]);
-    done(directory.path(), &empty, &["restore", "ours"]);
-    execute(&url, "INSERT INTO orders VALUES (1)").await;
-    assert_eq!(banned(&empty).await, ["203.0.113.5"]);
+    let arguments = ["--database", &url, "database", "backup", "one"];
+    let refused = run(directory.path(), &arguments);
+    assert_eq!(
+        refused.status.code(),
+        Some(2),
+        "the command is of SQLite alone"
+    );
+    let text = String::from_utf8(refused.stderr).unwrap();
+    let [dump, restore] = ["`pg_dump ", "`pg_restore "].map(|program| {
+        let (_, rest) = text.split_once(program).expect(&text);
+        let (arguments, _) = rest.split_once('`').expect(&text);
+        format!("{} {arguments}", &program[1..]).replace("FILE", "one.dump")
+    });
+    let shell = |command: &str| {
+        let mut shell = Command::new("sh");
+        let ended = shell.args(["-c", command]).current_dir(directory.path());
+        assert!(ended.status().unwrap().success(), "{command}");
+    };
+    shell(&dump);
+    ban(&url, "203.0.113.6").await;
+    shell(&restore);
+    assert_eq!(banned(&url).await, ["203.0.113.5"]);
 }

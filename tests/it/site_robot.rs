@@ -467,10 +467,10 @@ async fn a_page_that_fails_is_tried_again() {
 }
 
 /// Returns whether a page is described, and whether its link is followed.
-async fn judged(page: Page, change: fn(SiteRobotBuilder) -> SiteRobotBuilder) -> (bool, bool) {
+async fn judged(page: Page) -> (bool, bool) {
     let site = Site::open(&[("/", page), ("/linked", Page::html("Linked", &[]))]).await;
     let store = store().await;
-    run(change(robot(&store, &site))).await;
+    run(robot(&store, &site)).await;
     let all = described(&store, &site).await;
     (all.contains_key("/"), all.contains_key("/linked"))
 }
@@ -489,43 +489,21 @@ async fn tags_and_headers_for_robots_do_what_they_say() {
     ] {
         let page = || Page::html("Home", &["/linked"]);
         let tagged = page().in_head(&format!("<meta name=robots content=\"{content}\">"));
-        assert_eq!(judged(tagged, |it| it).await, expected, "META {content}");
+        assert_eq!(judged(tagged).await, expected, "META {content}");
         let headed = page().header("x-robots-tag", content);
-        assert_eq!(judged(headed, |it| it).await, expected, "header {content}");
+        assert_eq!(judged(headed).await, expected, "header {content}");
     }
     let other = Page::html("Home", &["/linked"]).header("x-robots-tag", "otherbot: none");
-    assert_eq!(judged(other, |it| it).await, (true, true));
+    assert_eq!(judged(other).await, (true, true));
     let ours = Page::html("Home", &["/linked"]).in_head("<meta name=robot-detection content=none>");
-    assert_eq!(judged(ours, |it| it).await, (false, false));
+    assert_eq!(judged(ours).await, (false, false));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_way_of_asking_has_its_switch() {
+async fn nofollow_links_and_robots_txt_are_obeyed_unless_that_is_switched_off() {
     let page = || Page::html("Home", &["/linked"]);
-    let tagged = page().in_head("<meta name=robots content=none>");
-    assert_eq!(
-        judged(tagged.clone(), |it| it.obey_meta(false)).await,
-        (true, true)
-    );
-    assert_eq!(
-        judged(tagged, |it| it.obey_header(false)).await,
-        (false, false)
-    );
-    let headed = page().header("x-robots-tag", "none");
-    assert_eq!(
-        judged(headed.clone(), |it| it.obey_header(false)).await,
-        (true, true)
-    );
-    assert_eq!(
-        judged(headed, |it| it.obey_meta(false)).await,
-        (false, false)
-    );
     let nofollow = Page::new("<title>Home</title><a rel=nofollow href=/linked>x</a>");
-    assert_eq!(judged(nofollow.clone(), |it| it).await, (true, false));
-    assert_eq!(
-        judged(nofollow, |it| it.obey_rel_nofollow(false)).await,
-        (true, true)
-    );
+    assert_eq!(judged(nofollow).await, (true, false));
 
     let site = Site::open(&[
         ("/", page()),
@@ -618,10 +596,6 @@ async fn sitemaps_and_feeds_are_starting_points() {
     site.asked();
     run(robot(&store, &site).start(site.url("/feed"), Some(0))).await;
     assert_eq!(paths(&store, &site).await, "/ /listed /news");
-
-    let fresh = self::store().await;
-    run(robot(&fresh, &site).sitemaps(false)).await;
-    assert_eq!(paths(&fresh, &site).await, "/");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

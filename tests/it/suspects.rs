@@ -174,7 +174,9 @@ async fn suspects_are_refused_unless_a_rule_lets_them_pass() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn suspects_are_slowed_down_by_address() {
-    let house = House::new("[suspects]\naction = 'slow'\nrequests = 2\nper_seconds = 3600\n").await;
+    let rule = "[[rule]]\npath = '/*'\nsuspect = true\npeople = true\naction = 'slow'\n\
+                per = 'address'\nrequests = 2\nper_seconds = 3600\n";
+    let house = House::new(rule).await;
     let statuses: Vec<_> = (0..4).map(|_| house.ask("/", &LIAR).status).collect();
     assert_eq!(statuses, [200, 200, 429, 429]);
     assert_eq!(house.ask("/", &PERSON).status, 200);
@@ -265,19 +267,7 @@ fn wrong_settings_are_told_by_their_lines() {
     for (text, expected) in [
         (
             "[suspects]\naction = 'ban'\n",
-            "c.toml:2: suspects.action: \"ban\" is no action; use one of off, report, heaven, slow, refuse",
-        ),
-        (
-            "[suspects]\naction = 'refuse'\nrequests = 3\n",
-            "c.toml:3: suspects.requests: the action is refuse, which does nothing with it",
-        ),
-        (
-            "[suspects]\naction = 'refuse'\nwhen = { requests_per_second = 3 }\n",
-            "c.toml:3: suspects.when.requests_per_second: the action is refuse",
-        ),
-        (
-            "[suspects]\nwhen.load = 3\n",
-            "c.toml:2: unknown key \"suspects.when.load\"",
+            "c.toml:2: suspects.action: \"ban\" is no action; use one of off, report, heaven, refuse",
         ),
         (
             "[[rule]]\npath = '/*'\naction = 'refuse'\nsuspect = true\nvisitors = 'robots'\n",

@@ -115,9 +115,9 @@ impl RobotView {
         link(&self.source, &self.id)
     }
 
-    /// Returns the path of the page of its verdicts by hour.
-    pub(super) fn hours_link(&self) -> String {
-        hours_link(&self.id)
+    /// Returns the path of the page of its verdicts over time.
+    pub(super) fn verdicts_link(&self) -> String {
+        verdicts_link(&self.id)
     }
 
     /// Returns what rules look at.
@@ -172,8 +172,8 @@ pub(super) fn link(source: &str, id: &str) -> String {
     }
 }
 
-/// Returns the path of the page of a robot's verdicts by hour.
-pub(super) fn hours_link(id: &str) -> String {
+/// Returns the path of the page of a robot's verdicts over time.
+pub(super) fn verdicts_link(id: &str) -> String {
     format!("verification?robot={}", encode(id))
 }
 

@@ -191,10 +191,6 @@ mod tests {
                 "[[rule]]\naction='refuse'\nvisitors='nameless'\nverdicts='spoofed'",
                 "c.toml:4: rule.verdicts: whoever is no robot, or nameless, claims nothing to be proved",
             ),
-            (
-                "[[rule]]\naction='refuse'\nvisitors='robots'\nunlisted=true",
-                "c.toml:4: rule.unlisted: visitors says which kinds are meant",
-            ),
         ] {
             let error = error_of(text);
             assert!(error.starts_with(expected), "{text:?}: {error}");

@@ -80,8 +80,9 @@ impl Plan {
         demo: bool,
         known: &mut Vec<Arc<Upstream>>,
     ) -> Result<Self, ConfigErrors> {
-        let common_heaven = heaven(loaded)?;
-        let common_licensing = licensing(loaded)?;
+        // Judged also where every site has its own.
+        heaven(loaded)?;
+        let _ = licensing(loaded)?;
         let common = detection(loaded)?;
         let tables = if demo { Vec::new() } else { loaded.sites() };
         let mut sites = Vec::new();
@@ -113,27 +114,15 @@ impl Plan {
         // With sites alone, other hosts are answered with 421; with nothing at all there is the
         // demonstration.
         if tables.is_empty() || has_upstream {
-            sites.push(SitePlan {
-                about: About::new(loaded, DEFAULT_SITE, &[], "/", has_upstream),
-                detection: None,
-                finds_suspects: finds_suspects(loaded),
-                has_traps: loaded.settings().traps.active,
-                index_now: index_now(loaded)?,
-                person_header: loaded.settings().suspects.person_header.clone(),
-                hosts: Vec::new(),
-                path: SitePath::default(),
-                heaven: common_heaven,
-                canonical: loaded.settings().canonical.clone(),
-                licensing: common_licensing,
-                signer: Signing::signer_of(loaded)?,
-                target: if has_upstream {
-                    Target::Upstream(Upstream::new(loaded, known)?)
-                } else if !demo && loaded.settings().check.listen.is_some() {
-                    Target::Nothing
-                } else {
-                    Target::Demo
-                },
-            });
+            let target = if has_upstream {
+                Target::Upstream(Upstream::new(loaded, known)?)
+            } else if !demo && loaded.settings().check.listen.is_some() {
+                Target::Nothing
+            } else {
+                Target::Demo
+            };
+            let about = About::new(loaded, DEFAULT_SITE, &[], "/", has_upstream);
+            sites.push(SitePlan::new(loaded, about, target)?);
         }
         Ok(Self { common, sites })
     }
@@ -208,22 +197,36 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
         let reason = "the site has none; write such as upstream = \"http://127.0.0.1:3000\"";
         return Err(table.wrong(&ServerSection::KEY.upstream, reason));
     }
-    let heaven = heaven(loaded)?;
+    let about = About::new(loaded, table.name(), table.hosts(), table.path(), true);
+    let target = Target::Upstream(Upstream::new(loaded, known)?);
     Ok(SitePlan {
-        about: About::new(loaded, table.name(), table.hosts(), table.path(), true),
         detection: Some(detection(loaded)?),
-        finds_suspects: finds_suspects(loaded),
-        has_traps: loaded.settings().traps.active,
-        index_now: index_now(loaded)?,
-        person_header: loaded.settings().suspects.person_header.clone(),
         hosts,
         path,
-        heaven,
-        canonical: loaded.settings().canonical.clone(),
-        licensing: licensing(loaded)?,
-        signer: Signing::signer_of(loaded)?,
-        target: Target::Upstream(Upstream::new(loaded, known)?),
+        ..SitePlan::new(loaded, about, target)?
     })
+}
+
+impl SitePlan {
+    /// Judges the settings of a site that has no place and no detection of its own yet.
+    fn new(loaded: &Loaded, about: About, target: Target) -> Result<Self, ConfigErrors> {
+        let settings = loaded.settings();
+        Ok(Self {
+            about,
+            detection: None,
+            finds_suspects: finds_suspects(loaded),
+            has_traps: settings.traps.active,
+            index_now: index_now(loaded)?,
+            person_header: settings.suspects.person_header.clone(),
+            hosts: Vec::new(),
+            path: SitePath::default(),
+            heaven: heaven(loaded)?,
+            canonical: settings.canonical.clone(),
+            licensing: licensing(loaded)?,
+            signer: Signing::signer_of(loaded)?,
+            target,
+        })
+    }
 }
 
 fn place(site: &SiteLoaded) -> Result<(Vec<SiteHost>, SitePath), ConfigErrors> {

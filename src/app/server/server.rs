@@ -64,7 +64,7 @@ pub struct ServerSettings {
 }
 
 /// Where is listened.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Listens {
     visitors: Vec<ListenSettings>,
     admin: Option<ListenSettings>,
@@ -83,16 +83,8 @@ pub struct Server {
     operation_listener: Option<Listener>,
     check_listener: Option<Listener>,
     check_token: Option<CheckToken>,
-    demo: bool,
-    plan: Plan,
-    observe: ObserveSettings,
     observer: Observer,
-    settings: Settings,
-    alerts: Vec<Alert>,
-    bans: Vec<BanRule>,
-    trusted_proxies: TrustedProxies,
-    origins: Origins,
-    wanted: Wanted,
+    judged: ServerSettings,
 }
 
 impl ServerSettings {
@@ -215,14 +207,15 @@ impl ServerSettings {
     /// # Errors
     ///
     /// Fails when one is in use, or may not be used; without that of `operation.listen` it serves.
-    pub async fn bind(self) -> std::io::Result<Server> {
+    pub async fn bind(mut self) -> std::io::Result<Server> {
         let mut listeners = Vec::new();
-        for settings in self.listens.visitors {
+        let listens = std::mem::take(&mut self.listens);
+        for settings in listens.visitors {
             listeners.push(Listener::bind(settings).await?);
         }
-        let admin_listener = bind(self.listens.admin).await?;
-        let check_listener = bind(self.listens.check).await?;
-        let operation_listener = bind(self.listens.operation).await.unwrap_or_else(|error| {
+        let admin_listener = bind(listens.admin).await?;
+        let check_listener = bind(listens.check).await?;
+        let operation_listener = bind(listens.operation).await.unwrap_or_else(|error| {
             warn!("no health checks and metrics at operation.listen: {error}");
             None
         });
@@ -232,17 +225,9 @@ impl ServerSettings {
             admin_listener,
             operation_listener,
             check_listener,
-            demo: self.demo,
-            plan: self.plan,
-            observe: self.observe,
-            observer: Observer::default(),
             check_token: check_token(&self.settings)?,
-            settings: self.settings,
-            alerts: self.alerts,
-            bans: self.bans,
-            trusted_proxies: self.trusted_proxies,
-            origins: self.origins,
-            wanted: self.wanted,
+            observer: Observer::default(),
+            judged: self,
         })
     }
 }
@@ -327,7 +312,7 @@ impl Server {
         let Some(limit) = OpenFileLimit::current() else {
             return;
         };
-        let max_connections = self.settings.server.max_connections;
+        let max_connections = self.judged.settings.server.max_connections;
         let wanted = max_connections.saturating_mul(self.listeners.len());
         let room = limit.room(self.workers.threads(), wanted);
         if room.is_enough() {
@@ -351,7 +336,7 @@ impl Server {
 
     /// Opens the access log and starts traces; returns what sees all requests.
     pub(crate) fn observe(&mut self) -> std::io::Result<Observer> {
-        self.observer = Observer::open(&self.observe)?;
+        self.observer = Observer::open(&self.judged.observe)?;
         Ok(self.observer.clone())
     }
 
@@ -362,19 +347,20 @@ impl Server {
             robots.tell_address(listener);
         }
         // To a rule about a list that was not read he would be nobody.
-        let wanted = std::mem::take(&mut self.wanted);
-        robots.keep_origins(&self.origins, wanted).await;
+        let wanted = std::mem::take(&mut self.judged.wanted);
+        robots.keep_origins(&self.judged.origins, wanted).await;
         // So that a robot finds the page made from the one that it asks for.
         self.demo_pages(robots).await
     }
 
     /// Walks the demonstration site; returns the pages that are made of it.
     async fn demo_pages(&self, robots: &RobotDetection) -> Option<MadePages> {
-        if !self.demo {
+        if !self.judged.demo {
             return None;
         }
         let url = self.listeners.first().map(Listener::url);
-        demo::walk(robots, &url.unwrap_or_default(), &self.settings.heaven.path).await
+        let heaven = &self.judged.settings.heaven;
+        demo::walk(robots, &url.unwrap_or_default(), &heaven.path).await
     }
 
     /// Returns the router of health checks and metrics; readiness ends when `stop` is cancelled.
@@ -408,12 +394,13 @@ impl Server {
         let visitors = KnownVisitors::new(robots).await;
         let probes = Arc::new(visitors.probes(robots));
         let operations = self.operations(robots, &coherence, &probes, &stop);
-        let mut admin = admin_router(&self.settings, robots, &stop);
-        robots.watch_alerts(self.alerts, &self.listeners);
+        let judged = self.judged;
+        let mut admin = admin_router(&judged.settings, robots, &stop);
+        robots.watch_alerts(judged.alerts, &self.listeners);
         let untrusted_proxies = Arc::default();
         robots.report_untrusted_proxies(Arc::clone(&untrusted_proxies));
         let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
-        let delay = self.settings.server.drain_delay;
+        let delay = judged.settings.server.drain_delay;
         let draining = drain(stop, delay, Arc::clone(&is_draining), closing.clone());
         tasks.spawn(draining);
         if let Some(listener) = self.admin_listener {
@@ -424,12 +411,12 @@ impl Server {
         if let Some(listener) = self.operation_listener {
             tasks.spawn(listener.serve(operations, closing.clone()));
         }
-        let proxies = self.trusted_proxies.clone();
+        let proxies = judged.trusted_proxies.clone();
         let services = Arc::new(ProcessServices {
             admin,
             observer: self.observer,
             traffic: robots.traffic().clone(),
-            bans: robots.keep_bans(self.bans, self.trusted_proxies),
+            bans: robots.keep_bans(judged.bans, judged.trusted_proxies),
             coherence,
             way_out: robots.keep_way_out(),
             probes,
@@ -439,13 +426,19 @@ impl Server {
             runtime: Handle::current(),
             tasks: robots.tasks().clone(),
         });
-        let serving = Serving::new(robots, self.plan, Arc::clone(&services), self.demo, pages);
+        let serving = Serving::new(
+            robots,
+            judged.plan,
+            Arc::clone(&services),
+            judged.demo,
+            pages,
+        );
         let serving = Served::new(robots, serving);
         let destinations = Destinations::new(Arc::clone(&serving.serving), Arc::clone(&services));
         let destinations = Arc::new(destinations);
         let is_asked = self.check_listener.is_some();
         let service = ServerService::new(Arc::clone(&destinations), is_asked, is_draining);
-        let (workers, check) = (Arc::new(self.workers), &self.settings.check);
+        let (workers, check) = (Arc::new(self.workers), &judged.settings.check);
         if let Some(listener) = self.check_listener {
             let check = CheckService::new(destinations, self.check_token, proxies, check);
             tasks.spawn(serve_on(listener, &workers, check, &closing));

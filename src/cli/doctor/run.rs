@@ -15,7 +15,7 @@ use super::{
         Cli,
         args::{DoctorArgs, ServeArgs},
         context,
-        every_error::every_error,
+        every_error::{every_error, judge},
         output, serve,
         usage::WRONG_USAGE,
     },
@@ -158,9 +158,8 @@ fn configuration(subject: &Subject<'_>) -> Vec<Check> {
 
 /// Validates all that `serve` would validate before it opens anything.
 pub(in crate::cli) fn validate(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
-    ServerSettings::new(loaded, false)
-        .and_then(|_| app::assemble(loaded))
-        .and_then(|_| app::policy(loaded))
+    judge(loaded)
+        .and_then(|()| app::policy(loaded))
         .map_err(|first| every_error(loaded.loader(), first))
 }
 

@@ -32,8 +32,6 @@ section! {
     operators: Option<Vec<String>>;
     /// Registries that list the robot: bundled, web-robots-db, manual, or the name of a [[source]]
     sources: Option<Vec<Source>>;
-    /// true: the same as visitors = "unlisted"; false: as visitors = "listed"
-    unlisted: Option<bool>;
     /// Kinds of visitors; robots: listed, unlisted and nameless; people: person and shared, that is
     /// a User-Agent that stands for many people; without it listed and unlisted robots are meant
     visitors: Option<Visitors>;

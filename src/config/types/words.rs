@@ -121,8 +121,6 @@ enumeration! {
         Report = "report",
         /// They get robot heaven's copy of a page in its place.
         Heaven = "heaven",
-        /// They are slowed down.
-        Slow = "slow",
         /// They are refused.
         Refuse = "refuse",
     }

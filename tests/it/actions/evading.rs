@@ -231,7 +231,7 @@ fn from(server: &Server, client: &str, user_agent: &str) -> u16 {
 #[test]
 fn a_number_in_its_name_does_not_make_a_slow_robot_another_one() {
     let directory = tempfile::tempdir().unwrap();
-    let server = slowly(directory.path(), "unlisted = true");
+    let server = slowly(directory.path(), "visitors = 'unlisted'");
     let client = |number: u8| format!("192.0.{number}.1");
     let in_time = |name: &dyn Fn(u8) -> String| {
         let statuses = (1..=20).map(|number| from(&server, &client(number), &name(number)));

@@ -335,8 +335,6 @@ async fn a_robot_s_page_tells_its_traffic_beside_its_facts() {
     let page = client.get("robots/bundled/googlebot?time=7d").await;
     let text = page.text();
     for words in [
-        "Hours of the week",
-        "Requests by hour of the week in UTC",
         "Verdicts",
         "spoofed",
         "filter-pattern",
@@ -373,19 +371,6 @@ async fn robots_are_sorted_by_any_column() {
     assert_eq!(least, by_traffic);
     let operators = names("by=operator").await;
     assert!(operators.contains(&"OpenAI".to_owned()), "{operators:?}");
-}
-
-#[tokio::test]
-async fn bookmarks_of_the_registry_lead_there() {
-    let (_site, client) = visited(1).await;
-    let led = client.get("robots?q=google&status=active").await;
-    assert_eq!(led.status, StatusCode::SEE_OTHER);
-    assert_eq!(led.header("location"), "./registry?q=google&status=active");
-    let page = client.get("registry?q=google&status=active").await;
-    assert!(page.text().contains("robots"), "{}", page.text());
-    for page in ["refreshes", "sources", "settings"] {
-        assert_eq!(client.get(page).await.status, StatusCode::OK, "{page}");
-    }
 }
 
 #[tokio::test]

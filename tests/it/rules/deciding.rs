@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use robot_detection::{
+    detect::Kind,
     policy::{Action, Decision, PassReason, Policy, Request, Rule, RuleBuilder, Visitor},
     registry::{Purpose, Source},
 };
@@ -40,7 +41,7 @@ rules! {
     robot_without_operator_has_none_of_any_name: [redirect().operators([" x", "-"])], MEMBERS => "abg";
     source_of_the_robot: [pass().sources([Source::manual(), Source::bundled()])], MEMBERS => "g";
     source_by_name: [redirect().sources(["list".parse().unwrap()])], MEMBERS => "abgd";
-    listed_robots: [redirect().unlisted(false)], MEMBERS => "abgd";
+    listed_robots: [redirect().visitors([Kind::Listed])], MEMBERS => "abgd";
     no_condition_is_every_robot: [pass()], MEMBERS => "";
     conditions_all_have_to_hold: [pass().operators(["Acme"]).purposes([Purpose::Search])], MEMBERS => "bg";
     conditions_that_do_not_meet: [pass().robots(["alpha"]).purposes([Purpose::Seo])], MEMBERS => "abg";
@@ -147,7 +148,9 @@ fn a_decision_about_a_robot_allocates_nothing() {
                 pass().robots(["x", "y"]).paths(["/members-only-stuff/*"]),
                 pass().operators(["Ünknown", "Other", "Ø"]),
                 pass().sources([Source::manual()]),
-                redirect().purposes([Purpose::Search]).unlisted(false),
+                redirect()
+                    .purposes([Purpose::Search])
+                    .visitors([Kind::Listed]),
             ])
     });
     let detector = detector();

@@ -99,11 +99,11 @@ fn unlisted_robots_are_told_apart_over_http() {
         ("redirect_purposes = 'search'", "- /robot-heaven/ -"),
         ("redirect_purposes = 'unknown'", "/robot-heaven/ - -"),
         (
-            "[[rule]]\nunlisted = true\naction = 'redirect'\nredirect_url = '/who-are-you/'",
+            "[[rule]]\nvisitors = 'unlisted'\naction = 'redirect'\nredirect_url = '/who-are-you/'",
             "/who-are-you/ /robot-heaven/ -",
         ),
         (
-            "[[rule]]\nunlisted = false\naction = 'pass'",
+            "[[rule]]\nvisitors = 'listed'\naction = 'pass'",
             "/robot-heaven/ - -",
         ),
         ("allow_robots = 'unlisted'", "- /robot-heaven/ -"),
@@ -198,8 +198,8 @@ fn wrong_rules_are_refused_with_their_line() {
             ":4: unknown key \"robot\" in [[rule]]; did you mean \"robots\"?",
         ),
         (
-            "[[rule]]\naction = 'pass'\nunlisted = 'yes'",
-            ":4: rule.unlisted: \"yes\" is not true or false",
+            "[[rule]]\naction = 'pass'\npeople = 'yes'",
+            ":4: rule.people: \"yes\" is not true or false",
         ),
         (
             "[[rule]]\naction = 'pass'\nsources = ['A B']",

@@ -8,10 +8,7 @@ use std::{
 };
 
 use robot_detection::store::{Store, StoreError, StoreErrorKind};
-use sqlx::{
-    ConnectOptions as _, Connection as _, Executor as _, migrate::Migrator,
-    sqlite::SqliteConnectOptions,
-};
+use sqlx::{ConnectOptions as _, Executor as _, sqlite::SqliteConnectOptions};
 use tokio::task::JoinSet;
 
 use super::{Raw, TestDatabase, on_shared_engines, robot};
@@ -20,7 +17,6 @@ on_shared_engines! {
     sixty_first_connects_at_once_all_succeed,
     tables_newer_than_the_program_are_refused,
     a_migration_that_was_edited_is_refused,
-    links_of_a_site_s_pages_outlive_the_table_that_held_them,
 }
 
 async fn refused(url: &str) -> StoreError {
@@ -81,58 +77,6 @@ async fn a_migration_that_was_edited_is_refused(database: TestDatabase) {
 
     let error = refused(&database.url).await;
     assert_eq!(error.kind(), StoreErrorKind::Migration);
-}
-
-async fn links_of_a_site_s_pages_outlive_the_table_that_held_them(database: TestDatabase) {
-    const LINKS_OF_URLS: i64 = 20_261_122_140_000;
-    let mut raw = before(&database, LINKS_OF_URLS).await;
-    for (position, url) in ["/", "/a", "/b"].into_iter().enumerate() {
-        raw.execute(&format!(
-            "INSERT INTO site_robot_urls (site, url, run_id, state, host, depth, position, \
-             relink, attempts, described, found_on) \
-             VALUES ('', '{url}', 1, 3, 'site.example', 0, {position}, 0, 1, 1, '/of{url}')"
-        ))
-        .await;
-    }
-    raw.execute(
-        "INSERT INTO site_robot_links (site, url, links) VALUES ('', '/', '/a'), ('', '/b', '/')",
-    )
-    .await;
-    drop(raw);
-
-    database.store().await.close().await;
-    let mut raw = database.raw().await;
-    for (url, links) in [("/", "/a"), ("/a", "none"), ("/b", "/")] {
-        let known = format!(
-            "SELECT found_on || ' ' || coalesce(links, 'none') FROM site_robot_urls \
-             WHERE url = '{url}'"
-        );
-        assert_eq!(raw.text(&known).await, format!("/of{url} {links}"));
-    }
-}
-
-/// Makes the tables that a program had before a migration, and connects to them.
-async fn before(database: &TestDatabase, version: i64) -> Raw {
-    if database.url.starts_with("sqlite:") {
-        let options = SqliteConnectOptions::from_str(&database.url).unwrap();
-        let made = options.create_if_missing(true).connect().await.unwrap();
-        made.close().await.unwrap();
-    }
-    let mut raw = database.raw().await;
-    let engine = match raw {
-        Raw::Sqlite(_) => "sqlite",
-        Raw::Postgres(_) => "postgres",
-    };
-    let mut migrator = Migrator::new(migrations(engine)).await.unwrap();
-    migrator.dangerous_set_table_name("robot_detection_migrations");
-    let older = migrator.migrations.to_mut();
-    older.retain(|migration| migration.version < version);
-    match &mut raw {
-        Raw::Sqlite(connection) => migrator.run_direct(None, connection, false).await,
-        Raw::Postgres(connection) => migrator.run_direct(None, connection, false).await,
-    }
-    .unwrap();
-    raw
 }
 
 fn migrations(engine: &str) -> PathBuf {

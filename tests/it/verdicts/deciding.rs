@@ -1,7 +1,7 @@
 //! Rules, lists and the setting for impostors, by verdict.
 
 use robot_detection::{
-    detect::Verdict,
+    detect::{Kind, Verdict},
     policy::{
         Action, Decision, Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, Request, Rule,
         RuleBuilder, SharedRobotsFiles, Spoofed as Treatment, TagRule, Visitor,
@@ -148,7 +148,7 @@ fn settings_that_never_match_or_lead_nowhere_are_refused() {
     for (rule, key, text) in [
         (pass().verdicts([]), "verdicts", "the list is empty"),
         (
-            pass().verdicts([Verified]).unlisted(true),
+            pass().verdicts([Verified]).visitors([Kind::Unlisted]),
             "verdicts",
             "always unverifiable",
         ),
@@ -179,7 +179,7 @@ fn settings_that_never_match_or_lead_nowhere_are_refused() {
     }
     assert!(
         Policy::builder()
-            .rule(pass().verdicts([Unverifiable]).unlisted(true))
+            .rule(pass().verdicts([Unverifiable]).visitors([Kind::Unlisted]))
             .build()
             .is_ok()
     );

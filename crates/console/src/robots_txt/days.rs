@@ -5,22 +5,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{
-    DEFAULT_SITE,
-    bar_chart::{Bar, BarChart},
-    problem::Problem,
-    rfc3339,
-    state::AdminState,
-};
+use crate::{DEFAULT_SITE, problem::Problem, rfc3339, state::AdminState};
 use robot_detection_store::store::ViolationDay;
 
 const DAY_MS: i64 = 24 * 60 * 60_000;
 
 /// Days that are shown, the current one included: evidence is kept as long by default.
 const DAYS: i64 = 30;
-
-/// Parts of a bar, from below.
-const PARTS: &[(&str, &str)] = &[("answered for it", "refused"), ("got the page", "reported")];
 
 /// Violations of a day in UTC.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -73,16 +64,5 @@ impl ViolationDays {
         Self {
             days: (first..first + DAYS).map(view).collect(),
         }
-    }
-
-    /// Returns the chart of them.
-    pub(super) fn bars(&self) -> BarChart {
-        let bar = |day: &DayView| Bar {
-            name: day.day.clone(),
-            label: day.day.clone(),
-            parts: vec![day.refused, day.reported],
-        };
-        let bars: Vec<_> = self.days.iter().map(bar).collect();
-        BarChart::new("Violations by day", "requests", PARTS, &bars)
     }
 }

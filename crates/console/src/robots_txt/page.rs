@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::{
-    bar_chart::BarChart,
     fields::Params,
     page::{Page, encode, html},
     problem::Problem,
@@ -43,7 +42,6 @@ struct RobotsTxtPage {
     checked: Option<CheckResult>,
     violations: ViolationsView,
     days: ViolationDays,
-    bars: BarChart,
     /// What robots.txt decided; `None` while the database is away.
     history: Option<History>,
     /// Link to who fetched the file.
@@ -108,7 +106,6 @@ pub(in super::super) async fn show(
     };
     Ok(html(&RobotsTxtPage {
         history: History::robots_txt(&state, &of.name, &page).await?,
-        bars: days.bars(),
         days,
         fetches,
         page,

@@ -10,20 +10,11 @@ use super::{
     status::{RunView, StatusView},
 };
 use crate::{
-    TimeZone,
-    bar_chart::{Bar, BarChart},
     fields::Params,
     page::{Page, html},
     problem::Problem,
     state::AdminState,
 };
-
-/// Parts of the bar of a run, from below.
-const PARTS: &[(&str, &str)] = &[
-    ("described anew", "described"),
-    ("as they were", "same"),
-    ("failed", "failed"),
-];
 
 #[derive(Template)]
 #[template(path = "admin/site_robot.html")]
@@ -33,7 +24,6 @@ struct RobotPage {
     target: &'static str,
     status: StatusView,
     runs: Vec<RunView>,
-    bars: BarChart,
     note: &'static str,
     can_explain: bool,
     /// Use of the descriptions in words, and whether they are unused.
@@ -62,34 +52,16 @@ pub(crate) async fn show(
         "none" => "There is no such run any more, so nothing was done.",
         _ => "",
     };
-    let zone = page.zone;
     Ok(html(&RobotPage {
         page,
         of,
         target: "site-robot",
         status,
-        bars: bars(&runs, zone),
         runs,
         note,
         can_explain,
         heaven: heaven.map(|heaven| (heaven.to_string(), heaven.is_idle())),
     }))
-}
-
-/// Returns the chart of the runs that have ended, given the newest first.
-fn bars(runs: &[RunView], zone: TimeZone) -> BarChart {
-    let ended = runs.iter().rev().filter(|run| run.finished.is_some());
-    let bar = |run: &RunView| Bar {
-        name: zone.exact(run.started.at_ms),
-        label: zone.at(run.started.at_ms).format("%d %b").to_string(),
-        parts: vec![
-            run.added.saturating_add(run.changed),
-            run.same.saturating_add(run.unmodified),
-            run.failed,
-        ],
-    };
-    let bars: Vec<_> = ended.map(bar).collect();
-    BarChart::new("Pages of the last runs", "pages", PARTS, &bars)
 }
 
 /// Returns the state of the run as JSON.
@@ -121,6 +93,7 @@ pub(crate) async fn runs_json(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::RunCounts;
     use crate::{
         Moment,
         site_robot::status::{DifferingView, HostView, LiveView, ParityView, RunStatus},
@@ -138,16 +111,7 @@ mod tests {
             started: at.clone(),
             finished: Some(at.clone()),
             took: String::new(),
-            found: 1,
-            fetched: 2,
-            unmodified: 3,
-            bytes: 4,
-            added: 5,
-            changed: 6,
-            same: 7,
-            withdrawn: 8,
-            rejected: 9,
-            failed: 10,
+            counts: RunCounts::default(),
         };
         let page = RobotPage {
             page: Page::default(),
@@ -200,7 +164,6 @@ mod tests {
                     }],
                 }),
             },
-            bars: bars(std::slice::from_ref(&run), TimeZone::default()),
             runs: vec![run],
             note: "",
             can_explain: true,

@@ -93,16 +93,8 @@ pub(super) struct RunView {
     pub(super) finished: Option<Moment>,
     #[serde(skip)]
     pub(super) took: String,
-    pub(super) found: u64,
-    pub(super) fetched: u64,
-    pub(super) unmodified: u64,
-    pub(super) bytes: u64,
-    pub(super) added: u64,
-    pub(super) changed: u64,
-    pub(super) same: u64,
-    pub(super) withdrawn: u64,
-    pub(super) rejected: u64,
-    pub(super) failed: u64,
+    #[serde(flatten)]
+    pub(super) counts: RunCounts,
 }
 
 /// What the robot of this process does at the moment.
@@ -259,18 +251,6 @@ impl RunStatus {
 
 impl RunView {
     fn new(run: &StoredRun, now_ms: i64) -> Self {
-        let RunCounts {
-            found,
-            fetched,
-            unmodified,
-            bytes,
-            added,
-            changed,
-            same,
-            withdrawn,
-            rejected,
-            failed,
-        } = run.counts;
         let until_ms = run.finished_ms.unwrap_or(now_ms);
         Self {
             id: run.run_id,
@@ -282,31 +262,22 @@ impl RunView {
             started: Moment::new(run.started_ms, now_ms),
             finished: run.finished_ms.map(|at_ms| Moment::new(at_ms, now_ms)),
             took: duration_text(until_ms.saturating_sub(run.started_ms)),
-            found,
-            fetched,
-            unmodified,
-            bytes,
-            added,
-            changed,
-            same,
-            withdrawn,
-            rejected,
-            failed,
+            counts: run.counts,
         }
     }
 
     /// Returns the counts as tiles: key in JSON, heading, value.
     pub(super) fn tiles(&self) -> [(&'static str, &'static str, u64); 9] {
         [
-            ("found", "Found", self.found),
-            ("fetched", "Fetched", self.fetched),
-            ("unmodified", "Unmodified", self.unmodified),
-            ("added", "Added", self.added),
-            ("changed", "Changed", self.changed),
-            ("same", "Same", self.same),
-            ("withdrawn", "Withdrawn", self.withdrawn),
-            ("rejected", "Rejected", self.rejected),
-            ("failed", "Failed", self.failed),
+            ("found", "Found", self.counts.found),
+            ("fetched", "Fetched", self.counts.fetched),
+            ("unmodified", "Unmodified", self.counts.unmodified),
+            ("added", "Added", self.counts.added),
+            ("changed", "Changed", self.counts.changed),
+            ("same", "Same", self.counts.same),
+            ("withdrawn", "Withdrawn", self.counts.withdrawn),
+            ("rejected", "Rejected", self.counts.rejected),
+            ("failed", "Failed", self.counts.failed),
         ]
     }
 }
@@ -365,16 +336,7 @@ mod tests {
             started: Moment::new(0, 0),
             finished: None,
             took: String::new(),
-            found: 1,
-            fetched: 2,
-            unmodified: 3,
-            bytes: 4,
-            added: 5,
-            changed: 6,
-            same: 7,
-            withdrawn: 8,
-            rejected: 9,
-            failed: 10,
+            counts: RunCounts::default(),
         };
         for (name, heading, _) in run.tiles() {
             assert_eq!(heading.to_ascii_lowercase(), name);

@@ -7,7 +7,6 @@ mod area;
 mod bar;
 mod change;
 mod explore;
-mod heat;
 mod history;
 mod json;
 mod loaded;

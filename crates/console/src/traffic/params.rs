@@ -37,8 +37,8 @@ macro_rules! lists {
 lists! {
     /// Of the first page, of requests, and of figures as JSON and CSV.
     FIGURES = "by";
-    /// Of the robots that came; those behind `dir` are of the registry, which stood there before.
-    ROBOTS = "by", "sort", "dir", "q", "source", "page", "note";
+    /// Of the robots that came.
+    ROBOTS = "by", "sort", "dir";
     /// Of a robot.
     ROBOT = "by", "id", "note";
     /// Of the sites.

@@ -10,7 +10,6 @@ use super::{
     bar::BarView,
     change::ChangeView,
     explore::{TableView, chart, table},
-    heat::HeatMap,
     loaded::Traffic,
     marks::ChangeMarks,
     number::FigureView,
@@ -34,7 +33,6 @@ pub(crate) struct RobotTraffic {
     pub(crate) by: &'static str,
     /// What it may be stacked by, with its link and whether it is.
     pub(crate) stacks: Vec<(&'static str, String, bool)>,
-    pub(crate) heat: Option<HeatMap>,
     /// Verdicts, decisions and their causes, statuses, each with its name.
     pub(crate) tables: Vec<(&'static str, TableView)>,
 }
@@ -81,7 +79,6 @@ impl RobotTraffic {
                     (one.as_str(), link, *one == stacked)
                 })
                 .collect(),
-            heat: HeatMap::new(&figures, traffic.zone),
             tables: named
                 .into_iter()
                 .map(|(name, by)| {

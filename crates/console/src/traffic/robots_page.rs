@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use axum::{extract::State, http::Uri, response::Response};
+use axum::{extract::State, response::Response};
 
 use crate::{
     Moment,
     fields::Params,
+    listing::Column,
     page::{Page, html},
     problem::Problem,
     robot_view,
+    sorting::{SortColumn, Sorting},
     state::AdminState,
 };
 use robot_detection_store::store::{TrafficSpan, TrafficStep};
@@ -32,21 +34,18 @@ const MINUTE_MS: i64 = 60_000;
 /// What the list may be of.
 const GROUPINGS: &[By] = &[By::Robot, By::Operator];
 
-/// Columns that it may be sorted by, and what they are called.
-const SORTS: &[(&str, &str)] = &[
-    ("robot", "Robot"),
-    ("purpose", "Purpose"),
-    ("requests", "Requests"),
-    ("change", "Change"),
-    ("bytes", "Bytes"),
-    ("seen", "Last seen"),
+/// Columns that it may be sorted by.
+const COLUMNS: &[SortColumn] = &[
+    SortColumn::name("robot", "Robot"),
+    SortColumn::name("purpose", "Purpose"),
+    SortColumn::number("requests", "Requests"),
+    SortColumn::number("change", "Change"),
+    SortColumn::number("bytes", "Bytes"),
+    SortColumn::number("seen", "Last seen"),
 ];
 
 /// Rows of the page; CSV and JSON have all.
 const MAX_ROWS: usize = 30;
-
-/// Parameters of the list of the registry, which stood here before.
-const OF_REGISTRY: &[&str] = &["q", "source", "status", "page", "note"];
 
 #[derive(Template)]
 #[template(path = "admin/robots.html")]
@@ -56,21 +55,13 @@ struct RobotsPage {
     /// What the list is of, with its link and whether it is.
     groupings: Vec<(&'static str, String, bool)>,
     is_by_operator: bool,
-    columns: Vec<SortView>,
+    columns: Vec<Column>,
     rows: Vec<RobotRow>,
     /// Rows that the page leaves out.
     more: usize,
     csv: String,
     json: String,
     is_kept: bool,
-}
-
-struct SortView {
-    label: &'static str,
-    link: String,
-    /// "ascending", "descending" or "none".
-    order: &'static str,
-    is_number: bool,
 }
 
 /// A robot, or an operator with all of his.
@@ -114,21 +105,16 @@ struct Sums<'d> {
 pub(crate) async fn list(
     State(state): State<AdminState>,
     Params(params): Params<TrafficParams>,
-    uri: Uri,
     page: Page,
 ) -> Result<Response, Problem> {
-    // Links and bookmarks of the registry's list still lead there.
-    if let Some(query) = uri.query().filter(|query| is_of_registry(query)) {
-        return Ok(page.location.see_other(&format!("registry?{query}")));
-    }
     let by = by(&params.by, GROUPINGS)?.unwrap_or(By::Robot);
-    let (sort, descending) = order(&params)?;
+    let sorting = Sorting::parse(COLUMNS, &params.sort, &params.dir).map_err(wrong)?;
     let traffic = Traffic::load(&state, &params).await?;
     let detector = state.operations().detector.load();
     let known = KnownRobots::new(&detector);
     let question = &traffic.question;
     let mut rows = rows(&traffic, &known, by);
-    sort_rows(&mut rows, sort, descending);
+    sort_rows(&mut rows, sorting);
     let more = rows.len().saturating_sub(MAX_ROWS);
     rows.truncate(MAX_ROWS);
     let by_word = if by == By::Robot { "" } else { by.as_str() };
@@ -148,7 +134,7 @@ pub(crate) async fn list(
             })
             .collect(),
         is_by_operator: by == By::Operator,
-        columns: columns(question, by_word, sort, descending),
+        columns: headings(question, by_word, sorting),
         rows,
         more,
         csv: question.link("traffic/export", &word),
@@ -158,73 +144,29 @@ pub(crate) async fn list(
     }))
 }
 
-fn is_of_registry(query: &str) -> bool {
-    let mut keys = query.split('&').filter_map(|pair| pair.split('=').next());
-    keys.any(|key| OF_REGISTRY.contains(&key))
-}
-
-fn order(params: &TrafficParams) -> Result<(&'static str, bool), Problem> {
-    let words = || {
-        SORTS
-            .iter()
-            .map(|(word, _)| *word)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let sort = match &*params.sort {
-        "" => "requests",
-        asked => {
-            let found = SORTS.iter().find(|(word, _)| *word == asked);
-            found
-                .ok_or_else(|| wrong(format!("sort: use one of {}", words())))?
-                .0
-        }
-    };
-    let descending = match &*params.dir {
-        "" => !matches!(sort, "robot" | "purpose"),
-        "asc" => false,
-        "desc" => true,
-        _ => return Err(wrong("dir: use one of asc, desc")),
-    };
-    Ok((sort, descending))
-}
-
-fn columns(question: &TrafficQuestion, by: &str, sort: &str, descending: bool) -> Vec<SortView> {
+fn headings(question: &TrafficQuestion, by: &str, sorting: Sorting) -> Vec<Column> {
     let by_operator = by == By::Operator.as_str();
-    let view = |(word, label): &(&'static str, &'static str)| {
-        let is_sorted = *word == sort;
-        let is_number = !matches!(*word, "robot" | "purpose" | "seen");
-        // What is clicked first shows the most; names begin with A.
-        let descends = if is_sorted {
-            !descending
-        } else {
-            !matches!(*word, "robot" | "purpose")
-        };
-        let dir = if descends { "desc" } else { "asc" };
-        SortView {
-            label: if by_operator && *word == "robot" {
-                "Operator"
-            } else {
-                label
-            },
-            link: question.link("robots", &[("by", by), ("sort", word), ("dir", dir)]),
-            order: match (is_sorted, descending) {
-                (false, _) => "none",
-                (true, false) => "ascending",
-                (true, true) => "descending",
-            },
-            is_number,
-        }
+    let link = |word: &str, dir: &str| {
+        question.link("robots", &[("by", by), ("sort", word), ("dir", dir)])
     };
     // An operator's robots have as many purposes.
-    let shown = |(word, _): &&(&str, &str)| !(by_operator && *word == "purpose");
-    SORTS.iter().filter(shown).map(view).collect()
+    let shown = COLUMNS
+        .iter()
+        .filter(|column| !(by_operator && column.word == "purpose"));
+    let heading = |column: &SortColumn| match column.word {
+        "robot" if by_operator => Column {
+            label: "Operator",
+            ..sorting.heading(*column, link)
+        },
+        _ => sorting.heading(*column, link),
+    };
+    shown.map(heading).collect()
 }
 
-fn sort_rows(rows: &mut [RobotRow], sort: &str, descending: bool) {
+fn sort_rows(rows: &mut [RobotRow], sorting: Sorting) {
     rows.sort_by(|a, b| {
         let name = |row: &RobotRow| row.name.to_lowercase();
-        let order = match sort {
+        let order = match sorting.word {
             "robot" => name(a).cmp(&name(b)),
             "purpose" => a.purpose.cmp(&b.purpose),
             "change" => a.change.weight.cmp(&b.change.weight),
@@ -232,7 +174,11 @@ fn sort_rows(rows: &mut [RobotRow], sort: &str, descending: bool) {
             "seen" => a.seen_minute.cmp(&b.seen_minute),
             _ => a.requests.value.cmp(&b.requests.value),
         };
-        let order = if descending { order.reverse() } else { order };
+        let order = if sorting.is_descending {
+            order.reverse()
+        } else {
+            order
+        };
         order.then_with(|| name(a).cmp(&name(b)))
     });
 }
@@ -369,14 +315,6 @@ fn verdicts(sums: &Sums<'_>, link: impl Fn(&str) -> String) -> Vec<VerdictView> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bookmarks_of_the_registry_are_known() {
-        assert!(is_of_registry("q=google"));
-        assert!(is_of_registry("sort=name&status=active"));
-        assert!(!is_of_registry("sort=seen&dir=asc"));
-        assert!(!is_of_registry(""));
-    }
 
     #[test]
     fn parts_of_a_bar_fill_it_and_no_more() {

@@ -1,6 +1,6 @@
 //! Verdicts on robots' claims, the last impostors, and the lists of addresses.
 //!
-//! The page and `api/v1/verification` show the same. `?robot=ID` narrows the hours to one
+//! The page and `api/v1/verification` show the same. `?robot=ID` narrows the chart to one
 //! robot; `sort` (`robot`, `requests`, `verified`, `unverifiable`, `spoofed`) and `dir`
 //! (`asc`, `desc`) order the robots. What is
 //! counted is that of all instances in the last 24 hours.

@@ -13,13 +13,10 @@ use serde::Deserialize;
 use super::{
     fetches::{self, FailedList, FetchView},
     lists::{ListView, wanted_urls},
-    robots::RobotRow,
-    totals::HourView,
+    robots::{RobotRow, headings},
     view::{View, ViewParams},
 };
 use crate::{
-    TimeZone,
-    bar_chart::{Bar, BarChart},
     fields::{Fields, JsonBody, Params},
     listing::Column,
     page::{Page, html},
@@ -37,19 +34,11 @@ const MAX_FAILURES: usize = 10;
 /// Robots that a list's row names.
 const MAX_NAMES: usize = 4;
 
-/// Parts of a bar, from below.
-const VERDICTS: &[(&str, &str)] = &[
-    ("verified", "verified"),
-    ("unverifiable", "unverifiable"),
-    ("spoofed", "spoofed"),
-];
-
 #[derive(Template)]
 #[template(path = "admin/verification.html")]
 struct VerificationPage {
     page: Page,
     view: View,
-    bars: BarChart,
     /// `None` while the database is away.
     history: Option<History>,
     columns: Vec<Column>,
@@ -79,10 +68,9 @@ pub(crate) async fn show(
     let robot = view.robot.as_deref().unwrap_or_default();
     let history = History::verdicts(&state, view.robot.as_deref(), &page).await?;
     Ok(html(&VerificationPage {
-        bars: bars(&view.hours, page.zone),
         history,
         page,
-        columns: view.order.columns(robot),
+        columns: headings(view.sorting, robot),
         view,
     }))
 }
@@ -124,23 +112,6 @@ pub(crate) async fn progress(State(state): State<AdminState>) -> Json<Option<Fet
     Json(state.list_fetches().view(state.now_ms()))
 }
 
-fn bars(hours: &[HourView], zone: TimeZone) -> BarChart {
-    let bar = |hour: &HourView| {
-        let clock = hour.clock(zone);
-        Bar {
-            name: clock.clone(),
-            label: clock,
-            parts: vec![
-                hour.counts.verified,
-                hour.counts.unverifiable,
-                hour.counts.spoofed,
-            ],
-        }
-    };
-    let bars: Vec<_> = hours.iter().map(bar).collect();
-    BarChart::new("Verdicts by hour", "requests", VERDICTS, &bars)
-}
-
 impl VerificationPage {
     fn robots(&self) -> &[RobotRow] {
         let rows = &self.view.robots;
@@ -171,7 +142,7 @@ mod tests {
     use crate::{
         Moment,
         verification::{
-            robots::{Order, RobotRef},
+            robots::{RobotRef, sorting},
             totals::TotalsView,
             view::SpoofedView,
         },
@@ -199,10 +170,6 @@ mod tests {
             totals: counts,
             pending: 4,
             robot: Some(HOSTILE.to_owned()),
-            hours: vec![HourView {
-                began: moment.clone(),
-                counts,
-            }],
             robots: vec![RobotRow {
                 robot: robot.clone(),
                 requests: 6,
@@ -234,7 +201,7 @@ mod tests {
             }],
             fetching: false,
             fetch: Some(hostile_fetch()),
-            order: Order::parse("", "").ok().unwrap(),
+            sorting: sorting("", "").ok().unwrap(),
         }
     }
 
@@ -258,9 +225,8 @@ mod tests {
         let view = hostile();
         let page = VerificationPage {
             page: Page::default(),
-            bars: bars(&view.hours, Page::default().zone),
             history: Some(History::default()),
-            columns: view.order.columns(HOSTILE),
+            columns: headings(view.sorting, HOSTILE),
             view,
         };
         let text = page.render().unwrap();

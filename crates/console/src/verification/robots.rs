@@ -10,7 +10,8 @@ use crate::{
     listing::Column,
     page::encode,
     problem::Problem,
-    robot_view::{hours_link, link, shown_name},
+    robot_view::{link, shown_name, verdicts_link},
+    sorting::{SortColumn, Sorting},
 };
 use robot_detection_layer::detect::Detector;
 use robot_detection_layer::registry::Robot;
@@ -40,30 +41,13 @@ pub(super) struct RobotRow {
     pub(super) counts: TotalsView,
 }
 
-/// What the rows are ordered by.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) enum Sort {
-    Robot,
-    #[default]
-    Requests,
-    Verified,
-    Unverifiable,
-    Spoofed,
-}
-
-/// Order of the rows, which the headings change.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Order {
-    sort: Sort,
-    is_descending: bool,
-}
-
-const SORTS: &[(Sort, &str, &str)] = &[
-    (Sort::Robot, "robot", "Robot"),
-    (Sort::Requests, "requests", "Requests"),
-    (Sort::Verified, "verified", "Verified"),
-    (Sort::Unverifiable, "unverifiable", "Unverifiable"),
-    (Sort::Spoofed, "spoofed", "Spoofed"),
+/// Columns of the rows.
+const COLUMNS: &[SortColumn] = &[
+    SortColumn::name("robot", "Robot"),
+    SortColumn::number("requests", "Requests"),
+    SortColumn::number("verified", "Verified"),
+    SortColumn::number("unverifiable", "Unverifiable"),
+    SortColumn::number("spoofed", "Spoofed"),
 ];
 
 impl<'d> RobotIndex<'d> {
@@ -94,81 +78,47 @@ impl RobotRow {
         }
     }
 
-    /// Returns the link to the hours of this robot.
-    pub(super) fn hours_link(&self) -> String {
-        hours_link(&self.robot.id)
+    /// Returns the link to the verdicts on this robot over time.
+    pub(super) fn verdicts_link(&self) -> String {
+        verdicts_link(&self.robot.id)
     }
 }
 
-impl Order {
-    /// Parses the order; by default most requests come first.
-    pub(super) fn parse(sort: &str, dir: &str) -> Result<Self, Problem> {
-        let sort = match sort {
-            "" => Sort::default(),
-            word => {
-                let mut sorts = SORTS.iter();
-                let found = sorts.find(|(_, known, _)| *known == word);
-                let words = "sort: use robot, requests, verified, unverifiable or spoofed";
-                found.ok_or_else(|| Problem::invalid(words))?.0
-            }
-        };
-        let is_descending = match dir {
-            "" => sort != Sort::Robot,
-            "asc" => false,
-            "desc" => true,
-            _ => return Err(Problem::invalid("dir: use asc or desc")),
-        };
-        Ok(Self {
-            sort,
-            is_descending,
-        })
-    }
+/// Parses the order of rows; by default most requests come first.
+pub(super) fn sorting(sort: &str, dir: &str) -> Result<Sorting, Problem> {
+    Sorting::parse(COLUMNS, sort, dir).map_err(Problem::invalid)
+}
 
-    /// Sorts rows; equal ones stand by name.
-    pub(super) fn apply(self, rows: &mut [RobotRow]) {
-        // First by name: the sort by numbers is stable and keeps that order among equals.
-        rows.sort_by_cached_key(|row| row.robot.name.to_lowercase());
-        let number = |row: &RobotRow| match self.sort {
-            Sort::Robot => 0,
-            Sort::Requests => row.requests,
-            Sort::Verified => row.counts.verified,
-            Sort::Unverifiable => row.counts.unverifiable,
-            Sort::Spoofed => row.counts.spoofed,
-        };
-        match (self.sort, self.is_descending) {
-            (Sort::Robot, false) => {}
-            (Sort::Robot, true) => rows.reverse(),
-            (_, false) => rows.sort_by_key(number),
-            (_, true) => rows.sort_by_key(|row| Reverse(number(row))),
-        }
+/// Sorts rows; equal ones stand by name.
+pub(super) fn sort(rows: &mut [RobotRow], sorting: Sorting) {
+    // First by name: the sort by numbers is stable and keeps that order among equals.
+    rows.sort_by_cached_key(|row| row.robot.name.to_lowercase());
+    let number = |row: &RobotRow| match sorting.word {
+        "requests" => row.requests,
+        "verified" => row.counts.verified,
+        "unverifiable" => row.counts.unverifiable,
+        "spoofed" => row.counts.spoofed,
+        _ => 0,
+    };
+    match (sorting.word, sorting.is_descending) {
+        ("robot", false) => {}
+        ("robot", true) => rows.reverse(),
+        (_, false) => rows.sort_by_key(number),
+        (_, true) => rows.sort_by_key(|row| Reverse(number(row))),
     }
+}
 
-    /// Returns the headings; each links to another order of the same page.
-    pub(super) fn columns(self, robot: &str) -> Vec<Column> {
-        let column = |&(sort, word, label): &(Sort, &str, &'static str)| {
-            let is_sorted = sort == self.sort;
-            let is_descending = if is_sorted {
-                !self.is_descending
-            } else {
-                sort != Sort::Robot
-            };
-            let dir = if is_descending { "desc" } else { "asc" };
-            let robot = match robot {
-                "" => String::new(),
-                robot => format!("robot={}&", encode(robot)),
-            };
-            Column {
-                label,
-                link: format!("verification?{robot}sort={word}&dir={dir}"),
-                order: match (is_sorted, self.is_descending) {
-                    (false, _) => "none",
-                    (true, false) => "ascending",
-                    (true, true) => "descending",
-                },
-            }
-        };
-        SORTS.iter().map(column).collect()
-    }
+/// Returns the headings; each links to another order of the same page.
+pub(super) fn headings(sorting: Sorting, robot: &str) -> Vec<Column> {
+    let robot = match robot {
+        "" => String::new(),
+        robot => format!("robot={}&", encode(robot)),
+    };
+    let link = |word: &str, dir: &str| format!("verification?{robot}sort={word}&dir={dir}");
+    let columns = COLUMNS.iter();
+    columns
+        .map(|column| sorting.heading(*column, link))
+        .collect()
 }
 
 #[cfg(test)]
@@ -203,18 +153,17 @@ mod tests {
             ("verified", "asc", "aBc"),
         ] {
             let mut rows = [row("c", 9, 0), row("a", 0, 1), row("B", 2, 0)];
-            Order::parse(sort, dir).ok().unwrap().apply(&mut rows);
+            super::sort(&mut rows, sorting(sort, dir).ok().unwrap());
             let names: String = rows.iter().map(|row| &*row.robot.name).collect();
             assert_eq!(names, expected, "{sort} {dir}");
         }
-        assert!(Order::parse("size", "").is_err());
-        assert!(Order::parse("", "up").is_err());
+        assert!(sorting("size", "").is_err());
+        assert!(sorting("", "up").is_err());
     }
 
     #[test]
     fn a_heading_turns_its_order_around_and_keeps_the_robot() {
-        let order = Order::parse("", "").ok().unwrap();
-        let links = order.columns("a&b");
+        let links = headings(sorting("", "").ok().unwrap(), "a&b");
         assert_eq!(links[1].order, "descending");
         assert_eq!(
             links[1].link,

@@ -5,12 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Moment, TimeZone, problem::Problem, state::AdminState};
+use crate::{problem::Problem, state::AdminState};
 use robot_detection_layer::detect::{Kind, Verdict};
 use robot_detection_store::store::{TrafficSeries, TrafficSpan};
-
-/// Hours that are told, the current one included.
-const HOURS: usize = 24;
 
 const HOUR_MINUTES: i64 = 60;
 const DAY_MINUTES: i64 = 24 * HOUR_MINUTES;
@@ -24,20 +21,10 @@ pub(crate) struct TotalsView {
     pub(crate) spoofed: u64,
 }
 
-/// Verdicts of one hour.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(super) struct HourView {
-    pub(super) began: Moment,
-    #[serde(flatten)]
-    pub(super) counts: TotalsView,
-}
-
-/// Verdicts of the last day, by robot and hour.
+/// Verdicts of the last day, by robot.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
-    /// First minute of the first hour.
-    began: i64,
-    robots: BTreeMap<String, [TotalsView; HOURS]>,
+    robots: BTreeMap<String, TotalsView>,
 }
 
 impl Verdicts {
@@ -56,43 +43,33 @@ impl Verdicts {
             .await
         {
             Err(error) if error.absence().is_some() => Ok(Self::default()),
-            series => Ok(Self::new(began, &series?)),
+            series => Ok(Self::new(&series?)),
         }
     }
 
-    fn new(began: i64, series: &TrafficSeries) -> Self {
-        let mut verdicts = Self {
-            began,
-            ..Self::default()
-        };
-        for step in series.parts.iter().flat_map(|part| &part.steps) {
-            let place = usize::try_from((step.began - began) / HOUR_MINUTES).ok();
-            for cell in &step.cells {
-                let key = series.keys.get(cell.place());
-                let Some(key) = key.filter(|key| key.kind == Kind::Listed.as_str()) else {
-                    continue;
-                };
-                let hours = verdicts.robots.entry(key.robot.clone()).or_default();
-                if let Some(hour) = place.and_then(|place| hours.get_mut(place)) {
-                    hour.count(&key.verdict, cell.requests);
-                }
+    fn new(series: &TrafficSeries) -> Self {
+        let mut robots = BTreeMap::<String, TotalsView>::new();
+        let steps = series.parts.iter().flat_map(|part| &part.steps);
+        for cell in steps.flat_map(|step| &step.cells) {
+            let key = series.keys.get(cell.place());
+            if let Some(key) = key.filter(|key| key.kind == Kind::Listed.as_str()) {
+                let counts = robots.entry(key.robot.clone()).or_default();
+                counts.count(&key.verdict, cell.requests);
             }
         }
         // Of some robots nothing but pending requests, or none that were proven, are known.
-        verdicts
-            .robots
-            .retain(|_, hours| hours.iter().any(|hour| hour.requests() > 0));
-        verdicts
+        robots.retain(|_, counts| counts.requests() > 0);
+        Self { robots }
     }
 
     /// Returns the counts of one robot, if it came.
     pub(crate) fn of_robot(&self, id: &str) -> Option<TotalsView> {
-        self.robots.get(id).map(|hours| sum(hours))
+        self.robots.get(id).copied()
     }
 
     /// Returns robots and their counts.
     pub(super) fn robots(&self) -> impl Iterator<Item = (&str, TotalsView)> {
-        self.robots.iter().map(|(id, hours)| (&**id, sum(hours)))
+        self.robots.iter().map(|(id, counts)| (&**id, *counts))
     }
 
     /// Returns the counts of all robots.
@@ -100,29 +77,6 @@ impl Verdicts {
         let mut total = TotalsView::default();
         self.robots().for_each(|(_, counts)| total.add(counts));
         total
-    }
-
-    /// Returns the hours of one robot or of all together, the oldest first; none if none came.
-    pub(super) fn hours(&self, robot: Option<&str>, now_ms: i64) -> Vec<HourView> {
-        let chosen = self.robots.iter();
-        let chosen: Vec<_> = chosen
-            .filter(|(id, _)| robot.is_none_or(|robot| robot == **id))
-            .map(|(_, hours)| hours)
-            .collect();
-        if chosen.is_empty() {
-            return Vec::new();
-        }
-        let hour = |(place, began): (usize, i64)| {
-            let mut counts = TotalsView::default();
-            let of_hour = chosen.iter().filter_map(|hours| hours.get(place));
-            of_hour.for_each(|hour| counts.add(*hour));
-            HourView {
-                began: Moment::new(began * MINUTE_MS, now_ms),
-                counts,
-            }
-        };
-        let began = (0..).map(|hour| self.began + hour * HOUR_MINUTES);
-        (0..HOURS).zip(began).map(hour).collect()
     }
 }
 
@@ -149,19 +103,4 @@ impl TotalsView {
         self.unverifiable = self.unverifiable.saturating_add(other.unverifiable);
         self.spoofed = self.spoofed.saturating_add(other.spoofed);
     }
-}
-
-impl HourView {
-    /// Returns the hour of the day, such as `13:00`.
-    pub(super) fn clock(&self, zone: TimeZone) -> String {
-        zone.at(self.began.at_ms).format("%H:%M").to_string()
-    }
-}
-
-fn sum(hours: &[TotalsView]) -> TotalsView {
-    let mut sum = TotalsView::default();
-    for hour in hours {
-        sum.add(*hour);
-    }
-    sum
 }

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     fetches::FetchView,
     lists::ListView,
-    robots::{Order, RobotIndex, RobotRef, RobotRow},
-    totals::{HourView, TotalsView, Verdicts},
+    robots::{RobotIndex, RobotRef, RobotRow, sort, sorting},
+    totals::{TotalsView, Verdicts},
 };
-use crate::{Moment, problem::Problem, state::AdminState};
+use crate::{Moment, problem::Problem, sorting::Sorting, state::AdminState};
 use robot_detection_layer::detect::Verdict;
 use robot_detection_store::store::{EvidenceQuery, StoredEvidence};
 use robot_detection_store::verify::{DnsProver, Method, Methods};
@@ -44,10 +44,8 @@ pub(crate) struct View {
     pub(super) totals: TotalsView,
     /// Requests that passed or wait without a verdict, at the moment.
     pub(super) pending: u64,
-    /// Robot of the hours; `None`: all of them.
+    /// Robot of the chart; `None`: all of them.
     pub(super) robot: Option<String>,
-    /// The last 24 hours, the oldest first; empty where no request was counted.
-    pub(super) hours: Vec<HourView>,
     pub(super) robots: Vec<RobotRow>,
     /// The last hundred, the last first.
     pub(super) spoofed: Vec<SpoofedView>,
@@ -57,12 +55,12 @@ pub(crate) struct View {
     /// State of that fetch, or of the last one; `None` before the first one.
     pub(super) fetch: Option<FetchView>,
     #[serde(skip)]
-    pub(super) order: Order,
+    pub(super) sorting: Sorting,
 }
 
 impl View {
     pub(super) async fn load(state: &AdminState, params: &ViewParams) -> Result<Self, Problem> {
-        let order = Order::parse(&params.sort, &params.dir)?;
+        let sorting = sorting(&params.sort, &params.dir)?;
         let verdicts = Verdicts::load(state).await?;
         let kept = impostors(state).await?;
         let verifier = &state.operations().verifier;
@@ -76,7 +74,7 @@ impl View {
         let mut robots: Vec<_> = robots
             .map(|(id, counts)| RobotRow::new(id, counts, &known))
             .collect();
-        order.apply(&mut robots);
+        sort(&mut robots, sorting);
         // Read before the lists: a list that it counts as fetched is then among them.
         let fetch = state.list_fetches().view(state.now_ms());
         Ok(Self {
@@ -86,14 +84,13 @@ impl View {
             resolver_is_doubted: dns.is_some_and(DnsProver::is_doubted),
             totals: verdicts.total(),
             pending: verifier.pending(),
-            hours: verdicts.hours(robot.as_deref(), state.now_ms()),
             robot,
             robots,
             spoofed: SpoofedView::all(kept, &known, state.now_ms()),
             lists: ListView::all(state, &detector, &known),
             fetching: fetch.as_ref().is_some_and(|fetch| fetch.running),
             fetch,
-            order,
+            sorting,
         })
     }
 

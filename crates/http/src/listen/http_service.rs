@@ -88,13 +88,4 @@ impl<B, H: ReadyHead, F> ServiceResponse<B, H, F> {
             Self::Later(future) => Err(future),
         }
     }
-
-    /// Maps what is to be waited for.
-    pub fn map_later<G>(self, to: impl FnOnce(F) -> G) -> ServiceResponse<B, H, G> {
-        match self {
-            Self::Now(response) => ServiceResponse::Now(response),
-            Self::Ready(head) => ServiceResponse::Ready(head),
-            Self::Later(future) => ServiceResponse::Later(to(future)),
-        }
-    }
 }

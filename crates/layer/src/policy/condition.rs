@@ -14,8 +14,6 @@ pub(super) struct Conditions {
     pub(super) purposes: Option<Vec<Purpose>>,
     pub(super) operators: Option<NameSet>,
     pub(super) sources: Option<Vec<Source>>,
-    /// Unlisted robots only, or listed ones only.
-    pub(super) unlisted: Option<bool>,
     /// Kinds of visitors; `None`: robots, and the nameless where `robots` names them.
     pub(super) visitors: Option<Vec<Kind>>,
     pub(super) verdicts: Option<Vec<Verdict>>,
@@ -79,17 +77,11 @@ impl Conditions {
     /// Those who claim nothing, nameless and shared, are so only where they are named:
     /// whoever wrote of robots did not think of them.
     pub(super) fn is_about(&self, kind: Kind) -> bool {
-        let is_kind = self.unlisted.is_none_or(|unlisted| match kind {
-            Kind::Unlisted => unlisted,
-            Kind::Listed => !unlisted,
-            _ => false,
-        });
-        is_kind
-            && match (&self.visitors, &self.robots) {
-                (Some(kinds), _) => kinds.contains(&kind),
-                (None, Some(robots)) if kind == Kind::Nameless => robots.nameless,
-                (None, _) => matches!(kind, Kind::Listed | Kind::Unlisted),
-            }
+        match (&self.visitors, &self.robots) {
+            (Some(kinds), _) => kinds.contains(&kind),
+            (None, Some(robots)) if kind == Kind::Nameless => robots.nameless,
+            (None, _) => matches!(kind, Kind::Listed | Kind::Unlisted),
+        }
     }
 
     /// Returns `true` if every robot is meant.
@@ -103,7 +95,6 @@ impl Conditions {
             && self.purposes.is_none()
             && self.operators.is_none()
             && self.sources.is_none()
-            && self.unlisted.is_none()
             && self.verdicts.is_none()
     }
 
@@ -138,9 +129,6 @@ impl Conditions {
 
     /// Finds a condition that contradicts another: its key, and why.
     pub(super) fn contradiction(&self) -> Option<(&'static str, &'static str)> {
-        if self.unlisted.is_some() && self.visitors.is_some() {
-            return Some(("unlisted", "visitors says which kinds are meant"));
-        }
         let robots = self.robots.as_ref();
         let named =
             |kind: &Kind| self.is_about(*kind) && robots.is_none_or(|robots| robots.may_be(*kind));
@@ -160,19 +148,7 @@ impl Conditions {
         }
         let are_unlisted = robots.is_some_and(|robots| robots.ids.is_empty())
             || first == Some(Kind::Unlisted) && !has_more;
-        if self.unlisted == Some(false) && are_unlisted {
-            Some((
-                "unlisted",
-                "it is false, and robots names nothing but the unlisted",
-            ))
-        } else if self.unlisted == Some(true)
-            && robots.is_some_and(|robots| !robots.may_be(Kind::Unlisted))
-        {
-            Some((
-                "unlisted",
-                "it is true, and robots names nothing but listed ones",
-            ))
-        } else if self.unlisted != Some(true) && !are_unlisted {
+        if !are_unlisted {
             None
         } else if self
             .verdicts
@@ -438,7 +414,7 @@ mod tests {
         assert!(!robots(&["a"]).include(&robots(&["a", "unlisted"])));
         let narrower = Conditions {
             purposes: Some(vec![Purpose::Seo]),
-            unlisted: Some(false),
+            visitors: Some(vec![Kind::Listed]),
             ..robots(&["a"])
         };
         assert!(robots(&["a"]).include(&narrower));

@@ -72,12 +72,6 @@ impl Rule {
         self.index
     }
 
-    /// Returns `true` if it was laid over the policy, and is none of its settings.
-    #[must_use]
-    pub fn is_overlaid(&self) -> bool {
-        self.number == 0
-    }
-
     /// Returns what reasons call it: `rule "its name"`, or `rule 2` without one.
     #[must_use]
     pub fn label(&self) -> &str {

@@ -47,7 +47,6 @@ pub struct When {
     pub(super) purposes: Option<Vec<Purpose>>,
     pub(super) operators: Option<Vec<String>>,
     pub(super) sources: Option<Vec<Source>>,
-    pub(super) unlisted: Option<bool>,
     pub(super) visitors: Option<Vec<Kind>>,
     pub(super) verdicts: Option<Vec<Verdict>>,
     pub(super) addresses: Option<Vec<Addresses>>,
@@ -119,12 +118,6 @@ macro_rules! condition_setters {
             sources: impl IntoIterator<Item = $crate::registry::Source>,
         ) -> Self {
             self$(.$when)?.sources = Some(sources.into_iter().collect());
-            self
-        }
-
-        /// Sets that only unlisted robots match, or with `false` only listed ones.
-        pub fn unlisted(mut self, unlisted: bool) -> Self {
-            self$(.$when)?.unlisted = Some(unlisted);
             self
         }
 
@@ -277,7 +270,6 @@ impl When {
                 purposes: self.purposes,
                 operators: self.operators.as_deref().map(NameSet::new),
                 sources: self.sources,
-                unlisted: self.unlisted,
                 visitors: self.visitors,
                 verdicts: self.verdicts,
             },
@@ -352,10 +344,6 @@ impl When {
                 "nobody suspect"
             }
         });
-        let unlisted = self.unlisted.map(|unlisted| {
-            let which = if unlisted { "unlisted" } else { "listed" };
-            format!("{which} robots only")
-        });
         [
             listed("path", paths.into_iter().flatten()),
             listed("methods", methods.into_iter().flatten()),
@@ -364,7 +352,6 @@ impl When {
             listed("purposes", purposes.map(|purpose| purpose.as_str())),
             listed("operators", texts(self.operators.as_ref())),
             listed("sources", sources),
-            unlisted,
             listed("visitors", visitors.map(|kind| kind.as_str())),
             listed("verdicts", verdicts.map(|verdict| verdict.as_str())),
             listed("addresses", addresses),
@@ -482,7 +469,6 @@ fn empty_list(scope: &Scope) -> Option<&'static str> {
         purposes,
         operators,
         sources,
-        unlisted: _,
         visitors,
         verdicts,
     } = robots;

@@ -98,12 +98,6 @@ impl Filters {
         compile(conf, functions, files, Missing::Warns).1
     }
 
-    /// Returns the text of the filters that ship.
-    #[must_use]
-    pub const fn shipped_text() -> &'static str {
-        SHIPPED
-    }
-
     /// Returns the filter of that name.
     #[must_use]
     pub fn filter(&self, name: &str) -> Option<&Arc<Filter>> {

@@ -3,19 +3,13 @@
 use std::{
     fs::File,
     io::{self, Read as _, Seek as _, Write as _},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use bytes::Bytes;
 use tokio::task::spawn_blocking;
 
-/// How much of a page waits in memory, and where the rest does.
-#[derive(Clone, Debug)]
-pub(super) struct MemoryLimit {
-    pub(super) max_bytes: u64,
-    /// The system's directory for such files where none is set.
-    pub(super) directory: Option<PathBuf>,
-}
+use super::RobotConf;
 
 /// Body of a page that waits to be read.
 #[derive(Debug)]
@@ -27,11 +21,13 @@ pub(super) enum WaitingBody {
 
 impl WaitingBody {
     /// Puts a body on disk where it is larger than the limit; one that cannot be stays in memory.
-    pub(super) async fn new(body: Bytes, limit: Option<&MemoryLimit>) -> Self {
-        let Some(limit) = limit.filter(|limit| body.len() as u64 > limit.max_bytes) else {
+    pub(super) async fn new(body: Bytes, conf: &RobotConf) -> Self {
+        let is_large = body.len() as u64 > conf.max_memory_per_url_bytes;
+        // Unless the limit is set, all pages wait in memory.
+        if !is_large || !conf.has_own("max-memory-per-url") {
             return Self::Memory(body);
-        };
-        let (copy, directory) = (body.clone(), limit.directory.clone());
+        }
+        let (copy, directory) = (body.clone(), conf.tmpdir.clone());
         let written = spawn_blocking(move || write(&copy, directory.as_deref())).await;
         match written.map_err(io::Error::other).flatten() {
             Ok(file) => Self::Disk(file),
@@ -70,11 +66,9 @@ mod tests {
     use super::*;
 
     async fn wait(body: &'static str, directory: &str) -> WaitingBody {
-        let limit = MemoryLimit {
-            max_bytes: 4,
-            directory: Some(directory.into()),
-        };
-        WaitingBody::new(Bytes::from_static(body.as_bytes()), Some(&limit)).await
+        let limit = format!("max-memory-per-url=4\ntmpdir={directory}\n");
+        let conf = RobotConf::parse("robot.conf", &limit).unwrap();
+        WaitingBody::new(Bytes::from_static(body.as_bytes()), &conf).await
     }
 
     #[tokio::test]

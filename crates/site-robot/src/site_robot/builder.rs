@@ -1,6 +1,6 @@
 //! The builder of a site robot.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use url::Url;
 
@@ -8,24 +8,18 @@ use crate::document::{TrackingParameters, normalise};
 use crate::filter::{Commands, Filter, Filters, Functions, NoCommands, NoFiles, RunNames};
 use crate::render::RenderLimits;
 use robot_detection_layer::clock::Clock;
-use robot_detection_robots_txt::Dialect;
 use robot_detection_store::store::Store;
 
 use super::{
-    Rendering, SiteRobot, SiteRobotError, Summary, TrapLimits,
-    aside::MemoryLimit,
+    Rendering, RobotConf, SiteRobot, SiteRobotError, Summary, TrapLimits,
     links::unite_hosts,
-    robots::own_dialect,
     scope::Scope,
-    settings::{Limits, ObeyedRules, Settings, Start},
+    settings::{Settings, Start},
     source::PageSource,
 };
 
 /// Bytes of a site's name; it is a part of keys in the database.
 const MAX_SITE_BYTES: usize = 100;
-
-/// Name that robots.txt files and META tags are asked for.
-const USER_AGENT: &str = "robot-detection";
 
 /// Paths that are made for robots, or for the administrator.
 const EXCLUDED: [&str; 2] = ["/robot-heaven/", "/robot-detection/"];
@@ -37,7 +31,6 @@ pub struct SiteRobotBuilder {
     settings: Settings,
     starts: Vec<(String, Reach)>,
     hosts: Vec<String>,
-    depth: Option<u32>,
 }
 
 /// How many links from a starting point are followed.
@@ -61,8 +54,8 @@ impl SiteRobotBuilder {
             filter.expect("the filters that ship have these names")
         };
         let settings = Settings {
+            conf: RobotConf::default(),
             instance: super::holder_name(),
-            user_agent: USER_AGENT.to_owned(),
             store,
             source,
             clock: Clock::system(),
@@ -74,26 +67,14 @@ impl SiteRobotBuilder {
             only: Vec::new(),
             scope,
             fingerprint: String::new(),
-            dialect: own_dialect(),
-            obeys: ObeyedRules {
-                robots_txt: true,
-                header: true,
-                meta: true,
-                rel_nofollow: true,
-            },
-            limits: Limits::default(),
+            requests_per_run: None,
+            retries: (2, Duration::from_secs(2)),
             render: (Rendering::Never, RenderLimits::default()),
-            memory: None,
             traps: TrapLimits::default(),
             max_queries: 10_000,
-            uses_sitemaps: true,
-            probes: false,
-            tells_ip: true,
-            log_level: None,
             robots_of_hosts: Vec::new(),
             aliases: Vec::new(),
             tracking: TrackingParameters::default(),
-            unites_hosts: false,
             hold: None,
             on_end: None,
             site,
@@ -102,8 +83,15 @@ impl SiteRobotBuilder {
             settings,
             starts: Vec::new(),
             hosts: Vec::new(),
-            depth: Some(10),
         }
+    }
+
+    /// Sets all keys of a robot.conf that are about visits; its `seed` lines add no starting points.
+    ///
+    /// The setters of the same settings change single keys of it, so they come later.
+    pub fn conf(mut self, conf: &RobotConf) -> Self {
+        self.settings.conf = conf.clone();
+        self
     }
 
     /// Adds a starting point, and how many links from it are followed; `None` for any number.
@@ -123,7 +111,7 @@ impl SiteRobotBuilder {
 
     /// Sets how many links from a starting point are followed; default 10, `None` for any (`depth`).
     pub fn depth(mut self, depth: Option<u32>) -> Self {
-        self.depth = depth;
+        self.settings.conf.depth = depth;
         self
     }
 
@@ -191,55 +179,15 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets the name that robots.txt and META tags are asked for; default `robot-detection`.
-    pub fn user_agent(mut self, name: impl Into<String>) -> Self {
-        self.settings.user_agent = name.into();
-        self
-    }
-
-    /// Sets the dialect that robots.txt is read in; default RFC 9309, with `Host` as Geoportal's
-    /// robot obeys it: what is on hosts that were asked for is visited on the one that it names.
-    pub fn dialect(mut self, dialect: Dialect) -> Self {
-        self.settings.dialect = dialect;
-        self
-    }
-
     /// Sets whether robots.txt is fetched and obeyed; default true (`enable-robots-txt`).
     pub fn obey_robots_txt(mut self, obey: bool) -> Self {
-        self.settings.obeys.robots_txt = obey;
+        self.settings.conf.enable_robots_txt = obey;
         self
     }
 
     /// Sets whether one host's robots.txt is obeyed, whatever [`Self::obey_robots_txt`] says.
     pub fn obey_robots_txt_of(mut self, host: &str, obey: bool) -> Self {
         self.settings.robots_of_hosts.push((host.to_owned(), obey));
-        self
-    }
-
-    /// Sets what of a run is logged at level `info`: 1 descriptions, 2 visits, 3 what filters and
-    /// rules keep out, 5 progress, each with what stands before (`loglevel`).
-    ///
-    /// By default the end of a run is; at 0 nothing but errors.
-    pub fn log_level(mut self, level: u8) -> Self {
-        self.settings.log_level = Some(level);
-        self
-    }
-
-    /// Sets whether `X-Robots-Tag` is obeyed; default true.
-    pub fn obey_header(mut self, obey: bool) -> Self {
-        self.settings.obeys.header = obey;
-        self
-    }
-
-    /// Sets whether META tags for robots are obeyed; default true.
-    pub fn obey_meta(mut self, obey: bool) -> Self {
-        self.settings.obeys.meta = obey;
-        self
-    }
-
-    /// Sets whether links with `rel=nofollow` are left alone; default true.
-    pub fn obey_rel_nofollow(mut self, obey: bool) -> Self {
-        self.settings.obeys.rel_nofollow = obey;
         self
     }
 
@@ -255,67 +203,6 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets whether sitemaps that robots.txt names are starting points; default true.
-    pub fn sitemaps(mut self, use_them: bool) -> Self {
-        self.settings.uses_sitemaps = use_them;
-        self
-    }
-
-    /// Sets whether servers are asked for descriptions of their own; default false
-    /// (`enable-rdm-probe`).
-    ///
-    /// Of one that has `/rd.soif`, or robot heaven's, these are taken, and no page is visited.
-    pub fn probe(mut self, probe: bool) -> Self {
-        self.settings.probes = probe;
-        self
-    }
-
-    /// Sets whether descriptions tell the server's address; default true (`enable-ip`).
-    pub fn ip(mut self, tell: bool) -> Self {
-        self.settings.tells_ip = tell;
-        self
-    }
-
-    /// Sets whether `www123.example.com` counts as `www.example.com`; default false.
-    ///
-    /// For sites whose hosts take turns (`smart-host-heuristics`).
-    pub fn unite_hosts(mut self, unite: bool) -> Self {
-        self.settings.unites_hosts = unite;
-        self
-    }
-
-    /// Sets how many pages are fetched at once; default 8, 1 to 100 (`max-connections`).
-    pub fn max_connections(mut self, count: usize) -> Self {
-        self.settings.limits.max_connections = count.clamp(1, 100);
-        self
-    }
-
-    /// Sets how many of one host are fetched at once; default 2, 1 to 100 (`site-max-connections`).
-    ///
-    /// With a pause between visits it is one.
-    pub fn site_max_connections(mut self, count: usize) -> Self {
-        self.settings.limits.site_max_connections = count.clamp(1, 100);
-        self
-    }
-
-    /// Sets how many pages are worked on at once; default 10, 1 to 100 (`engine-concurrent`).
-    pub fn engine_concurrent(mut self, count: usize) -> Self {
-        self.settings.limits.readers = count.clamp(1, 100);
-        self
-    }
-
-    /// Sets the bytes of a page that wait in memory until it is read; by default all
-    /// (`max-memory-per-url`).
-    ///
-    /// A larger one waits on disk, in this directory or that of the system (`tmpdir`).
-    pub fn max_memory(mut self, max_bytes: u64, directory: Option<PathBuf>) -> Self {
-        self.settings.memory = Some(MemoryLimit {
-            max_bytes,
-            directory,
-        });
-        self
-    }
-
     /// Sets which pages are read as scripts make them, and the limits of the browser that runs
     /// them; none by default.
     pub fn render(mut self, which: Rendering, limits: RenderLimits) -> Self {
@@ -323,17 +210,11 @@ impl SiteRobotBuilder {
         self
     }
 
-    /// Sets how many URLs are queued in memory; default 1,024 (`max-working`).
-    pub fn max_working(mut self, count: usize) -> Self {
-        self.settings.limits.max_working = count.max(1);
-        self
-    }
-
     /// Sets the pause between two visits of a host; default none (`server-delay`).
     ///
     /// A longer `Crawl-delay` of its robots.txt counts.
     pub fn server_delay(mut self, delay: Duration) -> Self {
-        self.settings.limits.server_delay = delay;
+        self.settings.conf.server_delay = Some(delay);
         self
     }
 
@@ -343,7 +224,7 @@ impl SiteRobotBuilder {
     /// twice as long each time where it has not, and where a sitemap says that it is newer. A
     /// tenth is left for new pages. Others are kept as they are.
     pub fn requests_per_run(mut self, requests: Option<u64>) -> Self {
-        self.settings.limits.requests = requests;
+        self.settings.requests_per_run = requests;
         self
     }
 
@@ -352,8 +233,7 @@ impl SiteRobotBuilder {
     /// Default 2 and 2 seconds; each pause is four times the last one, or as long
     /// as the server asks.
     pub fn retries(mut self, retries: u32, delay: Duration) -> Self {
-        self.settings.limits.retries = retries;
-        self.settings.limits.retry_delay = delay;
+        self.settings.retries = (retries, delay);
         self
     }
 
@@ -386,19 +266,19 @@ impl SiteRobotBuilder {
         }
         for (text, depth) in self.starts {
             let mut url = address(&text)?;
-            if settings.unites_hosts {
+            if settings.conf.smart_host_heuristics {
                 unite_hosts(&mut url);
             }
             settings.scope.add_host_of(&url);
             let max_depth = match depth {
                 Reach::Own(depth) => depth,
-                Reach::OfAll => self.depth,
+                Reach::OfAll => settings.conf.depth,
             };
             settings.starts.push(Start { url, max_depth });
         }
         for text in self.hosts {
             let mut url = address(&text)?;
-            if settings.unites_hosts {
+            if settings.conf.smart_host_heuristics {
                 unite_hosts(&mut url);
             }
             settings.scope.add_host_of(&url);

@@ -12,7 +12,7 @@ const MAX_CLAIM: usize = 256;
 impl RunLoop {
     /// Looks for URLs to take while there is room for them.
     pub(super) fn fill(&mut self) {
-        let max = self.visitor.settings().limits.max_working;
+        let max = self.visitor.settings().conf.max_working;
         // Filled up once half is gone, so that a claim is worth its transaction.
         let is_full = self.hosts.queued() > max / 2;
         if self.is_taking || is_full || !self.may_have_more || !self.goes_on() {
@@ -37,7 +37,7 @@ impl RunLoop {
 
     /// Claims URLs of hosts that have some, of each as many as there is room for.
     pub(super) fn take(&mut self, hosts: Vec<String>) {
-        let max = self.visitor.settings().limits.max_working;
+        let max = self.visitor.settings().conf.max_working;
         // Hosts share the room: a large one must not keep the others out of memory.
         let share = (max / hosts.len().max(1)).clamp(1, MAX_CLAIM);
         let mut room = max.saturating_sub(self.hosts.queued());

@@ -99,7 +99,7 @@ impl PageVisitor {
     ) -> Result<Result<FinishedVisit, Box<FetchedPage>>, SiteRobotError> {
         let (visitor, is_at_once) = (Arc::clone(self), came.is_read_at_once(self));
         let body = std::mem::take(&mut came.answer.body);
-        let waiting = WaitingBody::new(body, self.settings().memory.as_ref()).await;
+        let waiting = WaitingBody::new(body, &self.settings().conf).await;
         let read = move || {
             came.answer.body = waiting.take()?;
             Ok(came.judged(&visitor))

@@ -83,8 +83,7 @@ impl Freshness {
     pub(super) async fn of(settings: &Settings, used: u64) -> Result<Self, StoreError> {
         let (listed, lists) = (Mutex::default(), watch::Sender::default());
         let Some(requests) = settings
-            .limits
-            .requests
+            .requests_per_run
             .filter(|_| settings.only.is_empty())
         else {
             return Ok(Self {

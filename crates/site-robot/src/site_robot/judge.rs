@@ -49,7 +49,7 @@ impl FilteredUrl {
         let list = (claimed.found_on == SITEMAP).then(|| visitor.freshness.open_list());
         let names = Arc::clone(&visitor.settings().names);
         let mut resource = Resource::new(url.clone(), claimed.depth).in_run(names);
-        if let Some(ip) = ip.filter(|_| visitor.settings().tells_ip) {
+        if let Some(ip) = ip.filter(|_| visitor.settings().conf.enable_ip) {
             resource.set_ip(&ip.to_string());
         }
         Self {
@@ -119,9 +119,9 @@ impl FilteredUrl {
         }
         let (alias_of, preference) = self.standing(visitor);
         self.resource.set_preference(preference);
-        let meta = self.meta(visitor, answer);
+        let meta = self.meta(answer);
         let now = time(visitor.settings().clock.now_ms());
-        let user_agent = &visitor.settings().user_agent;
+        let user_agent = visitor.settings().user_agent();
         let directives = meta.for_robot(user_agent).directives;
         let mut judged = if directives.is_indexable(now) {
             self.generate(visitor, &meta, &directives)
@@ -199,16 +199,9 @@ impl FilteredUrl {
     }
 
     /// Returns the directives for robots.
-    fn meta(&self, visitor: &PageVisitor, answer: &PageResponse) -> RobotsMeta {
-        let obeys = visitor.settings().obeys;
-        let mut meta = if obeys.header {
-            header_meta(answer)
-        } else {
-            RobotsMeta::default()
-        };
-        if obeys.meta
-            && let Some(page) = self.resource.page_as_seen()
-        {
+    fn meta(&self, answer: &PageResponse) -> RobotsMeta {
+        let mut meta = header_meta(answer);
+        if let Some(page) = self.resource.page_as_seen() {
             let tags = page.metas.iter().filter(|tag| !tag.is_http_equiv);
             tags.for_each(|tag| meta.add_tag(&tag.name, &tag.content));
         }
@@ -401,12 +394,8 @@ fn content_hash(answer: &PageResponse, md5: &str) -> String {
 }
 
 fn meta_of_header(visitor: &PageVisitor, answer: &PageResponse) -> RobotsDirectives {
-    let meta = if visitor.settings().obeys.header {
-        header_meta(answer)
-    } else {
-        RobotsMeta::default()
-    };
-    meta.for_robot(&visitor.settings().user_agent).directives
+    let user_agent = visitor.settings().user_agent();
+    header_meta(answer).for_robot(user_agent).directives
 }
 
 fn header_meta(answer: &PageResponse) -> RobotsMeta {

@@ -47,7 +47,7 @@ pub(super) fn take(
     let here = &base[..Position::BeforePath];
     let mut taken = Vec::new();
     for link in links {
-        if link.is_nofollow && settings.obeys.rel_nofollow {
+        if link.is_nofollow {
             continue;
         }
         let belongs = matches!(link.kind, Some(LinkKind::Frame | LinkKind::Refresh));
@@ -80,7 +80,7 @@ pub(super) fn to_canonical_form(settings: &Settings, mut url: Url) -> Url {
     if let Some((_, site)) = settings.aliases.iter().find(is_alias) {
         move_to_site(&mut url, site);
     }
-    if settings.unites_hosts {
+    if settings.conf.smart_host_heuristics {
         unite_hosts(&mut url);
     }
     if let Some(clean) = settings.tracking.without(&url) {

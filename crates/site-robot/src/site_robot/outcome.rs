@@ -4,10 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use robot_detection_store::store::{ClaimedUrl, Loss};
 
-use super::{
-    settings::Limits,
-    source::{PageResponse, SourceError},
-};
+use super::source::{PageResponse, SourceError};
 
 /// Longest time that a server may ask us to wait.
 const MAX_HOLD: Duration = Duration::from_mins(10);
@@ -107,16 +104,16 @@ pub(super) fn meaning_of_error(error: &SourceError) -> AnswerMeaning {
 /// Returns when a page that failed is tried again; nothing when it has had its chances.
 pub(super) fn retry_ms(
     claimed: &ClaimedUrl,
-    limits: &Limits,
+    (retries, delay): (u32, Duration),
     hold: Option<Duration>,
     now_ms: i64,
 ) -> Option<i64> {
-    if claimed.attempts >= limits.retries {
+    if claimed.attempts >= retries {
         return None;
     }
     // Each pause is four times the last, so that a server in trouble is left alone for longer.
     let factor = 4_u32.saturating_pow(claimed.attempts);
-    let pause = limits.retry_delay.saturating_mul(factor);
+    let pause = delay.saturating_mul(factor);
     let pause = pause.max(hold.unwrap_or_default()).min(MAX_HOLD);
     Some(now_ms.saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX)))
 }
@@ -130,31 +127,20 @@ pub(super) fn time(now_ms: i64) -> SystemTime {
 mod tests {
     use super::*;
 
-    fn limits(retries: u32) -> Limits {
-        Limits {
-            max_connections: 1,
-            site_max_connections: 1,
-            readers: 1,
-            max_working: 1,
-            server_delay: Duration::ZERO,
-            retries,
-            retry_delay: Duration::from_secs(5),
-            requests: None,
-        }
-    }
+    const DELAY: Duration = Duration::from_secs(5);
 
     #[test]
     fn each_pause_is_four_times_the_last() {
         let mut claimed = ClaimedUrl::new("http://a/", "a:80");
         let mut pauses = Vec::new();
-        while let Some(due_ms) = retry_ms(&claimed, &limits(5), None, 1_000) {
+        while let Some(due_ms) = retry_ms(&claimed, (5, DELAY), None, 1_000) {
             pauses.push((due_ms - 1_000) / 1_000);
             claimed.attempts += 1;
         }
         assert_eq!(pauses, [5, 20, 80, 320, 600]);
         claimed.attempts = 0;
-        assert_eq!(retry_ms(&claimed, &limits(0), None, 1_000), None);
+        assert_eq!(retry_ms(&claimed, (0, DELAY), None, 1_000), None);
         let hold = Some(Duration::from_mins(1));
-        assert_eq!(retry_ms(&claimed, &limits(1), hold, 0), Some(60_000));
+        assert_eq!(retry_ms(&claimed, (1, DELAY), hold, 0), Some(60_000));
     }
 }

@@ -56,11 +56,11 @@ impl HostRules {
             return Self::new(settings, url.as_str(), Access::AllowAll, b"", None);
         };
         let copy = copy_of(settings, &file).await;
-        let mut pause = settings.limits.retry_delay;
+        let (retries, mut pause) = settings.retries;
         let mut attempt = 0;
         loop {
             let (answer, reason) = ask(settings, &file, copy.as_ref()).await;
-            let is_last = attempt >= settings.limits.retries;
+            let is_last = attempt >= retries;
             match answer.access {
                 // RFC 9309 §2.3.1.4: while a server fails, all of it is disallowed. It may not fail
                 // for long.
@@ -118,11 +118,11 @@ impl HostRules {
         body: &[u8],
         ip: Option<IpAddr>,
     ) -> Self {
-        let file = RobotsTxt::parse_from(url, access.file(beginning(body)), settings.dialect);
+        let file = RobotsTxt::parse_from(url, access.file(beginning(body)), own_dialect());
         let sitemaps = file.sitemaps().take(MAX_SITEMAPS).map(Cow::into_owned);
         Self {
             sitemaps: sitemaps.collect(),
-            rules: file.for_robot(&settings.user_agent),
+            rules: file.for_robot(settings.user_agent()),
             main_host: file.host().is_some().then_some(file),
             unreachable: None,
             ip,
@@ -148,7 +148,7 @@ impl PageVisitor {
 }
 
 /// Returns the dialect of RFC 9309 with `Host` as Geoportal's robot obeys it.
-pub(super) fn own_dialect() -> Dialect {
+fn own_dialect() -> Dialect {
     let mut dialect = Dialect::rfc9309();
     dialect.host = HostUse::RewriteByLast;
     dialect
@@ -176,7 +176,7 @@ async fn ask(
         let request = request(&url).unless(conditions(copy));
         let answer = match settings.source.ask(&request).await {
             Ok(answer) => answer,
-            Err(error) => return (failed(settings, &error), error.to_string()),
+            Err(error) => return (failed(&error), error.to_string()),
         };
         if let Some(copy) = copy
             && answer.status == 304
@@ -201,7 +201,7 @@ async fn ask(
             url = target;
             continue;
         }
-        let access = Access::from_status(answer.status, redirects, &settings.dialect);
+        let access = Access::from_status(answer.status, redirects, &own_dialect());
         let news = if redirects == 0 {
             CopyChange::of(file, access, &answer)
         } else {
@@ -223,10 +223,10 @@ fn request(url: &Url) -> PageRequest<'_> {
 }
 
 /// No answer is as good as a server's fault; one that nobody can decompress as none.
-fn failed(settings: &Settings, error: &SourceError) -> RobotsTxtAnswer {
+fn failed(error: &SourceError) -> RobotsTxtAnswer {
     let status = if error.is_temporary() { 0 } else { 404 };
     RobotsTxtAnswer {
-        access: Access::from_status(status, 0, &settings.dialect),
+        access: Access::from_status(status, 0, &own_dialect()),
         body: bytes::Bytes::new(),
         peer: None,
         news: CopyChange::None,

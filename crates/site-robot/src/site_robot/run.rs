@@ -62,7 +62,7 @@ pub(super) async fn run(
         rules: super::robots::AllRules::default(),
         known_links: super::known_links::KnownLinks::default(),
         described: super::probe::ServerDescriptions::default(),
-        readers: Readers::new(settings.limits.readers),
+        readers: Readers::new(settings.conf.engine_concurrent),
         renderer: renderer(settings),
         kept_files: super::rendering::KeptFiles::default(),
         looks: std::hash::RandomState::new(),
@@ -212,7 +212,7 @@ impl RunLoop {
         };
         summary.is_resumed = self.is_resumed;
         summary.elapsed = Duration::from_millis(elapsed_ms);
-        if summary.state == RunState::Finished && settings.log_level != Some(0) {
+        if summary.state == RunState::Finished && !settings.is_silent() {
             let site = &summary.site;
             tracing::info!(
                 site,

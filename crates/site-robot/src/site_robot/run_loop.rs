@@ -96,11 +96,13 @@ impl RunLoop {
         is_resumed: bool,
         began_ms: i64,
     ) -> Self {
-        let limits = visitor.settings().limits;
+        let conf = &visitor.settings().conf;
+        let delay = conf.server_delay.unwrap_or_default();
+        let hosts = Hosts::new(conf.site_max_connections, delay);
         let max_queries = visitor.settings().max_queries;
         let max_alike = visitor.settings().traps.max_alike;
         Self {
-            hosts: Hosts::new(limits.site_max_connections, limits.server_delay),
+            hosts,
             visitor,
             run,
             is_resumed,
@@ -166,10 +168,10 @@ impl RunLoop {
 
     /// Begins visits as connections and the hosts' pauses allow.
     fn begin_visits(&mut self) {
-        let limits = self.visitor.settings().limits;
+        let max_connections = self.visitor.settings().conf.max_connections;
         while self.wanted == RunCommand::Run
             && !self.is_over
-            && self.active < limits.max_connections
+            && self.active < max_connections
             && self.unrecorded < MAX_UNRECORDED
             && !self.pending.is_full()
         {

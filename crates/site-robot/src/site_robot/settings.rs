@@ -6,17 +6,18 @@ use crate::document::normalise;
 use crate::filter::{Commands, Filter, RunNames};
 use crate::render::RenderLimits;
 use robot_detection_layer::clock::Clock;
-use robot_detection_robots_txt::Dialect;
 use robot_detection_store::fetch::shown_url;
 use robot_detection_store::store::Store;
 
 use super::{
-    Rendering, SiteRobotError, TrapLimits,
-    aside::MemoryLimit,
+    Rendering, RobotConf, SiteRobotError, TrapLimits,
     links::{check, to_canonical_form},
     scope::Scope,
     source::PageSource,
 };
+
+/// Name of a robot whose User-Agent has none.
+const USER_AGENT: &str = "robot-detection";
 
 /// Starting point.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -27,14 +28,11 @@ pub(super) struct Start {
 
 /// Settings of a robot; see the builder for what they mean.
 #[derive(Clone)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "switches that do not depend on each other"
-)]
 pub(super) struct Settings {
+    /// Keys of robot.conf.
+    pub(super) conf: RobotConf,
     pub(super) site: String,
     pub(super) instance: String,
-    pub(super) user_agent: String,
     pub(super) store: Store,
     pub(super) source: PageSource,
     pub(super) clock: Clock,
@@ -47,76 +45,24 @@ pub(super) struct Settings {
     pub(super) only: Vec<url::Url>,
     pub(super) scope: Scope,
     pub(super) fingerprint: String,
-    pub(super) dialect: Dialect,
-    pub(super) obeys: ObeyedRules,
-    pub(super) limits: Limits,
+    /// Pages that are requested in one run; none: all.
+    pub(super) requests_per_run: Option<u64>,
+    /// Further attempts at a page that fails, and the pause before the first.
+    pub(super) retries: (u32, Duration),
     /// Which pages are rendered, and within which limits.
     pub(super) render: (Rendering, RenderLimits),
-    /// Bytes of a page that wait in memory, if that is limited.
-    pub(super) memory: Option<MemoryLimit>,
     pub(super) traps: TrapLimits,
     /// Queries of one path that are visited.
     pub(super) max_queries: u32,
-    pub(super) uses_sitemaps: bool,
-    /// Whether servers are asked for descriptions of their own.
-    pub(super) probes: bool,
-    pub(super) tells_ip: bool,
-    /// What of a run is logged, as `loglevel` says; nothing: its end.
-    pub(super) log_level: Option<u8>,
     /// Hosts whose robots.txt counts whatever the others' do.
     pub(super) robots_of_hosts: Vec<(String, bool)>,
     /// Sites that stand for another one, and that one.
     pub(super) aliases: Vec<(url::Url, url::Url)>,
     /// Parameters that URLs are known without.
     pub(super) tracking: crate::document::TrackingParameters,
-    /// Whether `www1.` and `www2.` are `www.`.
-    pub(super) unites_hosts: bool,
     /// Reason to hold back new and changed pages even if the run is accepted.
     pub(super) hold: Option<String>,
     pub(super) on_end: Option<Arc<super::OnEnd>>,
-}
-
-/// Directives of a site that are obeyed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "switches that do not depend on each other"
-)]
-pub(super) struct ObeyedRules {
-    pub(super) robots_txt: bool,
-    pub(super) header: bool,
-    pub(super) meta: bool,
-    pub(super) rel_nofollow: bool,
-}
-
-/// Numbers and times.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Limits {
-    pub(super) max_connections: usize,
-    pub(super) site_max_connections: usize,
-    pub(super) readers: usize,
-    pub(super) max_working: usize,
-    pub(super) server_delay: Duration,
-    /// Requests of one run; none: as many as there are pages.
-    pub(super) requests: Option<u64>,
-    pub(super) retries: u32,
-    pub(super) retry_delay: Duration,
-}
-
-// The numbers that robot.conf has keys for are those of its reference; retries are ours.
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_connections: 8,
-            site_max_connections: 2,
-            readers: 10,
-            max_working: 1_024,
-            server_delay: Duration::ZERO,
-            requests: None,
-            retries: 2,
-            retry_delay: Duration::from_secs(2),
-        }
-    }
 }
 
 impl Settings {
@@ -137,7 +83,17 @@ impl Settings {
 
     /// Returns `true` if what is logged from this `loglevel` on is to be seen.
     pub(super) fn tells(&self, level: u8) -> bool {
-        self.log_level.is_some_and(|own| own >= level)
+        self.conf.has_own("loglevel") && self.conf.loglevel >= level
+    }
+
+    /// Returns `true` if `loglevel` is set to log errors only.
+    pub(super) fn is_silent(&self) -> bool {
+        self.conf.has_own("loglevel") && self.conf.loglevel == 0
+    }
+
+    /// Returns the name that robots.txt and META tags are asked for: `robot/1.0 (…)` is `robot`.
+    pub(super) fn user_agent(&self) -> &str {
+        product_token(&self.conf.user_agent).unwrap_or(USER_AGENT)
     }
 
     /// Returns `true` if the robots.txt of a URL's host is obeyed.
@@ -145,7 +101,7 @@ impl Settings {
         let host = url.host_str().unwrap_or_default();
         let mut own = self.robots_of_hosts.iter();
         let own = own.find(|(name, _)| name.eq_ignore_ascii_case(host));
-        own.map_or(self.obeys.robots_txt, |(_, obeys)| *obeys)
+        own.map_or(self.conf.enable_robots_txt, |(_, obeys)| *obeys)
     }
 }
 
@@ -155,10 +111,16 @@ impl std::fmt::Debug for Settings {
             .field("site", &self.site)
             .field("starts", &self.starts)
             .field("scope", &self.scope)
-            .field("obeys", &self.obeys)
-            .field("limits", &self.limits)
+            .field("conf", &self.conf)
             .finish_non_exhaustive()
     }
+}
+
+/// Returns the name in a User-Agent: `robot/1.0 (…)` is `robot`.
+fn product_token(user_agent: &str) -> Option<&str> {
+    let is_end = |c: char| c == '/' || c.is_whitespace() || c == '(';
+    let token = user_agent.split(is_end).next()?;
+    (!token.is_empty()).then_some(token)
 }
 
 /// Number of the rules by which pages are read: with others, whole pages are asked for again.
@@ -178,12 +140,11 @@ pub(super) fn run_settings(settings: &Settings) -> String {
 pub(super) fn fingerprint(settings: &Settings) -> String {
     use md5::{Digest as _, Md5};
     let judged_by = format!(
-        "{READ_BY}\n{}\n{}\n{}\n{}\n{:?}{}",
+        "{READ_BY}\n{}\n{}\n{}\n{}{}",
         settings.fingerprint,
         settings.enumeration.name(),
         settings.generation.name(),
-        settings.user_agent,
-        settings.obeys,
+        settings.user_agent(),
         // Without a browser it is the text that it was before there was one.
         match settings.render.0 {
             Rendering::Never => String::new(),
@@ -192,4 +153,17 @@ pub(super) fn fingerprint(settings: &Settings) -> String {
     );
     let digest = Md5::digest(judged_by);
     hex::encode(digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_product_token_is_the_start_of_the_name() {
+        let token = product_token("robot-detection/0.1");
+        assert_eq!(token, Some("robot-detection"));
+        assert_eq!(product_token("Ours (a@b.example)"), Some("Ours"));
+        assert_eq!(product_token("/x"), None);
+    }
 }

@@ -191,9 +191,10 @@ impl SiteRobot {
         let settings = &self.shared.settings;
         let rules = HostRules::read(settings, url).await;
         settings
-            .limits
+            .conf
             .server_delay
-            .max(rules.delay().unwrap_or_default())
+            .max(rules.delay())
+            .unwrap_or_default()
     }
 
     /// Returns a handle, which may be held by others.

@@ -84,12 +84,10 @@ impl PageVisitor {
             return (None, Vec::new());
         };
         let rules = Arc::new(HostRules::read(settings, &url).await);
-        let mut sitemaps = Vec::new();
-        if settings.uses_sitemaps {
-            let links = rules.sitemaps.iter();
-            sitemaps.extend(links.filter_map(|link| self.sitemap(&url, link)));
-        }
-        if settings.probes {
+        let links = rules.sitemaps.iter();
+        let links = links.filter_map(|link| self.sitemap(&url, link));
+        let mut sitemaps: Vec<_> = links.collect();
+        if settings.conf.enable_rdm_probe {
             sitemaps.extend(self.probe(&url, &rules).await);
         }
         let known = Arc::clone(&rules);
@@ -242,7 +240,7 @@ impl PageVisitor {
         hold: Option<std::time::Duration>,
         now_ms: i64,
     ) -> Result<FinishedVisit, SiteRobotError> {
-        let retry_ms = retry_ms(&claimed, &self.settings().limits, hold, now_ms);
+        let retry_ms = retry_ms(&claimed, self.settings().retries, hold, now_ms);
         let mut visited = self.keep(claimed, reason, retry_ms).await?;
         visited.record.status = status;
         visited.counts.fetched = u64::from(status.is_some());

@@ -1,7 +1,7 @@
-//! Backup: the whole database as one file, and back.
+//! Backup: a whole `SQLite` database as one file, and back.
 //!
-//! `SQLite` writes the copy itself, `PostgreSQL`'s own programs do for a server. Either way a
-//! restore is proven before it takes the place of what is there.
+//! `SQLite` writes the copy itself. It is proven before a restore puts it in the place of what is
+//! there. Databases on a server are backed up by `PostgreSQL`'s own programs.
 
 use std::{
     fs::{self, File},
@@ -12,26 +12,24 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, sqlite::SqliteCo
 
 use super::{
     Store, StoreError, StoreErrorKind,
-    database::Database,
     error::{DatabaseLocation, Engine},
-    instances, migrations, postgres_backup,
+    instances, migrations,
     repair::{create, exchange, file_of},
     sqlite,
     sqlite_file::{Fault, beside, create_private, fault_of, label},
 };
 
 impl Store {
-    /// Copies a database into a new file, while servers go on writing.
+    /// Copies an `SQLite` database into a new file, while servers go on writing.
     ///
-    /// The copy is of one moment. That of `PostgreSQL` needs `pg_dump`, and holds our
-    /// tables alone.
+    /// The copy is of one moment.
     ///
     /// # Errors
     ///
-    /// Fails when the file exists already or cannot be written, and when the database
-    /// cannot be read; then there is no such file.
+    /// Fails when the file exists already or cannot be written, when the database cannot be
+    /// read, and for one on a server, whose own programs back it up; then there is no such file.
     pub async fn back_up(url: &str, file: &Path) -> Result<(), StoreError> {
-        let place = Database::place(url)?;
+        let (place, path) = file_of(url)?;
         if file.exists() {
             return Err(StoreError::new(
                 StoreErrorKind::Conflict,
@@ -41,10 +39,7 @@ impl Store {
         let part = beside(file, ".part");
         drop(fs::remove_file(&part));
         create_private(&part);
-        let copied = match place.engine {
-            Engine::Sqlite => copy_sqlite(&place, url, &part).await,
-            Engine::Postgres => postgres_backup::dump(url, &place, &part).await,
-        };
+        let copied = copy(&place, &path, &part).await;
         let written = copied.and_then(|()| {
             let synced = File::open(&part).and_then(|open| open.sync_all());
             let moved = synced.and_then(|()| fs::rename(&part, file));
@@ -56,15 +51,14 @@ impl Store {
         written
     }
 
-    /// Replaces a database by a backup; without `force` it has to be empty.
+    /// Replaces an `SQLite` database by a backup; without `force` it has to be empty.
     ///
-    /// Returns where an `SQLite` file that was there is kept. A backup of an older program
-    /// is brought up to date. On `PostgreSQL` it is one transaction, which needs
-    /// `pg_restore` and `psql`.
+    /// Returns where a file that was there is kept. A backup of an older program is brought
+    /// up to date.
     ///
     /// # Errors
     ///
-    /// Fails when the database is not empty, when the file is no backup of that engine, is
+    /// Fails when the database is not empty or on a server, when the file is no backup, is
     /// damaged or was made by a newer program; the database is as before then.
     pub async fn restore(
         url: &str,
@@ -72,48 +66,55 @@ impl Store {
         force: bool,
         now_ms: i64,
     ) -> Result<Option<PathBuf>, StoreError> {
-        let place = Database::place(url)?;
+        let (place, path) = file_of(url)?;
         if !file.is_file() {
             return Err(not_a_backup(file, "there is no such file"));
         }
-        match place.engine {
-            Engine::Sqlite => restore_sqlite(url, file, force, now_ms).await,
-            Engine::Postgres => {
-                postgres_backup::restore(url, &place, file, force).await?;
-                // What an older program has written is brought up to date.
-                let store = Self::connect(url).await?;
-                store.check_statements().await?;
-                store.close().await;
-                Ok(None)
-            }
+        if path.exists() && !force {
+            return Err(StoreError::new(
+                StoreErrorKind::Conflict,
+                format!(
+                    "the database {place} is not empty: say --force to replace it; the old file \
+                     is kept beside it"
+                ),
+            ));
         }
+        check_unserved(&place, &serving(&path).await)?;
+        match fault_of(file, None).await {
+            Some(Fault::Damage(why)) => return Err(not_a_backup(file, &why)),
+            Some(Fault::Newer(version)) => {
+                let newer = sqlx::migrate::MigrateError::VersionMissing(version);
+                return Err(StoreError::of_migration(&place, &newer));
+            }
+            None => check_is_ours(file).await?,
+        }
+        let _starting = sqlite::lock_start(&place, &path).await?;
+        let label = label(now_ms);
+        let new = beside(&path, &format!(".new-{label}"));
+        create_private(&new);
+        let restored = put_in_place(&place, file, &path, &new, &label).await;
+        if restored.is_err() {
+            drop(fs::remove_file(&new));
+        }
+        restored
     }
 }
 
 /// Returns the error of a file that cannot be restored.
-pub(super) fn not_a_backup(file: &Path, why: &str) -> StoreError {
+fn not_a_backup(file: &Path, why: &str) -> StoreError {
     StoreError::new(
         StoreErrorKind::CannotOpen,
         format!(
-            "cannot restore {}: {why}; name a file that `robot-detection database backup` made \
-             of a database of this kind",
+            "cannot restore {}: {why}; name a file that `robot-detection database backup` made",
             file.display()
         ),
-    )
-}
-
-/// Returns the error of a database that would be lost.
-pub(super) fn is_occupied(place: &DatabaseLocation, then: &str) -> StoreError {
-    StoreError::new(
-        StoreErrorKind::Conflict,
-        format!("the database {place} is not empty: say --force to replace it; {then}"),
     )
 }
 
 /// Fails where servers serve from a database, which would write on into what is gone.
 ///
 /// An older program's database tells of none, and neither does a damaged one.
-pub(super) fn check_unserved(
+fn check_unserved(
     place: &DatabaseLocation,
     serving: &Result<i64, sqlx::Error>,
 ) -> Result<(), StoreError> {
@@ -139,15 +140,14 @@ async fn serving(path: &Path) -> Result<i64, sqlx::Error> {
     count
 }
 
-async fn copy_sqlite(place: &DatabaseLocation, url: &str, part: &Path) -> Result<(), StoreError> {
-    let (_, path) = file_of(url)?;
+async fn copy(place: &DatabaseLocation, path: &Path, part: &Path) -> Result<(), StoreError> {
     if !path.is_file() {
         return Err(StoreError::new(
             StoreErrorKind::CannotOpen,
             format!("there is no file {}: nothing to back up", path.display()),
         ));
     }
-    vacuum_into(place, &path, part).await?;
+    vacuum_into(place, path, part).await?;
     match fault_of(part, None).await {
         Some(Fault::Damage(why)) => Err(StoreError::new(
             StoreErrorKind::Corrupt,
@@ -158,36 +158,6 @@ async fn copy_sqlite(place: &DatabaseLocation, url: &str, part: &Path) -> Result
         // A newer program's file is copied as any other.
         Some(Fault::Newer(_)) | None => Ok(()),
     }
-}
-
-async fn restore_sqlite(
-    url: &str,
-    file: &Path,
-    force: bool,
-    now_ms: i64,
-) -> Result<Option<PathBuf>, StoreError> {
-    let (place, path) = file_of(url)?;
-    if path.exists() && !force {
-        return Err(is_occupied(&place, "the old file is kept beside it"));
-    }
-    check_unserved(&place, &serving(&path).await)?;
-    match fault_of(file, None).await {
-        Some(Fault::Damage(why)) => return Err(not_a_backup(file, &why)),
-        Some(Fault::Newer(version)) => {
-            let newer = sqlx::migrate::MigrateError::VersionMissing(version);
-            return Err(StoreError::of_migration(&place, &newer));
-        }
-        None => check_is_ours(file).await?,
-    }
-    let _starting = sqlite::lock_start(&place, &path).await?;
-    let label = label(now_ms);
-    let new = beside(&path, &format!(".new-{label}"));
-    create_private(&new);
-    let restored = put_in_place(&place, file, &path, &new, &label).await;
-    if restored.is_err() {
-        drop(fs::remove_file(&new));
-    }
-    restored
 }
 
 async fn put_in_place(

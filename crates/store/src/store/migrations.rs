@@ -10,65 +10,17 @@ use sqlx::{
 /// Table that says which have been applied; an application may have sqlx's own beside it.
 pub(super) const TABLE: &str = "robot_detection_migrations";
 
-/// Reads the files of an engine, each with its name.
-macro_rules! files {
-    ($engine:literal) => {
-        files! { $engine:
-            "20261121100000_robots",
-            "20261121100100_refreshes",
-            "20261121100200_administrator",
-            "20261122100000_resource_descriptions",
-            "20261122100100_site_robot",
-            "20261122110000_address_ranges",
-            "20261122120000_texts_of_descriptions",
-            "20261122130000_fewer_indexes",
-            "20261122140000_links_of_urls",
-            "20261123100000_robots_txt_copies",
-            "20261123110000_own_robot_key",
-            "20261123110100_site_robot_orders",
-            "20261123120000_heaven_publications",
-            "20261123130000_login_failures",
-            "20261124100000_held_refreshes",
-            "20261124110000_traffic",
-            "20261124120000_audit_log",
-            "20261124130000_evidence",
-            "20261124140000_live_rules",
-            "20261124150000_token_scopes",
-            "20261124160000_alerts",
-            "20261124170000_traffic_paths",
-            "20261126120000_bans",
-            "20261126130000_pace",
-            "20261126150000_suspects",
-            "20261126160000_way_out_keys",
-            "20261126180000_traffic_packed",
-            "20261126190000_evidence_suspect",
-            "20261126200000_marks_of_texts",
-            "20261127100000_aliases",
-            "20261128100000_canonicals",
-            "20261128200000_next_visits",
-            "20261129100000_heaven_parity",
-            "20261129110000_index_now",
-            "20261201100000_instances",
-            "20261202100000_instance_clocks",
-            "20261203100000_read_pages_again",
-            "20261204100000_probes",
-            "20261205100000_traffic_import_sums",
-            "20261206110000_heaven_addresses",
-        }
-    };
-    ($engine:literal: $($name:literal,)*) => {
-        &[$((
-            $name,
-            include_str!(concat!("../../migrations/", $engine, "/", $name, ".sql")),
-        ),)*]
-    };
-}
-
 /// Files with their names, in the order of their versions.
 type Files = &'static [(&'static str, &'static str)];
 
-const SQLITE: Files = files!("sqlite");
-const POSTGRES: Files = files!("postgres");
+const SQLITE: Files = &[(
+    "20261207100000_schema",
+    include_str!("../../migrations/sqlite/20261207100000_schema.sql"),
+)];
+const POSTGRES: Files = &[(
+    "20261207100000_schema",
+    include_str!("../../migrations/postgres/20261207100000_schema.sql"),
+)];
 
 pub(super) fn sqlite() -> Migrator {
     migrator(SQLITE)

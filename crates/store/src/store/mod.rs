@@ -63,7 +63,6 @@ mod migrations;
 mod orders;
 mod pace;
 mod postgres;
-mod postgres_backup;
 mod presence;
 mod probes;
 mod process_lock;

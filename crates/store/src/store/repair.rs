@@ -145,8 +145,9 @@ pub(super) fn file_of(url: &str) -> Result<(DatabaseLocation, PathBuf), StoreErr
         (Engine::Postgres, _) => Err(StoreError::new(
             StoreErrorKind::BadUrl,
             format!(
-                "the database {place} is on a server: restore a backup there, or make a new one \
-                 with createdb"
+                "the database {place} is on a server: back it up with `pg_dump --format=custom \
+                 --no-owner --file=FILE '{place}'`, restore it with `pg_restore --clean --if-exists \
+                 --no-owner --single-transaction --dbname='{place}' FILE`, make a new one with createdb"
             ),
         )),
     }

@@ -39,13 +39,16 @@ fn unlisted_robots_are_redirected_unless_they_are_libraries() {
 fn unlisted_robots_can_be_told_apart_by_rules_and_lists() {
     let pass = || Rule::builder(Action::Pass);
     let of = |rule| unlisted(Sign::Word, |policy| policy.rule(rule));
-    assert_eq!(of(pass().unlisted(true)), Some(PassReason::Rule));
+    assert_eq!(
+        of(pass().visitors([Kind::Unlisted])),
+        Some(PassReason::Rule)
+    );
     assert_eq!(of(pass().robots(["unlisted"])), Some(PassReason::Rule));
     assert_eq!(
         of(pass().purposes([Purpose::Unknown])),
         Some(PassReason::Rule)
     );
-    assert_eq!(of(pass().unlisted(false)), None);
+    assert_eq!(of(pass().visitors([Kind::Listed])), None);
     assert_eq!(of(pass().robots(["googlebot"])), None);
     assert_eq!(of(pass().operators(["Google"])), None);
     assert_eq!(of(pass().sources([Source::bundled()])), None);
@@ -58,10 +61,14 @@ fn unlisted_robots_can_be_told_apart_by_rules_and_lists() {
 #[test]
 fn what_contradicts_the_unlisted_is_refused() {
     let pass = || Rule::builder(Action::Pass);
+    let unlisted = || pass().visitors([Kind::Unlisted]);
     for (rule, wrong) in [
-        (pass().unlisted(true).robots(["googlebot"]), "unlisted"),
-        (pass().unlisted(false).robots(["unlisted"]), "unlisted"),
-        (pass().unlisted(true).operators(["Google"]), "operators"),
+        (unlisted().robots(["googlebot"]), "visitors"),
+        (
+            pass().visitors([Kind::Listed]).robots(["unlisted"]),
+            "visitors",
+        ),
+        (unlisted().operators(["Google"]), "operators"),
         (
             pass().robots(["unlisted"]).sources([Source::manual()]),
             "sources",

@@ -8,7 +8,7 @@ mod values;
 
 pub use file::RobotConfFile;
 pub use files::ConfigFiles;
-pub use key::{KEYS, RobotKey, RobotKeyKind};
-pub use robot_conf::{OnCompletion, Password, RobotConf, RobotConfRow};
+pub use key::{RobotKey, RobotKeyKind};
+pub use robot_conf::{KEYS, OnCompletion, Password, RobotConf, RobotConfRow};
 #[cfg(test)]
 mod tests;

@@ -4,91 +4,133 @@ use std::{fmt, path::PathBuf, time::Duration};
 
 use crate::filter::{FileErrors, Note, StartingPoint};
 
-use super::{KEYS, RobotConfFile, RobotKey, RobotKeyKind, values::Values};
+use super::{
+    RobotConfFile, RobotKey,
+    RobotKeyKind::{self, Boolean, Choice, Integer, Seconds, Secret, Text},
+    values::Values,
+};
 
-/// Settings of the site robot: each key of robot.conf, typed.
+/// Seconds of a time-out.
+const TIMEOUT: RobotKeyKind = Integer(1, 86_400);
+/// Counts from one to a hundred.
+const HUNDRED: RobotKeyKind = Integer(1, 100);
+
+/// Declares each key once: its field in [`RobotConf`] and its row in [`KEYS`].
 ///
-/// # Example
-///
-/// ```
-/// use std::time::Duration;
-/// use robot_detection_site_robot::site_robot::RobotConf;
-///
-/// let conf = RobotConf::parse("robot.conf", "depth=3\nseed=http://h.example/ depth=1\n")?;
-/// assert_eq!(conf.depth, Some(3));
-/// assert_eq!(conf.seeds[0].depth, Some(1));
-/// assert_eq!(conf.connect_timeout, Duration::from_secs(120));
-/// # Ok::<(), robot_detection_site_robot::filter::FileErrors>(())
-/// ```
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-#[expect(clippy::struct_excessive_bools, reason = "the file has these keys")]
-pub struct RobotConf {
-    /// Proxy, or URL of a proxy.pac (`auto-proxy`).
-    pub auto_proxy: Option<String>,
-    /// Directory put first in the `PATH` of programs (`bindir`).
-    pub bindir: Option<PathBuf>,
-    /// Program run after a run that described something (`cmd-hook`).
-    pub cmd_hook: Option<String>,
-    /// Port on which commands are accepted (`command-port`).
-    pub command_port: Option<u16>,
-    /// Time for a connection (`connect-timeout`; default 120 s).
-    pub connect_timeout: Duration,
-    /// Time for the conversion of a document (`convert-timeout`; default 600 s).
-    pub convert_timeout: Duration,
-    /// Links followed from a starting point, none: all (`depth`; default 10).
-    pub depth: Option<u32>,
-    /// Address of who runs the robot (`email`; default `user@domain`).
-    pub email: String,
-    /// Notes the server's address in descriptions (`enable-ip`; default true).
-    pub enable_ip: bool,
-    /// Asks servers for descriptions of their own (`enable-rdm-probe`; default false).
-    pub enable_rdm_probe: bool,
-    /// Obeys robots.txt (`enable-robots-txt`; default true).
-    pub enable_robots_txt: bool,
-    /// Resources filtered at a time (`engine-concurrent`; default 10).
-    pub engine_concurrent: usize,
-    /// Filter that takes links (`enumeration-filter`).
-    pub enumeration_filter: String,
-    /// Filter that describes (`generation-filter`).
-    pub generation_filter: String,
-    /// Time between publications (`index-after-ngenerated`; default 256 minutes).
-    pub index_after: Duration,
-    /// Level of logging, 0 to 5; a higher one is 5 (`loglevel`; default 1).
-    pub loglevel: u8,
-    /// Retrievals at a time (`max-connections`; default 8).
-    pub max_connections: usize,
-    /// Bytes of a resource at most (`max-filesize-kb`; default 10,240 kilobytes).
-    pub max_file_bytes: u64,
-    /// Bytes of a resource in memory (`max-memory-per-url`; default 64,000).
-    pub max_memory_per_url_bytes: u64,
-    /// URLs in work at a time (`max-working`; default 1,024).
-    pub max_working: usize,
-    /// Action after a run (`onCompletion`; default idle).
-    pub on_completion: OnCompletion,
-    /// Password for servers that ask for one (`password`).
-    pub password: Option<Password>,
-    /// `Referer` sent to servers (`referer`).
-    pub referer: Option<String>,
-    /// Accepts commands from other hosts (`remote-access`; default false).
-    pub remote_access: bool,
-    /// Directory or database of the robot's state (`robot-state-dir`).
-    pub robot_state_dir: Option<String>,
-    /// Time between two visits to a site (`server-delay`).
-    pub server_delay: Option<Duration>,
-    /// Retrievals at a time from one site (`site-max-connections`; default 2).
-    pub site_max_connections: usize,
-    /// Reads `www123.example.com` as `www.example.com` (`smart-host-heuristics`; default false).
-    pub smart_host_heuristics: bool,
-    /// Directory for temporary files (`tmpdir`).
-    pub tmpdir: Option<PathBuf>,
-    /// Name sent to servers (`user-agent`).
-    pub user_agent: String,
-    /// User for servers that ask for one (`username`; default `anonymous`).
-    pub username: String,
-    /// Starting points (`seed=URL depth=N`, as often as wished).
-    pub seeds: Vec<StartingPoint>,
-    values: Values,
+/// A row is `field as "key" or "alias": type = kind, default, factor;` below the key's help;
+/// the alias and the factor from the unit of the file to that of the field are optional.
+macro_rules! keys {
+    ($(
+        #[doc = $help:literal]
+        $field:ident as $name:literal $(or $alias:literal)?: $type:ty = $kind:expr, $default:expr $(, $factor:literal)?;
+    )+) => {
+        /// Settings of the site robot: each key of robot.conf, typed.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use std::time::Duration;
+        /// use robot_detection_site_robot::site_robot::RobotConf;
+        ///
+        /// let conf = RobotConf::parse("robot.conf", "depth=3\nseed=http://h.example/ depth=1\n")?;
+        /// assert_eq!(conf.depth, Some(3));
+        /// assert_eq!(conf.seeds[0].depth, Some(1));
+        /// assert_eq!(conf.connect_timeout, Duration::from_secs(120));
+        /// # Ok::<(), robot_detection_site_robot::filter::FileErrors>(())
+        /// ```
+        #[derive(Clone, Debug, Eq, PartialEq)]
+        #[non_exhaustive]
+        pub struct RobotConf {
+            $(
+                #[doc = concat!("`", $name, "`:", $help)]
+                pub $field: $type,
+            )+
+            /// Starting points (`seed=URL depth=N`, as often as wished).
+            pub seeds: Vec<StartingPoint>,
+            values: Values,
+        }
+
+        /// All keys, in the order of the reference.
+        pub const KEYS: [RobotKey; 31] = [$(RobotKey {
+            $(alias: Some($alias),)?
+            ..RobotKey::new($name, $kind, $default, $help.trim_ascii_start())
+        }),+];
+
+        impl RobotConf {
+            fn of(values: Values) -> Self {
+                Self {
+                    $($field: <$type as KeyValue>::read(&values, $name) $(* $factor)?,)+
+                    seeds: values.seeds.clone(),
+                    values,
+                }
+            }
+        }
+    };
+}
+
+keys! {
+    /// proxy, or URL of a proxy.pac
+    auto_proxy as "auto-proxy": Option<String> = Text, "";
+    /// directory put first in the PATH of programs
+    bindir as "bindir": Option<PathBuf> = Text, "";
+    /// program run after a run that described something
+    cmd_hook as "cmd-hook": Option<String> = Text, "";
+    /// port on which commands are accepted
+    command_port as "command-port": Option<u16> = Integer(1, 65_535), "";
+    /// seconds for a connection
+    connect_timeout as "connect-timeout" or "command-timeout": Duration = TIMEOUT, "120";
+    /// seconds for the conversion of a document
+    convert_timeout as "convert-timeout": Duration = TIMEOUT, "600";
+    /// links followed from a starting point; -1: all
+    depth as "depth": Option<u32> = Integer(-1, 4_294_967_295), "10";
+    /// address of who runs the robot, sent to servers
+    email as "email": String = Text, "user@domain";
+    /// notes the server's address in descriptions
+    enable_ip as "enable-ip": bool = Boolean, "true";
+    /// asks servers for descriptions of their own
+    enable_rdm_probe as "enable-rdm-probe": bool = Boolean, "false";
+    /// obeys robots.txt
+    enable_robots_txt as "enable-robots-txt": bool = Boolean, "true";
+    /// resources filtered at a time
+    engine_concurrent as "engine-concurrent": usize = HUNDRED, "10";
+    /// filter that takes links
+    enumeration_filter as "enumeration-filter": String = Text, "enumeration-default";
+    /// filter that describes
+    generation_filter as "generation-filter": String = Text, "generation-default";
+    /// minutes between publications
+    index_after as "index-after-ngenerated": Duration = Integer(1, 525_600), "256", 60;
+    /// 0 errors, 1 generation, 2 retrieval, 3 filtering, 4 spawning, 5 progress
+    loglevel as "loglevel": u8 = Integer(0, 100), "1";
+    /// retrievals at a time
+    max_connections as "max-connections": usize = HUNDRED, "8";
+    /// kilobytes of a resource at most
+    max_file_bytes as "max-filesize-kb": u64 = Integer(1, 1_048_576), "10240", 1024;
+    /// bytes of a resource in memory; more go to tmpdir
+    max_memory_per_url_bytes as "max-memory-per-url" or "max-memory": u64 = Integer(1, 1_073_741_824), "64000";
+    /// URLs in work at a time
+    max_working as "max-working": usize = Integer(1, 1_000_000), "1024";
+    /// what comes after a run
+    on_completion as "onCompletion": OnCompletion = Choice(&["idle", "loop", "quit"]), "idle";
+    /// password for servers that ask for one
+    password as "password": Option<Password> = Secret, "";
+    /// Referer sent to servers
+    referer as "referer": Option<String> = Text, "";
+    /// accepts commands from other hosts
+    remote_access as "remote-access": bool = Boolean, "false";
+    /// directory or database of the robot's state
+    robot_state_dir as "robot-state-dir": Option<String> = Text, "";
+    /// seconds between two visits to a site
+    server_delay as "server-delay": Option<Duration> = Seconds, "";
+    /// retrievals at a time from one site
+    site_max_connections as "site-max-connections": usize = HUNDRED, "2";
+    /// reads www123.example.com as www.example.com
+    smart_host_heuristics as "smart-host-heuristics": bool = Boolean, "false";
+    /// directory for temporary files
+    tmpdir as "tmpdir": Option<PathBuf> = Text, "";
+    /// name sent to servers
+    user_agent as "user-agent": String = Text, concat!("robot-detection/", env!("CARGO_PKG_VERSION"));
+    /// user for servers that ask for one
+    username as "username": String = Text, "anonymous";
 }
 
 /// Action of the robot after a run.
@@ -151,49 +193,6 @@ impl RobotConf {
     pub fn rows(&self) -> Vec<RobotConfRow> {
         rows(&self.values)
     }
-
-    fn of(values: Values) -> Self {
-        let v = &values;
-        Self {
-            auto_proxy: v.text("auto-proxy"),
-            bindir: v.text("bindir").map(PathBuf::from),
-            cmd_hook: v.text("cmd-hook"),
-            command_port: v.own("command-port").and_then(|port| port.parse().ok()),
-            connect_timeout: v.seconds("connect-timeout"),
-            convert_timeout: v.seconds("convert-timeout"),
-            // -1, for all of them, is the one value that is no `u32`.
-            depth: u32::try_from(v.number::<i64>("depth")).ok(),
-            email: v.word("email"),
-            enable_ip: v.is_true("enable-ip"),
-            enable_rdm_probe: v.is_true("enable-rdm-probe"),
-            enable_robots_txt: v.is_true("enable-robots-txt"),
-            engine_concurrent: v.number("engine-concurrent"),
-            enumeration_filter: v.word("enumeration-filter"),
-            generation_filter: v.word("generation-filter"),
-            index_after: v.seconds("index-after-ngenerated") * 60,
-            loglevel: v.number::<u8>("loglevel").min(5),
-            max_connections: v.number("max-connections"),
-            max_file_bytes: v.number::<u64>("max-filesize-kb") * 1024,
-            max_memory_per_url_bytes: v.number("max-memory-per-url"),
-            max_working: v.number("max-working"),
-            on_completion: OnCompletion::named(&v.word("onCompletion")),
-            password: v.text("password").as_deref().map(Password::new),
-            referer: v.text("referer"),
-            remote_access: v.is_true("remote-access"),
-            robot_state_dir: v.text("robot-state-dir"),
-            server_delay: v
-                .own("server-delay")
-                .and_then(|seconds| seconds.parse().ok())
-                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
-            site_max_connections: v.number("site-max-connections"),
-            smart_host_heuristics: v.is_true("smart-host-heuristics"),
-            tmpdir: v.text("tmpdir").map(PathBuf::from),
-            user_agent: v.word("user-agent"),
-            username: v.word("username"),
-            seeds: v.seeds.clone(),
-            values,
-        }
-    }
 }
 
 impl Default for RobotConf {
@@ -202,15 +201,82 @@ impl Default for RobotConf {
     }
 }
 
-impl OnCompletion {
-    fn named(name: &str) -> Self {
-        match name {
-            "loop" => Self::Loop,
-            "quit" => Self::Quit,
+/// Type of a key's value, which reading has proved to be in its range.
+trait KeyValue: Sized {
+    fn read(values: &Values, name: &str) -> Self;
+}
+
+impl KeyValue for String {
+    fn read(values: &Values, name: &str) -> Self {
+        values.text(name).unwrap_or_default()
+    }
+}
+
+impl KeyValue for Option<String> {
+    fn read(values: &Values, name: &str) -> Self {
+        values.text(name)
+    }
+}
+
+impl KeyValue for Option<PathBuf> {
+    fn read(values: &Values, name: &str) -> Self {
+        values.text(name).map(PathBuf::from)
+    }
+}
+
+impl KeyValue for Option<Password> {
+    fn read(values: &Values, name: &str) -> Self {
+        values.text(name).map(Password)
+    }
+}
+
+impl KeyValue for bool {
+    fn read(values: &Values, name: &str) -> Self {
+        values.text(name).as_deref() == Some("true")
+    }
+}
+
+impl KeyValue for Duration {
+    fn read(values: &Values, name: &str) -> Self {
+        Self::from_secs(u64::read(values, name))
+    }
+}
+
+impl KeyValue for Option<Duration> {
+    fn read(values: &Values, name: &str) -> Self {
+        let seconds = values.text(name)?.parse().ok()?;
+        Duration::try_from_secs_f64(seconds).ok()
+    }
+}
+
+impl KeyValue for OnCompletion {
+    fn read(values: &Values, name: &str) -> Self {
+        match values.text(name).as_deref() {
+            Some("loop") => Self::Loop,
+            Some("quit") => Self::Quit,
             _ => Self::Idle,
         }
     }
 }
+
+macro_rules! numbers {
+    ($($type:ty),+) => {$(
+        impl KeyValue for $type {
+            fn read(values: &Values, name: &str) -> Self {
+                Option::read(values, name).unwrap_or_default()
+            }
+        }
+
+        impl KeyValue for Option<$type> {
+            // -1, for all of them, is the one value that is none of these.
+            fn read(values: &Values, name: &str) -> Self {
+                values.text(name)?.parse().ok()
+            }
+        }
+    )+};
+}
+
+numbers!(u8, u16, u32, u64, usize);
 
 /// One key and what it is.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -229,7 +295,7 @@ pub struct RobotConfRow {
 fn rows(values: &Values) -> Vec<RobotConfRow> {
     let row = |key: &RobotKey| {
         let shown = |value: String| match key.kind {
-            RobotKeyKind::Secret => "********".to_owned(),
+            Secret => "********".to_owned(),
             _ => value,
         };
         RobotConfRow {
@@ -247,10 +313,6 @@ fn rows(values: &Values) -> Vec<RobotConfRow> {
 pub struct Password(String);
 
 impl Password {
-    pub(super) fn new(password: &str) -> Self {
-        Self(password.to_owned())
-    }
-
     /// Returns the password.
     #[must_use]
     pub fn as_str(&self) -> &str {

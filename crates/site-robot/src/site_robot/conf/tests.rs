@@ -58,7 +58,7 @@ fn pairs_may_come_from_elsewhere() {
     let (conf, notes) = RobotConf::from_pairs(pairs);
     assert!(notes.is_empty(), "{notes:?}");
     assert_eq!(conf.server_delay, Some(Duration::from_millis(1500)));
-    assert_eq!((conf.depth, conf.loglevel), (None, 5));
+    assert_eq!((conf.depth, conf.loglevel), (None, 100));
     assert_eq!((conf.seeds[0].depth, conf.seeds[1].depth), (Some(-1), None));
     assert!(conf.remote_access);
 }

@@ -1,6 +1,6 @@
 //! The values of keys, as they are set or not.
 
-use std::{fmt, time::Duration};
+use std::fmt;
 
 use crate::filter::{Note, StartingPoint, quoted, unquote};
 
@@ -67,23 +67,6 @@ impl Values {
         };
         let value = self.own(name).or_else(default)?;
         (!value.is_empty()).then(|| value.to_owned())
-    }
-
-    pub(super) fn word(&self, name: &str) -> String {
-        self.text(name).unwrap_or_default()
-    }
-
-    pub(super) fn is_true(&self, name: &str) -> bool {
-        self.word(name) == "true"
-    }
-
-    /// Returns a number, which reading has proved to be one in the key's range.
-    pub(super) fn number<N: std::str::FromStr + Default>(&self, name: &str) -> N {
-        self.word(name).parse().unwrap_or_default()
-    }
-
-    pub(super) fn seconds(&self, name: &str) -> Duration {
-        Duration::from_secs(self.number(name))
     }
 }
 

@@ -157,8 +157,8 @@ impl TrafficSums<'_> {
     ///
     /// # Errors
     ///
-    /// `NotFound` for an unknown log, `Conflict` for one whose counts are older than a week or were
-    /// counted by an earlier version; else as the database fails. Nothing has changed then.
+    /// `NotFound` for an unknown log, `Conflict` for one whose counts are older than a week; else as
+    /// the database fails. Nothing has changed then.
     pub async fn undo_import(self, import_id: &str) -> Result<u64, StoreError> {
         let mut transaction = self.store.database.begin("undo an import").await?;
         let id = [import_id.into()];

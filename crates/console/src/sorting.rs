@@ -1,0 +1,80 @@
+//! Order of a table's rows, which its headings change.
+
+use super::listing::Column;
+
+/// Column by which rows can be sorted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SortColumn {
+    pub(super) word: &'static str,
+    pub(super) label: &'static str,
+    /// Whether the first click sorts upwards, as names begin with A; else the most comes first.
+    pub(super) is_name: bool,
+}
+
+/// Chosen column and direction.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Sorting {
+    pub(super) word: &'static str,
+    pub(super) is_descending: bool,
+}
+
+impl SortColumn {
+    pub(super) const fn name(word: &'static str, label: &'static str) -> Self {
+        Self {
+            is_name: true,
+            ..Self::number(word, label)
+        }
+    }
+
+    pub(super) const fn number(word: &'static str, label: &'static str) -> Self {
+        Self {
+            word,
+            label,
+            is_name: false,
+        }
+    }
+}
+
+impl Sorting {
+    /// Parses the parameters `sort` and `dir`; most requests come first by default.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the words that are right.
+    pub(super) fn parse(columns: &[SortColumn], sort: &str, dir: &str) -> Result<Self, String> {
+        let asked = if sort.is_empty() { "requests" } else { sort };
+        let Some(column) = columns.iter().find(|column| column.word == asked) else {
+            let words: Vec<_> = columns.iter().map(|column| column.word).collect();
+            return Err(format!("sort: use one of {}", words.join(", ")));
+        };
+        let is_descending = match dir {
+            "" => !column.is_name,
+            "asc" => false,
+            "desc" => true,
+            _ => return Err("dir: use one of asc, desc".to_owned()),
+        };
+        Ok(Self {
+            word: column.word,
+            is_descending,
+        })
+    }
+
+    /// Returns the heading of a column; `link` gets its word and the direction of the next click.
+    pub(super) fn heading(self, column: SortColumn, link: impl Fn(&str, &str) -> String) -> Column {
+        let is_sorted = column.word == self.word;
+        let is_descending = if is_sorted {
+            !self.is_descending
+        } else {
+            !column.is_name
+        };
+        Column {
+            label: column.label,
+            link: link(column.word, if is_descending { "desc" } else { "asc" }),
+            order: match (is_sorted, self.is_descending) {
+                (false, _) => "none",
+                (true, false) => "ascending",
+                (true, true) => "descending",
+            },
+        }
+    }
+}

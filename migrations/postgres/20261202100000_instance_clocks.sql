@@ -1,2 +1,0 @@
--- By how many milliseconds the clock of its machine is ahead of the database's; negative: behind.
-ALTER TABLE instances ADD COLUMN ahead_ms BIGINT NOT NULL DEFAULT 0;

@@ -1,8 +1,0 @@
--- Key by which the layers of a fleet know the site robot of their own sites, in hexadecimal.
--- Whoever needs it first makes it.
-
-CREATE TABLE own_robot_key (
-    id         INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
-    secret     TEXT NOT NULL,
-    created_ms INTEGER NOT NULL
-) STRICT;
