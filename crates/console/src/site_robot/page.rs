@@ -93,11 +93,11 @@ pub(crate) async fn runs_json(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::RunCounts;
     use crate::{
         Moment,
         site_robot::status::{DifferingView, HostView, LiveView, ParityView, RunStatus},
     };
+    use robot_detection_store::store::RunCounts;
 
     const HOSTILE: &str = "<script>alert('x')</script>\"&";
 

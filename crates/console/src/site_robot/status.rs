@@ -1,5 +1,7 @@
 //! State of a site's run.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -94,6 +96,7 @@ pub(super) struct RunView {
     #[serde(skip)]
     pub(super) took: String,
     #[serde(flatten)]
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub(super) counts: RunCounts,
 }
 

@@ -233,7 +233,6 @@ impl When {
             purposes: other.purposes.or(self.purposes),
             operators: other.operators.or(self.operators),
             sources: other.sources.or(self.sources),
-            unlisted: other.unlisted.or(self.unlisted),
             visitors: other.visitors.or(self.visitors),
             verdicts: other.verdicts.or(self.verdicts),
             addresses: other.addresses.or(self.addresses),
