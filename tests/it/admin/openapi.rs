@@ -38,7 +38,7 @@ fn address(operation: &Operation) -> String {
             segment
         }
     });
-    format!("api{}", segments.collect::<Vec<_>>().join("/"))
+    format!("api/v1{}", segments.collect::<Vec<_>>().join("/"))
 }
 
 async fn site() -> (Site, Client) {
@@ -173,7 +173,7 @@ async fn the_page_shows_every_operation_and_strangers_see_neither() {
     let page = browser.get("openapi").await;
     assert_eq!(page.status, StatusCode::OK);
     for operation in described(&browser).await.1 {
-        let line = format!("{} api{}", operation.method, operation.path);
+        let line = format!("{} api/v1{}", operation.method, operation.path);
         assert!(page.body.contains(&line), "{line}");
     }
     let stranger = site.client();

@@ -50,7 +50,11 @@ impl<'de> Deserialize<'de> for NewRule {
         let ends = fields.remove("ends").unwrap_or_default();
         Ok(Self {
             ends: serde_json::from_value(ends).map_err(Error::custom)?,
-            rule: RuleFields::deserialize(Value::Object(fields)).map_err(Error::custom)?,
+            rule: RuleFields::deserialize(Value::Object(fields)).map_err(|error| {
+                let text = error.to_string();
+                let is_unknown = text.starts_with("unknown field");
+                Error::custom(if is_unknown { text + ", `ends`" } else { text })
+            })?,
         })
     }
 }
