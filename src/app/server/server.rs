@@ -426,13 +426,8 @@ impl Server {
             runtime: Handle::current(),
             tasks: robots.tasks().clone(),
         });
-        let serving = Serving::new(
-            robots,
-            judged.plan,
-            Arc::clone(&services),
-            judged.demo,
-            pages,
-        );
+        let (plan, is_demo) = (judged.plan, judged.demo);
+        let serving = Serving::new(robots, plan, Arc::clone(&services), is_demo, pages);
         let serving = Served::new(robots, serving);
         let destinations = Destinations::new(Arc::clone(&serving.serving), Arc::clone(&services));
         let destinations = Arc::new(destinations);
