@@ -18,7 +18,7 @@ use socket2::{Domain, Socket, Type};
 use sqlx::{Connection as _, SqliteConnection};
 use tokio::time::Instant;
 
-use crate::sun::{
+use crate::seeds::sun::{
     as_proxy, check, convert, is_refused, reply, settings, visit, visit_at, visit_by, visit_in,
     write,
 };

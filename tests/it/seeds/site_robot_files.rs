@@ -9,7 +9,7 @@ use crate::support::{
     program,
 };
 
-const EXAMPLES: &str = include_str!("../data/site_robot/examples.conf");
+const EXAMPLES: &str = include_str!("../../data/site_robot/examples.conf");
 
 /// Runs a command in a directory; returns exit code, standard output and error.
 fn run(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs};
 
 use robot_detection::filter::Functions;
 
-use crate::sun::{visit_in, write};
+use crate::seeds::sun::{visit_in, write};
 use crate::support::{
     http::{Reply, Seen, TestServer},
     program,

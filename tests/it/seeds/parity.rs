@@ -567,15 +567,19 @@ async fn row_16_a_failed_refresh_is_noticed_until_the_next_success() {
 }
 
 #[test]
-fn row_17_the_parameters_keep_their_old_names() {
+fn row_17_the_parameters_have_their_old_names_and_new_ones() {
     use robot_detection::config::Loader;
-    let text = "WebRobotsDB = 'a.txt'\nFilterPattern = '/a/*,/b/*'\nRedirectURL = '/h/'\nRefreshIntervalDays = 3";
-    let loaded = Loader::new().file("c.toml", text).load().unwrap();
-    let settings = &loaded.settings().general;
-    assert_eq!(&*settings.web_robots_db, "a.txt");
-    assert_eq!(settings.filter_patterns, ["/a/*", "/b/*"]);
-    assert_eq!(settings.redirect_url, "/h/");
-    assert_eq!(settings.refresh_interval_days, 3);
+    for text in [
+        "WebRobotsDB = 'a.txt'\nFilterPattern = '/a/*,/b/*'\nRedirectURL = '/h/'\nRefreshIntervalDays = 3",
+        "web_robots_db = 'a.txt'\nfilter_pattern = '/a/*,/b/*'\nredirect_url = '/h/'\nrefresh_interval_days = 3",
+    ] {
+        let loaded = Loader::new().file("c.toml", text).load().unwrap();
+        let settings = &loaded.settings().general;
+        assert_eq!(&*settings.web_robots_db, "a.txt");
+        assert_eq!(settings.filter_patterns, ["/a/*", "/b/*"]);
+        assert_eq!(settings.redirect_url, "/h/");
+        assert_eq!(settings.refresh_interval_days, 3);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
