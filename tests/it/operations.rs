@@ -2,6 +2,7 @@
 
 mod access_log;
 mod doctor;
+mod faces;
 mod grafana;
 mod metrics;
 mod open_files;
