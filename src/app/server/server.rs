@@ -84,7 +84,8 @@ pub struct Server {
     check_listener: Option<Listener>,
     check_token: Option<CheckToken>,
     observer: Observer,
-    judged: ServerSettings,
+    /// Boxed, so that the future of [`Server::run`] stays small.
+    judged: Box<ServerSettings>,
 }
 
 impl ServerSettings {
@@ -227,7 +228,7 @@ impl ServerSettings {
             check_listener,
             check_token: check_token(&self.settings)?,
             observer: Observer::default(),
-            judged: self,
+            judged: Box::new(self),
         })
     }
 }
