@@ -217,7 +217,7 @@ async fn the_admin_page_says_so_on_every_page_and_shows_actions() {
         assert!(page.contains(text), "{path}: {page}");
         assert!(page.contains("Dry run:"), "{path}");
     }
-    let api = format!("/api{identify}");
+    let api = format!("/api/v1{identify}");
     let answer: Value =
         serde_json::from_str(&fetch(robots.admin_router_without_login(), &api).await).unwrap();
     assert_eq!(

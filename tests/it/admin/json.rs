@@ -309,9 +309,9 @@ async fn errors_have_a_status_a_code_and_a_message() {
     ] {
         let answer = ask(&client, method.clone(), path, body).await;
         assert_eq!(answer.status, status, "{method} {path}: {}", answer.body);
-        let error = &answer.json()["error"];
-        assert_eq!(error["code"], code, "{method} {path}");
-        assert!(error["message"].as_str().unwrap().len() > 10);
+        let problem = answer.json();
+        assert_eq!(problem["code"], code, "{method} {path}");
+        assert!(problem["detail"].as_str().unwrap().len() > 10);
     }
     let long = format!(r#"{{"id":"{}"}}"#, "a".repeat(70_000));
     let answer = ask(&client, Method::POST, "api/v1/robots", &long).await;

@@ -23,10 +23,11 @@ async fn accepting(client: &Client, method: Method, path: &str, accept: &str) ->
 
 fn assert_problem(answer: &Answer, status: u16, code: &str, words: &str) {
     assert_eq!(answer.status, status, "{}", answer.body);
-    assert_eq!(answer.header("content-type"), "application/json");
-    let error = &answer.json()["error"];
-    assert_eq!(error["code"], code, "{}", answer.body);
-    let message = error["message"].as_str().unwrap();
+    assert_eq!(answer.header("content-type"), "application/problem+json");
+    let problem = answer.json();
+    assert_eq!(problem["code"], code, "{}", answer.body);
+    assert_eq!(problem["status"], status, "{}", answer.body);
+    let message = problem["detail"].as_str().unwrap();
     assert!(message.contains(words), "{words:?} is not in {message:?}");
 }
 
