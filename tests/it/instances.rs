@@ -58,24 +58,22 @@ fn leads(instances: &[StoredInstance], process: u32) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_somebody_serves_from_is_not_replaced() {
-    let files = tempfile::tempdir().unwrap();
-    let sqlite = format!("sqlite://{}", files.path().join("a.db").display());
-    for database in [sqlite, database_url().await] {
-        let instance = Instance::start(&database);
-        let store = Store::connect(&database).await.unwrap();
-        wait(&store, "it is listed", |all| all.len() == 1).await;
-        store.close().await;
-        let directory = instance.directory.path();
-        succeed(directory, &["database", "backup", "whole"]);
-        let restore = ["database", "restore", "whole", "--force"];
-        let refused = run(directory, &restore);
-        let told = String::from_utf8(refused.stderr).unwrap();
-        assert_eq!(refused.status.code(), Some(1), "{told}");
-        assert!(told.contains("servers serve from"), "{told}");
-        instance.server.signal("TERM");
-        assert!(instance.server.wait());
-        succeed(instance.directory.path(), &restore);
-    }
+    let instance = Instance::start("sqlite://robots.db");
+    let directory = instance.directory.path();
+    let file = directory.join("robots.db");
+    let store = Store::connect(&format!("sqlite://{}", file.display())).await;
+    let store = store.unwrap();
+    wait(&store, "it is listed", |all| all.len() == 1).await;
+    store.close().await;
+    succeed(directory, &["database", "backup", "whole"]);
+    let restore = ["database", "restore", "whole", "--force"];
+    let refused = run(directory, &restore);
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{told}");
+    assert!(told.contains("servers serve from"), "{told}");
+    instance.server.signal("TERM");
+    assert!(instance.server.wait());
+    succeed(directory, &restore);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -39,7 +39,7 @@ const DESCRIPTIONS: &[&str] = &["site", "q", "after_key", "after_url"];
 /// Returns what stands below `/api`; tokens and sessions only where the pages have a login.
 pub(super) fn routes(has_login: bool) -> Api {
     let api = instance_routes(ban_routes(rule_routes(Api::default())));
-    let api = site_robot_routes(verification_routes(registry_routes(api)))
+    let api = traffic_routes(site_robot_routes(verification_routes(registry_routes(api))))
         .add(
             Operation::get("/status", "State of database, registry and filtering")
                 .answer::<api::Status>()
@@ -63,41 +63,6 @@ pub(super) fn routes(has_login: bool) -> Api {
             alerts::json,
         )
         .add(
-            Operation::get("/traffic", "Figures of traffic")
-                .answer::<traffic::TrafficFigures>()
-                .takes(traffic::FIGURES),
-            traffic::figures_json,
-        )
-        .add(
-            Operation::get("/traffic/series", "Traffic over time")
-                .answer::<traffic::TrafficSeries>()
-                .takes(traffic::FIGURES),
-            traffic::series_json,
-        )
-        .add(
-            Operation::get("/traffic/names", "Names for filters that begin with a text")
-                .answer::<traffic::NamesAnswer>()
-                .takes(&["of", "q"]),
-            traffic::names,
-        )
-        .add(
-            Operation::get("/traffic/paths", "Which paths are asked for, about")
-                .answer::<traffic::PathsAnswer>()
-                .takes(traffic::PATHS),
-            traffic::paths_json,
-        )
-        .add(
-            Operation::get("/evidence", "Requests that did not simply pass, one by one")
-                .answer::<evidence::EvidencePage>()
-                .takes(evidence::PARAMETERS),
-            evidence::json,
-        )
-        .add(
-            Operation::get("/suspects", "Fleets of robots that say they are browsers")
-                .answer::<suspects::SuspectsAnswer>(),
-            suspects::json,
-        )
-        .add(
             Operation::get("/robots-txt", "The robots.txt in force")
                 .answer::<robots_txt::RobotsTxtState>()
                 .takes(SITE),
@@ -110,6 +75,44 @@ pub(super) fn routes(has_login: bool) -> Api {
             robots_txt::check_json,
         );
     if has_login { login_routes(api) } else { api }
+}
+
+fn traffic_routes(api: Api) -> Api {
+    api.add(
+        Operation::get("/traffic", "Figures of traffic")
+            .answer::<traffic::TrafficFigures>()
+            .takes(traffic::FIGURES),
+        traffic::figures_json,
+    )
+    .add(
+        Operation::get("/traffic/series", "Traffic over time")
+            .answer::<traffic::TrafficSeries>()
+            .takes(traffic::FIGURES),
+        traffic::series_json,
+    )
+    .add(
+        Operation::get("/traffic/names", "Names for filters that begin with a text")
+            .answer::<traffic::NamesAnswer>()
+            .takes(&["of", "q"]),
+        traffic::names,
+    )
+    .add(
+        Operation::get("/traffic/paths", "Which paths are asked for, about")
+            .answer::<traffic::PathsAnswer>()
+            .takes(traffic::PATHS),
+        traffic::paths_json,
+    )
+    .add(
+        Operation::get("/evidence", "Requests that did not simply pass, one by one")
+            .answer::<evidence::EvidencePage>()
+            .takes(evidence::PARAMETERS),
+        evidence::json,
+    )
+    .add(
+        Operation::get("/suspects", "Fleets of robots that say they are browsers")
+            .answer::<suspects::SuspectsAnswer>(),
+        suspects::json,
+    )
 }
 
 fn instance_routes(api: Api) -> Api {
@@ -133,7 +136,7 @@ fn instance_routes(api: Api) -> Api {
 fn rule_routes(api: Api) -> Api {
     api.add(
         Operation::get("/rules", "Live rules, rules of a site, and the pause")
-            .answer::<live_rules::Rules>()
+            .answer::<live_rules::RulesInForce>()
             .takes(SITE),
         live_rules::list_json,
     )
@@ -324,42 +327,47 @@ fn site_robot_routes(api: Api) -> Api {
             .answer::<site_robot::StatusView>()
             .status(StatusCode::ACCEPTED)
     };
+    let api = api
+        .add(
+            get("/site-robot", "How the site robot stands").answer::<site_robot::StatusView>(),
+            site_robot::json,
+        )
+        .add(
+            get("/site-robot/runs", "Its last runs").answer::<site_robot::Runs>(),
+            site_robot::runs_json,
+        )
+        .add(
+            post("/site-robot/run", "Starts a run"),
+            site_robot::run_json,
+        )
+        .add(
+            post("/site-robot/pause", "Pauses the run"),
+            site_robot::pause_json,
+        )
+        .add(
+            post("/site-robot/resume", "Resumes the run"),
+            site_robot::resume_json,
+        )
+        .add(
+            post("/site-robot/stop", "Stops the run; the next one resumes it"),
+            site_robot::stop_json,
+        )
+        .add(
+            post("/site-robot/accept", "Publishes results that are held back"),
+            site_robot::accept_json,
+        )
+        .add(changed(), site_robot::changed_json)
+        .add(
+            post("/site-robot/clear", "Forgets all that it described")
+                .answer::<site_robot::Cleared>()
+                .status(StatusCode::OK),
+            site_robot::clear_json,
+        );
+    description_routes(api)
+}
+
+fn description_routes(api: Api) -> Api {
     api.add(
-        get("/site-robot", "How the site robot stands").answer::<site_robot::StatusView>(),
-        site_robot::json,
-    )
-    .add(
-        get("/site-robot/runs", "Its last runs").answer::<site_robot::Runs>(),
-        site_robot::runs_json,
-    )
-    .add(
-        post("/site-robot/run", "Starts a run"),
-        site_robot::run_json,
-    )
-    .add(
-        post("/site-robot/pause", "Pauses the run"),
-        site_robot::pause_json,
-    )
-    .add(
-        post("/site-robot/resume", "Resumes the run"),
-        site_robot::resume_json,
-    )
-    .add(
-        post("/site-robot/stop", "Stops the run; the next one resumes it"),
-        site_robot::stop_json,
-    )
-    .add(
-        post("/site-robot/accept", "Publishes results that are held back"),
-        site_robot::accept_json,
-    )
-    .add(changed(), site_robot::changed_json)
-    .add(
-        post("/site-robot/clear", "Forgets all that it described")
-            .answer::<site_robot::Cleared>()
-            .status(StatusCode::OK),
-        site_robot::clear_json,
-    )
-    .add(
         Operation::get(
             "/site-robot/descriptions",
             "Resource descriptions, by cursor",

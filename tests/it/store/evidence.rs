@@ -285,6 +285,7 @@ async fn violations_are_put_together_by_rule(database: TestDatabase) {
 
 async fn an_address_is_forgotten_with_its_network_and_nothing_else(database: TestDatabase) {
     let store = database.store().await;
+    let kept = store.evidence();
     let at = |address: &str, at_ms| Evidence {
         address: address.to_owned(),
         ..evidence("refuse", "gptbot", at_ms)
@@ -305,26 +306,16 @@ async fn an_address_is_forgotten_with_its_network_and_nothing_else(database: Tes
         address: Some(address.parse().unwrap()),
         ..Forgetting::default()
     };
-    let counted = store
-        .evidence()
-        .count_forgettable(&of("203.0.113.7"))
-        .await
-        .unwrap();
+    let counted = kept.count_forgettable(&of("203.0.113.7")).await.unwrap();
     assert_eq!((counted.evidence, counted.of_networks), (3, 1));
     assert_eq!(times(&store, &EvidenceQuery::default()).await.len(), 6);
     let of_bingbot = Forgetting {
         robot: Some("bingbot".to_owned()),
         ..of("203.0.113.0/24")
     };
-    let forgotten = store
-        .evidence()
-        .forget(&of_bingbot, "command line", 9)
-        .await
-        .unwrap();
+    let forgotten = kept.forget(&of_bingbot, "command line", 9).await.unwrap();
     assert_eq!(forgotten.evidence, 1);
-    store
-        .evidence()
-        .forget(&of("203.0.113.7"), "command line", 10)
+    kept.forget(&of("203.0.113.7"), "command line", 10)
         .await
         .unwrap();
     assert_eq!(times(&store, &EvidenceQuery::default()).await, [5, 4, 2]);
@@ -332,11 +323,7 @@ async fn an_address_is_forgotten_with_its_network_and_nothing_else(database: Tes
         before_ms: Some(5),
         ..Forgetting::default()
     };
-    store
-        .evidence()
-        .forget(&before, "command line", 11)
-        .await
-        .unwrap();
+    kept.forget(&before, "command line", 11).await.unwrap();
     assert_eq!(times(&store, &EvidenceQuery::default()).await, [5]);
     let log = store.audit().list(0..99, 9).await.unwrap();
     assert_eq!(

@@ -320,6 +320,8 @@ async fn what_failed_waits_until_it_is_due(database: TestDatabase) {
 
 async fn a_run_that_ends_withdraws_what_it_has_not_described(database: TestDatabase) {
     let store = database.store().await;
+    let frontier = store.frontier();
+    let publications = store.publications();
     let run = begin(&store).await;
     enter(&store, &run, &[("stays", 0), ("noindex", 0), ("orphan", 0)]).await;
     let claimed = claim(&store, &run, "me", 9).await;
@@ -339,13 +341,11 @@ async fn a_run_that_ends_withdraws_what_it_has_not_described(database: TestDatab
         record(&store, &next, &[page]).await;
     }
     assert_eq!(store.descriptions().count(SITE).await.unwrap(), 3);
-    let unmet = store
-        .publications()
+    let unmet = publications
         .unreached_descriptions(SITE, next.run_id, "", 9)
         .await;
     assert_eq!(unmet.unwrap()[0].url, url("orphan"));
-    let lost = store
-        .publications()
+    let lost = publications
         .lost_descriptions(SITE, next.run_id, "", 9)
         .await;
     let lost: Vec<_> = lost
@@ -361,36 +361,22 @@ async fn a_run_that_ends_withdraws_what_it_has_not_described(database: TestDatab
         (url("noindex"), StagedChange::Hide, "noindex".to_owned()),
         (url("orphan"), StagedChange::Remove, String::new()),
     ];
-    let staged = store
-        .publications()
-        .stage(SITE, next.run_id, &changes, 20)
-        .await;
+    let staged = publications.stage(SITE, next.run_id, &changes, 20).await;
     staged.unwrap();
     let ended = publish(&store, &next, 20).await;
     assert_eq!(ended.counts.withdrawn, 2);
     assert_eq!(store.descriptions().count(SITE).await.unwrap(), 1);
-    let reason = store
-        .publications()
-        .hidden_reason(SITE, &url("noindex"))
-        .await
-        .unwrap();
-    assert_eq!(reason.as_deref(), Some("noindex"));
-    assert!(
-        store
-            .frontier()
-            .known_url(SITE, &url("orphan"))
-            .await
-            .unwrap()
-            .is_none()
-    );
-    assert!(
-        store
-            .frontier()
-            .known_url(SITE, &url("noindex"))
+    let reason = publications.hidden_reason(SITE, &url("noindex")).await;
+    assert_eq!(reason.unwrap().as_deref(), Some("noindex"));
+    let is_known = async |name| {
+        frontier
+            .known_url(SITE, &url(name))
             .await
             .unwrap()
             .is_some()
-    );
+    };
+    assert!(!is_known("orphan").await);
+    assert!(is_known("noindex").await);
 }
 
 async fn the_next_run_knows_the_last_visit(database: TestDatabase) {
@@ -564,40 +550,28 @@ async fn visit_contents(store: &Store, run: &StoredRun, contents: &[(&str, &str)
 
 async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
     let store = database.store().await;
+    let frontier = store.frontier();
+    let publications = store.publications();
     let visit = async |run: &StoredRun, contents: &[(&str, &str)]| {
         visit_contents(&store, run, contents).await;
     };
     let first = begin(&store).await;
     visit(&first, &[("old", "1"), ("alone", "2")]).await;
-    assert!(
-        store
-            .frontier()
-            .duplicates(&first, 9)
-            .await
-            .unwrap()
-            .is_empty()
-    );
+    assert!(frontier.duplicates(&first, 9).await.unwrap().is_empty());
     publish(&store, &first, 5).await;
 
-    let (second, _) = store
-        .frontier()
-        .begin_run(SITE, "settings", 10)
-        .await
-        .unwrap();
+    let (second, _) = frontier.begin_run(SITE, "settings", 10).await.unwrap();
     visit(
         &second,
         &[("alone", "2"), ("new", "1"), ("newer", "1"), ("old", "1")],
     )
     .await;
-    let twice = store.frontier().duplicates(&second, 9).await.unwrap();
+    let twice = frontier.duplicates(&second, 9).await.unwrap();
     let urls: Vec<_> = twice.iter().map(|it| it.url.clone()).collect();
     assert_eq!(urls, ["new", "newer", "old"].map(url));
     let is_published: Vec<_> = twice.iter().map(|it| it.is_published).collect();
     assert_eq!(is_published, [false, false, true]);
-    assert_eq!(
-        store.frontier().duplicates(&second, 2).await.unwrap(),
-        twice[..2]
-    );
+    assert_eq!(frontier.duplicates(&second, 2).await.unwrap(), twice[..2]);
     let worse: Vec<_> = twice
         .iter()
         .filter(|it| it.url != url("new"))
@@ -607,21 +581,12 @@ async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
             is_published: it.is_published,
         })
         .collect();
-    store
-        .frontier()
+    frontier
         .withdraw_duplicates(&second, &worse, "a duplicate")
         .await
         .unwrap();
-    assert!(
-        store
-            .frontier()
-            .duplicates(&second, 9)
-            .await
-            .unwrap()
-            .is_empty()
-    );
-    let lost = store
-        .publications()
+    assert!(frontier.duplicates(&second, 9).await.unwrap().is_empty());
+    let lost = publications
         .lost_descriptions(SITE, second.run_id, "", 9)
         .await;
     let lost = lost.unwrap();
@@ -632,21 +597,12 @@ async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
     );
     let counts = publish(&store, &second, 11).await.counts;
     assert_eq!((counts.added, counts.rejected), (1, 1));
-    let aliases = store.frontier().aliases(SITE, "", 9).await.unwrap();
+    let aliases = frontier.aliases(SITE, "", 9).await.unwrap();
     assert_eq!(aliases, ["newer", "old"].map(|it| (url(it), url("new"))));
-    let behind = store
-        .frontier()
-        .aliases(SITE, &url("newer"), 9)
-        .await
-        .unwrap();
+    let behind = frontier.aliases(SITE, &url("newer"), 9).await.unwrap();
     assert_eq!(behind, aliases[1..]);
     for path in ["newer", "old"] {
-        let known = store
-            .frontier()
-            .known_url(SITE, &url(path))
-            .await
-            .unwrap()
-            .unwrap();
+        let known = frontier.known_url(SITE, &url(path)).await.unwrap().unwrap();
         assert_eq!(known.outcome.as_deref(), Some("a duplicate"));
     }
 }

@@ -68,6 +68,7 @@ async fn record(
 async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDatabase) {
     use ParityTerms::{Report, Withdraw, WithdrawNoMore};
     let store = database.store().await;
+    let publications = store.publications();
     save(&store, &[("a", "A"), ("b", "B"), ("c", "C")], 1).await;
     let version = store.heaven_version(SITE).await.unwrap();
     assert_eq!(record(&store, ("a", "b"), Report, 10).await, (0, 0));
@@ -76,15 +77,11 @@ async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDataba
     assert_eq!(record(&store, ("", "b"), Withdraw, 11).await, (1, 0));
     assert_eq!(shown(&store).await, "ac");
     assert_ne!(store.heaven_version(SITE).await.unwrap(), version);
-    let reason = store
-        .publications()
-        .hidden_reason(SITE, &url("b"))
-        .await
-        .unwrap();
+    let reason = publications.hidden_reason(SITE, &url("b")).await.unwrap();
     assert_eq!(reason.as_deref(), Some(SAYS_MORE));
     let kept = store.descriptions().kept(SITE, &url("b")).await.unwrap();
     assert_eq!(kept.unwrap().description.title(), "B");
-    let differing = store.publications().differing_pages(SITE, 9).await.unwrap();
+    let differing = publications.differing_pages(SITE, 9).await.unwrap();
     assert_eq!((&differing[0].url, differing[0].since_ms), (&url("b"), 10));
     assert!(differing[0].is_withdrawn && differing[0].sentence == "Said.");
 
@@ -94,7 +91,7 @@ async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDataba
     // Where too many say more, those that are out stay out, and no other goes.
     assert_eq!(record(&store, ("", "ac"), WithdrawNoMore, 21).await, (0, 0));
     assert_eq!(shown(&store).await, "ac");
-    let state = store.publications().parity_state(SITE).await.unwrap();
+    let state = publications.parity_state(SITE).await.unwrap();
     assert_eq!(
         (state.compared, state.differing, state.withdrawn),
         (3, 3, 1)
@@ -116,22 +113,13 @@ async fn pages_that_say_more_are_withdrawn_until_they_agree(database: TestDataba
 
     // What an administrator took out does not come back by that.
     record(&store, ("", "a"), Withdraw, 50).await;
-    store
-        .publications()
+    publications
         .withdraw_url(SITE, &url("a"), true, 51)
         .await
         .unwrap();
     assert_eq!(record(&store, ("a", ""), Withdraw, 52).await, (0, 0));
     store.frontier().clear_site(SITE).await.unwrap();
-    assert_eq!(
-        store
-            .publications()
-            .parity_state(SITE)
-            .await
-            .unwrap()
-            .compared,
-        0
-    );
+    assert_eq!(publications.parity_state(SITE).await.unwrap().compared, 0);
 }
 
 async fn the_pages_that_were_compared_longest_ago_come_first(database: TestDatabase) {

@@ -309,6 +309,7 @@ async fn a_first_publication_is_not_put_back(database: TestDatabase) {
 
 async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase) {
     let store = database.store().await;
+    let publications = store.publications();
     let first = begin(&store, 1).await;
     visit(&store, &first, &[("a", "A"), ("b", "B")], 10).await;
     publish(&store, &first, 11).await;
@@ -316,47 +317,28 @@ async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase)
     visit(&store, &second, &[("a", "A2")], 20).await;
     publish(&store, &second, 21).await;
     assert!(
-        store
-            .publications()
+        publications
             .withdraw_url(SITE, &url("a"), false, 30)
             .await
             .unwrap()
     );
     assert_eq!(in_force(&store).await, ["b B 10 10"]);
-    let reason = store
-        .publications()
-        .hidden_reason(SITE, &url("a"))
-        .await
-        .unwrap();
+    let reason = publications.hidden_reason(SITE, &url("a")).await.unwrap();
     assert_eq!(reason.as_deref(), Some(WITHDRAWN));
-    store.publications().undo(SITE, 31).await.unwrap().unwrap();
+    publications.undo(SITE, 31).await.unwrap().unwrap();
     assert_eq!(in_force(&store).await, ["b B 10 10"], "nor is it put back");
 
     assert!(
-        !store
-            .publications()
+        !publications
             .withdraw_url(SITE, &url("none"), false, 32)
             .await
             .unwrap()
     );
-    assert!(
-        store
-            .publications()
-            .admit_url(SITE, &url("a"))
-            .await
-            .unwrap()
-    );
-    assert!(
-        !store
-            .publications()
-            .admit_url(SITE, &url("a"))
-            .await
-            .unwrap()
-    );
+    assert!(publications.admit_url(SITE, &url("a")).await.unwrap());
+    assert!(!publications.admit_url(SITE, &url("a")).await.unwrap());
     assert_eq!(in_force(&store).await, ["a A 10 10", "b B 10 10"]);
     // What says so of itself stays hidden.
-    store
-        .publications()
+    publications
         .withdraw_url(SITE, &url("b"), false, 33)
         .await
         .unwrap();
@@ -365,13 +347,7 @@ async fn a_page_is_withdrawn_everywhere_and_let_in_again(database: TestDatabase)
         (page.description, page.loss) = (DescriptionChange::Withdraw, Some(Loss::Told));
     })
     .await;
-    assert!(
-        !store
-            .publications()
-            .admit_url(SITE, &url("b"))
-            .await
-            .unwrap()
-    );
+    assert!(!publications.admit_url(SITE, &url("b")).await.unwrap());
     assert_eq!(in_force(&store).await, ["a A 10 10"]);
 }
 
@@ -525,65 +501,34 @@ async fn a_heaven_has_a_version(database: TestDatabase) {
 
 async fn pages_move_with_the_address_of_their_site(database: TestDatabase) {
     let store = database.store().await;
+    let descriptions = store.descriptions();
+    let publications = store.publications();
     let run = begin(&store, 1).await;
     visit(&store, &run, &[("a", "A"), ("b", "B")], 10).await;
     publish(&store, &run, 11).await;
-    store
-        .publications()
+    publications
         .withdraw_url(SITE, &url("b"), true, 12)
         .await
         .unwrap();
     let (old, new) = ("http://www.example.com", "https://www.example.org");
     let others = [old.to_owned()];
     // The second is hidden, and moves too.
-    assert_eq!(
-        store
-            .publications()
-            .move_site(SITE, new, &others)
-            .await
-            .unwrap(),
-        2
-    );
-    assert_eq!(
-        store
-            .publications()
-            .move_site(SITE, new, &others)
-            .await
-            .unwrap(),
-        0
-    );
-    let there = store
-        .descriptions()
-        .find(SITE, &format!("{new}/a"))
-        .await
-        .unwrap();
+    assert_eq!(publications.move_site(SITE, new, &others).await.unwrap(), 2);
+    assert_eq!(publications.move_site(SITE, new, &others).await.unwrap(), 0);
+    let there = descriptions.find(SITE, &format!("{new}/a")).await.unwrap();
     assert_eq!(there.unwrap().description.title(), "A");
     assert_eq!(
-        store.publications().withdrawn_urls(SITE).await.unwrap(),
+        publications.withdrawn_urls(SITE).await.unwrap(),
         [format!("{new}/b")]
     );
-    assert_eq!(
-        store.publications().site_addresses(SITE).await.unwrap(),
-        [new, old]
-    );
+    assert_eq!(publications.site_addresses(SITE).await.unwrap(), [new, old]);
     // And back, as nobody says where it was.
-    assert_eq!(
-        store
-            .publications()
-            .move_site(SITE, old, &[])
-            .await
-            .unwrap(),
-        2
-    );
-    let back = store.descriptions().find(SITE, &url("a")).await.unwrap();
+    assert_eq!(publications.move_site(SITE, old, &[]).await.unwrap(), 2);
+    let back = descriptions.find(SITE, &url("a")).await.unwrap();
     assert!(back.is_some());
-    let outcomes = store
-        .publications()
+    let outcomes = publications
         .undescribed_outcomes(SITE, run.run_id, "")
         .await;
     assert!(outcomes.unwrap().is_empty());
-    assert_eq!(
-        store.publications().staged_pages(SITE).await.unwrap().pages,
-        0
-    );
+    assert_eq!(publications.staged_pages(SITE).await.unwrap().pages, 0);
 }

@@ -67,7 +67,7 @@ pub(crate) struct RulePath {
 
 /// Rules in force, and the pause.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(crate) struct Rules {
+pub(crate) struct RulesInForce {
     enabled: bool,
     live_rules: Vec<LiveRuleView>,
     unreadable: Vec<UnreadableRule>,
@@ -107,7 +107,10 @@ struct TouchedRequests {
 }
 
 /// Returns the rules in force.
-pub(crate) async fn list_json(State(state): State<AdminState>, site: SelectedSite) -> Json<Rules> {
+pub(crate) async fn list_json(
+    State(state): State<AdminState>,
+    site: SelectedSite,
+) -> Json<RulesInForce> {
     let live = &state.operations().live_rules;
     let set = live.load();
     let unreadable = set.unreadable.iter();
@@ -115,7 +118,7 @@ pub(crate) async fn list_json(State(state): State<AdminState>, site: SelectedSit
         id: *id,
         reason: reason.clone(),
     });
-    Json(Rules {
+    Json(RulesInForce {
         enabled: live.is_enabled(),
         live_rules: LiveRuleView::all(&state),
         unreadable: unreadable.collect(),

@@ -14,6 +14,7 @@ const ROBOTS_TXT: &str = "robots.txt";
 
 /// What is judged.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Figures {
     /// The time, in milliseconds since 1970.
     pub now_ms: i64,

@@ -237,8 +237,10 @@ mod tests {
             host: None,
         };
         let next = |location: &str| {
-            let mut answered = AnyStatusResponse::default();
-            answered.location = Some(location.to_owned());
+            let answered = AnyStatusResponse {
+                location: Some(location.to_owned()),
+                ..AnyStatusResponse::default()
+            };
             let url = "http://127.0.0.1:3000/app/robots.txt";
             upstream.next(url, Some("www.example.com"), &answered).ok()
         };
