@@ -176,7 +176,7 @@ impl Lease {
         Ok(database.execute(&renew, &values).await? > 0)
     }
 
-    /// Replaces a source as [`Store::replace_source`] does, as the lease's holder only.
+    /// Replaces a source as [`Robots::replace_source`](super::Robots::replace_source) does, as the lease's holder only.
     ///
     /// # Errors
     ///
@@ -195,7 +195,7 @@ impl Lease {
         replaced.await
     }
 
-    /// Saves what [`Store::touch_source`] does, as the lease's holder only.
+    /// Saves what [`Refreshes::touch_source`](super::Refreshes::touch_source) does, as the lease's holder only.
     ///
     /// # Errors
     ///

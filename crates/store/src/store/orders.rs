@@ -253,7 +253,7 @@ impl Orders<'_> {
 
     /// Waits until the versions are not `seen`, and returns them.
     ///
-    /// It is notified as [`Store::registry_changed`] is.
+    /// It is notified as [`Store::registry_changed`](crate::store::Store::registry_changed) is.
     ///
     /// # Errors
     ///

@@ -145,7 +145,7 @@ impl Refreshes<'_> {
     ///
     /// # Errors
     ///
-    /// Fails as [`Store::refreshes`] does.
+    /// Fails as [`list`](Self::list) does.
     pub async fn last(self, source: &Source) -> Result<Option<RefreshRecord>, StoreError> {
         let values = [source.as_str().into()];
         let row = self

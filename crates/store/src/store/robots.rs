@@ -86,7 +86,7 @@ impl Robots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Store::robots`].
+    /// As [`list`](Self::list).
     pub async fn page(self, query: &RobotQuery) -> Result<RobotPage, StoreError> {
         let patterns = like_patterns(&query.search);
         let mut values: Vec<Value<'_>> = vec![
@@ -119,7 +119,7 @@ impl Robots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Store::robots`].
+    /// As [`list`](Self::list).
     pub async fn by_id(self, id: &str) -> Result<Vec<StoredRobot>, StoreError> {
         let rows = self
             .store
@@ -149,7 +149,7 @@ impl Robots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Store::robots`].
+    /// As [`list`](Self::list).
     pub async fn counts(self) -> Result<Vec<RobotCount>, StoreError> {
         let rows = self.store.database.rows(&sql::ROBOT_COUNTS, &[]).await?;
         let mut counts: Vec<RobotCount> = Vec::new();

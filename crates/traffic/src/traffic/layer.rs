@@ -22,7 +22,7 @@ use super::{SiteCounters, Ticket};
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 /// Layer that counts the requests of an application; see
-/// [`RobotDetection::traffic_layer`](crate::RobotDetection::traffic_layer).
+/// `RobotDetection::traffic_layer`.
 #[derive(Clone, Debug)]
 pub struct TrafficLayer {
     counters: Arc<SiteCounters>,

@@ -4,7 +4,7 @@
 //! why, and how it was answered. No request waits for it: the numbers are atomics in a table that
 //! is read without a lock, `/metrics` reads the same ones, and one task carries over what has
 //! been added to them, five seconds at a time, into sums by minute, hour and day. Instances of a
-//! fleet add to the same sums. No address is among them. [`paths`] are sketches beside them.
+//! fleet add to the same sums. No address is among them. Sketches of paths are beside them.
 //!
 //! Of what was not simply passed more is kept, request by request: the layer describes the visit,
 //! a bounded queue takes it, and the same task carries it over. While somebody looks at *Live*

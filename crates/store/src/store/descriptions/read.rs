@@ -78,7 +78,7 @@ impl Descriptions<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Store::descriptions`].
+    /// As [`list`](Self::list).
     pub async fn without_texts(
         self,
         site: &str,
@@ -120,7 +120,7 @@ impl Descriptions<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Store::descriptions`].
+    /// As [`list`](Self::list).
     pub async fn find(
         self,
         site: &str,
@@ -135,7 +135,7 @@ impl Descriptions<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Store::descriptions`], and when the database takes longer.
+    /// As [`list`](Self::list), and when the database takes longer.
     pub async fn recent(
         self,
         site: &str,
@@ -182,7 +182,7 @@ impl Descriptions<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Store::descriptions`].
+    /// As [`list`](Self::list).
     pub async fn kept(
         self,
         site: &str,

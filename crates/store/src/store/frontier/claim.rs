@@ -78,7 +78,7 @@ impl Frontier<'_> {
     /// Claims waiting URLs, so many of each host, the nearest to a starting point first.
     ///
     /// They are the holder's until it records or releases them, or shows no
-    /// sign for 20 seconds: see [`Store::heartbeat`].
+    /// sign for 20 seconds: see [`heartbeat`](Self::heartbeat).
     ///
     /// # Errors
     ///

@@ -110,7 +110,7 @@ impl LiveRules<'_> {
 
     /// Waits until the version of the live rules is not `seen`, and returns it.
     ///
-    /// It is notified as [`Store::registry_changed`] is.
+    /// It is notified as [`Store::registry_changed`](crate::store::Store::registry_changed) is.
     ///
     /// # Errors
     ///

@@ -52,7 +52,7 @@ impl Publications<'_> {
     /// Publishes what a run has staged; returns how many pages are not shown any more.
     ///
     /// What it replaces is kept until another run is published: see
-    /// [`Store::undo_publication`]. Pages come before what goes, in pieces: who reads meanwhile
+    /// [`undo`](Self::undo). Pages come before what goes, in pieces: who reads meanwhile
     /// misses nothing. It does no harm to call it again, or while another instance does.
     ///
     /// # Errors

@@ -68,7 +68,7 @@ impl TrafficSums<'_> {
     /// without one only its sums.
     ///
     /// They are put together of the same [pieces](TrafficSpan::cover) as the sums of
-    /// [`traffic`](Self::traffic), so that both tell the same of the same minutes. With a robot
+    /// [`read`](Self::read), so that both tell the same of the same minutes. With a robot
     /// nothing else is told of.
     ///
     /// # Errors
