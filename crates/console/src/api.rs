@@ -44,11 +44,11 @@ pub(super) struct Status {
     database_away_since: Option<Moment>,
     filtering: FilteringView,
     robots: RobotsView,
-    /// What stands in front of the server.
+    /// Proxy or CDN in front of the server.
     front: Option<String>,
     bundled_only: bool,
     refreshing: bool,
-    /// What needs an administrator.
+    /// Problems that need an administrator.
     needs: Vec<String>,
     sources: Vec<SourceView>,
 }

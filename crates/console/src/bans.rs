@@ -75,10 +75,10 @@ pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Result<
     Ok(html(&BansPage { page, bans, all }))
 }
 
-/// The bans in force.
+/// Current bans.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Bans {
-    /// The newest first.
+    /// Newest first.
     bans: Vec<BanView>,
 }
 

@@ -31,9 +31,9 @@ pub(super) struct Operation {
     summary: &'static str,
     /// Names of the query's parameters; every other one is refused.
     parameters: &'static [&'static str],
-    /// Schema of the body, where there is one.
+    /// Schema of the request body, if any.
     body: Option<SchemaOf>,
-    /// Schema of the answer, where there is one.
+    /// Schema of the response, if any.
     answer: Option<SchemaOf>,
     /// Status of a response that is no error.
     status: StatusCode,
@@ -277,7 +277,7 @@ fn openapi(operations: &[Operation]) -> Value {
     })
 }
 
-/// Returns the schema of a body, whole: what is optional in a request is there in every answer.
+/// Returns the schema of a body without references: optional request fields are required in responses.
 fn whole(body: SchemaOf) -> Schema {
     let read = SchemaSettings::draft2020_12().for_deserialize();
     let read = read.with(|settings| settings.inline_subschemas = true);

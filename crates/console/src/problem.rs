@@ -24,7 +24,7 @@ pub(super) struct ProblemDetails {
     /// Name of the status.
     title: &'static str,
     status: u16,
-    /// What is wrong, and what to do about it.
+    /// The error, and the next step.
     detail: String,
     /// Word for programs.
     code: &'static str,

@@ -1,4 +1,4 @@
-//! What the pages are made from.
+//! Settings of the console.
 
 use std::{fmt, net::IpAddr, sync::Arc};
 
@@ -47,16 +47,16 @@ impl fmt::Debug for ClientAddress {
     }
 }
 
-/// What the pages show and control, and who may see them.
+/// The console: its operations, and its access rules.
 #[derive(Clone, Debug)]
 pub struct Admin {
-    /// What is asked and changed.
+    /// Operations behind the pages.
     pub operations: Operations,
     /// Zone in which pages show times.
     pub time_zone: TimeZone,
     /// Who may see the pages.
     pub access: Access,
-    /// How the address is found from which somebody logs in.
+    /// Finds the client address of a login.
     pub client_address: ClientAddress,
     /// Names under which the site is reached; empty allows any Host.
     ///

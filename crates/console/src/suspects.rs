@@ -156,15 +156,15 @@ fn traps(state: &AdminState) -> Vec<(String, String)> {
     traps.collect()
 }
 
-/// Robots that say they are browsers.
+/// Fleets and clients that claim to be browsers.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct SuspectsAnswer {
     last_7_days: Option<Map<String, Value>>,
-    /// Whether they are looked for.
+    /// Whether detection of fleets is on.
     on: bool,
     fleets: Vec<Value>,
     conduct: Vec<Value>,
-    /// Requests that were not looked at.
+    /// Requests that were not examined.
     missed: u64,
 }
 

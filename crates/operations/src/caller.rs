@@ -1,9 +1,9 @@
-//! Who asks for an operation, and why one was not done.
+//! The caller of an operation, and the reasons for a refusal.
 
 use robot_detection_store::store::{AuditEntry, Store, StoreError};
 use thiserror::Error;
 
-/// Who asks for an operation: a page, a program or a command, with the database that it is about.
+/// Caller of an operation: a console session, an API token or a command.
 #[derive(Clone, Debug)]
 pub struct Caller<'a> {
     /// Database.
@@ -12,13 +12,13 @@ pub struct Caller<'a> {
     pub now_ms: i64,
     /// Name in the log of changes.
     pub actor: String,
-    /// When the token of the caller ends: it makes none that lasts longer.
+    /// Expiry of the caller's token; tokens created with it cannot outlive it.
     pub ends_ms: Option<i64>,
-    /// Tells a warning.
+    /// Reports a warning.
     pub warn: fn(&str),
 }
 
-/// Why an operation was not done.
+/// Reason why an operation was refused.
 #[derive(Debug, Error)]
 pub enum Refusal {
     /// A field of the request is wrong.
@@ -26,10 +26,10 @@ pub enum Refusal {
     Invalid {
         /// Name of the field.
         field: &'static str,
-        /// What is wrong, as a sentence.
+        /// The error, as a sentence.
         message: String,
     },
-    /// What it is about does not exist.
+    /// The requested object does not exist.
     #[error("{0}")]
     NotFound(&'static str),
     /// The database failed.
@@ -45,7 +45,7 @@ impl Refusal {
 }
 
 impl Caller<'_> {
-    /// Records a change; a database that fails does not stop what was done already.
+    /// Adds an entry to the change log; a database error is only reported.
     pub async fn record(&self, event: &str, subject: &str, detail: &str) {
         let entry = AuditEntry {
             at_ms: self.now_ms,

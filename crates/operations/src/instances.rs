@@ -9,35 +9,35 @@ use crate::{Caller, Moment, Refusal};
 /// Process that serves from the database.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Instance {
-    /// Name that it has given itself.
+    /// Name of the instance.
     pub instance: String,
-    /// Host that it runs on.
+    /// Host name.
     pub host: String,
-    /// Number of the process.
+    /// Process ID.
     pub process: u32,
     /// Version of the program.
     pub version: String,
-    /// Where it is asked for its state.
+    /// Address of its operational endpoints.
     pub address: Option<String>,
-    /// When it began.
+    /// Start time.
     pub since: Moment,
-    /// When it was heard of last.
+    /// Time of the last heartbeat.
     pub last_seen: Moment,
-    /// For how long nothing has been heard of it.
+    /// Seconds since the last heartbeat.
     pub silent_seconds: i64,
-    /// How far its clock is ahead of the database's.
+    /// Clock offset from the database server.
     pub clock_ahead_seconds: i64,
-    /// What it does for all instances.
+    /// Jobs that this instance runs for all.
     pub leads: Vec<String>,
-    /// It is the process that is asked.
+    /// Whether it is this process.
     #[serde(skip)]
     pub is_own: bool,
 }
 
-/// Instances, as lists have them.
+/// All instances.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Instances {
-    /// By host.
+    /// Sorted by host.
     pub instances: Vec<Instance>,
 }
 
@@ -60,7 +60,7 @@ impl Instance {
         }
     }
 
-    /// Returns how its clock stands to the database's, for people to read.
+    /// Returns the clock offset as text, such as `3 s ahead`.
     #[must_use]
     pub fn clock(&self) -> String {
         let seconds = self.clock_ahead_seconds.abs();

@@ -1,7 +1,7 @@
-//! Internal crate of `robot-detection`: what an operator asks and changes.
+//! Internal crate of `robot-detection`: the operations of administrators.
 //!
 //! Each operation is one function with a typed request and a typed answer. The pages and the JSON
-//! of the console and the commands call it, and show what comes back.
+//! of the console and the commands call it and render the answer.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -22,7 +22,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Creates it, seen from now.
+    /// Creates a moment relative to `now_ms`.
     #[must_use]
     pub fn new(at_ms: i64, now_ms: i64) -> Self {
         Self {

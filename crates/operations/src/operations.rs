@@ -1,4 +1,4 @@
-//! The handle of all operations.
+//! Handle for all operations.
 
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::SharedDetector;
@@ -14,7 +14,7 @@ use crate::{
     SharedSites, live_rules,
 };
 
-/// What operators ask and change in a process that serves.
+/// State of a serving process that operations read and change.
 #[derive(Clone, Debug)]
 pub struct Operations {
     /// Database.
@@ -27,7 +27,7 @@ pub struct Operations {
     pub enforcer: Enforcer,
     /// Sites of the process, each with a policy of its own; none: policy and enforcer are of the only one.
     pub sites: SharedSites,
-    /// Rules that are made while it runs.
+    /// Live rules.
     pub live_rules: LiveRules,
     /// Reloads of the configuration.
     pub reloads: Reloads,
@@ -35,11 +35,11 @@ pub struct Operations {
     pub robot_runs: RobotRuns,
     /// Certificates of the listeners.
     pub certificates: Certificates,
-    /// Sentences about what needs an administrator besides.
+    /// Other problems that need an administrator.
     pub notices: Notices,
     /// Keeps the registry up to date.
     pub refresher: Refresher,
-    /// What is counted and kept of visitors.
+    /// Traffic counters.
     pub traffic: Traffic,
     /// Proves robots' claims.
     pub verifier: Verifier,

@@ -1,4 +1,4 @@
-//! Sessions of administrators' browsers: listed and ended.
+//! Console sessions: list and end them.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::{Caller, Moment, Refusal};
 
 type Data = HashMap<String, Value>;
 
-/// Time for which a session lasts, whether or not it is in use.
+/// Maximum age of a session in milliseconds.
 pub const SESSION_MS: i64 = 12 * 60 * 60 * 1_000;
 
 /// Key of a session's data: milliseconds since 1970 at which it began.
@@ -22,36 +22,36 @@ pub const NETWORK: &str = "network";
 /// Key of a session's data: name of the browser.
 pub const BROWSER: &str = "browser";
 
-/// Session; nothing of its data but where and when it began.
+/// Console session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Session {
-    /// Key by which it is ended.
+    /// Key for ending the session.
     pub key: String,
-    /// When somebody logged in.
+    /// Login time.
     pub begun: Moment,
-    /// When it was used last, to some minutes.
+    /// Last use, to a few minutes.
     pub seen: Moment,
-    /// When it ends.
+    /// Expiry.
     pub ends: Moment,
     /// Network of the address from which somebody logged in.
     pub network: Option<String>,
     /// Browser and system, such as `Firefox on Linux`.
     pub browser: Option<String>,
-    /// It is that of the request.
+    /// Whether it is the session of this request.
     pub is_current: bool,
 }
 
-/// Sessions, as lists have them.
+/// All sessions.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Sessions {
-    /// That of the request first.
+    /// The session of this request comes first.
     pub sessions: Vec<Session>,
 }
 
-/// Sessions that were ended.
+/// Result of ending sessions.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct EndedSessions {
-    /// How many.
+    /// Number of ended sessions.
     pub ended: u64,
 }
 

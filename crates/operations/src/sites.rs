@@ -25,28 +25,28 @@ pub struct AdminSite {
     pub name: String,
     /// Hosts of the site.
     pub hosts: Vec<String>,
-    /// Path below which it is.
+    /// Path prefix.
     pub path: String,
     /// Policy in force.
     pub policy: SharedPolicy,
-    /// Holds robots to its robots.txt.
+    /// Enforces robots.txt.
     pub enforcer: Enforcer,
-    /// URL of robot heaven, and where its pages come from.
+    /// URL of robot heaven, and the source of its pages.
     pub heaven: Option<(String, String)>,
-    /// Who answers /robots.txt.
+    /// Source of /robots.txt.
     pub robots_txt: String,
-    /// First trap, where there are any.
+    /// First trap path, if any.
     pub traps: Option<String>,
-    /// Tells browsers from programs that say they are one.
+    /// Distinguishes browsers from programs that claim to be one.
     pub suspects: Option<Arc<Coherence>>,
-    /// Says why a suspect gets no copy.
+    /// Returns the reason why a suspect gets no copy.
     pub no_copy: Arc<RefuseCopy>,
     upstreams: Provider<Vec<UpstreamRow>>,
     counts: Provider<SiteCounts>,
     front: Provider<Option<String>>,
     /// Finds the page of robot heaven for a path.
     pub own_pages: Arc<FindOwnPage>,
-    /// Finds who responds to a request that passes.
+    /// Finds the responder for a passing request.
     pub answers: Arc<FindResponder>,
 }
 
@@ -193,19 +193,19 @@ impl AdminSite {
         self
     }
 
-    /// Asks how the upstreams are.
+    /// Returns the upstream states.
     #[must_use]
     pub fn ask_upstreams(&self) -> Vec<UpstreamRow> {
         (self.upstreams)()
     }
 
-    /// Asks what was counted.
+    /// Returns the request counts.
     #[must_use]
     pub fn ask_counts(&self) -> SiteCounts {
         (self.counts)()
     }
 
-    /// Asks what stands in front of the server.
+    /// Returns the proxy or CDN in front of the server.
     #[must_use]
     pub fn ask_front(&self) -> Option<String> {
         (self.front)()

@@ -1,4 +1,4 @@
-//! Tokens of programs: listed, made and ended.
+//! API tokens: list, create and end them.
 
 use robot_detection_store::store::{AdminToken, StoreErrorKind, TokenScope};
 use schemars::JsonSchema;
@@ -11,51 +11,51 @@ use crate::{Caller, Moment, Refusal, generate_password, rfc3339, token_end::pars
 /// Longest name, in characters.
 const MAX_NAME_CHARS: usize = 100;
 
-/// Token; its secret is not kept, so that nothing can show it.
+/// API token. Its secret is not stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Token {
-    /// Name that the log of changes has it by.
+    /// Name, as shown in the change log.
     pub name: String,
-    /// `read`, or `write`, which may change something.
+    /// `read` or `write`.
     pub scope: &'static str,
-    /// When it was made.
+    /// Creation time.
     pub created: Moment,
-    /// Hour of its last use.
+    /// Last use, to the hour.
     pub used: Option<Moment>,
-    /// When it ends; never without one.
+    /// Expiry; absent if the token does not expire.
     pub ends: Option<Moment>,
-    /// It is not accepted any more.
+    /// Whether the token has expired.
     pub has_ended: bool,
 }
 
-/// Tokens, as lists have them.
+/// All tokens.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Tokens {
-    /// By name.
+    /// Sorted by name.
     pub tokens: Vec<Token>,
 }
 
-/// Token that is asked for.
+/// Request for a new token.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MakeToken {
-    /// What will use it.
+    /// Name, such as the program that will use the token.
     #[serde(default)]
     pub name: String,
-    /// `read` or `write`; nothing means `read`.
+    /// `read` or `write`; the default is `read`.
     #[serde(default)]
     pub scope: String,
-    /// A day such as `2026-12-31`, days from now such as `30d`, a time in RFC 3339; nothing for one that lasts.
+    /// Expiry: a day (`2026-12-31`), days from now (`30d`) or an RFC 3339 time; empty for a token that does not expire.
     #[serde(default)]
     pub ends: String,
 }
 
-/// Token that was just made.
+/// New token.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct MadeToken {
     /// The token.
     pub token: Token,
-    /// Shown in this response, and never again.
+    /// Secret, shown only in this response.
     pub secret: String,
 }
 
@@ -86,7 +86,7 @@ pub async fn list(caller: &Caller<'_>) -> Result<Tokens, Refusal> {
     })
 }
 
-/// Checks what is asked for, before there is a database.
+/// Validates the request without a database.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! Internal crate of `robot-detection`: what is counted and noted of requests.
+//! Internal crate of `robot-detection`: traffic counting, evidence, access logs and suspicion.
 //!
 //! [`traffic`] counts every request without a lock and keeps the sums in the database,
-//! [`suspicion`] has those judged who say that they are people, and [`access_log`] reads and
+//! [`suspicion`] detects fleets among visitors that claim to be browsers, and [`access_log`] reads and
 //! writes the logs of web servers; it needs no database (feature `access-log`).
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -75,7 +75,7 @@ fn all(total: usize) -> String {
     }
 }
 
-/// The log of changes.
+/// Entries of the change log.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Changes {
     changes: Vec<ChangeView>,

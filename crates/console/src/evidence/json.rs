@@ -83,15 +83,15 @@ struct KeptView {
     request: EvidenceView,
 }
 
-/// Requests that did not simply pass.
+/// A page of evidence.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct EvidencePage {
-    /// The last first.
+    /// Newest first.
     evidence: Vec<KeptView>,
-    /// Parameter `cursor` of the next request; none behind the last.
+    /// Cursor of the next page; absent on the last page.
     cursor: Option<String>,
     kept_days: u32,
-    /// Requests for which there was no room.
+    /// Requests lost because the queue was full.
     lost: u64,
 }
 

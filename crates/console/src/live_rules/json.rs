@@ -45,7 +45,7 @@ pub(crate) struct DryRunParams {
 
 impl<'de> Deserialize<'de> for NewRule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // serde's `flatten` would take fields that nobody knows.
+        // serde's `flatten` would accept unknown fields.
         let mut fields = Map::deserialize(deserializer)?;
         let ends = fields.remove("ends").unwrap_or_default();
         Ok(Self {
@@ -95,7 +95,7 @@ pub(crate) struct AddedRule {
     warnings: Vec<String>,
 }
 
-/// What a rule would have touched of the requests of the last hours.
+/// Recent requests that the rule would have matched.
 #[derive(Debug, JsonSchema, Serialize)]
 struct TouchedRequests {
     hours: u32,

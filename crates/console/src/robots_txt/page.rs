@@ -121,7 +121,7 @@ pub(in super::super) async fn show(
     }))
 }
 
-/// The robots.txt in force, and who does not keep to it.
+/// The robots.txt in force, and its violations.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(in super::super) struct RobotsTxtState {
     enforce: &'static str,

@@ -133,7 +133,7 @@ pub(crate) async fn clear(
     Ok(redirect_to_site(&page, site, "cleared"))
 }
 
-/// Descriptions that were forgotten.
+/// Number of deleted descriptions.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Cleared {
     site: String,
@@ -160,7 +160,7 @@ pub(crate) struct ChangedPages {
     urls: Vec<String>,
 }
 
-/// Pages that are asked for again.
+/// Number of pages queued for another visit.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct ToldPages {
     site: String,

@@ -119,12 +119,12 @@ pub(crate) async fn list(
     }))
 }
 
-/// Descriptions, and where the next ones begin.
+/// A page of descriptions.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct DescriptionList {
     site: String,
     descriptions: Vec<EntryView>,
-    /// Parameters of the next request; none behind the last.
+    /// Query parameters of the next page; absent on the last page.
     next: Option<NextDescriptions>,
 }
 

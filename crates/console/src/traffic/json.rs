@@ -15,12 +15,12 @@ use super::{TrafficParams, loaded::Traffic, question::by};
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Sums of a time, by what was asked for.
+/// Traffic of a period, grouped as requested.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct TrafficFigures {
     since: String,
     until: String,
-    /// The same time before, where it is compared.
+    /// The period before, for comparison.
     before: Option<FiguresBefore>,
     /// `total`, and an array for each grouping.
     #[serde(flatten)]
@@ -35,7 +35,7 @@ struct FiguresBefore {
     groups: Map<String, Value>,
 }
 
-/// Sums by steps of a time.
+/// Traffic of a period by time step.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct TrafficSeries {
     since: String,
@@ -53,7 +53,7 @@ struct SeriesLine {
     bytes: u64,
     hits_by_step: Vec<u64>,
     bytes_by_step: Vec<u64>,
-    /// What the line is about, such as `robot` and `name`.
+    /// Group of the line, such as `robot` and `name`.
     #[serde(flatten)]
     #[schemars(with = "BTreeMap<String, String>")]
     about: Map<String, Value>,

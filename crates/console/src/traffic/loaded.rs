@@ -169,7 +169,7 @@ impl Traffic {
     }
 }
 
-/// Names that begin with a text.
+/// Names that begin with the query.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct NamesAnswer {
     names: Vec<String>,

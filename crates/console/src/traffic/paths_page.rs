@@ -108,7 +108,7 @@ pub(crate) async fn show(
     }))
 }
 
-/// Which paths are asked for, about.
+/// Approximate request counts by path.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct PathsAnswer {
     since: String,

@@ -1,4 +1,4 @@
-//! How the alerts stand, and what their receivers were told.
+//! Current state of the alerts, and the last messages.
 
 use robot_detection_store::store::{AlertAttempt, AlertState};
 use schemars::JsonSchema;
@@ -9,48 +9,48 @@ use crate::{Caller, Moment, Refusal};
 /// Messages that are listed.
 const SHOWN: u64 = 50;
 
-/// How an alert stands.
+/// Current state of an alert.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct AlertStanding {
     /// Name of the `[[alert]]`.
     pub name: String,
-    /// What is watched.
+    /// Watched condition.
     pub on: String,
     /// Scheme and host of the receiver.
     pub receiver: String,
     /// `firing`, `well` or `weekly`.
     pub state: &'static str,
-    /// When it began, or ended last.
+    /// Start of the current state.
     pub since: Option<Moment>,
-    /// What is found while it lasts.
+    /// Current findings; empty unless firing.
     pub findings: Vec<String>,
-    /// When the receiver took a message.
+    /// Last accepted message.
     pub told: Option<Moment>,
-    /// Attempts in a row that failed.
+    /// Consecutive failed deliveries.
     pub failures: u32,
-    /// Why the last attempt failed.
+    /// Error of the last failed delivery.
     pub error: String,
 }
 
-/// Message to a receiver.
+/// Message sent to a receiver.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SentMessage {
-    /// When it was sent.
+    /// Time of delivery.
     pub at: Moment,
     /// Name of the `[[alert]]`.
     pub name: String,
-    /// What was told.
+    /// Reported event.
     pub event: String,
-    /// Why it was not taken; empty where it was.
+    /// Delivery error; empty on success.
     pub error: String,
 }
 
-/// Alerts, and the last messages.
+/// All alerts and the last messages.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct AlertStandings {
-    /// In the order of their names.
+    /// Sorted by name.
     pub alerts: Vec<AlertStanding>,
-    /// The last messages, the newest first.
+    /// Newest first.
     pub attempts: Vec<SentMessage>,
 }
 

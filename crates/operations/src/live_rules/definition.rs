@@ -22,9 +22,9 @@ const PEOPLE: [Kind; 2] = [Kind::Person, Kind::Shared];
 /// What a live rule does, and to whom.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LiveRule {
-    /// What is done.
+    /// Action.
     pub action: LiveAction,
-    /// Whom it is about.
+    /// Matched visitors.
     pub about: About,
     /// Patterns of paths, as a filter pattern spells them; `None`: every path.
     pub path: Option<String>,
@@ -52,7 +52,7 @@ pub struct Networks {
 pub enum About {
     /// A robot by its id.
     Robot(String),
-    /// Robots of a company or project.
+    /// Robots of an operator.
     Operator(String),
     /// Robots with a purpose.
     Purpose(Purpose),
@@ -69,20 +69,20 @@ pub enum About {
 /// What a live rule does.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LiveAction {
-    /// Lets it pass.
+    /// Passes the request.
     Pass,
     /// To where the site sends robots: nobody types a target.
     Redirect,
-    /// Refuses it.
+    /// Refuses the request.
     Refuse {
         /// Status of the refusal.
         status: u16,
     },
-    /// Lets so many pass in a time, and refuses the others.
+    /// Limits the request rate.
     Slow {
-        /// Requests that pass.
+        /// Requests allowed per period.
         requests: u32,
-        /// Seconds in which they pass.
+        /// Length of the period in seconds.
         per_seconds: u32,
     },
 }

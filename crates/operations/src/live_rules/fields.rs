@@ -34,7 +34,7 @@ const MAX_SECONDS: u32 = 86_400;
 #[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleFields {
-    /// Word of what is done.
+    /// Action.
     pub action: String,
     /// Id of a robot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,16 +57,16 @@ pub struct RuleFields {
     /// Pattern of paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Name of a site; none: all.
+    /// Site name; all sites by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
     /// Status of a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Requests that pass in a time.
+    /// Requests allowed per period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u32>,
-    /// Seconds of that time.
+    /// Length of the period in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_seconds: Option<u32>,
     /// Only robots that are verified.
@@ -82,7 +82,7 @@ pub struct RuleFields {
 pub struct FieldProblem {
     /// Name of the field.
     pub field: &'static str,
-    /// What is wrong with it.
+    /// Error.
     pub reason: String,
 }
 

@@ -23,7 +23,7 @@ pub struct Proposal {
     pub rule: LiveRule,
     /// `None`: it lasts.
     pub ends_ms: Option<i64>,
-    /// What it would have touched.
+    /// Recent requests that it matches.
     pub touched: Touched,
     /// What whoever makes it should know, in sentences.
     pub warnings: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Proposal {
 pub struct Surroundings<'s> {
     /// Database.
     pub store: &'s Store,
-    /// Robots that are known.
+    /// Detector of known robots.
     pub detector: &'s Detector,
     /// Name and policy of each site.
     pub sites: Vec<(String, Arc<Policy>)>,

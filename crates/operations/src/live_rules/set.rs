@@ -25,11 +25,11 @@ pub struct KeptRule {
     pub id: i64,
     /// The rule.
     pub rule: LiveRule,
-    /// When it was made.
+    /// Creation time.
     pub created_ms: i64,
-    /// Who made it.
+    /// Creator.
     pub created_by: String,
-    /// When it ends; none: never.
+    /// Expiry; `None` for a rule that does not expire.
     pub ends_ms: Option<i64>,
 }
 

@@ -92,7 +92,7 @@ enum Answer {
 }
 
 impl ServedRobotsTxt {
-    /// Creates it of the parts that decide what is served.
+    /// Creates it from its parts.
     #[must_use]
     pub fn new(
         plan: RobotsTxtPlan,

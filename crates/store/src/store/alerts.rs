@@ -76,7 +76,7 @@ columns! {
 }
 
 handle! {
-    /// How the alerts stand.
+    /// Alert states and messages.
     Alerts, alerts
 }
 

@@ -30,7 +30,7 @@ columns! {
 }
 
 handle! {
-    /// Networks that a firewall had better keep out.
+    /// Banned networks.
     Bans, bans
 }
 

@@ -45,7 +45,7 @@ pub struct LearntCanonical {
 }
 
 handle! {
-    /// URLs that stand for others.
+    /// Canonical URLs.
     Canonicals, canonicals
 }
 

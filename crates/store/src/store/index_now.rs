@@ -59,7 +59,7 @@ pub struct IndexNowState {
 }
 
 handle! {
-    /// What search engines were told of.
+    /// IndexNow notifications.
     IndexNow, index_now
 }
 

@@ -60,7 +60,7 @@ pub struct LeaseHolder {
 }
 
 handle! {
-    /// What one instance does for all.
+    /// Leases for jobs that one instance runs for all.
     Leases, leases
 }
 

@@ -48,7 +48,7 @@ pub struct SiteRobotVersions {
 }
 
 handle! {
-    /// What commands ask of running site robots.
+    /// Orders for running site robots.
     Orders, orders
 }
 

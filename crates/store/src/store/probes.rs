@@ -20,7 +20,7 @@ pub(super) fn every_statement() -> impl Iterator<Item = Statement> {
 }
 
 handle! {
-    /// What `doctor` asked through a proxy.
+    /// Probe requests of `doctor`.
     Probes, probes
 }
 

@@ -26,7 +26,7 @@ columns! {
 }
 
 handle! {
-    /// Who says to be a person and is none.
+    /// Suspects: robots that claim to be browsers.
     Suspects, suspects
 }
 

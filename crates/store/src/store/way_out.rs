@@ -17,7 +17,7 @@ pub(super) fn every_statement() -> impl Iterator<Item = Statement> {
 }
 
 handle! {
-    /// How often people leave copies.
+    /// Keys of the confirmation form.
     WayOut, way_out
 }
 

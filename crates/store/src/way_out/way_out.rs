@@ -97,7 +97,7 @@ impl<'r> Presser<'r> {
         }
     }
 
-    /// Returns the User-Agent that was sent.
+    /// Returns the `User-Agent` header.
     #[must_use]
     pub fn user_agent(&self) -> &'r [u8] {
         self.user_agent
@@ -105,7 +105,7 @@ impl<'r> Presser<'r> {
 }
 
 impl WayOut {
-    /// Creates it with a secret of its own, until that of the database is in force.
+    /// Creates it with a temporary secret, used until the stored secret is loaded.
     #[must_use]
     pub fn new(clock: &Clock) -> Self {
         let today = clock.now_ms().div_euclid(1_000).div_euclid(DAY_S);

@@ -21,7 +21,7 @@ pub struct Rows {
 /// Row of a table; a cell of `None` is unknown.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Row {
-    /// What the row is about.
+    /// Group of the row.
     pub cells: Vec<Option<String>>,
     /// Sum of the row.
     pub count: Count,

@@ -14,6 +14,6 @@ pub use forget::{Forgetting, ForgottenRows};
 pub use read::{EvidenceQuery, KeptViolation, StoredEvidence, ViolationDay};
 
 handle! {
-    /// Requests that did not simply pass.
+    /// Evidence of single requests.
     EvidenceRows, evidence
 }

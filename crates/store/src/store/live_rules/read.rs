@@ -32,7 +32,7 @@ pub struct StoredLiveRule {
     pub definition: String,
     /// When it was made, in milliseconds since 1970.
     pub created_ms: i64,
-    /// Who made it.
+    /// Creator.
     pub created_by: String,
     /// When it ends; `None`: it lasts.
     pub ends_ms: Option<i64>,

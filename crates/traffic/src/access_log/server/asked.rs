@@ -19,9 +19,9 @@ const REFERRERS: &[&str] = &[
 /// Who asked, and where he came from.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Asked {
-    /// Address, where the line has one.
+    /// Client address, if the line has one.
     pub client: Option<IpAddr>,
-    /// The request names the page that it came from.
+    /// Whether the request has a `Referer`.
     pub has_referrer: bool,
 }
 

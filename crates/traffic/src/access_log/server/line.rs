@@ -58,7 +58,7 @@ pub struct Line<'a> {
     pub client: IpAddr,
     /// Time at which the request came, in milliseconds since 1970.
     pub received_ms: i64,
-    /// Host that was asked.
+    /// Requested host.
     pub host: Option<&'a [u8]>,
     /// Empty, like target and version, where the head could not be read.
     pub method: &'a str,
@@ -80,7 +80,7 @@ pub struct Line<'a> {
     pub visitor: &'a str,
     /// Word for what was done, or would have been done in a dry run.
     pub decision: &'a str,
-    /// Why it was decided so.
+    /// Cause of the decision.
     pub cause: &'a str,
     /// Word for the verdict on the robot's claim, where there is one.
     pub verdict: Option<&'a str>,

@@ -40,11 +40,11 @@ pub struct Served<'a> {
     pub micros: u64,
     /// The User-Agent as it was sent; none where it is absent, empty or `-`.
     pub user_agent: Option<&'a [u8]>,
-    /// Host that was asked.
+    /// Requested host.
     pub host: Option<Cow<'a, str>>,
     /// What a server of ours says: its site, what it did, the verdict on the claim.
     pub site: Option<Cow<'a, str>>,
-    /// What was decided.
+    /// Decision.
     pub decision: Option<Cow<'a, str>>,
     /// Verdict on the robot's claim.
     pub verdict: Option<Cow<'a, str>>,

@@ -36,7 +36,7 @@ pub(super) type Cells = Vec<Option<String>>;
 pub(super) type Groups = (Vec<Option<usize>>, Vec<Cells>);
 
 impl<'d> KnownRobots<'d> {
-    /// Creates it of the robots of a detector.
+    /// Creates it from a detector's robots.
     #[must_use]
     pub fn new(detector: &'d Detector) -> Self {
         let robots = detector.robots().iter();

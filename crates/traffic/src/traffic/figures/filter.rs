@@ -40,7 +40,7 @@ pub struct TrafficFilter {
     pub verdict: Option<String>,
     /// Word of a decision.
     pub decision: Option<String>,
-    /// Why it was decided so.
+    /// Cause of the decision.
     pub cause: Option<String>,
     /// Class of the status, such as `2xx`.
     pub status: Option<String>,

@@ -11,9 +11,9 @@ const MINUTE_MS: i64 = 60_000;
 /// Time that is asked about: since when, and until when if not now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Times {
-    /// First moment.
+    /// Start.
     pub since: Moment,
-    /// First moment after it; none is now.
+    /// End, exclusive; `None` means now.
     pub until: Option<Moment>,
 }
 

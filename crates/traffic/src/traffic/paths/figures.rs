@@ -53,7 +53,7 @@ pub struct PathFigure {
     pub count: PathCount,
     /// Those of people.
     pub people: u64,
-    /// Paths that are not listed.
+    /// Number of paths not listed.
     pub more: u64,
 }
 
@@ -100,7 +100,7 @@ impl PathFigure {
 }
 
 impl PathFigures {
-    /// Creates figures of sums.
+    /// Creates figures from sums.
     #[must_use]
     pub fn new(sums: PathSums, filter: PathFilter) -> Self {
         let mut folded = HashMap::<_, Vec<_>>::new();
