@@ -74,9 +74,9 @@ use robot_detection_store::{instances, pace};
 #[doc(no_inline)]
 pub use robot_detection_traffic::access_log;
 #[cfg(feature = "server")]
-use robot_detection_traffic::{canonical, traps};
+use robot_detection_traffic::{canonical, summary, traps};
 #[cfg(feature = "admin")]
-use robot_detection_traffic::{summary, suspicion, traffic};
+use robot_detection_traffic::{suspicion, traffic};
 
 #[cfg(feature = "admin")]
 #[doc(inline)]

@@ -162,7 +162,9 @@ pub(super) struct SuspectsAnswer {
     last_7_days: Option<Map<String, Value>>,
     /// Whether detection of fleets is on.
     on: bool,
+    #[schemars(with = "Vec<Map<String, Value>>")]
     fleets: Vec<Value>,
+    #[schemars(with = "Vec<Map<String, Value>>")]
     conduct: Vec<Value>,
     /// Requests that were not examined.
     missed: u64,

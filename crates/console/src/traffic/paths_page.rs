@@ -11,7 +11,7 @@ use axum::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     fields::Params,
@@ -113,10 +113,15 @@ pub(crate) async fn show(
 pub(crate) struct PathsAnswer {
     since: String,
     until: String,
+    #[schemars(with = "Map<String, Value>")]
     total: Value,
+    #[schemars(with = "Vec<Map<String, Value>>")]
     paths: Vec<Value>,
+    #[schemars(with = "Vec<Map<String, Value>>")]
     patterns: Vec<Value>,
+    #[schemars(with = "Vec<Map<String, Value>>")]
     visitors: Vec<Value>,
+    #[schemars(with = "Vec<Map<String, Value>>")]
     forms: Vec<Value>,
 }
 

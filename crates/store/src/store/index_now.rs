@@ -59,7 +59,7 @@ pub struct IndexNowState {
 }
 
 handle! {
-    /// IndexNow notifications.
+    /// Notifications of search engines.
     IndexNow, index_now
 }
 
