@@ -148,7 +148,8 @@ fn rule_routes(api: Api) -> Api {
         .body::<live_rules::NewRule>()
         .answer::<live_rules::AddedRule>()
         .takes(DRY_RUN)
-        .status(StatusCode::CREATED),
+        .status(StatusCode::CREATED)
+        .with_dry_run(),
         live_rules::add_json,
     )
     .add(

@@ -77,6 +77,7 @@ pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Result<
 
 /// Current bans.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "BanList")]
 pub(super) struct Bans {
     /// Newest first.
     bans: Vec<BanView>,

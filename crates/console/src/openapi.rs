@@ -37,6 +37,8 @@ pub(super) struct Operation {
     answer: Option<SchemaOf>,
     /// Status of a response that is no error.
     status: StatusCode,
+    /// Whether a request that changes nothing is answered with 200 instead.
+    has_dry_run: bool,
 }
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
@@ -85,6 +87,7 @@ impl Operation {
             body: None,
             answer: None,
             status: StatusCode::OK,
+            has_dry_run: false,
         }
     }
 
@@ -107,6 +110,11 @@ impl Operation {
 
     pub(super) const fn status(mut self, status: StatusCode) -> Self {
         self.status = status;
+        self
+    }
+
+    pub(super) const fn with_dry_run(mut self) -> Self {
+        self.has_dry_run = true;
         self
     }
 
@@ -162,6 +170,9 @@ impl Operation {
             members.insert("content".to_owned(), content);
         }
         let mut responses = Map::new();
+        if self.has_dry_run {
+            responses.insert(StatusCode::OK.as_str().to_owned(), done.clone());
+        }
         responses.insert(self.status.as_str().to_owned(), done);
         responses.insert(
             "default".to_owned(),

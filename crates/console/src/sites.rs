@@ -156,6 +156,7 @@ pub(super) async fn reload(
 
 /// Sites, and the last reload.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "SiteList")]
 pub(super) struct Sites {
     sites: Vec<SiteView>,
     reload: Option<ReloadView>,
@@ -163,6 +164,7 @@ pub(super) struct Sites {
 
 /// A reload.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ReloadResult")]
 pub(super) struct Reload {
     reload: ReloadView,
 }

@@ -36,6 +36,7 @@ pub struct Instance {
 
 /// All instances.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "InstanceList")]
 pub struct Instances {
     /// Sorted by host.
     pub instances: Vec<Instance>,

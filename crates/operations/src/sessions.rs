@@ -43,6 +43,7 @@ pub struct Session {
 
 /// All sessions.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "SessionList")]
 pub struct Sessions {
     /// The session of this request comes first.
     pub sessions: Vec<Session>,

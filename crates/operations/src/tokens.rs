@@ -30,6 +30,7 @@ pub struct Token {
 
 /// All tokens.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "TokenList")]
 pub struct Tokens {
     /// Sorted by name.
     pub tokens: Vec<Token>,

@@ -53,6 +53,12 @@ async fn every_operation_answers_as_the_document_says() {
     site.refresh().await;
     let (document, operations) = described(&browser).await;
     assert_eq!(document["openapi"], "3.1.0");
+    // A dry run creates nothing.
+    let added = &document["paths"]["/rules"]["post"]["responses"];
+    assert!(
+        added["200"].is_object() && added["201"].is_object(),
+        "{added}"
+    );
     assert!(operations.len() > 30, "{}", operations.len());
     let mut ids = std::collections::BTreeSet::new();
     for operation in &operations {

@@ -77,6 +77,7 @@ fn all(total: usize) -> String {
 
 /// Entries of the change log.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ChangeList")]
 pub(crate) struct Changes {
     changes: Vec<ChangeView>,
 }

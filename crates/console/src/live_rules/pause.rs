@@ -77,6 +77,7 @@ pub(crate) async fn resume(
 
 /// The pause under way.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "PauseState")]
 pub(crate) struct Pause {
     pause: Option<PauseView>,
 }

@@ -76,6 +76,7 @@ pub(crate) async fn explain(
 
 /// Why a URL is described, or not.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ExplainedUrl")]
 pub(crate) struct Explained {
     site: String,
     explained: ExplanationView,

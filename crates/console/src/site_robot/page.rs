@@ -75,6 +75,7 @@ pub(crate) async fn json(
 
 /// The last runs of a site robot.
 #[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RunList")]
 pub(crate) struct Runs {
     site: String,
     runs: Vec<RunView>,
