@@ -177,7 +177,7 @@ mod tests {
         };
         for (path, kind) in [
             ("/a", "text/html; charset=utf-8"),
-            ("/api/a", "application/json"),
+            ("/api/a", "application/problem+json"),
         ] {
             let request = Request::get(path).body(Body::empty()).unwrap();
             let response = router().oneshot(request).await.unwrap();
