@@ -24,11 +24,9 @@ use robot_detection_site_robot::site_robot::SiteRobot;
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use robot_detection::{
-///     admin::RobotRuns,
-///     site_robot::{SiteRobot, source::{HttpSettings, HttpSource}},
-///     store::Store,
-/// };
+/// use robot_detection_operations::RobotRuns;
+/// use robot_detection_site_robot::site_robot::{SiteRobot, source::{HttpSettings, HttpSource}};
+/// use robot_detection_store::store::Store;
 ///
 /// let source = HttpSource::new(HttpSettings::default())?;
 /// let robot = SiteRobot::builder("docs", Store::connect("sqlite::memory:").await?, source)

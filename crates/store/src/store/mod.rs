@@ -13,8 +13,8 @@
 //! # async fn main() -> Result<(), robot_detection_store::store::StoreError> {
 //! let store = Store::connect("sqlite::memory:").await?;
 //! let robot = Robot::new("examplebot", Source::manual());
-//! store.add_robot(&robot, 1_800_000_000_000).await?;
-//! assert!(store.robot_exists("examplebot").await?);
+//! store.robots().add(&robot, 1_800_000_000_000).await?;
+//! assert!(store.robots().exists("examplebot").await?);
 //! # Ok(())
 //! # }
 //! ```
