@@ -8,8 +8,6 @@ use tracing::info;
 
 use super::{
     MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS,
-    access::Visitor,
-    changes,
     fields::{Fields, Params},
     hash_password,
     login::{LoginOutcome, check_password, refusal},
@@ -80,8 +78,8 @@ pub(super) async fn submit(
     state.cached_sessions().clear();
     // The change has ended every session; that of the administrator goes on under a new id.
     session::begin(&session, &caller, now_ms).await?;
-    let who = &Visitor::Nobody;
-    changes::record(&state, who, "password-changed", "administrator", "").await;
+    let caller = state.caller();
+    caller.record("password-changed", "administrator", "").await;
     info!("the administrator's password was changed; other sessions ended");
     let mut response = page.location.see_other("account?note=changed");
     // The cookie of this browser was signed with the hash of the old password.

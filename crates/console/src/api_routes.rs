@@ -69,7 +69,7 @@ pub(super) fn routes(has_login: bool) -> Api {
             robots_txt::json,
         )
         .add(
-            Operation::get("/robots-txt/check", "What robots.txt says of a URL")
+            Operation::get("/robots-txt/check", "Verdict of robots.txt for a URL")
                 .answer::<robots_txt::CheckResult>()
                 .takes(CHECK),
             robots_txt::check_json,
@@ -97,7 +97,7 @@ fn traffic_routes(api: Api) -> Api {
         traffic::names,
     )
     .add(
-        Operation::get("/traffic/paths", "Which paths are asked for, about")
+        Operation::get("/traffic/paths", "Approximate request counts by path")
             .answer::<traffic::PathsAnswer>()
             .takes(traffic::PATHS),
         traffic::paths_json,
@@ -109,7 +109,7 @@ fn traffic_routes(api: Api) -> Api {
         evidence::json,
     )
     .add(
-        Operation::get("/suspects", "Fleets of robots that say they are browsers")
+        Operation::get("/suspects", "Fleets and clients that claim to be browsers")
             .answer::<suspects::SuspectsAnswer>(),
         suspects::json,
     )
@@ -301,8 +301,7 @@ fn login_routes(api: Api) -> Api {
 
 fn ban_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/bans", "Who is refused so often that a firewall is told")
-            .answer::<bans::Bans>(),
+        Operation::get("/bans", "Clients banned for repeated refusals").answer::<bans::Bans>(),
         bans::json,
     )
     .add(

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use super::{
     Moment,
     access::Visitor,
-    changes,
     fields::{CsrfProof, Fields},
     page::{Page, html},
     problem::Problem,
@@ -115,6 +114,7 @@ async fn end(state: &AdminState, visitor: &Visitor, network: &str) -> Result<(),
             "This network is not banned; its ban has ended.",
         ));
     }
-    changes::record(state, visitor, "ban-removed", network, "").await;
+    let caller = state.caller_as(visitor);
+    caller.record("ban-removed", network, "").await;
     Ok(())
 }

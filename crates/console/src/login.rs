@@ -14,7 +14,6 @@ use tracing::{info, warn};
 
 use super::{
     access::Visitor,
-    changes,
     fields::{Fields, LoginFields, Params},
     login_client::{BrowserCookie, LoginOrigin},
     login_limiter::LoginDecision,
@@ -140,8 +139,8 @@ async fn record_login(state: &AdminState, caller: &LoginOrigin) {
     if failures > 0 {
         record_failures(state, caller, failures).await;
     }
-    let who = &Visitor::Nobody;
-    changes::record(state, who, "login", &format!("from {caller}"), "").await;
+    let from = format!("from {caller}");
+    state.caller().record("login", &from, "").await;
 }
 
 async fn record_failures(state: &AdminState, caller: &LoginOrigin, failures: u64) {
@@ -149,15 +148,8 @@ async fn record_failures(state: &AdminState, caller: &LoginOrigin, failures: u64
         1 => "1 wrong password".to_owned(),
         several => format!("{several} wrong passwords since the last such entry"),
     };
-    let who = &Visitor::Nobody;
-    changes::record(
-        state,
-        who,
-        "login-failed",
-        &format!("from {caller}"),
-        &detail,
-    )
-    .await;
+    let from = format!("from {caller}");
+    state.caller().record("login-failed", &from, &detail).await;
 }
 
 /// Ends the session.

@@ -8,7 +8,6 @@ use tracing::info;
 
 use super::{
     access::Visitor,
-    changes,
     fields::Fields,
     page::{Page, html, html_with},
     problem::Problem,
@@ -175,7 +174,10 @@ pub(super) async fn store(
         .add(robot, state.now_ms())
         .await
         .map_err(|error| not_stored(error, &robot.id))?;
-    changes::record(state, visitor, "robot-added", &robot.id, &robot.useragent).await;
+    let caller = state.caller_as(visitor);
+    caller
+        .record("robot-added", &robot.id, &robot.useragent)
+        .await;
     // A robot added by hand is recognised at once, not with the next refresh.
     operations.refresher.reload().await?;
     info!(id = %robot.id, "an administrator added the robot {:?}", robot.id);
@@ -195,7 +197,8 @@ pub(super) async fn unstore(
         .remove(id)
         .await
         .map_err(|error| not_removed(error, id))?;
-    changes::record(state, visitor, "robot-removed", id, "").await;
+    let caller = state.caller_as(visitor);
+    caller.record("robot-removed", id, "").await;
     operations.refresher.reload().await?;
     info!(id, "an administrator removed the robot {id:?}");
     Ok(())

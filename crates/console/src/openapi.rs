@@ -2,7 +2,7 @@
 //!
 //! A route is added together with what it says of itself: none can be without.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use askama::Template;
 use axum::{
@@ -235,9 +235,11 @@ impl Api {
     pub(super) fn into_router(self) -> Router<AdminState> {
         let itself = Operation::get("/openapi.json", "This document");
         let operations: Arc<[_]> = self.operations.iter().copied().chain([itself]).collect();
-        // One for all requests: a copy for each, and for each route, takes longer than the rest of a start.
-        let document = Arc::new(openapi(&operations));
-        let all = self.add(itself, async move || Json(&*document).into_response());
+        // Made once, by the first request for it: a start need not wait for a hundred schemas.
+        let (document, described) = (Arc::new(OnceLock::new()), Arc::clone(&operations));
+        let all = self.add(itself, async move || {
+            Json(document.get_or_init(|| openapi(&described))).into_response()
+        });
         let page = get(
             async move |State(_): State<AdminState>, page: Page| -> Response {
                 let operations = &operations;

@@ -24,11 +24,17 @@ use tower_sessions::{
 };
 
 use super::{
-    access, login_client::LoginOrigin, page::RequestLocation, problem::Problem, settings::Access,
+    access::{self, Visitor},
+    login_client::LoginOrigin,
+    page::RequestLocation,
+    problem::Problem,
+    settings::Access,
     state::AdminState,
 };
 use robot_detection_layer::clock::Clock;
-use robot_detection_operations::sessions::{BEGUN, BROWSER, NETWORK, SESSION_MS};
+use robot_detection_operations::sessions::{
+    self, BEGUN, BROWSER, EndedSessions, NETWORK, SESSION_MS,
+};
 use robot_detection_store::store::{Absence, Access as AccessTable, Store};
 
 /// Hours after which one has to log in again, whether or not the session was in use.
@@ -131,6 +137,30 @@ pub(super) fn stored_id(session: &Session) -> Option<String> {
 /// Returns the key by which lists name a session.
 pub(super) fn key(session: &Session) -> Option<String> {
     stored_id(session).map(|id| AccessTable::session_key(&id))
+}
+
+/// Ends the session with this key, here as in the database.
+pub(super) async fn end_by_key(
+    state: &AdminState,
+    visitor: &Visitor,
+    key: &str,
+) -> Result<(), Problem> {
+    sessions::end(&state.caller_as(visitor), key).await?;
+    state.cached_sessions().forget_key(key);
+    Ok(())
+}
+
+/// Ends all sessions except that of the request.
+pub(super) async fn end_others(
+    state: &AdminState,
+    visitor: &Visitor,
+    session: Option<&Session>,
+) -> Result<EndedSessions, Problem> {
+    let current = session.and_then(stored_id);
+    let ended = sessions::end_others(&state.caller_as(visitor), current.as_deref()).await?;
+    // The next use of the current session confirms it again.
+    state.cached_sessions().clear();
+    Ok(ended)
 }
 
 /// Ends a session.

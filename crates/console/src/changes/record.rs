@@ -20,20 +20,6 @@ struct Pending {
     recorded_ms: Option<i64>,
 }
 
-/// Records a change; a database that fails does not stop what was done already.
-pub(crate) async fn record(
-    state: &AdminState,
-    visitor: &Visitor,
-    event: &str,
-    subject: &str,
-    detail: &str,
-) {
-    state
-        .caller_as(visitor)
-        .record(event, subject, detail)
-        .await;
-}
-
 /// Records that refreshes were started, or a document accepted.
 pub(crate) async fn started(
     state: &AdminState,
@@ -42,13 +28,15 @@ pub(crate) async fn started(
     sources: &[Source],
 ) {
     let names: Vec<_> = sources.iter().map(Source::as_str).collect();
-    record(state, visitor, event, &names.join(", "), "").await;
+    let caller = state.caller_as(visitor);
+    caller.record(event, &names.join(", "), "").await;
 }
 
 /// Records a reload that was asked for.
 pub(crate) async fn reloaded(state: &AdminState, visitor: &Visitor, is_done: bool, text: &str) {
     let event = if is_done { "reloaded" } else { "reload-failed" };
-    record(state, visitor, event, "configuration", text).await;
+    let caller = state.caller_as(visitor);
+    caller.record(event, "configuration", text).await;
 }
 
 impl LoginFailureLog {

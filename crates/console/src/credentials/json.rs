@@ -57,8 +57,7 @@ pub(crate) async fn end_session(
     _proof: CsrfProof,
     Path(key): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    sessions::end(&state.caller_as(&visitor), &key).await?;
-    state.cached_sessions().forget_key(&key);
+    session::end_by_key(&state, &visitor, &key).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -68,9 +67,6 @@ pub(crate) async fn end_other_sessions(
     session: Option<Extension<Session>>,
     _proof: CsrfProof,
 ) -> Result<Json<EndedSessions>, Problem> {
-    let current = session.as_deref().and_then(session::stored_id);
-    let ended = sessions::end_others(&state.caller_as(&visitor), current.as_deref()).await?;
-    // That of the request is confirmed again by its next use.
-    state.cached_sessions().clear();
+    let ended = session::end_others(&state, &visitor, session.as_deref()).await?;
     Ok(Json(ended))
 }

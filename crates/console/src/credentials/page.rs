@@ -112,8 +112,7 @@ pub(crate) async fn end_session(
     page: Page,
     Fields(form): Fields<KeyForm>,
 ) -> Result<Response, Problem> {
-    sessions::end(&state.caller_as(&visitor), &form.key).await?;
-    state.cached_sessions().forget_key(&form.key);
+    session::end_by_key(&state, &visitor, &form.key).await?;
     Ok(page.location.see_other("access?note=session-ended"))
 }
 
@@ -124,9 +123,7 @@ pub(crate) async fn end_sessions(
     page: Page,
     Fields(NoFields {}): Fields<NoFields>,
 ) -> Result<Response, Problem> {
-    let id = session::stored_id(&session);
-    sessions::end_others(&state.caller_as(&visitor), id.as_deref()).await?;
-    state.cached_sessions().clear();
+    session::end_others(&state, &visitor, Some(&session)).await?;
     Ok(page.location.see_other("access?note=sessions-ended"))
 }
 
