@@ -500,6 +500,8 @@ CREATE TABLE live_rules (
     rule_id    BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     -- JSON: action, whom it is about, paths, site.
     definition TEXT   NOT NULL,
+    -- No other rule in force has it.
+    name       TEXT COLLATE "C",
     created_ms BIGINT NOT NULL,
     -- Who: admin, token NAME, command line.
     created_by TEXT   NOT NULL,

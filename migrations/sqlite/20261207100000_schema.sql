@@ -499,6 +499,8 @@ CREATE TABLE live_rules (
     rule_id    INTEGER PRIMARY KEY AUTOINCREMENT,
     -- JSON: action, whom it is about, paths, site.
     definition TEXT    NOT NULL,
+    -- No other rule in force has it.
+    name       TEXT,
     created_ms INTEGER NOT NULL,
     -- Who: admin, token NAME, command line.
     created_by TEXT    NOT NULL,

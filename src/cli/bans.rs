@@ -3,14 +3,12 @@
 use std::{collections::HashMap, process::ExitCode, time::Duration};
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 use tokio::time;
 
-use crate::bans::{BanFormat, Network, added, removed, whole};
+use crate::bans::{self, BanFormat, BanViews, added, removed, whole};
 use crate::clock::Clock;
 use crate::config::Loaded;
-use crate::operations::rfc3339;
-use crate::store::{AuditEntry, Ban, Store};
+use crate::store::{Ban, Store};
 
 use super::{Cli, context, output, usage::WrongUsage};
 
@@ -74,7 +72,7 @@ pub(super) async fn run(cli: &Cli, args: &BansArgs) -> anyhow::Result<ExitCode> 
     let clock = Clock::system();
     let bans = store.bans().list(clock.now_ms()).await?;
     if args.json {
-        output::json(&json!({ "bans": bans.iter().map(ban_json).collect::<Vec<_>>() }))?;
+        output::json(&BanViews::new(bans, clock.now_ms()))?;
     } else if args.follow {
         return follow(&store, &clock, args.format, bans).await;
     } else {
@@ -84,32 +82,11 @@ pub(super) async fn run(cli: &Cli, args: &BansArgs) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-fn ban_json(ban: &Ban) -> serde_json::Value {
-    json!({
-        "network": ban.network,
-        "cause": ban.cause,
-        "since": rfc3339(ban.since_ms),
-        "until": rfc3339(ban.until_ms),
-    })
-}
-
 async fn remove(loaded: &Loaded, network: &str) -> anyhow::Result<ExitCode> {
-    let network: Network = network.parse().map_err(WrongUsage)?;
     let store = context::store(loaded).await?;
-    let is_removed = store.bans().remove(&network.to_string()).await?;
-    if is_removed {
-        let entry = AuditEntry {
-            at_ms: Clock::system().now_ms(),
-            actor: context::ACTOR.to_owned(),
-            event: "ban-removed".to_owned(),
-            subject: network.to_string(),
-            ..AuditEntry::default()
-        };
-        store.audit().record(&entry).await?;
-    }
+    let removed = bans::remove(&context::caller(&store), network).await;
     store.close().await;
-    anyhow::ensure!(is_removed, "{network} is not banned");
-    output::line(&format!("{network} is not banned any more"))?;
+    output::line(&format!("{} is not banned any more", removed?))?;
     Ok(ExitCode::SUCCESS)
 }
 

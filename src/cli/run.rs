@@ -105,7 +105,7 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
 fn is_wrong_usage(error: &anyhow::Error) -> bool {
     let is_bad_url = |cause: &StoreError| cause.kind() == StoreErrorKind::BadUrl;
     error.is::<ConfigErrors>()
-        || matches!(error.downcast_ref(), Some(Refusal::Invalid { .. }))
+        || matches!(error.downcast_ref(), Some(Refusal::Invalid(_)))
         || error.is::<WrongUsage>()
         || error.downcast_ref().is_some_and(is_bad_url)
         || matches!(error.downcast_ref(), Some(BuildError::Store(cause)) if is_bad_url(cause))

@@ -14,7 +14,7 @@ use super::{
     access::Visitor,
     changes,
     fields::{CsrfProof, JsonBody, Params},
-    filtering::{FilteringView, RobotsView},
+    filtering::{FilteringView, RobotsView, TagRuleView},
     identify::{self, IdentifyParams},
     jobs,
     listing::{ListParams, Listing},
@@ -26,13 +26,12 @@ use super::{
     refreshes::{self, RefreshPath, RefreshView},
     robot_view::RobotView,
     robots::{self, RobotPath},
-    rules::{RuleView, TagRuleView},
     sites::SelectedSite,
     sources::{self, SourceView},
     state::AdminState,
 };
 use robot_detection_layer::registry::Source;
-use robot_detection_operations::Setting;
+use robot_detection_operations::{Setting, live_rules::RuleView};
 use robot_detection_store::refresh::RefreshOptions;
 
 /// State of database, registry and filtering.
@@ -101,7 +100,7 @@ pub(super) async fn status(
         version: env!("CARGO_PKG_VERSION"),
         database: state.operations().store.engine(),
         database_away_since: away_since,
-        filtering: FilteringView::new(&site.policy.load()),
+        filtering: FilteringView::new(&site.name, &site.policy.load()),
         robots: RobotsView::new(&state, &views),
         front: site.site.as_ref().and_then(AdminSite::ask_front),
         bundled_only: sources::is_bundled_only(&views),
@@ -118,7 +117,7 @@ pub(super) async fn settings(
     let policy = site.policy.load();
     Json(SettingsAnswer {
         settings: state.operations().settings.load().to_vec(),
-        rules: RuleView::all(&policy),
+        rules: RuleView::all(&site.name, &policy),
         x_robots_tags: TagRuleView::all(&policy),
     })
 }

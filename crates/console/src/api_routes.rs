@@ -3,7 +3,9 @@
 use axum::http::StatusCode;
 use robot_detection_operations::{
     alerts::AlertStandings,
+    bans::BanViews,
     instances::Instances,
+    live_rules::{AddedRule, NewPause, PauseState, RuleFields, Rules},
     sessions::{EndedSessions, Sessions},
     tokens::{MadeToken, MakeToken, Tokens},
 };
@@ -134,41 +136,41 @@ fn instance_routes(api: Api) -> Api {
 }
 
 fn rule_routes(api: Api) -> Api {
+    let save = |operation: Operation| {
+        operation
+            .body::<RuleFields>()
+            .answer::<AddedRule>()
+            .takes(DRY_RUN)
+            .status(StatusCode::CREATED)
+            .with_dry_run()
+    };
+    let add = "Puts a live rule in force, or counts what it would touch";
+    let put = "Puts a live rule in force, or replaces the one of its name";
     api.add(
-        Operation::get("/rules", "Live rules, rules of a site, and the pause")
-            .answer::<live_rules::RulesInForce>()
-            .takes(SITE),
+        Operation::get("/rules", "Live rules, rules of the sites, and the pause")
+            .answer::<Rules>()
+            .takes(&["site"]),
         live_rules::list_json,
     )
+    .add(save(Operation::post("/rules", add)), live_rules::add_json)
+    .add(save(Operation::put("/rules/{rule}", put)), live_rules::put_json)
     .add(
-        Operation::post(
-            "/rules",
-            "Puts a live rule in force, or counts what it would touch",
-        )
-        .body::<live_rules::NewRule>()
-        .answer::<live_rules::AddedRule>()
-        .takes(DRY_RUN)
-        .status(StatusCode::CREATED)
-        .with_dry_run(),
-        live_rules::add_json,
-    )
-    .add(
-        Operation::delete("/rules/{rule_id}", "Removes a live rule"),
+        Operation::delete("/rules/{rule}", "Removes a live rule by its ID or name"),
         live_rules::remove_json,
     )
     .add(
-        Operation::post("/rules/{rule_id}/restore", "Brings a live rule back")
+        Operation::post("/rules/{id}/restore", "Restores a live rule")
             .status(StatusCode::NO_CONTENT),
         live_rules::restore_json,
     )
     .add(
-        Operation::get("/pause", "The pause of all enforcement").answer::<live_rules::Pause>(),
+        Operation::get("/pause", "The pause of all enforcement").answer::<PauseState>(),
         live_rules::pause_state_json,
     )
     .add(
         Operation::post("/pause", "Pauses all enforcement")
-            .body::<live_rules::PauseBody>()
-            .answer::<live_rules::Pause>(),
+            .body::<NewPause>()
+            .answer::<PauseState>(),
         live_rules::pause_json,
     )
     .add(
@@ -301,7 +303,7 @@ fn login_routes(api: Api) -> Api {
 
 fn ban_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/bans", "Clients banned for repeated refusals").answer::<bans::Bans>(),
+        Operation::get("/bans", "Clients banned for repeated refusals").answer::<BanViews>(),
         bans::json,
     )
     .add(

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    rules::{RuleView, TagRuleView},
     sources::SourceView,
     state::AdminState,
 };
-use robot_detection_layer::policy::Policy;
+use robot_detection_layer::policy::{Policy, TagRule};
 use robot_detection_layer::registry::Purpose;
+use robot_detection_operations::live_rules::RuleView;
 
 /// Policy of a site.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -43,7 +43,7 @@ pub(super) struct RobotsView {
 }
 
 impl FilteringView {
-    pub(super) fn new(policy: &Policy) -> Self {
+    pub(super) fn new(site: &str, policy: &Policy) -> Self {
         let filter_patterns: Vec<String> = policy.filter_patterns().map(str::to_owned).collect();
         let redirect = policy.redirect();
         let purposes: Vec<_> = policy.purposes().map(Purpose::as_str).collect();
@@ -68,7 +68,7 @@ impl FilteringView {
                 .collect(),
             purposes,
             missing,
-            rules: RuleView::all(policy),
+            rules: RuleView::all(site, policy),
             x_robots_tags: TagRuleView::all(policy),
         }
     }
@@ -81,6 +81,31 @@ impl RobotsView {
             active: sources.iter().map(|source| source.active).sum(),
             quarantined: sources.iter().map(|source| source.quarantined).sum(),
             unusable: sources.iter().map(|source| source.unusable).sum(),
+        }
+    }
+}
+
+/// `X-Robots-Tag` header in force.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub(super) struct TagRuleView {
+    pub(super) value: String,
+    /// All of these have to hold; none: every response.
+    pub(super) conditions: Vec<String>,
+    /// Place in the configuration; empty: set by the program.
+    pub(super) origin: String,
+}
+
+impl TagRuleView {
+    /// Returns the headers in the order of the settings.
+    pub(super) fn all(policy: &Policy) -> Vec<Self> {
+        policy.tag_rules().map(Self::new).collect()
+    }
+
+    fn new(rule: &TagRule) -> Self {
+        Self {
+            value: rule.value().to_owned(),
+            conditions: rule.conditions().map(str::to_owned).collect(),
+            origin: rule.origin().to_owned(),
         }
     }
 }

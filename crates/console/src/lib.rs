@@ -50,7 +50,6 @@ mod robot_view;
 mod robots;
 mod robots_txt;
 mod router;
-mod rules;
 mod session;
 mod settings;
 mod settings_page;

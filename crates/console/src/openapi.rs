@@ -9,7 +9,7 @@ use axum::{
     Json, Router,
     extract::State,
     handler::Handler,
-    http::StatusCode,
+    http::{Method, StatusCode},
     response::{IntoResponse, Response},
     routing::{MethodFilter, MethodRouter, get},
 };
@@ -24,7 +24,7 @@ use super::{
 };
 
 /// Operation of the JSON: an address, a method, and what they do.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Operation {
     method: Method,
     path: &'static str,
@@ -43,13 +43,6 @@ pub(super) struct Operation {
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Method {
-    Get,
-    Post,
-    Delete,
-}
-
 /// Routes below `/api`, and what they are.
 #[derive(Debug, Default)]
 pub(super) struct Api {
@@ -65,20 +58,24 @@ struct ReferencePage<'o> {
 }
 
 impl Operation {
-    pub(super) const fn get(path: &'static str, summary: &'static str) -> Self {
-        Self::new(Method::Get, path, summary)
+    pub(super) fn get(path: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::GET, path, summary)
     }
 
-    pub(super) const fn post(path: &'static str, summary: &'static str) -> Self {
-        Self::new(Method::Post, path, summary)
+    pub(super) fn post(path: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::POST, path, summary)
+    }
+
+    pub(super) fn put(path: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::PUT, path, summary)
     }
 
     /// Creates one that answers without a body.
-    pub(super) const fn delete(path: &'static str, summary: &'static str) -> Self {
-        Self::new(Method::Delete, path, summary).status(StatusCode::NO_CONTENT)
+    pub(super) fn delete(path: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::DELETE, path, summary).status(StatusCode::NO_CONTENT)
     }
 
-    const fn new(method: Method, path: &'static str, summary: &'static str) -> Self {
+    fn new(method: Method, path: &'static str, summary: &'static str) -> Self {
         Self {
             method,
             path,
@@ -91,7 +88,7 @@ impl Operation {
         }
     }
 
-    pub(super) const fn takes(mut self, parameters: &'static [&'static str]) -> Self {
+    pub(super) fn takes(mut self, parameters: &'static [&'static str]) -> Self {
         self.parameters = parameters;
         self
     }
@@ -108,22 +105,19 @@ impl Operation {
         self
     }
 
-    pub(super) const fn status(mut self, status: StatusCode) -> Self {
+    pub(super) fn status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
-    pub(super) const fn with_dry_run(mut self) -> Self {
+    pub(super) fn with_dry_run(mut self) -> Self {
         self.has_dry_run = true;
         self
     }
 
     /// Returns the scope that a token needs.
     fn scope(&self) -> &'static str {
-        match self.method {
-            Method::Get => "read",
-            Method::Post | Method::Delete => "write",
-        }
+        if self.method == Method::GET { "read" } else { "write" }
     }
 
     fn describe(&self, answers: &mut SchemaGenerator) -> Value {
@@ -181,39 +175,17 @@ impl Operation {
         Value::Object(responses)
     }
 
+    fn lower_method(&self) -> String {
+        self.method.as_str().to_lowercase()
+    }
+
     /// Returns a name such as `get_robots_robot_source_robot_id`.
     fn id(&self) -> String {
         let words = self.path.split(|c: char| !c.is_ascii_alphanumeric());
         let words = words.filter(|word| !word.is_empty());
-        words.fold(self.method.lower().to_owned(), |id, word| {
+        words.fold(self.lower_method(), |id, word| {
             format!("{id}_{word}")
         })
-    }
-}
-
-impl Method {
-    fn lower(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::Post => "post",
-            Self::Delete => "delete",
-        }
-    }
-
-    fn upper(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Delete => "DELETE",
-        }
-    }
-
-    fn filter(self) -> MethodFilter {
-        match self {
-            Self::Get => MethodFilter::GET,
-            Self::Post => MethodFilter::POST,
-            Self::Delete => MethodFilter::DELETE,
-        }
     }
 }
 
@@ -224,7 +196,8 @@ impl Api {
         H: Handler<T, AdminState>,
         T: 'static,
     {
-        let route = MethodRouter::new().on(operation.method.filter(), handler);
+        let filter = MethodFilter::try_from(operation.method.clone());
+        let route = MethodRouter::new().on(filter.unwrap_or(MethodFilter::GET), handler);
         let route = with_parameters(operation.parameters, route);
         self.router = self.router.route(operation.path, route);
         self.operations.push(operation);
@@ -234,7 +207,7 @@ impl Api {
     /// Returns the router with the page `/openapi`, and all operations and their document below `/api`.
     pub(super) fn into_router(self) -> Router<AdminState> {
         let itself = Operation::get("/openapi.json", "This document");
-        let operations: Arc<[_]> = self.operations.iter().copied().chain([itself]).collect();
+        let operations: Arc<[_]> = self.operations.iter().cloned().chain([itself.clone()]).collect();
         // Made once, by the first request for it: a start need not wait for a hundred schemas.
         let (document, described) = (Arc::new(OnceLock::new()), Arc::clone(&operations));
         let all = self.add(itself, async move || {
@@ -264,8 +237,7 @@ fn openapi(operations: &[Operation]) -> Value {
     for operation in operations {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
         if let Some(methods) = path.as_object_mut() {
-            let method = operation.method.lower().to_owned();
-            methods.insert(method, operation.describe(&mut answers));
+            methods.insert(operation.lower_method(), operation.describe(&mut answers));
         }
     }
     json!({
@@ -310,7 +282,7 @@ fn parameter(name: &str, place: &str) -> Value {
 fn parameter_schema(name: &str) -> Value {
     match name {
         "dry_run" | "https" => json!({ "type": "boolean" }),
-        "limit" | "page" | "refresh_id" | "rule_id" => json!({ "type": "integer", "minimum": 1 }),
+        "limit" | "page" | "refresh_id" | "id" => json!({ "type": "integer", "minimum": 1 }),
         "dir" => json!({ "enum": ["asc", "desc"] }),
         "since" | "until" => {
             json!({ "type": "string", "description": "RFC 3339, or such as 24h, or all" })

@@ -10,11 +10,12 @@ use axum::{
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use robot_detection_operations::live_rules::{self, Pause};
+
 use super::{
     Moment, TimeZone,
     access::Visitor,
     assets,
-    live_rules::PauseView,
     navigation::{NAVIGATION, NavigationEntry},
     problem::Problem,
     state::AdminState,
@@ -149,7 +150,7 @@ pub(super) struct Page {
     /// Decisions are only noted.
     pub(super) is_dry_run: bool,
     /// The pause of all enforcement, for those who are logged in.
-    pub(super) pause: Option<PauseView>,
+    pub(super) pause: Option<Pause>,
     /// Zone of the times that are shown.
     pub(super) zone: TimeZone,
     /// Absence of the database, while it is away.
@@ -236,7 +237,7 @@ impl FromRequestParts<AdminState> for Page {
                 .unwrap_or_default(),
             csrf: visitor.and_then(Visitor::csrf),
             is_dry_run: is_dry_run(state),
-            pause: is_known.then(|| PauseView::of(state)).flatten(),
+            pause: is_known.then(|| live_rules::pause_of(state.now_ms(), &state.operations().live_rules.load())).flatten(),
             zone: state.admin().time_zone,
         })
     }

@@ -210,8 +210,9 @@ impl IntoResponse for Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Invalid { field, message } => Self::invalid(format!("{field}: {message}")),
+            Refusal::Invalid(wrong) => Self::invalid(wrong.to_string()),
             Refusal::NotFound(what) => Self::not_found(what),
+            Refusal::Conflict { code, message } => Self::conflict(code, message),
             Refusal::Store(error) => error.into(),
         }
     }

@@ -10,7 +10,6 @@ use serde::Deserialize;
 use super::{
     fields::Params,
     listing::{Column, ListParams, Listing, ListingPage, STATUSES},
-    live_rules::LiveRuleView,
     page::{Page, html},
     problem::Problem,
     robot_view::RobotView,
@@ -21,6 +20,7 @@ use super::{
 };
 use robot_detection_layer::detect::Duplicates;
 use robot_detection_layer::registry::{Purpose, Source};
+use robot_detection_operations::live_rules::{self, LiveRuleView};
 
 #[derive(Template)]
 #[template(path = "admin/registry.html")]
@@ -128,10 +128,13 @@ async fn robot_page(
 ) -> Result<Response, Problem> {
     let traffic = RobotTraffic::load(state, params, &robot.id, &robot.link()).await?;
     let verdicts = Verdicts::load(state).await?;
+    let operations = state.operations();
+    let among = operations.surroundings(state.caller());
+    let (set, asked) = (operations.live_rules.load(), robot.as_asked());
     Ok(html(&RobotPage {
         page,
         verdicts: verdicts.of_robot(&robot.id),
-        live: LiveRuleView::about(state, &robot.as_asked()),
+        live: live_rules::live(&among, &set, |about| about.is_about(&asked)),
         can_make_rules: state.operations().live_rules.is_enabled()
             && robot.purpose != Purpose::Shared.as_str(),
         traffic,

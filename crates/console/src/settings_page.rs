@@ -39,7 +39,7 @@ pub(super) async fn show(
     let instances = instances::list(&state.caller()).await;
     html(&SettingsPage {
         page,
-        filtering: FilteringView::new(&of.policy.load()),
+        filtering: FilteringView::new(&of.name, &of.policy.load()),
         // None while the database is away.
         instances: instances.map_or_else(|_| Vec::new(), |list| list.instances),
         of,

@@ -105,9 +105,9 @@ struct ReloadView {
 }
 
 #[derive(Debug, Deserialize)]
-struct SiteParam {
+pub(super) struct SiteParam {
     #[serde(default)]
-    site: String,
+    pub(super) site: String,
     /// Host that is asked about; by default that of the page.
     #[serde(default)]
     host: String,

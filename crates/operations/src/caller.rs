@@ -22,25 +22,55 @@ pub struct Caller<'a> {
 #[derive(Debug, Error)]
 pub enum Refusal {
     /// A field of the request is wrong.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The requested object does not exist.
+    #[error("{0}")]
+    NotFound(String),
+    /// The present state does not allow it.
     #[error("{message}")]
-    Invalid {
-        /// Name of the field.
-        field: &'static str,
+    Conflict {
+        /// Word for programs.
+        code: &'static str,
         /// The error, as a sentence.
         message: String,
     },
-    /// The requested object does not exist.
-    #[error("{0}")]
-    NotFound(&'static str),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
+/// Wrong field of a request.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[error("{field}: {message}")]
+pub struct Invalid {
+    /// Name of the field.
+    pub field: &'static str,
+    /// The error, as a sentence.
+    pub message: String,
+}
+
+impl Invalid {
+    /// Creates the error of a field.
+    pub fn new(field: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { field, message }
+    }
+}
+
 impl Refusal {
     pub(crate) fn invalid(field: &'static str, message: impl Into<String>) -> Self {
+        Invalid::new(field, message).into()
+    }
+
+    pub(crate) fn not_found(what: impl Into<String>) -> Self {
+        Self::NotFound(what.into())
+    }
+
+    /// Creates the refusal of what the present state does not allow.
+    pub fn conflict(code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self::Invalid { field, message }
+        Self::Conflict { code, message }
     }
 }
 

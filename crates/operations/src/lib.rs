@@ -26,7 +26,7 @@ mod time_zone;
 mod token_end;
 pub mod tokens;
 
-pub use caller::{Caller, Refusal};
+pub use caller::{Caller, Invalid, Refusal};
 pub use certificates::{
     CERTIFICATE_DAYS, Certificates, Notices, Report, ServedCertificate, certificate_sentences,
 };

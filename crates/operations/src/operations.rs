@@ -1,5 +1,7 @@
 //! Handle for all operations.
 
+use std::sync::Arc;
+
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::SharedDetector;
 use robot_detection_layer::policy::{Enforcer, SharedPolicy};
@@ -10,8 +12,8 @@ use robot_detection_traffic::traffic::Traffic;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    Certificates, DEFAULT_SITE, LiveRules, Notices, Reloads, RobotRuns, SharedSettings,
-    SharedSites, live_rules,
+    Caller, Certificates, DEFAULT_SITE, LiveRules, Notices, Reloads, RobotRuns, SharedSettings,
+    SharedSites, live_rules::{self, Surroundings},
 };
 
 /// State of a serving process that operations read and change.
@@ -66,6 +68,18 @@ impl Operations {
             return vec![(DEFAULT_SITE.to_owned(), self.policy.clone())];
         }
         named
+    }
+
+    /// Returns what rules are judged by, and their caller.
+    #[must_use]
+    pub fn surroundings<'c>(&self, caller: Caller<'c>) -> Surroundings<'c> {
+        let sites = self.site_policies().into_iter();
+        let sites = sites.map(|(name, policy)| (name, Arc::clone(&policy.load())));
+        Surroundings {
+            caller,
+            detector: self.detector.load_full(),
+            sites: sites.collect(),
+        }
     }
 
     /// Puts the live rules of the database in force here at once, where who changed them looks next.

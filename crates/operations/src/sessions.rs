@@ -109,7 +109,7 @@ pub async fn list(caller: &Caller<'_>, current: Option<&str>) -> Result<Sessions
 pub async fn end(caller: &Caller<'_>, key: &str) -> Result<(), Refusal> {
     let ended = caller.store.access().end_session(key, caller.now_ms).await;
     ended.map_err(|error| match error.kind() {
-        StoreErrorKind::NotFound => Refusal::NotFound("There is no such session; it has ended."),
+        StoreErrorKind::NotFound => Refusal::not_found("There is no such session; it has ended."),
         _ => error.into(),
     })?;
     info!(key, "the session {key} was ended");

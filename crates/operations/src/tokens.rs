@@ -136,7 +136,7 @@ pub async fn make(caller: &Caller<'_>, request: &MakeToken) -> Result<MadeToken,
 pub async fn end(caller: &Caller<'_>, name: &str) -> Result<(), Refusal> {
     let ended = caller.store.access().remove_token(name).await;
     ended.map_err(|error| match error.kind() {
-        StoreErrorKind::NotFound => Refusal::NotFound("There is no token of this name."),
+        StoreErrorKind::NotFound => Refusal::not_found("There is no token of this name."),
         _ => error.into(),
     })?;
     info!(name, "a token was ended: {name:?}");

@@ -1,98 +1,118 @@
 //! Carries the commands out.
 
-use std::{process::ExitCode, sync::Arc};
+use std::{fs, path::Path, process::ExitCode, sync::Arc};
 
-use serde_json::{Value, json};
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
 
 use crate::app::{self, SiteIndex};
-use crate::cli::{Cli, context, context::ACTOR, output, usage::WrongUsage};
-use crate::clock::Clock;
+use crate::cli::{Cli, context, output, usage::WrongUsage};
 use crate::config::{AdminSection, Loaded};
 use crate::live_rules::{
-    KeptRule, LiveRule, LiveRuleSet, MAX_RULES, Proposal, ProposalError, RuleFields, Surroundings,
-    length_ms, to_toml,
+    self, AddedRule, LiveRuleSet, NewPause, Outcome, Pause, PauseState, RuleFields, Surroundings,
+    to_toml,
 };
-use crate::operations::rfc3339;
-use crate::policy::{Policy, Rule};
-use crate::store::{LiveRuleChange, Store, StoredPause};
+use crate::operations::{Caller, rfc3339};
+use crate::policy::{Policy, SharedPolicy};
 
-use super::args::{ActionWord, AddArgs, JsonArgs, PauseArgs, RuleArgs, RulesCommand};
+use super::args::{AddArgs, ApplyArgs, JsonArgs, PauseArgs, RestoreArgs, RuleArgs, RulesCommand};
+
+/// Result of a command about a rule or the pause.
+#[derive(Serialize)]
+struct Changed {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<i64>,
+    state: &'static str,
+}
+
+/// File of rules that are to be in force.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleFile {
+    #[serde(default)]
+    rule: Vec<RuleFields>,
+}
+
+/// Results of `rules apply`.
+#[derive(Serialize)]
+struct Applied {
+    rules: Vec<AddedRule>,
+    removed: Vec<String>,
+}
 
 pub(in crate::cli) async fn run(cli: &Cli, command: &RulesCommand) -> anyhow::Result<ExitCode> {
     let loaded = context::load(cli)?;
-    let settings = loaded.settings();
-    if !settings.admin.rules {
+    if !loaded.settings().admin.rules {
         let key = AdminSection::KEY.rules.name;
         anyhow::bail!("live rules are turned off: {key} is false");
     }
-    context::check_database(settings)?;
-    let store = Store::connect(&settings.database.url).await?;
-    let commands = Commands {
-        loaded,
-        store,
-        now_ms: Clock::system().now_ms(),
-    };
-    let code = commands.run(command).await;
-    commands.store.close().await;
-    code
+    let store = context::store(&loaded).await?;
+    let caller = context::caller(&store);
+    let commands = Commands { loaded: &loaded, caller };
+    let done = commands.run(command).await;
+    store.close().await;
+    done.map(|()| ExitCode::SUCCESS)
 }
 
-/// What the commands work on.
-struct Commands {
-    loaded: Loaded,
-    store: Store,
-    now_ms: i64,
+/// State of the commands.
+struct Commands<'c> {
+    loaded: &'c Loaded,
+    caller: Caller<'c>,
 }
 
-impl Commands {
-    async fn run(&self, command: &RulesCommand) -> anyhow::Result<ExitCode> {
+impl Commands<'_> {
+    async fn run(&self, command: &RulesCommand) -> anyhow::Result<()> {
         match command {
-            RulesCommand::List(args) => self.list(*args).await?,
-            RulesCommand::Add(args) => self.add(args).await?,
-            RulesCommand::Remove(args) => self.remove(*args).await?,
-            RulesCommand::Restore(args) => self.restore(*args).await?,
-            RulesCommand::Export => output::text(&to_toml(&self.live().await?.rules, rfc3339))?,
-            RulesCommand::Pause(args) => self.pause(args).await?,
-            RulesCommand::Resume(args) => self.resume(*args).await?,
+            RulesCommand::List(args) => self.list(*args).await,
+            RulesCommand::Add(args) => self.add(args).await,
+            RulesCommand::Apply(args) => self.apply(args).await,
+            RulesCommand::Remove(args) => {
+                let id = live_rules::remove(&self.caller, &args.rule).await?;
+                changed(args.json, Some(id), "removed", &format!("live rule {id} is removed"))
+            }
+            RulesCommand::Restore(RestoreArgs { id, json }) => {
+                live_rules::restore(&self.caller, *id).await?;
+                let text = format!("live rule {id} is in force again");
+                changed(*json, Some(*id), "in force", &text)
+            }
+            RulesCommand::Export => {
+                Ok(output::text(&to_toml(&self.live().await?.rules, rfc3339))?)
+            }
+            RulesCommand::Pause(args) => self.pause(args).await,
+            RulesCommand::Resume(args) => {
+                let text = if live_rules::resume(&self.caller).await? {
+                    "enforcement is resumed"
+                } else {
+                    "enforcement was not paused"
+                };
+                changed(args.json, None, "in force", text)
+            }
         }
-        Ok(ExitCode::SUCCESS)
     }
 
     async fn list(&self, args: JsonArgs) -> anyhow::Result<()> {
-        let live = self.live().await?;
-        let sites = self.sites()?;
-        let of_settings: Vec<_> = sites
-            .iter()
-            .flat_map(|(site, policy)| policy.rules().map(move |rule| (site, rule)))
-            .collect();
+        let set = self.live().await?;
+        let rules = live_rules::list(&self.among(&set).await?, &set);
         if args.json {
-            let rules = of_settings
-                .iter()
-                .map(|(site, rule)| of_settings_json(site, rule));
-            return Ok(output::json(&json!({
-                "live_rules": live.rules.iter().map(live_json).collect::<Vec<_>>(),
-                "rules": rules.collect::<Vec<_>>(),
-                "pause": live.pause.as_ref().map(pause_json),
-            }))?);
+            return Ok(output::json(&rules)?);
         }
-        if let Some(pause) = &live.pause {
+        if let Some(pause) = &rules.pause {
             output::note(&format!("all enforcement is {}", pause_text(pause)));
         }
-        let live_rows = live.rules.iter().map(|kept| {
-            let ends = kept.ends_ms.map_or("never".to_owned(), rfc3339);
-            [kept.label(), kept.rule.to_string(), ends, kept.origin()]
+        let live = rules.live_rules.iter().map(|rule| {
+            let label = rule.name.as_ref().map_or(rule.rule.clone(), |name| format!("{} ({name})", rule.rule));
+            let ends = rule.ends.as_ref().map_or("never", |ends| &ends.iso);
+            let made = format!("made by {} at {}", rule.by, rule.made.iso);
+            [label, rule.does.clone(), ends.to_owned(), made]
         });
-        let rows = of_settings.iter().map(|(site, rule)| {
-            let conditions = rule.conditions().collect::<Vec<_>>().join("; ");
-            let does = format!("{} {conditions} of the site {site}", rule.action());
-            [
-                rule.label().to_owned(),
-                does,
-                String::new(),
-                rule.origin().to_owned(),
-            ]
+        let is_live = |label: &str| rules.live_rules.iter().any(|live| live.rule == label);
+        let of_settings = rules.rules.iter().filter(|rule| !is_live(&rule.rule));
+        let of_settings = of_settings.map(|rule| {
+            let conditions = rule.conditions.join("; ");
+            let does = format!("{} {conditions} of the site {}", rule.action, rule.site);
+            [rule.rule.clone(), does, String::new(), rule.origin.clone()]
         });
-        let rows = live_rows.chain(rows);
+        let rows = live.chain(of_settings);
         let rows: Vec<_> = rows
             .map(|cells| cells.map(|cell| output::clean(&cell)).to_vec())
             .collect();
@@ -100,223 +120,139 @@ impl Commands {
             output::note("there is no rule; `robot-detection rules add` makes one");
             return Ok(());
         }
-        Ok(output::table(
-            &["rule", "does", "ends", "comes from"],
-            &rows,
-        )?)
+        Ok(output::table(&["rule", "does", "ends", "comes from"], &rows)?)
     }
 
     async fn add(&self, args: &AddArgs) -> anyhow::Result<()> {
-        let detector = context::detector(&self.loaded).await?;
-        let among = Surroundings {
-            store: &self.store,
-            detector: &detector,
-            sites: self.sites()?,
-            now_ms: self.now_ms,
-        };
-        let proposal = Proposal::new(&fields(args), &args.ends, &among).await;
-        let proposal = proposal.map_err(usage)?;
-        let touched = &proposal.touched;
-        if !args.json {
-            output::note(&touched.sentence());
-            for text in touched
-                .notes
-                .iter()
-                .copied()
-                .chain(proposal.warnings.iter().map(String::as_str))
-            {
-                output::note(&output::clean(text));
-            }
-        }
-        let id = if args.dry_run {
-            None
-        } else {
-            Some(proposal.add(&self.store, ACTOR, self.now_ms).await?)
-        };
+        let among = self.among(&self.live().await?).await?;
+        let added = live_rules::add(&among, &args.rule, args.dry_run).await?;
         if args.json {
-            return Ok(output::json(&json!({
-                "id": id,
-                "rule": proposal.rule.to_string(),
-                "ends": proposal.ends_ms.map(rfc3339),
-                "requests": touched.requests,
-                "robots": touched.robots,
-                "people": touched.of_people,
-                "notes": touched.notes,
-                "warnings": proposal.warnings,
-            }))?);
+            return Ok(output::json(&added)?);
         }
-        let does = output::clean(&proposal.rule.to_string());
-        let ends = proposal.ends_ms.map_or("never".to_owned(), rfc3339);
-        let state = id.map_or("not in force".to_owned(), |id| format!("live rule {id}"));
-        output::line(&format!("{state}: {does}; ends: {ends}"))?;
+        output::note(&added.touched.told);
+        let notes = added.touched.notes.iter().copied();
+        for text in notes.chain(added.warnings.iter().map(String::as_str)) {
+            output::note(&output::clean(text));
+        }
+        Ok(output::line(&added_text(&added))?)
+    }
+
+    async fn apply(&self, args: &ApplyArgs) -> anyhow::Result<()> {
+        let wanted = read_rules(&args.file)?;
+        let set = self.live().await?;
+        let among = self.among(&set).await?;
+        // All are judged before the first is changed.
+        for rule in &wanted {
+            let name = rule.name.as_deref().unwrap_or_default();
+            live_rules::put(&among, name, rule, true).await.with_context(|| format!("rule {name:?}"))?;
+        }
+        let mut applied = Applied {
+            rules: Vec::new(),
+            removed: Vec::new(),
+        };
+        for rule in &wanted {
+            let name = rule.name.as_deref().unwrap_or_default();
+            let added = live_rules::put(&among, name, rule, args.dry_run).await?;
+            if !args.json {
+                output::line(&format!("{name}: {}", added_text(&added)))?;
+            }
+            applied.rules.push(added);
+        }
+        let is_wanted = |name: &&str| wanted.iter().any(|rule| rule.name.as_deref() == Some(*name));
+        let names = set.rules.iter().filter_map(|rule| rule.name.as_deref());
+        for name in names.filter(|name| args.prune && !is_wanted(name)) {
+            if !args.dry_run {
+                live_rules::remove(&self.caller, name).await?;
+            }
+            if !args.json {
+                let word = if args.dry_run { "would be removed" } else { "removed" };
+                output::line(&format!("{name}: {word}"))?;
+            }
+            applied.removed.push(name.to_owned());
+        }
+        if args.json {
+            output::json(&applied)?;
+        }
         Ok(())
-    }
-
-    async fn remove(&self, args: RuleArgs) -> anyhow::Result<()> {
-        let change = self.change("");
-        let removed = self
-            .store
-            .live_rules()
-            .remove(args.id, change, LiveRule::told);
-        anyhow::ensure!(
-            removed.await?.is_some(),
-            "no live rule {} is in force",
-            args.id
-        );
-        done(args, "removed")
-    }
-
-    async fn restore(&self, args: RuleArgs) -> anyhow::Result<()> {
-        let change = self.change("");
-        let restored = self
-            .store
-            .live_rules()
-            .restore(args.id, MAX_RULES, change, LiveRule::told);
-        anyhow::ensure!(
-            restored.await?.is_some(),
-            "no live rule {} was removed that has not ended since, or there are {MAX_RULES} already",
-            args.id
-        );
-        done(args, "in force again")
     }
 
     async fn pause(&self, args: &PauseArgs) -> anyhow::Result<()> {
-        let length_ms = length_ms(&args.length).map_err(WrongUsage)?;
-        let ends_ms = self.now_ms.saturating_add(length_ms);
-        let detail = format!("until {}", rfc3339(ends_ms));
-        self.store
-            .live_rules()
-            .pause(ends_ms, self.change(&detail))
-            .await?;
-        let pause = StoredPause {
-            ends_ms,
-            begun_ms: self.now_ms,
-            begun_by: ACTOR.to_owned(),
+        let length = NewPause {
+            r#for: Some(args.length.clone()),
         };
+        let paused = live_rules::pause(&self.caller, &length).await?;
         if args.json {
-            output::json(&json!({ "pause": pause_json(&pause) }))?;
-        } else {
-            output::line(&format!("all enforcement is {}", pause_text(&pause)))?;
+            return Ok(output::json(&paused)?);
         }
-        Ok(())
-    }
-
-    async fn resume(&self, args: JsonArgs) -> anyhow::Result<()> {
-        let resumed = self.store.live_rules().resume(self.change("")).await?;
-        if args.json {
-            output::json(&json!({ "pause": null, "was_paused": resumed }))?;
-        } else if resumed {
-            output::line("enforcement is resumed")?;
-        } else {
-            output::note("enforcement was not paused");
-        }
-        Ok(())
+        let PauseState { pause } = &paused;
+        let text = pause.as_ref().map(pause_text).unwrap_or_default();
+        Ok(output::line(&format!("all enforcement is {text}"))?)
     }
 
     async fn live(&self) -> anyhow::Result<LiveRuleSet> {
-        let set = LiveRuleSet::read(self.store.live_rules().list(self.now_ms).await?);
+        let rules = self.caller.store.live_rules();
+        let set = LiveRuleSet::read(rules.list(self.caller.now_ms).await?);
         for (id, reason) in &set.unreadable {
-            output::note(&output::clean(&format!(
-                "live rule {id} is left out: {reason}"
-            )));
+            let text = format!("live rule {id} is left out: {reason}");
+            output::note(&output::clean(&text));
         }
         Ok(set)
     }
 
-    fn sites(&self) -> anyhow::Result<Vec<(String, Arc<Policy>)>> {
-        let index = SiteIndex::new(&self.loaded)?;
-        let named = index.names().iter().zip(index.settings());
-        named
-            .map(|(name, settings)| Ok((name.clone(), Arc::new(app::policy(settings)?))))
-            .collect()
-    }
-
-    fn change<'c>(&self, detail: &'c str) -> LiveRuleChange<'c> {
-        LiveRuleChange {
-            actor: ACTOR,
-            detail,
-            now_ms: self.now_ms,
-        }
+    /// Returns what rules are judged by, with the live rules in force.
+    async fn among(&self, set: &LiveRuleSet) -> anyhow::Result<Surroundings<'_>> {
+        let index = SiteIndex::new(self.loaded)?;
+        let sites = index.names().iter().zip(index.settings());
+        let sites = sites.map(|(name, settings)| {
+            let policy = SharedPolicy::new(app::policy(settings)?);
+            policy.lay_over(set.overlay(name));
+            let policy: Arc<Policy> = Arc::clone(&policy.load());
+            anyhow::Ok((name.clone(), policy))
+        });
+        Ok(Surroundings {
+            caller: self.caller.clone(),
+            detector: Arc::new(context::detector(self.loaded).await?),
+            sites: sites.collect::<Result<_, _>>()?,
+        })
     }
 }
 
-fn fields(args: &AddArgs) -> RuleFields {
-    let action = match args.action {
-        ActionWord::Pass => "pass",
-        ActionWord::Redirect => "redirect",
-        ActionWord::Refuse => "refuse",
-        ActionWord::Slow => "slow",
+fn read_rules(path: &Path) -> anyhow::Result<Vec<RuleFields>> {
+    let shown = path.display();
+    let text = fs::read_to_string(path).with_context(|| shown.to_string())?;
+    let file: RuleFile =
+        toml::from_str(&text).map_err(|error| WrongUsage(format!("{shown}: {error}")))?;
+    let mut names = Vec::new();
+    for rule in &file.rule {
+        let name = rule.name.as_deref().unwrap_or_default();
+        if name.is_empty() || names.contains(&name) {
+            let text = format!("{shown}: each rule needs a name of its own; found {name:?}");
+            return Err(WrongUsage(text).into());
+        }
+        names.push(name);
+    }
+    Ok(file.rule)
+}
+
+fn added_text(added: &AddedRule) -> String {
+    let state = match (added.id, added.outcome) {
+        (Some(id), Outcome::Unchanged) => format!("live rule {id}, unchanged"),
+        (Some(id), _) => format!("live rule {id}"),
+        (None, _) => "not in force".to_owned(),
     };
-    RuleFields {
-        action: action.to_owned(),
-        robot: args.robot.clone(),
-        operator: args.operator.clone(),
-        purpose: args.purpose.clone(),
-        visitors: args.visitors.clone(),
-        addresses: args.addresses.clone(),
-        user_agent: args.user_agent.clone(),
-        path: args.path.clone(),
-        site: args.site.clone(),
-        status: args.status,
-        requests: args.requests,
-        per_seconds: args.per_seconds,
-        verified: false,
-        people: args.people,
+    let ends = added.ends.as_ref().map_or("never", |ends| &ends.iso);
+    output::clean(&format!("{state}: {}; ends: {ends}", added.does))
+}
+
+fn changed(json: bool, id: Option<i64>, state: &'static str, text: &str) -> anyhow::Result<()> {
+    if json {
+        return Ok(output::json(&Changed { id, state })?);
     }
+    Ok(output::line(text)?)
 }
 
-/// A rule that is wrong is wrong usage; anything else has failed.
-fn usage(error: ProposalError) -> anyhow::Error {
-    match error {
-        ProposalError::Field(problem) => {
-            WrongUsage(format!("{}: {}", problem.field, problem.reason)).into()
-        }
-        other => other.into(),
-    }
-}
-
-fn done(args: RuleArgs, word: &str) -> anyhow::Result<()> {
-    let id = args.id;
-    if args.json {
-        output::json(&json!({ "id": id, "state": word }))?;
-    } else {
-        output::line(&format!("live rule {id} is {word}"))?;
-    }
-    Ok(())
-}
-
-fn live_json(kept: &KeptRule) -> Value {
-    json!({
-        "id": kept.id,
-        "rule": kept.label(),
-        "does": kept.rule.to_string(),
-        "definition": RuleFields::from(&kept.rule),
-        "ends": kept.ends_ms.map(rfc3339),
-        "made": rfc3339(kept.created_ms),
-        "by": kept.created_by,
-    })
-}
-
-fn of_settings_json(site: &str, rule: &Rule) -> Value {
-    json!({
-        "site": site,
-        "rule": rule.label(),
-        "action": rule.action().as_str(),
-        "conditions": rule.conditions().collect::<Vec<_>>(),
-        "origin": rule.origin(),
-    })
-}
-
-fn pause_json(pause: &StoredPause) -> Value {
-    json!({
-        "ends": rfc3339(pause.ends_ms),
-        "begun": rfc3339(pause.begun_ms),
-        "by": pause.begun_by,
-    })
-}
-
-fn pause_text(pause: &StoredPause) -> String {
-    let (ends, by) = (rfc3339(pause.ends_ms), &pause.begun_by);
+fn pause_text(pause: &Pause) -> String {
+    let (ends, by) = (&pause.ends.iso, &pause.by);
     output::clean(&format!(
         "paused until {ends}, by {by}: everything passes, and what would be done is noted"
     ))

@@ -110,7 +110,7 @@ impl Undo {
     fn of(entry: &AuditEntry, undoable: &Undoable) -> Option<Self> {
         let id = || entry.subject.strip_prefix("live rule ")?.parse().ok();
         match &*entry.event {
-            "rule-added" | "rule-restored" => id()
+            "rule-added" | "rule-replaced" | "rule-restored" => id()
                 .filter(|id| undoable.in_force.contains(id))
                 .map(Self::Remove),
             "rule-removed" => id()

@@ -88,8 +88,8 @@ pub(crate) async fn make_token(
             answer.made = Some((made.token.name, made.secret));
             html_with(StatusCode::CREATED, &answer)
         }
-        Err(Refusal::Invalid { field, message }) => {
-            (answer.form, answer.refusal) = (form, Some((field, message)));
+        Err(Refusal::Invalid(wrong)) => {
+            (answer.form, answer.refusal) = (form, Some((wrong.field, wrong.message)));
             html_with(StatusCode::UNPROCESSABLE_ENTITY, &answer)
         }
         Err(refusal) => return Err(refusal.into()),

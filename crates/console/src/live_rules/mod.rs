@@ -3,14 +3,9 @@
 mod form;
 mod json;
 mod page;
-mod pause;
-mod view;
 
 pub(super) use json::{
-    AddedRule, NewRule, RulesInForce, add_json, list_json, remove_json, restore_json,
+    add_json, list_json, pause_json, pause_state_json, put_json, remove_json, restore_json,
+    resume_json,
 };
-pub(super) use page::{add, confirm, form, list, remove, restore};
-pub(super) use pause::{
-    Pause, PauseBody, PauseView, pause, pause_json, pause_state_json, resume, resume_json,
-};
-pub(super) use view::LiveRuleView;
+pub(super) use page::{add, confirm, form, list, pause, remove, restore, resume};

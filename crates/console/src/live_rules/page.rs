@@ -6,23 +6,21 @@ use serde::Deserialize;
 
 use super::{
     super::{
-        Moment,
         access::Visitor,
         fields::{Fields, Params},
+        login::Empty,
         page::{Page, html, html_with},
         problem::Problem,
-        rules::RuleView,
         sites::SelectedSite,
         state::AdminState,
     },
-    form::{RuleForm, check_enabled, sentence},
-    view::LiveRuleView,
+    form::{FIELDS, RuleForm, check_enabled, sentence, surroundings},
 };
 use robot_detection_layer::registry::Purpose;
-use robot_detection_operations::live_rules::{
-    FieldProblem, LiveRule, MAX_RULES, Proposal, ProposalError,
+use robot_detection_operations::{
+    Invalid, Refusal,
+    live_rules::{self, AddedRule, LiveRuleView, NewPause, RuleView},
 };
-use robot_detection_store::store::LiveRuleChange;
 
 #[derive(Template)]
 #[template(path = "admin/rules.html")]
@@ -44,7 +42,7 @@ struct NewRulePage {
     form: RuleForm,
     purposes: &'static [Purpose],
     sites: Vec<String>,
-    error: Option<FieldProblem>,
+    error: Option<Invalid>,
 }
 
 #[derive(Template)]
@@ -52,10 +50,7 @@ struct NewRulePage {
 struct ConfirmPage {
     page: Page,
     form: RuleForm,
-    does: String,
-    ends: Option<Moment>,
-    touched: String,
-    notes: Vec<String>,
+    added: AddedRule,
 }
 
 /// What was done just now.
@@ -99,14 +94,17 @@ pub(crate) async fn list(
     page: Page,
     of: SelectedSite,
 ) -> Response {
-    let live = LiveRuleView::all(&state);
+    let operations = state.operations();
+    let among = operations.surroundings(state.caller());
+    let set = operations.live_rules.load();
+    let live = live_rules::live(&among, &set, |_| true);
     html(&RulesPage {
         page,
         note: Note::new(&params, &live),
         live,
-        rules: RuleView::all(&of.policy.load()),
+        rules: RuleView::all(&of.name, &of.policy.load()),
         of,
-        is_enabled: state.operations().live_rules.is_enabled(),
+        is_enabled: operations.live_rules.is_enabled(),
     })
 }
 
@@ -123,13 +121,13 @@ pub(crate) async fn form(
 /// Shows what the rule would have touched, before it is in force.
 pub(crate) async fn confirm(
     State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
     Params(form): Params<RuleForm>,
     page: Page,
 ) -> Result<Response, Problem> {
-    check_enabled(&state)?;
-    match form.proposal(&state).await {
-        Ok(proposal) => Ok(html(&ConfirmPage::new(&state, page, form, &proposal))),
-        Err(error) => refused(&state, page, form, error),
+    match save(&state, &visitor, &form, true).await {
+        Ok(added) => Ok(html(&ConfirmPage { page, added, form })),
+        Err(refusal) => refused(&state, page, form, refusal),
     }
 }
 
@@ -140,19 +138,24 @@ pub(crate) async fn add(
     page: Page,
     Fields(form): Fields<RuleForm>,
 ) -> Result<Response, Problem> {
-    check_enabled(&state)?;
-    let store = &state.operations().store;
-    let added = match form.proposal(&state).await {
-        Ok(proposal) => proposal.add(store, &visitor.actor(), state.now_ms()).await,
-        Err(error) => Err(error),
-    };
-    match added {
-        Ok(id) => {
+    match save(&state, &visitor, &form, false).await {
+        Ok(added) => {
             state.operations().take_over_live_rules().await;
-            Ok(to_list(&page, "added", id))
+            Ok(to_list(&page, "added", added.id.unwrap_or_default()))
         }
-        Err(error) => refused(&state, page, form, error),
+        Err(refusal) => refused(&state, page, form, refusal),
     }
+}
+
+async fn save(
+    state: &AdminState,
+    visitor: &Visitor,
+    form: &RuleForm,
+    is_dry_run: bool,
+) -> Result<AddedRule, Refusal> {
+    check_enabled(state)?;
+    let among = state.operations().surroundings(state.caller_as(visitor));
+    live_rules::add(&among, &form.fields()?, is_dry_run).await
 }
 
 /// Ends a rule at once.
@@ -163,68 +166,49 @@ pub(crate) async fn remove(
     Fields(form): Fields<RuleIdForm>,
 ) -> Result<Response, Problem> {
     let id = form.id.0;
-    remove_rule(&state, &visitor, id).await?;
+    let among = surroundings(&state, &visitor)?;
+    live_rules::remove(&among.caller, &id.to_string()).await?;
+    state.operations().take_over_live_rules().await;
     Ok(to_list(&page, "removed", id))
 }
 
-/// Brings a rule back that was removed.
+/// Restores a rule.
 pub(crate) async fn restore(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
     page: Page,
     Fields(form): Fields<RuleIdForm>,
 ) -> Result<Response, Problem> {
-    let id = form.id.0;
-    restore_rule(&state, &visitor, id).await?;
-    Ok(to_list(&page, "restored", id))
+    let among = surroundings(&state, &visitor)?;
+    live_rules::restore(&among.caller, form.id.0).await?;
+    state.operations().take_over_live_rules().await;
+    Ok(to_list(&page, "restored", form.id.0))
 }
 
-/// Ends a rule on every instance.
-pub(super) async fn remove_rule(
-    state: &AdminState,
-    visitor: &Visitor,
-    id: i64,
-) -> Result<(), Problem> {
-    check_enabled(state)?;
-    let (store, actor) = (&state.operations().store, visitor.actor());
-    let change = LiveRuleChange {
-        actor: &actor,
-        detail: "",
-        now_ms: state.now_ms(),
-    };
-    let removed = store
-        .live_rules()
-        .remove(id, change, LiveRule::told)
-        .await?;
+/// Pauses all enforcement for an hour.
+pub(crate) async fn pause(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    page: Page,
+    Fields(Empty {}): Fields<Empty>,
+) -> Result<Response, Problem> {
+    let among = surroundings(&state, &visitor)?;
+    live_rules::pause(&among.caller, &NewPause::default()).await?;
     state.operations().take_over_live_rules().await;
-    let gone = || Problem::not_found(format!("No live rule {id} is in force."));
-    removed.map(drop).ok_or_else(gone)
+    Ok(page.location.see_other("rules"))
 }
 
-/// Brings a rule back on every instance.
-pub(super) async fn restore_rule(
-    state: &AdminState,
-    visitor: &Visitor,
-    id: i64,
-) -> Result<(), Problem> {
-    check_enabled(state)?;
-    let (store, actor) = (&state.operations().store, visitor.actor());
-    let change = LiveRuleChange {
-        actor: &actor,
-        detail: "",
-        now_ms: state.now_ms(),
-    };
-    let restored = store
-        .live_rules()
-        .restore(id, MAX_RULES, change, LiveRule::told);
-    let restored = restored.await?;
+/// Ends the pause.
+pub(crate) async fn resume(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    page: Page,
+    Fields(Empty {}): Fields<Empty>,
+) -> Result<Response, Problem> {
+    let among = surroundings(&state, &visitor)?;
+    live_rules::resume(&among.caller).await?;
     state.operations().take_over_live_rules().await;
-    restored.map(drop).ok_or_else(|| {
-        let message = format!(
-            "The live rule {id} cannot be brought back: it is in force, has ended, is not known any more, or there are {MAX_RULES} others."
-        );
-        Problem::conflict("not_removed", message)
-    })
+    Ok(page.location.see_other("rules"))
 }
 
 /// Leads back to the list, which tells what was done with a rule.
@@ -238,71 +222,38 @@ fn refused(
     state: &AdminState,
     page: Page,
     form: RuleForm,
-    error: ProposalError,
+    refusal: Refusal,
 ) -> Result<Response, Problem> {
-    let ProposalError::Field(problem) = error else {
-        return Err(error.into());
+    let Refusal::Invalid(wrong) = refusal else {
+        return Err(refusal.into());
     };
-    let problem = FieldProblem::new(problem.field, sentence(&problem.reason));
-    let answer = NewRulePage::new(state, page, form, Some(problem));
+    let wrong = Invalid::new(wrong.field, sentence(&wrong.message));
+    let answer = NewRulePage::new(state, page, form, Some(wrong));
     Ok(html_with(StatusCode::UNPROCESSABLE_ENTITY, &answer))
 }
 
 impl NewRulePage {
-    fn new(state: &AdminState, page: Page, form: RuleForm, error: Option<FieldProblem>) -> Self {
-        let sites = state
-            .operations()
-            .site_policies()
-            .into_iter()
-            .map(|(name, _)| name);
+    fn new(state: &AdminState, page: Page, form: RuleForm, error: Option<Invalid>) -> Self {
+        let sites = state.operations().site_policies().into_iter();
         Self {
             page,
             form,
             purposes: Purpose::ROBOTS,
-            sites: sites.collect(),
+            sites: sites.map(|(name, _)| name).collect(),
             error,
         }
     }
 
     fn error(&self, field: &str) -> &str {
         let error = self.error.as_ref().filter(|error| error.field == field);
-        error.map_or("", |error| &error.reason)
+        error.map_or("", |error| &error.message)
     }
 }
 
 impl ConfirmPage {
-    fn new(state: &AdminState, page: Page, form: RuleForm, proposal: &Proposal) -> Self {
-        let notes = proposal.touched.notes.iter().map(|&note| note.to_owned());
-        let now_ms = state.now_ms();
-        Self {
-            page,
-            does: proposal.rule.to_string(),
-            ends: proposal.ends_ms.map(|ends_ms| Moment::new(ends_ms, now_ms)),
-            touched: proposal.touched.sentence(),
-            notes: proposal.warnings.iter().cloned().chain(notes).collect(),
-            form,
-        }
-    }
-
     /// Returns the fields of the form, which the next form sends on.
-    fn fields(&self) -> [(&'static str, &str); 14] {
-        let form = &self.form;
-        [
-            ("action", &form.action),
-            ("robot", &form.robot),
-            ("operator", &form.operator),
-            ("purpose", &form.purpose),
-            ("visitors", &form.visitors),
-            ("addresses", &form.addresses),
-            ("user_agent", &form.user_agent),
-            ("people", &form.people),
-            ("path", &form.path),
-            ("site", &form.site),
-            ("status", &form.status),
-            ("requests", &form.requests),
-            ("per_seconds", &form.per_seconds),
-            ("ends", &form.ends),
-        ]
+    fn fields(&self) -> [(&'static str, &str); FIELDS.len()] {
+        FIELDS.map(|field| (field, self.form.get(field)))
     }
 }
 

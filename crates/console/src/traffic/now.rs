@@ -121,8 +121,8 @@ pub(crate) async fn show(
             now
         }),
         filtering: of.map_or_else(
-            || FilteringView::new(&state.operations().policy.load()),
-            |of| FilteringView::new(&of.policy.load()),
+            || FilteringView::new("", &state.operations().policy.load()),
+            |of| FilteringView::new(&of.name, &of.policy.load()),
         ),
         needs: own,
         front,

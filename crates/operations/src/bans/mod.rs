@@ -6,12 +6,14 @@
 
 #[expect(clippy::module_inception, reason = "the file is named for its type")]
 mod bans;
+mod current;
 mod keeper;
 mod list;
 mod network;
 mod tallies;
 
 pub use bans::{BanRule, Bans};
+pub use current::{BanView, BanViews, list, remove};
 pub use keeper::{BanKeeper, Spared};
 pub use list::{BanFormat, added, removed, whole};
 pub use network::Network;

@@ -1,14 +1,9 @@
 //! When a rule or a pause ends, as people write it.
 
-use std::time::Duration;
-
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 /// End of a rule that names none.
-pub const DEFAULT_END: &str = "7d";
-
-/// Length of a pause that names none.
-pub const PAUSE: Duration = Duration::from_hours(1);
+pub(super) const DEFAULT_END: &str = "7d";
 
 /// Word for a rule that lasts until it is removed.
 const NEVER: &str = "never";
@@ -21,7 +16,7 @@ const MAX_MS: i64 = 10 * 366 * 24 * 60 * 60_000;
 /// # Errors
 ///
 /// Fails on anything else, and on a time that is over.
-pub fn end_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
+pub(super) fn end_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
     let text = text.trim();
     if text == NEVER {
         return Ok(None);

@@ -1,12 +1,15 @@
 //! A live rule as people and programs write it: in a form, as JSON, in the database.
 
 use robot_detection_site_robot::spelling::nearest;
+use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use robot_detection_layer::detect::{Kind, NAMELESS, UNLISTED};
 use robot_detection_layer::policy::{Action, Policy, PolicyError};
 use robot_detection_layer::registry::Purpose;
+
+use crate::Invalid;
 
 use super::definition::{ALL_WORD, About, EVERY_PATH, LiveAction, LiveRule, Networks, PEOPLE_WORD};
 
@@ -15,6 +18,9 @@ const MAX_CHARS: usize = 200;
 
 /// Characters of all addresses, at most: more are for a `[[list]]`.
 const MAX_ADDRESSES_CHARS: usize = 2_000;
+
+/// Longest name of a rule.
+const MAX_NAME_BYTES: usize = 64;
 
 /// Visitors that a live rule may be about.
 const VISITORS: [&str; 4] = [UNLISTED, NAMELESS, PEOPLE_WORD, ALL_WORD];
@@ -31,67 +37,72 @@ const MAX_REQUESTS: u32 = 1_000_000;
 const MAX_SECONDS: u32 = 86_400;
 
 /// Fields of a live rule, not judged yet; what is `None` was not written.
-#[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Args, Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleFields {
-    /// Action.
+    /// Action: pass, redirect (to `redirect_url`), refuse or slow (429 beyond a rate)
+    #[arg(value_parser = ACTIONS)]
     pub action: String,
-    /// Id of a robot.
+    /// Name of lowercase letters, digits, `-` and `_`; no other rule in force has it
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// ID of a robot, or the host of an unlisted one that signs
+    #[arg(long, value_name = "ID", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robot: Option<String>,
-    /// Company or project.
+    /// All robots of an operator
+    #[arg(long, value_name = "NAME", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
-    /// Word of a purpose.
+    /// All robots of a purpose
+    #[arg(long, value_name = "PURPOSE", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
-    /// `unlisted`, `nameless`, `people` or `all`.
+    /// All unlisted robots, nameless visitors (no User-Agent), people, or all
+    #[arg(long, value_name = "KIND", group = "about")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visitors: Option<String>,
-    /// Addresses and networks, with commas between.
+    /// Addresses and networks that they come from, with commas between
+    #[arg(long, value_name = "NETWORKS")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addresses: Option<String>,
-    /// Glob of the User-Agent.
+    /// User-Agent that they send, as a glob
+    #[arg(long, value_name = "GLOB")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_agent: Option<String>,
-    /// Pattern of paths.
+    /// Paths, as a filter pattern spells them [default: every path]
+    #[arg(long, value_name = "PATTERN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Site name; all sites by default.
+    /// Site [default: every site]
+    #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
-    /// Status of a refusal.
+    /// Status of a refusal [default: 403]
+    #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Requests allowed per period.
+    /// Requests that a slow-down lets through [default: 10]
+    #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u32>,
-    /// Length of the period in seconds.
+    /// Length of the period of a slow-down, in seconds [default: 60]
+    #[arg(long, value_name = "S")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_seconds: Option<u32>,
-    /// Only robots that are verified.
+    /// Only robots that are verified
+    #[arg(skip)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verified: bool,
-    /// It may touch people.
+    /// Applies the rule to people too; without it such a rule only notes what it would do
+    #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub people: bool,
-}
-
-/// What is wrong with a field.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct FieldProblem {
-    /// Name of the field.
-    pub field: &'static str,
-    /// Error.
-    pub reason: String,
-}
-
-impl FieldProblem {
-    /// Creates the problem of a field.
-    pub fn new(field: &'static str, reason: impl Into<String>) -> Self {
-        let reason = reason.into();
-        Self { field, reason }
-    }
+    /// Expiry: 30m, 12h, 7d, 4w, a time in UTC such as 2026-12-01T08:00Z, or never [default: 7d]
+    #[arg(long, value_name = "WHEN")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<String>,
 }
 
 impl RuleFields {
@@ -100,7 +111,7 @@ impl RuleFields {
     /// # Errors
     ///
     /// Fails on the first field that is wrong, saying what to write.
-    pub fn rule(&self) -> Result<LiveRule, FieldProblem> {
+    pub fn rule(&self) -> Result<LiveRule, Invalid> {
         let rule = LiveRule {
             action: self.action()?,
             about: self.about()?,
@@ -117,7 +128,7 @@ impl RuleFields {
         let (_, about) = rule.about.key();
         if rule.is_for_verified && VISITORS.contains(&about) {
             let reason = "nobody proves a visitor that has no name";
-            return Err(FieldProblem::new("verified", reason));
+            return Err(Invalid::new("verified", reason));
         }
         // The rest of what a policy asks of a rule: it never fails for one that is read here.
         let policy = Policy::builder().rule(rule.builder()).build();
@@ -129,13 +140,32 @@ impl RuleFields {
                     ("people", "people"),
                 ];
                 let field = fields.iter().find(|(of_rule, _)| *of_rule == key);
-                field.map_or(Ok(rule), |(_, field)| Err(FieldProblem::new(field, reason)))
+                field.map_or(Ok(rule), |(_, field)| Err(Invalid::new(field, reason)))
             }
             _ => Ok(rule),
         }
     }
 
-    fn addresses(&self) -> Result<Option<Networks>, FieldProblem> {
+    /// Returns the name, if it has one.
+    pub(super) fn name(&self) -> Result<Option<&str>, Invalid> {
+        let Some(name) = self.name.as_deref().filter(|name| !name.is_empty()) else {
+            return Ok(None);
+        };
+        let is_word = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
+        // One that begins with a digit could be taken for an ID.
+        if name.len() <= MAX_NAME_BYTES
+            && name.starts_with(|first: char| first.is_ascii_lowercase())
+            && name.bytes().all(is_word)
+        {
+            return Ok(Some(name));
+        }
+        let message = format!(
+            "use at most {MAX_NAME_BYTES} lowercase letters, digits, - and _, beginning with a letter"
+        );
+        Err(Invalid::new("name", message))
+    }
+
+    fn addresses(&self) -> Result<Option<Networks>, Invalid> {
         let text = text_of("addresses", self.addresses.as_deref(), MAX_ADDRESSES_CHARS)?;
         let Some(text) = text else {
             return Ok(None);
@@ -144,17 +174,17 @@ impl RuleFields {
             let reason = format!(
                 "{part:?} is neither an address nor a network; write 192.0.2.1, 2001:db8::1 or 10.0.0.0/8, with commas between"
             );
-            FieldProblem::new("addresses", reason)
+            Invalid::new("addresses", reason)
         };
         Networks::read(&text).map(Some).map_err(wrong)
     }
 
-    fn action(&self) -> Result<LiveAction, FieldProblem> {
+    fn action(&self) -> Result<LiveAction, Invalid> {
         let word = self.action.trim();
         let action = Action::from_word(word).filter(|_| ACTIONS.contains(&word));
         let Some(action) = action else {
             let known = ACTIONS.join(", ");
-            return Err(FieldProblem::new(
+            return Err(Invalid::new(
                 "action",
                 match nearest(word, ACTIONS) {
                     Some(near) => format!("{word:?} is no action; did you mean {near}?"),
@@ -169,7 +199,7 @@ impl RuleFields {
         ] {
             if is_set && action != owner {
                 let reason = format!("the action {action} has none; leave it out, or use {owner}");
-                return Err(FieldProblem::new(field, reason));
+                return Err(Invalid::new(field, reason));
             }
         }
         Ok(match action {
@@ -185,7 +215,7 @@ impl RuleFields {
         })
     }
 
-    fn about(&self) -> Result<About, FieldProblem> {
+    fn about(&self) -> Result<About, Invalid> {
         let named = [
             text("robot", self.robot.as_deref())?.map(|id| match &*id {
                 // As `robots` of a rule in the configuration has it.
@@ -204,11 +234,11 @@ impl RuleFields {
             (None, _) if is_set(self.addresses.as_ref()) || is_set(self.user_agent.as_ref()) => {
                 Ok(About::Everybody)
             }
-            (None, _) => Err(FieldProblem::new(
+            (None, _) => Err(Invalid::new(
                 "robot",
                 "say whom the rule is about: a robot, an operator, a purpose, visitors, addresses, or a User-Agent",
             )),
-            (Some(_), Some(_)) => Err(FieldProblem::new(
+            (Some(_), Some(_)) => Err(Invalid::new(
                 "robot",
                 "name one of robot, operator, purpose and visitors; make a rule for each",
             )),
@@ -229,6 +259,8 @@ impl From<&LiveRule> for RuleFields {
             } => (None, Some(requests), Some(per_seconds)),
         };
         Self {
+            name: None,
+            ends: None,
             action: rule.action.action().as_str().to_owned(),
             robot: named("robot"),
             operator: named("operator"),
@@ -247,7 +279,7 @@ impl From<&LiveRule> for RuleFields {
     }
 }
 
-fn purpose(word: &str) -> Result<About, FieldProblem> {
+fn purpose(word: &str) -> Result<About, Invalid> {
     let purpose = Purpose::from_word(word).filter(|purpose| Purpose::ROBOTS.contains(purpose));
     let words = || Purpose::ROBOTS.iter().map(|purpose| purpose.as_str());
     purpose.map(About::Purpose).ok_or_else(|| {
@@ -255,20 +287,20 @@ fn purpose(word: &str) -> Result<About, FieldProblem> {
             Some(near) => format!("did you mean {near}?"),
             None => format!("use one of {}", words().collect::<Vec<_>>().join(", ")),
         };
-        FieldProblem::new(
+        Invalid::new(
             "purpose",
             format!("{word:?} is no purpose of robots; {hint}"),
         )
     })
 }
 
-fn visitors(word: &str) -> Result<About, FieldProblem> {
+fn visitors(word: &str) -> Result<About, Invalid> {
     match word {
         _ if word == Kind::Unlisted.as_str() => Ok(About::Unlisted),
         _ if word == Kind::Nameless.as_str() => Ok(About::Nameless),
         PEOPLE_WORD => Ok(About::People),
         ALL_WORD => Ok(About::Everybody),
-        _ => Err(FieldProblem::new(
+        _ => Err(Invalid::new(
             "visitors",
             match nearest(word, VISITORS) {
                 Some(near) => format!("{word:?}: did you mean {near}?"),
@@ -283,7 +315,7 @@ fn is_set(value: Option<&String>) -> bool {
 }
 
 /// Returns a text without blanks around it, if it is not empty.
-fn text(field: &'static str, value: Option<&str>) -> Result<Option<String>, FieldProblem> {
+fn text(field: &'static str, value: Option<&str>) -> Result<Option<String>, Invalid> {
     text_of(field, value, MAX_CHARS)
 }
 
@@ -291,15 +323,15 @@ fn text_of(
     field: &'static str,
     value: Option<&str>,
     max_chars: usize,
-) -> Result<Option<String>, FieldProblem> {
+) -> Result<Option<String>, Invalid> {
     let Some(value) = value.map(str::trim).filter(|value| !value.is_empty()) else {
         return Ok(None);
     };
     if value.chars().count() > max_chars {
         let reason = format!("it is longer than {max_chars} characters");
-        Err(FieldProblem::new(field, reason))
+        Err(Invalid::new(field, reason))
     } else if value.chars().any(char::is_control) {
-        Err(FieldProblem::new(field, "it holds a control character"))
+        Err(Invalid::new(field, "it holds a control character"))
     } else {
         Ok(Some(value.to_owned()))
     }
@@ -310,27 +342,27 @@ fn number(
     value: Option<u32>,
     default: u32,
     max: u32,
-) -> Result<u32, FieldProblem> {
+) -> Result<u32, Invalid> {
     let value = value.unwrap_or(default);
     if (1..=max).contains(&value) {
         Ok(value)
     } else {
-        Err(FieldProblem::new(
+        Err(Invalid::new(
             field,
             format!("use a number from 1 to {max}"),
         ))
     }
 }
 
-fn check_path(path: &str) -> Result<(), FieldProblem> {
+fn check_path(path: &str) -> Result<(), Invalid> {
     let policy = Policy::builder().filter_patterns([path]).redirect_url("");
     match policy.build() {
         Ok(policy) if policy.filter_patterns().next().is_some() => Ok(()),
-        Ok(_) => Err(FieldProblem::new(
+        Ok(_) => Err(Invalid::new(
             "path",
             "it names no path; write such as /a/*",
         )),
-        Err(PolicyError::FilterPattern { reason, .. }) => Err(FieldProblem::new("path", reason)),
-        Err(other) => Err(FieldProblem::new("path", other.to_string())),
+        Err(PolicyError::FilterPattern { reason, .. }) => Err(Invalid::new("path", reason)),
+        Err(other) => Err(Invalid::new("path", other.to_string())),
     }
 }

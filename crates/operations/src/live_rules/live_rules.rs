@@ -10,7 +10,7 @@ use robot_detection_layer::policy::{Policy, SharedPolicy, WeakPolicy};
 use super::LiveRuleSet;
 
 /// Live rules at the same time, at most: each is asked about every request of a robot.
-pub const MAX_RULES: usize = 500;
+pub(super) const MAX_RULES: usize = 500;
 
 /// Live rules of a process; clones share them.
 #[derive(Clone, Debug)]

@@ -11,18 +11,25 @@ mod follow;
 #[expect(clippy::module_inception, reason = "the file is named for its type")]
 mod live_rules;
 mod proposal;
+mod rules;
 mod set;
 mod state_file;
 mod toml;
 mod touched;
 
 pub use definition::{About, LiveAction, LiveRule, Networks};
-pub use end::{DEFAULT_END, PAUSE, end_ms, length_ms, past_ms};
-pub use fields::{FieldProblem, RuleFields};
+pub use end::{length_ms, past_ms};
+use end::{DEFAULT_END, end_ms};
+pub use fields::RuleFields;
 pub use follow::{follow, load};
-pub use live_rules::{LiveRules, MAX_RULES};
-pub use proposal::{Proposal, ProposalError, Surroundings};
+pub use live_rules::LiveRules;
+pub use proposal::{Proposal, Surroundings};
+pub use rules::{
+    AddedRule, LiveRuleView, NewPause, Outcome, Pace, Pause, PauseState, RuleView, Rules, UnreadableRule, add, list, live, pause,
+    pause_of, put, remove, restore, resume,
+};
 pub use set::{KeptRule, LiveRuleSet};
 pub use state_file::{StateFile, StateFileError};
 pub use toml::to_toml;
-pub use touched::{Touched, touched};
+pub use touched::Touched;
+use touched::touched;

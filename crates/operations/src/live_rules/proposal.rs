@@ -7,10 +7,13 @@ use robot_detection_site_robot::spelling::nearest;
 use robot_detection_layer::detect::Detector;
 use robot_detection_layer::policy::{Policy, PolicyError};
 use robot_detection_layer::registry::{Purpose, Robot};
-use robot_detection_store::store::{LiveRuleChange, Store, StoreError};
+use robot_detection_store::store::{AddedLiveRule, NewLiveRule};
+
+use crate::{Caller, Invalid, Refusal};
 
 use super::{
-    About, FieldProblem, LiveRule, RuleFields, Touched, end_ms, live_rules::MAX_RULES, touched,
+    About, DEFAULT_END, LiveRule, RuleFields, Touched, end_ms, live_rules::MAX_RULES,
+    rules::{change, full}, touched,
 };
 
 /// Minutes of the time that is counted: the last day.
@@ -19,6 +22,8 @@ const MINUTES: i64 = 24 * 60;
 /// Rule that is not in force yet.
 #[derive(Clone, Debug)]
 pub struct Proposal {
+    /// Name, if it has one.
+    pub name: Option<String>,
     /// The rule.
     pub rule: LiveRule,
     /// `None`: it lasts.
@@ -29,33 +34,15 @@ pub struct Proposal {
     pub warnings: Vec<String>,
 }
 
-/// What a rule is judged by.
+/// State that rules are judged by.
 #[derive(Clone, Debug)]
 pub struct Surroundings<'s> {
-    /// Database.
-    pub store: &'s Store,
+    /// Caller of the operation.
+    pub caller: Caller<'s>,
     /// Detector of known robots.
-    pub detector: &'s Detector,
+    pub detector: Arc<Detector>,
     /// Name and policy of each site.
     pub sites: Vec<(String, Arc<Policy>)>,
-    /// Milliseconds since 1970.
-    pub now_ms: i64,
-}
-
-/// Error of a rule that cannot be made.
-#[derive(Debug, thiserror::Error)]
-pub enum ProposalError {
-    /// A field is wrong.
-    #[error("{}: {}", .0.field, .0.reason)]
-    Field(FieldProblem),
-    /// There are as many as there may be.
-    #[error(
-        "there are {MAX_RULES} live rules already: remove some, or put those into the configuration that `robot-detection rules export` prints"
-    )]
-    Full,
-    /// The database does not answer.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
 impl Proposal {
@@ -64,54 +51,58 @@ impl Proposal {
     /// # Errors
     ///
     /// Fails on a wrong field, on a rule that would fit no site, and when the database does.
-    pub async fn new(
-        fields: &RuleFields,
-        end: &str,
-        among: &Surroundings<'_>,
-    ) -> Result<Self, ProposalError> {
-        let field = ProposalError::Field;
+    pub async fn new(fields: &RuleFields, among: &Surroundings<'_>) -> Result<Self, Refusal> {
+        let now_ms = among.caller.now_ms;
         let robots = || among.detector.robots().iter().map(|robot| &**robot);
-        let rule = fields.rule().map_err(field)?.proven(robots());
-        let end_of = |reason| field(FieldProblem::new("ends", reason));
-        let ends_ms = end_ms(end, among.now_ms).map_err(end_of)?;
-        check_people(&rule, robots()).map_err(field)?;
-        let mut warnings = among.misfits(&rule).map_err(field)?;
+        let rule = fields.rule()?.proven(robots());
+        let end = fields.ends.as_deref().map(str::trim);
+        let end = end.filter(|end| !end.is_empty()).unwrap_or(DEFAULT_END);
+        let ends_ms = end_ms(end, now_ms).map_err(|reason| Refusal::invalid("ends", reason))?;
+        check_people(&rule, robots())?;
+        let mut warnings = among.misfits(&rule)?;
         warnings.extend(unknown(&rule.about, robots()));
-        let now = among.now_ms.div_euclid(60_000);
+        let now = now_ms.div_euclid(60_000);
         // The minute that has begun is counted too.
         let minutes = now + 1 - MINUTES..now + 1;
-        let sums = among.store.traffic().read(minutes, among.now_ms).await?;
+        let sums = among.caller.store.traffic().read(minutes, now_ms).await?;
         Ok(Self {
-            touched: touched(&rule, &sums, among.detector),
+            name: fields.name()?.map(str::to_owned),
+            touched: touched(&rule, &sums, &among.detector),
             rule,
             ends_ms,
             warnings,
         })
     }
 
-    /// Adds the rule on every instance, and returns its number.
-    ///
-    /// # Errors
-    ///
-    /// Fails when there are too many, and when the database does.
-    pub async fn add(&self, store: &Store, actor: &str, now_ms: i64) -> Result<i64, ProposalError> {
-        let definition = self.rule.definition();
-        let detail = self.rule.to_string();
-        let change = LiveRuleChange {
-            actor,
-            detail: &detail,
-            now_ms,
+    /// Adds the rule on every instance, or replaces the one of its name.
+    pub(super) async fn add(
+        &self,
+        caller: &Caller<'_>,
+        replaces: bool,
+    ) -> Result<AddedLiveRule, Refusal> {
+        let rule = NewLiveRule {
+            definition: &self.rule.definition(),
+            name: self.name.as_deref(),
+            ends_ms: self.ends_ms,
+            replaces,
         };
-        let added = store
-            .live_rules()
-            .add(&definition, self.ends_ms, MAX_RULES, change);
-        added.await?.ok_or(ProposalError::Full)
+        let detail = self.rule.to_string();
+        let rules = caller.store.live_rules();
+        let added = rules.add(rule, MAX_RULES, change(caller, &detail)).await?;
+        match added {
+            AddedLiveRule::Full => Err(full()),
+            AddedLiveRule::Taken(id) => Err(Refusal::conflict(
+                "name_taken",
+                format!("The live rule {id} has this name; remove it, or put the rule by its name."),
+            )),
+            added => Ok(added),
+        }
     }
 }
 
 impl Surroundings<'_> {
     /// Returns on which sites a rule would be left out, and why; fails where on all.
-    fn misfits(&self, rule: &LiveRule) -> Result<Vec<String>, FieldProblem> {
+    fn misfits(&self, rule: &LiveRule) -> Result<Vec<String>, Invalid> {
         let mut sites = self.sites.iter().filter(|(name, _)| rule.is_of_site(name));
         let mut misfits = Vec::new();
         let mut has_fit = false;
@@ -126,11 +117,11 @@ impl Surroundings<'_> {
             None if !has_fit => {
                 let names: Vec<_> = self.sites.iter().map(|(name, _)| &**name).collect();
                 let reason = format!("there is no such site; there are {}", names.join(", "));
-                Err(FieldProblem::new("site", reason))
+                Err(Invalid::new("site", reason))
             }
             _ => {
                 let told = misfits.iter().map(|(name, error)| {
-                    let reason = error_of(error).reason;
+                    let reason = error_of(error).message;
                     format!("It is left out on the site {name}: {reason}.")
                 });
                 Ok(told.collect())
@@ -140,13 +131,13 @@ impl Surroundings<'_> {
 }
 
 /// Returns what is wrong with a rule that does not fit.
-fn error_of(error: &PolicyError) -> FieldProblem {
+fn error_of(error: &PolicyError) -> Invalid {
     match error {
         PolicyError::Rule { key, reason, .. } => {
             let field = if *key == "path" { "path" } else { "action" };
-            FieldProblem::new(field, reason)
+            Invalid::new(field, reason)
         }
-        other => FieldProblem::new("action", other.to_string()),
+        other => Invalid::new("action", other.to_string()),
     }
 }
 
@@ -154,10 +145,10 @@ fn error_of(error: &PolicyError) -> FieldProblem {
 fn check_people<'r>(
     rule: &LiveRule,
     mut robots: impl Iterator<Item = &'r Robot>,
-) -> Result<(), FieldProblem> {
+) -> Result<(), Invalid> {
     let is_people = |robot: &Robot| rule.about.is_about(robot) && robot.purpose == Purpose::Shared;
     match rule.about {
-        About::Robot(_) if robots.any(is_people) => Err(FieldProblem::new(
+        About::Robot(_) if robots.any(is_people) => Err(Invalid::new(
             "robot",
             "its User-Agent is that of many people, who always pass",
         )),

@@ -23,6 +23,8 @@ pub struct LiveRuleSet {
 pub struct KeptRule {
     /// Number in the database.
     pub id: i64,
+    /// Name, if it has one.
+    pub name: Option<String>,
     /// The rule.
     pub rule: LiveRule,
     /// Creation time.
@@ -85,9 +87,10 @@ impl KeptRule {
             .map_err(|error| format!("it cannot be read: {error}"))?;
         let rule = fields
             .rule()
-            .map_err(|problem| format!("{}: {}", problem.field, problem.reason))?;
+            .map_err(|wrong| wrong.to_string())?;
         Ok(Self {
             id: stored.id,
+            name: stored.name,
             rule,
             created_ms: stored.created_ms,
             created_by: stored.created_by,

@@ -50,6 +50,7 @@ struct Content {
 #[serde(deny_unknown_fields)]
 struct RuleContent {
     id: i64,
+    name: Option<String>,
     rule: RuleFields,
     created_ms: i64,
     created_by: String,
@@ -161,6 +162,7 @@ impl Content {
     fn new(database: &str, set: &LiveRuleSet) -> Self {
         let rule = |kept: &KeptRule| RuleContent {
             id: kept.id,
+            name: kept.name.clone(),
             rule: RuleFields::from(&kept.rule),
             created_ms: kept.created_ms,
             created_by: kept.created_by.clone(),
@@ -185,6 +187,7 @@ impl Content {
     fn stored(self) -> StoredLiveRules {
         let rules = self.rules.into_iter().map(|rule| StoredLiveRule {
             id: rule.id,
+            name: rule.name,
             definition: serde_json::to_string(&rule.rule).unwrap_or_default(),
             created_ms: rule.created_ms,
             created_by: rule.created_by,

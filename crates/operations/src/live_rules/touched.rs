@@ -7,24 +7,32 @@ use robot_detection_layer::policy::PassReason;
 use robot_detection_layer::registry::Robot;
 use robot_detection_store::store::{TrafficKey, TrafficSum};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{About, LiveAction, LiveRule};
 
-/// What a rule would have touched in the last 24 hours.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+/// Requests of the last hours that a rule would have matched.
+#[derive(Clone, Debug, Default, Eq, JsonSchema, PartialEq, Serialize)]
+#[schemars(rename = "TouchedRequests")]
 pub struct Touched {
+    /// Hours counted.
+    pub hours: u32,
     /// Requests.
     pub requests: u64,
-    /// Of these, those of people.
-    pub of_people: u64,
     /// Robots by their names; all that are unlisted count as one, but for those that sign.
     pub robots: usize,
-    /// What the figure leaves out or adds, in sentences.
+    /// Requests of people.
+    pub people: u64,
+    /// The figures as a sentence.
+    pub told: String,
+    /// What the figures leave out or add, as sentences.
     pub notes: Vec<&'static str>,
 }
 
 /// Counts the requests that a rule would have touched.
 #[must_use]
-pub fn touched(rule: &LiveRule, sums: &[TrafficSum], detector: &Detector) -> Touched {
+pub(super) fn touched(rule: &LiveRule, sums: &[TrafficSum], detector: &Detector) -> Touched {
     let records: HashMap<&str, &Robot> = detector
         .robots()
         .iter()
@@ -36,7 +44,7 @@ pub fn touched(rule: &LiveRule, sums: &[TrafficSum], detector: &Detector) -> Tou
         if is_touched(rule, &sum.key, &records) {
             touched.requests = touched.requests.saturating_add(sum.count.requests);
             if is_of_people(&sum.key) {
-                touched.of_people = touched.of_people.saturating_add(sum.count.requests);
+                touched.people = touched.people.saturating_add(sum.count.requests);
             } else {
                 robots.insert(&sum.key.robot);
             }
@@ -44,24 +52,24 @@ pub fn touched(rule: &LiveRule, sums: &[TrafficSum], detector: &Detector) -> Tou
     }
     touched.robots = robots.len();
     touched.notes = notes(rule);
+    touched.hours = 24;
+    touched.told = touched.sentence();
     touched
 }
 
 impl Touched {
-    /// Returns the sentence of it.
-    #[must_use]
-    pub fn sentence(&self) -> String {
+    fn sentence(&self) -> String {
         let counted = |number: u64, one: &str, many: &str| {
             format!("{number} {}", if number == 1 { one } else { many })
         };
         let requests = counted(self.requests, "request", "requests");
         let robots = counted(self.robots as u64, "robot", "robots");
-        match self.of_people {
+        match self.people {
             0 => format!(
                 "In the last 24 hours this would have touched {requests} of {robots} and no person."
             ),
-            of_people => format!(
-                "In the last 24 hours this would have touched {requests}, {of_people} of them people's, the others of {robots}."
+            people => format!(
+                "In the last 24 hours this would have touched {requests}, {people} of them people's, the others of {robots}."
             ),
         }
     }

@@ -215,6 +215,12 @@ impl<'a> From<&'a String> for Value<'a> {
     }
 }
 
+impl<'a> From<Option<&'a str>> for Value<'a> {
+    fn from(value: Option<&'a str>) -> Self {
+        Self::Text(value)
+    }
+}
+
 impl<'a> From<&'a Option<String>> for Value<'a> {
     fn from(value: &'a Option<String>) -> Self {
         Self::Text(value.as_deref())

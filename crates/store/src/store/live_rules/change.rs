@@ -8,6 +8,7 @@ use super::{
         AuditEntry, StoreError, audit, changes::Channel, database::Transaction, error::Engine,
         sql::NOTIFY,
     },
+    read::RuleRow,
     sql,
 };
 
@@ -25,32 +26,79 @@ pub struct LiveRuleChange<'c> {
     pub now_ms: i64,
 }
 
+/// Live rule to add.
+#[derive(Clone, Copy, Debug)]
+pub struct NewLiveRule<'r> {
+    /// What it does, and to whom: JSON.
+    pub definition: &'r str,
+    /// Name; no other rule in force has it.
+    pub name: Option<&'r str>,
+    /// Expiry; `None` for a rule that does not expire.
+    pub ends_ms: Option<i64>,
+    /// Replace the rule in force that has its name.
+    pub replaces: bool,
+}
+
+/// Result of adding a live rule, with the ID of the rule in force.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AddedLiveRule {
+    /// It is new.
+    Added(i64),
+    /// It replaced the rule of its name.
+    Replaced(i64),
+    /// The rule of its name is the same.
+    Unchanged(i64),
+    /// Another rule has its name.
+    Taken(i64),
+    /// There are as many rules as there may be.
+    Full,
+}
+
 impl<'s> LiveRules<'s> {
-    /// Adds a live rule; returns its number, or `None` where there are `max` already.
+    /// Adds a live rule; one of the same name is replaced or refused.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
     pub async fn add(
         self,
-        definition: &str,
-        ends_ms: Option<i64>,
+        rule: NewLiveRule<'_>,
         max: usize,
         change: LiveRuleChange<'_>,
-    ) -> Result<Option<i64>, StoreError> {
+    ) -> Result<AddedLiveRule, StoreError> {
         let mut transaction = self.change_live_rules(change.now_ms).await?;
+        let mut event = "rule-added";
+        if let Some(name) = rule.name {
+            let values = [name.into(), change.now_ms.into()];
+            let named = transaction.rows::<RuleRow>(&sql::NAMED, &values).await?;
+            if let Some(old) = named.into_iter().next() {
+                if !rule.replaces {
+                    return Ok(AddedLiveRule::Taken(old.rule_id));
+                }
+                if old.definition == rule.definition && old.ends_ms == rule.ends_ms {
+                    return Ok(AddedLiveRule::Unchanged(old.rule_id));
+                }
+                let values = [old.rule_id.into(), change.now_ms.into()];
+                transaction.execute(&sql::REMOVE, &values).await?;
+                event = "rule-replaced";
+            }
+        }
         if count(&mut transaction, change.now_ms).await? >= max {
-            return Ok(None);
+            return Ok(AddedLiveRule::Full);
         }
         let values = [
-            definition.into(),
+            rule.definition.into(),
+            rule.name.into(),
             change.now_ms.into(),
             change.actor.into(),
-            ends_ms.into(),
+            rule.ends_ms.into(),
         ];
         let (id,) = transaction.one::<(i64,)>(&sql::ADD, &values).await?;
-        finish(transaction, "rule-added", &subject(id), change).await?;
-        Ok(Some(id))
+        finish(transaction, event, &subject(id), change).await?;
+        Ok(match event {
+            "rule-added" => AddedLiveRule::Added(id),
+            _ => AddedLiveRule::Replaced(id),
+        })
     }
 
     /// Removes a live rule; returns its definition, or `None` where it is not in force.

@@ -4,7 +4,7 @@ mod change;
 mod read;
 pub(super) mod sql;
 
-pub use change::LiveRuleChange;
+pub use change::{AddedLiveRule, LiveRuleChange, NewLiveRule};
 pub use read::{StoredLiveRule, StoredLiveRules, StoredPause};
 
 handle! {

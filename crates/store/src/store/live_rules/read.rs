@@ -30,6 +30,8 @@ pub struct StoredLiveRule {
     pub id: i64,
     /// What it does, and to whom: JSON.
     pub definition: String,
+    /// Name that no other rule in force has.
+    pub name: Option<String>,
     /// When it was made, in milliseconds since 1970.
     pub created_ms: i64,
     /// Creator.
@@ -51,12 +53,13 @@ pub struct StoredPause {
 
 columns! {
     #[derive(Debug)]
-    struct RuleRow {
-        rule_id: i64,
-        definition: String,
+    pub(super) struct RuleRow {
+        pub(super) rule_id: i64,
+        pub(super) definition: String,
+        name: Option<String>,
         created_ms: i64,
         created_by: String,
-        ends_ms: Option<i64>,
+        pub(super) ends_ms: Option<i64>,
     }
 }
 
@@ -134,6 +137,7 @@ impl From<RuleRow> for StoredLiveRule {
         Self {
             id: row.rule_id,
             definition: row.definition,
+            name: row.name,
             created_ms: row.created_ms,
             created_by: row.created_by,
             ends_ms: row.ends_ms,

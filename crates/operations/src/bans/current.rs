@@ -1,0 +1,74 @@
+//! Bans in force: list and end them.
+
+use robot_detection_store::store::Ban;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Network;
+use crate::{Caller, Moment, Refusal};
+
+/// Ban in force.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Ban")]
+pub struct BanView {
+    /// Network, such as `203.0.113.5`.
+    pub network: String,
+    /// Cause of the last refusal.
+    pub cause: String,
+    /// Begin.
+    pub since: Moment,
+    /// Expiry.
+    pub until: Moment,
+}
+
+/// All bans in force.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "BanList")]
+pub struct BanViews {
+    /// Newest first.
+    pub bans: Vec<BanView>,
+}
+
+impl BanViews {
+    /// Returns the views of stored bans.
+    #[must_use]
+    pub fn new(bans: Vec<Ban>, now_ms: i64) -> Self {
+        let moment = |at_ms| Moment::new(at_ms, now_ms);
+        let views = bans.into_iter().rev().map(|ban| BanView {
+            network: ban.network,
+            cause: ban.cause,
+            since: moment(ban.since_ms),
+            until: moment(ban.until_ms),
+        });
+        Self {
+            bans: views.collect(),
+        }
+    }
+}
+
+/// Lists the bans in force.
+///
+/// # Errors
+///
+/// Fails if the database does.
+pub async fn list(caller: &Caller<'_>) -> Result<BanViews, Refusal> {
+    let bans = caller.store.bans().list(caller.now_ms).await?;
+    Ok(BanViews::new(bans, caller.now_ms))
+}
+
+/// Ends the ban of a network.
+///
+/// # Errors
+///
+/// Fails on what is no network, if it is not banned, or if the database does.
+pub async fn remove(caller: &Caller<'_>, network: &str) -> Result<Network, Refusal> {
+    let network: Network = network
+        .parse()
+        .map_err(|reason: String| Refusal::invalid("network", reason))?;
+    let subject = network.to_string();
+    if !caller.store.bans().remove(&subject).await? {
+        return Err(Refusal::not_found(format!("{subject} is not banned.")));
+    }
+    caller.record("ban-removed", &subject, "").await;
+    Ok(network)
+}

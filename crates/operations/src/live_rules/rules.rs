@@ -1,0 +1,445 @@
+//! Rules and the pause: list and change them.
+
+use robot_detection_layer::policy::{Decision, Policy, RateLimiter, Rule};
+use robot_detection_store::store::{AddedLiveRule, LiveRuleChange, StoredPause};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Caller, Moment, Refusal, rfc3339};
+
+use super::{
+    About, KeptRule, LiveRule, LiveRuleSet, RuleFields, length_ms, live_rules::MAX_RULES,
+    proposal::{Proposal, Surroundings}, touched::Touched,
+};
+
+/// Length of a pause that names none.
+const PAUSE: &str = "1h";
+
+/// Rules in force, and the pause.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "RuleList")]
+pub struct Rules {
+    /// Oldest first.
+    pub live_rules: Vec<LiveRuleView>,
+    /// Live rules that this program cannot read.
+    pub unreadable: Vec<UnreadableRule>,
+    /// All rules of each site, live ones first, in the order in which they are asked.
+    pub rules: Vec<RuleView>,
+    /// The pause in force.
+    pub pause: Option<Pause>,
+}
+
+/// Live rule in force.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct LiveRuleView {
+    /// ID.
+    pub id: i64,
+    /// Name, if it has one.
+    pub name: Option<String>,
+    /// Label in reasons and logs.
+    pub rule: String,
+    /// What it does, in words.
+    pub does: String,
+    /// The request that makes the same rule.
+    pub definition: RuleFields,
+    /// Expiry; absent if it does not expire.
+    pub ends: Option<Moment>,
+    /// Creation time.
+    pub made: Moment,
+    /// Creator.
+    pub by: String,
+    /// Reasons why it does less than it says, as sentences.
+    pub notes: Vec<String>,
+}
+
+/// Live rule of the database that this program cannot read.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct UnreadableRule {
+    /// ID.
+    pub id: i64,
+    /// Why it cannot be read.
+    pub reason: String,
+}
+
+/// Rule of a site.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct RuleView {
+    /// Name of the site.
+    pub site: String,
+    /// Label in reasons: `rule "its name"`, or `rule 2`.
+    pub rule: String,
+    /// All of these have to hold; none: every robot on a filtered path.
+    pub conditions: Vec<String>,
+    /// Action.
+    pub action: &'static str,
+    /// Words between the action and its location or status.
+    #[serde(skip)]
+    pub joint: &'static str,
+    /// Target of a redirect, or the page that is served in place.
+    pub location: Option<String>,
+    /// Status of a redirect or refusal.
+    pub status: Option<u16>,
+    /// Text of a refusal.
+    pub text: Option<String>,
+    /// Rate limit of its requests.
+    pub pace: Option<Pace>,
+    /// Headers that it gives to responses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<String>,
+    /// Place in the configuration; empty: set by the program.
+    pub origin: String,
+}
+
+/// Rate limit of a rule.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct Pace {
+    /// Requests per period, where these are counted.
+    pub requests: Option<u32>,
+    /// Errors per period, where these are counted.
+    pub errors: Option<u32>,
+    /// Length of the period.
+    pub per_seconds: f64,
+    /// Burst.
+    pub burst: u32,
+    /// What has a limit of its own: an address, a robot.
+    pub per: &'static str,
+    /// The limit in words.
+    pub told: String,
+}
+
+/// The pause of all enforcement.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct Pause {
+    /// End.
+    pub ends: Moment,
+    /// Begin.
+    pub begun: Moment,
+    /// Who began it.
+    pub by: String,
+}
+
+/// The pause in force, if there is one.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct PauseState {
+    /// The pause.
+    pub pause: Option<Pause>,
+}
+
+/// Length of a new pause.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewPause {
+    /// Such as `30m` or `12h`; the default is `1h`.
+    pub r#for: Option<String>,
+}
+
+/// Rule that was added, or would be.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct AddedRule {
+    /// ID; absent in a dry run.
+    pub id: Option<i64>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What it does, in words.
+    pub does: String,
+    /// The request that makes the same rule.
+    pub definition: RuleFields,
+    /// Expiry; absent if it does not expire.
+    pub ends: Option<Moment>,
+    /// Requests of the last 24 hours that it would have matched.
+    pub touched: Touched,
+    /// Warnings, as sentences.
+    pub warnings: Vec<String>,
+}
+
+/// What became of a rule.
+#[derive(Clone, Copy, Debug, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is in force.
+    Added,
+    /// It replaced the rule of its name.
+    Replaced,
+    /// The rule of its name was the same already.
+    Unchanged,
+    /// Nothing was changed.
+    DryRun,
+}
+
+/// Lists the rules in force.
+#[must_use]
+pub fn list(among: &Surroundings<'_>, set: &LiveRuleSet) -> Rules {
+    let unreadable = set.unreadable.iter().cloned();
+    let rules = among.sites.iter();
+    Rules {
+        live_rules: live(among, set, |_| true),
+        unreadable: unreadable
+            .map(|(id, reason)| UnreadableRule { id, reason })
+            .collect(),
+        rules: rules.flat_map(|(site, policy)| RuleView::all(site, policy)).collect(),
+        pause: pause_of(among.caller.now_ms, set),
+    }
+}
+
+/// Lists the live rules that are about certain visitors.
+pub fn live(
+    among: &Surroundings<'_>,
+    set: &LiveRuleSet,
+    is_asked: impl Fn(&About) -> bool,
+) -> Vec<LiveRuleView> {
+    let asked = set.rules.iter().filter(|kept| is_asked(&kept.rule.about));
+    asked.map(|kept| LiveRuleView::new(kept, among)).collect()
+}
+
+/// Adds a rule, or in a dry run only counts what it would have touched.
+///
+/// # Errors
+///
+/// Fails with the field that is wrong, if its name is taken, if there are too many rules, or if
+/// the database does.
+pub async fn add(
+    among: &Surroundings<'_>,
+    request: &RuleFields,
+    is_dry_run: bool,
+) -> Result<AddedRule, Refusal> {
+    save(among, request, is_dry_run, false).await
+}
+
+/// Adds a rule by its name, or replaces the one that has it; the same rule changes nothing.
+///
+/// A rule without `ends` does not expire.
+///
+/// # Errors
+///
+/// Fails as [`add`], and on an expiry that each repetition would move.
+pub async fn put(
+    among: &Surroundings<'_>,
+    name: &str,
+    request: &RuleFields,
+    is_dry_run: bool,
+) -> Result<AddedRule, Refusal> {
+    let mut request = request.clone();
+    if request.name.as_ref().is_some_and(|own| own != name) {
+        return Err(Refusal::invalid("name", "It is not the name of the address."));
+    }
+    request.name = Some(name.to_owned());
+    let ends = request.ends.get_or_insert_with(|| "never".to_owned());
+    if length_ms(ends).is_ok() {
+        let message = "A rule with a name ends at a time, such as 2026-12-31T00:00Z, or never.";
+        return Err(Refusal::invalid("ends", message));
+    }
+    save(among, &request, is_dry_run, true).await
+}
+
+async fn save(
+    among: &Surroundings<'_>,
+    request: &RuleFields,
+    is_dry_run: bool,
+    replaces: bool,
+) -> Result<AddedRule, Refusal> {
+    let proposal = Proposal::new(request, among).await?;
+    let (id, outcome) = if is_dry_run {
+        (None, Outcome::DryRun)
+    } else {
+        match proposal.add(&among.caller, replaces).await? {
+            AddedLiveRule::Unchanged(id) => (Some(id), Outcome::Unchanged),
+            AddedLiveRule::Replaced(id) => (Some(id), Outcome::Replaced),
+            AddedLiveRule::Added(id) | AddedLiveRule::Taken(id) => (Some(id), Outcome::Added),
+            AddedLiveRule::Full => return Err(full()),
+        }
+    };
+    let now_ms = among.caller.now_ms;
+    Ok(AddedRule {
+        id,
+        outcome,
+        does: proposal.rule.to_string(),
+        definition: definition(&proposal.rule, proposal.name, proposal.ends_ms),
+        ends: proposal.ends_ms.map(|ends_ms| Moment::new(ends_ms, now_ms)),
+        touched: proposal.touched,
+        warnings: proposal.warnings,
+    })
+}
+
+/// Removes a rule by its ID or name, and returns the ID.
+///
+/// # Errors
+///
+/// Fails if no such rule is in force, or if the database does.
+pub async fn remove(caller: &Caller<'_>, rule: &str) -> Result<i64, Refusal> {
+    let rules = caller.store.live_rules();
+    let gone = || Refusal::not_found(format!("No live rule {rule} is in force."));
+    let id = match rule.parse() {
+        Ok(id) => id,
+        Err(_) => {
+            let stored = rules.list(caller.now_ms).await?.rules;
+            let named = stored.iter().find(|kept| kept.name.as_deref() == Some(rule));
+            named.ok_or_else(gone)?.id
+        }
+    };
+    let removed = rules.remove(id, change(caller, ""), LiveRule::told).await?;
+    removed.map(|_| id).ok_or_else(gone)
+}
+
+/// Restores a rule that was removed.
+///
+/// # Errors
+///
+/// Fails if the rule cannot be restored, or if the database does.
+pub async fn restore(caller: &Caller<'_>, id: i64) -> Result<(), Refusal> {
+    let rules = caller.store.live_rules();
+    let restored = rules.restore(id, MAX_RULES, change(caller, ""), LiveRule::told);
+    restored.await?.map(drop).ok_or_else(|| {
+        let message = format!(
+            "The live rule {id} cannot be restored: it is in force, has ended or is unknown, its name is taken, or there are {MAX_RULES} others."
+        );
+        Refusal::conflict("not_removed", message)
+    })
+}
+
+/// Pauses all enforcement, in place of a pause that is under way.
+///
+/// # Errors
+///
+/// Fails on a length that cannot be read, or if the database does.
+pub async fn pause(caller: &Caller<'_>, request: &NewPause) -> Result<PauseState, Refusal> {
+    let length = request.r#for.as_deref().unwrap_or(PAUSE);
+    let length_ms = length_ms(length).map_err(|reason| Refusal::invalid("for", reason))?;
+    let ends = Moment::new(caller.now_ms.saturating_add(length_ms), caller.now_ms);
+    let detail = format!("until {}", ends.iso);
+    let rules = caller.store.live_rules();
+    rules.pause(ends.at_ms, change(caller, &detail)).await?;
+    let pause = Pause {
+        ends,
+        begun: Moment::new(caller.now_ms, caller.now_ms),
+        by: caller.actor.clone(),
+    };
+    Ok(PauseState { pause: Some(pause) })
+}
+
+/// Ends the pause; returns `false` if there was none.
+///
+/// # Errors
+///
+/// Fails if the database does.
+pub async fn resume(caller: &Caller<'_>) -> Result<bool, Refusal> {
+    let rules = caller.store.live_rules();
+    Ok(rules.resume(change(caller, "")).await?)
+}
+
+/// Returns the pause in force.
+#[must_use]
+pub fn pause_of(now_ms: i64, set: &LiveRuleSet) -> Option<Pause> {
+    let pause = |pause: &StoredPause| Pause {
+        ends: Moment::new(pause.ends_ms, now_ms),
+        begun: Moment::new(pause.begun_ms, now_ms),
+        by: pause.begun_by.clone(),
+    };
+    set.pause.as_ref().map(pause)
+}
+
+/// Returns the change of a caller.
+pub(super) fn change<'c>(caller: &'c Caller<'_>, detail: &'c str) -> LiveRuleChange<'c> {
+    LiveRuleChange {
+        actor: &caller.actor,
+        detail,
+        now_ms: caller.now_ms,
+    }
+}
+
+/// Returns the refusal of a rule beyond the limit.
+pub(super) fn full() -> Refusal {
+    let message = format!(
+        "There are {MAX_RULES} live rules already: remove some, or put those into the configuration that `robot-detection rules export` prints."
+    );
+    Refusal::conflict("too_many", message)
+}
+
+impl LiveRuleView {
+    fn new(kept: &KeptRule, among: &Surroundings<'_>) -> Self {
+        let moment = |at_ms| Moment::new(at_ms, among.caller.now_ms);
+        Self {
+            id: kept.id,
+            name: kept.name.clone(),
+            rule: kept.label(),
+            does: kept.rule.to_string(),
+            definition: definition(&kept.rule, kept.name.clone(), kept.ends_ms),
+            ends: kept.ends_ms.map(moment),
+            made: moment(kept.created_ms),
+            by: kept.created_by.clone(),
+            notes: notes(kept, among),
+        }
+    }
+}
+
+impl RuleView {
+    /// Returns the rules of a site in the order in which they are asked.
+    #[must_use]
+    pub fn all(site: &str, policy: &Policy) -> Vec<Self> {
+        policy.rules().map(|rule| Self::new(site, rule)).collect()
+    }
+
+    fn new(site: &str, rule: &Rule) -> Self {
+        let decision = rule.decision();
+        let decision = decision.as_ref();
+        let headers = rule.response_headers();
+        Self {
+            site: site.to_owned(),
+            rule: rule.label().to_owned(),
+            conditions: rule.conditions().map(str::to_owned).collect(),
+            action: rule.action().as_str(),
+            joint: rule.action().words().joint,
+            location: decision.and_then(Decision::location).map(str::to_owned),
+            status: decision.and_then(Decision::status),
+            text: decision.and_then(Decision::text).map(str::to_owned),
+            pace: rule.rate_limiter().map(Pace::from),
+            headers: headers.iter().flat_map(|headers| headers.shown()).collect(),
+            origin: rule.origin().to_owned(),
+        }
+    }
+}
+
+impl From<&RateLimiter> for Pace {
+    fn from(limiter: &RateLimiter) -> Self {
+        Self {
+            requests: limiter.requests(),
+            errors: limiter.errors(),
+            per_seconds: limiter.per().as_secs_f64(),
+            burst: limiter.burst(),
+            per: limiter.key().as_str(),
+            told: limiter.to_string(),
+        }
+    }
+}
+
+/// Returns the request that makes the same rule.
+fn definition(rule: &LiveRule, name: Option<String>, ends_ms: Option<i64>) -> RuleFields {
+    RuleFields {
+        name,
+        ends: Some(ends_ms.map_or("never".to_owned(), rfc3339)),
+        ..RuleFields::from(rule)
+    }
+}
+
+/// Returns why a rule does less than it says.
+fn notes(kept: &KeptRule, among: &Surroundings<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let about = &kept.rule.about;
+    let is_named = matches!(about, About::Robot(_) | About::Operator(_));
+    let mut robots = among.detector.robots().iter();
+    if is_named && !robots.any(|robot| about.is_about(robot)) {
+        notes.push("No registry lists what it is about any more.".to_owned());
+    }
+    if let Some(site) = &kept.rule.site
+        && !among.sites.iter().any(|(name, _)| name == site)
+    {
+        notes.push("There is no such site any more: it is judged nowhere.".to_owned());
+    }
+    let label = kept.label();
+    for (site, policy) in &among.sites {
+        let left_out = policy.left_out().iter();
+        for left in left_out.filter(|left| left.label == label) {
+            notes.push(format!("Left out on the site {site}: {}.", left.reason));
+        }
+    }
+    notes
+}
