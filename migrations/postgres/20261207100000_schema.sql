@@ -17,8 +17,6 @@ CREATE TABLE robots (
     status            TEXT COLLATE "C" NOT NULL,
     status_detail     TEXT COLLATE "C",
     facts             TEXT COLLATE "C" NOT NULL,
-    -- Id, name, useragent and operator in lower case, a line each.
-    search_text       TEXT COLLATE "C" NOT NULL,
     insertion_date    BIGINT           NOT NULL,
     modified_date     BIGINT           NOT NULL,
     PRIMARY KEY (source, robot_id)

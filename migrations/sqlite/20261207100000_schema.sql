@@ -16,8 +16,6 @@ CREATE TABLE robots (
     status            TEXT    NOT NULL,
     status_detail     TEXT,
     facts             TEXT    NOT NULL,
-    -- Id, name, useragent and operator in lower case, a line each.
-    search_text       TEXT    NOT NULL,
     insertion_date    INTEGER NOT NULL,
     modified_date     INTEGER NOT NULL,
     PRIMARY KEY (source, robot_id)

@@ -17,21 +17,23 @@ use super::{
     filtering::{FilteringView, RobotsView, TagRuleView},
     identify::{self, IdentifyParams},
     jobs,
-    listing::{ListParams, Listing},
-    manual::{self, RobotForm},
+    manual::recognise,
     needs::needs,
     page::{Page, encode},
     problem::Problem,
     refresh_job::JobView,
     refreshes::{self, RefreshPath, RefreshView},
-    robot_view::RobotView,
-    robots::{self, RobotPath},
+    robots::{RobotPath, find},
     sites::SelectedSite,
     sources::{self, SourceView},
     state::AdminState,
 };
 use robot_detection_layer::registry::Source;
-use robot_detection_operations::{Setting, live_rules::RuleView};
+use robot_detection_operations::{
+    Paging, Setting,
+    live_rules::RuleView,
+    robots::{self, ListRobots, NewRobot, PutRobot, RobotView, RobotViews},
+};
 use robot_detection_store::refresh::RefreshOptions;
 
 /// State of database, registry and filtering.
@@ -58,15 +60,6 @@ pub(super) struct SettingsAnswer {
     settings: Vec<Setting>,
     rules: Vec<RuleView>,
     x_robots_tags: Vec<TagRuleView>,
-}
-
-/// A page of robots.
-#[derive(Debug, JsonSchema, Serialize)]
-pub(super) struct RobotList {
-    robots: Vec<RobotView>,
-    total: u64,
-    page: u64,
-    pages: u64,
 }
 
 /// A robot.
@@ -124,30 +117,21 @@ pub(super) async fn settings(
 
 pub(super) async fn list(
     State(state): State<AdminState>,
-    Params(params): Params<ListParams>,
-) -> Result<Json<RobotList>, Problem> {
-    let listing = Listing::parse_strictly(&params)?;
-    let found = listing.load(&state).await?;
-    // A person is shown the last page instead; a program that counts pages has to notice the end.
-    if found.number != listing.number {
-        let pages = found.pages;
-        return Err(Problem::out_of_range(format!(
-            "page: there are {pages} pages"
-        )));
-    }
-    Ok(Json(RobotList {
-        robots: found.robots,
-        total: found.total,
-        page: found.number,
-        pages: found.pages,
-    }))
+    Params(request): Params<ListRobots>,
+    Params(paging): Params<Paging>,
+) -> Result<Json<RobotViews>, Problem> {
+    let operations = state.operations();
+    let rows = robots::stored(&operations.store).await?;
+    let detector = operations.detector.load();
+    let listed = robots::list(rows, &request, Some(&paging), &detector, state.now_ms())?;
+    Ok(Json(listed))
 }
 
 pub(super) async fn robot(
     State(state): State<AdminState>,
     Path(path): Path<RobotPath>,
 ) -> Result<Json<OneRobot>, Problem> {
-    let robot = robots::find(&state, &path.robot_source, &path.robot_id).await?;
+    let robot = find(&state, &path.robot_source, &path.robot_id).await?;
     Ok(Json(OneRobot { robot }))
 }
 
@@ -155,14 +139,38 @@ pub(super) async fn add(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
     page: Page,
-    JsonBody(form): JsonBody<RobotForm>,
+    JsonBody(form): JsonBody<NewRobot>,
 ) -> Result<Response, Problem> {
-    let robot = manual::checked(&form).map_err(manual::Refusal::into_problem)?;
-    manual::store(&state, &visitor, &robot).await?;
-    let location = format!("{}api/v1/robots/manual/{}", page.root(), encode(&robot.id));
-    let robot = robots::find(&state, Source::manual().as_str(), &robot.id).await?;
+    let robot = robots::add(&state.caller_as(&visitor), &form).await?;
+    answer(&state, &page, &robot.id, StatusCode::CREATED).await
+}
+
+pub(super) async fn put(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+    page: Page,
+    JsonBody(form): JsonBody<NewRobot>,
+) -> Result<Response, Problem> {
+    let status = match robots::put(&state.caller_as(&visitor), &id, &form).await? {
+        PutRobot::Added => StatusCode::CREATED,
+        PutRobot::Replaced | PutRobot::Unchanged => StatusCode::OK,
+    };
+    answer(&state, &page, &id, status).await
+}
+
+/// Answers with a robot that was added by hand.
+async fn answer(
+    state: &AdminState,
+    page: &Page,
+    id: &str,
+    status: StatusCode,
+) -> Result<Response, Problem> {
+    recognise(state).await?;
+    let location = format!("{}api/v1/robots/manual/{}", page.root(), encode(id));
+    let robot = find(state, Source::manual().as_str(), id).await?;
     let headers = [(header::LOCATION, location)];
-    Ok((StatusCode::CREATED, headers, Json(OneRobot { robot })).into_response())
+    Ok((status, headers, Json(OneRobot { robot })).into_response())
 }
 
 pub(super) async fn remove(
@@ -172,14 +180,15 @@ pub(super) async fn remove(
     Path(path): Path<RobotPath>,
 ) -> Result<StatusCode, Problem> {
     // First found: a robot that nobody knows is a 404, one of a registry a 409.
-    robots::find(&state, &path.robot_source, &path.robot_id).await?;
+    find(&state, &path.robot_source, &path.robot_id).await?;
     if path.robot_source != Source::manual().as_str() {
         return Err(Problem::conflict(
             "not_by_hand",
             "Only robots that were added by hand can be removed; the next refresh would bring this one back.",
         ));
     }
-    manual::unstore(&state, &visitor, &path.robot_id).await?;
+    robots::remove(&state.caller_as(&visitor), &path.robot_id).await?;
+    recognise(&state).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

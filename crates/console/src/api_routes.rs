@@ -6,13 +6,13 @@ use robot_detection_operations::{
     bans::BanViews,
     instances::Instances,
     live_rules::{AddedRule, NewPause, PauseState, RuleFields, Rules},
+    robots::{NewRobot, RobotViews},
     sessions::{EndedSessions, Sessions},
     tokens::{MadeToken, MakeToken, Tokens},
 };
 
 use super::{
     alerts, api, bans, changes, credentials, evidence, identify, live_rules,
-    manual::RobotForm,
     openapi::{Api, Operation},
     refresh_job, robots_txt, settings_page, site_robot, sites, suspects, traffic, verification,
 };
@@ -21,7 +21,10 @@ use super::{
 const SITE: &[&str] = &["site", "host"];
 const DRY_RUN: &[&str] = &["dry_run"];
 const CHANGES: &[&str] = &["event", "since", "until"];
-const LIST: &[&str] = &["q", "source", "status", "sort", "dir", "page"];
+const LIST: &[&str] = &[
+    "q", "id", "source", "status", "purpose", "operator", "duplicates", "sort", "dir", "limit",
+    "cursor",
+];
 const IDENTIFY: &[&str] = &[
     "user_agent",
     "path",
@@ -142,7 +145,7 @@ fn rule_routes(api: Api) -> Api {
             .answer::<AddedRule>()
             .takes(DRY_RUN)
             .status(StatusCode::CREATED)
-            .with_dry_run()
+            .or_ok()
     };
     let add = "Puts a live rule in force, or counts what it would touch";
     let put = "Puts a live rule in force, or replaces the one of its name";
@@ -187,14 +190,14 @@ fn rule_routes(api: Api) -> Api {
 
 fn registry_routes(api: Api) -> Api {
     api.add(
-        Operation::get("/robots", "Robots of the registry, by page")
-            .answer::<api::RobotList>()
+        Operation::get("/robots", "Robots of the registry")
+            .answer::<RobotViews>()
             .takes(LIST),
         api::list,
     )
     .add(
         Operation::post("/robots", "Adds a robot by hand")
-            .body::<RobotForm>()
+            .body::<NewRobot>()
             .answer::<api::OneRobot>()
             .status(StatusCode::CREATED),
         api::add,
@@ -202,6 +205,17 @@ fn registry_routes(api: Api) -> Api {
     .add(
         Operation::get("/robots/{robot_source}/{robot_id}", "A robot").answer::<api::OneRobot>(),
         api::robot,
+    )
+    .add(
+        Operation::put(
+            "/robots/manual/{id}",
+            "Adds a robot by hand, or replaces the one of its ID",
+        )
+        .body::<NewRobot>()
+        .answer::<api::OneRobot>()
+        .status(StatusCode::CREATED)
+        .or_ok(),
+        api::put,
     )
     .add(
         Operation::delete(

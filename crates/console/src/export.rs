@@ -1,7 +1,5 @@
 //! Downloads of the robots as files for other programs.
 
-use std::sync::Arc;
-
 use axum::{
     extract::State,
     http::header,
@@ -11,12 +9,12 @@ use serde::Deserialize;
 
 use super::{
     fields::Params,
-    listing::{ListParams, Listing},
     problem::Problem,
     state::AdminState,
 };
 use robot_detection_layer::detect;
-use robot_detection_layer::registry::{ExportFormat, Robot};
+use robot_detection_layer::registry::ExportFormat;
+use robot_detection_operations::robots::{self, ListRobots};
 
 /// Query of a download, beside that of the table.
 #[derive(Debug, Deserialize)]
@@ -29,14 +27,18 @@ pub(super) struct ExportParams {
 pub(super) async fn download(
     State(state): State<AdminState>,
     Params(params): Params<ExportParams>,
-    Params(search): Params<ListParams>,
+    Params(search): Params<ListRobots>,
 ) -> Result<Response, Problem> {
     let format = ExportFormat::from_word(&params.format).ok_or_else(|| {
         let words = ExportFormat::ALL.iter().map(|format| format.as_str());
         let words: Vec<_> = words.collect();
         Problem::invalid(format!("format: use one of {}", words.join(", ")))
     })?;
-    let robots: Vec<Arc<Robot>> = Listing::parse(&search)?.all(&state).await?;
+    let operations = state.operations();
+    let rows = robots::stored(&operations.store).await?;
+    let rows = robots::select(rows, &search, &operations.detector.load())?;
+    let mut robots: Vec<_> = rows.into_iter().map(|row| row.robot).collect();
+    robots.sort_by(|one, other| (&one.source, &one.id).cmp(&(&other.source, &other.id)));
     // Ordering thousands of expressions would hold up other requests on this thread.
     let exported = tokio::task::spawn_blocking(move || detect::export(format, &robots))
         .await

@@ -14,11 +14,11 @@ use super::{
     fields::Params,
     page::{Page, html},
     problem::Problem,
-    robot_view::link,
+    robot_links::link,
     sites::SelectedSite,
-    sources::title,
     state::AdminState,
 };
+use robot_detection_operations::robots::title;
 use robot_detection_layer::detect::{Claim, Listed};
 use robot_detection_layer::policy::{Request, Sender, Visitor};
 use robot_detection_layer::suspect::{Reason, Transport};

@@ -46,7 +46,7 @@ mod parameters;
 mod problem;
 mod refresh_job;
 mod refreshes;
-mod robot_view;
+mod robot_links;
 mod robots;
 mod robots_txt;
 mod router;

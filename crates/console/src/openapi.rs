@@ -37,8 +37,8 @@ pub(super) struct Operation {
     answer: Option<SchemaOf>,
     /// Status of a response that is no error.
     status: StatusCode,
-    /// Whether a request that changes nothing is answered with 200 instead.
-    has_dry_run: bool,
+    /// Whether a request that creates nothing is answered with 200 instead.
+    is_or_ok: bool,
 }
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
@@ -84,7 +84,7 @@ impl Operation {
             body: None,
             answer: None,
             status: StatusCode::OK,
-            has_dry_run: false,
+            is_or_ok: false,
         }
     }
 
@@ -110,8 +110,8 @@ impl Operation {
         self
     }
 
-    pub(super) fn with_dry_run(mut self) -> Self {
-        self.has_dry_run = true;
+    pub(super) fn or_ok(mut self) -> Self {
+        self.is_or_ok = true;
         self
     }
 
@@ -164,7 +164,7 @@ impl Operation {
             members.insert("content".to_owned(), content);
         }
         let mut responses = Map::new();
-        if self.has_dry_run {
+        if self.is_or_ok {
             responses.insert(StatusCode::OK.as_str().to_owned(), done.clone());
         }
         responses.insert(self.status.as_str().to_owned(), done);
@@ -281,7 +281,7 @@ fn parameter(name: &str, place: &str) -> Value {
 /// Returns the type of a parameter; whatever has no other is a text.
 fn parameter_schema(name: &str) -> Value {
     match name {
-        "dry_run" | "https" => json!({ "type": "boolean" }),
+        "dry_run" | "https" | "duplicates" => json!({ "type": "boolean" }),
         "limit" | "page" | "refresh_id" | "id" => json!({ "type": "integer", "minimum": 1 }),
         "dir" => json!({ "enum": ["asc", "desc"] }),
         "since" | "until" => {

@@ -210,7 +210,7 @@ impl IntoResponse for Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Invalid(wrong) => Self::invalid(wrong.to_string()),
+            Refusal::Invalid(_) => Self::invalid(refusal.to_string()),
             Refusal::NotFound(what) => Self::not_found(what),
             Refusal::Conflict { code, message } => Self::conflict(code, message),
             Refusal::Store(error) => error.into(),

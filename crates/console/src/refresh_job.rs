@@ -7,8 +7,8 @@ use super::{
     Moment,
     jobs::{self, Job, JobStep, StepState},
     refreshes::RefreshView,
-    sources::title,
 };
+use robot_detection_operations::robots::title;
 use robot_detection_layer::registry::Source;
 use robot_detection_store::refresh::Progress;
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord};

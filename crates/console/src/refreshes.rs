@@ -18,9 +18,9 @@ use super::{
     page::{Page, html},
     problem::Problem,
     refresh_job::JobView,
-    sources::title,
     state::AdminState,
 };
+use robot_detection_operations::robots::title;
 use robot_detection_layer::registry::Source;
 use robot_detection_store::refresh::RefreshOptions;
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord};

@@ -9,25 +9,26 @@ use serde::Deserialize;
 
 use super::{
     fields::Params,
-    listing::{Column, ListParams, Listing, ListingPage, STATUSES},
+    listing::{Listing, PageParams},
     page::{Page, html},
     problem::Problem,
-    robot_view::RobotView,
-    sources::title,
+    robot_links::{RobotLinks as _, as_asked},
+    sorting::Column,
     state::AdminState,
     traffic::{RobotTraffic, TrafficParams},
     verification::{TotalsView, Verdicts},
 };
-use robot_detection_layer::detect::Duplicates;
-use robot_detection_layer::registry::{Purpose, Source};
-use robot_detection_operations::live_rules::{self, LiveRuleView};
+use robot_detection_layer::registry::Purpose;
+use robot_detection_operations::{
+    live_rules::{self, LiveRuleView},
+    robots::{self, ListRobots, RobotView, title},
+};
 
 #[derive(Template)]
 #[template(path = "admin/registry.html")]
 struct RegistryPage {
     page: Page,
-    listing: Listing,
-    found: ListingPage,
+    found: Listing,
     sources: Vec<SourceChoice>,
     columns: Vec<Column>,
     note: &'static str,
@@ -76,18 +77,15 @@ pub(super) struct SourcePath {
 /// Shows the table.
 pub(super) async fn list(
     State(state): State<AdminState>,
-    Params(params): Params<ListParams>,
+    Params(params): Params<PageParams>,
+    Params(request): Params<ListRobots>,
     page: Page,
 ) -> Result<Response, Problem> {
-    let mut listing = Listing::parse(&params)?;
-    let found = listing.load(&state).await?;
-    // The page that is shown, so that its links lead on from there.
-    listing.number = found.number;
+    let found = Listing::load(&state, request, &params).await?;
     Ok(html(&RegistryPage {
         page,
-        sources: choices(&state, listing.source.as_ref()).await?,
-        columns: listing.columns(),
-        listing,
+        sources: choices(&state, found.request.source.as_deref()).await?,
+        columns: found.columns(),
         found,
         note: note_text(&params.note),
     }))
@@ -130,7 +128,7 @@ async fn robot_page(
     let verdicts = Verdicts::load(state).await?;
     let operations = state.operations();
     let among = operations.surroundings(state.caller());
-    let (set, asked) = (operations.live_rules.load(), robot.as_asked());
+    let (set, asked) = (operations.live_rules.load(), as_asked(&robot));
     Ok(html(&RobotPage {
         page,
         verdicts: verdicts.of_robot(&robot.id),
@@ -145,23 +143,13 @@ async fn robot_page(
 
 /// Looks a robot up by its source and id.
 pub(super) async fn find(state: &AdminState, source: &str, id: &str) -> Result<RobotView, Problem> {
-    let now_ms = state.now_ms();
-    let found = state.operations().store.robots().by_id(id).await?;
     let detector = state.operations().detector.load();
-    found
-        .iter()
-        .find(|stored| stored.robot.source.as_str() == source)
-        .map(|stored| RobotView::new(stored, &Duplicates::new(&detector), now_ms))
-        .ok_or_else(|| {
-            Problem::not_found(format!(
-                "The source {source:?} has no robot with the id {id:?}."
-            ))
-        })
+    Ok(robots::find(&state.caller(), &detector, source, id).await?)
 }
 
 async fn choices(
     state: &AdminState,
-    chosen: Option<&Source>,
+    chosen: Option<&str>,
 ) -> Result<Vec<SourceChoice>, Problem> {
     let counts = state.operations().store.robots().counts().await?;
     Ok(counts
@@ -169,7 +157,7 @@ async fn choices(
         .map(|count| SourceChoice {
             name: count.source.to_string(),
             title: title(&count.source),
-            is_chosen: Some(&count.source) == chosen,
+            is_chosen: Some(count.source.as_str()) == chosen,
         })
         .collect())
 }

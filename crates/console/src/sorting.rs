@@ -1,6 +1,12 @@
 //! Order of a table's rows, which its headings change.
 
-use super::listing::Column;
+/// Heading of a column.
+pub(super) struct Column {
+    pub(super) label: &'static str,
+    pub(super) link: String,
+    /// "ascending", "descending" or "none".
+    pub(super) order: &'static str,
+}
 
 /// Column by which rows can be sorted.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{Moment, state::AdminState};
 use robot_detection_layer::registry::Source;
+use robot_detection_operations::robots::title;
 use robot_detection_store::refresh::SourceSpec;
 use robot_detection_store::store::{RefreshOutcome, RobotCount, StoreError};
 
@@ -194,16 +195,6 @@ fn without_secrets(url: &str) -> String {
     match path {
         Some(path) => format!("{scheme}://{host}/{path}"),
         None => format!("{scheme}://{host}"),
-    }
-}
-
-/// Returns the name of a source on the pages.
-pub(super) fn title(source: &Source) -> String {
-    match source.as_str() {
-        "manual" => "Added by hand".to_owned(),
-        "bundled" => "Bundled registry".to_owned(),
-        "web-robots-db" => "Web Robots Database".to_owned(),
-        other => other.to_owned(),
     }
 }
 

@@ -21,9 +21,9 @@ pub struct Caller<'a> {
 /// Reason why an operation was refused.
 #[derive(Debug, Error)]
 pub enum Refusal {
-    /// A field of the request is wrong.
-    #[error(transparent)]
-    Invalid(#[from] Invalid),
+    /// Fields of the request are wrong.
+    #[error("{}", .0.iter().map(Invalid::to_string).collect::<Vec<_>>().join("; "))]
+    Invalid(Vec<Invalid>),
     /// The requested object does not exist.
     #[error("{0}")]
     NotFound(String),
@@ -55,6 +55,19 @@ impl Invalid {
     pub fn new(field: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { field, message }
+    }
+
+    /// Returns the error of a field; empty if there is none.
+    #[must_use]
+    pub fn of<'w>(field: &str, all: &'w [Self]) -> &'w str {
+        let wrong = all.iter().find(|wrong| wrong.field == field);
+        wrong.map_or("", |wrong| &wrong.message)
+    }
+}
+
+impl From<Invalid> for Refusal {
+    fn from(wrong: Invalid) -> Self {
+        Self::Invalid(vec![wrong])
     }
 }
 

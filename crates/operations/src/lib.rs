@@ -16,9 +16,11 @@ pub mod live_rules;
 mod moment;
 mod operations;
 pub mod own_robot;
+mod paging;
 mod password;
 mod reloads;
 mod robot_runs;
+pub mod robots;
 pub mod sessions;
 mod settings;
 mod sites;
@@ -35,6 +37,7 @@ pub use heaven_use::HeavenUse;
 pub use live_rules::LiveRules;
 pub use moment::{Moment, duration_text, rfc3339};
 pub use operations::Operations;
+pub use paging::{Paging, cursor, filled};
 pub use password::{
     MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS, PasswordError, generate_password, hash_password,
     verify_password,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::operations::robots::{ListRobots, NewRobot};
 use crate::registry::{ExportFormat, Format};
 
 /// Commands of `registry`.
@@ -31,7 +32,7 @@ pub(in crate::cli) enum RegistryCommand {
         after_help = "Example: robot-detection registry add housebot --useragent HouseBot/1.0
 Example: robot-detection registry add housebot --useragent HouseBot/1.0 --host-suffix crawl.example.com --ranges-url https://example.com/ips.json"
     )]
-    Add(AddArgs),
+    Add(Box<NewRobot>),
     /// Removes a robot that was added by hand
     #[command(after_help = "Example: robot-detection registry remove housebot")]
     Remove {
@@ -72,9 +73,6 @@ pub(in crate::cli) struct RefreshArgs {
 pub(in crate::cli) struct ListArgs {
     #[command(flatten)]
     pub(super) select: SelectArgs,
-    /// Only robots in whose place one of a better source is named
-    #[arg(long)]
-    pub(super) duplicates: bool,
     /// Prints JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -98,57 +96,23 @@ pub(in crate::cli) struct ExportArgs {
 /// Arguments that say which robots of the table are meant.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct SelectArgs {
-    /// Words that id, name, useragent or operator contain
-    pub(super) search: Vec<String>,
-    /// Robots of one source only
-    #[arg(long, value_name = "NAME")]
-    pub(super) source: Option<String>,
-    /// Robots of one status only: active, quarantined, unusable
-    #[arg(long, value_name = "STATUS", value_parser = ["active", "quarantined", "unusable"])]
-    pub(super) status: Option<String>,
-    /// Robots of these purposes only, such as ai-training,ai-search
-    #[arg(long, value_name = "PURPOSE", value_delimiter = ',')]
-    pub(super) purpose: Vec<String>,
-    /// Robots of one operator only, ignoring case
-    #[arg(long, value_name = "NAME")]
-    pub(super) operator: Option<String>,
+    /// Words that ID, name, User-Agent or operator contain
+    search: Vec<String>,
+    #[command(flatten)]
+    of: ListRobots,
     /// The robots that come with the program; needs no database
     #[arg(long)]
     pub(super) bundled: bool,
 }
 
-/// Arguments of `registry add`.
-#[derive(Args, Clone, Debug)]
-pub(in crate::cli) struct AddArgs {
-    /// The robot's id
-    pub(super) id: String,
-    /// User agent, as the robot sends it
-    #[arg(long, value_name = "UA")]
-    pub(super) useragent: String,
-    /// Name for people [default: the id]
-    #[arg(long, value_name = "NAME")]
-    pub(super) name: Option<String>,
-    /// Page about the robot, http or https
-    #[arg(long, value_name = "URL")]
-    pub(super) details_url: Option<String>,
-    /// Purpose, such as search, ai-training or monitoring
-    #[arg(long, value_name = "PURPOSE")]
-    pub(super) purpose: Option<String>,
-    /// Company or project that runs it
-    #[arg(long, value_name = "NAME")]
-    pub(super) operator: Option<String>,
-    /// Name that it has in robots.txt
-    #[arg(long, value_name = "TOKEN")]
-    pub(super) product_token: Option<String>,
-    /// End of the host names of its addresses, such as crawl.example.com; may be repeated
-    #[arg(long, value_name = "HOST")]
-    pub(super) host_suffix: Vec<String>,
-    /// Published list of its addresses, http or https; after `#` the member that counts
-    #[arg(long, value_name = "URL")]
-    pub(super) ranges_url: Option<String>,
-    /// Host whose keys sign its requests, such as bot.example.com, or URL of a key set; may be repeated
-    #[arg(long, value_name = "HOST")]
-    pub(super) signature_agent: Vec<String>,
+impl SelectArgs {
+    /// Returns the robots that are asked for.
+    pub(super) fn request(&self) -> ListRobots {
+        ListRobots {
+            q: self.search.join(" "),
+            ..self.of.clone()
+        }
+    }
 }
 
 /// Returns the help of a format that is read.

@@ -4,28 +4,30 @@ use std::{process::ExitCode, sync::Arc};
 
 use robot_detection_site_robot::spelling::unknown;
 
+use crate::clock::Clock;
 use crate::cli::{file::write_file, output, usage::WrongUsage};
 use crate::detect;
+use crate::operations::robots::{ListRobots, Row, list, select};
 use crate::registry::{ExportFormat, Format};
 
 use super::{
     args::ExportArgs,
     list::NO_ROBOT,
-    select::{Row, Selection, mark_duplicates},
-    show::robot_object,
+    show::detector,
 };
 
 /// Format that is no format of a registry: what `--json` prints everywhere.
 const JSON: &str = "json";
 
-pub(super) fn export(mut rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn export(rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCode> {
     let format = format(args)?;
-    let selection = Selection::parse(&args.select)?;
-    if format.is_none() {
-        // Only JSON has the member; the other formats need no detector.
-        mark_duplicates(&mut rows)?;
-    }
-    let rows = selection.of(rows);
+    let detector = detector(&rows)?;
+    let now_ms = Clock::system().now_ms();
+    let request = ListRobots {
+        sort: Some("source".to_owned()),
+        ..args.select.request()
+    };
+    let rows = select(rows, &request, &detector)?;
     // An empty map would let every robot pass: the old file stays where nothing matches.
     if rows.is_empty() && (format.is_some() || args.output.is_some()) {
         output::note(NO_ROBOT);
@@ -37,10 +39,10 @@ pub(super) fn export(mut rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<Ex
     }
     let text = match format {
         Some(format) => text(format, rows),
-        None => format!(
-            "{:#}\n",
-            rows.iter().map(robot_object).collect::<serde_json::Value>()
-        ),
+        None => {
+            let listed = list(rows, &request, None, &detector, now_ms)?;
+            format!("{}\n", serde_json::to_string_pretty(&listed)?)
+        }
     };
     match &args.output {
         Some(file) => write_file(file, &text)?,

@@ -1,12 +1,10 @@
 //! `registry`: shows and changes the robots table.
 
 mod args;
-mod change;
 mod export;
 mod list;
 mod refresh;
 mod run;
-mod select;
 mod show;
 
 pub(super) use args::RegistryCommand;

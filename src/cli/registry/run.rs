@@ -5,23 +5,22 @@ use std::process::ExitCode;
 use crate::app::{self, RobotDetection};
 use crate::cli::{Cli, context, doctor::held_back_text, output};
 use crate::config::wants_colours;
+use crate::operations::robots::{self, bundled};
 use crate::telemetry::{LogFormat, start_log};
 
 use super::{
     args::RegistryCommand,
-    change::{add, remove},
     export::export,
     list::list,
     refresh::refresh,
-    select::{bundled_rows, stored_rows},
     show::show,
 };
 
 pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow::Result<ExitCode> {
     match command {
-        RegistryCommand::List(args) if args.select.bundled => return list(bundled_rows(), args),
+        RegistryCommand::List(args) if args.select.bundled => return list(bundled(), args),
         RegistryCommand::Export(args) if args.select.bundled => {
-            return export(bundled_rows(), args);
+            return export(bundled(), args);
         }
         _ => {}
     }
@@ -30,26 +29,37 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow:
     // A refresh prints its result, and its log lines would repeat it.
     start_log("error", LogFormat::Text, wants_colours())?;
     let robots = app::assemble(&loaded)?.build_idle().await?;
-    let code = match command {
-        RegistryCommand::Refresh(args) => refresh(&robots, args).await,
-        RegistryCommand::List(args) => {
-            note_held_back(&robots).await;
-            let rows = stored_rows(robots.store()).await;
-            rows.and_then(|rows| list(rows, args))
-        }
-        RegistryCommand::Show { id, json } => {
-            let rows = stored_rows(robots.store()).await;
-            rows.and_then(|rows| show(rows, id, *json))
-        }
-        RegistryCommand::Add(args) => add(&robots, args).await,
-        RegistryCommand::Remove { id } => remove(&robots, id).await,
-        RegistryCommand::Export(args) => {
-            let rows = stored_rows(robots.store()).await;
-            rows.and_then(|rows| export(rows, args))
-        }
-    };
+    let code = table(&robots, command).await;
     robots.shutdown().await;
     code
+}
+
+/// Runs a command about the robots of the table.
+async fn table(detection: &RobotDetection, command: &RegistryCommand) -> anyhow::Result<ExitCode> {
+    let store = detection.store();
+    let caller = context::caller(store);
+    match command {
+        RegistryCommand::Refresh(args) => return refresh(detection, args).await,
+        RegistryCommand::List(args) => {
+            note_held_back(detection).await;
+            return list(robots::stored(store).await?, args);
+        }
+        RegistryCommand::Show { id, json } => {
+            return show(robots::stored(store).await?, id, *json);
+        }
+        RegistryCommand::Export(args) => return export(robots::stored(store).await?, args),
+        RegistryCommand::Add(request) => {
+            let robot = robots::add(&caller, request).await?;
+            let patterns = robot.patterns.iter().map(ToString::to_string);
+            let patterns = patterns.collect::<Vec<_>>().join(", ");
+            output::line(&format!("added {}: {patterns}", robot.id))?;
+        }
+        RegistryCommand::Remove { id } => {
+            robots::remove(&caller, id).await?;
+            output::line(&format!("removed {id}"))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints on standard error which documents wait for somebody to accept them.

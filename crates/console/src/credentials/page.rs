@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::{Extension, extract::State, http::StatusCode, response::Response};
 use robot_detection_operations::{
-    Refusal,
+    Invalid, Refusal,
     sessions::{self, Session as AdminSession},
     tokens::{self, MakeToken, Token},
 };
@@ -27,7 +27,7 @@ struct AccessPage {
     sessions: Vec<AdminSession>,
     form: MakeToken,
     /// Field that is wrong, and why.
-    refusal: Option<(&'static str, String)>,
+    errors: Vec<Invalid>,
     /// Name of a token that was just made, and its secret.
     made: Option<(String, String)>,
     note: Option<&'static str>,
@@ -89,7 +89,7 @@ pub(crate) async fn make_token(
             html_with(StatusCode::CREATED, &answer)
         }
         Err(Refusal::Invalid(wrong)) => {
-            (answer.form, answer.refusal) = (form, Some((wrong.field, wrong.message)));
+            (answer.form, answer.errors) = (form, wrong);
             html_with(StatusCode::UNPROCESSABLE_ENTITY, &answer)
         }
         Err(refusal) => return Err(refusal.into()),
@@ -136,7 +136,7 @@ impl AccessPage {
             tokens: tokens::list(&caller).await?.tokens,
             sessions: sessions.sessions,
             form: MakeToken::default(),
-            refusal: None,
+            errors: Vec::new(),
             made: None,
             note: None,
         })
@@ -144,9 +144,7 @@ impl AccessPage {
 
     /// Returns what is wrong with a field.
     fn error(&self, field: &str) -> &str {
-        let refusal = self.refusal.as_ref();
-        let refusal = refusal.filter(|(wrong, _)| *wrong == field);
-        refusal.map_or("", |(_, message)| message)
+        Invalid::of(field, &self.errors)
     }
 
     fn has_others(&self) -> bool {

@@ -87,10 +87,3 @@ pub(super) fn check_enabled(state: &AdminState) -> Result<(), Refusal> {
     let message = "Live rules are turned off: admin.rules is false in the configuration.";
     Err(Refusal::conflict("rules_off", message))
 }
-
-/// Returns a text as a sentence.
-pub(super) fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(chars).chain(['.']).collect()
-}

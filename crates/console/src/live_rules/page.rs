@@ -14,7 +14,7 @@ use super::{
         sites::SelectedSite,
         state::AdminState,
     },
-    form::{FIELDS, RuleForm, check_enabled, sentence, surroundings},
+    form::{FIELDS, RuleForm, check_enabled, surroundings},
 };
 use robot_detection_layer::registry::Purpose;
 use robot_detection_operations::{
@@ -42,7 +42,7 @@ struct NewRulePage {
     form: RuleForm,
     purposes: &'static [Purpose],
     sites: Vec<String>,
-    error: Option<Invalid>,
+    errors: Vec<Invalid>,
 }
 
 #[derive(Template)]
@@ -115,7 +115,7 @@ pub(crate) async fn form(
     page: Page,
 ) -> Result<Response, Problem> {
     check_enabled(&state)?;
-    Ok(html(&NewRulePage::new(&state, page, form, None)))
+    Ok(html(&NewRulePage::new(&state, page, form, Vec::new())))
 }
 
 /// Shows what the rule would have touched, before it is in force.
@@ -224,29 +224,27 @@ fn refused(
     form: RuleForm,
     refusal: Refusal,
 ) -> Result<Response, Problem> {
-    let Refusal::Invalid(wrong) = refusal else {
+    let Refusal::Invalid(errors) = refusal else {
         return Err(refusal.into());
     };
-    let wrong = Invalid::new(wrong.field, sentence(&wrong.message));
-    let answer = NewRulePage::new(state, page, form, Some(wrong));
+    let answer = NewRulePage::new(state, page, form, errors);
     Ok(html_with(StatusCode::UNPROCESSABLE_ENTITY, &answer))
 }
 
 impl NewRulePage {
-    fn new(state: &AdminState, page: Page, form: RuleForm, error: Option<Invalid>) -> Self {
+    fn new(state: &AdminState, page: Page, form: RuleForm, errors: Vec<Invalid>) -> Self {
         let sites = state.operations().site_policies().into_iter();
         Self {
             page,
             form,
             purposes: Purpose::ROBOTS,
             sites: sites.map(|(name, _)| name).collect(),
-            error,
+            errors,
         }
     }
 
     fn error(&self, field: &str) -> &str {
-        let error = self.error.as_ref().filter(|error| error.field == field);
-        error.map_or("", |error| &error.message)
+        Invalid::of(field, &self.errors)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{TimeZone, page::encode, problem::Problem, robot_view};
+use crate::{TimeZone, page::encode, problem::Problem, robot_links};
 use robot_detection_layer::registry::{Purpose, Robot};
 use robot_detection_traffic::traffic::{
     By, Moment, NONE_KNOWN, Times, TrafficFilter, VISITORS, decision_words, verdict_words,
@@ -90,7 +90,7 @@ impl TrafficQuestion {
 
     /// Returns a link to the page of a robot, of the same time and sites.
     pub(super) fn robot_link(&self, robot: &Robot) -> String {
-        let page = robot_view::link(robot.source.as_str(), &robot.id);
+        let page = robot_links::link(robot.source.as_str(), &robot.id);
         // The page is about the robot, whatever else is asked for here.
         let other = ["robot", "operator", "purpose", "visitors"].map(|key| (key, ""));
         self.link(&page, &other)

@@ -8,13 +8,12 @@ use axum::{extract::State, response::Response};
 use crate::{
     Moment,
     fields::Params,
-    listing::Column,
     page::{Page, html},
     problem::Problem,
-    robot_view,
-    sorting::{SortColumn, Sorting},
+    sorting::{Column, SortColumn, Sorting},
     state::AdminState,
 };
+use robot_detection_operations::robots::shown_name;
 use robot_detection_store::store::{TrafficSpan, TrafficStep};
 use robot_detection_traffic::summary::Count;
 use robot_detection_traffic::traffic::{By, Figures, KnownRobots, NONE_KNOWN};
@@ -243,7 +242,7 @@ impl RobotRow {
         Self {
             name: match (by, robot) {
                 (By::Operator, _) if name == NONE_KNOWN => "not known".to_owned(),
-                (_, Some(robot)) => robot_view::shown_name(robot),
+                (_, Some(robot)) => shown_name(robot),
                 _ => name.to_owned(),
             },
             link: match (by, robot) {

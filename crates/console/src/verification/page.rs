@@ -18,9 +18,9 @@ use super::{
 };
 use crate::{
     fields::{Fields, JsonBody, Params},
-    listing::Column,
     page::{Page, html},
     problem::Problem,
+    sorting::Column,
     state::AdminState,
     traffic::History,
 };

@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use super::totals::TotalsView;
 use crate::{
-    listing::Column,
     page::encode,
     problem::Problem,
-    robot_view::{link, shown_name, verdicts_link},
-    sorting::{SortColumn, Sorting},
+    robot_links::{link, verdicts_link},
+    sorting::{Column, SortColumn, Sorting},
 };
 use robot_detection_layer::detect::Detector;
 use robot_detection_layer::registry::Robot;
+use robot_detection_operations::robots::shown_name;
 
 /// Index of the robots in force by their ids.
 #[derive(Debug)]

@@ -122,7 +122,7 @@ pub use publications::{
 pub use refreshes::{RefreshOutcome, RefreshRecord, Refreshes};
 pub use repair::{Repair, RepairedTable};
 pub use replace::Changes;
-pub use robots::{RobotCount, RobotPage, RobotQuery, RobotSort, Robots};
+pub use robots::{RobotCount, Robots};
 pub use row::StoredRobot;
 pub use sources::SourceState;
 pub use store::Store;

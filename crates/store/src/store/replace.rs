@@ -110,11 +110,15 @@ impl Robots<'_> {
     ///
     /// # Errors
     ///
-    /// `Conflict` when a robot of this id was added by hand before.
-    pub async fn add(self, robot: &Robot, now_ms: i64) -> Result<(), StoreError> {
+    /// `Conflict` when a robot of this id was added by hand before, unless it is to be replaced.
+    pub async fn add(self, robot: &Robot, now_ms: i64, replaces: bool) -> Result<(), StoreError> {
         let row = RobotRow::new(robot, &Source::manual(), now_ms);
         let mut transaction = self.store.database.begin("add a robot").await?;
         announce(&mut transaction).await?;
+        if replaces {
+            let values = [row.source.as_str().into(), row.robot_id.as_str().into()];
+            transaction.execute(&sql::DELETE_ROBOT, &values).await?;
+        }
         let inserted = insert(&mut transaction, std::slice::from_ref(&row)).await;
         inserted.map_err(|error| match error.kind() {
             StoreErrorKind::Conflict => StoreError::new(
@@ -196,12 +200,7 @@ fn compare(old: Vec<RobotRow>, new: &mut [RobotRow]) -> Changes {
 
 async fn insert(transaction: &mut Transaction<'_>, rows: &[RobotRow]) -> Result<(), StoreError> {
     for rows in rows.chunks(sql::INSERT_ROWS) {
-        let searched: Vec<String> = rows.iter().map(RobotRow::search_text).collect();
-        let values: Vec<Value<'_>> = rows
-            .iter()
-            .zip(&searched)
-            .flat_map(|(row, searched)| row.values(searched))
-            .collect();
+        let values: Vec<Value<'_>> = rows.iter().flat_map(RobotRow::values).collect();
         let statement = sql::insert_robots(rows.len(), transaction.engine());
         transaction.execute(&statement, &values).await?;
     }

@@ -112,22 +112,8 @@ impl RobotRow {
         *self == dated
     }
 
-    /// Returns the text that searches look through.
-    pub(super) fn search_text(&self) -> String {
-        // Folded here: of `LIKE`, `SQLite` folds ASCII alone, and `PostgreSQL` nothing.
-        let operator = self.operator.as_deref().unwrap_or_default();
-        [
-            self.robot_id.as_str(),
-            &self.robot_name,
-            &self.robot_useragent,
-            operator,
-        ]
-        .join("\n")
-        .to_lowercase()
-    }
-
     /// Returns the values in the order of the statement that inserts.
-    pub(super) fn values<'a>(&'a self, search_text: &'a str) -> [Value<'a>; 15] {
+    pub(super) fn values(&self) -> [Value<'_>; 14] {
         [
             (&self.source).into(),
             (&self.robot_id).into(),
@@ -143,7 +129,6 @@ impl RobotRow {
             (&self.facts).into(),
             self.insertion_date.into(),
             self.modified_date.into(),
-            search_text.into(),
         ]
     }
 

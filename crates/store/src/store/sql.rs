@@ -9,7 +9,6 @@ use super::{
     canonicals, descriptions,
     error::Engine,
     evidence, frontier, index_now, instances, live_rules, pace, probes, publications,
-    robots::{RobotQuery, RobotSort},
     statement::Statement,
     traffic, way_out,
 };
@@ -17,10 +16,7 @@ use super::{
 /// Rows in one statement that inserts robots.
 pub(super) const INSERT_ROWS: usize = 50;
 
-/// Words of a search that count; more than these are ignored.
-pub(super) const SEARCH_WORDS: usize = 16;
-
-/// Columns that are read; `search_text` is written only.
+/// Columns of a robot.
 macro_rules! robot_columns {
     () => {
         "source, robot_id, robot_name, robot_details_url, robot_useragent, patterns, purpose, \
@@ -404,11 +400,11 @@ pub(super) fn timed(engine: Engine, what: &'static str, sql: &str) -> Statement 
 
 /// Returns the statement that inserts so many robots.
 pub(super) fn insert_robots(rows: usize, engine: Engine) -> Statement {
-    const COLUMNS: usize = 15;
+    const COLUMNS: usize = 14;
     let mut sql = String::from(concat!(
         "INSERT INTO robots (",
         robot_columns!(),
-        ", search_text) VALUES "
+        ") VALUES "
     ));
     for row in 0..rows {
         sql.push_str(if row == 0 { "(" } else { ", (" });
@@ -423,35 +419,6 @@ pub(super) fn insert_robots(rows: usize, engine: Engine) -> Statement {
         sql.push(')');
     }
     Statement::assembled("write the robots", sql)
-}
-
-/// Returns the statement that counts what a query finds; its parameters are `$1` source,
-/// `$2` status, then the patterns of the words.
-pub(super) fn count_page(words: usize) -> Statement {
-    let sql = format!("SELECT COUNT(*) FROM robots{}", page_filter(words));
-    Statement::assembled("count the robots of a page", sql)
-}
-
-/// Returns the statement that reads a page; limit and offset follow the parameters of
-/// [`count_page`].
-pub(super) fn read_page(query: &RobotQuery, words: usize) -> Statement {
-    let key = match query.sort {
-        RobotSort::Name => "lower(robot_name)",
-        RobotSort::Id => "robot_id",
-        RobotSort::Source => "source",
-        RobotSort::Purpose => "purpose",
-        RobotSort::Status => "status",
-        RobotSort::Modified => "modified_date",
-    };
-    let direction = if query.descending { "DESC" } else { "ASC" };
-    let columns = robot_columns!();
-    let filter = page_filter(words);
-    let (limit, offset) = (words + 3, words + 4);
-    let sql = format!(
-        "SELECT {columns} FROM robots{filter} \
-         ORDER BY {key} {direction}, robot_id, source LIMIT ${limit} OFFSET ${offset}"
-    );
-    Statement::assembled("read a page of robots", sql)
 }
 
 /// Returns every statement that can be asked for, those put together in each form.
@@ -484,26 +451,5 @@ pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     all.extend(way_out::every_statement());
     all.extend(index_now::every_statement());
     all.extend(probes::every_statement());
-    for words in [0, 1, SEARCH_WORDS] {
-        all.push(count_page(words));
-        for sort in RobotSort::ALL {
-            for descending in [false, true] {
-                let query = RobotQuery {
-                    sort: *sort,
-                    descending,
-                    ..RobotQuery::default()
-                };
-                all.push(read_page(&query, words));
-            }
-        }
-    }
     all
-}
-
-fn page_filter(words: usize) -> String {
-    let mut filter = " WHERE ($1 = '' OR source = $1) AND ($2 = '' OR status = $2)".to_owned();
-    for word in 0..words {
-        let _ = write!(filter, " AND search_text LIKE ${} ESCAPE '\\'", word + 3);
-    }
-    filter
 }

@@ -3,75 +3,80 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Moment, page::encode, sources::title};
+use super::Row;
+use crate::Moment;
 use robot_detection_layer::detect::Duplicates;
-use robot_detection_layer::registry::{Purpose, Robot, Source, Status};
-use robot_detection_store::store::StoredRobot;
+use robot_detection_layer::registry::{Robot, Source, Status};
 
 /// Row of the robots table.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(super) struct RobotView {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) source: String,
-    pub(super) source_title: String,
-    pub(super) status: &'static str,
+#[schemars(rename = "Robot")]
+pub struct RobotView {
+    pub id: String,
+    pub name: String,
+    pub source: String,
+    pub source_title: String,
+    pub status: &'static str,
     /// Why it is not active; empty otherwise.
-    pub(super) reason: String,
-    pub(super) useragent: String,
-    pub(super) patterns: Vec<PatternView>,
-    pub(super) purpose: &'static str,
-    pub(super) operator: Option<String>,
+    pub reason: String,
+    pub useragent: String,
+    pub patterns: Vec<PatternView>,
+    pub purpose: &'static str,
+    pub operator: Option<String>,
     /// Its name in robots.txt.
-    pub(super) product_token: Option<String>,
+    pub product_token: Option<String>,
     /// "published", or "derived" from its name.
-    pub(super) product_token_origin: Option<&'static str>,
+    pub product_token_origin: Option<&'static str>,
     /// Its operator's word on obeying robots.txt; "unknown" where there is none.
-    pub(super) exclusion: &'static str,
+    pub exclusion: &'static str,
     /// Endings of the host names that its requests come from.
-    pub(super) host_suffixes: Vec<String>,
+    pub host_suffixes: Vec<String>,
     /// Always `http:` or `https:`.
-    pub(super) details_url: Option<String>,
+    pub details_url: Option<String>,
     /// List of the addresses that it uses; always `http:` or `https:`.
-    pub(super) ranges_url: Option<String>,
+    pub ranges_url: Option<String>,
     /// Hosts whose keys sign its requests.
-    pub(super) signature_agents: Vec<String>,
+    pub signature_agents: Vec<String>,
     /// Public lists that saw it; `operator` for a page of its own.
-    pub(super) evidence: Vec<String>,
+    pub evidence: Vec<String>,
     /// Day on which its facts were compared with the operator's page.
-    pub(super) checked: Option<String>,
-    pub(super) inserted: Moment,
-    pub(super) modified: Moment,
+    pub checked: Option<String>,
+    /// First seen in its source; absent outside of a database.
+    pub inserted: Option<Moment>,
+    /// Last changed by its source.
+    pub modified: Option<Moment>,
     /// Pattern and browser of a quarantined robot.
-    pub(super) hit: Option<HitView>,
+    pub hit: Option<HitView>,
     /// Robot of a better source that is named in its place.
-    pub(super) duplicate_of: Option<RobotLinkView>,
+    pub duplicate_of: Option<RobotLinkView>,
 }
 
 /// Link to the page of another robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(super) struct RobotLinkView {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) source: String,
-    pub(super) source_title: String,
+pub struct RobotLinkView {
+    pub id: String,
+    pub name: String,
+    pub source: String,
+    pub source_title: String,
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(super) struct PatternView {
-    pub(super) kind: &'static str,
-    pub(super) text: String,
+pub struct PatternView {
+    pub kind: &'static str,
+    pub text: String,
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(super) struct HitView {
-    pub(super) pattern: String,
-    pub(super) browser: String,
+pub struct HitView {
+    pub pattern: String,
+    pub browser: String,
 }
 
 impl RobotView {
-    pub(super) fn new(stored: &StoredRobot, duplicates: &Duplicates<'_>, now_ms: i64) -> Self {
-        let robot = &stored.robot;
+    #[must_use]
+    pub fn new(row: &Row, duplicates: &Duplicates<'_>, now_ms: i64) -> Self {
+        let robot = &*row.robot;
+        let moment = |at_ms| Moment::new(at_ms, now_ms);
         let (reason, hit) = why(&robot.status);
         let token = robot.token().ok();
         Self {
@@ -101,49 +106,13 @@ impl RobotView {
             signature_agents: robot.signature_agents.clone(),
             evidence: robot.evidence.clone(),
             checked: robot.checked.clone(),
-            inserted: Moment::new(stored.insertion_ms, now_ms),
-            modified: Moment::new(stored.modified_ms, now_ms),
+            inserted: row.dates_ms.map(|(inserted_ms, _)| moment(inserted_ms)),
+            modified: row.dates_ms.map(|(_, modified_ms)| moment(modified_ms)),
             hit,
             duplicate_of: duplicates
                 .winner(robot)
                 .map(|other| RobotLinkView::new(other)),
         }
-    }
-
-    /// Returns the path of the page about the robot, from the top of the router.
-    pub(super) fn link(&self) -> String {
-        link(&self.source, &self.id)
-    }
-
-    /// Returns the path of the page of its verdicts over time.
-    pub(super) fn verdicts_link(&self) -> String {
-        verdicts_link(&self.id)
-    }
-
-    /// Returns what rules look at.
-    pub(super) fn as_asked(&self) -> Robot {
-        let mut robot = Robot::new(&self.id, Source::manual());
-        robot.operator.clone_from(&self.operator);
-        robot.purpose = Purpose::from_word(self.purpose).unwrap_or_default();
-        robot
-    }
-
-    /// Returns the address of the page that shows what a rule would touch, before it is made.
-    pub(super) fn rule_link(&self, action: &str) -> String {
-        format!("rules/confirm?action={action}&robot={}", encode(&self.id))
-    }
-
-    /// Returns the same for all robots of the operator.
-    pub(super) fn operator_rule_link(&self, action: &str) -> String {
-        let operator = self.operator.as_deref().unwrap_or_default();
-        format!(
-            "rules/confirm?action={action}&operator={}",
-            encode(operator)
-        )
-    }
-
-    pub(super) fn is_manual(&self) -> bool {
-        self.source == Source::manual().as_str()
     }
 }
 
@@ -156,38 +125,30 @@ impl RobotLinkView {
             source_title: title(&robot.source),
         }
     }
-
-    /// Returns the path of the page about the robot, from the top of the router.
-    pub(super) fn link(&self) -> String {
-        link(&self.source, &self.id)
-    }
-}
-
-/// Returns the path of the page about a robot, from the top of the router.
-pub(super) fn link(source: &str, id: &str) -> String {
-    match id {
-        // Browsers take these for steps up, encoded or not (URL Standard §4.3).
-        "." | ".." => format!("robots/{}?id={id}", encode(source)),
-        _ => format!("robots/{}/{}", encode(source), encode(id)),
-    }
-}
-
-/// Returns the path of the page of a robot's verdicts over time.
-pub(super) fn verdicts_link(id: &str) -> String {
-    format!("verification?robot={}", encode(id))
 }
 
 /// Returns `true` if a link is safe in a page: http or https, not `javascript:` or `data:`.
 ///
 /// Registries are written by others, and a click must not run their script.
-pub(super) fn is_web_link(url: &str) -> bool {
+pub fn is_web_link(url: &str) -> bool {
     let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
     (lower.starts_with("http://") || lower.starts_with("https://"))
         && !url.chars().any(|c| c.is_control() || c == ' ')
 }
 
+/// Returns the name of a source for people.
+#[must_use]
+pub fn title(source: &Source) -> String {
+    match source.as_str() {
+        "manual" => "Added by hand".to_owned(),
+        "bundled" => "Bundled registry".to_owned(),
+        "web-robots-db" => "Web Robots Database".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
 /// Returns the name for people, or the id where there is none.
-pub(super) fn shown_name(robot: &Robot) -> String {
+pub fn shown_name(robot: &Robot) -> String {
     if robot.name.trim().is_empty() {
         robot.id.clone()
     } else {
@@ -229,14 +190,5 @@ mod tests {
         ] {
             assert!(!is_web_link(url), "{url}");
         }
-    }
-
-    #[test]
-    fn any_id_has_a_page() {
-        assert_eq!(
-            link("web-robots-db", "a/b c"),
-            "robots/web-robots-db/a%2Fb%20c"
-        );
-        assert_eq!(link("manual", ".."), "robots/manual?id=..");
     }
 }

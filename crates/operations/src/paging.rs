@@ -1,0 +1,96 @@
+//! Pages of lists: a limit, and a cursor that continues the list.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
+
+use crate::{Invalid, Refusal};
+
+/// Entries of a page, by default and at most.
+const LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1_000;
+
+/// Page of a list that is asked for.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Paging {
+    /// Entries, at most; from 1 to 1,000, by default 100.
+    #[serde(deserialize_with = "filled")]
+    pub limit: Option<usize>,
+    /// `next` of the page before.
+    #[serde(deserialize_with = "filled")]
+    pub cursor: Option<String>,
+}
+
+impl Paging {
+    /// Returns the number of entries of the page.
+    ///
+    /// # Errors
+    ///
+    /// Fails on a number that is out of range.
+    pub fn limit(&self) -> Result<usize, Refusal> {
+        let limit = self.limit.unwrap_or(LIMIT);
+        let message = || format!("use a number from 1 to {MAX_LIMIT}");
+        let is_right = (1..=MAX_LIMIT).contains(&limit);
+        is_right.then_some(limit).ok_or_else(|| Refusal::invalid("limit", message()))
+    }
+
+    /// Returns the key after which the page begins.
+    ///
+    /// # Errors
+    ///
+    /// Fails on a cursor of another list.
+    pub fn after<K: DeserializeOwned>(&self) -> Result<Option<K>, Refusal> {
+        let Some(cursor) = &self.cursor else {
+            return Ok(None);
+        };
+        let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
+        let key = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let message = "use `next` of the page before, and the same parameters";
+        key.map(Some).ok_or_else(|| Invalid::new("cursor", message).into())
+    }
+
+    /// Returns a page of a list that is sorted by its keys, and the cursor of the next one.
+    ///
+    /// # Errors
+    ///
+    /// Fails on a limit or cursor that is wrong.
+    pub fn page<T, K: DeserializeOwned + Ord + Serialize>(
+        &self,
+        mut list: Vec<T>,
+        is_descending: bool,
+        key: impl Fn(&T) -> K,
+    ) -> Result<(Vec<T>, Option<String>), Refusal> {
+        let limit = self.limit()?;
+        if let Some(after) = self.after::<K>()? {
+            let is_before = |entry: &T| match is_descending {
+                false => key(entry) <= after,
+                true => key(entry) >= after,
+            };
+            list.drain(..list.partition_point(is_before));
+        }
+        let has_more = list.len() > limit;
+        list.truncate(limit);
+        let last = list.last().filter(|_| has_more);
+        let next = last.map(|last| cursor(&key(last)));
+        Ok((list, next))
+    }
+}
+
+/// Returns the cursor that continues a list after a key.
+#[must_use]
+pub fn cursor(key: &impl Serialize) -> String {
+    // Keys are texts and numbers, which always become JSON.
+    URL_SAFE_NO_PAD.encode(serde_json::to_vec(key).unwrap_or_default())
+}
+
+/// Deserialises a parameter of a query; an empty one is none.
+pub fn filled<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: std::str::FromStr<Err: std::fmt::Display>,
+{
+    let text = String::deserialize(deserializer)?;
+    let text = Some(text.trim()).filter(|text| !text.is_empty());
+    text.map(str::parse).transpose().map_err(serde::de::Error::custom)
+}

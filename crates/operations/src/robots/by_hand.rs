@@ -1,0 +1,206 @@
+//! Robots that administrators add and remove.
+
+use clap::Args;
+use robot_detection_layer::detect::browser_hits;
+use robot_detection_layer::registry::{Robot, Source, TypedRobot};
+use robot_detection_store::store::StoreErrorKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use tracing::info;
+
+use crate::{Caller, Invalid, Refusal};
+
+/// Robot to add by hand.
+#[derive(Args, Clone, Debug, Default, Deserialize, JsonSchema)]
+// A misspelt field would be ignored.
+#[serde(default, deny_unknown_fields)]
+pub struct NewRobot {
+    /// ID of the robot
+    pub id: String,
+    /// User-Agent, as the robot sends it
+    #[arg(long, value_name = "UA")]
+    pub useragent: String,
+    /// Name for people [default: the ID]
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    pub name: String,
+    /// Page about the robot, http or https
+    #[arg(long, value_name = "URL", default_value = "", hide_default_value = true)]
+    pub details_url: String,
+    /// Purpose, such as search, ai-training or monitoring
+    #[arg(long, value_name = "PURPOSE", default_value = "", hide_default_value = true)]
+    pub purpose: String,
+    /// Company or project that runs it
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    pub operator: String,
+    /// Name that it has in robots.txt
+    #[arg(long, value_name = "TOKEN", default_value = "", hide_default_value = true)]
+    pub product_token: String,
+    /// End of the host names of its addresses, such as crawl.example.com; may be repeated
+    #[arg(long = "host-suffix", value_name = "HOST")]
+    #[serde(deserialize_with = "words")]
+    pub host_suffixes: Vec<String>,
+    /// Published list of its addresses, http or https; after `#` the member that counts
+    #[arg(long, value_name = "URL", default_value = "", hide_default_value = true)]
+    pub ranges_url: String,
+    /// Host whose keys sign its requests, such as bot.example.com, or URL of a key set; may be repeated
+    #[arg(long = "signature-agent", value_name = "HOST")]
+    #[serde(deserialize_with = "words")]
+    pub signature_agents: Vec<String>,
+    /// Adds the robot even if its pattern matches a browser
+    #[arg(long)]
+    #[serde(deserialize_with = "flag")]
+    pub accept_browser_hits: bool,
+}
+
+/// What became of a robot.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PutRobot {
+    /// It is new.
+    Added,
+    /// It replaced the one of its ID.
+    Replaced,
+    /// The one of its ID was the same.
+    Unchanged,
+}
+
+/// Adds a robot by hand.
+///
+/// # Errors
+///
+/// Fails with the fields that are wrong, if the ID is taken, or if the database does.
+pub async fn add(caller: &Caller<'_>, request: &NewRobot) -> Result<Robot, Refusal> {
+    let robot = request.robot()?;
+    store(caller, &robot, false).await?;
+    Ok(robot)
+}
+
+/// Adds a robot by hand, or replaces the one of its ID; the same robot changes nothing.
+///
+/// # Errors
+///
+/// Fails as [`add`].
+pub async fn put(
+    caller: &Caller<'_>,
+    id: &str,
+    request: &NewRobot,
+) -> Result<PutRobot, Refusal> {
+    if !request.id.is_empty() && request.id != id {
+        return Err(Refusal::invalid("id", "It is not the ID of the address."));
+    }
+    let request = NewRobot {
+        id: id.to_owned(),
+        ..request.clone()
+    };
+    let robot = request.robot()?;
+    let stored = caller.store.robots().by_id(id).await?;
+    let mut stored = stored.into_iter().map(|stored| stored.robot);
+    let old = stored.find(|old| old.source == Source::manual());
+    if old.as_ref() == Some(&robot) {
+        return Ok(PutRobot::Unchanged);
+    }
+    store(caller, &robot, old.is_some()).await?;
+    Ok(match old {
+        Some(_) => PutRobot::Replaced,
+        None => PutRobot::Added,
+    })
+}
+
+async fn store(caller: &Caller<'_>, robot: &Robot, replaces: bool) -> Result<(), Refusal> {
+    let id = &robot.id;
+    let added = caller.store.robots().add(robot, caller.now_ms, replaces).await;
+    added.map_err(|error| match error.kind() {
+        StoreErrorKind::Conflict => Refusal::conflict(
+            "conflict",
+            format!("The ID {id:?} is taken by another robot that was added by hand."),
+        ),
+        _ => error.into(),
+    })?;
+    let event = if replaces { "robot-replaced" } else { "robot-added" };
+    info!(%id, "{event}: {id:?}");
+    caller.record(event, id, &robot.useragent).await;
+    Ok(())
+}
+
+/// Removes a robot that was added by hand.
+///
+/// # Errors
+///
+/// Fails if there is none of this ID, or if the database does.
+pub async fn remove(caller: &Caller<'_>, id: &str) -> Result<(), Refusal> {
+    let removed = caller.store.robots().remove(id).await;
+    removed.map_err(|error| match error.kind() {
+        StoreErrorKind::NotFound => Refusal::not_found(format!(
+            "No robot with the ID {id:?} was added by hand; those of a source come with its refresh."
+        )),
+        _ => error.into(),
+    })?;
+    info!(id, "robot-removed: {id:?}");
+    caller.record("robot-removed", id, "").await;
+    Ok(())
+}
+
+impl NewRobot {
+    /// Returns the robot that is described.
+    fn robot(&self) -> Result<Robot, Refusal> {
+        let mut typed = TypedRobot::default();
+        for (place, text) in [
+            (&mut typed.id, &self.id),
+            (&mut typed.name, &self.name),
+            (&mut typed.useragent, &self.useragent),
+            (&mut typed.purpose, &self.purpose),
+            (&mut typed.operator, &self.operator),
+            (&mut typed.product_token, &self.product_token),
+            (&mut typed.details_url, &self.details_url),
+            (&mut typed.ranges_url, &self.ranges_url),
+        ] {
+            place.clone_from(text);
+        }
+        typed.host_suffixes = self.host_suffixes.join(" ");
+        typed.signature_agents = self.signature_agents.join(" ");
+        let robot = typed.robot().map_err(|errors| {
+            let wrong = errors.into_iter();
+            let wrong = wrong.map(|error| Invalid::new(error.field, error.message));
+            Refusal::Invalid(wrong.collect())
+        })?;
+        // A pattern such as `Mozilla` would take every person for this robot.
+        let hits = browser_hits(std::slice::from_ref(&robot));
+        match hits.first() {
+            Some(hit) if !self.accept_browser_hits => {
+                let browser = hit.browser;
+                let message = format!(
+                    "the pattern matches the browser {browser:?}; set accept_browser_hits to add the robot anyway"
+                );
+                Err(Refusal::invalid("accept_browser_hits", message))
+            }
+            _ => Ok(robot),
+        }
+    }
+}
+
+/// Deserialises a flag: a boolean in JSON, in a form the value of a checkbox.
+fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Flag {
+        Json(bool),
+        Form(String),
+    }
+    Ok(match Flag::deserialize(deserializer)? {
+        Flag::Json(value) => value,
+        Flag::Form(value) => !matches!(value.as_str(), "" | "false" | "off" | "0"),
+    })
+}
+
+/// Deserialises a list of words: one text in a form, in JSON also a list of texts.
+fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Words {
+        Text(String),
+        List(Vec<String>),
+    }
+    Ok(match Words::deserialize(deserializer)? {
+        Words::Text(text) => text.split_whitespace().map(str::to_owned).collect(),
+        Words::List(list) => list,
+    })
+}

@@ -1,0 +1,9 @@
+//! The registry: list, add and remove robots.
+
+mod by_hand;
+mod list;
+mod view;
+
+pub use by_hand::{NewRobot, PutRobot, add, put, remove};
+pub use list::{ListRobots, RobotViews, Row, bundled, find, list, select, stored};
+pub use view::{RobotLinkView, RobotView, is_web_link, shown_name, title};
