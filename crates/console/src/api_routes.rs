@@ -22,7 +22,16 @@ const SITE: &[&str] = &["site", "host"];
 const DRY_RUN: &[&str] = &["dry_run"];
 const CHANGES: &[&str] = &["event", "since", "until"];
 const LIST: &[&str] = &[
-    "q", "id", "source", "status", "purpose", "operator", "duplicates", "sort", "dir", "limit",
+    "q",
+    "id",
+    "source",
+    "status",
+    "purpose",
+    "operator",
+    "duplicates",
+    "sort",
+    "dir",
+    "limit",
     "cursor",
 ];
 const IDENTIFY: &[&str] = &[
@@ -39,7 +48,7 @@ const CHECK: &[&str] = &["robot", "url", "host", "site"];
 /// Parameters of requests about a site's robot.
 const ROBOT_SITE: &[&str] = &["site"];
 const ROBOT_URL: &[&str] = &["site", "url"];
-const DESCRIPTIONS: &[&str] = &["site", "q", "after_key", "after_url"];
+const DESCRIPTIONS: &[&str] = &["site", "q", "limit", "cursor"];
 
 /// Returns what stands below `/api`; tokens and sessions only where the pages have a login.
 pub(super) fn routes(has_login: bool) -> Api {
@@ -156,7 +165,10 @@ fn rule_routes(api: Api) -> Api {
         live_rules::list_json,
     )
     .add(save(Operation::post("/rules", add)), live_rules::add_json)
-    .add(save(Operation::put("/rules/{rule}", put)), live_rules::put_json)
+    .add(
+        save(Operation::put("/rules/{rule}", put)),
+        live_rules::put_json,
+    )
     .add(
         Operation::delete("/rules/{rule}", "Removes a live rule by its ID or name"),
         live_rules::remove_json,
@@ -292,6 +304,17 @@ fn login_routes(api: Api) -> Api {
         .answer::<MadeToken>()
         .status(StatusCode::CREATED),
         credentials::make_json,
+    )
+    .add(
+        Operation::put(
+            "/tokens/{token_name}",
+            "Makes a token, or changes the one of its name, which keeps its secret",
+        )
+        .body::<MakeToken>()
+        .answer::<MadeToken>()
+        .status(StatusCode::CREATED)
+        .or_ok(),
+        credentials::put_token_json,
     )
     .add(
         Operation::delete("/tokens/{token_name}", "Ends a token"),

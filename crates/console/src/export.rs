@@ -7,11 +7,7 @@ use axum::{
 };
 use serde::Deserialize;
 
-use super::{
-    fields::Params,
-    problem::Problem,
-    state::AdminState,
-};
+use super::{fields::Params, problem::Problem, state::AdminState};
 use robot_detection_layer::detect;
 use robot_detection_layer::registry::ExportFormat;
 use robot_detection_operations::robots::{self, ListRobots};

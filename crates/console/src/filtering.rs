@@ -3,10 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{
-    sources::SourceView,
-    state::AdminState,
-};
+use super::{sources::SourceView, state::AdminState};
 use robot_detection_layer::policy::{Policy, TagRule};
 use robot_detection_layer::registry::Purpose;
 use robot_detection_operations::live_rules::RuleView;

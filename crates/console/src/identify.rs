@@ -18,10 +18,10 @@ use super::{
     sites::SelectedSite,
     state::AdminState,
 };
-use robot_detection_operations::robots::title;
 use robot_detection_layer::detect::{Claim, Listed};
 use robot_detection_layer::policy::{Request, Sender, Visitor};
 use robot_detection_layer::suspect::{Reason, Transport};
+use robot_detection_operations::robots::title;
 
 /// Longest User-Agent and path that are examined.
 const MAX_BYTES: usize = 16 * 1024;

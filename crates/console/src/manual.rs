@@ -55,7 +55,11 @@ pub(super) async fn add(
             recognise(&state).await?;
             let page_of_robot = link(robot.source.as_str(), &robot.id);
             // The page of a robot named `..` has its id in the query.
-            let mark = if page_of_robot.contains('?') { '&' } else { '?' };
+            let mark = if page_of_robot.contains('?') {
+                '&'
+            } else {
+                '?'
+            };
             let location = &page.location;
             return Ok(location.see_other(&format!("{page_of_robot}{mark}note=added")));
         }

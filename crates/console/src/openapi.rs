@@ -117,7 +117,11 @@ impl Operation {
 
     /// Returns the scope that a token needs.
     fn scope(&self) -> &'static str {
-        if self.method == Method::GET { "read" } else { "write" }
+        if self.method == Method::GET {
+            "read"
+        } else {
+            "write"
+        }
     }
 
     fn describe(&self, answers: &mut SchemaGenerator) -> Value {
@@ -183,9 +187,7 @@ impl Operation {
     fn id(&self) -> String {
         let words = self.path.split(|c: char| !c.is_ascii_alphanumeric());
         let words = words.filter(|word| !word.is_empty());
-        words.fold(self.lower_method(), |id, word| {
-            format!("{id}_{word}")
-        })
+        words.fold(self.lower_method(), |id, word| format!("{id}_{word}"))
     }
 }
 
@@ -207,7 +209,12 @@ impl Api {
     /// Returns the router with the page `/openapi`, and all operations and their document below `/api`.
     pub(super) fn into_router(self) -> Router<AdminState> {
         let itself = Operation::get("/openapi.json", "This document");
-        let operations: Arc<[_]> = self.operations.iter().cloned().chain([itself.clone()]).collect();
+        let operations: Arc<[_]> = self
+            .operations
+            .iter()
+            .cloned()
+            .chain([itself.clone()])
+            .collect();
         // Made once, by the first request for it: a start need not wait for a hundred schemas.
         let (document, described) = (Arc::new(OnceLock::new()), Arc::clone(&operations));
         let all = self.add(itself, async move || {

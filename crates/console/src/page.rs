@@ -237,7 +237,11 @@ impl FromRequestParts<AdminState> for Page {
                 .unwrap_or_default(),
             csrf: visitor.and_then(Visitor::csrf),
             is_dry_run: is_dry_run(state),
-            pause: is_known.then(|| live_rules::pause_of(state.now_ms(), &state.operations().live_rules.load())).flatten(),
+            pause: is_known
+                .then(|| {
+                    live_rules::pause_of(state.now_ms(), &state.operations().live_rules.load())
+                })
+                .flatten(),
             zone: state.admin().time_zone,
         })
     }

@@ -8,8 +8,8 @@ use super::{
     jobs::{self, Job, JobStep, StepState},
     refreshes::RefreshView,
 };
-use robot_detection_operations::robots::title;
 use robot_detection_layer::registry::Source;
+use robot_detection_operations::robots::title;
 use robot_detection_store::refresh::Progress;
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord};
 

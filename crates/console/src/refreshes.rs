@@ -20,8 +20,8 @@ use super::{
     refresh_job::JobView,
     state::AdminState,
 };
-use robot_detection_operations::robots::title;
 use robot_detection_layer::registry::Source;
+use robot_detection_operations::robots::title;
 use robot_detection_store::refresh::RefreshOptions;
 use robot_detection_store::store::{RefreshOutcome, RefreshRecord};
 

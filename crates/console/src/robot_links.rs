@@ -22,7 +22,10 @@ pub(super) trait RobotLinks {
 
     /// Returns the path of the page that shows what a rule would touch, before it is made.
     fn rule_link(&self, action: &str) -> String {
-        format!("rules/confirm?action={action}&robot={}", encode(self.key().1))
+        format!(
+            "rules/confirm?action={action}&robot={}",
+            encode(self.key().1)
+        )
     }
 
     /// Whether the robot was added by hand.
@@ -45,7 +48,10 @@ impl RobotLinks for RobotLinkView {
 
 /// Returns the path of the page that shows what a rule about an operator would touch.
 pub(super) fn operator_rule_link(operator: &str, action: &str) -> String {
-    format!("rules/confirm?action={action}&operator={}", encode(operator))
+    format!(
+        "rules/confirm?action={action}&operator={}",
+        encode(operator)
+    )
 }
 
 /// Returns what rules look at.

@@ -147,10 +147,7 @@ pub(super) async fn find(state: &AdminState, source: &str, id: &str) -> Result<R
     Ok(robots::find(&state.caller(), &detector, source, id).await?)
 }
 
-async fn choices(
-    state: &AdminState,
-    chosen: Option<&str>,
-) -> Result<Vec<SourceChoice>, Problem> {
+async fn choices(state: &AdminState, chosen: Option<&str>) -> Result<Vec<SourceChoice>, Problem> {
     let counts = state.operations().store.robots().counts().await?;
     Ok(counts
         .iter()

@@ -9,6 +9,7 @@ pub mod alerts;
 pub mod bans;
 mod caller;
 mod certificates;
+mod ends;
 mod heaven_state;
 mod heaven_use;
 pub mod instances;
@@ -25,13 +26,13 @@ pub mod sessions;
 mod settings;
 mod sites;
 mod time_zone;
-mod token_end;
 pub mod tokens;
 
 pub use caller::{Caller, Invalid, Refusal};
 pub use certificates::{
     CERTIFICATE_DAYS, Certificates, Notices, Report, ServedCertificate, certificate_sentences,
 };
+pub use ends::{length_ms, past_ms};
 pub use heaven_state::{RunTimes, differing_sentence, heavens_in_need, held_sentence};
 pub use heaven_use::HeavenUse;
 pub use live_rules::LiveRules;

@@ -13,7 +13,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     Caller, Certificates, DEFAULT_SITE, LiveRules, Notices, Reloads, RobotRuns, SharedSettings,
-    SharedSites, live_rules::{self, Surroundings},
+    SharedSites,
+    live_rules::{self, Surroundings},
 };
 
 /// State of a serving process that operations read and change.

@@ -32,7 +32,9 @@ impl Paging {
         let limit = self.limit.unwrap_or(LIMIT);
         let message = || format!("use a number from 1 to {MAX_LIMIT}");
         let is_right = (1..=MAX_LIMIT).contains(&limit);
-        is_right.then_some(limit).ok_or_else(|| Refusal::invalid("limit", message()))
+        is_right
+            .then_some(limit)
+            .ok_or_else(|| Refusal::invalid("limit", message()))
     }
 
     /// Returns the key after which the page begins.
@@ -47,7 +49,8 @@ impl Paging {
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
         let key = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let message = "use `next` of the page before, and the same parameters";
-        key.map(Some).ok_or_else(|| Invalid::new("cursor", message).into())
+        key.map(Some)
+            .ok_or_else(|| Invalid::new("cursor", message).into())
     }
 
     /// Returns a page of a list that is sorted by its keys, and the cursor of the next one.
@@ -92,5 +95,7 @@ where
 {
     let text = String::deserialize(deserializer)?;
     let text = Some(text.trim()).filter(|text| !text.is_empty());
-    text.map(str::parse).transpose().map_err(serde::de::Error::custom)
+    text.map(str::parse)
+        .transpose()
+        .map_err(serde::de::Error::custom)
 }

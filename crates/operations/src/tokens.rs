@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tracing::info;
 
-use crate::{Caller, Moment, Refusal, generate_password, rfc3339, token_end::parse_end};
+use crate::{
+    Caller, Moment, Refusal,
+    ends::{check_lasting, end_ms},
+    generate_password, rfc3339,
+};
 
 /// Longest name, in characters.
 const MAX_NAME_CHARS: usize = 100;
@@ -46,18 +50,18 @@ pub struct MakeToken {
     /// `read` or `write`; the default is `read`.
     #[serde(default)]
     pub scope: String,
-    /// Expiry: a day (`2026-12-31`), days from now (`30d`) or an RFC 3339 time; empty for a token that does not expire.
+    /// Expiry, such as `30d`, `2026-12-31` (the last day) or an RFC 3339 time; empty or `never` for a token that does not expire.
     #[serde(default)]
     pub ends: String,
 }
 
-/// New token.
+/// Token that was made or changed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct MadeToken {
     /// The token.
     pub token: Token,
-    /// Secret, shown only in this response.
-    pub secret: String,
+    /// Secret of a new token, shown only in this response.
+    pub secret: Option<String>,
 }
 
 impl Token {
@@ -116,16 +120,60 @@ pub async fn make(caller: &Caller<'_>, request: &MakeToken) -> Result<MadeToken,
         ),
         _ => error.into(),
     })?;
-    let detail = match token.ends_ms {
-        Some(ends_ms) => format!("scope {}, ends {}", token.scope.as_str(), rfc3339(ends_ms)),
-        None => format!("scope {}, lasting", token.scope.as_str()),
-    };
+    let detail = detail(&token);
     info!(name = %token.name, "a token was made: {:?}, {detail}", token.name);
     caller.record("token-made", &token.name, &detail).await;
     Ok(MadeToken {
         token: Token::new(&token, caller.now_ms),
-        secret,
+        secret: Some(secret),
     })
+}
+
+/// Makes a token, or changes the one of its name, which keeps its secret.
+///
+/// # Errors
+///
+/// Fails as [`make`], and on an expiry that each repetition would move.
+pub async fn put(
+    caller: &Caller<'_>,
+    name: &str,
+    request: &MakeToken,
+) -> Result<MadeToken, Refusal> {
+    if !request.name.is_empty() && request.name != name {
+        return Err(Refusal::invalid(
+            "name",
+            "It is not the name of the address.",
+        ));
+    }
+    check_lasting(&request.ends)?;
+    let request = MakeToken {
+        name: name.to_owned(),
+        ..request.clone()
+    };
+    let tokens = caller.store.access().tokens().await?;
+    let Some(old) = tokens.into_iter().find(|token| token.name == name) else {
+        return make(caller, &request).await;
+    };
+    let wanted = checked(&request, caller.now_ms, caller.ends_ms)?;
+    if (old.scope, old.ends_ms) != (wanted.scope, wanted.ends_ms) {
+        let access = caller.store.access();
+        access
+            .change_token(name, wanted.scope, wanted.ends_ms)
+            .await?;
+        caller.record("token-changed", name, &detail(&wanted)).await;
+    }
+    let token = old.scope(wanted.scope).ends_ms(wanted.ends_ms);
+    Ok(MadeToken {
+        token: Token::new(&token, caller.now_ms),
+        secret: None,
+    })
+}
+
+fn detail(token: &AdminToken) -> String {
+    let ends = token.ends_ms.map_or("lasting".to_owned(), |ends_ms| {
+        format!("ends {}", rfc3339(ends_ms))
+    });
+    format!("scope {}, {ends}", token.scope.as_str())
 }
 
 /// Ends a token.
@@ -160,8 +208,10 @@ fn checked(request: &MakeToken, now_ms: i64, limit_ms: Option<i64>) -> Result<Ad
         "write" => TokenScope::Write,
         _ => return Err(Refusal::invalid("scope", "The scope is read or write.")),
     };
-    let ends_ms =
-        parse_end(&request.ends, now_ms).map_err(|message| Refusal::invalid("ends", message))?;
+    let ends_ms = match request.ends.trim() {
+        "" => None,
+        ends => end_ms(ends, now_ms).map_err(|message| Refusal::invalid("ends", message))?,
+    };
     // Else whoever has found a token that ends soon would make one that lasts.
     if let Some(limit_ms) = limit_ms
         && ends_ms.is_none_or(|ends_ms| ends_ms > limit_ms)

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use crate::clock::Clock;
 use crate::cli::output;
+use crate::clock::Clock;
 use crate::operations::robots::{RobotView, Row, list as list_robots};
 
 use super::{

@@ -8,13 +8,7 @@ use crate::config::wants_colours;
 use crate::operations::robots::{self, bundled};
 use crate::telemetry::{LogFormat, start_log};
 
-use super::{
-    args::RegistryCommand,
-    export::export,
-    list::list,
-    refresh::refresh,
-    show::show,
-};
+use super::{args::RegistryCommand, export::export, list::list, refresh::refresh, show::show};
 
 pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow::Result<ExitCode> {
     match command {

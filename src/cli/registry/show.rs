@@ -2,8 +2,8 @@
 
 use std::{process::ExitCode, sync::Arc};
 
-use crate::clock::Clock;
 use crate::cli::output;
+use crate::clock::Clock;
 use crate::detect::Detector;
 use crate::operations::robots::{ListRobots, RobotLinkView, RobotView, Row, list};
 

@@ -15,7 +15,7 @@ use crate::live_rules::{
 use crate::operations::{Caller, rfc3339};
 use crate::policy::{Policy, SharedPolicy};
 
-use super::args::{AddArgs, ApplyArgs, JsonArgs, PauseArgs, RestoreArgs, RuleArgs, RulesCommand};
+use super::args::{AddArgs, ApplyArgs, JsonArgs, PauseArgs, RestoreArgs, RulesCommand};
 
 /// Result of a command about a rule or the pause.
 #[derive(Serialize)]
@@ -48,7 +48,10 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RulesCommand) -> anyhow::Re
     }
     let store = context::store(&loaded).await?;
     let caller = context::caller(&store);
-    let commands = Commands { loaded: &loaded, caller };
+    let commands = Commands {
+        loaded: &loaded,
+        caller,
+    };
     let done = commands.run(command).await;
     store.close().await;
     done.map(|()| ExitCode::SUCCESS)
@@ -68,16 +71,19 @@ impl Commands<'_> {
             RulesCommand::Apply(args) => self.apply(args).await,
             RulesCommand::Remove(args) => {
                 let id = live_rules::remove(&self.caller, &args.rule).await?;
-                changed(args.json, Some(id), "removed", &format!("live rule {id} is removed"))
+                changed(
+                    args.json,
+                    Some(id),
+                    "removed",
+                    &format!("live rule {id} is removed"),
+                )
             }
             RulesCommand::Restore(RestoreArgs { id, json }) => {
                 live_rules::restore(&self.caller, *id).await?;
                 let text = format!("live rule {id} is in force again");
                 changed(*json, Some(*id), "in force", &text)
             }
-            RulesCommand::Export => {
-                Ok(output::text(&to_toml(&self.live().await?.rules, rfc3339))?)
-            }
+            RulesCommand::Export => Ok(output::text(&to_toml(&self.live().await?.rules, rfc3339))?),
             RulesCommand::Pause(args) => self.pause(args).await,
             RulesCommand::Resume(args) => {
                 let text = if live_rules::resume(&self.caller).await? {
@@ -100,7 +106,10 @@ impl Commands<'_> {
             output::note(&format!("all enforcement is {}", pause_text(pause)));
         }
         let live = rules.live_rules.iter().map(|rule| {
-            let label = rule.name.as_ref().map_or(rule.rule.clone(), |name| format!("{} ({name})", rule.rule));
+            let label = rule
+                .name
+                .as_ref()
+                .map_or(rule.rule.clone(), |name| format!("{} ({name})", rule.rule));
             let ends = rule.ends.as_ref().map_or("never", |ends| &ends.iso);
             let made = format!("made by {} at {}", rule.by, rule.made.iso);
             [label, rule.does.clone(), ends.to_owned(), made]
@@ -120,7 +129,10 @@ impl Commands<'_> {
             output::note("there is no rule; `robot-detection rules add` makes one");
             return Ok(());
         }
-        Ok(output::table(&["rule", "does", "ends", "comes from"], &rows)?)
+        Ok(output::table(
+            &["rule", "does", "ends", "comes from"],
+            &rows,
+        )?)
     }
 
     async fn add(&self, args: &AddArgs) -> anyhow::Result<()> {
@@ -144,7 +156,9 @@ impl Commands<'_> {
         // All are judged before the first is changed.
         for rule in &wanted {
             let name = rule.name.as_deref().unwrap_or_default();
-            live_rules::put(&among, name, rule, true).await.with_context(|| format!("rule {name:?}"))?;
+            live_rules::put(&among, name, rule, true)
+                .await
+                .with_context(|| format!("rule {name:?}"))?;
         }
         let mut applied = Applied {
             rules: Vec::new(),
@@ -158,14 +172,22 @@ impl Commands<'_> {
             }
             applied.rules.push(added);
         }
-        let is_wanted = |name: &&str| wanted.iter().any(|rule| rule.name.as_deref() == Some(*name));
+        let is_wanted = |name: &&str| {
+            wanted
+                .iter()
+                .any(|rule| rule.name.as_deref() == Some(*name))
+        };
         let names = set.rules.iter().filter_map(|rule| rule.name.as_deref());
         for name in names.filter(|name| args.prune && !is_wanted(name)) {
             if !args.dry_run {
                 live_rules::remove(&self.caller, name).await?;
             }
             if !args.json {
-                let word = if args.dry_run { "would be removed" } else { "removed" };
+                let word = if args.dry_run {
+                    "would be removed"
+                } else {
+                    "removed"
+                };
                 output::line(&format!("{name}: {word}"))?;
             }
             applied.removed.push(name.to_owned());

@@ -20,7 +20,7 @@ use super::{
     },
     view::{ChangeQuery, ChangeView},
 };
-use robot_detection_operations::live_rules::past_ms;
+use robot_detection_operations::past_ms;
 
 /// Changes that the page shows; JSON and CSV have all.
 const SHOWN: usize = 200;

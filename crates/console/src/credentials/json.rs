@@ -32,6 +32,20 @@ pub(crate) async fn make_token(
     Ok((StatusCode::CREATED, Json(made)))
 }
 
+pub(crate) async fn put_token(
+    State(state): State<AdminState>,
+    Extension(visitor): Extension<Visitor>,
+    Path(name): Path<String>,
+    JsonBody(request): JsonBody<MakeToken>,
+) -> Result<(StatusCode, Json<MadeToken>), Problem> {
+    let made = tokens::put(&state.caller_as(&visitor), &name, &request).await?;
+    let status = match made.secret {
+        Some(_) => StatusCode::CREATED,
+        None => StatusCode::OK,
+    };
+    Ok((status, Json(made)))
+}
+
 pub(crate) async fn end_token(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,

@@ -85,7 +85,7 @@ pub(crate) async fn make_token(
     let mut answer = AccessPage::new(&state, &session, page).await?;
     Ok(match made {
         Ok(made) => {
-            answer.made = Some((made.token.name, made.secret));
+            answer.made = made.secret.map(|secret| (made.token.name, secret));
             html_with(StatusCode::CREATED, &answer)
         }
         Err(Refusal::Invalid(wrong)) => {

@@ -14,6 +14,7 @@ use super::{
     row::{BrokenView, EvidenceView},
 };
 use crate::{fields::Params, problem::Problem, state::AdminState};
+use robot_detection_operations::{Paging, cursor};
 use robot_detection_store::store::{EVIDENCE_EVENTS, EvidenceQuery};
 use robot_detection_traffic::summary::csv_row;
 use robot_detection_traffic::traffic::Moment;
@@ -23,10 +24,6 @@ pub(crate) const PARAMETERS: &[&str] = &[
     "since", "until", "site", "robot", "decision", "verdict", "event", "suspect", "limit",
     "cursor", "format",
 ];
-
-/// Requests of one answer, by default and at most.
-const LIMIT: u64 = 100;
-const MAX_LIMIT: u64 = 1_000;
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -68,10 +65,6 @@ pub(crate) struct EvidenceParams {
     #[serde(default)]
     event: String,
     #[serde(default)]
-    limit: String,
-    #[serde(default)]
-    cursor: String,
-    #[serde(default)]
     format: String,
 }
 
@@ -89,7 +82,7 @@ pub(crate) struct EvidencePage {
     /// Newest first.
     evidence: Vec<KeptView>,
     /// Cursor of the next page; absent on the last page.
-    cursor: Option<String>,
+    next: Option<String>,
     kept_days: u32,
     /// Requests lost because the queue was full.
     lost: u64,
@@ -99,16 +92,18 @@ pub(crate) struct EvidencePage {
 pub(crate) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<EvidenceParams>,
+    Params(paging): Params<Paging>,
     Params(filter): Params<EvidenceFilter>,
 ) -> Result<Response, Problem> {
-    let query = params.query(&filter.checked()?, state.now_ms())?;
+    let query = params.query(&filter.checked()?, &paging, state.now_ms())?;
     known("format", &params.format, &["json", "csv"])?;
     let traffic = &state.operations().traffic;
     // What was decided before the question is in the answer.
     traffic.catch_up().await;
     let found = state.operations().store.evidence().list(&query).await?;
     let is_last = (found.len() as u64) < query.limit;
-    let cursor = found.last().filter(|_| !is_last).map(|last| last.id);
+    let last = found.last().filter(|_| !is_last);
+    let next = last.map(|last| cursor(&last.id));
     let now_ms = state.now_ms();
     let rows = found.iter().map(|found| KeptView {
         id: found.id,
@@ -120,7 +115,7 @@ pub(crate) async fn json(
     }
     Ok(Json(EvidencePage {
         evidence: rows,
-        cursor: cursor.map(|cursor| cursor.to_string()),
+        next,
         kept_days: traffic.evidence_days(),
         lost: traffic.lost_evidence(),
     })
@@ -128,7 +123,12 @@ pub(crate) async fn json(
 }
 
 impl EvidenceParams {
-    fn query(&self, filter: &EvidenceFilter, now_ms: i64) -> Result<EvidenceQuery, Problem> {
+    fn query(
+        &self,
+        filter: &EvidenceFilter,
+        paging: &Paging,
+        now_ms: i64,
+    ) -> Result<EvidenceQuery, Problem> {
         known("event", &self.event, &EVIDENCE_EVENTS)?;
         let now = now_ms.div_euclid(MINUTE_MS);
         let time = |name: &str, text: &str, all: i64| match text {
@@ -139,30 +139,14 @@ impl EvidenceParams {
                 Err(error) => Err(Problem::invalid(format!("{name}: {error}"))),
             },
         };
-        let limit = match &*self.limit {
-            "" => LIMIT,
-            text => number(text, 1..=MAX_LIMIT).ok_or_else(|| {
-                Problem::invalid(format!("limit: use a number from 1 to {MAX_LIMIT}"))
-            })?,
-        };
-        let before = match &*self.cursor {
-            "" => None,
-            text => Some(text.parse().map_err(|_| {
-                Problem::invalid("cursor: use the one that the answer before told")
-            })?),
-        };
         Ok(EvidenceQuery {
             times_ms: time("since", &self.since, i64::MIN)?..time("until", &self.until, i64::MAX)?,
             event: self.event.clone(),
-            before,
-            limit,
+            before: paging.after()?,
+            limit: paging.limit()? as u64,
             ..filter.query()
         })
     }
-}
-
-fn number(text: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
-    text.parse().ok().filter(|number| range.contains(number))
 }
 
 /// Returns the rows as a file for spreadsheets.

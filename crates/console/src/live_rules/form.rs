@@ -58,7 +58,9 @@ impl RuleForm {
             let value = match field {
                 "status" | "requests" | "per_seconds" => {
                     let number = text.parse::<u16>();
-                    number.map_err(|_| Invalid::new(field, "write a whole number"))?.into()
+                    number
+                        .map_err(|_| Invalid::new(field, "write a whole number"))?
+                        .into()
                 }
                 "people" => true.into(),
                 _ => text.into(),

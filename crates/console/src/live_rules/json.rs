@@ -43,7 +43,10 @@ pub(crate) async fn list_json(
             return Err(Problem::not_found("There is no such site."));
         }
     }
-    Ok(Json(live_rules::list(&among, &operations.live_rules.load())))
+    Ok(Json(live_rules::list(
+        &among,
+        &operations.live_rules.load(),
+    )))
 }
 
 /// Adds a rule, or returns what it would have touched.

@@ -7,9 +7,6 @@ use robot_detection_store::store::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery,
 };
 
-/// Descriptions on a page.
-pub(super) const PER_PAGE: u32 = 50;
-
 /// Search text, and the entry after which the page begins.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DescriptionSearch {
@@ -17,6 +14,8 @@ pub(super) struct DescriptionSearch {
     pub(super) begins: String,
     /// Key and URL of the last entry of the page before.
     pub(super) after: Option<(String, String)>,
+    /// Descriptions on a page.
+    pub(super) limit: usize,
 }
 
 /// One page of entries, and whether more follow.
@@ -38,7 +37,7 @@ impl DescriptionSearch {
             self.by_url(state, site, begins).await
         } else if begins.starts_with('/') {
             let Some(origin) = first_origin(state, site).await? else {
-                return Ok(DescriptionPage::new(Vec::new()));
+                return Ok(DescriptionPage::new(Vec::new(), self.limit));
             };
             self.by_url(state, site, &format!("{origin}{begins}")).await
         } else {
@@ -72,11 +71,11 @@ impl DescriptionSearch {
         let query = DescriptionQuery::new(site)
             .after(DescriptionCursor::behind_url(after))
             // One more than a page shows tells whether another page follows.
-            .limit(PER_PAGE + 1);
+            .limit(u32::try_from(self.limit + 1).unwrap_or(u32::MAX));
         let found = store.descriptions().entries(&query).await?;
         let found = found.into_iter();
         entries.extend(found.take_while(|entry| entry.url.starts_with(begins)));
-        Ok(DescriptionPage::new(entries))
+        Ok(DescriptionPage::new(entries, self.limit))
     }
 
     async fn by_title(
@@ -94,7 +93,7 @@ impl DescriptionSearch {
         let query = DescriptionQuery::new(site)
             .order(DescriptionOrder::Title)
             .after(after)
-            .limit(PER_PAGE + 1);
+            .limit(u32::try_from(self.limit + 1).unwrap_or(u32::MAX));
         let found = state
             .operations()
             .store
@@ -106,15 +105,15 @@ impl DescriptionSearch {
             found
                 .take_while(|entry| entry.key.starts_with(&begins))
                 .collect(),
+            self.limit,
         ))
     }
 }
 
 impl DescriptionPage {
-    fn new(mut entries: Vec<DescriptionEntry>) -> Self {
-        let per_page = usize::try_from(PER_PAGE).unwrap_or(usize::MAX);
-        let has_more = entries.len() > per_page;
-        entries.truncate(per_page);
+    fn new(mut entries: Vec<DescriptionEntry>, limit: usize) -> Self {
+        let has_more = entries.len() > limit;
+        entries.truncate(limit);
         Self { entries, has_more }
     }
 }

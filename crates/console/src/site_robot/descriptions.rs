@@ -16,6 +16,7 @@ use crate::{
     problem::Problem,
     state::AdminState,
 };
+use robot_detection_operations::{Paging, cursor};
 use robot_detection_site_robot::heaven::HeavenSettings;
 use robot_detection_store::store::StoredDescription;
 
@@ -49,10 +50,6 @@ struct OnePage {
 pub(crate) struct SearchParams {
     #[serde(default)]
     q: String,
-    #[serde(default)]
-    after_key: String,
-    #[serde(default)]
-    after_url: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -100,12 +97,13 @@ pub(crate) async fn list(
     State(state): State<AdminState>,
     of: RobotSite,
     Params(params): Params<SearchParams>,
+    Params(paging): Params<Paging>,
     page: Page,
 ) -> Result<Response, Problem> {
-    let search = params.search();
+    let search = params.search(&paging)?;
     let found = search.find(&state, &of.name).await?;
-    let next = next(&found, &of.name, &search);
     let top = address(&of.name, &search.begins);
+    let next = next(&found).map(|next| format!("{top}&cursor={next}"));
     let first = search.after.is_some().then_some(top);
     let now_ms = state.now_ms();
     Ok(html(&ListPage {
@@ -124,14 +122,8 @@ pub(crate) async fn list(
 pub(crate) struct DescriptionList {
     site: String,
     descriptions: Vec<EntryView>,
-    /// Query parameters of the next page; absent on the last page.
-    next: Option<NextDescriptions>,
-}
-
-#[derive(Debug, JsonSchema, Serialize)]
-struct NextDescriptions {
-    after_key: String,
-    after_url: String,
+    /// Cursor of the next page; absent on the last page.
+    next: Option<String>,
 }
 
 /// A description.
@@ -141,22 +133,15 @@ pub(crate) struct OneDescription {
     description: DescriptionView,
 }
 
-/// Returns descriptions as JSON, 50 at a time.
+/// Returns descriptions as JSON.
 pub(crate) async fn list_json(
     State(state): State<AdminState>,
     of: RobotSite,
     Params(params): Params<SearchParams>,
+    Params(paging): Params<Paging>,
 ) -> Result<Json<DescriptionList>, Problem> {
-    if params.after_url.is_empty() && !params.after_key.is_empty() {
-        let message = "after_key: it goes with after_url; take both from the answer before";
-        return Err(Problem::out_of_range(message));
-    }
-    let found = params.search().find(&state, &of.name).await?;
-    let last = found.entries.last().filter(|_| found.has_more);
-    let next = last.map(|last| NextDescriptions {
-        after_key: last.key.clone(),
-        after_url: last.url.clone(),
-    });
+    let found = params.search(&paging)?.find(&state, &of.name).await?;
+    let next = next(&found);
     Ok(Json(DescriptionList {
         descriptions: EntryView::all(found, &of.name, state.now_ms()),
         site: of.name,
@@ -195,20 +180,19 @@ pub(crate) async fn one_json(
 }
 
 impl SearchParams {
-    fn search(self) -> DescriptionSearch {
-        let after = (!self.after_url.is_empty()).then_some((self.after_key, self.after_url));
-        DescriptionSearch {
+    fn search(self, paging: &Paging) -> Result<DescriptionSearch, Problem> {
+        Ok(DescriptionSearch {
             begins: self.q,
-            after,
-        }
+            after: paging.after()?,
+            limit: paging.limit()?,
+        })
     }
 }
 
-fn next(found: &DescriptionPage, site: &str, search: &DescriptionSearch) -> Option<String> {
+/// Returns the cursor of the next page.
+fn next(found: &DescriptionPage) -> Option<String> {
     let last = found.entries.last().filter(|_| found.has_more)?;
-    let top = address(site, &search.begins);
-    let (key, url) = (encode(&last.key), encode(&last.url));
-    Some(format!("{top}&after_key={key}&after_url={url}"))
+    Some(cursor(&(&last.key, &last.url)))
 }
 
 fn address(site: &str, begins: &str) -> String {

@@ -1,7 +1,7 @@
 //! A live rule as people and programs write it: in a form, as JSON, in the database.
 
-use robot_detection_site_robot::spelling::nearest;
 use clap::Args;
+use robot_detection_site_robot::spelling::nearest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -337,20 +337,12 @@ fn text_of(
     }
 }
 
-fn number(
-    field: &'static str,
-    value: Option<u32>,
-    default: u32,
-    max: u32,
-) -> Result<u32, Invalid> {
+fn number(field: &'static str, value: Option<u32>, default: u32, max: u32) -> Result<u32, Invalid> {
     let value = value.unwrap_or(default);
     if (1..=max).contains(&value) {
         Ok(value)
     } else {
-        Err(Invalid::new(
-            field,
-            format!("use a number from 1 to {max}"),
-        ))
+        Err(Invalid::new(field, format!("use a number from 1 to {max}")))
     }
 }
 
@@ -358,10 +350,7 @@ fn check_path(path: &str) -> Result<(), Invalid> {
     let policy = Policy::builder().filter_patterns([path]).redirect_url("");
     match policy.build() {
         Ok(policy) if policy.filter_patterns().next().is_some() => Ok(()),
-        Ok(_) => Err(Invalid::new(
-            "path",
-            "it names no path; write such as /a/*",
-        )),
+        Ok(_) => Err(Invalid::new("path", "it names no path; write such as /a/*")),
         Err(PolicyError::FilterPattern { reason, .. }) => Err(Invalid::new("path", reason)),
         Err(other) => Err(Invalid::new("path", other.to_string())),
     }

@@ -5,7 +5,6 @@
 //! database is away.
 
 mod definition;
-mod end;
 mod fields;
 mod follow;
 #[expect(clippy::module_inception, reason = "the file is named for its type")]
@@ -18,15 +17,13 @@ mod toml;
 mod touched;
 
 pub use definition::{About, LiveAction, LiveRule, Networks};
-pub use end::{length_ms, past_ms};
-use end::{DEFAULT_END, end_ms};
 pub use fields::RuleFields;
 pub use follow::{follow, load};
 pub use live_rules::LiveRules;
 pub use proposal::{Proposal, Surroundings};
 pub use rules::{
-    AddedRule, LiveRuleView, NewPause, Outcome, Pace, Pause, PauseState, RuleView, Rules, UnreadableRule, add, list, live, pause,
-    pause_of, put, remove, restore, resume,
+    AddedRule, LiveRuleView, NewPause, Outcome, Pace, Pause, PauseState, RuleView, Rules,
+    UnreadableRule, add, list, live, pause, pause_of, put, remove, restore, resume,
 };
 pub use set::{KeptRule, LiveRuleSet};
 pub use state_file::{StateFile, StateFileError};

@@ -9,11 +9,16 @@ use robot_detection_layer::policy::{Policy, PolicyError};
 use robot_detection_layer::registry::{Purpose, Robot};
 use robot_detection_store::store::{AddedLiveRule, NewLiveRule};
 
-use crate::{Caller, Invalid, Refusal};
+use crate::{
+    Caller, Invalid, Refusal,
+    ends::{DEFAULT_END, end_ms},
+};
 
 use super::{
-    About, DEFAULT_END, LiveRule, RuleFields, Touched, end_ms, live_rules::MAX_RULES,
-    rules::{change, full}, touched,
+    About, LiveRule, RuleFields, Touched,
+    live_rules::MAX_RULES,
+    rules::{change, full},
+    touched,
 };
 
 /// Minutes of the time that is counted: the last day.
@@ -93,7 +98,9 @@ impl Proposal {
             AddedLiveRule::Full => Err(full()),
             AddedLiveRule::Taken(id) => Err(Refusal::conflict(
                 "name_taken",
-                format!("The live rule {id} has this name; remove it, or put the rule by its name."),
+                format!(
+                    "The live rule {id} has this name; remove it, or put the rule by its name."
+                ),
             )),
             added => Ok(added),
         }

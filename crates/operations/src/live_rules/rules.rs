@@ -5,11 +5,13 @@ use robot_detection_store::store::{AddedLiveRule, LiveRuleChange, StoredPause};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Caller, Moment, Refusal, rfc3339};
+use crate::{Caller, Moment, Refusal, ends::check_lasting, length_ms, rfc3339};
 
 use super::{
-    About, KeptRule, LiveRule, LiveRuleSet, RuleFields, length_ms, live_rules::MAX_RULES,
-    proposal::{Proposal, Surroundings}, touched::Touched,
+    About, KeptRule, LiveRule, LiveRuleSet, RuleFields,
+    live_rules::MAX_RULES,
+    proposal::{Proposal, Surroundings},
+    touched::Touched,
 };
 
 /// Length of a pause that names none.
@@ -176,7 +178,9 @@ pub fn list(among: &Surroundings<'_>, set: &LiveRuleSet) -> Rules {
         unreadable: unreadable
             .map(|(id, reason)| UnreadableRule { id, reason })
             .collect(),
-        rules: rules.flat_map(|(site, policy)| RuleView::all(site, policy)).collect(),
+        rules: rules
+            .flat_map(|(site, policy)| RuleView::all(site, policy))
+            .collect(),
         pause: pause_of(among.caller.now_ms, set),
     }
 }
@@ -220,14 +224,13 @@ pub async fn put(
 ) -> Result<AddedRule, Refusal> {
     let mut request = request.clone();
     if request.name.as_ref().is_some_and(|own| own != name) {
-        return Err(Refusal::invalid("name", "It is not the name of the address."));
+        return Err(Refusal::invalid(
+            "name",
+            "It is not the name of the address.",
+        ));
     }
     request.name = Some(name.to_owned());
-    let ends = request.ends.get_or_insert_with(|| "never".to_owned());
-    if length_ms(ends).is_ok() {
-        let message = "A rule with a name ends at a time, such as 2026-12-31T00:00Z, or never.";
-        return Err(Refusal::invalid("ends", message));
-    }
+    check_lasting(request.ends.get_or_insert_with(|| "never".to_owned()))?;
     save(among, &request, is_dry_run, true).await
 }
 
@@ -272,7 +275,9 @@ pub async fn remove(caller: &Caller<'_>, rule: &str) -> Result<i64, Refusal> {
         Ok(id) => id,
         Err(_) => {
             let stored = rules.list(caller.now_ms).await?.rules;
-            let named = stored.iter().find(|kept| kept.name.as_deref() == Some(rule));
+            let named = stored
+                .iter()
+                .find(|kept| kept.name.as_deref() == Some(rule));
             named.ok_or_else(gone)?.id
         }
     };

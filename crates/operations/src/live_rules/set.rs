@@ -85,9 +85,7 @@ impl KeptRule {
     fn read(stored: StoredLiveRule) -> Result<Self, String> {
         let fields: RuleFields = serde_json::from_str(&stored.definition)
             .map_err(|error| format!("it cannot be read: {error}"))?;
-        let rule = fields
-            .rule()
-            .map_err(|wrong| wrong.to_string())?;
+        let rule = fields.rule().map_err(|wrong| wrong.to_string())?;
         Ok(Self {
             id: stored.id,
             name: stored.name,

@@ -33,7 +33,10 @@ fn table(name: &str, kept: &KeptRule, end: &impl Fn(i64) -> String, text: &mut S
         line(format!("# below [[site]] name = {}", quoted(site)));
     }
     line(format!("[[{name}]]"));
-    line(format!("name = {}", quoted(kept.name.as_deref().unwrap_or(&kept.label()))));
+    line(format!(
+        "name = {}",
+        quoted(kept.name.as_deref().unwrap_or(&kept.label()))
+    ));
     line(format!("action = \"{}\"", rule.action.action()));
     match rule.action {
         LiveAction::Pass | LiveAction::Redirect => {}

@@ -21,26 +21,56 @@ pub struct NewRobot {
     #[arg(long, value_name = "UA")]
     pub useragent: String,
     /// Name for people [default: the ID]
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub name: String,
     /// Page about the robot, http or https
-    #[arg(long, value_name = "URL", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub details_url: String,
     /// Purpose, such as search, ai-training or monitoring
-    #[arg(long, value_name = "PURPOSE", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "PURPOSE",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub purpose: String,
     /// Company or project that runs it
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub operator: String,
     /// Name that it has in robots.txt
-    #[arg(long, value_name = "TOKEN", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub product_token: String,
     /// End of the host names of its addresses, such as crawl.example.com; may be repeated
     #[arg(long = "host-suffix", value_name = "HOST")]
     #[serde(deserialize_with = "words")]
     pub host_suffixes: Vec<String>,
     /// Published list of its addresses, http or https; after `#` the member that counts
-    #[arg(long, value_name = "URL", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub ranges_url: String,
     /// Host whose keys sign its requests, such as bot.example.com, or URL of a key set; may be repeated
     #[arg(long = "signature-agent", value_name = "HOST")]
@@ -79,11 +109,7 @@ pub async fn add(caller: &Caller<'_>, request: &NewRobot) -> Result<Robot, Refus
 /// # Errors
 ///
 /// Fails as [`add`].
-pub async fn put(
-    caller: &Caller<'_>,
-    id: &str,
-    request: &NewRobot,
-) -> Result<PutRobot, Refusal> {
+pub async fn put(caller: &Caller<'_>, id: &str, request: &NewRobot) -> Result<PutRobot, Refusal> {
     if !request.id.is_empty() && request.id != id {
         return Err(Refusal::invalid("id", "It is not the ID of the address."));
     }
@@ -107,7 +133,11 @@ pub async fn put(
 
 async fn store(caller: &Caller<'_>, robot: &Robot, replaces: bool) -> Result<(), Refusal> {
     let id = &robot.id;
-    let added = caller.store.robots().add(robot, caller.now_ms, replaces).await;
+    let added = caller
+        .store
+        .robots()
+        .add(robot, caller.now_ms, replaces)
+        .await;
     added.map_err(|error| match error.kind() {
         StoreErrorKind::Conflict => Refusal::conflict(
             "conflict",
@@ -115,7 +145,11 @@ async fn store(caller: &Caller<'_>, robot: &Robot, replaces: bool) -> Result<(),
         ),
         _ => error.into(),
     })?;
-    let event = if replaces { "robot-replaced" } else { "robot-added" };
+    let event = if replaces {
+        "robot-replaced"
+    } else {
+        "robot-added"
+    };
     info!(%id, "{event}: {id:?}");
     caller.record(event, id, &robot.useragent).await;
     Ok(())

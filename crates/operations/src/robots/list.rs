@@ -151,9 +151,7 @@ pub fn list(
     let rows = select(rows, request, detector)?;
     let total = rows.len();
     let (rows, next) = match paging {
-        Some(paging) => {
-            paging.page(rows, request.is_descending(), |row| request.key(row))?
-        }
+        Some(paging) => paging.page(rows, request.is_descending(), |row| request.key(row))?,
         None => (rows, None),
     };
     let duplicates = Duplicates::new(detector);
@@ -183,7 +181,11 @@ pub async fn find(
             "The source {source:?} has no robot with the id {id:?}."
         ))
     })?;
-    Ok(RobotView::new(&row, &Duplicates::new(detector), caller.now_ms))
+    Ok(RobotView::new(
+        &row,
+        &Duplicates::new(detector),
+        caller.now_ms,
+    ))
 }
 
 impl ListRobots {
@@ -220,8 +222,7 @@ impl ListRobots {
 impl<'r> Selection<'r> {
     fn parse(request: &'r ListRobots) -> Result<Self, Refusal> {
         let source = request.source.as_deref().map(str::parse).transpose();
-        let source = source
-            .map_err(|error| Refusal::invalid("source", format!("{error}")))?;
+        let source = source.map_err(|error| Refusal::invalid("source", format!("{error}")))?;
         let words = |field: &'static str, word: Option<&str>, known: &[&'static str]| match word {
             Some(word) if !known.contains(&word) => Err(Invalid::new(
                 field,
@@ -250,7 +251,8 @@ impl<'r> Selection<'r> {
 
     fn includes(&self, robot: &Robot) -> bool {
         let operator = robot.operator.as_deref().unwrap_or_default();
-        let is = |wanted: &Option<String>, found: &str| wanted.as_ref().is_none_or(|it| it == found);
+        let is =
+            |wanted: &Option<String>, found: &str| wanted.as_ref().is_none_or(|it| it == found);
         let is_of = |wanted: &String| operator.eq_ignore_ascii_case(wanted);
         is(&self.request.id, &robot.id)
             && is(&self.request.status, robot.status.as_str())
@@ -321,9 +323,27 @@ mod tests {
     #[test]
     fn what_cannot_be_asked_is_refused_with_the_choices() {
         for (field, request) in [
-            ("status", ListRobots { status: Some("activ".to_owned()), ..ListRobots::default() }),
-            ("sort", ListRobots { sort: Some("size".to_owned()), ..ListRobots::default() }),
-            ("purpose", ListRobots { purpose: Some("serch".to_owned()), ..ListRobots::default() }),
+            (
+                "status",
+                ListRobots {
+                    status: Some("activ".to_owned()),
+                    ..ListRobots::default()
+                },
+            ),
+            (
+                "sort",
+                ListRobots {
+                    sort: Some("size".to_owned()),
+                    ..ListRobots::default()
+                },
+            ),
+            (
+                "purpose",
+                ListRobots {
+                    purpose: Some("serch".to_owned()),
+                    ..ListRobots::default()
+                },
+            ),
         ] {
             let refusal = Selection::parse(&request).err().unwrap();
             assert!(refusal.to_string().starts_with(field), "{refusal}");

@@ -12,16 +12,25 @@ use robot_detection_layer::registry::{Robot, Source, Status};
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Robot")]
 pub struct RobotView {
+    /// ID.
     pub id: String,
+    /// Name for people.
     pub name: String,
+    /// Name of its source.
     pub source: String,
+    /// Name of its source for people.
     pub source_title: String,
+    /// `active`, `quarantined` or `unusable`.
     pub status: &'static str,
     /// Why it is not active; empty otherwise.
     pub reason: String,
+    /// User-Agent, as its source tells it.
     pub useragent: String,
+    /// Patterns that User-Agents are compared with.
     pub patterns: Vec<PatternView>,
+    /// Purpose.
     pub purpose: &'static str,
+    /// Company or project that runs it.
     pub operator: Option<String>,
     /// Its name in robots.txt.
     pub product_token: Option<String>,
@@ -54,25 +63,36 @@ pub struct RobotView {
 /// Link to the page of another robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RobotLinkView {
+    /// ID.
     pub id: String,
+    /// Name for people.
     pub name: String,
+    /// Name of its source.
     pub source: String,
+    /// Name of its source for people.
     pub source_title: String,
 }
 
+/// Pattern of a robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct PatternView {
+    /// How the text is compared.
     pub kind: &'static str,
+    /// Text.
     pub text: String,
 }
 
+/// Pattern and browser of a quarantined robot.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct HitView {
+    /// The pattern.
     pub pattern: String,
+    /// User-Agent of the browser.
     pub browser: String,
 }
 
 impl RobotView {
+    /// Describes a robot.
     #[must_use]
     pub fn new(row: &Row, duplicates: &Duplicates<'_>, now_ms: i64) -> Self {
         let robot = &*row.robot;

@@ -228,6 +228,25 @@ impl Access<'_> {
         }
     }
 
+    /// Changes scope and expiry of a token.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn change_token(
+        self,
+        name: &str,
+        scope: TokenScope,
+        ends_ms: Option<i64>,
+    ) -> Result<(), StoreError> {
+        let values = [name.into(), scope.as_str().into(), ends_ms.into()];
+        let changed = self
+            .store
+            .database
+            .execute(&sql::CHANGE_ADMIN_TOKEN, &values);
+        changed.await.map(drop)
+    }
+
     /// Returns the token with this SHA-256, if there is one that has not ended.
     ///
     /// Its use is noted, to the hour.

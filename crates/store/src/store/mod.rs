@@ -108,7 +108,10 @@ pub use frontier::{
 pub use index_now::{IndexNow, IndexNowState};
 pub use instances::{Instances, StoredInstance};
 pub use leases::{Lease, LeaseError, LeaseHolder, Leases};
-pub use live_rules::{AddedLiveRule, LiveRuleChange, NewLiveRule, LiveRules, StoredLiveRule, StoredLiveRules, StoredPause};
+pub use live_rules::{
+    AddedLiveRule, LiveRuleChange, LiveRules, NewLiveRule, StoredLiveRule, StoredLiveRules,
+    StoredPause,
+};
 pub use logins::LoginFailures;
 pub use orders::{Orders, SiteRobotVersions, StoredOrder};
 pub use pace::{Pace, PaceChanges, PaceDebt};

@@ -6,11 +6,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    canonicals, descriptions,
-    error::Engine,
-    evidence, frontier, index_now, instances, live_rules, pace, probes, publications,
-    statement::Statement,
-    traffic, way_out,
+    canonicals, descriptions, error::Engine, evidence, frontier, index_now, instances, live_rules,
+    pace, probes, publications, statement::Statement, traffic, way_out,
 };
 
 /// Rows in one statement that inserts robots.
@@ -153,6 +150,8 @@ statements! {
         concat!("SELECT ", token_columns!(), " FROM admin_tokens ORDER BY name");
     USE_ADMIN_TOKEN = "note the use of a token",
         "UPDATE admin_tokens SET used_ms = $2 WHERE name = $1";
+    CHANGE_ADMIN_TOKEN = "change a token",
+        "UPDATE admin_tokens SET scope = $2, ends_ms = $3 WHERE name = $1";
     DELETE_ADMIN_TOKEN = "remove a token",
         "DELETE FROM admin_tokens WHERE name = $1";
 

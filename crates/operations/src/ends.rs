@@ -1,9 +1,12 @@
-//! When a rule or a pause ends, as people write it.
+//! When a rule, a pause or a token ends, as people write it.
 
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use crate::Invalid;
+use time::{
+    Date, OffsetDateTime, Time, format_description::well_known::Rfc3339, macros::format_description,
+};
 
 /// End of a rule that names none.
-pub(super) const DEFAULT_END: &str = "7d";
+pub(crate) const DEFAULT_END: &str = "7d";
 
 /// Word for a rule that lasts until it is removed.
 const NEVER: &str = "never";
@@ -11,21 +14,23 @@ const NEVER: &str = "never";
 /// Longest time that is written as a length: longer ones are meant to last.
 const MAX_MS: i64 = 10 * 366 * 24 * 60 * 60_000;
 
-/// Reads when a rule ends: a length of time, a time in UTC, or `never`, which gives `None`.
+/// Reads when something ends: a length of time, a day or time in UTC, or `never`, which gives `None`.
+///
+/// A day such as `2026-12-31` is the last one.
 ///
 /// # Errors
 ///
 /// Fails on anything else, and on a time that is over.
-pub(super) fn end_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
+pub(crate) fn end_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
     let text = text.trim();
     if text == NEVER {
         return Ok(None);
     }
     let end = match length_ms(text) {
         Ok(length) => now_ms.saturating_add(length),
-        Err(_) => time_ms(text).ok_or_else(|| {
+        Err(_) => time_ms(text).or_else(|| day_ms(text)).ok_or_else(|| {
             format!(
-                "{text:?} is no end: write 30m, 12h, 7d, 4w, a time in UTC such as 2026-12-01T08:00Z, or never"
+                "{text:?} is no end: write 30m, 12h, 7d, 4w, a day such as 2026-12-31, a time in UTC such as 2026-12-01T08:00Z, or never"
             )
         })?,
     };
@@ -33,6 +38,16 @@ pub(super) fn end_ms(text: &str, now_ms: i64) -> Result<Option<i64>, String> {
         return Err(format!("{text} is over; name a later time"));
     }
     Ok(Some(end))
+}
+
+/// Refuses an end that each repetition of a request would move.
+pub(crate) fn check_lasting(end: &str) -> Result<(), Invalid> {
+    if length_ms(end).is_err() {
+        return Ok(());
+    }
+    let message =
+        "write a time such as 2026-12-31T00:00Z, or never, as a repeated request changes nothing";
+    Err(Invalid::new("ends", message))
 }
 
 /// Reads a length of time, such as `30m`, `12h`, `7d` or `4w`, in milliseconds.
@@ -81,6 +96,13 @@ fn time_ms(text: &str) -> Option<i64> {
     time.unix_timestamp().checked_mul(1_000)
 }
 
+/// Returns the end of a day.
+fn day_ms(text: &str) -> Option<i64> {
+    let day = Date::parse(text, format_description!("[year]-[month]-[day]")).ok()?;
+    let end = OffsetDateTime::new_utc(day.next_day()?, Time::MIDNIGHT);
+    end.unix_timestamp().checked_mul(1_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +114,7 @@ mod tests {
             ("30m", Ok(Some(hour / 2))),
             (" 7d", Ok(Some(7 * 24 * hour))),
             ("never", Ok(None)),
+            ("1970-01-02", Ok(Some(2 * 24 * hour))),
             ("1970-01-02T00:00Z", Ok(Some(24 * hour))),
             ("1970-01-02T00:00", Ok(Some(24 * hour))),
             ("1970-01-02T01:00:00+01:00", Ok(Some(24 * hour))),
@@ -109,6 +132,8 @@ mod tests {
             "1.5h",
             "é",
             "1969-01-01T00:00Z",
+            "1970-02-30",
+            "9999-12-31T",
         ] {
             assert!(end_ms(text, 0).is_err(), "{text}");
         }
