@@ -45,7 +45,7 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
         }
         AdminCommand::Token(args) => {
             let made = tokens::make(&caller, &request(args)).await?;
-            output::line_or_note(&made.secret);
+            output::line_or_note(made.secret.as_deref().unwrap_or_default());
             output::note(
                 "shown this once; use it as `Authorization: Bearer TOKEN`, end it with --remove",
             );

@@ -31,6 +31,7 @@ use super::{
 use robot_detection_layer::registry::Source;
 use robot_detection_operations::{
     Paging, Setting,
+    decisions::Explanation,
     live_rules::RuleView,
     robots::{self, ListRobots, NewRobot, PutRobot, RobotView, RobotViews},
 };
@@ -269,6 +270,6 @@ pub(super) async fn identify(
     State(state): State<AdminState>,
     Params(question): Params<IdentifyParams>,
     site: SelectedSite,
-) -> Result<Json<identify::Identification>, Problem> {
+) -> Result<Json<Explanation>, Problem> {
     identify::answer(&state, &question, &site).map(Json)
 }

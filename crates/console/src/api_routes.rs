@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use robot_detection_operations::{
     alerts::AlertStandings,
     bans::BanViews,
+    decisions::Explanation,
     instances::Instances,
     live_rules::{AddedRule, NewPause, PauseState, RuleFields, Rules},
     robots::{NewRobot, RobotViews},
@@ -12,7 +13,7 @@ use robot_detection_operations::{
 };
 
 use super::{
-    alerts, api, bans, changes, credentials, evidence, identify, live_rules,
+    alerts, api, bans, changes, credentials, evidence, live_rules,
     openapi::{Api, Operation},
     refresh_job, robots_txt, settings_page, site_robot, sites, suspects, traffic, verification,
 };
@@ -68,7 +69,7 @@ pub(super) fn routes(has_login: bool) -> Api {
         )
         .add(
             Operation::get("/identify", "Robot and decision for a request")
-                .answer::<identify::Identification>()
+                .answer::<Explanation>()
                 .takes(IDENTIFY),
             api::identify,
         )

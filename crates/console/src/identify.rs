@@ -6,11 +6,9 @@ use axum::{
     http::{self, HeaderMap, HeaderName, HeaderValue, header::USER_AGENT},
     response::Response,
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::{
-    decision_view::{DecisionView, Suspicion},
     fields::Params,
     page::{Page, html},
     problem::Problem,
@@ -18,10 +16,9 @@ use super::{
     sites::SelectedSite,
     state::AdminState,
 };
-use robot_detection_layer::detect::{Claim, Listed};
 use robot_detection_layer::policy::{Request, Sender, Visitor};
-use robot_detection_layer::suspect::{Reason, Transport};
-use robot_detection_operations::robots::title;
+use robot_detection_layer::suspect::{Findings, Reason, Transport};
+use robot_detection_operations::decisions::{ClaimView, DecisionView, Explanation};
 
 /// Longest User-Agent and path that are examined.
 const MAX_BYTES: usize = 16 * 1024;
@@ -38,7 +35,7 @@ struct IdentifyPage {
     host: String,
     headers: String,
     is_https: bool,
-    answer: Option<Identification>,
+    answer: Option<Explanation>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -61,52 +58,13 @@ pub(super) struct IdentifyParams {
     pub(super) https: String,
 }
 
-/// Robot that a User-Agent names, and what the policy does with it.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(super) struct Identification {
-    pub(super) user_agent: String,
-    pub(super) method: String,
-    pub(super) path: String,
-    pub(super) robot: Option<ClaimView>,
-    /// Verdict on the robot's claim.
-    pub(super) verdict: Option<&'static str>,
-    #[serde(flatten)]
-    pub(super) decided: DecisionView,
-}
-
-#[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(super) struct ClaimView {
-    /// Id of the robot; `shared` for a User-Agent that many people share.
-    pub(super) id: String,
-    pub(super) kind: &'static str,
-    pub(super) purpose: &'static str,
-    /// Evidence in its User-Agent: a pattern, or the sign of an unlisted robot.
-    pub(super) evidence: String,
-    /// Facts of the registry; `None` for an unlisted robot.
-    #[serde(flatten)]
-    pub(super) listed: Option<ListedView>,
-    /// Range of the match in bytes, the end exclusive.
-    pub(super) start: usize,
-    pub(super) end: usize,
-    #[serde(skip)]
-    pub(super) before: String,
-    #[serde(skip)]
-    pub(super) matched: String,
-    #[serde(skip)]
-    pub(super) after: String,
-}
-
-#[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(super) struct ListedView {
-    pub(super) name: String,
-    pub(super) source: String,
-    pub(super) source_title: String,
-    pub(super) operator: Option<String>,
-    pub(super) pattern_kind: &'static str,
-    /// Empty where no pattern matched.
-    pub(super) pattern: String,
-    #[serde(skip)]
-    pub(super) link: String,
+/// What is known of the visitor of a request beside his User-Agent; by default nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Suspicion {
+    /// What is found of the browser that he names.
+    findings: Findings,
+    /// Why he would get no copy of a page.
+    no_copy: Option<&'static str>,
 }
 
 /// Shows the form, and the answer to what was asked.
@@ -145,7 +103,7 @@ pub(super) fn answer(
     state: &AdminState,
     question: &IdentifyParams,
     of: &SelectedSite,
-) -> Result<Identification, Problem> {
+) -> Result<Explanation, Problem> {
     let headers = headers_of(question)?;
     let user_agent = user_agent_of(question, &headers);
     let method = method_of(&question.method);
@@ -177,22 +135,42 @@ pub(super) fn answer(
         Some(claim) => Some(Visitor::from(claim).sent_by(sender)),
         None => is_judged.then(|| Visitor::person(sender)),
     };
-    let decided = DecisionView::new(
-        of,
-        &request,
-        target,
-        visitor,
-        user_agent.as_bytes(),
-        &suspicion,
-    );
-    Ok(Identification {
+    let agent = user_agent.as_bytes();
+    Ok(Explanation {
+        line: None,
+        decided: decide(of, &request, target, visitor, agent, &suspicion),
+        claim: claim.map(|claim| ClaimView::new(&claim, agent)),
         path: target.to_owned(),
-        verdict: decided.verdict,
-        decided,
+        host: of.host.clone(),
         method,
-        robot: claim.map(|claim| ClaimView::new(&claim, &user_agent)),
         user_agent,
     })
+}
+
+/// Asks the policy and robots.txt as the layer does; `target` is the path with its query.
+pub(super) fn decide(
+    of: &SelectedSite,
+    request: &Request<'_>,
+    target: &str,
+    visitor: Option<Visitor<'_>>,
+    user_agent: &[u8],
+    suspicion: &Suspicion,
+) -> DecisionView {
+    let policy = of.policy.load();
+    let explained = of
+        .enforcer
+        .explain_all(&policy, request, target, visitor, user_agent);
+    let mut explained = explained.suspicion(&suspicion.findings);
+    let mut answered_by = None;
+    if let Some(site) = &of.site {
+        let own = explained.own_page(|to| (site.own_pages)(target, to));
+        explained = own.copy(suspicion.no_copy);
+        // What is refused or redirected is answered by the layer.
+        if explained.passes() {
+            answered_by = (site.answers)(request, target);
+        }
+    }
+    DecisionView::new(explained, answered_by)
 }
 
 /// Returns what is found of the browser that a request names, where the site looks for suspects.
@@ -282,42 +260,16 @@ fn headers_of(question: &IdentifyParams) -> Result<HeaderMap, Problem> {
     Ok(headers)
 }
 
-impl ClaimView {
-    fn new(claim: &Claim<'_>, user_agent: &str) -> Self {
-        let range = claim.range();
-        let (before, matched, after) = cut(user_agent, range.start, range.end);
-        Self {
-            id: claim.id().to_owned(),
-            kind: claim.kind().as_str(),
-            purpose: claim.purpose().as_str(),
-            evidence: claim.to_string(),
-            listed: match claim {
-                Claim::Listed(listed) | Claim::Shared(listed) => Some(ListedView::new(listed)),
-                Claim::Unlisted(_) | Claim::Signed(_) | Claim::Nameless | Claim::Person => None,
-            },
-            start: range.start,
-            end: range.end,
-            before,
-            matched,
-            after,
-        }
+impl IdentifyPage {
+    /// Returns the User-Agent in three parts, the second of which matched.
+    fn parts(answer: &Explanation, claim: &ClaimView) -> (String, String, String) {
+        cut(&answer.user_agent, claim.start, claim.end)
     }
-}
 
-impl ListedView {
-    fn new(listed: &Listed<'_>) -> Self {
-        let robot = listed.robot;
-        Self {
-            name: robot.name.clone(),
-            source: robot.source.to_string(),
-            source_title: title(&robot.source),
-            operator: robot.operator.clone(),
-            pattern_kind: listed.pattern.map_or("", |pattern| pattern.kind.as_str()),
-            pattern: listed
-                .pattern
-                .map_or_else(String::new, |pattern| pattern.text.clone()),
-            link: link(robot.source.as_str(), &robot.id),
-        }
+    /// Returns the path of the page about a robot.
+    fn link(claim: &ClaimView) -> String {
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        link(&text(&claim.source), &text(&claim.robot))
     }
 }
 

@@ -24,7 +24,6 @@ mod assets;
 mod bans;
 mod changes;
 mod credentials;
-mod decision_view;
 mod evidence;
 mod export;
 mod fields;

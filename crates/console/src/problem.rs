@@ -63,11 +63,6 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, code, message)
     }
 
-    /// Returns the problem of a page number that a list does not have.
-    pub(super) fn out_of_range(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "out_of_range", message)
-    }
-
     /// Returns the problem of a parameter whose value is none that it may have.
     pub(super) fn wrong_value(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "wrong_value", message)

@@ -9,6 +9,7 @@ pub mod alerts;
 pub mod bans;
 mod caller;
 mod certificates;
+pub mod decisions;
 mod ends;
 mod heaven_state;
 mod heaven_use;

@@ -7,7 +7,7 @@ use url::{Position, Url};
 
 use crate::app::{self, SiteRobotSettings};
 use crate::assembly::site_url;
-use crate::cli::explain::{Explainer, GOOGLEBOT, example_page};
+use crate::cli::explain::{Explainer, GOOGLEBOT, example_page, obstacle};
 use crate::config::{HeavenSource, OpenTo, RuleSettings, Settings, SuspectAction};
 use crate::heaven::count_published;
 use crate::policy::Action;
@@ -260,12 +260,12 @@ async fn ask(
     let answer = explainer.robot_answer(&asked, GOOGLEBOT).await?;
     let to = answer.location.as_deref().unwrap_or_default();
     let is_start = to.ends_with(&*settings.heaven.path);
-    let (obstacle, is_open) = (
-        answer.obstacle(&settings.heaven.path),
+    let (found, is_open) = (
+        obstacle(&answer, &settings.heaven.path),
         !policy.is_filtered(asked.path()),
     );
-    let (text, is_as_meant) = match obstacle {
-        Some(_) if is_open && answer.action == Action::Pass => (
+    let (text, is_as_meant) = match found {
+        Some(_) if is_open && answer.decision == Action::Pass.as_str() => (
             format!("a robot reads {asked} itself, as no filter_pattern names it"),
             true,
         ),

@@ -18,6 +18,7 @@ use crate::detect::{Claim, SharedDetector};
 use crate::layer::CanonicalRedirects;
 use crate::listen::{is_misspelt_identity, withholds};
 use crate::live_rules::LiveRuleSet;
+use crate::operations::decisions::{DecisionView, Explanation};
 use crate::policy::{
     Enforcer, PassReason, Policy, Request, RequestExplanation, RobotsFiles, Sender, SharedPolicy,
     SharedRobotsFiles, Visitor,
@@ -28,7 +29,7 @@ use crate::robots_txt::{Dialect, RobotsTxt};
 use crate::suspect::{Coherence, Findings, Reasons, Transport};
 use crate::verify::{Proof, SignatureProver, SignedRequest};
 
-use super::report::{ExplainedRequest, RequestReport};
+use super::report::{ExplainedRequest, print, print_json};
 
 /// Most bytes of a robots.txt that are read.
 // Sixteen times what robots read (RFC 9309 §2.5), so that a file is judged whole.
@@ -123,22 +124,16 @@ impl Explainer {
         request: &ExplainedRequest,
         as_json: bool,
     ) -> anyhow::Result<()> {
-        let printed = self.judge(request, |report| {
-            if as_json {
-                report.print_json()
-            } else {
-                report.print()
-            }
-        });
-        Ok(printed.await??)
+        let explained = self.judge(request).await?;
+        Ok(if as_json {
+            print_json(&explained)?
+        } else {
+            print(&explained)?
+        })
     }
 
-    /// Returns what is made of the decision on a request.
-    pub(in crate::cli) async fn judge<T>(
-        &self,
-        request: &ExplainedRequest,
-        make: impl FnOnce(&RequestReport<'_>) -> T,
-    ) -> anyhow::Result<T> {
+    /// Decides on a request.
+    pub(super) async fn judge(&self, request: &ExplainedRequest) -> anyhow::Result<Explanation> {
         let site = self.site_context(request).await?;
         let detector = self.detector.load();
         let mut claim = request.claim(&detector);
@@ -182,13 +177,9 @@ impl Explainer {
         let answered_by = answers.then(|| site.answered_by(request, asked.as_ref(), visitor));
         let evidence = proof.into_iter().flat_map(|proof| proof.evidence);
         let texts = evidence.map(|evidence| format!("{}: {}", evidence.method, evidence.text));
-        let report = RequestReport {
-            request,
-            claim: claim.as_ref(),
-            explained: explained.evidence(texts).suspicion(&findings),
-            answered_by: answered_by.flatten(),
-        };
-        Ok(make(&report))
+        let explained = explained.evidence(texts).suspicion(&findings);
+        let decided = DecisionView::new(explained, answered_by.flatten());
+        Ok(request.explanation(claim.as_ref(), decided))
     }
 
     /// Returns where a request comes from, and what is found of the browser that it names.

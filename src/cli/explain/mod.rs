@@ -8,5 +8,5 @@ mod robot;
 mod run;
 
 pub(super) use explainer::Explainer;
-pub(super) use robot::{GOOGLEBOT, RobotAnswer, example_page};
+pub(super) use robot::{GOOGLEBOT, example_page, obstacle};
 pub(super) use run::run;

@@ -3,6 +3,7 @@
 use http::HeaderMap;
 use url::{Position, Url};
 
+use crate::operations::decisions::DecisionView;
 use crate::policy::{Action, Policy};
 use crate::store::{DescriptionQuery, Store, StoreError, StoredDescription};
 
@@ -15,45 +16,30 @@ pub(in crate::cli) const GOOGLEBOT: &str =
 /// Most descriptions that are searched for a filtered page.
 const LOOKED_THROUGH: u32 = 100;
 
-/// What a robot gets, and why.
-#[derive(Clone, Debug)]
-pub(in crate::cli) struct RobotAnswer {
-    /// What is done, or what would be but for a dry run.
-    pub(in crate::cli) action: Action,
-    /// Where it is sent, or whose page it is given.
-    pub(in crate::cli) location: Option<String>,
-    /// Whether it passes all the same.
-    pub(in crate::cli) is_dry_run: bool,
-    /// The steps that led to it.
-    pub(in crate::cli) reasons: Vec<String>,
-}
-
-impl RobotAnswer {
-    /// Returns why a robot is not led to heaven by a server with this configuration.
-    pub(in crate::cli) fn obstacle(&self, heaven: &str) -> Option<String> {
-        let to = self.location.as_deref().unwrap_or_default();
-        let is_heaven = |to: &str| {
-            let base = Url::parse("http://localhost/").ok();
-            let url = base.and_then(|base| base.join(to).ok());
-            url.is_some_and(|url| url.path().starts_with(heaven.trim_end_matches('/')))
-        };
-        match self.action {
-            Action::Redirect | Action::Serve if !is_heaven(to) => Some(format!(
-                "it is sent to {to}, which is not {heaven}: see to redirect_url"
-            )),
-            Action::Redirect | Action::Serve if self.is_dry_run => Some(format!(
-                "mode is report; set it to on, and it is led to {to}"
-            )),
-            Action::Redirect | Action::Serve => None,
-            _ => {
-                let last = self.reasons.len().saturating_sub(2);
-                let reasons = self.reasons.iter().skip(last);
-                let reasons: Vec<_> = reasons.map(String::as_str).collect();
-                let reasons = reasons.join(" ");
-                Some(format!(
-                    "{reasons} `robot-detection explain` tells each step"
-                ))
-            }
+/// Returns why a decision does not lead a robot to heaven.
+pub(in crate::cli) fn obstacle(decided: &DecisionView, heaven: &str) -> Option<String> {
+    let to = decided.location.as_deref().unwrap_or_default();
+    let is_heaven = |to: &str| {
+        let base = Url::parse("http://localhost/").ok();
+        let url = base.and_then(|base| base.join(to).ok());
+        url.is_some_and(|url| url.path().starts_with(heaven.trim_end_matches('/')))
+    };
+    match Action::from_word(decided.decision) {
+        Some(Action::Redirect | Action::Serve) if !is_heaven(to) => Some(format!(
+            "it is sent to {to}, which is not {heaven}: see to redirect_url"
+        )),
+        Some(Action::Redirect | Action::Serve) if decided.is_dry_run => Some(format!(
+            "mode is report; set it to on, and it is led to {to}"
+        )),
+        Some(Action::Redirect | Action::Serve) => None,
+        _ => {
+            let last = decided.steps.len().saturating_sub(2);
+            let reasons = decided.steps.iter().skip(last);
+            let reasons: Vec<_> = reasons.map(|step| step.text.as_str()).collect();
+            let reasons = reasons.join(" ");
+            Some(format!(
+                "{reasons} `robot-detection explain` tells each step"
+            ))
         }
     }
 }
@@ -81,7 +67,7 @@ impl Explainer {
         &self,
         url: &Url,
         user_agent: &str,
-    ) -> anyhow::Result<RobotAnswer> {
+    ) -> anyhow::Result<DecisionView> {
         let request = ExplainedRequest {
             line: None,
             method: "GET".to_owned(),
@@ -90,16 +76,6 @@ impl Explainer {
             user_agent: user_agent.as_bytes().to_vec(),
             headers: HeaderMap::new(),
         };
-        self.judge(&request, |report| {
-            let explained = &report.explained;
-            let steps = explained.steps.iter();
-            RobotAnswer {
-                action: explained.action,
-                location: explained.location.clone(),
-                is_dry_run: explained.is_dry_run,
-                reasons: steps.map(|step| step.text.clone()).collect(),
-            }
-        })
-        .await
+        Ok(self.judge(&request).await?.decided)
     }
 }

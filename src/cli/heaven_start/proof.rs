@@ -9,11 +9,12 @@ use url::{Position, Url};
 
 use crate::assembly::{logs_in, plain_addresses};
 use crate::cli::{
-    explain::{Explainer, GOOGLEBOT, RobotAnswer, example_page},
+    explain::{Explainer, GOOGLEBOT, example_page, obstacle},
     health, output,
 };
 use crate::config::Loaded;
 use crate::fetch::{DirectClient, DirectSettings};
+use crate::operations::decisions::DecisionView;
 use crate::policy::{Action, Policy};
 use crate::store::Store;
 
@@ -125,9 +126,9 @@ pub(super) async fn prove(
         .await?;
     let heaven = &of_site.settings().heaven.path;
     let is_open = !policy.is_filtered(url.path()) && !logs_in(of_site, of_site.settings());
-    proof.reads_itself = is_open && expected.action == Action::Pass;
+    proof.reads_itself = is_open && expected.decision == Action::Pass.as_str();
     if !proof.reads_itself {
-        proof.failure = expected.obstacle(heaven);
+        proof.failure = obstacle(&expected, heaven);
     }
     if !proof.reads_itself && proof.failure.is_none() {
         let asker = Asker::new(loaded, &url, &expected)?;
@@ -146,11 +147,11 @@ struct Asker<'a> {
     client: DirectClient,
     loaded: &'a Loaded,
     url: &'a Url,
-    expected: &'a RobotAnswer,
+    expected: &'a DecisionView,
 }
 
 impl<'a> Asker<'a> {
-    fn new(loaded: &'a Loaded, url: &'a Url, expected: &'a RobotAnswer) -> anyhow::Result<Self> {
+    fn new(loaded: &'a Loaded, url: &'a Url, expected: &'a DecisionView) -> anyhow::Result<Self> {
         let client = DirectClient::new(DirectSettings {
             user_agent: Some(HeaderValue::from_static(GOOGLEBOT)),
             connect_timeout: TIMEOUT,
@@ -208,10 +209,10 @@ impl<'a> Asker<'a> {
     }
 
     fn is_expected(&self, answer: &ServerAnswer) -> bool {
-        match self.expected.action {
-            Action::Serve => answer.status == 200,
-            _ => answer.location.is_some() && answer.location == self.expected.location,
+        if self.expected.decision == Action::Serve.as_str() {
+            return answer.status == 200;
         }
+        answer.location.is_some() && answer.location == self.expected.location
     }
 
     /// Returns what is wrong with a server that answers so.

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::access_log::Entry;
-use crate::detect::{Claim, Detector, Kind, Listed, SigningHost, Verdict};
-use crate::registry::Pattern;
+use crate::detect::{Claim, Detector, Kind, Verdict};
+use crate::operations::decisions::ClaimView;
 
 use super::{input::EntrySink, proving_sink::VerdictSink};
 
@@ -23,6 +23,16 @@ pub(super) struct AnswerWriter<'d, W> {
     verdict: Option<&'static str>,
 }
 
+/// Line of JSON.
+#[derive(Serialize)]
+struct Answer {
+    claim: Option<ClaimView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<&'static str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unreadable: bool,
+}
+
 impl<'d, W: Write> AnswerWriter<'d, W> {
     pub(super) fn new(detector: &'d Detector, out: W, is_json: bool) -> Self {
         Self {
@@ -33,13 +43,13 @@ impl<'d, W: Write> AnswerWriter<'d, W> {
         }
     }
 
-    /// Adds the verdict to what is written.
-    fn with_verdict(&self, mut answer: Value) -> Value {
-        if let (Value::Object(members), Some(verdict)) = (&mut answer, self.verdict) {
-            let verdict = (verdict != NO_VERDICT).then_some(verdict);
-            members.insert("verdict".to_owned(), json!(verdict));
-        }
-        answer
+    fn json(&mut self, claim: Option<ClaimView>, unreadable: bool) -> io::Result<()> {
+        let answer = Answer {
+            claim,
+            verdict: self.verdict.filter(|verdict| *verdict != NO_VERDICT),
+            unreadable,
+        };
+        writeln!(self.out, "{}", serde_json::to_string(&answer)?)
     }
 
     fn end(&mut self) -> io::Result<()> {
@@ -53,9 +63,10 @@ impl<'d, W: Write> AnswerWriter<'d, W> {
         let claim = self.detector.claim(user_agent);
         let claim = claim.filter(|claim| claim.kind() != Kind::Nameless);
         if self.is_json {
-            let answer = claim.map_or_else(|| json!({"robot": null}), |claim| object(&claim));
-            let answer = self.with_verdict(answer);
-            return writeln!(self.out, "{answer}");
+            let view = claim
+                .as_ref()
+                .map(|claim| ClaimView::new(claim, user_agent));
+            return self.json(view, false);
         }
         let id = claim.as_ref().map_or("-", Claim::id);
         self.out.write_all(id.as_bytes())?;
@@ -64,8 +75,7 @@ impl<'d, W: Write> AnswerWriter<'d, W> {
 
     fn unreadable(&mut self) -> io::Result<()> {
         if self.is_json {
-            let answer = self.with_verdict(json!({"robot": null, "unreadable": true}));
-            return writeln!(self.out, "{answer}");
+            return self.json(None, true);
         }
         self.out.write_all(b"?")?;
         self.end()
@@ -89,54 +99,4 @@ impl<W: Write> VerdictSink for AnswerWriter<'_, W> {
     fn verdict(&mut self, verdict: Option<Verdict>) {
         self.verdict = Some(verdict.map_or(NO_VERDICT, Verdict::as_str));
     }
-}
-
-/// Returns a claim as a JSON object.
-pub(in crate::cli) fn object(claim: &Claim<'_>) -> Value {
-    let range = claim.range();
-    let matched = json!({"from": range.start, "to": range.end});
-    match claim {
-        Claim::Listed(Listed { robot, pattern, .. }) => json!({
-            "robot": robot.id,
-            "name": robot.name,
-            "purpose": robot.purpose.as_str(),
-            "operator": robot.operator,
-            "source": robot.source.as_str(),
-            "details_url": robot.details_url,
-            "pattern": pattern.map(pattern_object),
-            "matched": matched,
-        }),
-        Claim::Unlisted(unlisted) => json!({
-            "robot": claim.id(),
-            "purpose": claim.purpose().as_str(),
-            "sign": unlisted.sign.as_str(),
-            "matched": matched,
-        }),
-        // `robot` is null: a program that counts robots by it must not count people.
-        Claim::Shared(Listed { robot, pattern, .. }) => json!({
-            "robot": null,
-            "visitor": claim.id(),
-            "shared": robot.id,
-            "name": robot.name,
-            "operator": robot.operator,
-            "source": robot.source.as_str(),
-            "details_url": robot.details_url,
-            "pattern": pattern.map(pattern_object),
-            "matched": matched,
-        }),
-        Claim::Signed(signed) => json!({
-            "robot": claim.id(),
-            "purpose": claim.purpose().as_str(),
-            "sign": signed.unlisted.as_ref().map_or("signed", |unlisted| unlisted.sign.as_str()),
-            "signer": signed.signer.as_ref().map(SigningHost::as_str),
-        }),
-        Claim::Nameless | Claim::Person => json!({
-            "robot": claim.id(),
-            "purpose": claim.purpose().as_str(),
-        }),
-    }
-}
-
-fn pattern_object(pattern: &Pattern) -> Value {
-    json!({"kind": pattern.kind.as_str(), "text": pattern.text})
 }

@@ -15,7 +15,6 @@ mod suspects;
 mod tally;
 mod usage;
 
-pub(super) use answer_writer::object;
 #[cfg(test)]
 pub(super) use args::By;
 pub(super) use args::IdentifyArgs;

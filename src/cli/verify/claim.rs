@@ -5,8 +5,9 @@ use std::{io, net::IpAddr, process::ExitCode};
 use serde_json::json;
 
 use crate::app::ClaimProver;
-use crate::cli::{identify, output};
+use crate::cli::output;
 use crate::detect::{Claim, Detector, Verdict};
+use crate::operations::decisions::ClaimView;
 use crate::verify::{Evidence, Method, Proof};
 
 pub(super) async fn run(
@@ -22,7 +23,10 @@ pub(super) async fn run(
         None => None,
     };
     if as_json {
-        print_json(claim.as_ref(), address, proof.as_ref())?;
+        let view = claim
+            .as_ref()
+            .map(|claim| ClaimView::new(claim, user_agent.as_bytes()));
+        print_json(view, address, proof.as_ref())?;
     } else {
         print(claim.as_ref(), address, proof.as_ref())?;
     }
@@ -54,14 +58,14 @@ fn print(claim: Option<&Claim<'_>>, address: IpAddr, proof: Option<&Proof>) -> i
     row("verdict", &verdict)
 }
 
-fn print_json(claim: Option<&Claim<'_>>, address: IpAddr, proof: Option<&Proof>) -> io::Result<()> {
+fn print_json(claim: Option<ClaimView>, address: IpAddr, proof: Option<&Proof>) -> io::Result<()> {
     let evidence = proof.iter().flat_map(|proof| &proof.evidence);
     let evidence =
         evidence.map(|evidence| json!({"method": evidence.method.as_str(), "text": evidence.text}));
     let verdict = proof.map(|proof| proof.verdict);
-    let unlisted = claim.map(|_| Verdict::Unverifiable);
+    let unlisted = claim.as_ref().map(|_| Verdict::Unverifiable);
     output::json(&json!({
-        "claim": claim.map(identify::object),
+        "claim": claim,
         "address": address.to_string(),
         "verdict": verdict.or(unlisted).map(Verdict::as_str),
         "by": proof.and_then(|proof| proof.by).map(Method::as_str),

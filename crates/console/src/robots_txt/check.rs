@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::{
-    decision_view::{DecisionView, Suspicion},
+    identify::{Suspicion, decide},
     problem::Problem,
     sites::SelectedSite,
     state::AdminState,
@@ -12,6 +12,7 @@ use super::super::{
 use super::violations::seconds;
 use robot_detection_layer::detect::{Claim, Detector, Listed};
 use robot_detection_layer::policy::{Enforcer, Request};
+use robot_detection_operations::decisions::DecisionView;
 use robot_detection_robots_txt::{ForRobot, RobotsTxt};
 
 /// Longest robot, URL and host that are examined.
@@ -40,7 +41,7 @@ pub(in super::super) struct CheckResult {
     /// Path with its query.
     pub(super) url: String,
     /// Verdict of the file; `None` where there is no file.
-    pub(super) verdict: Option<VerdictView>,
+    pub(super) robots_txt: Option<VerdictView>,
     #[serde(flatten)]
     pub(super) decided: DecisionView,
 }
@@ -94,8 +95,8 @@ pub(super) fn check(
         taken_for: who.sentence(),
         host: host.map(str::to_owned),
         url: target.clone(),
-        verdict: file.map(|file| VerdictView::new(&who.rules(file, robot), &target)),
-        decided: DecisionView::new(
+        robots_txt: file.map(|file| VerdictView::new(&who.rules(file, robot), &target)),
+        decided: decide(
             of,
             &request,
             &target,

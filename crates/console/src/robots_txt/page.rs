@@ -216,7 +216,7 @@ impl ShownFile {
             Some(_) => of_host,
             None => of_host.or_else(|| sorted(files).first().map(|(_, file)| *file)),
         }?;
-        let verdict = checked.and_then(|checked| checked.verdict.as_ref());
+        let verdict = checked.and_then(|checked| checked.robots_txt.as_ref());
         let found = files.iter().find(|(_, known)| ptr::eq(*known, file))?;
         Some(Self {
             label: label(files, found.0),

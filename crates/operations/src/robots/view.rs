@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Row;
 use crate::Moment;
 use robot_detection_layer::detect::Duplicates;
-use robot_detection_layer::registry::{Robot, Source, Status};
+use robot_detection_layer::registry::{Pattern, Robot, Source, Status};
 
 /// Row of the robots table.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -107,14 +107,7 @@ impl RobotView {
             status: robot.status.as_str(),
             reason,
             useragent: robot.useragent.clone(),
-            patterns: robot
-                .patterns
-                .iter()
-                .map(|pattern| PatternView {
-                    kind: pattern.kind.as_str(),
-                    text: pattern.text.clone(),
-                })
-                .collect(),
+            patterns: robot.patterns.iter().map(PatternView::from).collect(),
             purpose: robot.purpose.as_str(),
             operator: robot.operator.clone(),
             product_token: token.map(|token| token.as_str().to_owned()),
@@ -132,6 +125,15 @@ impl RobotView {
             duplicate_of: duplicates
                 .winner(robot)
                 .map(|other| RobotLinkView::new(other)),
+        }
+    }
+}
+
+impl From<&Pattern> for PatternView {
+    fn from(pattern: &Pattern) -> Self {
+        Self {
+            kind: pattern.kind.as_str(),
+            text: pattern.text.clone(),
         }
     }
 }

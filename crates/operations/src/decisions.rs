@@ -1,0 +1,183 @@
+//! Decisions on requests, with their reasons.
+
+use robot_detection_layer::detect::{Claim, Verdict};
+use robot_detection_layer::policy::{PassReason, RequestExplanation, Rule};
+use robot_detection_layer::suspect::Reason;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::robots::{PatternView, title};
+
+/// Request, what it claims, and the decision on it.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct Explanation {
+    /// Number of its line in a log, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// User-Agent.
+    pub user_agent: String,
+    /// Method.
+    pub method: String,
+    /// Host.
+    pub host: Option<String>,
+    /// Path with its query.
+    pub path: String,
+    /// Claim of the User-Agent; absent for people.
+    pub claim: Option<ClaimView>,
+    /// Decision.
+    #[serde(flatten)]
+    pub decided: DecisionView,
+}
+
+/// Claim of a User-Agent or signature.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Claim")]
+pub struct ClaimView {
+    /// ID of the robot; `shared` for a User-Agent that many people share.
+    pub id: String,
+    /// Kind of visitor.
+    pub kind: &'static str,
+    /// Purpose.
+    pub purpose: &'static str,
+    /// Evidence in the User-Agent: a pattern, or the sign of an unlisted robot.
+    pub evidence: String,
+    /// Name in the registry; absent for an unlisted robot, like the following facts.
+    pub name: Option<String>,
+    /// ID in the registry, also of a User-Agent that many people share.
+    pub robot: Option<String>,
+    /// Source.
+    pub source: Option<String>,
+    /// Name of the source for people.
+    pub source_title: Option<String>,
+    /// Company or project that runs it.
+    pub operator: Option<String>,
+    /// Page about it.
+    pub details_url: Option<String>,
+    /// Pattern that matched.
+    pub pattern: Option<PatternView>,
+    /// Begin of the match in bytes.
+    pub start: usize,
+    /// End of the match in bytes, exclusive.
+    pub end: usize,
+}
+
+/// Decision on a request.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Decision")]
+pub struct DecisionView {
+    /// Action; in a dry run the one that would be taken.
+    pub decision: &'static str,
+    /// The decision in words.
+    #[serde(skip)]
+    pub text: String,
+    /// What the request gets: the words before its location or status, and those after it.
+    #[serde(skip)]
+    pub gets: (&'static str, &'static str),
+    /// Verdict on the claim.
+    pub verdict: Option<&'static str>,
+    /// Target of a redirect, or the page that is served in place.
+    pub location: Option<String>,
+    /// Status of a redirect or refusal.
+    pub status: Option<u16>,
+    /// Part of this program that answers, where the request passes and that is not the site.
+    pub answered_by: Option<String>,
+    /// Rule that decided.
+    pub rule: Option<String>,
+    /// Rule that would do something, were it confirmed for people.
+    pub noted: Option<String>,
+    /// What would be done but for a dry run or a missing confirmation.
+    pub would: Option<String>,
+    /// Why it passes.
+    pub pass_reason: Option<&'static str>,
+    /// Requests of the robot that are let through, where a rule slows it down.
+    pub slowed: Option<String>,
+    /// Whether the request passes, whatever was decided.
+    pub is_dry_run: bool,
+    /// Codes of the reasons why the visitor is suspect.
+    pub suspect: Vec<&'static str>,
+    /// Steps that led to the decision.
+    pub steps: Vec<StepView>,
+}
+
+/// Step of a decision.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Step")]
+pub struct StepView {
+    /// Name.
+    pub name: &'static str,
+    /// Reason.
+    pub text: String,
+}
+
+impl ClaimView {
+    /// Describes the claim of a User-Agent.
+    #[must_use]
+    pub fn new(claim: &Claim<'_>, user_agent: &[u8]) -> Self {
+        let range = claim.range();
+        let (robot, pattern) = match claim {
+            Claim::Listed(listed) | Claim::Shared(listed) => (Some(listed.robot), listed.pattern),
+            Claim::Unlisted(_) | Claim::Signed(_) | Claim::Nameless | Claim::Person => (None, None),
+        };
+        let evidence = match claim {
+            Claim::Unlisted(unlisted) => {
+                let text = user_agent.get(range.clone()).unwrap_or_default();
+                format!("{} {:?}", unlisted.sign, String::from_utf8_lossy(text))
+            }
+            claim => claim.to_string(),
+        };
+        Self {
+            id: claim.id().to_owned(),
+            kind: claim.kind().as_str(),
+            purpose: claim.purpose().as_str(),
+            evidence,
+            name: robot.map(|robot| robot.name.clone()),
+            robot: robot.map(|robot| robot.id.clone()),
+            source: robot.map(|robot| robot.source.to_string()),
+            source_title: robot.map(|robot| title(&robot.source)),
+            operator: robot.and_then(|robot| robot.operator.clone()),
+            details_url: robot.and_then(|robot| robot.details_url.clone()),
+            pattern: pattern.map(PatternView::from),
+            start: range.start,
+            end: range.end,
+        }
+    }
+}
+
+impl DecisionView {
+    /// Describes a decision, and who answers a request that passes.
+    #[must_use]
+    pub fn new(explained: RequestExplanation<'_>, answered_by: Option<String>) -> Self {
+        let label = |rule: &Rule| rule.label().to_owned();
+        let passes = explained.passes();
+        let is_kept = explained.is_dry_run && explained.pass_reason.is_none();
+        let noted = explained.noted.filter(|_| passes);
+        let would = is_kept.then(|| explained.to_string());
+        Self {
+            answered_by,
+            decision: explained.action.as_str(),
+            text: explained.to_string(),
+            gets: explained.action.words().gets,
+            verdict: explained.verdict.map(Verdict::as_str),
+            status: explained.status,
+            rule: explained.rule.map(label),
+            noted: explained.noted.map(label),
+            would: would.or_else(|| noted.map(|rule| rule.action().to_string())),
+            pass_reason: explained
+                .pass_reason
+                .filter(|_| passes)
+                .map(PassReason::as_str),
+            slowed: explained.slowed(),
+            is_dry_run: explained.is_dry_run,
+            suspect: explained.reasons.iter().map(Reason::code).collect(),
+            location: explained.location,
+            steps: explained
+                .steps
+                .into_iter()
+                .map(|step| StepView {
+                    name: step.name,
+                    text: step.text,
+                })
+                .collect(),
+        }
+    }
+}
