@@ -31,7 +31,6 @@ mod server;
 #[path = "no_server.rs"]
 mod server;
 mod site;
-mod site_builder;
 mod verification;
 
 pub use crate::robots_file::{
@@ -54,5 +53,5 @@ pub use server::{
 #[cfg(feature = "server")]
 pub(crate) use server::{OPERATION, SiteAnswers, robots_txt_of_settings};
 pub use site::Site;
-pub use site_builder::SiteBuilder;
+pub use site::SiteBuilder;
 pub use verification::Verification;

@@ -1,9 +1,7 @@
 //! From the configuration to what each room is built with: what is wrong is told by its place.
 
 mod alerts;
-mod bans;
 mod certificates;
-mod enforcement;
 mod front;
 mod heaven;
 mod index_now;
@@ -16,13 +14,9 @@ mod robot_conf;
 mod robots_txt;
 mod rules;
 mod signing;
-mod sources;
-mod suspects;
 mod upstream;
 
 pub use alerts::alerts;
-pub(crate) use bans::bans;
-pub use enforcement::enforcement;
 pub(crate) use front::front;
 pub(crate) use heaven::{heaven_settings, logs_in, open_to_question, site_url};
 pub(crate) use index_now::{index_now, indexed_site};
@@ -31,15 +25,17 @@ pub(crate) use listeners::{
     check_listener, from_here, listen, listeners, operation_listener, plain_addresses,
 };
 pub(crate) use login::form_login;
+pub use origins::sources;
 pub(crate) use origins::trusted_proxies;
 pub use origins::wanted_origins;
+pub use policy::enforcement;
+pub(crate) use policy::finds_suspects;
 pub use policy::policy;
 pub(crate) use policy::{path_reading, policy_builder};
 pub(crate) use robot_conf::{read as read_text, robot_conf, unused_keys};
 pub(crate) use robots_txt::robots_txt_of_settings;
 pub use robots_txt::{robots_txt, robots_txt_in_force};
 pub(crate) use rules::answer_setting;
+pub(crate) use rules::bans;
 pub(crate) use signing::Signing;
-pub use sources::sources;
-pub(crate) use suspects::finds_suspects;
 pub(crate) use upstream::proxy;

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use robot_detection_site_robot::spelling::nearest;
-
 use crate::config::{
-    ConfigErrors, Key, ListSettings, Loaded, Networks, PlacesSection, ServerSection, Settings,
-    WhenKeys, WhenSettings,
+    ConfigErrors, GeneralSection, Key, ListSettings, Loaded, Networks, PlacesSection,
+    ServerSection, Settings, SourceSettings, WhenKeys, WhenSettings,
 };
 use crate::fetch::Origin;
 use crate::listen::{ProxySet, TrustedProxies};
 use crate::origins::{ListSpec, Origins, Wanted};
 use crate::policy::Addresses;
+use crate::refresh::SourceSpec;
+use crate::registry::Format;
+use robot_detection_site_robot::spelling::nearest;
 
 /// Time between two requests for a list that says nothing else.
 const INTERVAL: Duration = Duration::from_hours(24);
@@ -156,4 +157,51 @@ fn spec(list: &ListSettings) -> ListSpec {
 fn is_name(name: &str) -> bool {
     let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
     !name.is_empty() && name.chars().all(is_good)
+}
+
+/// Returns the registries that are refreshed, the Web Robots Database first.
+///
+/// # Errors
+///
+/// Fails with the place of the wrong value.
+pub fn sources(loaded: &Loaded) -> Result<Vec<SourceSpec>, ConfigErrors> {
+    let settings = loaded.settings();
+    let interval_days = settings.general.refresh_interval_days;
+    let mut specs = Vec::new();
+    if !settings.general.web_robots_db.is_empty() {
+        let spec = SourceSpec::web_robots_db(&*settings.general.web_robots_db, interval_days);
+        spec.check_url()
+            .map_err(|reason| loaded.wrong(&GeneralSection::KEY.web_robots_db, reason))?;
+        specs.push(spec);
+    }
+    for source in &settings.tables.sources {
+        let spec = source_spec(source, interval_days)?;
+        if specs.iter().any(|other| other.source == spec.source) {
+            let reason = format!("two sources are named {:?}", source.name.as_str());
+            return Err(source.wrong(&SourceSettings::KEY.name, reason));
+        }
+        specs.push(spec);
+    }
+    Ok(specs)
+}
+
+fn source_spec(settings: &SourceSettings, interval_days: u32) -> Result<SourceSpec, ConfigErrors> {
+    let source = &settings.name;
+    // From 3 on stand the sources of users; below are `manual`, `bundled` and `web-robots-db`.
+    if source.precedence() < 3 {
+        let reason = format!(
+            "the name {:?} is taken by the program itself",
+            source.as_str()
+        );
+        return Err(settings.wrong(&SourceSettings::KEY.name, reason));
+    }
+    let spec = SourceSpec {
+        source: source.clone(),
+        url: settings.url.clone(),
+        format: settings.format.unwrap_or(Format::WebRobotsDb),
+        interval_days: settings.interval_days.unwrap_or(interval_days),
+    };
+    let checked = spec.check_url();
+    checked.map_err(|reason| settings.wrong(&SourceSettings::KEY.url, reason))?;
+    Ok(spec)
 }

@@ -15,11 +15,11 @@ mod map_line;
 mod proxy_file;
 mod redirect;
 mod report;
-mod token;
 
 pub(crate) use answer::{Answered, answer, mark, plain_pass};
 pub(crate) use described::{Misdescribed, Page, describe, take_page};
 pub(crate) use dialect::{Asked, Dialect};
+pub(crate) use map_line::CheckToken;
 pub(crate) use map_line::{MAX_LINE_BYTES, line_from_answer, question_from_line};
 pub(crate) use proxy_file::{
     FileOptions, Front, FrontSite, GivenHeader, NginxPart, OwnPath, Place, PlaceError, ProxyFile,
@@ -27,7 +27,6 @@ pub(crate) use proxy_file::{
 };
 pub(crate) use redirect::requested_page;
 pub(crate) use report::{MAX_REPORT_BYTES, Reported, WrongReport, YesNo, read_report};
-pub(crate) use token::CheckToken;
 
 use axum::http::HeaderName;
 

@@ -16,8 +16,8 @@ use crate::store::Store;
 use super::{
     Cli,
     args::{AdminCommand, TokenArgs, TokenScopeArg},
-    context, output,
-    usage::WrongUsage,
+    context,
+    output::{self, WrongUsage},
 };
 
 pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<ExitCode> {

@@ -10,7 +10,10 @@ use crate::app;
 use crate::clock::Clock;
 use crate::config::Loaded;
 
-use super::{Cli, context, output, usage::WrongUsage};
+use super::{
+    Cli, context,
+    output::{self, WrongUsage},
+};
 
 /// Commands of `alerts`.
 #[derive(Clone, Debug, Subcommand)]

@@ -25,7 +25,7 @@ use crate::assembly::from_here;
 use crate::check::{MAX_LINE_BYTES, line_from_answer, question_from_line};
 use crate::listen::ListenAddr;
 
-use super::{Cli, context, usage::WrongUsage};
+use super::{Cli, context, output::WrongUsage};
 
 /// Time for one answer.
 const ANSWER_WITHIN: Duration = Duration::from_millis(250);

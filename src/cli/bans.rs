@@ -10,7 +10,10 @@ use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::store::{Ban, Store};
 
-use super::{Cli, context, output, usage::WrongUsage};
+use super::{
+    Cli, context,
+    output::{self, WrongUsage},
+};
 
 /// Time between two looks at the database.
 const EVERY: Duration = Duration::from_secs(1);

@@ -13,7 +13,12 @@ use crate::origins::{Keeper, Wanted};
 use crate::registry::{Robot, bundled};
 use crate::store::Store;
 
-use super::{Cli, args::Command, every_error, output, usage::WrongUsage};
+use super::{
+    Cli,
+    args::Command,
+    every_error,
+    output::{self, WrongUsage},
+};
 
 /// Who changes something by a command, as the log of changes says it.
 pub(super) const ACTOR: &str = "command line";

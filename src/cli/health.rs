@@ -10,7 +10,10 @@ use crate::config::Loaded;
 use crate::fetch::{AnyStatusRequest, AnyStatusResponse, Conditions, FetchLimits, Fetcher};
 use crate::listen::ListenAddr;
 
-use super::{Cli, context, output, usage::WrongUsage};
+use super::{
+    Cli, context,
+    output::{self, WrongUsage},
+};
 
 /// Longest time that it waits; container engines give a health check thirty seconds.
 const TIMEOUT: Duration = Duration::from_secs(10);

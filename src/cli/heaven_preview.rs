@@ -13,7 +13,7 @@ use crate::filter::{
 };
 use crate::heaven::{self, CatalogueBuilder, HeavenSettings};
 
-use super::{output, usage::WrongUsage};
+use super::output::{self, WrongUsage};
 
 /// Arguments of `heaven preview`.
 #[derive(Args, Clone, Debug)]

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::{output, usage::WrongUsage};
+use super::output::{self, WrongUsage};
 
 /// Most wrong answers to one question.
 pub(super) const MAX_WRONG: usize = 20;

@@ -22,7 +22,6 @@ mod database;
 mod doctor;
 mod every_error;
 mod explain;
-mod file;
 mod health;
 mod heaven;
 mod heaven_preview;
@@ -48,7 +47,6 @@ mod summary;
 mod suspects;
 mod traffic;
 mod traps;
-mod usage;
 mod validate;
 mod verify;
 

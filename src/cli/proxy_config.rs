@@ -14,7 +14,11 @@ use crate::check::{FileOptions, NginxPart, PlaceError, ProxyFile, inspect, proxy
 use crate::config::{FailMode, Loaded};
 use crate::operations::DEFAULT_SITE;
 
-use super::{Cli, context, output, traps, usage::WrongUsage};
+use super::{
+    Cli, context,
+    output::{self, WrongUsage},
+    traps,
+};
 
 /// Most that is read of a configuration of nginx.
 const MAX_INSPECTED_BYTES: u64 = 16 << 20;

@@ -14,10 +14,10 @@ use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
     Cli, Command, admin, alerts, apache_map, bans, database, doctor, explain, health, heaven,
-    identify, init, instances, output, proxy_config, registry, reload_command, robots_txt, rules,
-    serve, site_robot, suspects, traffic, traps,
-    usage::{WRONG_USAGE, WrongUsage},
-    validate, verify,
+    identify, init, instances,
+    output::{self, WRONG_USAGE, WrongUsage},
+    proxy_config, registry, reload_command, robots_txt, rules, serve, site_robot, suspects,
+    traffic, traps, validate, verify,
 };
 
 /// Runs the program.

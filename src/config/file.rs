@@ -7,8 +7,8 @@ use toml::{
 };
 
 use super::{
-    ConfigError, KEYS, Key, Kind, SiteTable, TABLES, TableKind, Value, included::INCLUDE,
-    secret_file, site::unknown_in_site,
+    ConfigError, KEYS, Key, Kind, SiteTable, TABLES, TableKind, Value, included, included::INCLUDE,
+    site::unknown_in_site,
 };
 
 /// Syntax errors that are read of a file: a file that is no TOML has one in each line.
@@ -292,7 +292,7 @@ fn secret(
     if set.iter().any(|(known, ..)| known.name == key.name) {
         return Err(format!("{} is set as well; remove one of them", key.name));
     }
-    convert(file).and_then(|file| secret_file::read(&file))
+    convert(file).and_then(|file| included::read(&file))
 }
 
 pub(super) fn convert(value: &DeValue<'_>) -> Result<Value, String> {

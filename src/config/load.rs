@@ -9,8 +9,8 @@ use crate::origins::Origins;
 use super::{
     ConfigError, ConfigErrors, KEYS, Key, Settings, SiteLoaded, TABLES, Value,
     file::{self, FileContent},
+    included,
     included::Includes,
-    secret_file,
     site::SiteParts,
 };
 
@@ -402,7 +402,7 @@ fn variable(name: &str, text: &str) -> Option<(&'static Key, Result<Value, Strin
         return Some((key, Value::parse(key.kind, text)));
     }
     let key = Key::of_file(name, "_FILE", find)?;
-    Some((key, secret_file::read(&Value::Text(text.to_owned()))))
+    Some((key, included::read(&Value::Text(text.to_owned()))))
 }
 
 fn unknown_variable(origin: String) -> ConfigError {

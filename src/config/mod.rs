@@ -20,13 +20,11 @@
 //! ```
 
 mod edit;
-mod error;
 mod file;
 mod included;
 mod init;
 mod key;
 mod load;
-mod secret_file;
 mod section;
 mod sections;
 mod setting;
@@ -34,25 +32,24 @@ mod settings;
 mod site;
 mod table;
 mod tables;
-mod terminal;
 #[cfg(test)]
 mod tests;
 mod types;
 mod value;
 
 pub use edit::{Change, with_settings};
-pub use error::{ConfigError, ConfigErrors, MOST_ERRORS};
 #[cfg(feature = "server")]
 pub use included::Includes;
 pub use init::{commented_configuration, publisher_configuration};
+pub use key::{ConfigError, ConfigErrors, MOST_ERRORS};
 pub use key::{Key, Kind, Reach, Words};
 pub use load::{InForce, Loaded, Loader, Removed};
 pub use sections::*;
 pub use settings::Settings;
+pub use settings::wants_colours;
 pub use site::SiteLoaded;
 #[cfg(feature = "server")]
 pub(crate) use site::is_host_of;
 pub use tables::*;
-pub use terminal::wants_colours;
 pub use types::*;
 pub use value::Value;

@@ -6,7 +6,6 @@ mod metrics;
 mod observation;
 mod observer;
 mod request_head;
-mod site;
 #[cfg(feature = "otel")]
 mod traces;
 #[cfg(not(feature = "otel"))]
@@ -15,8 +14,8 @@ mod traces;
 
 pub(crate) use body::{FromUpstream, ObservedBody};
 pub(crate) use future::ObserveFuture;
-pub(crate) use metrics::{Metrics, SiteMetrics};
+pub(crate) use metrics::Metrics;
+pub(crate) use metrics::SiteObserver;
 pub(crate) use observation::Observation;
 pub(crate) use observer::ObserveSettings;
 pub(crate) use observer::Observer;
-pub(crate) use site::SiteObserver;

@@ -19,7 +19,7 @@ use crate::site_robot::{
 };
 use crate::store::Store;
 
-use super::{Programs, settings::SiteRobotSettings, starts::is_of, when::next_round_ms};
+use super::{Programs, schedule::next_round_ms, settings::SiteRobotSettings, starts::is_of};
 
 /// What `email` is without being set.
 const NO_EMAIL: &str = "user@domain";

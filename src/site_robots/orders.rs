@@ -17,7 +17,7 @@ use crate::store::{RunCommand, SiteRobotVersions, Store, StoreError, StoredOrder
 
 use super::{
     Ran, SiteRobotRuns, SiteRobotSettings,
-    order::{Order, OrderOutcome, settings_digest},
+    handover::{Order, OrderOutcome, settings_digest},
 };
 
 /// How often a server shows that it runs.

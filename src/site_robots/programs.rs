@@ -1,22 +1,18 @@
 //! Programs that convert and summarize, held to limits of time, output and memory.
 
-use std::{
-    ffi::OsString,
-    io::{Read as _, Write as _},
-    os::unix::process::CommandExt as _,
-    path::PathBuf,
-    process::{Child, ChildStdout, Command, Stdio},
-    sync::mpsc,
-    thread,
-    time::Duration,
-};
+use std::ffi::OsString;
+use std::io::{Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::filter::{CommandLine, Commands};
 use crate::site_robot::RobotConf;
-
-use super::pdf;
 
 /// Memory that a program may have, in KiB.
 const MAX_MEMORY_KIB: &str = "1048576";
@@ -79,7 +75,7 @@ impl Programs {
     fn pdftotext(&self) -> Option<CommandLine> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let own = self.bindir.iter().cloned();
-        pdf::command(own.chain(std::env::split_paths(&path)))
+        pdf_command(own.chain(std::env::split_paths(&path)))
     }
 
     fn start(&self, line: &CommandLine, input: ProgramInput) -> Result<Child, String> {
@@ -131,7 +127,7 @@ impl Commands for Programs {
         let found = converters.find(|(of, _)| of.eq_ignore_ascii_case(media_type));
         match found {
             Some((_, command)) => Some(command.clone()),
-            None if media_type.eq_ignore_ascii_case(pdf::MEDIA_TYPE) => self.pdftotext(),
+            None if media_type.eq_ignore_ascii_case(MEDIA_TYPE) => self.pdftotext(),
             None => None,
         }
     }
@@ -171,7 +167,7 @@ impl Programs {
         // Neither reading nor waiting has a time limit; the channel has.
         thread::spawn(move || tell.send(end(child, stdout, max)));
         match told.recv_timeout(self.timeout) {
-            Ok(Ok(output)) if pdf::is_command(line) => Ok(pdf::page(&output)),
+            Ok(Ok(output)) if is_command(line) => Ok(page(&output)),
             Ok(Ok(output)) => Ok(output),
             Ok(Err(reason)) => {
                 kill(group);
@@ -213,6 +209,51 @@ fn end(mut child: Child, stdout: Option<ChildStdout>, max: u64) -> Result<Vec<u8
         Ok(status) => Err(format!("failed: {status}")),
         Err(error) => Err(format!("cannot be waited for: {error}")),
     }
+}
+
+/// Media type of PDF.
+const MEDIA_TYPE: &str = "application/pdf";
+
+/// Program that makes text of it (poppler-utils).
+const PROGRAM: &str = "pdftotext";
+
+/// Its names for the dates of a document, and those of pages.
+const DATES: [(&str, &str); 2] = [
+    ("name=\"CreationDate\"", "name=\"article:published_time\""),
+    ("name=\"ModDate\"", "name=\"article:modified_time\""),
+];
+
+/// Returns the program, where one of these directories has it.
+fn pdf_command(mut directories: impl Iterator<Item = PathBuf>) -> Option<CommandLine> {
+    let is_there = directories.any(|directory| directory.join(PROGRAM).is_file());
+    // With what the document says of itself: title, author, dates.
+    let words = ["-htmlmeta", "-enc", "UTF-8", "-q", "-", "-"].into_iter();
+    is_there.then(|| words.fold(CommandLine::new(PROGRAM), CommandLine::argument))
+}
+
+/// Returns `true` if a command is the one that is made here.
+fn is_command(line: &CommandLine) -> bool {
+    line.program == PROGRAM && line.arguments.first().is_some_and(|it| it == "-htmlmeta")
+}
+
+/// Makes a page of what the program writes: its text is one block, in which empty lines part
+/// paragraphs.
+fn page(written: &[u8]) -> Vec<u8> {
+    let written = String::from_utf8_lossy(written);
+    let Some((head, text)) = written.split_once("<pre>") else {
+        return written.into_owned().into();
+    };
+    let text = text.rsplit_once("</pre>").map_or(text, |(text, _)| text);
+    let head = DATES
+        .iter()
+        .fold(head.to_owned(), |head, (from, to)| head.replace(from, to));
+    // A form feed ends a page of paper, and most often no paragraph.
+    let text = text.replace('\u{c}', "\n").replace("\r\n", "\n");
+    let paragraphs = text.split("\n\n").map(str::trim);
+    let paragraphs = paragraphs.filter(|it| !it.is_empty());
+    let paragraphs = paragraphs.flat_map(|it| ["<p>", it, "</p>\n"]);
+    let paragraphs: String = paragraphs.collect();
+    format!("{head}<main>\n{paragraphs}</main>\n</body>\n</html>\n").into()
 }
 
 #[cfg(test)]
@@ -282,5 +323,30 @@ mod tests {
         let programs = Programs::new(&RobotConf::default(), converters);
         assert!(programs.converter("Application/PDF").is_some());
         assert!(programs.converter("text/html").is_none());
+    }
+}
+
+#[cfg(test)]
+mod pdf_tests {
+    use super::*;
+    use crate::document::Page;
+
+    #[test]
+    fn paragraphs_title_and_dates_are_those_of_the_document() {
+        let written = "<html><head><title>Salt &amp; people</title>\
+            <meta name=\"CreationDate\" content=\"2024-03-02T12:00:00Z\"/></head><body>\n\
+            <pre>\nOf salt\nand stone.\n\nSecond &lt;part&gt;.\n\u{c}</pre>\n</body></html>";
+        let page = page(written.as_bytes());
+        let page = Page::read(str::from_utf8(&page).unwrap());
+        assert_eq!(page.title.as_deref(), Some("Salt & people"));
+        let texts: Vec<_> = page.blocks.iter().map(|it| it.text.clone()).collect();
+        assert_eq!(texts, ["Of salt and stone.", "Second <part>."]);
+        assert_eq!(page.metas[0].name, "article:published_time");
+    }
+
+    #[test]
+    fn what_is_no_page_stays_as_it_is() {
+        assert_eq!(page(b"words"), b"words");
+        assert!(command([PathBuf::from("/nowhere")].into_iter()).is_none());
     }
 }

@@ -28,8 +28,8 @@ use super::{
     index_now::announcer,
     own_hosts::OwnHosts,
     public_url::{PublicUrl, move_login},
+    schedule::is_due,
     starts::{Start, only, starts},
-    when::is_due,
 };
 
 /// Settings of the site robot of one site, judged.

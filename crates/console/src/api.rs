@@ -1,24 +1,22 @@
 //! The pages as JSON, for programs.
 
-use axum::{
-    Extension, Json,
-    extract::{Path, State},
-    http::{StatusCode, header},
-    response::{IntoResponse, Response},
-};
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AdminSite, Moment,
+    AdminSite, CERTIFICATE_DAYS, Moment,
     access::Visitor,
-    changes,
+    certificate_sentences, changes,
     fields::{CsrfProof, JsonBody, Params},
     filtering::{FilteringView, RobotsView, TagRuleView},
+    heavens_in_need,
     identify::{self, IdentifyParams},
     jobs,
     manual::recognise,
-    needs::needs,
     page::{Page, encode},
     problem::Problem,
     refresh_job::JobView,
@@ -29,12 +27,12 @@ use super::{
     state::AdminState,
 };
 use robot_detection_layer::registry::Source;
-use robot_detection_operations::{
-    Paging, Setting,
-    decisions::Explanation,
-    live_rules::RuleView,
-    robots::{self, ListRobots, NewRobot, PutRobot, RobotView, RobotViews},
+use robot_detection_operations::decisions::Explanation;
+use robot_detection_operations::live_rules::RuleView;
+use robot_detection_operations::robots::{
+    self, ListRobots, NewRobot, PutRobot, RobotView, RobotViews,
 };
+use robot_detection_operations::{Paging, Setting};
 use robot_detection_store::refresh::RefreshOptions;
 
 /// State of database, registry and filtering.
@@ -272,4 +270,34 @@ pub(super) async fn identify(
     site: SelectedSite,
 ) -> Result<Json<Explanation>, Problem> {
     identify::answer(&state, &question, &site).map(Json)
+}
+
+/// Sentence about something that needs somebody.
+#[derive(Clone, Debug)]
+pub(super) struct Need {
+    pub(super) text: String,
+    /// Page where it is done, from the top of the router; empty: none.
+    pub(super) link: String,
+}
+
+/// Returns what certificates, proxies in front and robot heavens need; nothing where all is well.
+///
+/// While the database is away nothing is known of the heavens, and pages tell of that by themselves.
+pub(super) async fn needs(state: &AdminState) -> Result<Vec<Need>, Problem> {
+    let certificates = state.operations().certificates.load();
+    let told = certificate_sentences(&certificates, CERTIFICATE_DAYS, state.now_ms());
+    let told = told.into_iter().chain(state.operations().notices.load());
+    let told = told.map(|text| Need {
+        text,
+        link: String::new(),
+    });
+    let heavens = match heavens_in_need(state.operations()).await {
+        Err(error) if error.absence().is_some() => Vec::new(),
+        heavens => heavens?,
+    };
+    let heavens = heavens.into_iter().map(|(site, text)| Need {
+        text,
+        link: format!("site-robot?site={}", encode(&site)),
+    });
+    Ok(told.chain(heavens).collect())
 }

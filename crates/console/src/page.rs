@@ -3,23 +3,14 @@
 use std::convert::Infallible;
 
 use askama::Template;
-use axum::{
-    extract::{FromRequestParts, OriginalUri, Request},
-    http::{HeaderMap, HeaderValue, StatusCode, Uri, header, request::Parts},
-    response::{Html, IntoResponse, Response},
-};
+use axum::extract::{FromRequestParts, OriginalUri, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::response::{Html, IntoResponse, Response};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::{Moment, TimeZone, access::Visitor, assets, problem::Problem, state::AdminState};
 use robot_detection_operations::live_rules::{self, Pause};
-
-use super::{
-    Moment, TimeZone,
-    access::Visitor,
-    assets,
-    navigation::{NAVIGATION, NavigationEntry},
-    problem::Problem,
-    state::AdminState,
-};
 
 /// Bytes that stay as they are in a path segment or a query value (RFC 3986 §2.3).
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -270,6 +261,53 @@ pub(super) fn html_with(status: StatusCode, template: &impl Template) -> Respons
 pub(super) fn encode(text: &str) -> String {
     // A dot segment would be taken for "up" even when encoded (URL Standard §4.3).
     utf8_percent_encode(text, UNRESERVED).to_string()
+}
+
+/// Entry of the navigation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NavigationEntry {
+    /// Address of its page below the router, without the slash at the start.
+    pub(super) path: &'static str,
+    pub(super) label: &'static str,
+    /// Whether it stands in the second list: what is set up, and seldom looked at.
+    pub(super) is_second: bool,
+}
+
+/// The entries, in their order.
+pub(super) const NAVIGATION: &[NavigationEntry] = &[
+    NavigationEntry::new("overview", "Now"),
+    NavigationEntry::new("live", "Live"),
+    NavigationEntry::new("robots", "Robots"),
+    NavigationEntry::new("paths", "Paths"),
+    NavigationEntry::new("sites", "Sites"),
+    NavigationEntry::new("rules", "Rules"),
+    NavigationEntry::new("robots-txt", "robots.txt"),
+    NavigationEntry::new("verification", "Verification"),
+    NavigationEntry::new("suspects", "Suspects"),
+    NavigationEntry::new("site-robot", "Site robot"),
+    NavigationEntry::second("identify", "Identify"),
+    NavigationEntry::second("sources", "Sources"),
+    NavigationEntry::second("bans", "Bans"),
+    NavigationEntry::second("alerts", "Alerts"),
+    NavigationEntry::second("changes", "Changes"),
+    NavigationEntry::second("settings", "Settings"),
+];
+
+impl NavigationEntry {
+    const fn new(path: &'static str, label: &'static str) -> Self {
+        Self {
+            path,
+            label,
+            is_second: false,
+        }
+    }
+
+    const fn second(path: &'static str, label: &'static str) -> Self {
+        Self {
+            is_second: true,
+            ..Self::new(path, label)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -9,13 +9,13 @@ use axum::{
 use tower_http::compression::CompressionLayer;
 
 use super::{
-    access, account, alerts, api_routes, assets, bans, changes, credentials, evidence, export,
-    guard, identify, live_rules, login, manual,
+    access, account, alerts, api_routes, assets, bans, changes, credentials, evidence, guard,
+    identify, listing, live_rules, login, manual,
     parameters::with_parameters,
     problem::Problem,
     refreshes, robots, robots_txt, session,
     settings::{Access, Admin},
-    settings_page, site_robot, sites, sources_page,
+    settings_page, site_robot, sites, sources,
     state::AdminState,
     suspects, traffic, verification,
 };
@@ -57,7 +57,7 @@ fn pages() -> Router<AdminState> {
         .route("/identify", get(identify::show))
         .route("/verification", get(verification::show))
         .route("/robots-txt", get(robots_txt::show))
-        .route("/sources", get(sources_page::show))
+        .route("/sources", get(sources::show))
         .route("/settings", get(settings_page::show))
         .route("/site-robot", get(site_robot::show))
         .route("/refreshes", get(refreshes::list))
@@ -65,7 +65,7 @@ fn pages() -> Router<AdminState> {
         .route("/suspects", get(suspects::show))
         .route("/bans", get(bans::show))
         .route("/bans/remove", post(bans::remove))
-        .route("/robots/export", get(export::download))
+        .route("/robots/export", get(listing::download))
         .route("/robots/new", get(manual::form).post(manual::add))
         .route("/robots/remove", post(manual::remove))
         .route("/verification/ranges/refresh", post(verification::fetch))

@@ -1,9 +1,19 @@
 //! The registries that robots come from, and how old they are.
 
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Moment, state::AdminState};
+use super::{
+    Moment,
+    filtering::RobotsView,
+    page::{Page, html},
+    problem::Problem,
+    refreshes::{self, RefreshView},
+    state::AdminState,
+};
 use robot_detection_layer::registry::Source;
 use robot_detection_operations::robots::title;
 use robot_detection_store::refresh::SourceSpec;
@@ -196,6 +206,40 @@ fn without_secrets(url: &str) -> String {
         Some(path) => format!("{scheme}://{host}/{path}"),
         None => format!("{scheme}://{host}"),
     }
+}
+
+/// Refreshes that are shown beside the sources.
+const RECENT: u64 = 5;
+
+#[derive(Template)]
+#[template(path = "admin/sources.html")]
+struct SourcesPage {
+    page: Page,
+    robots: RobotsView,
+    sources: Vec<SourceView>,
+    is_bundled_only: bool,
+    is_refreshable: bool,
+    is_refreshing: bool,
+    refreshes: Vec<RefreshView>,
+}
+
+/// Shows them.
+pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Result<Response, Problem> {
+    let sources = load(&state).await?;
+    let recent = match &page.away {
+        // The page is to show that the database is away, and not fail for want of its history.
+        Some(_) => Vec::new(),
+        None => refreshes::history(&state, RECENT).await?,
+    };
+    Ok(html(&SourcesPage {
+        page,
+        robots: RobotsView::new(&state, &sources),
+        is_bundled_only: is_bundled_only(&sources),
+        is_refreshable: sources.iter().any(SourceView::is_refreshable),
+        is_refreshing: refreshes::current(&state).running,
+        refreshes: recent,
+        sources,
+    }))
 }
 
 #[cfg(test)]

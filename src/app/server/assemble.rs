@@ -8,7 +8,7 @@ use crate::assembly::{
 use crate::config::{ConfigErrors, Loaded};
 use crate::operations::Setting;
 
-use super::{RobotDetection, RobotDetectionBuilder, verification::verification};
+use super::{RobotDetection, RobotDetectionBuilder, claim_prover::verification};
 
 /// Returns the builder that the settings describe.
 ///

@@ -1,11 +1,15 @@
 //! Proofs without a server, for commands.
 
-use std::{net::IpAddr, sync::Arc};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
+use super::{Proving, Verification};
 use crate::clock::Clock;
-use crate::config::VerifySection;
+use crate::config::{Resolver, VerifySection};
 use crate::detect::SigningHost;
 use crate::fetch::FetchError;
 use crate::registry::Robot;
@@ -14,8 +18,6 @@ use crate::verify::{
     Evidence, Finding, Method, NoResolver, Proof, RangesReport, RangesState, ResolverCheck,
     SignedRequest, check_resolvers,
 };
-
-use super::{Proving, Verification, verification::switched_on};
 
 /// Prover of claims for commands, without a server.
 ///
@@ -131,5 +133,72 @@ impl ClaimProver {
         if let (Some(url), true, false) = (&robot.ranges_url, is_needed, self.is_offline) {
             self.refresh(std::slice::from_ref(url), false).await;
         }
+    }
+}
+
+/// Returns how claims are proven by these settings.
+pub fn verification(settings: &VerifySection) -> Verification {
+    let verification = switched_on(settings);
+    if settings.enabled {
+        verification
+    } else {
+        verification.methods([])
+    }
+}
+
+/// Returns how claims would be proven if it were switched on.
+pub(super) fn switched_on(settings: &VerifySection) -> Verification {
+    let servers = settings.dns_servers.iter().copied().map(Resolver::addr);
+    let interval = Duration::from_hours(settings.ranges_interval_hours.into());
+    Verification::new()
+        .methods(settings.methods.iter().copied())
+        .dns_servers(servers)
+        .dns_timeout(settings.dns_timeout)
+        .ranges_interval(interval)
+        .allow_private_addresses(settings.allow_private_addresses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Loader;
+    use crate::verify::Method;
+
+    fn load(text: &str) -> Result<Verification, String> {
+        let loaded = Loader::new().file("c.toml", text).load();
+        let loaded = loaded.map_err(|error| error.to_string())?;
+        Ok(verification(&loaded.settings().verify))
+    }
+
+    #[test]
+    fn wrong_values_are_told_with_their_place() {
+        for (text, expected) in [
+            (
+                "[verify]\nmethods = ['rangs']",
+                "c.toml:2: verify.methods: \"rangs\" is no method; did you mean \"ranges\"?",
+            ),
+            (
+                "[verify]\ndns_servers = ['dns.example']",
+                "c.toml:2: verify.dns_servers: \"dns.example\" is no address of a resolver",
+            ),
+            (
+                "[verify]\nspoofed = 'refused'",
+                "c.toml:2: verify.spoofed: \"refused\" is no treatment; did you mean \"refuse\"?",
+            ),
+        ] {
+            let error = load(text).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_verification_that_is_switched_off_has_no_methods() {
+        let all = load("").unwrap();
+        assert!(Method::ALL.iter().all(|method| all.uses(*method)));
+        assert_eq!(all, Verification::new(), "defaults are the same everywhere");
+        let none = load("verify.enabled = false").unwrap();
+        assert!(!Method::ALL.iter().any(|method| none.uses(*method)));
+        let one = load("verify.methods = 'reverse-dns'").unwrap();
+        assert!(one.uses(Method::ReverseDns) && !one.uses(Method::Ranges));
     }
 }

@@ -21,8 +21,8 @@ use crate::way_out::WayOut;
 
 use super::{
     Common, Detection, Proving, RobotDetection, RobotDetectionBuilder, Site,
+    process_services::UntrustedProxies,
     serving::{Serving, SiteKeeper},
-    untrusted_proxies::UntrustedProxies,
 };
 
 /// Settings that the process started with, if they came from a configuration.

@@ -29,10 +29,6 @@ mod serving;
 mod site_robots;
 mod site_router;
 mod table;
-mod target;
-mod traps;
-mod untrusted_proxies;
-mod verification;
 
 pub(crate) use crate::assembly::robots_txt_of_settings;
 pub use crate::assembly::{
@@ -46,12 +42,12 @@ pub use crate::site_robots::{
 pub(crate) use answerers::SiteAnswers;
 pub use assemble::assemble;
 pub use claim_prover::ClaimProver;
+pub use claim_prover::verification;
 pub(super) use handle::{ServerParts, Started};
 pub use plan::SiteIndex;
 pub use reload::{Reloaded, reload};
 pub(crate) use server::OPERATION;
 pub use server::{Server, ServerSettings};
-pub use verification::verification;
 
 use super::{
     RobotDetection, RobotDetectionBuilder, ServedRobotsTxt, Site, Verification,

@@ -37,12 +37,10 @@ use super::{
     listener_metrics::ListenerMetrics,
     made_pages::MadePages,
     operations::{self, Operations},
-    plan::Plan,
-    process_services::ProcessServices,
+    plan::{Plan, Target},
+    process_services::{KnownVisitors, ProcessServices},
     server_service::ServerService,
     serving::Serving,
-    target::Target,
-    traps::KnownVisitors,
 };
 
 /// Name of the listener of health checks and metrics, without which a server serves too.

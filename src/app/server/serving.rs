@@ -38,12 +38,11 @@ use super::{
     made_pages::MadePages,
     pages::Heaven,
     people::KnownPeople,
-    plan::{About, Plan, SitePlan},
+    plan::{About, Plan, SitePlan, Target, Upstream},
     process_services::ProcessServices,
     server_body::ServerBody,
     site_router::{Parts, SiteFuture, SiteRouter},
     table::{SiteHost, SitePath, Table},
-    target::{Target, Upstream},
 };
 
 /// What makes sites, and lists them for applications and the admin page.

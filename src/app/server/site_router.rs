@@ -26,9 +26,9 @@ use crate::way_out::{Presser, WayOut, with_form};
 use super::{
     answerers::{Answerer, Answerers},
     demo, pages,
+    plan::Target,
     process_services::ProcessServices,
     server_body::{ServerBody, read_by},
-    target::Target,
 };
 
 /// Bytes of the form with the button: those of a target that browsers send, three times as long

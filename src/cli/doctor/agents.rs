@@ -9,9 +9,8 @@ use crate::robots_txt::{Dialect, RobotsTxt};
 use crate::verify::Signer;
 
 use super::{
-    check::Check,
+    check::{Check, ServedSite, sites},
     run::Subject,
-    sites::{ServedSite, sites},
 };
 
 /// What agents send that read Markdown.

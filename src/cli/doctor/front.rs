@@ -23,10 +23,9 @@ use crate::store::Store;
 
 use super::{
     super::{args::DoctorArgs, health},
-    check::Check,
+    check::{Check, ServedSite, sites},
     run::Subject,
     server::RunningServer,
-    sites::{ServedSite, sites},
 };
 
 /// Longest wait for what the server stores of the requests.

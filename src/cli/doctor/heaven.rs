@@ -14,9 +14,8 @@ use crate::policy::Action;
 use crate::store::Store;
 
 use super::{
-    check::Check,
+    check::{Check, ServedSite, sites},
     run::Subject,
-    sites::{ServedSite, sites},
 };
 
 const RUN_IT: &str = "run `robot-detection site-robot run`, or give site_robot.schedule";

@@ -8,9 +8,8 @@ use crate::policy::Policy;
 
 use super::{
     agreement::{RuleWords, disagreements, rule_words, statements},
-    check::Check,
+    check::{Check, ServedSite, sites},
     run::Subject,
-    sites::{ServedSite, sites},
 };
 
 /// Checks each site, and asks the licences that other servers have.

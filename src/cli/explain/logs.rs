@@ -11,7 +11,9 @@ use anyhow::Context as _;
 use http::HeaderMap;
 
 use crate::access_log::{Lines, LoggedRequest, open};
-use crate::cli::{args::ExplainArgs, output, usage::WrongUsage};
+use crate::cli::args::ExplainArgs;
+use crate::cli::output;
+use crate::cli::output::WrongUsage;
 
 use super::{explainer::Explainer, report::ExplainedRequest};
 

@@ -2,7 +2,6 @@
 
 mod explainer;
 mod logs;
-mod raw;
 mod report;
 mod robot;
 mod run;

@@ -8,7 +8,8 @@ use std::{
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use crate::cli::{file::write_file, output};
+use crate::cli::output;
+use crate::cli::output::write_file;
 
 /// Text of a configuration file, and the one that is to take its place.
 #[derive(Clone, Debug)]

@@ -6,18 +6,14 @@ use clap::Args;
 use serde_json::{Value as Json, json};
 
 use crate::app::{self, Ran, SiteRobotChanges, SiteRobotSettings, heaven_use};
-use crate::cli::{
-    Cli,
-    args::{READERS, ServeArgs},
-    context,
-    doctor::{ServedSite, sites, validate},
-    input::{can_ask, choose, is_confirmed},
-    output, serve,
-    site_robot::{
-        CommandContext, INTERRUPTED, Manner, object, print, reasons, run_anywhere, tell_troubles,
-    },
-    usage::WrongUsage,
+use crate::cli::args::{READERS, ServeArgs};
+use crate::cli::doctor::{ServedSite, sites, validate};
+use crate::cli::input::{can_ask, choose, is_confirmed};
+use crate::cli::output::WrongUsage;
+use crate::cli::site_robot::{
+    CommandContext, INTERRUPTED, Manner, object, print, reasons, run_anywhere, tell_troubles,
 };
+use crate::cli::{Cli, context, output, serve};
 use crate::config::{GeneralSection, Loaded, Value, with_settings};
 use crate::store::{Store, StoreError};
 

@@ -8,7 +8,6 @@
 mod answer_writer;
 mod args;
 mod input;
-mod progress;
 mod proving_sink;
 mod run;
 mod suspects;
@@ -19,7 +18,7 @@ mod usage;
 pub(super) use args::By;
 pub(super) use args::IdentifyArgs;
 pub(super) use input::Input;
-pub(super) use progress::bar;
+pub(super) use input::bar;
 pub(super) use run::run;
 #[cfg(test)]
 pub(super) use tally::{Tally, sample};

@@ -14,7 +14,7 @@ use crate::app::ClaimProver;
 use crate::detect::{Claim, Detector, Verdict};
 use crate::registry::Robot;
 
-use super::{input::EntrySink, progress::ProofProgress};
+use super::input::{EntrySink, ProofProgress};
 
 /// Most proofs that run at the same time.
 // A proof mostly waits for the DNS; without a limit a large log would flood the resolver.

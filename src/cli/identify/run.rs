@@ -19,7 +19,7 @@ use super::{
     answer_writer::AnswerWriter,
     args::{By, IdentifyArgs},
     input::{Input, ReadCounts, read_all},
-    progress,
+    input::{ProofProgress, bar},
     proving_sink::{ProvingSink, VerdictSink},
     suspects,
     tally::Tally,
@@ -46,7 +46,7 @@ pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<Exit
         return Ok(ExitCode::SUCCESS);
     }
     let inputs = Input::named(&args.input);
-    let bar = progress::bar(&inputs, form.is_some());
+    let bar = bar(&inputs, form.is_some());
     let reader = LogReader {
         cli,
         args,
@@ -100,7 +100,7 @@ impl LogReader<'_> {
                 prover,
                 &runtime,
                 sink,
-                progress::ProofProgress::new(bar),
+                ProofProgress::new(bar),
             );
             let counts = read_all(inputs, parser, &mut sink, bar)?;
             (counts, sink.into_inner())

@@ -1,7 +1,9 @@
 //! Checks that arguments fit each other, and hints where the log does not fit them.
 
 use crate::access_log::{FieldPath, Parser};
-use crate::cli::{output, summary::SummaryForm, usage::WrongUsage};
+use crate::cli::output;
+use crate::cli::output::WrongUsage;
+use crate::cli::summary::SummaryForm;
 
 use super::{
     args::{By, IdentifyArgs, LogFormat},

@@ -5,7 +5,6 @@
 mod answers;
 mod ask;
 mod run;
-mod server_kind;
 
 pub(super) use answers::{SCHEDULE, fixed_beginning};
 pub(super) use run::{completions, run};

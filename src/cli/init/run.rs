@@ -8,13 +8,14 @@ use clap::CommandFactory as _;
 use crate::config::{commented_configuration, publisher_configuration};
 use crate::policy::HostName;
 
-use super::super::{
-    Cli,
-    args::{CompletionsArgs, InitArgs, PresetArg},
-    output,
-    usage::WrongUsage,
+use super::{
+    super::{
+        Cli,
+        args::{CompletionsArgs, InitArgs, PresetArg},
+        output::{self, WrongUsage},
+    },
+    ask::ask,
 };
-use super::ask::ask;
 
 pub(in crate::cli) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
     if args.interactive && !args.force && args.file.exists() {

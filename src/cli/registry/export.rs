@@ -4,13 +4,18 @@ use std::{process::ExitCode, sync::Arc};
 
 use robot_detection_site_robot::spelling::unknown;
 
-use crate::cli::{file::write_file, output, usage::WrongUsage};
+use crate::cli::output;
+use crate::cli::output::WrongUsage;
+use crate::cli::output::write_file;
 use crate::clock::Clock;
 use crate::detect;
 use crate::operations::robots::{ListRobots, Row, list, select};
 use crate::registry::{ExportFormat, Format};
 
-use super::{args::ExportArgs, list::NO_ROBOT, show::detector};
+use super::{
+    args::ExportArgs,
+    show::{NO_ROBOT, detector},
+};
 
 /// Format that is no format of a registry: what `--json` prints everywhere.
 const JSON: &str = "json";

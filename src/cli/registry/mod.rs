@@ -2,7 +2,6 @@
 
 mod args;
 mod export;
-mod list;
 mod refresh;
 mod run;
 mod show;

@@ -7,7 +7,8 @@ use robot_detection_site_robot::spelling::unknown;
 use serde_json::{Value, json};
 
 use crate::app::RobotDetection;
-use crate::cli::{context, output, usage::WrongUsage};
+use crate::cli::output::WrongUsage;
+use crate::cli::{context, output};
 use crate::refresh::{Progress, RefreshError, RefreshOptions, SourceSpec, Trigger};
 use crate::registry::{Format, Source};
 use crate::store::{RefreshOutcome, RefreshRecord};

@@ -8,7 +8,12 @@ use crate::config::wants_colours;
 use crate::operations::robots::{self, bundled};
 use crate::telemetry::{LogFormat, start_log};
 
-use super::{args::RegistryCommand, export::export, list::list, refresh::refresh, show::show};
+use super::{
+    args::RegistryCommand,
+    export::export,
+    refresh::refresh,
+    show::{list, show},
+};
 
 pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow::Result<ExitCode> {
     match command {

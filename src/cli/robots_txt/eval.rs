@@ -1,16 +1,12 @@
 //! `robots-txt eval`: prints an object for each line of standard input.
 
-use std::{
-    io::{self, BufReader, BufWriter, Write},
-    process::ExitCode,
-};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::process::ExitCode;
 
+use memchr::memchr;
 use serde_json::{Value, json};
 
-use super::{
-    evaluator::Evaluator,
-    lines::{NextLine, next_line},
-};
+use super::evaluator::Evaluator;
 
 /// Octets that are read or written with one system call.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -42,4 +38,75 @@ fn eval<R: io::Read>(mut input: BufReader<R>, mut output: impl Write) -> io::Res
 fn write(output: &mut impl Write, answer: &Value) -> io::Result<()> {
     serde_json::to_writer(&mut *output, answer)?;
     output.write_all(b"\n")
+}
+
+/// Longest line; a longer one is skipped, so that no input fills memory.
+const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Outcome of reading a line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum NextLine {
+    /// A line, in the buffer that was passed.
+    Line,
+    /// A line that is longer than 64 MiB and was skipped.
+    TooLong,
+    End,
+}
+
+/// Clears a buffer and reads a line without its newline into it.
+pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<NextLine> {
+    line.clear();
+    let mut is_too_long = false;
+    let mut is_empty = true;
+    loop {
+        let read = reader.fill_buf()?;
+        if read.is_empty() {
+            return Ok(match (is_empty, is_too_long) {
+                (true, _) => NextLine::End,
+                (false, true) => NextLine::TooLong,
+                (false, false) => NextLine::Line,
+            });
+        }
+        is_empty = false;
+        let end = memchr(b'\n', read);
+        let part = read.get(..end.unwrap_or(read.len())).unwrap_or_default();
+        // It stays so until the line ends: what is left of it must not pass for a line of its own.
+        is_too_long |= line.len() + part.len() > MAX_LINE_BYTES;
+        if is_too_long {
+            line.clear();
+        } else {
+            line.extend_from_slice(part);
+        }
+        let used = part.len() + usize::from(end.is_some());
+        reader.consume(used);
+        if end.is_some() {
+            return Ok(if is_too_long {
+                NextLine::TooLong
+            } else {
+                NextLine::Line
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_read_and_one_too_long_is_skipped() {
+        let mut input = b"a\n\n".to_vec();
+        input.resize(input.len() + MAX_LINE_BYTES + 1, b'x');
+        input.extend(b"\nb\r\nc");
+        let mut reader = input.as_slice();
+        let (mut line, mut seen) = (Vec::new(), Vec::new());
+        loop {
+            match next_line(&mut reader, &mut line).unwrap() {
+                NextLine::End => break,
+                NextLine::TooLong => seen.push("too long".to_owned()),
+                NextLine::Line => seen.push(String::from_utf8(line.clone()).unwrap()),
+            }
+        }
+        assert_eq!(seen, ["a", "", "too long", "b\r", "c"]);
+    }
 }

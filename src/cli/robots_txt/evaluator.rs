@@ -1,15 +1,13 @@
 //! Evaluates one line of `robots-txt eval`.
 
-use std::{
-    collections::{HashMap, hash_map},
-    time::Duration,
-};
+use std::collections::{HashMap, hash_map};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::question::Question;
+use crate::robots_txt::meta::{ImagePreview, Limit, PageMeta, RobotsDirectives, UnavailableAfter};
 use crate::robots_txt::{Access, Dialect, Escapes, ForRobot, RobotsTxt};
-
-use super::{field::Field, meta::meta, question::Question};
 
 /// Most robots that are cached for one file.
 const MAX_ROBOTS: usize = 256;
@@ -236,6 +234,119 @@ impl CachedFile {
         match self.robots.entry(name.to_owned()) {
             hash_map::Entry::Occupied(entry) => entry.into_mut(),
             hash_map::Entry::Vacant(entry) => entry.insert(self.file.for_robot(name)),
+        }
+    }
+}
+
+/// Returns the value of each field of [`META`](META), the same in every dialect.
+pub(super) fn meta(
+    html: &str,
+    headers: &[(String, String)],
+    user_agent: &str,
+) -> Map<String, Value> {
+    let mut meta = PageMeta::read(html.as_bytes()).robots;
+    meta.add_headers(headers.iter().map(|(name, value)| (name, value)));
+    let answer = meta.for_robot(user_agent);
+    let values = values(&answer.directives).into_iter();
+    values
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+fn values(it: &RobotsDirectives) -> [(&'static str, Value); 11] {
+    [
+        ("index", json!(it.index())),
+        ("follow", json!(it.follow())),
+        ("archive", json!(it.archive())),
+        ("snippet", json!(it.snippet())),
+        ("translate", json!(it.translate())),
+        ("imageindex", json!(it.imageindex())),
+        ("indexifembedded", json!(it.indexifembedded())),
+        // `nosnippet` beats `max-snippet`.
+        (
+            "max_snippet",
+            json!(it.max_snippet().map(|_| it.snippet_limit().number())),
+        ),
+        (
+            "max_video_preview",
+            json!(it.max_video_preview().map(Limit::number)),
+        ),
+        (
+            "max_image_preview",
+            json!(it.max_image_preview().map(ImagePreview::as_str)),
+        ),
+        (
+            "unavailable_after",
+            json!(it.unavailable_after().map(UnavailableAfter::as_str)),
+        ),
+    ]
+}
+
+/// Field of an answer that is about a file or how it was answered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Field {
+    Allowed,
+    CrawlDelay,
+    RequestRate,
+    Sitemaps,
+    Host,
+    EffectiveUrl,
+    CleanUrl,
+    Access,
+    /// Field of META tags and headers, by its name.
+    Meta(&'static str),
+}
+
+/// Fields that META tags and `X-Robots-Tag` headers answer.
+pub(super) const META: [&str; 11] = [
+    "index",
+    "follow",
+    "archive",
+    "snippet",
+    "translate",
+    "imageindex",
+    "indexifembedded",
+    "max_snippet",
+    "max_video_preview",
+    "max_image_preview",
+    "unavailable_after",
+];
+
+impl Field {
+    /// Fields that a file answers without a URL.
+    pub(super) const ABOUT_FILE: [Self; 4] = [
+        Self::CrawlDelay,
+        Self::RequestRate,
+        Self::Sitemaps,
+        Self::Host,
+    ];
+
+    /// Returns the field of a name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "allowed" => Self::Allowed,
+            "crawl_delay" => Self::CrawlDelay,
+            "request_rate" => Self::RequestRate,
+            "sitemaps" => Self::Sitemaps,
+            "host" => Self::Host,
+            "effective_url" => Self::EffectiveUrl,
+            "clean_url" => Self::CleanUrl,
+            "access" => Self::Access,
+            _ => Self::Meta(META.into_iter().find(|field| *field == name)?),
+        })
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::CrawlDelay => "crawl_delay",
+            Self::RequestRate => "request_rate",
+            Self::Sitemaps => "sitemaps",
+            Self::Host => "host",
+            Self::EffectiveUrl => "effective_url",
+            Self::CleanUrl => "clean_url",
+            Self::Access => "access",
+            Self::Meta(name) => name,
         }
     }
 }

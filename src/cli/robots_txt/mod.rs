@@ -5,14 +5,8 @@
 //! 2 where the file cannot be read. `eval` ends with 0 whatever its lines say.
 
 mod args;
-mod check;
 mod eval;
 mod evaluator;
-mod field;
-mod input;
-mod lines;
-mod lint;
-mod meta;
 mod question;
 mod run;
 

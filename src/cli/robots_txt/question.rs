@@ -7,7 +7,7 @@ use base64::{
 };
 use serde::Deserialize;
 
-use super::field::Field;
+use super::evaluator::Field;
 
 /// Base64 (RFC 4648 §4) that needs no padding (§3.2) and ignores unused last bits (§3.5).
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -81,7 +81,7 @@ impl Question {
             fields.push(Field::Access);
         }
         if self.html.is_some() || self.headers.is_some() {
-            fields.extend(super::field::META.map(Field::Meta));
+            fields.extend(super::evaluator::META.map(Field::Meta));
         }
         let has_file = self.robots_txt.is_some() || self.robots_txt_b64.is_some();
         if fields.is_empty() && has_file {

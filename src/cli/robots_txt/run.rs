@@ -1,15 +1,189 @@
 //! Runs the command.
 
+use std::collections::HashSet;
+use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cli::Cli;
+use serde_json::{Value, json};
 
-use super::{RobotsTxtCommand, check, eval, lint};
+use super::{
+    RobotsTxtCommand,
+    args::{CheckArgs, LintArgs},
+    eval,
+};
+use crate::cli::output::WrongUsage;
+use crate::cli::{Cli, context, input, output};
+use crate::registry::{Robot, bundled};
+use crate::robots_txt::{Dialect, ForRobot, Naming, Permission, RobotsTxt, Warning, WarningKind};
 
 pub(in crate::cli) fn run(cli: &Cli, command: &RobotsTxtCommand) -> anyhow::Result<ExitCode> {
     match command {
-        RobotsTxtCommand::Check(args) => check::run(args),
-        RobotsTxtCommand::Lint(args) => lint::run(cli, args),
+        RobotsTxtCommand::Check(args) => check(args),
+        RobotsTxtCommand::Lint(args) => lint(cli, args),
         RobotsTxtCommand::Eval => eval::run(),
     }
+}
+
+/// Largest file that is read: far more than any robot reads.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Returns the name of a file as messages print it; without one, that of standard input.
+fn name(file: Option<&Path>) -> String {
+    input::name(or_standard_input(file))
+}
+
+/// Reads a file; without one, standard input.
+fn read(file: Option<&Path>) -> Result<Vec<u8>, WrongUsage> {
+    input::read(
+        or_standard_input(file),
+        MAX_BYTES,
+        "is larger than 16 MiB, robots read 500 KiB; is it a robots.txt?",
+    )
+}
+
+fn or_standard_input(file: Option<&Path>) -> &Path {
+    file.unwrap_or(Path::new("-"))
+}
+
+fn lint(cli: &Cli, args: &LintArgs) -> anyhow::Result<ExitCode> {
+    let file = args.file.as_deref();
+    let bytes = read(file)?;
+    let warnings = warnings(cli, &RobotsTxt::parse(&bytes, args.dialect));
+    if args.json {
+        output::json(&warnings.iter().map(warning_json).collect::<Vec<_>>())?;
+    } else {
+        let name = name(file);
+        for Warning {
+            line, kind, text, ..
+        } in &warnings
+        {
+            output::line(&format!("{name}:{line}: {kind}: {}", output::clean(text)))?;
+        }
+    }
+    if warnings.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+/// Returns the warnings but those about names that robots of the registry use.
+fn warnings(cli: &Cli, file: &RobotsTxt) -> Vec<Warning> {
+    let warnings = file.warnings();
+    // Only warnings about names need the registry: other files are linted without a database.
+    let is_name = |warning: &Warning| warning.kind == WarningKind::BadAgent;
+    if !warnings.iter().any(is_name) {
+        return warnings;
+    }
+    // A file can be linted where there is no configuration, or one that is wrong.
+    let robots = robots(cli).unwrap_or_else(|_| bundled().robots);
+    let tokens = robots
+        .iter()
+        .filter_map(|robot| Some(robot.token().ok()?.as_str()));
+    let tokens: HashSet<String> = tokens.map(str::to_ascii_lowercase).collect();
+    file.warnings_but_for(|name| tokens.contains(&name.to_ascii_lowercase()))
+}
+
+/// Returns the robots of the database, else the bundled ones.
+fn robots(cli: &Cli) -> anyhow::Result<Vec<Robot>> {
+    let loaded = context::load(cli)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(context::robots(&loaded))
+}
+
+fn warning_json(warning: &Warning) -> Value {
+    json!({
+        "line": warning.line,
+        "kind": warning.kind.as_str(),
+        "text": warning.text,
+    })
+}
+
+fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    let bytes = read(args.file.as_deref())?;
+    let file = match &args.robots_url {
+        Some(url) => RobotsTxt::parse_from(url, &bytes, args.dialect),
+        None => RobotsTxt::parse(&bytes, args.dialect),
+    };
+    let robot = robot(&file, &args.user_agent);
+    let answers: Vec<_> = args
+        .urls
+        .iter()
+        .map(|url| (url.as_str(), file.covers(url).then(|| robot.check(url))))
+        .collect();
+    if args.json {
+        let answers = answers
+            .iter()
+            .map(|(url, permission)| object(url, permission.as_ref()));
+        output::json(&answers.collect::<Vec<_>>())?;
+    } else {
+        for (url, permission) in &answers {
+            output::line(&output::clean(&text(url, permission.as_ref())))?;
+        }
+    }
+    let is_allowed =
+        |permission: &Option<Permission<'_>>| permission.is_some_and(|it| it.allowed());
+    if answers.iter().all(|(_, permission)| is_allowed(permission)) {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+/// Where names are compared as a whole, the name is looked for in a header.
+fn robot(file: &RobotsTxt, user_agent: &str) -> ForRobot {
+    if is_header(user_agent, file.dialect()) {
+        file.for_header(user_agent)
+    } else {
+        file.for_robot(user_agent)
+    }
+}
+
+fn is_header(user_agent: &str, dialect: &Dialect) -> bool {
+    // The other dialects look for the group's name in whatever the robot sends.
+    matches!(dialect.names, Naming::Equal | Naming::TokenPrefix)
+        && user_agent.contains(['/', ' ', '(', ';'])
+}
+
+fn text(url: &str, permission: Option<&Permission<'_>>) -> String {
+    let Some(permission) = permission else {
+        return format!("unknown  {url}  the file is about another site");
+    };
+    let word = if permission.allowed() {
+        "allowed"
+    } else {
+        "refused"
+    };
+    let reason = match (permission.rule(), permission.group_line()) {
+        (Some(rule), _) if rule.is_implied() => "a Host line names another site".to_owned(),
+        (Some(rule), _) => format!("line {}: {rule}", rule.line()),
+        (None, Some(_)) => "no rule matches".to_owned(),
+        (None, None) => "no group is about the robot".to_owned(),
+    };
+    let group = match permission.group_line() {
+        Some(line) if permission.is_fallback() => {
+            format!(" (group of line {line}, for all robots)")
+        }
+        Some(line) => format!(" (group of line {line}, for this robot)"),
+        None => String::new(),
+    };
+    format!("{word}  {url}  {reason}{group}")
+}
+
+fn object(url: &str, permission: Option<&Permission<'_>>) -> Value {
+    let rule = permission.and_then(Permission::rule).map(|rule| {
+        json!({
+            "line": rule.line(),
+            "allow": rule.is_allow(),
+            "path": String::from_utf8_lossy(rule.path()),
+            "implied": rule.is_implied(),
+        })
+    });
+    json!({
+        "url": url,
+        "allowed": permission.map(Permission::allowed),
+        "rule": rule,
+        "group_line": permission.and_then(Permission::group_line),
+        "fallback": permission.is_some_and(Permission::is_fallback),
+    })
 }

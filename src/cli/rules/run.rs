@@ -6,7 +6,8 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use crate::app::{self, SiteIndex};
-use crate::cli::{Cli, context, output, usage::WrongUsage};
+use crate::cli::output::WrongUsage;
+use crate::cli::{Cli, context, output};
 use crate::config::{AdminSection, Loaded};
 use crate::live_rules::{
     self, AddedRule, LiveRuleSet, NewPause, Outcome, Pause, PauseState, RuleFields, Surroundings,

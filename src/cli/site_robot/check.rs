@@ -10,14 +10,14 @@ use crate::filter::{FilterText, Note};
 use super::{
     args::CheckArgs,
     file_kind::FileKind,
+    file_kind::{self, name},
     file_report::{FileReport, count},
-    input,
 };
 
 pub(super) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let mut files = Vec::new();
     for file in &args.files {
-        files.push((input::name(file), FileReport::of(file, &input::read(file)?)));
+        files.push((name(file), FileReport::of(file, &file_kind::read(file)?)));
     }
     if args.json {
         let objects = files.iter().map(|(name, report)| object(name, report));

@@ -2,7 +2,8 @@
 
 use crate::app::{SiteRobotChanges, SiteRobotRuns, SiteRobotSettings};
 use crate::assembly::robot_conf;
-use crate::cli::{Cli, context, output, usage::WrongUsage};
+use crate::cli::output::WrongUsage;
+use crate::cli::{Cli, context, output};
 use crate::clock::Clock;
 use crate::config::{Loaded, wants_colours};
 use crate::store::{DescriptionQuery, Store};

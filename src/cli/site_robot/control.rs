@@ -11,7 +11,8 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::app::heaven_use;
-use crate::cli::{output, usage::WrongUsage};
+use crate::cli::output;
+use crate::cli::output::WrongUsage;
 use crate::operations::HeavenUse;
 use crate::store::{DescriptionStates, RunCommand, StoredRun};
 

@@ -6,7 +6,8 @@ use std::{
     process::ExitCode,
 };
 
-use crate::cli::{output, usage::WrongUsage};
+use crate::cli::output;
+use crate::cli::output::WrongUsage;
 use crate::description::{
     JsonLinesReader, ResourceDescription, SoifReader, write_json_line, write_soif,
 };
@@ -15,7 +16,7 @@ use crate::store::{DescriptionCursor, DescriptionQuery};
 use super::{
     args::{DescriptionFormat, ExportDescriptionsArgs, ImportArgs},
     command_context::CommandContext,
-    input,
+    file_kind::{is_standard_input, name},
 };
 
 /// Descriptions that are in memory at the same time.
@@ -56,8 +57,8 @@ pub(super) async fn import(
     context: &CommandContext,
     args: &ImportArgs,
 ) -> anyhow::Result<ExitCode> {
-    let name = input::name(&args.file);
-    let reader: Box<dyn BufRead> = if input::is_standard_input(&args.file) {
+    let name = name(&args.file);
+    let reader: Box<dyn BufRead> = if is_standard_input(&args.file) {
         Box::new(BufReader::new(io::stdin()))
     } else {
         let file = File::open(&args.file);

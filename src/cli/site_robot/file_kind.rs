@@ -1,9 +1,15 @@
 //! Recognises a configuration file by its name or its content.
 
 use std::path::Path;
+use std::process::ExitCode;
 
-use crate::filter::Stage;
-use crate::site_robot::RobotKey;
+use super::args::FmtArgs;
+use crate::cli::output::{WrongUsage, write_file};
+use crate::cli::{input, output};
+use crate::filter::{
+    ClassificationRules, FilterConf, FilterRules, Note, Severity, Stage, has_error,
+};
+use crate::site_robot::{RobotConfFile, RobotKey};
 
 /// Kind of a configuration file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -64,6 +70,86 @@ fn of_line(line: &str) -> Option<FileKind> {
         Some(FileKind::Robot)
     } else {
         None
+    }
+}
+
+pub(super) use crate::cli::input::{is_standard_input, name};
+
+/// Largest file that is read.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Reads a file or standard input as UTF-8.
+pub(super) fn read(file: &Path) -> Result<String, WrongUsage> {
+    let bytes = input::read(file, MAX_BYTES, "is larger than 4 MiB")?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let name = name(file);
+        WrongUsage(format!(
+            "{name} is not UTF-8 at byte {at}; convert it with iconv"
+        ))
+    })
+}
+
+pub(super) fn format(args: &FmtArgs) -> anyhow::Result<ExitCode> {
+    let text = read(&args.file)?;
+    let (normal, notes) = normal(&args.file, &text)?;
+    // Writing a file that was not understood as a whole could lose what was not.
+    if has_error(&notes) {
+        let name = name(&args.file);
+        for note in notes.iter().filter(|it| it.severity == Severity::Error) {
+            output::note(&format!(
+                "{name}:{}: {}",
+                note.line,
+                output::clean(&note.text)
+            ));
+        }
+        output::note(&format!("error: {name} has errors and is left as it is"));
+        return Ok(ExitCode::FAILURE);
+    }
+    if args.check {
+        let is_normal = normal == text;
+        return Ok(if is_normal {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        });
+    }
+    if !args.write {
+        output::line(normal.trim_end_matches('\n'))?;
+    } else if is_standard_input(&args.file) {
+        return Err(WrongUsage("--write needs a file, not standard input".to_owned()).into());
+    } else if normal != text {
+        write_file(&args.file, &normal)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the normal form, and the notes of the parser.
+fn normal(file: &Path, text: &str) -> Result<(String, Vec<Note>), WrongUsage> {
+    match FileKind::of(file, text) {
+        Some(FileKind::Filter) => {
+            let conf = FilterConf::parse(text);
+            Ok((conf.to_string(), conf.notes().to_vec()))
+        }
+        Some(FileKind::Robot) => {
+            let conf = RobotConfFile::parse(text);
+            Ok((conf.to_string(), conf.notes().to_vec()))
+        }
+        Some(FileKind::FilterRules) => {
+            let rules = FilterRules::parse(text);
+            Ok((rules.to_string(), rules.notes().to_vec()))
+        }
+        Some(FileKind::Classification) => {
+            let rules = ClassificationRules::parse(text);
+            Ok((rules.to_string(), rules.notes().to_vec()))
+        }
+        Some(FileKind::MimeTypes) | None => {
+            let name = name(file);
+            let names = "filter.conf, robot.conf, filterrules.conf or classification.conf";
+            Err(WrongUsage(format!(
+                "{name} is not {names}: it has no normal form"
+            )))
+        }
     }
 }
 

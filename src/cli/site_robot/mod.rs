@@ -9,14 +9,11 @@ mod control;
 mod exchange;
 mod file_kind;
 mod file_report;
-mod fmt;
 mod handover;
-mod input;
 mod questions;
 mod reasons;
 mod run;
 mod visit;
-mod withdraw;
 
 pub(super) use args::SiteRobotCommand;
 pub(super) use command_context::CommandContext;

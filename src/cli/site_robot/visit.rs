@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::app::{Ran, SiteRobotChanges, SiteRobotRuns, heaven_use};
-use crate::cli::{output, usage::WrongUsage};
+use crate::cli::output;
+use crate::cli::output::WrongUsage;
 use crate::heaven::HeavenError;
 use crate::operations::HeavenUse;
 use crate::site_robot::{OnCompletion, Progress, SiteRobotError, Summary};

@@ -1,6 +1,5 @@
 //! Sums of requests, printed for people, spreadsheets and programs.
 
-mod form;
 mod table;
 
-pub(super) use form::{SummaryForm, write};
+pub(super) use table::{SummaryForm, write};

@@ -2,15 +2,15 @@
 
 use std::process::ExitCode;
 
+use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
+use super::cards;
 use crate::cli::{Cli, context, output};
 use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::suspicion::{SUSPECTS_LAST_MS, moment};
-use crate::traffic::SuspectFigures;
-
-use super::{SuspectsCommand, cards};
+use crate::traffic::{Moment, SuspectFigures};
 
 pub(in crate::cli) async fn run(cli: &Cli, command: &SuspectsCommand) -> anyhow::Result<ExitCode> {
     let SuspectsCommand::Report {
@@ -76,4 +76,26 @@ fn why_none(loaded: &Loaded) -> &'static str {
             "no server has told this database of suspects in the last minutes: start robot-detection serve, or judge a log with robot-detection identify --suspects"
         }
     }
+}
+
+/// Commands of `suspects`.
+#[derive(Clone, Debug, Subcommand)]
+pub(in crate::cli) enum SuspectsCommand {
+    /// Prints what became of suspects, and the fleets, addresses and networks that running servers
+    /// have flagged now
+    #[command(
+        after_help = "Each server on this database is asked for itself. Logs of the past are judged by
+robot-detection identify --suspects.
+
+Example: robot-detection suspects report --since 30d"
+    )]
+    Report {
+        /// From when it is told what became of suspects: 24h, 7d or 4w ago, a day or a time in UTC, or
+        /// all
+        #[arg(long, value_name = "WHEN", default_value = "7d")]
+        since: Moment,
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
 }

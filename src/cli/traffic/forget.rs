@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use crate::cli::{Cli, context, output, usage::WrongUsage};
+use crate::cli::output::WrongUsage;
+use crate::cli::{Cli, context, output};
 use crate::clock::Clock;
 use crate::store::{Forgetting, ForgottenRows};
 use crate::traffic::Moment;

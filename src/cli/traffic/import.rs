@@ -24,8 +24,7 @@ use crate::store::{ImportProgress, Store, TrafficImport};
 
 use super::{
     args::ImportArgs,
-    counter::{Counter, Sites, Told},
-    head::Head,
+    counter::{Counter, Head, Sites, Told},
 };
 
 /// Lines between two batches: some seconds of reading.

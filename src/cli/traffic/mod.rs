@@ -3,7 +3,6 @@
 mod args;
 mod counter;
 mod forget;
-mod head;
 mod import;
 mod paths;
 mod run;

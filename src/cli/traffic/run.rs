@@ -5,11 +5,9 @@ use std::{
     process::ExitCode,
 };
 
-use crate::cli::{
-    Cli, context, output,
-    summary::{self, SummaryForm},
-    usage::WrongUsage,
-};
+use crate::cli::output::WrongUsage;
+use crate::cli::summary::{self, SummaryForm};
+use crate::cli::{Cli, context, output};
 use crate::clock::Clock;
 use crate::operations::rfc3339;
 use crate::traffic::{Figures, KnownRobots, TimesError, told};

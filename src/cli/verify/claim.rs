@@ -1,16 +1,21 @@
 //! The proof of one claim.
 
-use std::{io, net::IpAddr, process::ExitCode};
+use std::io;
+use std::net::IpAddr;
+use std::process::ExitCode;
 
 use serde_json::json;
 
+use super::lists;
 use crate::app::ClaimProver;
-use crate::cli::output;
+use crate::cli::args::VerifyArgs;
+use crate::cli::output::WrongUsage;
+use crate::cli::{Cli, context, output};
 use crate::detect::{Claim, Detector, Verdict};
 use crate::operations::decisions::ClaimView;
 use crate::verify::{Evidence, Method, Proof};
 
-pub(super) async fn run(
+async fn prove(
     prover: &ClaimProver,
     detector: &Detector,
     address: IpAddr,
@@ -75,4 +80,21 @@ fn print_json(claim: Option<ClaimView>, address: IpAddr, proof: Option<&Proof>) 
 
 fn row(name: &str, text: &str) -> io::Result<()> {
     output::line(&format!("{name:<12}  {}", output::clean(text)))
+}
+
+pub(in crate::cli) async fn run(cli: &Cli, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
+    let loaded = context::load(cli)?;
+    let settings = ClaimProver::settings(&loaded.settings().verify, args.offline);
+    let prover = ClaimProver::new(settings, context::store(&loaded).await?).await?;
+    let prover = prover.offline(args.offline);
+    if args.ranges {
+        let robots = context::robots(&loaded).await?;
+        return lists::run(&prover, &robots, args).await;
+    }
+    let (Some(address), Some(user_agent)) = (args.ip, &args.user_agent) else {
+        let usage = "say whose claim it is: --ip and --user-agent";
+        anyhow::bail!(WrongUsage(usage.to_owned()));
+    };
+    let detector = context::detector(&loaded).await?;
+    prove(&prover, &detector, address, user_agent, args.json).await
 }

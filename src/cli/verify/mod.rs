@@ -2,6 +2,5 @@
 
 mod claim;
 mod lists;
-mod run;
 
-pub(super) use run::run;
+pub(super) use claim::run;

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::config::{ConfigErrors, section::section, table::table};
+use crate::config::ConfigErrors;
+use crate::config::section::section;
+use crate::config::table::{Reader, table};
 use crate::listen::ListenAddr;
 
 section! {
@@ -72,5 +74,48 @@ impl CertificateSettings {
     #[must_use]
     pub fn wrong_files(&self, reason: impl std::fmt::Display) -> ConfigErrors {
         self.place.wrong_whole("certificate", &reason)
+    }
+}
+
+table! {
+    /// One `[[ban]]`.
+    pub struct BanSettings, BanKeys = "ban"
+        needs "a [[ban]] needs refusals, such as refusals = 20";
+    /// Requests of an address (IPv6: of a /64) that are refused, or answered 429, before it is
+    /// banned
+    refusals: u32, 1..=1_000_000;
+    /// Seconds in which they come, from the first of them on; without it, 60
+    per_seconds: Option<u32>, 1..=86_400;
+    /// Seconds that the ban lasts; without it, 3600
+    for_seconds: Option<u32>, 60..=31_536_000;
+    /// Names of the rules whose refusals count, or robots.txt, crawl-delay, spoofed; without it,
+    /// all
+    rules: Option<Vec<String>>;
+}
+
+const NEEDS: &str =
+    "a [[list]] needs a name and a url, such as name = \"office\" and url = \"office.txt\"";
+
+table! {
+    /// One `[[list]]`.
+    pub struct ListSettings, ListKeys = "list" needs NEEDS;
+    /// Name by which rules mean it, as addresses = ["list:NAME"]; also server.trusted_proxies
+    name: String;
+    /// URL, or path of a file, of addresses and networks: one a line, # and ; begin comments, or
+    /// JSON
+    url: String;
+    /// Hours between two downloads; a file is read when it changes; without it, 24
+    interval_hours: Option<u32>, 1..=720;
+}
+
+impl ListSettings {
+    /// Reads one that has a name and a URL.
+    pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
+        let list = Self::read(reader)?;
+        if list.name.is_empty() || list.url.is_empty() {
+            reader.needs(NEEDS);
+            return None;
+        }
+        Some(list)
     }
 }

@@ -1,11 +1,7 @@
 //! Tables that can stand several times in the file.
 
 mod alert;
-mod ban;
-mod license;
-mod list;
 mod listener;
-mod robots_txt_host;
 mod rule;
 mod site;
 mod source;
@@ -13,14 +9,14 @@ mod source;
 use super::{ConfigError, Key, file::Table, table::Reader};
 
 pub use alert::{AlertKeys, AlertSettings, ReportInterval};
-pub use ban::{BanKeys, BanSettings};
-pub use license::{LicenseKeys, LicenseSettings};
-pub use list::{ListKeys, ListSettings};
 pub use listener::{
     AcmeKeys, AcmeTable, CertificateKeys, CertificateSettings, ListenerKeys, ListenerSettings,
 };
-pub use robots_txt_host::{RobotsTxtHostKeys, RobotsTxtHostSettings};
+pub use listener::{BanKeys, BanSettings};
+pub use listener::{ListKeys, ListSettings};
 pub use rule::{RuleKeys, RuleSettings, TagKeys, TagSettings, WhenKeys, WhenSettings};
+pub use site::{LicenseKeys, LicenseSettings};
+pub use site::{RobotsTxtHostKeys, RobotsTxtHostSettings};
 pub use site::{SiteKeys, SiteTable};
 pub use source::{Preset, SourceKeys, SourceSettings};
 

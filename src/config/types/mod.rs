@@ -2,13 +2,12 @@
 
 mod addresses;
 mod robot;
-mod schedule;
 mod texts;
 mod words;
 
 pub use addresses::{Asn, Networks, ProxyNetworks, Resolver, SiteUrl, StartingPoint, UnixMode};
 pub use robot::{Depth, FormFields, HostRobots, RobotLines};
-pub use schedule::Schedule;
+pub use texts::Schedule;
 pub use texts::{DatabaseUrl, Lines, LogFilter, OwnPath, RegistryUrl, Verbatim};
 pub use words::{
     FailMode, HeavenSource, Mode, OpenTo, ParityAction, RobotsTxtSource, SuspectAction, Visitors,

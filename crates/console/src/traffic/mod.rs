@@ -14,7 +14,6 @@ mod marks;
 mod missing;
 mod now;
 mod number;
-mod params;
 mod paths_page;
 mod paths_table;
 mod question;
@@ -31,10 +30,10 @@ pub(super) use json::{
 pub(super) use loaded::{NamesAnswer, names};
 pub(super) use now::{show as now, top};
 pub(super) use number::grouped;
-pub(super) use params::{FIGURES, ROBOT, ROBOTS, SITES, TrafficParams};
 pub(super) use paths_page::{
     PATHS, PathsAnswer, download as paths_csv, json as paths_json, show as paths,
 };
+pub(super) use question::{FIGURES, ROBOT, ROBOTS, SITES, TrafficParams};
 pub(super) use robot_part::RobotTraffic;
 pub(super) use robots_page::list as robots;
 pub(super) use site_rows::SiteTraffic;

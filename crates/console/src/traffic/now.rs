@@ -3,18 +3,15 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 
-use crate::{
-    AdminSite,
-    fields::Params,
-    filtering::FilteringView,
-    needs::{Need, needs},
-    page::{Page, html},
-    problem::Problem,
-    refreshes,
-    sites::SelectedSite,
-    sources::{self, SourceView},
-    state::AdminState,
-};
+use crate::api::{Need, needs};
+use crate::fields::Params;
+use crate::filtering::FilteringView;
+use crate::page::{Page, html};
+use crate::problem::Problem;
+use crate::sites::SelectedSite;
+use crate::sources::{self, SourceView};
+use crate::state::AdminState;
+use crate::{AdminSite, refreshes};
 use robot_detection_layer::detect::{Detector, Kind, Verdict};
 use robot_detection_layer::policy::Action;
 use robot_detection_store::store::TrafficKey;

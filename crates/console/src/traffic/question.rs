@@ -2,13 +2,15 @@
 
 use std::fmt::Write as _;
 
-use crate::{TimeZone, page::encode, problem::Problem, robot_links};
+use serde::Deserialize;
+
+use crate::page::encode;
+use crate::problem::Problem;
+use crate::{TimeZone, robot_links};
 use robot_detection_layer::registry::{Purpose, Robot};
 use robot_detection_traffic::traffic::{
     By, Moment, NONE_KNOWN, Times, TrafficFilter, VISITORS, decision_words, verdict_words,
 };
-
-use super::TrafficParams;
 
 /// Words for times up to now, and what the pages call them.
 pub(super) const TIMES: &[(&str, &str)] = &[
@@ -236,6 +238,49 @@ pub(super) fn by(value: &str, allowed: &[By]) -> Result<Option<By>, Problem> {
 /// Returns the problem of a parameter's value.
 pub(super) fn wrong(told: impl Into<String>) -> Problem {
     Problem::wrong_value(told)
+}
+
+/// Parameters of a page or of its JSON; what is empty is not asked for.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct TrafficParams {
+    pub(crate) time: String,
+    pub(crate) since: String,
+    pub(crate) until: String,
+    pub(crate) site: String,
+    pub(crate) robot: String,
+    pub(crate) operator: String,
+    pub(crate) purpose: String,
+    pub(crate) verdict: String,
+    pub(crate) decision: String,
+    pub(crate) visitors: String,
+    pub(crate) cause: String,
+    pub(crate) status: String,
+    pub(crate) by: String,
+    pub(crate) sort: String,
+    pub(crate) dir: String,
+}
+
+/// Declares the names of the parameters of pages: those that all have, and their own.
+macro_rules! lists {
+    ($($(#[$doc:meta])* $LIST:ident = $($own:literal),*;)*) => {
+        $($(#[$doc])*
+        pub(crate) const $LIST: &[&str] = &[
+            "time", "since", "until", "site", "robot", "operator", "purpose", "verdict", "decision",
+            "visitors", "cause", "status", $($own),*
+        ];)*
+    };
+}
+
+lists! {
+    /// Of the first page, of requests, and of figures as JSON and CSV.
+    FIGURES = "by";
+    /// Of the robots that came.
+    ROBOTS = "by", "sort", "dir";
+    /// Of a robot.
+    ROBOT = "by", "id", "note";
+    /// Of the sites.
+    SITES =;
 }
 
 #[cfg(test)]

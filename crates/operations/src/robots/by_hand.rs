@@ -133,11 +133,11 @@ pub async fn put(caller: &Caller<'_>, id: &str, request: &NewRobot) -> Result<Pu
 
 async fn store(caller: &Caller<'_>, robot: &Robot, replaces: bool) -> Result<(), Refusal> {
     let id = &robot.id;
-    let added = caller
-        .store
-        .robots()
-        .add(robot, caller.now_ms, replaces)
-        .await;
+    let robots = caller.store.robots();
+    let added = match replaces {
+        false => robots.add(robot, caller.now_ms).await,
+        true => robots.replace(robot, caller.now_ms).await,
+    };
     added.map_err(|error| match error.kind() {
         StoreErrorKind::Conflict => Refusal::conflict(
             "conflict",

@@ -1,12 +1,11 @@
 //! Robots are written: a source is replaced, a robot is added by hand.
 
-use super::robots::Robots;
-use std::collections::{HashMap, HashSet};
-
 use super::{
     Lease, SourceState, StoreError, StoreErrorKind, changes::Channel, database::Transaction,
-    error::Engine, row::RobotRow, sources, sql, statement::Value,
+    error::Engine, robots::Robots, row::RobotRow, sources, sql, statement::Value,
 };
+use std::collections::{HashMap, HashSet};
+
 use robot_detection_layer::registry::{Robot, Source};
 
 /// Changes of a replacement: ids, sorted.
@@ -110,8 +109,26 @@ impl Robots<'_> {
     ///
     /// # Errors
     ///
-    /// `Conflict` when a robot of this id was added by hand before, unless it is to be replaced.
-    pub async fn add(self, robot: &Robot, now_ms: i64, replaces: bool) -> Result<(), StoreError> {
+    /// `Conflict` when a robot of this id was added by hand before.
+    pub async fn add(self, robot: &Robot, now_ms: i64) -> Result<(), StoreError> {
+        self.add_or_replace(robot, now_ms, false).await
+    }
+
+    /// Replaces a robot that was added by hand.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn replace(self, robot: &Robot, now_ms: i64) -> Result<(), StoreError> {
+        self.add_or_replace(robot, now_ms, true).await
+    }
+
+    async fn add_or_replace(
+        self,
+        robot: &Robot,
+        now_ms: i64,
+        replaces: bool,
+    ) -> Result<(), StoreError> {
         let row = RobotRow::new(robot, &Source::manual(), now_ms);
         let mut transaction = self.store.database.begin("add a robot").await?;
         announce(&mut transaction).await?;

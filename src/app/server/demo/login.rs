@@ -14,8 +14,7 @@ use tokio::time;
 
 use super::{
     super::pages::{self, HTML},
-    page::DemoPage,
-    site::{MEMBERS, members_page},
+    site::{DemoPage, MEMBERS, members_page},
 };
 
 /// Where the form is sent.

@@ -1,7 +1,6 @@
 //! The demonstration: an invented library with a members' area, and what our robot makes of it.
 
 mod login;
-mod page;
 mod site;
 mod walk;
 

@@ -3,7 +3,6 @@
 //! The lines of all inputs are judged as a server would have judged their requests, by the times that
 //! they tell; what was flagged at any time is printed. Memory does not grow with the log.
 
-mod found;
 mod print;
 mod read;
 

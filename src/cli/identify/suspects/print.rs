@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::cli::suspects::cards;
 use crate::suspicion::{conduct_value, fleet_value, moment};
 
-use super::{found::Found, read::Counts};
+use super::read::{Counts, Found};
 
 /// Returns cards for people.
 pub(super) fn text(found: &Found, counts: &Counts) -> String {

@@ -1,21 +1,24 @@
 //! From lines to who is flagged.
 
-use std::{fs, io, path::Path, process::ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
+use std::{fs, io};
 
 use anyhow::Context as _;
 use indicatif::ProgressBar;
-use robot_detection_fleets::{Closed, Fleets, Observation};
 
+use super::{
+    super::{
+        args::IdentifyArgs,
+        input::{Input, bar},
+    },
+    print,
+};
 use crate::access_log::{Asked, Lines, LoggedRequest, ServedLines};
 use crate::cli::output;
 use crate::detect::{Claim, Detector};
 use crate::robots_txt::{Dialect, ForRobot, RobotsTxt};
-
-use super::{
-    super::{args::IdentifyArgs, input::Input, progress},
-    found::Found,
-    print,
-};
+use robot_detection_fleets::{Closed, Conduct, Flags, Fleet, Fleets, Observation};
 
 /// Seconds of the log between two judgements.
 const JUDGED_S: u64 = 60;
@@ -65,7 +68,7 @@ pub(in crate::cli::identify) fn run(
 ) -> anyhow::Result<ExitCode> {
     let robots_txt = args.robots_txt.as_deref().map(robots_txt).transpose()?;
     let inputs = by_time(Input::named(&args.input));
-    let bar = progress::bar(&inputs, true);
+    let bar = bar(&inputs, true);
     let mut reader = Reader {
         detector,
         robots_txt,
@@ -206,4 +209,60 @@ impl Reader<'_> {
         let flags = self.fleets.judge(at_s);
         self.found.add(&flags, at_s);
     }
+}
+
+/// Fleets, and addresses and networks, that are told of; those of fewest requests are not.
+const MAX_TOLD: usize = 200;
+
+/// Somebody who was flagged.
+#[derive(Clone, Debug)]
+pub(super) struct Told<T> {
+    pub(super) flagged: T,
+    /// When he was flagged last, in seconds since 1970.
+    pub(super) until_s: i64,
+}
+
+/// Everybody who was flagged.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) fleets: Vec<Told<Fleet>>,
+    pub(super) conduct: Vec<Told<Conduct>>,
+}
+
+impl Found {
+    /// Takes over who is flagged at a time.
+    pub(super) fn add(&mut self, flags: &Flags, at_s: i64) {
+        for fleet in flags.fleets() {
+            let is_it = |told: &Fleet| told.since_s == fleet.since_s && told.is_of(fleet);
+            put(&mut self.fleets, fleet, at_s, is_it, |fleet| {
+                fleet.figures.requests
+            });
+        }
+        for conduct in flags.conducts() {
+            let is_it = |told: &Conduct| told.since_s == conduct.since_s && told.is_of(conduct);
+            put(&mut self.conduct, conduct, at_s, is_it, |conduct| {
+                conduct.requests
+            });
+        }
+    }
+}
+
+fn put<T: Clone>(
+    all: &mut Vec<Told<T>>,
+    flagged: &T,
+    at_s: i64,
+    is_it: impl Fn(&T) -> bool,
+    requests: fn(&T) -> u64,
+) {
+    let now = Told {
+        flagged: flagged.clone(),
+        until_s: at_s,
+    };
+    if let Some(known) = all.iter_mut().find(|told| is_it(&told.flagged)) {
+        *known = now;
+        return;
+    }
+    all.push(now);
+    all.sort_by_key(|told| std::cmp::Reverse(requests(&told.flagged)));
+    all.truncate(MAX_TOLD);
 }
