@@ -10,6 +10,7 @@ use robot_detection_operations::{
     robots::{NewRobot, RobotViews},
     sessions::{EndedSessions, Sessions},
     tokens::{MadeToken, MakeToken, Tokens},
+    traffic::TrafficFigures,
 };
 
 use super::{
@@ -95,7 +96,7 @@ pub(super) fn routes(has_login: bool) -> Api {
 fn traffic_routes(api: Api) -> Api {
     api.add(
         Operation::get("/traffic", "Figures of traffic")
-            .answer::<traffic::TrafficFigures>()
+            .answer::<TrafficFigures>()
             .takes(traffic::FIGURES),
         traffic::figures_json,
     )

@@ -27,6 +27,7 @@ pub mod sessions;
 mod settings;
 mod sites;
 mod time_zone;
+pub mod traffic;
 pub mod tokens;
 
 pub use caller::{Caller, Invalid, Refusal};

@@ -9,7 +9,7 @@ use crate::cli::output::WrongUsage;
 use crate::cli::summary::{self, SummaryForm};
 use crate::cli::{Cli, context, output};
 use crate::clock::Clock;
-use crate::operations::rfc3339;
+use crate::operations::{rfc3339, traffic::TrafficFigures};
 use crate::traffic::{Figures, KnownRobots, TimesError, told};
 
 use super::{
@@ -53,10 +53,15 @@ async fn report(cli: &Cli, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let sums = store.traffic().read(minutes.clone(), now_ms).await?;
     store.close().await;
     let figures = Figures::new(sums, &args.filter(), KnownRobots::new(&detector));
-    let mut out = io::stdout().lock();
     let (form, groupings) = (args.form(), args.groupings());
+    let told = told(&minutes, now_ms);
+    if form == SummaryForm::Json {
+        let top = args.top.unwrap_or_default();
+        output::json(&TrafficFigures::new(&told, &figures, &groupings, top))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = io::stdout().lock();
     if form == SummaryForm::Table {
-        let told = told(&minutes, now_ms);
         let [since, until] = [told.start, told.end].map(|minute| rfc3339(minute * MINUTE_MS));
         writeln!(out, "From {since} to {until}\n")?;
     }

@@ -335,8 +335,17 @@ async fn the_rule_beyond_the_last_is_refused() {
     };
     for number in 0..500 {
         let rule = format!(r#"{{"action":"refuse","robot":"bot{number}"}}"#);
-        let added = site.store.live_rules().add(&rule, None, 500, change).await;
-        assert!(added.unwrap().is_some());
+        let rule = NewLiveRule {
+            definition: &rule,
+            name: None,
+            ends_ms: None,
+            replaces: false,
+        };
+        site.store
+            .live_rules()
+            .add(rule, 500, change)
+            .await
+            .unwrap();
     }
     let body = r#"{"action":"slow","robot":"a"}"#;
     let (status, told) = json(&client, Method::POST, "api/v1/rules", body).await;

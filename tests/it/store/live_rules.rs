@@ -1,6 +1,6 @@
 //! Rules that are made while servers run are kept, told and logged as one.
 
-use robot_detection::store::{LiveRuleChange, Store, StoredLiveRule};
+use robot_detection::store::{AddedLiveRule, LiveRuleChange, NewLiveRule, Store, StoredLiveRule};
 
 use super::{TestDatabase, on_each_engine, on_shared_engines};
 
@@ -8,6 +8,7 @@ on_each_engine! {
     a_rule_is_in_force_until_it_is_removed_or_over,
     there_are_never_more_than_may_be,
     a_rule_that_was_removed_can_be_brought_back,
+    a_name_is_of_one_rule_in_force,
     a_pause_has_an_end_and_may_be_cut_short,
     each_change_is_logged_with_it,
 }
@@ -31,11 +32,17 @@ fn change(now_ms: i64) -> LiveRuleChange<'static> {
 }
 
 async fn add(store: &Store, ends_ms: Option<i64>, now_ms: i64) -> Option<i64> {
-    let added = store
-        .live_rules()
-        .add("{}", ends_ms, 3, change(now_ms))
-        .await;
-    added.unwrap()
+    let rule = NewLiveRule {
+        definition: "{}",
+        name: None,
+        ends_ms,
+        replaces: false,
+    };
+    match store.live_rules().add(rule, 3, change(now_ms)).await {
+        Ok(AddedLiveRule::Added(id)) => Some(id),
+        Ok(AddedLiveRule::Full) => None,
+        other => panic!("{other:?}"),
+    }
 }
 
 async fn in_force(store: &Store, now_ms: i64) -> Vec<i64> {
@@ -51,6 +58,7 @@ async fn a_rule_is_in_force_until_it_is_removed_or_over(database: TestDatabase) 
     let expected = StoredLiveRule {
         id: short,
         definition: "{}".to_owned(),
+        name: None,
         created_ms: 1,
         created_by: "admin".to_owned(),
         ends_ms: Some(100),
@@ -82,6 +90,40 @@ async fn there_are_never_more_than_may_be(database: TestDatabase) {
     assert!(
         add(&store, None, 100).await.is_some(),
         "the others are over"
+    );
+}
+
+async fn a_name_is_of_one_rule_in_force(database: TestDatabase) {
+    let store = database.store().await;
+    let named = async |definition: &str, replaces, now_ms| {
+        let rule = NewLiveRule {
+            definition,
+            name: Some("shop"),
+            ends_ms: Some(100),
+            replaces,
+        };
+        let added = store.live_rules().add(rule, 3, change(now_ms)).await;
+        added.unwrap()
+    };
+    let AddedLiveRule::Added(first) = named("{}", false, 1).await else {
+        panic!("it is the first of its name");
+    };
+    assert_eq!(named("{}", false, 2).await, AddedLiveRule::Taken(first));
+    let version = store.live_rules().list(2).await.unwrap().version;
+    assert_eq!(named("{}", true, 3).await, AddedLiveRule::Unchanged(first));
+    let stored = store.live_rules().list(3).await.unwrap();
+    assert_eq!(stored.version, version, "nothing has changed");
+    let AddedLiveRule::Replaced(second) = named("[]", true, 4).await else {
+        panic!("it says something else");
+    };
+    assert_eq!(in_force(&store, 5).await, [second]);
+    let text = |definition: &str| definition.to_owned();
+    let restored = store.live_rules().restore(first, 3, change(6), text).await;
+    assert_eq!(restored.unwrap(), None, "its name is taken");
+    let after = named("{}", false, 100).await;
+    assert!(
+        matches!(after, AddedLiveRule::Added(_)),
+        "the other has ended"
     );
 }
 

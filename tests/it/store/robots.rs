@@ -2,7 +2,7 @@
 
 use robot_detection::{
     registry::{Exclusion, Pattern, PatternKind, Purpose, Robot, Source, Status},
-    store::{RobotCount, RobotQuery, RobotSort, Store, StoreErrorKind},
+    store::{RobotCount, Store, StoreErrorKind},
 };
 use tokio::task::JoinSet;
 
@@ -25,11 +25,6 @@ on_each_engine! {
     a_dropped_source_leaves_the_others,
     robots_of_an_id_come_in_order_of_precedence,
     robots_are_counted_by_source_and_status,
-    a_search_finds_all_its_words,
-    wildcards_are_searched_for_as_they_are,
-    a_page_can_be_sorted_by_each_column,
-    pages_neither_overlap_nor_skip,
-    a_page_is_of_one_source_or_status,
     ten_thousand_robots_fit,
     every_statement_prepares,
 }
@@ -233,11 +228,6 @@ async fn nul_bytes_are_left_out(database: TestDatabase) {
     assert_eq!(stored[0].robot.name, "");
     assert_eq!(stored[0].robot.operator.as_deref(), Some("x"));
     assert_eq!(replace(&store, &[nul], 2_000).await.unchanged, 1);
-    let query = RobotQuery {
-        search: "a\0b".to_owned(),
-        ..RobotQuery::default()
-    };
-    assert_eq!(store.robots().page(&query).await.unwrap().total, 1);
 }
 
 async fn ids_may_differ_by_case_or_a_blank_only(database: TestDatabase) {
@@ -361,151 +351,11 @@ async fn robots_are_counted_by_source_and_status(database: TestDatabase) {
     );
 }
 
-async fn page(store: &Store, query: RobotQuery) -> Vec<String> {
-    let page = store.robots().page(&query).await.unwrap();
-    page.robots
-        .into_iter()
-        .map(|stored| stored.robot.id)
-        .collect()
-}
-
-async fn search(store: &Store, words: &str) -> Vec<String> {
-    let query = RobotQuery {
-        search: words.to_owned(),
-        ..RobotQuery::default()
-    };
-    page(store, query).await
-}
-
-async fn a_search_finds_all_its_words(database: TestDatabase) {
-    let store = database.store().await;
-    let mut first = named("first", "Googlebot Images");
-    first.operator = Some("Example Größe".to_owned());
-    let mut second = named("second", "Googlebot");
-    second.useragent = "Mozilla/5.0 Second".into();
-    replace(&store, &[first, second], 1).await;
-
-    assert_eq!(search(&store, "").await, ["second", "first"]);
-    assert_eq!(search(&store, "  GOOGLE ").await, ["second", "first"]);
-    assert_eq!(search(&store, "images google").await, ["first"]);
-    assert_eq!(search(&store, "google größe").await, ["first"]);
-    assert_eq!(search(&store, "GRÖSSE").await, [""; 0]);
-    assert_eq!(search(&store, "GRÖßE").await, ["first"]);
-    assert_eq!(search(&store, "mozilla").await, ["second"]);
-    assert_eq!(search(&store, "SECOND google").await, ["second"]);
-    assert_eq!(search(&store, "google absent").await, [""; 0]);
-}
-
-async fn wildcards_are_searched_for_as_they_are(database: TestDatabase) {
-    let store = database.store().await;
-    let robots = [
-        named("percent", "100% robot"),
-        named("underscore", "my_robot"),
-        named("backslash", r"C:\robot"),
-        named("quote", "o'robot"),
-        named("plain", "robot"),
-    ];
-    replace(&store, &robots, 1).await;
-
-    assert_eq!(search(&store, "%").await, ["percent"]);
-    assert_eq!(search(&store, "y_r").await, ["underscore"]);
-    assert_eq!(search(&store, "_").await, ["underscore"]);
-    assert_eq!(search(&store, r"\").await, ["backslash"]);
-    assert_eq!(search(&store, "'").await, ["quote"]);
-    assert_eq!(search(&store, "' OR '1'='1").await, [""; 0]);
-    assert_eq!(search(&store, &"robot ".repeat(1_000)).await.len(), 5);
-}
-
-async fn a_page_can_be_sorted_by_each_column(database: TestDatabase) {
-    let store = database.store().await;
-    let mut search_engine = named("b", "zebra");
-    search_engine.purpose = Purpose::Search;
-    let mut archive = named("C", "Ape");
-    archive.purpose = Purpose::Archive;
-    archive.status = Status::Unusable {
-        reason: "empty".to_owned(),
-    };
-    replace(&store, &[archive.clone()], 1).await;
-    replace(&store, &[search_engine, archive], 2).await;
-    store.robots().add(&named("a", "ape"), 3).await.unwrap();
-
-    for (sort, up, down) in [
-        (RobotSort::Name, ["C", "a", "b"], ["b", "C", "a"]),
-        (RobotSort::Id, ["C", "a", "b"], ["b", "a", "C"]),
-        (RobotSort::Source, ["a", "C", "b"], ["C", "b", "a"]),
-        (RobotSort::Purpose, ["C", "b", "a"], ["a", "b", "C"]),
-        (RobotSort::Status, ["a", "b", "C"], ["C", "a", "b"]),
-        (RobotSort::Modified, ["C", "b", "a"], ["a", "b", "C"]),
-    ] {
-        for (descending, expected) in [(false, up), (true, down)] {
-            let query = RobotQuery {
-                sort,
-                descending,
-                ..RobotQuery::default()
-            };
-            let found = page(&store, query).await;
-            assert_eq!(found, expected, "{sort:?}, descending: {descending}");
-        }
-    }
-}
-
-async fn pages_neither_overlap_nor_skip(database: TestDatabase) {
-    let store = database.store().await;
-    let robots: Vec<Robot> = (0..25)
-        .map(|n| named(&format!("r{n:02}"), "the same name"))
-        .collect();
-    replace(&store, &robots, 1).await;
-
-    let mut seen = Vec::new();
-    for offset in [0, 10, 20, 30] {
-        let query = RobotQuery {
-            offset,
-            limit: 10,
-            ..RobotQuery::default()
-        };
-        let page = store.robots().page(&query).await.unwrap();
-        assert_eq!(page.total, 25);
-        seen.extend(page.robots.into_iter().map(|stored| stored.robot.id));
-    }
-    let expected: Vec<String> = (0..25).map(|n| format!("r{n:02}")).collect();
-    assert_eq!(seen, expected);
-    let query = RobotQuery {
-        offset: u64::MAX,
-        limit: u64::MAX,
-        ..RobotQuery::default()
-    };
-    assert_eq!(store.robots().page(&query).await.unwrap().total, 25);
-}
-
-async fn a_page_is_of_one_source_or_status(database: TestDatabase) {
-    let store = database.store().await;
-    let mut unusable = robot("unusable");
-    unusable.status = Status::Unusable {
-        reason: "empty".to_owned(),
-    };
-    replace(&store, &[robot("active"), unusable], 1).await;
-    store.robots().add(&robot("manual"), 1).await.unwrap();
-
-    let of = |source: Option<Source>, status: Option<&str>| RobotQuery {
-        source,
-        status: status.map(str::to_owned),
-        ..RobotQuery::default()
-    };
-    let manual = page(&store, of(Some(Source::manual()), None)).await;
-    assert_eq!(manual, ["manual"]);
-    let active = page(&store, of(None, Some("active"))).await;
-    assert_eq!(active, ["active", "manual"]);
-    let both = page(&store, of(Some(web_robots()), Some("unusable"))).await;
-    assert_eq!(both, ["unusable"]);
-    assert_eq!(page(&store, of(None, Some("no such"))).await, [""; 0]);
-}
-
 async fn ten_thousand_robots_fit(database: TestDatabase) {
     let store = database.store().await;
     let robots: Vec<Robot> = (0..10_000).map(|n| robot(&format!("robot{n}"))).collect();
     assert_eq!(replace(&store, &robots, 1).await.added.len(), 10_000);
     assert_eq!(store.robots().list().await.unwrap().len(), 10_000);
-    assert_eq!(search(&store, "robot9999").await, ["robot9999"]);
 }
 
 async fn every_statement_prepares(database: TestDatabase) {
@@ -532,8 +382,6 @@ async fn readers_see_the_old_set_or_the_new_one(database: TestDatabase) {
                 let olds = ids.iter().filter(|id| id.starts_with("old")).count();
                 let sets = (olds, ids.len() - olds);
                 assert!(sets == (300, 0) || sets == (0, 400), "{sets:?}");
-                let page = store.robots().page(&RobotQuery::default()).await.unwrap();
-                assert_eq!(page.robots.len(), usize::try_from(page.total).unwrap());
                 reads += 1;
             }
             reads

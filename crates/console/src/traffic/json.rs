@@ -8,32 +8,12 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{fields::Params, problem::Problem, rfc3339, state::AdminState};
-use robot_detection_traffic::summary::json_object;
+use robot_detection_operations::traffic::TrafficFigures;
 use robot_detection_traffic::traffic::{By, KnownRobots, Line};
 
 use super::{TrafficParams, loaded::Traffic, question::by};
 
 const MINUTE_MS: i64 = 60_000;
-
-/// Traffic of a period, grouped as requested.
-#[derive(Debug, JsonSchema, Serialize)]
-pub(crate) struct TrafficFigures {
-    since: String,
-    until: String,
-    /// The period before, for comparison.
-    before: Option<FiguresBefore>,
-    /// `total`, and an array for each grouping.
-    #[serde(flatten)]
-    groups: Map<String, Value>,
-}
-
-#[derive(Debug, JsonSchema, Serialize)]
-struct FiguresBefore {
-    since: String,
-    until: String,
-    #[serde(flatten)]
-    groups: Map<String, Value>,
-}
 
 /// Traffic of a period by time step.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -74,17 +54,12 @@ pub(crate) async fn figures(
     let traffic = Traffic::load(&state, &params).await?;
     let detector = state.operations().detector.load();
     let known = KnownRobots::new(&detector);
+    let mut answer = TrafficFigures::new(&traffic.told, &traffic.figures(&known), &groupings, 0);
     let before = traffic.before.as_ref().zip(traffic.figures_before(&known));
-    Ok(Json(TrafficFigures {
-        since: iso(traffic.told.start),
-        until: iso(traffic.told.end),
-        before: before.map(|(time, before)| FiguresBefore {
-            since: iso(time.start),
-            until: iso(time.end),
-            groups: json_object(&before, &[By::Total], 0),
-        }),
-        groups: json_object(&traffic.figures(&known), &groupings, 0),
-    }))
+    answer.before = before.map(|(time, before)| {
+        Box::new(TrafficFigures::new(time, &before, &[By::Total], 0))
+    });
+    Ok(Json(answer))
 }
 
 /// Returns the figures of one grouping over time.

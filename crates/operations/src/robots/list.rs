@@ -295,7 +295,7 @@ mod tests {
         let robots = [
             robot("b", "beta_50%", "Acme"),
             robot("C", "Alpha", "acme"),
-            robot("a", "gamma", "Other"),
+            robot("a", "gamma", "Größe"),
         ];
         let rows = robots.map(|robot| Row {
             robot: Arc::new(robot),
@@ -318,6 +318,7 @@ mod tests {
         assert_eq!(ids(&of("", "id", "desc")), ["b", "a", "C"]);
         assert_eq!(ids(&of("ACME 50%", "name", "asc")), ["b"]);
         assert_eq!(ids(&of("b_ta", "name", "asc")), [""; 0]);
+        assert_eq!(ids(&of("GRÖßE", "name", "asc")), ["a"]);
     }
 
     #[test]

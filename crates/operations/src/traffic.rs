@@ -1,0 +1,99 @@
+//! Figures of traffic for programs.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use robot_detection_traffic::{
+    summary::json_object,
+    traffic::{By, Figures},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::rfc3339;
+
+const MINUTE_MS: i64 = 60_000;
+
+/// Traffic of a period, by what it is grouped.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct TrafficFigures {
+    /// Begin.
+    pub since: String,
+    /// End.
+    pub until: String,
+    /// Totals of the period before, if all of it was kept.
+    pub before: Option<Box<TrafficFigures>>,
+    /// Totals, and an array for each grouping.
+    #[serde(flatten)]
+    #[schemars(with = "Groups")]
+    groups: Map<String, Value>,
+}
+
+/// Totals, and an array for each grouping that was asked for.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct Groups {
+    /// Totals by kind of visitor: `all`, `people`, `robots`, …
+    pub totals: BTreeMap<String, Figure>,
+    /// By robot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub robots: Option<Vec<GroupFigure>>,
+    /// By operator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operators: Option<Vec<GroupFigure>>,
+    /// By purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purposes: Option<Vec<GroupFigure>>,
+    /// By robot and verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<Vec<GroupFigure>>,
+    /// By decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<Vec<GroupFigure>>,
+    /// By decision and cause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub causes: Option<Vec<GroupFigure>>,
+    /// By site.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sites: Option<Vec<GroupFigure>>,
+    /// By status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statuses: Option<Vec<GroupFigure>>,
+}
+
+/// Requests and bytes.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct Figure {
+    /// Requests.
+    pub hits: u64,
+    /// Share of all requests, from 0 to 1.
+    pub hits_share: f64,
+    /// Bytes of the responses.
+    pub bytes: u64,
+    /// Share of all bytes, from 0 to 1.
+    pub bytes_share: f64,
+}
+
+/// Requests and bytes of a group, which the names identify that the grouping has.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct GroupFigure {
+    /// Requests and bytes.
+    #[serde(flatten)]
+    pub figure: Figure,
+    /// Names: `robot`, `name`, `operator`, `purpose`, `source`, `verdict`, `decision`, `cause`, `site` or `status`.
+    #[serde(flatten)]
+    pub names: BTreeMap<String, Option<String>>,
+}
+
+impl TrafficFigures {
+    /// Describes figures of a period in minutes since 1970, with at most `top` rows; 0 for all.
+    #[must_use]
+    pub fn new(minutes: &Range<i64>, figures: &Figures<'_>, by: &[By], top: usize) -> Self {
+        let iso = |minute: i64| rfc3339(minute.saturating_mul(MINUTE_MS));
+        Self {
+            since: iso(minutes.start),
+            until: iso(minutes.end),
+            before: None,
+            groups: json_object(figures, by, top),
+        }
+    }
+}
