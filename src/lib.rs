@@ -16,8 +16,6 @@ pub mod app;
 #[cfg(feature = "server")]
 mod assembly;
 #[cfg(feature = "server")]
-mod check;
-#[cfg(feature = "server")]
 #[doc(hidden)]
 pub mod cli;
 #[cfg(feature = "server")]
@@ -26,13 +24,13 @@ pub mod config;
 #[cfg(feature = "server")]
 mod observe;
 #[cfg(feature = "server")]
-mod probe;
-#[cfg(feature = "server")]
 mod site_robots;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub mod telemetry;
 
+#[cfg(feature = "server")]
+use robot_detection_check::{check, probe};
 #[cfg(feature = "admin")]
 #[doc(no_inline)]
 pub use robot_detection_console as admin;

@@ -19,6 +19,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("store", &["layer", "robots-txt"]),
     ("site-robot", &["layer", "robots-txt", "store"]),
     ("traffic", &["fleets", "layer", "site-robot", "store"]),
+    ("check", &["http", "layer", "store", "traffic"]),
     (
         "operations",
         &["layer", "robots-txt", "site-robot", "store", "traffic"],
@@ -100,6 +101,7 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("traffic", &["summary", "suspicion"]),
         ],
     ),
+    ("crates/check", &[("probe", &[]), ("check", &["probe"])]),
     (
         ".",
         &[
@@ -124,7 +126,6 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "verify",
                 ],
             ),
-            ("probe", &["clock", "layer", "listen", "store", "traffic"]),
             (
                 "observe",
                 &[
@@ -142,7 +143,6 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "traffic",
                 ],
             ),
-            ("check", &["layer", "listen", "policy", "probe", "traffic"]),
             (
                 "assembly",
                 &[

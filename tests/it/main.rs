@@ -43,6 +43,7 @@ mod heaven_markdown;
 mod heaven_open_to;
 mod heaven_parity;
 mod heaven_start;
+mod house;
 mod http2_frames;
 mod identify;
 mod index_now;

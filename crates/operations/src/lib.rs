@@ -27,8 +27,8 @@ pub mod sessions;
 mod settings;
 mod sites;
 mod time_zone;
-pub mod traffic;
 pub mod tokens;
+pub mod traffic;
 
 pub use caller::{Caller, Invalid, Refusal};
 pub use certificates::{

@@ -56,9 +56,8 @@ pub(crate) async fn figures(
     let known = KnownRobots::new(&detector);
     let mut answer = TrafficFigures::new(&traffic.told, &traffic.figures(&known), &groupings, 0);
     let before = traffic.before.as_ref().zip(traffic.figures_before(&known));
-    answer.before = before.map(|(time, before)| {
-        Box::new(TrafficFigures::new(time, &before, &[By::Total], 0))
-    });
+    answer.before =
+        before.map(|(time, before)| Box::new(TrafficFigures::new(time, &before, &[By::Total], 0)));
     Ok(Json(answer))
 }
 

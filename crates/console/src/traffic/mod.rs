@@ -24,9 +24,7 @@ mod site_rows;
 
 pub(super) use explore::{download, show as explore};
 pub(super) use history::History;
-pub(super) use json::{
-    TrafficSeries, figures as figures_json, series as series_json,
-};
+pub(super) use json::{TrafficSeries, figures as figures_json, series as series_json};
 pub(super) use loaded::{NamesAnswer, names};
 pub(super) use now::{show as now, top};
 pub(super) use number::grouped;

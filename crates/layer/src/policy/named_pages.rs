@@ -28,7 +28,7 @@ struct Page {
     /// `None`: the file names it by its path alone.
     host: Option<Host>,
     /// In normal form.
-    path: Box<[u8]>,
+    pub path: Box<[u8]>,
     query: Option<Box<str>>,
 }
 

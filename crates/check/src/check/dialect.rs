@@ -7,7 +7,7 @@ const ROOT: &str = "/check/";
 
 /// Proxy, by the way in which it describes a request and reads a decision.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Dialect {
+pub enum Dialect {
     /// `auth_request`: 2xx lets pass, 401 and 403 do not; headers tell the rest.
     Nginx,
     /// `forward_auth`: what is not 2xx is the answer to the visitor.
@@ -26,7 +26,7 @@ pub(crate) enum Dialect {
 
 /// What is asked for at a path of the endpoint.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Asked<'a> {
+pub enum Asked<'a> {
     /// A decision; the rest of the path belongs to the visitor's request.
     Decision(Dialect, &'a str),
     /// The page that is served in place of another one.
@@ -35,6 +35,7 @@ pub(crate) enum Asked<'a> {
     Report,
     /// Whether the endpoint answers.
     Health,
+    /// Nothing that is known.
     Nothing,
 }
 
@@ -51,7 +52,7 @@ impl Dialect {
     ];
 
     /// Returns the word for it, in paths and commands.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Nginx => "nginx",
             Self::Caddy => "caddy",
@@ -66,7 +67,7 @@ impl Dialect {
 
 impl<'a> Asked<'a> {
     /// Reads what a request to the endpoint asks for.
-    pub(crate) fn of(uri: &'a Uri) -> Self {
+    pub fn of(uri: &'a Uri) -> Self {
         let target = uri.path_and_query().map_or("", |target| target.as_str());
         let Some(asked) = target.strip_prefix(ROOT) else {
             return Self::Nothing;

@@ -6,10 +6,10 @@
 mod probes;
 mod token;
 
-pub(crate) use probes::{Door, Note, Probe, Probes};
-pub(crate) use token::{ProbeKey, Purpose};
+pub use probes::{Door, Note, Probe, Probes};
+pub use token::{ProbeKey, Purpose};
 
 use axum::http::HeaderName;
 
 /// Header with the token.
-pub(crate) const PROBE_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-probe");
+pub const PROBE_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-probe");

@@ -12,11 +12,11 @@ use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
 
-use crate::clock::Clock;
-use crate::layer::Outcome;
-use crate::listen::RequestContext;
-use crate::store::Store;
-use crate::traffic::decision_word;
+use robot_detection_http::listen::RequestContext;
+use robot_detection_layer::clock::Clock;
+use robot_detection_layer::layer::Outcome;
+use robot_detection_store::store::Store;
+use robot_detection_traffic::traffic::decision_word;
 
 use super::{PROBE_HEADER, ProbeKey, Purpose, token::Token};
 
@@ -27,7 +27,7 @@ const MAX_VALUE_BYTES: usize = 200;
 
 /// Takes probes, each token once.
 #[derive(Debug)]
-pub(crate) struct Probes {
+pub struct Probes {
     /// `None`: the database has not told the seed, so no token is valid.
     key: Option<ProbeKey>,
     /// When used tokens expire, in seconds since 1970, by their ids.
@@ -42,17 +42,18 @@ pub(crate) struct Probes {
 
 /// A probe whose decision is awaited.
 #[derive(Debug)]
-pub(crate) struct Probe {
+pub struct Probe {
     probes: Arc<Probes>,
     id: String,
-    pub(crate) is_silent: bool,
+    /// Whether nothing is to be counted.
+    pub is_silent: bool,
     note: Note,
 }
 
 /// Door at which a probe arrived.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Door {
+pub enum Door {
     /// The decision endpoint.
     Endpoint,
     /// Our own proxy.
@@ -61,24 +62,23 @@ pub(crate) enum Door {
 
 /// Note about a probe.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub(crate) struct Note {
-    pub(crate) door: Door,
-    pub(crate) address: IpAddr,
-    pub(crate) target: String,
+pub struct Note {
+    /// Door at which it arrived.
+    pub door: Door,
+    /// Address of the visitor.
+    pub address: IpAddr,
+    /// Path and query.
+    pub target: String,
     /// Names in lower case; long values are cut.
-    pub(crate) headers: Vec<(String, String)>,
+    pub headers: Vec<(String, String)>,
     /// Word for the decision; empty: none was made.
-    pub(crate) decision: String,
+    pub decision: String,
     pub(crate) cause: String,
 }
 
 impl Probes {
-    pub(crate) fn new(
-        seed: Option<[u64; 2]>,
-        store: Store,
-        clock: Clock,
-        tasks: TaskTracker,
-    ) -> Self {
+    /// Creates the keeper of probes.
+    pub fn new(seed: Option<[u64; 2]>, store: Store, clock: Clock, tasks: TaskTracker) -> Self {
         Self {
             key: seed.map(ProbeKey::new),
             used: Mutex::default(),
@@ -96,7 +96,7 @@ impl Probes {
     ///
     /// Fails if the token is forged, too old or used.
     #[inline]
-    pub(crate) fn take(
+    pub fn take(
         self: &Arc<Self>,
         request: &mut Request<RequestContext>,
         door: Door,
@@ -135,7 +135,7 @@ impl Probes {
     }
 
     /// Takes the token of a reload; returns whether the reload is accepted, `None` if the token is wrong.
-    pub(crate) fn take_reload(&self, headers: &HeaderMap) -> Option<bool> {
+    pub fn take_reload(&self, headers: &HeaderMap) -> Option<bool> {
         let token = headers.get(AUTHORIZATION)?.to_str().ok()?;
         match self.use_once(token.strip_prefix("Bearer ")?)?.purpose {
             Purpose::Reload => Some(false),
@@ -162,7 +162,7 @@ impl Probes {
 
 impl Probe {
     /// Stores what was seen and decided.
-    pub(crate) fn store(self, outcome: Option<&Outcome>) {
+    pub fn store(self, outcome: Option<&Outcome>) {
         let Self {
             probes,
             id,

@@ -16,27 +16,27 @@ mod proxy_file;
 mod redirect;
 mod report;
 
-pub(crate) use answer::{Answered, answer, mark, plain_pass};
-pub(crate) use described::{Misdescribed, Page, describe, take_page};
-pub(crate) use dialect::{Asked, Dialect};
-pub(crate) use map_line::CheckToken;
-pub(crate) use map_line::{MAX_LINE_BYTES, line_from_answer, question_from_line};
-pub(crate) use proxy_file::{
-    FileOptions, Front, FrontSite, GivenHeader, NginxPart, OwnPath, Place, PlaceError, ProxyFile,
-    inspect, proxy_file,
+pub use answer::{Answered, answer, mark, plain_pass};
+pub use described::{Misdescribed, Page, describe, take_page};
+pub use dialect::{Asked, Dialect};
+pub use map_line::CheckToken;
+pub use map_line::{MAX_LINE_BYTES, line_from_answer, question_from_line};
+pub use proxy_file::{
+    FileOptions, Finding, Front, FrontSite, GivenHeader, Inspection, NginxPart, OwnPath, Place,
+    PlaceError, ProxyFile, TextError, inspect, proxy_file,
 };
-pub(crate) use redirect::requested_page;
-pub(crate) use report::{MAX_REPORT_BYTES, Reported, WrongReport, YesNo, read_report};
+pub use redirect::requested_page;
+pub use report::{MAX_REPORT_BYTES, Reported, WrongReport, YesNo, read_report};
 
 use axum::http::HeaderName;
 
 /// Header with the id of the robot that a request claims to come from.
-pub(crate) const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
+pub const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
 /// Header with the verdict on the claim.
-pub(crate) const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
+pub const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
 
 /// Headers that only this program, or a proxy that it trusts, may set.
-pub(crate) const IDENTITY_HEADERS: [HeaderName; 2] = [IDENTIFICATION_HEADER, VERDICT_HEADER];
+pub const IDENTITY_HEADERS: [HeaderName; 2] = [IDENTIFICATION_HEADER, VERDICT_HEADER];
 
 /// Header by which nginx, Caddy and HAProxy describe a request: address, scheme, method, host and
 /// target, with a blank between them.
@@ -52,7 +52,7 @@ const PAGE: HeaderName = HeaderName::from_static("x-robot-detection-page");
 /// Headers by which it is told what was decided.
 const DECISION: HeaderName = HeaderName::from_static("x-robot-detection-decision");
 /// The same in answers of the listener, to questions that are malformed or too large.
-pub(crate) const REFUSAL_LINE: &str = "x-robot-detection-decision: refuse\r\n";
+pub const REFUSAL_LINE: &str = "x-robot-detection-decision: refuse\r\n";
 /// Connection options of the visitor's request, which proxies do not forward.
 const CONNECTION: HeaderName = HeaderName::from_static("x-robot-detection-connection");
 const CAUSE: HeaderName = HeaderName::from_static("x-robot-detection-cause");
@@ -60,7 +60,7 @@ const CAUSE: HeaderName = HeaderName::from_static("x-robot-detection-cause");
 const ANSWER: HeaderName = HeaderName::from_static("x-robot-detection-answer");
 
 /// Path of our own listener to which ingress-nginx sends visitors that are to be redirected.
-pub(crate) const REDIRECT_PATH: &str = "/robot-detection/redirect";
+pub const REDIRECT_PATH: &str = "/robot-detection/redirect";
 
 /// What every header of this program's begins with; a visitor's are no description.
-pub(crate) const PREFIX: &str = "x-robot-detection";
+pub const PREFIX: &str = "x-robot-detection";

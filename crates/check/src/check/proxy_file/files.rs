@@ -10,14 +10,20 @@ use super::place::{PlaceError, plain};
 
 /// File that is printed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum ProxyFile {
+pub enum ProxyFile {
+    /// nginx.
     Nginx,
+    /// Caddy.
     Caddy,
+    /// Traefik.
     Traefik,
+    /// HAProxy.
     Haproxy,
     /// The file in Lua that HAProxy's loads.
     HaproxyLua,
+    /// Envoy.
     Envoy,
+    /// Apache httpd.
     Apache,
     /// Annotations of an Ingress.
     IngressNginx,
@@ -29,7 +35,7 @@ pub(crate) enum ProxyFile {
 
 /// Part of nginx's configuration that includes a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum NginxPart {
+pub enum NginxPart {
     /// Once, inside `http { }`.
     Http,
     /// Inside each `server { }`.
@@ -42,17 +48,17 @@ pub(crate) enum NginxPart {
 
 /// How a file is printed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FileOptions<'o> {
+pub struct FileOptions<'o> {
     /// `true`: a whole file that works alone; `false`: what an existing configuration includes.
-    pub(crate) standalone: bool,
+    pub standalone: bool,
     /// Where nginx includes the file, unless it is standalone.
-    pub(crate) part: Option<NginxPart>,
+    pub part: Option<NginxPart>,
     /// Port at which a standalone file's proxy listens.
-    pub(crate) listen: &'o str,
+    pub listen: &'o str,
     /// Whether requests pass while the decision endpoint does not answer.
-    pub(crate) fails_open: bool,
+    pub fails_open: bool,
     /// Command that Apache starts, with whole paths.
-    pub(crate) map_command: &'o str,
+    pub map_command: &'o str,
 }
 
 /// Headers that nginx sends to no site: the ten of this program first.
@@ -379,7 +385,7 @@ fn envoy_headers(front: &Front) -> Vec<String> {
 /// # Errors
 ///
 /// Fails on what the proxy cannot do.
-pub(crate) fn proxy_file(
+pub fn proxy_file(
     file: ProxyFile,
     front: &Front,
     options: FileOptions<'_>,

@@ -6,9 +6,11 @@ use axum::http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header, uri::PathAndQuery,
 };
 
-use crate::layer::OwnRobot;
-use crate::listen::{ClientAddr, RequestContext, TrustedProxies, read_target, withholds};
 use crate::probe::PROBE_HEADER;
+use robot_detection_http::listen::{
+    ClientAddr, RequestContext, TrustedProxies, read_target, withholds,
+};
+use robot_detection_layer::layer::OwnRobot;
 
 use super::{
     CLIENT, CONNECTION, Dialect, IDENTIFICATION_HEADER, PAGE, PREFIX, REQUEST, SCHEME,
@@ -46,7 +48,7 @@ const KEPT: [HeaderName; 5] = [
 
 /// Why a question describes no request.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub(crate) enum Misdescribed {
+pub enum Misdescribed {
     /// The proxy's file is at fault, or not the one that this program prints.
     #[error("the header {0} {1}; print the proxy's file again: robot-detection proxy-config")]
     Header(HeaderName, &'static str),
@@ -75,7 +77,7 @@ struct Described {
 /// # Errors
 ///
 /// Fails where a header is missing, comes twice, or holds nothing of the kind.
-pub(crate) fn describe(
+pub fn describe(
     dialect: Dialect,
     rest: &str,
     question: &mut Request<RequestContext>,
@@ -187,17 +189,18 @@ impl Described {
 /// # Errors
 ///
 /// Fails where the header is missing, comes twice, or names no page.
-pub(crate) fn take_page(headers: &HeaderMap) -> Result<Page, Misdescribed> {
+pub fn take_page(headers: &HeaderMap) -> Result<Page, Misdescribed> {
     let page = once(headers, &PAGE)?.ok_or(missing(&PAGE))?;
     Page::of_header(page).ok_or(Misdescribed::Header(PAGE, "names no page"))
 }
 
 /// Page that is to be served in place of another.
 #[derive(Clone, Debug)]
-pub(crate) struct Page {
-    pub(crate) path: PathAndQuery,
+pub struct Page {
+    /// Path and query.
+    pub path: PathAndQuery,
     /// Whether whoever is to get it is a suspect, who gets a copy of the page that he asked for.
-    pub(crate) is_for_suspect: bool,
+    pub is_for_suspect: bool,
 }
 
 impl Page {
@@ -205,7 +208,7 @@ impl Page {
     const OF_SUSPECT: &str = "?suspect";
 
     /// Returns the header by which a proxy asks for it.
-    pub(crate) fn header(&self) -> Option<HeaderValue> {
+    pub fn header(&self) -> Option<HeaderValue> {
         let mark = if self.is_for_suspect {
             Self::OF_SUSPECT
         } else {

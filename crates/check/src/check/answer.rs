@@ -3,8 +3,8 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 
-use crate::layer::{Outcome, ReadyHead};
-use crate::traffic::decision_word;
+use robot_detection_layer::layer::{Outcome, ReadyHead};
+use robot_detection_traffic::traffic::decision_word;
 
 use super::{ANSWER, CAUSE, DECISION, Dialect, IDENTIFICATION_HEADER, VERDICT_HEADER};
 
@@ -35,7 +35,7 @@ struct Fields(Vec<u8>);
 
 /// What our own proxy would do with a request.
 #[derive(Debug)]
-pub(crate) enum Answered<B> {
+pub enum Answered<B> {
     /// Pass it on with these headers, and give its answer the others.
     Passed(Response<B>),
     /// Serve this page in place of the one that was asked for.
@@ -45,7 +45,7 @@ pub(crate) enum Answered<B> {
 }
 
 /// Says it as a proxy reads it; without an outcome, of a person's request.
-pub(crate) fn answer<B: Default>(
+pub fn answer<B: Default>(
     dialect: Dialect,
     answered: Answered<B>,
     outcome: Option<&Outcome>,
@@ -98,7 +98,7 @@ pub(crate) fn answer<B: Default>(
 }
 
 /// Adds the decision, by which a proxy distinguishes an answer from the failure of a server between.
-pub(crate) fn mark<B>(response: &mut Response<B>, decision: &'static str) {
+pub fn mark<B>(response: &mut Response<B>, decision: &'static str) {
     let decision = HeaderValue::from_static(decision);
     response.headers_mut().insert(DECISION, decision);
 }
@@ -162,7 +162,7 @@ fn to_ingress_nginx<B: Default>(mut response: Response<B>) -> Response<B> {
 }
 
 /// Returns what [`answer`] says of a person whom nothing was decided about, made once.
-pub(crate) fn plain_pass(dialect: Dialect) -> ReadyHead {
+pub fn plain_pass(dialect: Dialect) -> ReadyHead {
     let response = answer(dialect, Answered::Passed(Response::new(())), None);
     let (head, ()) = response.into_parts();
     let headers = head.headers.iter();

@@ -2,14 +2,14 @@
 
 use ring::hmac;
 
-use crate::store::{Store, StoreError};
+use robot_detection_store::store::{Store, StoreError};
 
 /// Seconds for which a token is good.
 const GOOD_FOR_S: i64 = 60;
 
 /// Key of an installation's tokens.
 #[derive(Clone, Debug)]
-pub(crate) struct ProbeKey(hmac::Key);
+pub struct ProbeKey(hmac::Key);
 
 /// Content of a valid token.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -28,7 +28,7 @@ impl Token {
 
 /// Use of a token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// A request of `doctor`.
     Answer,
     /// The same, to which the endpoint does not answer.
@@ -65,13 +65,13 @@ impl ProbeKey {
     /// # Errors
     ///
     /// Fails when the database does.
-    pub(crate) async fn of(store: &Store) -> Result<Self, StoreError> {
+    pub async fn of(store: &Store) -> Result<Self, StoreError> {
         let random = [fastrand::u64(..), fastrand::u64(..)];
         Ok(Self::new(store.pace().seed(random).await?))
     }
 
     /// Makes a token; `id` is used once.
-    pub(crate) fn token(&self, id: &str, purpose: Purpose, now_ms: i64) -> String {
+    pub fn token(&self, id: &str, purpose: Purpose, now_ms: i64) -> String {
         let (expires_s, purpose) = (now_ms / 1_000 + GOOD_FOR_S, purpose.as_str());
         let signed = format!("{id}.{expires_s}.{purpose}");
         let mac = hmac::sign(&self.0, format!("probe {signed}").as_bytes());

@@ -11,11 +11,12 @@ mod inspect;
 mod nginx_text;
 mod place;
 
-pub(crate) use files::{FileOptions, NginxPart, ProxyFile, proxy_file};
-pub(crate) use front::{Front, FrontSite, OwnPath};
-pub(crate) use given_header::GivenHeader;
-pub(crate) use inspect::inspect;
-pub(crate) use place::{Place, PlaceError};
+pub use files::{FileOptions, NginxPart, ProxyFile, proxy_file};
+pub use front::{Front, FrontSite, OwnPath};
+pub use given_header::GivenHeader;
+pub use inspect::{Finding, Inspection, inspect};
+pub use nginx_text::TextError;
+pub use place::{Place, PlaceError};
 
 #[cfg(test)]
 mod tests;

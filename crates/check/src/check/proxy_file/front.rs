@@ -7,22 +7,23 @@ use super::{
 
 /// Everything that a proxy's file tells.
 #[derive(Clone, Debug)]
-pub(crate) struct Front {
+pub struct Front {
     /// Where decisions are asked for.
-    pub(crate) check: Place,
-    pub(crate) token: Option<String>,
+    pub check: Place,
+    /// Token by which the other proxy is known.
+    pub token: Option<String>,
     /// Where this program's own pages are.
-    pub(crate) own: Place,
+    pub own: Place,
     /// In the order of their numbers, which begin at 1.
-    pub(crate) sites: Vec<FrontSite>,
+    pub sites: Vec<FrontSite>,
     /// Headers that rules give to responses.
-    pub(crate) given: Vec<GivenHeader>,
+    pub given: Vec<GivenHeader>,
     /// Names of headers that conditions of rules read.
-    pub(crate) read: Vec<String>,
+    pub read: Vec<String>,
     /// Parts of rules that are not applied behind a proxy that asks one question at a time, a sentence each.
-    pub(crate) unjudged: Vec<String>,
+    pub unjudged: Vec<String>,
     /// Header with the visitor's address, where a trusted proxy sends one.
-    pub(crate) client_header: Option<String>,
+    pub client_header: Option<String>,
 }
 
 /// Headers by which robots and suspects are recognised, for proxies that hand over named headers only.
@@ -59,20 +60,24 @@ const ASKED: [&str; 28] = [
 
 /// Site behind a proxy.
 #[derive(Clone, Debug)]
-pub(crate) struct FrontSite {
-    pub(crate) number: usize,
+pub struct FrontSite {
+    /// Number of the upstream.
+    pub number: usize,
     /// None: every other host.
-    pub(crate) hosts: Vec<String>,
+    pub hosts: Vec<String>,
     /// Path at and below which it is, without a slash at its end; empty: all.
-    pub(crate) path: String,
-    pub(crate) servers: Vec<Place>,
-    pub(crate) preserve_host: bool,
-    pub(crate) own: Vec<OwnPath>,
+    pub path: String,
+    /// Servers of the upstream.
+    pub servers: Vec<Place>,
+    /// Whether the upstream gets the visitor's `Host`.
+    pub preserve_host: bool,
+    /// Paths that this program answers.
+    pub own: Vec<OwnPath>,
 }
 
 /// Path that this program answers itself.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct OwnPath {
+pub struct OwnPath {
     path: String,
     /// Whether all below it are meant; it ends with a slash then.
     is_prefix: bool,
@@ -92,7 +97,7 @@ pub(super) struct HostGroup<'f> {
 
 impl OwnPath {
     /// Creates one path.
-    pub(crate) fn exact(path: &str, what: &'static str) -> Result<Self, PlaceError> {
+    pub fn exact(path: &str, what: &'static str) -> Result<Self, PlaceError> {
         Ok(Self {
             path: plain(path)?.to_owned(),
             is_prefix: false,
@@ -101,7 +106,7 @@ impl OwnPath {
     }
 
     /// Creates a path with and without a slash at its end, and all below it.
-    pub(crate) fn tree(path: &str, what: &'static str) -> Result<[Self; 2], PlaceError> {
+    pub fn tree(path: &str, what: &'static str) -> Result<[Self; 2], PlaceError> {
         let path = format!("/{}", path.trim_matches('/'));
         let below = Self {
             path: format!("{}/", plain(&path)?),
@@ -170,7 +175,7 @@ impl OwnPath {
 
 impl FrontSite {
     /// Creates a site; its servers are those of the configuration.
-    pub(crate) fn new(
+    pub fn new(
         number: usize,
         hosts: &[String],
         path: &str,

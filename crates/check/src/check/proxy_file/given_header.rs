@@ -2,20 +2,20 @@
 
 use axum::http::{HeaderName, header};
 
-use crate::policy::ResponseHeaders;
+use robot_detection_layer::policy::ResponseHeaders;
 
 use super::place::plain;
 
 /// Header that rules give to responses.
 #[derive(Clone, Debug)]
-pub(crate) struct GivenHeader {
+pub struct GivenHeader {
     pub(super) number: usize,
     pub(super) name: HeaderName,
 }
 
 impl GivenHeader {
     /// Returns each of the names once, but for those that every file carries.
-    pub(crate) fn all<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Self> {
+    pub fn all<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Self> {
         // What no rule may give is refused with the configuration.
         let names = names.filter_map(|name| HeaderName::try_from(plain(name.trim()).ok()?).ok());
         let carried = |name: &HeaderName| *name == header::RETRY_AFTER || name == "x-robots-tag";

@@ -28,7 +28,7 @@ pub(super) struct Directive {
 /// Error of a text that cannot be read.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{place}: {reason}")]
-pub(crate) struct TextError {
+pub struct TextError {
     place: String,
     reason: &'static str,
 }

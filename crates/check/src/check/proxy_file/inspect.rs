@@ -22,7 +22,7 @@ const GROUPS: [(&str, &str, &str); 6] = [
 
 /// Fault at one place of the configuration.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(crate) struct Finding {
+pub struct Finding {
     /// File and line.
     place: String,
     /// The location or server.
@@ -35,10 +35,10 @@ pub(crate) struct Finding {
 
 /// Result of an inspection.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Inspection {
-    pub(crate) findings: Vec<Finding>,
+pub struct Inspection {
+    pub findings: Vec<Finding>,
     /// Servers that ask.
-    pub(crate) servers: usize,
+    pub servers: usize,
     known: HashSet<Finding>,
 }
 
@@ -56,7 +56,7 @@ struct Inherited<'d> {
 /// # Errors
 ///
 /// Fails on a text that is not an nginx configuration, and on one that is too deep or too long.
-pub(crate) fn inspect(text: &str) -> Result<Inspection, TextError> {
+pub fn inspect(text: &str) -> Result<Inspection, TextError> {
     let source = Source::of(text);
     let main = parse(&source)?;
     let mut inspection = Inspection::default();
@@ -81,7 +81,7 @@ pub(crate) fn inspect(text: &str) -> Result<Inspection, TextError> {
 
 impl Inspection {
     /// Returns the number of places where requests escape.
-    pub(crate) fn escapes(&self) -> usize {
+    pub fn escapes(&self) -> usize {
         self.findings.iter().filter(|one| one.escapes).count()
     }
 

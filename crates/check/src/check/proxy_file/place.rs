@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Server: an address with a port, or a Unix socket.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Place {
+pub struct Place {
     protocol: Protocol,
     /// Host and port, or path.
     at: String,
@@ -23,7 +23,7 @@ enum Protocol {
 /// Error of what a proxy's file cannot say.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct PlaceError(pub(crate) String);
+pub struct PlaceError(pub String);
 
 impl Place {
     /// Reads `http(s)://HOST:PORT`, `h2c://HOST:PORT` or `unix:/PATH`.
@@ -31,7 +31,7 @@ impl Place {
     /// # Errors
     ///
     /// Fails on what is none of these, and on a path behind the port.
-    pub(crate) fn parse(text: &str) -> Result<Self, PlaceError> {
+    pub fn parse(text: &str) -> Result<Self, PlaceError> {
         if let Some(path) = text.strip_prefix("unix:") {
             // Each proxy looks for it from a directory of its own.
             if !path.starts_with('/') {

@@ -15,13 +15,13 @@ use ring::rand::SystemRandom;
 use super::{ANSWER, DECISION, Dialect, REQUEST};
 
 /// Length of a key, in bytes; a longer one is refused.
-pub(crate) const MAX_LINE_BYTES: usize = 16 << 10;
+pub const MAX_LINE_BYTES: usize = 16 << 10;
 
 /// Headers of an answer that are looked at.
 const MAX_HEADERS: usize = 64;
 
 /// Returns the HTTP request that asks the endpoint about the request in a key; `None`: refuse it.
-pub(crate) fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Vec<u8>> {
+pub fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Vec<u8>> {
     let is_control = |byte: &u8| (*byte < b' ' && *byte != b'\t') || *byte == 0x7f;
     if line.len() > MAX_LINE_BYTES || line.iter().any(is_control) {
         return None;
@@ -69,7 +69,7 @@ pub(crate) fn question_from_line(line: &[u8], token: Option<&[u8]>) -> Option<Ve
 /// Returns the line for Apache in the head of the endpoint's answer, and the length of its body.
 ///
 /// A refusal by the endpoint without such a line becomes a line. An answer without a decision has no line.
-pub(crate) fn line_from_answer(head: &[u8]) -> (Option<Vec<u8>>, u64) {
+pub fn line_from_answer(head: &[u8]) -> (Option<Vec<u8>>, u64) {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut answer = httparse::Response::new(&mut headers);
     if answer.parse(head).is_err() {
@@ -114,7 +114,7 @@ pub(super) const TOKEN: HeaderName = HeaderName::from_static("x-robot-detection-
 
 /// Secret of the decision endpoint, compared in constant time.
 #[derive(Clone)]
-pub(crate) struct CheckToken {
+pub struct CheckToken {
     /// Of this process alone, so that the time of a comparison tells nothing of the secret.
     key: hmac::Key,
     tag: hmac::Tag,
@@ -126,7 +126,7 @@ impl CheckToken {
     /// # Errors
     ///
     /// Fails where the system has no random numbers.
-    pub(crate) fn new(secret: &[u8]) -> std::io::Result<Self> {
+    pub fn new(secret: &[u8]) -> std::io::Result<Self> {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
             .map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
         let tag = hmac::sign(&key, secret);
@@ -134,7 +134,7 @@ impl CheckToken {
     }
 
     /// Returns `true` if a request brings the secret, once.
-    pub(crate) fn is_in(&self, headers: &HeaderMap) -> bool {
+    pub fn is_in(&self, headers: &HeaderMap) -> bool {
         let mut given = headers.get_all(TOKEN).iter();
         let (Some(secret), None) = (given.next(), given.next()) else {
             return false;

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, net::IpAddr};
 use serde::Deserialize;
 
 /// Bytes of one report at most.
-pub(crate) const MAX_REPORT_BYTES: usize = 64 << 10;
+pub const MAX_REPORT_BYTES: usize = 64 << 10;
 
 /// Visitors of one report at most.
 const MAX_ENTRIES: usize = 1_000;
@@ -16,34 +16,38 @@ const MAX_TOLD: usize = 20;
 /// What is said of one visitor.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Reported {
-    pub(crate) address: IpAddr,
+pub struct Reported {
+    /// Address of the visitor.
+    pub address: IpAddr,
     /// As the visitor sends it.
     #[serde(default)]
-    pub(crate) user_agent: String,
-    pub(crate) person: YesNo,
+    pub user_agent: String,
+    /// Whether the visitor is taken for a person.
+    pub person: YesNo,
     /// Host of the site; only where there are several must it be said.
-    pub(crate) host: Option<String>,
+    pub host: Option<String>,
 }
 
 /// Word for a person.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum YesNo {
+pub enum YesNo {
+    /// Yes.
     Yes,
+    /// No.
     No,
 }
 
 /// Why a report is not taken, a line for each wrong entry.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct WrongReport {
+pub struct WrongReport {
     text: String,
     wrong: usize,
 }
 
 impl WrongReport {
     /// Adds what is wrong with an entry, of which the first has the number 1.
-    pub(crate) fn add(&mut self, number: usize, reason: &str) {
+    pub fn add(&mut self, number: usize, reason: &str) {
         self.wrong += 1;
         if self.wrong <= MAX_TOLD {
             // A text takes whatever is written.
@@ -56,7 +60,7 @@ impl WrongReport {
     /// # Errors
     ///
     /// Fails with all that are.
-    pub(crate) fn or<T>(self, right: T) -> Result<T, String> {
+    pub fn or<T>(self, right: T) -> Result<T, String> {
         if self.wrong == 0 {
             return Ok(right);
         }
@@ -76,7 +80,7 @@ impl WrongReport {
 /// # Errors
 ///
 /// Fails with each wrong entry and its number: of a report that is wrong in part nothing counts.
-pub(crate) fn read_report(body: &[u8]) -> Result<Vec<Reported>, String> {
+pub fn read_report(body: &[u8]) -> Result<Vec<Reported>, String> {
     let text = std::str::from_utf8(body).map_err(|_| "the report is no UTF-8\n".to_owned())?;
     let text = text.trim();
     let entries = if text.starts_with('[') {

@@ -14,7 +14,7 @@ const PARAMETER: &str = "rd=";
 /// Returns the URL in one such as `/robot-detection/redirect?rd=https://HOST/PAGE`, and its page.
 ///
 /// Only a page of the same host counts: a link cannot redirect visitors to another host.
-pub(crate) fn requested_page(uri: &Uri, host: &str) -> Option<(HeaderValue, PathAndQuery)> {
+pub fn requested_page(uri: &Uri, host: &str) -> Option<(HeaderValue, PathAndQuery)> {
     if uri.path() != REDIRECT_PATH {
         return None;
     }

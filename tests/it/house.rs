@@ -1,0 +1,254 @@
+//! The size of the house: lines of each crate, small files, and rings of files that import each other.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of a test cannot do fails the test"
+)]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Lines of code of each crate, at most.
+const LINES: &[(&str, usize)] = &[
+    ("crates/check", 3_000),
+    ("crates/console", 13_000),
+    ("crates/fleets", 2_000),
+    ("crates/http", 14_000),
+    ("crates/layer", 21_000),
+    ("crates/operations", 7_000),
+    ("crates/robots-txt", 8_500),
+    ("crates/site-robot", 24_000),
+    ("crates/store", 25_000),
+    ("crates/traffic", 6_000),
+    (".", 30_000),
+];
+
+/// Files that import each other, at most.
+const RING: usize = 8;
+
+/// Files of fewer than 40 lines of code, at most.
+const SMALL_FILES: usize = 30;
+
+/// Module path of a file, such as `["policy", "rule"]`.
+type Module = Vec<String>;
+
+struct Source {
+    path: PathBuf,
+    text: String,
+    is_test: bool,
+}
+
+fn sources(of_crate: &str) -> BTreeMap<Module, Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(of_crate)
+        .join("src");
+    let mut found = BTreeMap::new();
+    let mut directories = vec![root.clone()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let inside = path.strip_prefix(&root).unwrap().with_extension("");
+                let mut module: Module = inside
+                    .iter()
+                    .map(|part| part.to_str().unwrap().to_owned())
+                    .collect();
+                let is_test = module.iter().any(|part| part == "tests");
+                if ["mod", "lib", "main"].contains(&module.last().unwrap().as_str()) {
+                    module.pop();
+                }
+                let text = fs::read_to_string(&path).unwrap();
+                let source = Source {
+                    path,
+                    text,
+                    is_test,
+                };
+                found.insert(module, source);
+            }
+        }
+    }
+    assert!(found.len() > 5, "where is the source?");
+    found
+}
+
+/// Returns the lines that are neither blank, comment nor test.
+fn code(source: &Source) -> Vec<&str> {
+    if source.is_test {
+        return Vec::new();
+    }
+    let text = source
+        .text
+        .split("#[cfg(test)]\nmod ")
+        .next()
+        .unwrap_or_default();
+    text.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("//"))
+        .collect()
+}
+
+/// Returns the paths that a tree of imports names: `a::{b, c::d}` names `a::b` and `a::c::d`.
+fn names(tree: &str, prefix: &[String], found: &mut Vec<Module>) {
+    let tree = tree.trim();
+    if let Some(inside) = tree
+        .strip_prefix('{')
+        .and_then(|tree| tree.strip_suffix('}'))
+    {
+        let (mut depth, mut from) = (0, 0);
+        for (at, sign) in inside.char_indices().chain([(inside.len(), ',')]) {
+            match sign {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                ',' if depth == 0 => {
+                    let part = inside.get(from..at).unwrap_or_default();
+                    if !part.trim().is_empty() {
+                        names(part, prefix, found);
+                    }
+                    from = at + 1;
+                }
+                _ => {}
+            }
+        }
+        return;
+    }
+    let (first, rest) = tree.split_once("::").unwrap_or((tree, ""));
+    let first = first.split(" as ").next().unwrap_or_default();
+    let mut path = prefix.to_vec();
+    path.push(first.trim().to_owned());
+    if rest.is_empty() {
+        found.push(path);
+    } else {
+        names(rest, &path, found);
+    }
+}
+
+/// Returns the paths inside of the crate that a module imports.
+fn imports(module: &Module, source: &Source) -> Vec<Module> {
+    let code = code(source).join(" ");
+    let mut found = Vec::new();
+    for statement in code.split(';') {
+        let Some((_, tree)) = statement.rsplit_once("use ") else {
+            continue;
+        };
+        names(tree, &[], &mut found);
+    }
+    let inside = found.into_iter().filter_map(|path| {
+        let mut base = module.clone();
+        let mut rest = path.iter().peekable();
+        match path.first()?.as_str() {
+            "crate" => {
+                base.clear();
+                rest.next();
+            }
+            "self" => drop(rest.next()),
+            "super" => {
+                while rest.peek().is_some_and(|part| *part == "super") {
+                    base.pop();
+                    rest.next();
+                }
+            }
+            // Whoever hands something on names its own child.
+            _ if is_list(source) => {}
+            _ => return None,
+        }
+        base.extend(rest.cloned());
+        Some(base)
+    });
+    inside.collect()
+}
+
+fn is_list(source: &Source) -> bool {
+    let name = source.path.file_name().unwrap();
+    name == "mod.rs" || name == "lib.rs"
+}
+
+/// Returns the files that each file of a crate imports, through those that only hand something on.
+fn arrows(sources: &BTreeMap<Module, Source>) -> BTreeMap<&Module, BTreeSet<&Module>> {
+    let mut handed_on: BTreeMap<Module, Module> = BTreeMap::new();
+    for (module, source) in sources.iter().filter(|(_, source)| is_list(source)) {
+        for path in imports(module, source) {
+            if path.len() > module.len() + 1 && path.starts_with(module) {
+                let mut name = module.clone();
+                name.push(path.last().unwrap().clone());
+                handed_on.insert(name, path);
+            }
+        }
+    }
+    let mut arrows: BTreeMap<&Module, BTreeSet<&Module>> = BTreeMap::new();
+    for (module, source) in sources.iter().filter(|(_, source)| !source.is_test) {
+        let uses = arrows.entry(module).or_default();
+        for mut path in imports(module, source) {
+            while let Some(further) = handed_on.get(&path) {
+                path.clone_from(further);
+            }
+            while !path.is_empty() && !sources.contains_key(&path) {
+                path.pop();
+            }
+            let Some((used, source)) = sources.get_key_value(&path) else {
+                continue;
+            };
+            if used != module && !is_list(source) {
+                uses.insert(used);
+            }
+        }
+    }
+    arrows
+}
+
+/// Returns the files that a file reaches.
+fn reached<'m>(
+    from: &'m Module,
+    arrows: &BTreeMap<&'m Module, BTreeSet<&'m Module>>,
+) -> BTreeSet<&'m Module> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(module) = open.pop() {
+        for next in arrows.get(module).into_iter().flatten() {
+            if reached.insert(*next) {
+                open.push(next);
+            }
+        }
+    }
+    reached
+}
+
+#[test]
+fn no_crate_grows_beyond_its_ceiling() {
+    let mut small = Vec::new();
+    for (of_crate, ceiling) in LINES {
+        let sources = sources(of_crate);
+        let lines: usize = sources.values().map(|source| code(source).len()).sum();
+        assert!(lines <= *ceiling, "{of_crate}: {lines} lines of code");
+        let files = sources.values().filter(|source| !source.is_test);
+        let files = files.filter(|source| {
+            !is_list(source) && !source.path.ends_with("main.rs") && code(source).len() < 40
+        });
+        small.extend(files.map(|source| source.path.display().to_string()));
+    }
+    assert!(small.len() <= SMALL_FILES, "{}", small.join("\n"));
+}
+
+#[test]
+fn no_ring_of_files_is_larger_than_eight() {
+    for (of_crate, _) in LINES {
+        let sources = sources(of_crate);
+        let arrows = arrows(&sources);
+        let reached: BTreeMap<_, _> = arrows
+            .keys()
+            .map(|module| (*module, reached(module, &arrows)))
+            .collect();
+        for (module, own) in &reached {
+            let ring: Vec<_> = own
+                .iter()
+                .filter(|other| reached[**other].contains(module))
+                .map(|other| other.join("/"))
+                .collect();
+            assert!(ring.len() <= RING, "{of_crate}: {}", ring.join(", "));
+        }
+    }
+}
