@@ -10,6 +10,7 @@ use url::Url;
 use super::alerts::AlertsCommand;
 use super::apache_map::ApacheMapArgs;
 use super::bans::BansArgs;
+use super::context::Cli;
 use super::health::HealthArgs;
 use super::heaven::HeavenCommand;
 use super::identify::IdentifyArgs;
@@ -27,13 +28,9 @@ use super::validate::ValidateArgs;
 /// Tells robots from people on the way into a web site.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "robot-detection", version, about, max_term_width = 100)]
-pub(super) struct Cli {
-    /// Configuration file [default: robot-detection.toml, if it is there]
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
-    /// Database: `sqlite://FILE` or `postgres://USER@HOST/NAME`
-    #[arg(long, global = true, value_name = "URL")]
-    pub(super) database: Option<String>,
+pub(super) struct CommandLine {
+    #[command(flatten)]
+    pub(super) cli: Cli,
     #[command(subcommand)]
     pub(super) command: Command,
 }

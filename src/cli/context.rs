@@ -1,6 +1,11 @@
 //! Configuration, database and detector for commands.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::Args;
 
 use crate::app::{self, ClaimProver};
 use crate::assembly::robot_conf;
@@ -14,14 +19,26 @@ use crate::registry::{Robot, bundled};
 use crate::store::Store;
 
 use super::{
-    Cli,
-    args::Command,
     every_error,
     output::{self, WrongUsage},
 };
 
 /// Who changes something by a command, as the log of changes says it.
 pub(super) const ACTOR: &str = "command line";
+
+/// Arguments of all commands.
+#[derive(Args, Clone, Debug)]
+pub(super) struct Cli {
+    /// Configuration file [default: robot-detection.toml, if it is there]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Database: `sqlite://FILE` or `postgres://USER@HOST/NAME`
+    #[arg(long, global = true, value_name = "URL")]
+    pub(super) database: Option<String>,
+    /// File of the site robot that a command of `site-robot` names.
+    #[arg(skip)]
+    pub(super) robot_conf: Option<String>,
+}
 
 /// File that is read when none is named.
 const DEFAULT_FILE: &str = "robot-detection.toml";
@@ -57,10 +74,6 @@ pub(super) fn loader_of(cli: &Cli, text: Option<&str>) -> Loader {
     let loader = text.map_or_else(Loader::new, |text| {
         Loader::new().file(&file(cli).display().to_string(), text)
     });
-    let robot_conf = match &cli.command {
-        Command::SiteRobot(command) => command.robot_conf(),
-        _ => None,
-    };
     let loader = loader
         .process_environment()
         .flag(
@@ -71,7 +84,7 @@ pub(super) fn loader_of(cli: &Cli, text: Option<&str>) -> Loader {
         .flag(
             &SiteRobotSection::KEY.robot_conf,
             "--robot-conf",
-            robot_conf.map(str::to_owned),
+            cli.robot_conf.clone(),
         );
     let state = state_of_robot(&loader);
     loader.flag(&DatabaseSection::KEY.url, "robot-state-dir", state)

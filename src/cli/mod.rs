@@ -50,6 +50,6 @@ mod traps;
 mod validate;
 mod verify;
 
-use args::{Cli, Command};
+use context::Cli;
 
 pub use run::{command, main};

@@ -13,8 +13,9 @@ use crate::operations::Refusal;
 use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
-    Cli, Command, admin, alerts, apache_map, bans, database, doctor, explain, health, heaven,
-    identify, init, instances,
+    Cli, admin, alerts, apache_map,
+    args::{Command, CommandLine},
+    bans, database, doctor, explain, health, heaven, identify, init, instances,
     output::{self, WRONG_USAGE, WrongUsage},
     proxy_config, registry, reload_command, robots_txt, rules, serve, site_robot, suspects,
     traffic, traps, validate, verify,
@@ -23,10 +24,13 @@ use super::{
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let mut line = CommandLine::parse();
+    if let Command::SiteRobot(command) = &line.command {
+        line.cli.robot_conf = command.robot_conf().map(str::to_owned);
+    }
     // ring is the only provider in the tree; a second call fails as it is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    match run(&cli) {
+    match run(&line.cli, &line.command) {
         Ok(code) => code,
         // `head` has seen enough: that is no failure of ours.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
@@ -44,16 +48,16 @@ pub fn main() -> ExitCode {
 /// Returns the command line's parser, for manuals and for tests of documents.
 #[must_use]
 pub fn command() -> clap::Command {
-    Cli::command()
+    CommandLine::command()
 }
 
-fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
-    if let Command::Serve(_) = cli.command {
+fn run(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
+    if let Command::Serve(_) = command {
         // Before there are threads: it removes variables from the environment, which is not safe
         // while another thread reads them.
         inherit_sockets();
     }
-    match &cli.command {
+    match command {
         // These need no runtime, or build one of another kind.
         Command::ApacheMap(args) => apache_map::run(cli, args),
         Command::Identify(args) => identify::run(cli, args),

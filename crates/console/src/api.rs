@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::{
     AdminSite, CERTIFICATE_DAYS, Moment,
     access::Visitor,
-    certificate_sentences, changes,
+    certificate_sentences,
     fields::{CsrfProof, JsonBody, Params},
     filtering::{FilteringView, RobotsView, TagRuleView},
     heavens_in_need,
     identify::{self, IdentifyParams},
-    jobs,
+    jobs::AlreadyRunning,
     manual::recognise,
     page::{Page, encode},
     problem::Problem,
@@ -227,9 +227,9 @@ pub(super) async fn start(
         force: body.force,
         ..RefreshOptions::default()
     };
-    let started = jobs::start(&state, sources.clone(), options);
-    started.map_err(|jobs::AlreadyRunning| busy())?;
-    changes::started(&state, &visitor, "refresh-started", &sources).await;
+    let event = "refresh-started";
+    let started = refreshes::begin(&state, &visitor, event, sources, options).await;
+    started.map_err(|AlreadyRunning| busy())?;
     let job = refreshes::current(&state);
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
 }
@@ -250,9 +250,9 @@ pub(super) async fn accept(
 ) -> Result<Response, Problem> {
     let document = body.document.as_deref();
     let (source, options) = refreshes::acceptance(&state, &body.source, document).await?;
-    let started = jobs::start(&state, vec![source.clone()], options);
-    started.map_err(|jobs::AlreadyRunning| busy())?;
-    changes::started(&state, &visitor, "refresh-accepted", &[source]).await;
+    let event = "refresh-accepted";
+    let started = refreshes::begin(&state, &visitor, event, vec![source], options).await;
+    started.map_err(|AlreadyRunning| busy())?;
     let job = refreshes::current(&state);
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
 }

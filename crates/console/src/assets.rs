@@ -10,8 +10,6 @@ use axum::{
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::problem::Problem;
-
 struct Asset {
     name: &'static str,
     content_type: &'static str,
@@ -58,7 +56,7 @@ pub(super) struct AssetPath {
 /// Serves an asset.
 pub(super) async fn serve(Path(path): Path<AssetPath>, headers: HeaderMap) -> Response {
     let Some(asset) = asset(&path.asset_name) else {
-        return Problem::not_found("There is no such file.").into_response();
+        return StatusCode::NOT_FOUND.into_response();
     };
     // For clients that revalidate although the response is immutable, as on a forced reload.
     // Weak, as it names the content whether or not it is compressed (RFC 9110 §8.8.1).

@@ -1,16 +1,16 @@
 //! Refreshes that the page started.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::state::AdminState;
 use robot_detection_layer::registry::Source;
+use robot_detection_operations::Operations;
 use robot_detection_store::refresh::{Progress, RefreshError, RefreshOptions, Trigger};
 use robot_detection_store::store::RefreshRecord;
 
 /// The last job that the page started; one runs at a time.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Jobs {
-    last: Mutex<Option<Job>>,
+    last: Arc<Mutex<Option<Job>>>,
 }
 
 /// Refreshes of one or more sources, one after the other.
@@ -95,30 +95,29 @@ impl Jobs {
 
 /// Starts to refresh sources, and returns at once.
 pub(super) fn start(
-    state: &AdminState,
+    jobs: &Jobs,
+    operations: &Operations,
     sources: Vec<Source>,
     options: RefreshOptions,
 ) -> Result<(), AlreadyRunning> {
     // A refresh by schedule is none of our jobs, and no second one is begun beside it.
-    if is_busy(&state.operations().refresher.progress().borrow()) {
+    if is_busy(&operations.refresher.progress().borrow()) {
         return Err(AlreadyRunning);
     }
-    state.jobs().begin(Job {
-        started_ms: state.now_ms(),
+    let steps = sources.iter().cloned().map(|source| JobStep {
+        source,
+        state: StepState::Waiting,
+    });
+    jobs.begin(Job {
+        started_ms: operations.now_ms(),
         finished_ms: None,
-        steps: sources
-            .iter()
-            .cloned()
-            .map(|source| JobStep {
-                source,
-                state: StepState::Waiting,
-            })
-            .collect(),
+        steps: steps.collect(),
     })?;
-    state
-        .operations()
-        .tasks
-        .spawn(run(state.clone(), sources, options));
+    let end = JobGuard {
+        jobs: jobs.clone(),
+        operations: operations.clone(),
+    };
+    operations.tasks.spawn(run(end, sources, options));
     Ok(())
 }
 
@@ -128,25 +127,23 @@ pub(super) fn is_busy(progress: &Progress) -> bool {
 }
 
 /// Guard that marks the job as ended, also where its task panics or is dropped at shutdown.
-struct JobGuard(AdminState);
+struct JobGuard {
+    jobs: Jobs,
+    operations: Operations,
+}
 
 impl Drop for JobGuard {
     fn drop(&mut self) {
-        self.0.jobs().end(self.0.now_ms());
+        self.jobs.end(self.operations.now_ms());
     }
 }
 
-async fn run(state: AdminState, sources: Vec<Source>, options: RefreshOptions) {
-    // Bound to a name: `_` alone would drop it at once.
-    let _end = JobGuard(state.clone());
+async fn run(end: JobGuard, sources: Vec<Source>, options: RefreshOptions) {
     for (index, source) in sources.iter().enumerate() {
-        state.jobs().set(index, StepState::Running);
-        let result = state
-            .operations()
-            .refresher
-            .refresh(source, Trigger::Admin, options.clone())
-            .await;
-        state.jobs().set(index, outcome(result));
+        end.jobs.set(index, StepState::Running);
+        let refresher = &end.operations.refresher;
+        let result = refresher.refresh(source, Trigger::Admin, options.clone());
+        end.jobs.set(index, outcome(result.await));
     }
 }
 

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::{
     Moment,
     access::Visitor,
-    changes, duration_text,
+    duration_text,
     fields::{Fields, Params},
-    jobs,
+    jobs::{self, AlreadyRunning},
     page::{Page, html},
     problem::Problem,
     refresh_job::JobView,
@@ -157,13 +157,8 @@ pub(super) async fn start(
         force: form.force.is_some(),
         ..RefreshOptions::default()
     };
-    Ok(match jobs::start(&state, sources.clone(), options) {
-        Ok(()) => {
-            changes::started(&state, &visitor, "refresh-started", &sources).await;
-            page.location.see_other("refresh")
-        }
-        Err(jobs::AlreadyRunning) => page.location.see_other("refresh?note=busy"),
-    })
+    let started = begin(&state, &visitor, "refresh-started", sources, options).await;
+    Ok(to_progress(&page, started))
 }
 
 /// Accepts the held document of a source, and shows the progress.
@@ -174,12 +169,29 @@ pub(super) async fn accept(
     Fields(form): Fields<AcceptForm>,
 ) -> Result<Response, Problem> {
     let (source, options) = acceptance(&state, &form.source, Some(&form.document)).await?;
-    Ok(match jobs::start(&state, vec![source.clone()], options) {
-        Ok(()) => {
-            changes::started(&state, &visitor, "refresh-accepted", &[source]).await;
-            page.location.see_other("refresh")
-        }
-        Err(jobs::AlreadyRunning) => page.location.see_other("refresh?note=busy"),
+    let started = begin(&state, &visitor, "refresh-accepted", vec![source], options).await;
+    Ok(to_progress(&page, started))
+}
+
+/// Starts to refresh sources, and records who did.
+pub(super) async fn begin(
+    state: &AdminState,
+    visitor: &Visitor,
+    event: &str,
+    sources: Vec<Source>,
+    options: RefreshOptions,
+) -> Result<(), AlreadyRunning> {
+    let names: Vec<_> = sources.iter().map(ToString::to_string).collect();
+    jobs::start(state.jobs(), state.operations(), sources, options)?;
+    let caller = state.caller_as(visitor);
+    caller.record(event, &names.join(", "), "").await;
+    Ok(())
+}
+
+fn to_progress(page: &Page, started: Result<(), AlreadyRunning>) -> Response {
+    page.location.see_other(match started {
+        Ok(()) => "refresh",
+        Err(AlreadyRunning) => "refresh?note=busy",
     })
 }
 

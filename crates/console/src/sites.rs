@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::{
     AdminSite, Moment, ReloadOutcome, Reloads, UpstreamRow,
     access::Visitor,
-    changes,
     fields::{CsrfProof, Fields, Params},
     guard::host,
     page::{Page, encode, html},
@@ -215,7 +214,15 @@ async fn request_reload(
         return Err(Problem::internal("no answer to the wish for a reload"));
     };
     let view = ReloadView::new(&outcome, state.now_ms());
-    changes::reloaded(state, visitor, view.is_done, &view.lines.join("; ")).await;
+    let event = if view.is_done {
+        "reloaded"
+    } else {
+        "reload-failed"
+    };
+    let caller = state.caller_as(visitor);
+    caller
+        .record(event, "configuration", &view.lines.join("; "))
+        .await;
     Ok(view)
 }
 

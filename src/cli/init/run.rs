@@ -10,8 +10,7 @@ use crate::policy::HostName;
 
 use super::{
     super::{
-        Cli,
-        args::{CompletionsArgs, InitArgs, PresetArg},
+        args::{CommandLine, CompletionsArgs, InitArgs, PresetArg},
         output::{self, WrongUsage},
     },
     ask::ask,
@@ -79,7 +78,7 @@ pub(in crate::cli) fn completions(args: &CompletionsArgs) -> io::Result<()> {
     // clap_complete panics where it cannot write, so it writes into memory and a closed pipe is
     // handled by our own printing.
     let mut text = Vec::new();
-    let mut command = Cli::command();
+    let mut command = CommandLine::command();
     clap_complete::generate(args.shell, &mut command, "robot-detection", &mut text);
     output::text(&String::from_utf8_lossy(&text))
 }

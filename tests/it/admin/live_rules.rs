@@ -2,7 +2,7 @@
 
 use reqwest::{Method, StatusCode};
 use robot_detection::store::{
-    CountedMinute, LiveRuleChange, TrafficBatch, TrafficCount, TrafficKey,
+    CountedMinute, LiveRuleChange, NewLiveRule, TrafficBatch, TrafficCount, TrafficKey,
 };
 use serde_json::json;
 

@@ -5,4 +5,4 @@ mod record;
 mod view;
 
 pub(super) use page::{Changes, download, json, show};
-pub(super) use record::{LoginFailureLog, reloaded, started};
+pub(super) use record::LoginFailureLog;

@@ -2,9 +2,6 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::super::{access::Visitor, state::AdminState};
-use robot_detection_layer::registry::Source;
-
 /// Time in which failed logins become one entry: guesses must not push all others out of the log.
 const FAILURES_MS: i64 = 10 * 60_000;
 
@@ -18,25 +15,6 @@ pub(crate) struct LoginFailureLog {
 struct Pending {
     failures: u64,
     recorded_ms: Option<i64>,
-}
-
-/// Records that refreshes were started, or a document accepted.
-pub(crate) async fn started(
-    state: &AdminState,
-    visitor: &Visitor,
-    event: &str,
-    sources: &[Source],
-) {
-    let names: Vec<_> = sources.iter().map(Source::as_str).collect();
-    let caller = state.caller_as(visitor);
-    caller.record(event, &names.join(", "), "").await;
-}
-
-/// Records a reload that was asked for.
-pub(crate) async fn reloaded(state: &AdminState, visitor: &Visitor, is_done: bool, text: &str) {
-    let event = if is_done { "reloaded" } else { "reload-failed" };
-    let caller = state.caller_as(visitor);
-    caller.record(event, "configuration", text).await;
 }
 
 impl LoginFailureLog {

@@ -36,6 +36,7 @@ pub struct Finding {
 /// Result of an inspection.
 #[derive(Clone, Debug, Default)]
 pub struct Inspection {
+    /// What was found.
     pub findings: Vec<Finding>,
     /// Servers that ask.
     pub servers: usize,
