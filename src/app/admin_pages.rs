@@ -16,8 +16,7 @@ use crate::admin::{self, Access, Admin};
 use crate::clock::Clock;
 use crate::live_rules::StateFile;
 use crate::operations::{
-    MIN_PASSWORD_CHARS, Operations, PasswordError, generate_password, hash_password,
-    verify_password,
+    MIN_PASSWORD_CHARS, PasswordError, generate_password, hash_password, verify_password,
 };
 use crate::store::Store;
 
@@ -51,7 +50,7 @@ impl RobotDetection {
         let (store, clock) = (self.store().clone(), self.clock().clone());
         let stop = self.parts().stop.clone();
         let file = self.password_file();
-        self.parts().tasks.spawn(async move {
+        self.parts().operations.tasks.spawn(async move {
             let making = keep_first_password(store, clock, file);
             stop.run_until_cancelled(making).await;
         });
@@ -105,7 +104,7 @@ impl RobotDetection {
             return set_password(&store, &clock, password).await;
         }
         let stop = self.parts().stop.clone();
-        self.parts().tasks.spawn(async move {
+        self.parts().operations.tasks.spawn(async move {
             let setting = async {
                 while let Err(error) = set_password(&store, &clock, password.clone()).await {
                     debug!("the password of the admin pages is not set yet: {error}");
@@ -128,25 +127,7 @@ impl RobotDetection {
     fn admin_pages(&self, access: Access, stop: CancellationToken) -> Router {
         let parts = self.parts();
         admin::router(Admin {
-            operations: Operations {
-                store: parts.store.clone(),
-                detector: self.detector().clone(),
-                policy: self.policy().clone(),
-                enforcer: self.enforcer().clone(),
-                sites: parts.shown_sites.clone(),
-                live_rules: self.live_rules().clone(),
-                reloads: parts.reloads.clone(),
-                robot_runs: parts.robot_runs.clone(),
-                certificates: parts.certificates.clone(),
-                notices: parts.notices.clone(),
-                refresher: parts.refresher.clone(),
-                traffic: parts.traffic.clone(),
-                verifier: self.verifier().clone(),
-                ranges: self.ranges_refresher(),
-                settings: parts.settings.clone(),
-                clock: self.clock().clone(),
-                tasks: parts.tasks.clone(),
-            },
+            operations: parts.operations.clone(),
             time_zone: parts.time_zone,
             access,
             client_address: parts.common.client_address.clone(),

@@ -15,8 +15,8 @@ use crate::fetch::{FetchError, FetchLimits, Fetcher};
 use crate::instances::set_clock;
 use crate::live_rules::{self, LiveRules, StateFile};
 use crate::operations::{
-    Certificates, DEFAULT_SITE, Notices, PasswordError, Reloads, RobotRuns, Setting, SharedSites,
-    TimeZone, own_robot,
+    Certificates, DEFAULT_SITE, Notices, Operations, PasswordError, Reloads, RobotRuns, Setting,
+    SharedSites, TimeZone, own_robot,
 };
 use crate::policy::{Enforcement, Policy, PolicyBuilder, PolicyError, RuleBuilder};
 use crate::refresh::{Refresher, SourceSpec};
@@ -433,7 +433,7 @@ impl RobotDetectionBuilder {
         let live = &parts.common.live_rules;
         live_rules::load(
             live,
-            &parts.store,
+            &parts.operations.store,
             robots.clock(),
             parts.live_rules_file.as_ref(),
         )
@@ -501,28 +501,37 @@ impl RobotDetectionBuilder {
             robots_txt: self.robots_txt,
         };
         let main = Site::new(DEFAULT_SITE, detection, &common);
-        let (robot_runs, reloads) = (RobotRuns::default(), Reloads::default());
+        let operations = Operations {
+            detector: common.detector.clone(),
+            policy: main.policy().clone(),
+            enforcer: main.enforcer().clone(),
+            sites: SharedSites::default(),
+            live_rules: common.live_rules.clone(),
+            reloads: Reloads::default(),
+            robot_runs: RobotRuns::default(),
+            certificates: Certificates::default(),
+            notices: Notices::default(),
+            refresher,
+            traffic,
+            verifier: common.proving.verifier().clone(),
+            ranges: common.proving.refresher(),
+            settings: self.settings.into(),
+            clock: common.clock.clone(),
+            tasks,
+            store,
+        };
         Ok(RobotDetection::new(Arc::new(Inner {
             sites: ArcSwap::from_pointee(vec![main.clone()]),
             main,
-            server: ServerParts::new(self.started, &store, &common, &robot_runs, &reloads),
+            server: ServerParts::new(self.started, &operations, &common),
             common,
-            live_rules_file: StateFile::of(self.state_dir, &store),
-            shown_sites: SharedSites::default(),
-            reloads,
-            robot_runs,
-            certificates: Certificates::default(),
-            notices: Notices::default(),
-            store,
-            refresher,
+            live_rules_file: StateFile::of(self.state_dir, &operations.store),
+            operations,
             bundled: self.bundled,
             secure_cookies: self.secure_cookies,
             time_zone: self.time_zone,
             hosts: self.hosts,
-            settings: self.settings.into(),
-            traffic,
             address: watch::Sender::default(),
-            tasks,
             stop,
         })))
     }

@@ -8,7 +8,7 @@ use axum::{
     http::{Request, Response},
 };
 use tokio::sync::watch;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
@@ -16,14 +16,12 @@ use crate::instances::Heartbeat;
 use crate::layer::{OwnRobot, RobotDetectionLayer};
 use crate::live_rules::{self, LiveRules, StateFile};
 use crate::operations::own_robot;
-use crate::operations::{
-    Certificates, DEFAULT_SITE, Notices, Reloads, RobotRuns, SharedSettings, SharedSites, TimeZone,
-};
+use crate::operations::{DEFAULT_SITE, Operations, Reloads, RobotRuns, SharedSettings, TimeZone};
 use crate::pace::Exchange;
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
-use crate::traffic::{Traffic, TrafficLayer};
+use crate::traffic::TrafficLayer;
 use crate::verify::{RangesRefresher, Verifier};
 
 use super::{
@@ -43,19 +41,14 @@ pub struct RobotDetection {
 
 #[derive(Debug)]
 pub(super) struct Inner {
-    pub(super) store: Store,
+    /// What administrators read and change.
+    pub(super) operations: Operations,
     /// What further sites are made with.
     pub(super) common: Common,
     /// The site that the handle itself is for.
     pub(super) main: Site,
     pub(super) sites: ArcSwap<Vec<Site>>,
     pub(super) live_rules_file: Option<StateFile>,
-    pub(super) shown_sites: SharedSites,
-    pub(super) reloads: Reloads,
-    pub(super) robot_runs: RobotRuns,
-    pub(super) certificates: Certificates,
-    pub(super) notices: Notices,
-    pub(super) refresher: Refresher,
     /// Whether the bundled registry is used.
     pub(super) bundled: bool,
     /// Whether the session's cookie is sent over https only.
@@ -63,16 +56,13 @@ pub(super) struct Inner {
     /// Zone in which the pages show times.
     pub(super) time_zone: TimeZone,
     pub(super) hosts: Vec<String>,
-    pub(super) settings: SharedSettings,
     #[cfg_attr(
         not(feature = "server"),
         expect(dead_code, reason = "there is no server to ask for them")
     )]
     pub(super) server: ServerParts,
-    pub(super) traffic: Traffic,
     /// Where health, metrics and console are; empty until it is known, or where they have no listener.
     pub(super) address: watch::Sender<String>,
-    pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
 }
 
@@ -105,7 +95,7 @@ impl RobotDetection {
     /// ```
     #[must_use]
     pub fn traffic_layer(&self) -> TrafficLayer {
-        self.inner.traffic.layer(self.inner.main.name())
+        self.inner.operations.traffic.layer(self.inner.main.name())
     }
 
     /// Returns a router that answers for `/robots.txt`, to be merged into the application's.
@@ -153,13 +143,13 @@ impl RobotDetection {
     /// Returns what asks for a reload, and what came of the last one.
     #[must_use]
     pub fn reloads(&self) -> &Reloads {
-        &self.inner.reloads
+        &self.inner.operations.reloads
     }
 
     /// Returns what asks for runs of site robots, and what the pages show of them.
     #[must_use]
     pub fn robot_runs(&self) -> &RobotRuns {
-        &self.inner.robot_runs
+        &self.inner.operations.robot_runs
     }
 
     /// Returns the detector alone.
@@ -189,13 +179,13 @@ impl RobotDetection {
     /// Returns the database.
     #[must_use]
     pub fn store(&self) -> &Store {
-        &self.inner.store
+        &self.inner.operations.store
     }
 
     /// Returns the job that keeps the registry up to date.
     #[must_use]
     pub fn refresher(&self) -> &Refresher {
-        &self.inner.refresher
+        &self.inner.operations.refresher
     }
 
     /// Returns what proves robots' claims: verdicts, their counters, and the last impostors.
@@ -213,7 +203,7 @@ impl RobotDetection {
     /// Returns the parameters that the admin page shows.
     #[must_use]
     pub fn shown_settings(&self) -> &SharedSettings {
-        &self.inner.settings
+        &self.inner.operations.settings
     }
 
     /// Returns the clock.
@@ -294,11 +284,11 @@ impl RobotDetection {
     /// Ends the jobs, waits for them, closes the database.
     pub async fn shutdown(&self) {
         self.inner.stop.cancel();
-        self.inner.tasks.close();
+        self.inner.operations.tasks.close();
         // The database is last: jobs that end store what they have.
-        self.inner.tasks.wait().await;
-        self.inner.traffic.flush().await;
-        self.inner.store.close().await;
+        self.inner.operations.tasks.wait().await;
+        self.inner.operations.traffic.flush().await;
+        self.inner.operations.store.close().await;
     }
 
     pub(super) fn parts(&self) -> &Inner {
@@ -306,49 +296,59 @@ impl RobotDetection {
     }
 
     pub(super) fn start_jobs(&self) {
-        let refresher = self.inner.refresher.clone();
+        let refresher = self.inner.operations.refresher.clone();
         let stop = self.inner.stop.clone();
         self.inner
+            .operations
             .tasks
             .spawn(async move { refresher.run(stop).await });
         let watching = Box::pin(watch_database(
-            self.inner.store.clone(),
-            self.inner.refresher.clone(),
+            self.inner.operations.store.clone(),
+            self.inner.operations.refresher.clone(),
             self.clock().clone(),
             self.inner.bundled,
         ));
         let stop = self.inner.stop.clone();
-        self.inner.tasks.spawn(async move {
+        self.inner.operations.tasks.spawn(async move {
             stop.run_until_cancelled(watching).await;
         });
         let lists = self.inner.common.proving.clone();
         let lists = Box::pin(lists.keep_lists(self.detector().clone()));
         let stop = self.inner.stop.clone();
-        self.inner.tasks.spawn(async move {
+        self.inner.operations.tasks.spawn(async move {
             stop.run_until_cancelled(lists).await;
         });
         let live_rules = Box::pin(live_rules::follow(
             self.inner.common.live_rules.clone(),
-            self.inner.store.clone(),
+            self.inner.operations.store.clone(),
             self.clock().clone(),
             self.inner.live_rules_file.clone(),
         ));
         let stop = self.inner.stop.clone();
-        self.inner.tasks.spawn(async move {
+        self.inner.operations.tasks.spawn(async move {
             stop.run_until_cancelled(live_rules).await;
         });
         let live_rules = self.inner.common.live_rules.clone();
-        let exchange = Exchange::new(self.inner.store.clone(), self.clock().clone(), move || {
-            live_rules.policies_in_force()
-        });
+        let exchange = Exchange::new(
+            self.inner.operations.store.clone(),
+            self.clock().clone(),
+            move || live_rules.policies_in_force(),
+        );
         let stop = self.inner.stop.clone();
-        self.inner.tasks.spawn(exchange.run(stop));
+        self.inner.operations.tasks.spawn(exchange.run(stop));
         let address = self.inner.address.subscribe();
-        let heartbeat = Heartbeat::new(self.inner.store.clone(), address, self.clock().clone());
+        let heartbeat = Heartbeat::new(
+            self.inner.operations.store.clone(),
+            address,
+            self.clock().clone(),
+        );
         let stop = self.inner.stop.clone();
-        self.inner.tasks.spawn(heartbeat.run(stop));
-        let (traffic, stop) = (self.inner.traffic.clone(), self.inner.stop.clone());
-        self.inner.tasks.spawn(traffic.run(stop));
+        self.inner.operations.tasks.spawn(heartbeat.run(stop));
+        let (traffic, stop) = (
+            self.inner.operations.traffic.clone(),
+            self.inner.stop.clone(),
+        );
+        self.inner.operations.tasks.spawn(traffic.run(stop));
         self.follow(&self.inner.main);
     }
 
@@ -379,7 +379,7 @@ impl RobotDetection {
         tracing::warn!(%error, "site robots of other processes are redirected until the database answers: {error}");
         let later = own_robot::load_later(own.clone(), store.clone(), clock.clone());
         let stop = self.inner.stop.clone();
-        self.inner.tasks.spawn(async move {
+        self.inner.operations.tasks.spawn(async move {
             stop.run_until_cancelled(later).await;
         });
     }
@@ -392,7 +392,7 @@ impl RobotDetection {
     fn follow(&self, site: &Site) {
         let robots_txt = site.served_robots_txt().clone();
         let (stop, site_stop) = (self.inner.stop.clone(), site.stop());
-        self.inner.tasks.spawn(async move {
+        self.inner.operations.tasks.spawn(async move {
             // Of the two tokens one ends with the site, the other with the handle.
             site_stop.run_until_cancelled(robots_txt.run(stop)).await;
         });

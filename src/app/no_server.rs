@@ -1,7 +1,6 @@
 //! Stands in for the server in builds without it: a handle keeps nothing for one.
 
-use crate::operations::{Reloads, RobotRuns};
-use crate::store::Store;
+use crate::operations::Operations;
 
 use super::site::Common;
 
@@ -14,7 +13,7 @@ pub(super) struct Started {}
 pub(super) struct ServerParts;
 
 impl ServerParts {
-    pub(super) fn new(_: Started, _: &Store, _: &Common, _: &RobotRuns, _: &Reloads) -> Self {
+    pub(super) fn new(_: Started, _: &Operations, _: &Common) -> Self {
         Self
     }
 }

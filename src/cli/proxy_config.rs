@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::assembly;
 use crate::check::{FileOptions, NginxPart, PlaceError, ProxyFile, inspect, proxy_file};
@@ -31,10 +31,10 @@ const MAX_INSPECTED_BYTES: u64 = 16 << 20;
 pub(super) struct ProxyConfigArgs {
     /// Proxy that the file is for
     #[arg(value_enum)]
-    proxy: ProxyArg,
+    proxy: ProxyFile,
     /// Part of nginx's configuration that includes the file
     #[arg(long, value_enum, conflicts_with = "standalone")]
-    part: Option<PartArg>,
+    part: Option<NginxPart>,
     /// Read the output of `nginx -T` (-: standard input), and list the locations whose requests
     /// robot-detection is not asked about; exit code 1 if there are any
     #[arg(long, value_name = "FILE", conflicts_with_all = ["part", "standalone"])]
@@ -50,44 +50,6 @@ pub(super) struct ProxyConfigArgs {
         requires = "standalone"
     )]
     listen: String,
-}
-
-/// Proxy, by its name.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ProxyArg {
-    /// `auth_request`
-    Nginx,
-    /// `forward_auth`
-    Caddy,
-    /// forwardAuth, for the file provider
-    Traefik,
-    /// The configuration; it loads the file in Lua
-    Haproxy,
-    /// The file in Lua
-    HaproxyLua,
-    /// `ext_authz` over HTTP
-    Envoy,
-    /// `RewriteMap`; --standalone: Apache in front of robot-detection and behind it
-    Apache,
-    /// Annotations of an Ingress: `auth-url`
-    IngressNginx,
-    /// `SecurityPolicy`
-    EnvoyGateway,
-    /// Mesh configuration, `AuthorizationPolicy` and `EnvoyFilter`
-    Istio,
-}
-
-/// Part of nginx's configuration.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum PartArg {
-    /// Once, inside http { }
-    Http,
-    /// Inside each server { }
-    Server,
-    /// Next to each group of `proxy_set_header`, `fastcgi_param` and the like
-    Location,
-    /// Next to each group of `add_header`
-    Response,
 }
 
 /// Prints the file.
@@ -118,12 +80,12 @@ pub(super) async fn run(cli: &Cli, args: &ProxyConfigArgs) -> anyhow::Result<Exi
     }
     let options = FileOptions {
         standalone: args.standalone,
-        part: args.part.map(PartArg::part),
+        part: args.part,
         listen: &args.listen,
         fails_open: loaded.settings().check.fails == FailMode::Open,
         map_command: &map_command(cli)?,
     };
-    let file = proxy_file(args.proxy.file(), &front, options).map_err(wrong)?;
+    let file = proxy_file(args.proxy, &front, options).map_err(wrong)?;
     output::text(&file)?;
     for warning in warnings(&loaded) {
         output::note(&format!("warning: {warning}"));
@@ -140,8 +102,8 @@ fn map_command(cli: &Cli) -> anyhow::Result<String> {
 }
 
 /// Lists what escapes the question in a configuration of nginx.
-fn inspect_file(proxy: ProxyArg, file: &Path) -> anyhow::Result<ExitCode> {
-    if !matches!(proxy, ProxyArg::Nginx) {
+fn inspect_file(proxy: ProxyFile, file: &Path) -> anyhow::Result<ExitCode> {
+    if !matches!(proxy, ProxyFile::Nginx) {
         return Err(WrongUsage("--inspect reads the output of nginx -T only".to_owned()).into());
     }
     let wrong = |text: String| WrongUsage(format!("cannot inspect {}: {text}", file.display()));
@@ -184,32 +146,4 @@ fn warnings(loaded: &Loaded) -> Vec<&'static str> {
         );
     }
     warnings
-}
-
-impl ProxyArg {
-    fn file(self) -> ProxyFile {
-        match self {
-            Self::Nginx => ProxyFile::Nginx,
-            Self::Caddy => ProxyFile::Caddy,
-            Self::Traefik => ProxyFile::Traefik,
-            Self::Haproxy => ProxyFile::Haproxy,
-            Self::HaproxyLua => ProxyFile::HaproxyLua,
-            Self::Envoy => ProxyFile::Envoy,
-            Self::Apache => ProxyFile::Apache,
-            Self::IngressNginx => ProxyFile::IngressNginx,
-            Self::EnvoyGateway => ProxyFile::EnvoyGateway,
-            Self::Istio => ProxyFile::Istio,
-        }
-    }
-}
-
-impl PartArg {
-    fn part(self) -> NginxPart {
-        match self {
-            Self::Http => NginxPart::Http,
-            Self::Server => NginxPart::Server,
-            Self::Location => NginxPart::Location,
-            Self::Response => NginxPart::Response,
-        }
-    }
 }

@@ -11,7 +11,7 @@ use crate::bans::{BanKeeper, BanRule, Bans, Spared};
 use crate::config::Loaded;
 use crate::layer::RobotDetectionLayer;
 use crate::listen::{CertificateState, Listener, Tls, TrustedProxies, Validity};
-use crate::operations::{AdminSite, Reloads, RobotRuns, ServedCertificate, sessions};
+use crate::operations::{AdminSite, Operations, ServedCertificate, sessions};
 use crate::origins::{Keeper, Origins, Wanted};
 use crate::site_robots::{Orders, Schedules};
 use crate::store::{Store, StoredSession};
@@ -47,26 +47,16 @@ pub(in crate::app) struct ServerParts {
 }
 
 impl ServerParts {
-    pub(in crate::app) fn new(
-        started: Started,
-        store: &Store,
-        common: &Common,
-        robot_runs: &RobotRuns,
-        reloads: &Reloads,
-    ) -> Self {
+    pub(in crate::app) fn new(started: Started, operations: &Operations, common: &Common) -> Self {
+        let runs = (&operations.robot_runs, &operations.reloads);
         Self {
             started,
             serving: ArcSwapOption::empty(),
             begun: CancellationToken::new(),
-            schedules: Schedules::new(robot_runs.clone()),
+            schedules: Schedules::new(operations.robot_runs.clone()),
             alerts: SharedAlerts::default(),
             bans: ArcSwapOption::empty(),
-            orders: Orders::new(
-                store,
-                &common.clock,
-                &common.own_robot,
-                (robot_runs, reloads),
-            ),
+            orders: Orders::new(&operations.store, &common.clock, &common.own_robot, runs),
         }
     }
 }
@@ -81,7 +71,7 @@ impl RobotDetectionBuilder {
 
 impl RobotDetection {
     pub(super) fn traffic(&self) -> &Traffic {
-        &self.inner.traffic
+        &self.inner.operations.traffic
     }
 
     pub(super) fn schedules(&self) -> &Schedules {
@@ -108,7 +98,7 @@ impl RobotDetection {
     pub(super) fn watch_alerts(&self, alerts: Vec<Alert>, listeners: &[Listener]) {
         // All listeners share it.
         let tls = listeners.iter().find_map(|found| found.tls().cloned());
-        self.inner.certificates.report_by(move || {
+        self.inner.operations.certificates.report_by(move || {
             let states = tls.as_ref().map(Tls::states).unwrap_or_default();
             states.iter().map(served_certificate).collect()
         });
@@ -118,7 +108,7 @@ impl RobotDetection {
             self.clock().clone(),
             self.alerts().clone(),
             self.refresher().clone(),
-            self.inner.certificates.clone(),
+            self.inner.operations.certificates.clone(),
         );
         self.tasks().spawn(watcher.run(self.stop()));
     }
@@ -127,7 +117,7 @@ impl RobotDetection {
     pub(super) fn report_untrusted_proxies(&self, proxies: Arc<UntrustedProxies>) {
         // Weak, as the handle has the report.
         let inner = Arc::downgrade(&self.inner);
-        self.inner.notices.report_by(move || {
+        self.inner.operations.notices.report_by(move || {
             let Some(inner) = inner.upgrade() else {
                 return Vec::new();
             };
@@ -196,7 +186,7 @@ impl RobotDetection {
 
     /// Returns a sentence for each proxy that is not trusted.
     pub(super) fn notices(&self) -> Vec<String> {
-        self.inner.notices.load()
+        self.inner.operations.notices.load()
     }
 
     /// Returns a sentence for everything that is wrong with lists and files of addresses.
@@ -215,7 +205,7 @@ impl RobotDetection {
     }
 
     pub(super) fn tasks(&self) -> &TaskTracker {
-        &self.inner.tasks
+        &self.inner.operations.tasks
     }
 
     /// Token that is cancelled at shutdown.
@@ -267,7 +257,7 @@ impl SiteKeeper for RobotDetection {
 
     fn list(&self, sites: Vec<Site>, shown: Vec<AdminSite>) {
         self.inner.sites.store(Arc::new(sites));
-        self.inner.shown_sites.replace(shown);
+        self.inner.operations.sites.replace(shown);
     }
 }
 

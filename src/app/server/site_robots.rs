@@ -29,11 +29,11 @@ impl RobotDetection {
             .schedules
             .clone()
             .keep(self.inner.stop.clone());
-        self.inner.tasks.spawn(keeping);
+        self.inner.operations.tasks.spawn(keeping);
         let taking = self.inner.server.orders.clone();
         // Weak, as the job must not keep the handle alive: its last clone ends the jobs.
         let taking = taking.keep(Arc::downgrade(&self.inner), self.inner.stop.clone());
-        self.inner.tasks.spawn(taking);
+        self.inner.operations.tasks.spawn(taking);
         Ok(())
     }
 

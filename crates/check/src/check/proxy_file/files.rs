@@ -1,6 +1,7 @@
 //! The files themselves: one template for each.
 
 use askama::Template;
+use clap::ValueEnum;
 
 use crate::check::REDIRECT_PATH;
 use crate::check::answer::{BECAUSE, DECIDED, FOLDED, IN_PLACE, TEXT};
@@ -9,40 +10,40 @@ use super::front::Front;
 use super::place::{PlaceError, plain};
 
 /// File that is printed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum ProxyFile {
-    /// nginx.
+    /// `auth_request`
     Nginx,
-    /// Caddy.
+    /// `forward_auth`
     Caddy,
-    /// Traefik.
+    /// forwardAuth, for the file provider
     Traefik,
-    /// HAProxy.
+    /// The configuration; it loads the file in Lua
     Haproxy,
-    /// The file in Lua that HAProxy's loads.
+    /// The file in Lua
     HaproxyLua,
-    /// Envoy.
+    /// `ext_authz` over HTTP
     Envoy,
-    /// Apache httpd.
+    /// `RewriteMap`; --standalone: Apache in front of robot-detection and behind it
     Apache,
-    /// Annotations of an Ingress.
+    /// Annotations of an Ingress: `auth-url`
     IngressNginx,
-    /// Policies of the Gateway API's implementation by Envoy.
+    /// `SecurityPolicy`
     EnvoyGateway,
-    /// Mesh configuration and policy.
+    /// Mesh configuration, `AuthorizationPolicy` and `EnvoyFilter`
     Istio,
 }
 
 /// Part of nginx's configuration that includes a file.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum NginxPart {
-    /// Once, inside `http { }`.
+    /// Once, inside http { }
     Http,
-    /// Inside each `server { }`.
+    /// Inside each server { }
     Server,
-    /// Inside each server or location that sets headers of requests.
+    /// Next to each group of `proxy_set_header`, `fastcgi_param` and the like
     Location,
-    /// Inside each server or location that sets headers of responses.
+    /// Next to each group of `add_header`
     Response,
 }
 
