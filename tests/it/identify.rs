@@ -108,11 +108,11 @@ fn answers_are_objects_on_demand() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     assert_eq!(answers.len(), 9);
-    assert_eq!(answers[0]["robot"], "googlebot");
-    assert_eq!(answers[1], serde_json::json!({"robot": null}));
+    assert_eq!(answers[0]["claim"]["id"], "googlebot");
+    assert_eq!(answers[1], serde_json::json!({"claim": null}));
     assert_eq!(
         answers[7],
-        serde_json::json!({"robot": null, "unreadable": true})
+        serde_json::json!({"claim": null, "unreadable": true})
     );
 }
 

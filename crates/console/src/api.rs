@@ -147,15 +147,17 @@ pub(super) async fn add(
 pub(super) async fn put(
     State(state): State<AdminState>,
     Extension(visitor): Extension<Visitor>,
-    Path(id): Path<String>,
+    Path(path): Path<RobotPath>,
     page: Page,
     JsonBody(form): JsonBody<NewRobot>,
 ) -> Result<Response, Problem> {
-    let status = match robots::put(&state.caller_as(&visitor), &id, &form).await? {
+    check_by_hand(&path.robot_source)?;
+    let id = &path.robot_id;
+    let status = match robots::put(&state.caller_as(&visitor), id, &form).await? {
         PutRobot::Added => StatusCode::CREATED,
         PutRobot::Replaced | PutRobot::Unchanged => StatusCode::OK,
     };
-    answer(&state, &page, &id, status).await
+    answer(&state, &page, id, status).await
 }
 
 /// Answers with a robot that was added by hand.
@@ -180,15 +182,19 @@ pub(super) async fn remove(
 ) -> Result<StatusCode, Problem> {
     // First found: a robot that nobody knows is a 404, one of a registry a 409.
     find(&state, &path.robot_source, &path.robot_id).await?;
-    if path.robot_source != Source::manual().as_str() {
-        return Err(Problem::conflict(
-            "not_by_hand",
-            "Only robots that were added by hand can be removed; the next refresh would bring this one back.",
-        ));
-    }
+    check_by_hand(&path.robot_source)?;
     robots::remove(&state.caller_as(&visitor), &path.robot_id).await?;
     recognise(&state).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Refuses to change a robot of a registry.
+fn check_by_hand(source: &str) -> Result<(), Problem> {
+    if source == Source::manual().as_str() {
+        return Ok(());
+    }
+    let message = "Only robots that were added by hand can be changed; the next refresh would bring this one back.";
+    Err(Problem::conflict("not_by_hand", message))
 }
 
 pub(super) async fn history(State(state): State<AdminState>) -> Result<Json<RefreshList>, Problem> {

@@ -176,7 +176,7 @@ fn rule_routes(api: Api) -> Api {
         live_rules::remove_json,
     )
     .add(
-        Operation::post("/rules/{id}/restore", "Restores a live rule")
+        Operation::post("/rules/{rule}/restore", "Restores a live rule")
             .status(StatusCode::NO_CONTENT),
         live_rules::restore_json,
     )
@@ -222,7 +222,7 @@ fn registry_routes(api: Api) -> Api {
     )
     .add(
         Operation::put(
-            "/robots/manual/{id}",
+            "/robots/{robot_source}/{robot_id}",
             "Adds a robot by hand, or replaces the one of its ID",
         )
         .body::<NewRobot>()

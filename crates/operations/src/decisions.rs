@@ -1,7 +1,7 @@
 //! Decisions on requests, with their reasons.
 
 use robot_detection_layer::detect::{Claim, Verdict};
-use robot_detection_layer::policy::{PassReason, RequestExplanation, Rule};
+use robot_detection_layer::policy::{Action, PassReason, RequestExplanation, Rule};
 use robot_detection_layer::suspect::Reason;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -65,8 +65,11 @@ pub struct ClaimView {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Decision")]
 pub struct DecisionView {
-    /// Action; in a dry run the one that would be taken.
+    /// What is done: the word of an action.
     pub decision: &'static str,
+    /// Action, also where a dry run keeps it from being done.
+    #[serde(skip)]
+    pub action: Action,
     /// The decision in words.
     #[serde(skip)]
     pub text: String,
@@ -154,8 +157,17 @@ impl DecisionView {
         let would = is_kept.then(|| explained.to_string());
         Self {
             answered_by,
-            decision: explained.action.as_str(),
-            text: explained.to_string(),
+            decision: if is_kept {
+                "pass"
+            } else {
+                explained.action.as_str()
+            },
+            action: explained.action,
+            text: if is_kept {
+                "pass".to_owned()
+            } else {
+                explained.to_string()
+            },
             gets: explained.action.words().gets,
             verdict: explained.verdict.map(Verdict::as_str),
             status: explained.status,

@@ -264,7 +264,7 @@ async fn ask(
         !policy.is_filtered(asked.path()),
     );
     let (text, is_as_meant) = match found {
-        Some(_) if is_open && answer.decision == Action::Pass.as_str() => (
+        Some(_) if is_open && answer.action == Action::Pass => (
             format!("a robot reads {asked} itself, as no filter_pattern names it"),
             true,
         ),

@@ -88,14 +88,9 @@ pub(super) fn print(explained: &Explanation) -> io::Result<()> {
     for step in &decided.steps {
         row(step.name, &step.text)?;
     }
-    let text = if decided.is_dry_run {
-        "pass"
-    } else {
-        &decided.text
-    };
     let would = decided.would.as_ref();
     let would = would.map_or(String::new(), |would| format!(" (would {would})"));
-    row("decision", &format!("{text}{would}"))?;
+    row("decision", &format!("{}{would}", decided.text))?;
     if let Some(answers) = &decided.answered_by {
         row("answered", &format!("by {answers}"))?;
     }

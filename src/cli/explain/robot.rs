@@ -24,14 +24,14 @@ pub(in crate::cli) fn obstacle(decided: &DecisionView, heaven: &str) -> Option<S
         let url = base.and_then(|base| base.join(to).ok());
         url.is_some_and(|url| url.path().starts_with(heaven.trim_end_matches('/')))
     };
-    match Action::from_word(decided.decision) {
-        Some(Action::Redirect | Action::Serve) if !is_heaven(to) => Some(format!(
+    match decided.action {
+        Action::Redirect | Action::Serve if !is_heaven(to) => Some(format!(
             "it is sent to {to}, which is not {heaven}: see to redirect_url"
         )),
-        Some(Action::Redirect | Action::Serve) if decided.is_dry_run => Some(format!(
+        Action::Redirect | Action::Serve if decided.is_dry_run => Some(format!(
             "mode is report; set it to on, and it is led to {to}"
         )),
-        Some(Action::Redirect | Action::Serve) => None,
+        Action::Redirect | Action::Serve => None,
         _ => {
             let last = decided.steps.len().saturating_sub(2);
             let reasons = decided.steps.iter().skip(last);

@@ -126,7 +126,7 @@ pub(super) async fn prove(
         .await?;
     let heaven = &of_site.settings().heaven.path;
     let is_open = !policy.is_filtered(url.path()) && !logs_in(of_site, of_site.settings());
-    proof.reads_itself = is_open && expected.decision == Action::Pass.as_str();
+    proof.reads_itself = is_open && expected.action == Action::Pass;
     if !proof.reads_itself {
         proof.failure = obstacle(&expected, heaven);
     }
@@ -209,7 +209,7 @@ impl<'a> Asker<'a> {
     }
 
     fn is_expected(&self, answer: &ServerAnswer) -> bool {
-        if self.expected.decision == Action::Serve.as_str() {
+        if self.expected.action == Action::Serve {
             return answer.status == 200;
         }
         answer.location.is_some() && answer.location == self.expected.location

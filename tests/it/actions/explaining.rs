@@ -115,12 +115,12 @@ fn lines_of_every_form_are_explained_in_their_order() {
     assert_eq!(field("line"), [1, 3, 4, 5, 6]);
     assert_eq!(
         field("decision"),
-        ["pass", "refuse 403", "pass", "pass", "pass"]
+        ["pass", "refuse", "pass", "pass", "pass"]
     );
     assert_eq!(told[0]["slowed"], "at most 10 requests in 60 s, 5 at once");
     assert_eq!(told[1]["rule"], "rule 1");
     assert_eq!(told[1]["path"], "/api/a?b");
-    assert_eq!(told[4]["claim"]["robot"], "nameless");
+    assert_eq!(told[4]["claim"]["id"], "nameless");
     assert_eq!(told[4]["pass_reason"], "nameless");
 }
 

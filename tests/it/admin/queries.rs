@@ -97,7 +97,7 @@ async fn every_parameter_that_an_address_has_is_taken() {
     for path in [
         "api/v1/status?site=&host=a.example",
         "api/v1/settings?site=&host=a.example",
-        "api/v1/robots?q=a&source=web-robots-db&status=active&sort=id&dir=desc&page=1",
+        "api/v1/robots?q=a&source=web-robots-db&status=active&sort=id&dir=desc&limit=1&cursor=&duplicates=false",
         "api/v1/robots?",
         "api/v1/robots?q=a&",
         "api/v1/identify?user_agent=a&path=/&method=GET&host=a.example&site=",
@@ -111,7 +111,7 @@ async fn every_parameter_that_an_address_has_is_taken() {
     for path in [
         "api/v1/site-robot?site=a",
         "api/v1/site-robot/runs?site=a",
-        "api/v1/site-robot/descriptions?site=a&q=b&after_key=c&after_url=d",
+        "api/v1/site-robot/descriptions?site=a&q=b&limit=5&cursor=WyJhIiwiYiJd",
         "api/v1/site-robot/description?site=a&url=b",
         "api/v1/site-robot/explain?site=a&url=b",
     ] {
@@ -129,25 +129,20 @@ async fn every_parameter_that_an_address_has_is_taken() {
 #[tokio::test]
 async fn a_page_that_is_not_there_is_refused() {
     let (_site, client) = open().await;
-    for (page, words) in [
-        ("0", "from 1"),
-        ("-1", "from 1"),
-        ("first", "from 1"),
-        ("99999999999999999999999", "from 1"),
-        ("3", "there are 2 pages"),
-        ("18446744073709551615", "there are 2 pages"),
+    for (query, words) in [
+        ("limit=0", "limit: use a number from 1 to 1000"),
+        ("limit=1001", "limit: use a number from 1 to 1000"),
+        ("limit=-1", "invalid digit"),
+        ("limit=first", "invalid digit"),
+        ("limit=99999999999999999999999", "number too large"),
+        ("cursor=3", "cursor: use `next`"),
+        ("cursor=WzFd", "cursor: use `next`"),
     ] {
-        let answer = client.get(&format!("api/v1/robots?page={page}")).await;
-        assert_problem(&answer, 400, "out_of_range", words);
+        let answer = client.get(&format!("api/v1/robots?{query}")).await;
+        assert_problem(&answer, 422, "invalid", words);
     }
-    let none = client
-        .get("api/v1/robots?q=nobody-has-this-name&page=1")
-        .await;
+    let none = client.get("api/v1/robots?q=nobody-has-this-name").await;
     assert_eq!(none.json()["total"], 0);
-    let answer = client
-        .get("api/v1/site-robot/descriptions?after_key=a")
-        .await;
-    assert_problem(&answer, 400, "out_of_range", "after_url");
     // A page for people shows what is nearest.
     for page in ["0", "3", "18446744073709551615"] {
         let answer = client.get(&format!("registry?page={page}&pge=1")).await;

@@ -100,8 +100,12 @@ fn what_is_wrong_ends_with_two_and_what_fails_with_one() {
             0,
             "No registry lists the robot gogglebot now; did you mean \"googlebot\"?",
         ),
-        (&["rules", "remove", "7"], 1, "no live rule 7 is in force"),
-        (&["rules", "restore", "7"], 1, "no live rule 7 was removed"),
+        (&["rules", "remove", "7"], 1, "No live rule 7 is in force"),
+        (
+            &["rules", "restore", "7"],
+            1,
+            "The live rule 7 cannot be restored",
+        ),
     ] {
         let output = run(house.path(), arguments);
         let text = String::from_utf8(output.stderr).unwrap();

@@ -163,7 +163,7 @@ async fn the_tester_takes_ids_tokens_and_user_agents_and_has_no_effects() {
         let query = format!("robot={}&url={}", encode(robot), encode(url));
         let answer = json(&robots, &format!("/api/v1/robots-txt/check?{query}")).await;
         assert_eq!(
-            answer["verdict"]["line"].as_u64(),
+            answer["robots_txt"]["line"].as_u64(),
             line,
             "{robot} {url}: {answer}"
         );
@@ -208,7 +208,10 @@ async fn each_host_s_file_can_be_seen_and_asked() {
     ] {
         let path = format!("/api/v1/robots-txt/check?robot=googlebot&{query}");
         let answer = json(&robots, &path).await;
-        assert_eq!(answer["verdict"]["allowed"], allowed, "{query}: {answer}");
+        assert_eq!(
+            answer["robots_txt"]["allowed"], allowed,
+            "{query}: {answer}"
+        );
     }
     robots.shutdown().await;
 }

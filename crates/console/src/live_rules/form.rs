@@ -32,6 +32,7 @@ pub(super) const FIELDS: [&str; 15] = [
 
 /// Live rule as a form sends it; what is empty was not written.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct RuleForm(BTreeMap<String, String>);
 
 impl RuleForm {
