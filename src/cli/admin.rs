@@ -11,7 +11,6 @@ use crate::operations::{
     sessions::{self, Session, Sessions},
     tokens::{self, MakeToken, Token, Tokens},
 };
-use crate::store::Store;
 
 use super::{
     Cli,
@@ -25,14 +24,10 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
     let settings = loaded.settings();
     // A command that only asks leaves no file behind, nor does one with a slip.
     let store = match command {
-        AdminCommand::Password { .. } => {
-            context::check_database(settings)?;
-            Store::connect(&settings.database.url).await?
-        }
+        AdminCommand::Password { .. } => context::changing_store(&loaded).await?,
         AdminCommand::Token(args) if !args.remove => {
             tokens::check(&request(args), Clock::system().now_ms())?;
-            context::check_database(settings)?;
-            Store::connect(&settings.database.url).await?
+            context::changing_store(&loaded).await?
         }
         _ => context::store(&loaded).await?,
     };

@@ -195,6 +195,12 @@ pub(super) async fn store(loaded: &Loaded) -> anyhow::Result<Store> {
     Ok(Store::connect(url).await?)
 }
 
+/// Opens the database for a command that changes something; makes it where none is configured yet.
+pub(super) async fn changing_store(loaded: &Loaded) -> anyhow::Result<Store> {
+    check_database(loaded.settings())?;
+    Ok(Store::connect(&loaded.settings().database.url).await?)
+}
+
 /// Returns a detector of the bundled robots.
 pub(super) fn bundled_detector(unlisted: bool) -> anyhow::Result<Detector> {
     let detector = Detector::new(bundled().robots.into_iter().map(Arc::new))?;

@@ -47,7 +47,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RulesCommand) -> anyhow::Re
         let key = AdminSection::KEY.rules.name;
         anyhow::bail!("live rules are turned off: {key} is false");
     }
-    let store = context::store(&loaded).await?;
+    let store = context::changing_store(&loaded).await?;
     let caller = context::caller(&store);
     let commands = Commands {
         loaded: &loaded,
@@ -99,7 +99,7 @@ impl Commands<'_> {
 
     async fn list(&self, args: JsonArgs) -> anyhow::Result<()> {
         let set = self.live().await?;
-        let rules = live_rules::list(&self.among(&set).await?, &set);
+        let rules = live_rules::list(&self.among(&set).await?, &set, true);
         if args.json {
             return Ok(output::json(&rules)?);
         }

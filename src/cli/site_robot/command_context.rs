@@ -33,8 +33,7 @@ impl CommandContext {
             "error"
         };
         start_log(level, LogFormat::Text, wants_colours())?;
-        context::check_database(settings)?;
-        let store = Store::connect(&settings.database.url).await?;
+        let store = context::changing_store(&loaded).await?;
         Ok(Self { loaded, store })
     }
 

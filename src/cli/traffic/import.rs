@@ -68,8 +68,7 @@ pub(super) async fn run(cli: &Cli, args: &ImportArgs) -> anyhow::Result<ExitCode
         return undone.map(|()| ExitCode::SUCCESS);
     }
     let detector = context::detector(&loaded).await?;
-    context::check_database(loaded.settings())?;
-    let store = Store::connect(&loaded.settings().database.url).await?;
+    let store = context::changing_store(&loaded).await?;
     let inputs = Input::named(&args.files);
     let bar = bar(&inputs, true);
     let importer = Importer {

@@ -352,7 +352,7 @@ async fn a_robot_is_added_by_hand_checked_and_removed() {
             "{field}"
         );
     }
-    let words = "\"localhost\" is not the end of a host name, such as crawl.example.com.";
+    let words = "\"localhost\" is not the end of a host name, such as crawl.example.com";
     assert!(
         refused.body.contains(&words.replace('"', "&#34;")),
         "{}",
@@ -393,7 +393,7 @@ async fn a_robot_that_hits_a_browser_is_added_on_a_second_word_only() {
     let warned = client.post("robots/new", &robot).await;
     assert_eq!(warned.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(
-        warned.text().contains("That would hit a browser"),
+        warned.text().contains("That would match a browser"),
         "{}",
         warned.text()
     );
@@ -417,7 +417,7 @@ async fn a_database_that_is_gone_is_told_and_does_no_more_harm() {
     let identified = client
         .get("api/v1/identify?user_agent=Acme0001Walker")
         .await;
-    assert_eq!(identified.json()["robot"]["id"], "acme0001");
+    assert_eq!(identified.json()["claim"]["id"], "acme0001");
 }
 
 /// Puts hostile text into every column that is shown.

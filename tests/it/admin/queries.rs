@@ -37,10 +37,7 @@ async fn a_parameter_that_an_address_does_not_have_is_refused_with_the_nearest_n
     for (path, words) in [
         ("api/v1/status?sit=a", "did you mean site?"),
         ("api/v1/settings?hosts=a", "did you mean host?"),
-        (
-            "api/v1/robots?serch=acme",
-            "q, source, status, sort, dir, page",
-        ),
+        ("api/v1/robots?serch=acme", "q, id, source, status, purpose"),
         ("api/v1/robots?pge=2", "did you mean page?"),
         ("api/v1/robots?q=acme&Page=2", "did you mean page?"),
         ("api/v1/robots?limit=10", "\"limit\""),

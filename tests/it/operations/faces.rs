@@ -206,7 +206,7 @@ fn commands_and_api_give_the_same_answers() {
     }
     assert_eq!(told("tokens")["tokens"][0]["name"], "monitoring");
     assert_eq!(told("rules")["live_rules"][0]["name"], "shop");
-    assert_eq!(told("robots?q=acme")["total"], 1);
+    assert_eq!(told("robots?id=acmebot")["total"], 1);
     let document = told("openapi.json");
     let paths = document["paths"].as_object().unwrap();
     let operations = paths.iter().flat_map(|(path, methods)| {

@@ -43,9 +43,11 @@ pub(crate) async fn list_json(
             return Err(Problem::not_found("There is no such site."));
         }
     }
+    let live = &operations.live_rules;
     Ok(Json(live_rules::list(
         &among,
-        &operations.live_rules.load(),
+        &live.load(),
+        live.is_enabled(),
     )))
 }
 

@@ -21,6 +21,8 @@ const PAUSE: &str = "1h";
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "RuleList")]
 pub struct Rules {
+    /// Whether live rules may be made; if not, none is asked.
+    pub enabled: bool,
     /// Oldest first.
     pub live_rules: Vec<LiveRuleView>,
     /// Live rules that this program cannot read.
@@ -170,10 +172,11 @@ pub enum Outcome {
 
 /// Lists the rules in force.
 #[must_use]
-pub fn list(among: &Surroundings<'_>, set: &LiveRuleSet) -> Rules {
+pub fn list(among: &Surroundings<'_>, set: &LiveRuleSet, enabled: bool) -> Rules {
     let unreadable = set.unreadable.iter().cloned();
     let rules = among.sites.iter();
     Rules {
+        enabled,
         live_rules: live(among, set, |_| true),
         unreadable: unreadable
             .map(|(id, reason)| UnreadableRule { id, reason })
