@@ -55,41 +55,43 @@ const DESCRIPTIONS: &[&str] = &["site", "q", "limit", "cursor"];
 /// Returns what stands below `/api`; tokens and sessions only where the pages have a login.
 pub(super) fn routes(has_login: bool) -> Api {
     let api = instance_routes(ban_routes(rule_routes(Api::default())));
-    let api = traffic_routes(site_robot_routes(verification_routes(registry_routes(api))))
-        .add(
-            Operation::get("/status", "State of database, registry and filtering")
-                .answer::<api::Status>()
-                .takes(SITE),
-            api::status,
-        )
-        .add(
-            Operation::get("/settings", "Settings, rules and headers in force")
-                .answer::<api::SettingsAnswer>()
-                .takes(SITE),
-            api::settings,
-        )
-        .add(
-            Operation::get("/identify", "Robot and decision for a request")
-                .answer::<Explanation>()
-                .takes(IDENTIFY),
-            api::identify,
-        )
-        .add(
-            Operation::get("/alerts", "Alerts, and their last messages").answer::<AlertStandings>(),
-            alerts::json,
-        )
-        .add(
-            Operation::get("/robots-txt", "The robots.txt in force")
-                .answer::<robots_txt::RobotsTxtState>()
-                .takes(SITE),
-            robots_txt::json,
-        )
-        .add(
-            Operation::get("/robots-txt/check", "Verdict of robots.txt for a URL")
-                .answer::<robots_txt::CheckResult>()
-                .takes(CHECK),
-            robots_txt::check_json,
-        );
+    let api = traffic_routes(site_robot_routes(verification_routes(refresh_routes(
+        registry_routes(api),
+    ))))
+    .add(
+        Operation::get("/status", "State of database, registry and filtering")
+            .answer::<api::Status>()
+            .takes(SITE),
+        api::status,
+    )
+    .add(
+        Operation::get("/settings", "Settings, rules and headers in force")
+            .answer::<api::SettingsAnswer>()
+            .takes(SITE),
+        api::settings,
+    )
+    .add(
+        Operation::get("/identify", "Robot and decision for a request")
+            .answer::<Explanation>()
+            .takes(IDENTIFY),
+        api::identify,
+    )
+    .add(
+        Operation::get("/alerts", "Alerts, and their last messages").answer::<AlertStandings>(),
+        alerts::json,
+    )
+    .add(
+        Operation::get("/robots-txt", "The robots.txt in force")
+            .answer::<robots_txt::RobotsTxtState>()
+            .takes(SITE),
+        robots_txt::json,
+    )
+    .add(
+        Operation::get("/robots-txt/check", "Verdict of robots.txt for a URL")
+            .answer::<robots_txt::CheckResult>()
+            .takes(CHECK),
+        robots_txt::check_json,
+    );
     if has_login { login_routes(api) } else { api }
 }
 
@@ -238,7 +240,10 @@ fn registry_routes(api: Api) -> Api {
         ),
         api::remove,
     )
-    .add(
+}
+
+fn refresh_routes(api: Api) -> Api {
+    api.add(
         Operation::get("/refreshes", "The last refreshes of all sources")
             .answer::<api::RefreshList>(),
         api::history,

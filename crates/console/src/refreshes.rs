@@ -158,7 +158,7 @@ pub(super) async fn start(
         ..RefreshOptions::default()
     };
     let started = begin(&state, &visitor, "refresh-started", sources, options).await;
-    Ok(to_progress(&page, started))
+    Ok(to_progress(&page, &started))
 }
 
 /// Accepts the held document of a source, and shows the progress.
@@ -170,7 +170,7 @@ pub(super) async fn accept(
 ) -> Result<Response, Problem> {
     let (source, options) = acceptance(&state, &form.source, Some(&form.document)).await?;
     let started = begin(&state, &visitor, "refresh-accepted", vec![source], options).await;
-    Ok(to_progress(&page, started))
+    Ok(to_progress(&page, &started))
 }
 
 /// Starts to refresh sources, and records who did.
@@ -188,7 +188,7 @@ pub(super) async fn begin(
     Ok(())
 }
 
-fn to_progress(page: &Page, started: Result<(), AlreadyRunning>) -> Response {
+fn to_progress(page: &Page, started: &Result<(), AlreadyRunning>) -> Response {
     page.location.see_other(match started {
         Ok(()) => "refresh",
         Err(AlreadyRunning) => "refresh?note=busy",

@@ -1,5 +1,7 @@
 //! Pages of lists: a limit, and a cursor that continues the list.
 
+use std::cmp::Ordering;
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
@@ -66,9 +68,10 @@ impl Paging {
     ) -> Result<(Vec<T>, Option<String>), Refusal> {
         let limit = self.limit()?;
         if let Some(after) = self.after::<K>()? {
-            let is_before = |entry: &T| match is_descending {
-                false => key(entry) <= after,
-                true => key(entry) >= after,
+            let is_before = |entry: &T| match key(entry).cmp(&after) {
+                Ordering::Less => !is_descending,
+                Ordering::Equal => true,
+                Ordering::Greater => is_descending,
             };
             list.drain(..list.partition_point(is_before));
         }
@@ -88,6 +91,10 @@ pub fn cursor(key: &impl Serialize) -> String {
 }
 
 /// Deserialises a parameter of a query; an empty one is none.
+///
+/// # Errors
+///
+/// Fails on a value that cannot be read.
 pub fn filled<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -22,7 +22,7 @@ pub struct TrafficFigures {
     /// End.
     pub until: String,
     /// Totals of the period before, if all of it was kept.
-    pub before: Option<Box<TrafficFigures>>,
+    pub before: Option<Box<Self>>,
     /// Totals, and an array for each grouping.
     #[serde(flatten)]
     #[schemars(with = "Groups")]

@@ -76,6 +76,10 @@ pub struct Note {
     pub(crate) cause: String,
 }
 
+/// Error of a token that is forged, too old or used.
+#[derive(Debug)]
+pub struct ForgedToken;
+
 impl Probes {
     /// Creates the keeper of probes.
     pub fn new(seed: Option<[u64; 2]>, store: Store, clock: Clock, tasks: TaskTracker) -> Self {
@@ -100,17 +104,17 @@ impl Probes {
         self: &Arc<Self>,
         request: &mut Request<RequestContext>,
         door: Door,
-    ) -> Result<Option<Box<Probe>>, ()> {
+    ) -> Result<Option<Box<Probe>>, ForgedToken> {
         if !request.headers().contains_key(PROBE_HEADER) {
             return Ok(None);
         }
         let token = request.headers_mut().remove(PROBE_HEADER);
         let token = token.and_then(|token| self.use_once(token.to_str().ok()?));
-        let Token { id, purpose, .. } = token.ok_or(())?;
+        let Token { id, purpose, .. } = token.ok_or(ForgedToken)?;
         let is_silent = match purpose {
             Purpose::Answer => false,
             Purpose::Silence => true,
-            Purpose::Reload | Purpose::AcceptedReload => return Err(()),
+            Purpose::Reload | Purpose::AcceptedReload => return Err(ForgedToken),
         };
         let headers = request.headers().iter().filter(|(name, _)| is_shown(name));
         let note = Note {

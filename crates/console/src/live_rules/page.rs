@@ -126,7 +126,7 @@ pub(crate) async fn confirm(
     page: Page,
 ) -> Result<Response, Problem> {
     match save(&state, &visitor, &form, true).await {
-        Ok(added) => Ok(html(&ConfirmPage { page, added, form })),
+        Ok(added) => Ok(html(&ConfirmPage { page, form, added })),
         Err(refusal) => refused(&state, page, form, refusal),
     }
 }

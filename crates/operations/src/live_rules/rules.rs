@@ -274,15 +274,14 @@ async fn save(
 pub async fn remove(caller: &Caller<'_>, rule: &str) -> Result<i64, Refusal> {
     let rules = caller.store.live_rules();
     let gone = || Refusal::not_found(format!("No live rule {rule} is in force."));
-    let id = match rule.parse() {
-        Ok(id) => id,
-        Err(_) => {
-            let stored = rules.list(caller.now_ms).await?.rules;
-            let named = stored
-                .iter()
-                .find(|kept| kept.name.as_deref() == Some(rule));
-            named.ok_or_else(gone)?.id
-        }
+    let id = if let Ok(id) = rule.parse() {
+        id
+    } else {
+        let stored = rules.list(caller.now_ms).await?.rules;
+        let named = stored
+            .iter()
+            .find(|kept| kept.name.as_deref() == Some(rule));
+        named.ok_or_else(gone)?.id
     };
     let removed = rules.remove(id, change(caller, ""), LiveRule::told).await?;
     removed.map(|_| id).ok_or_else(gone)

@@ -134,9 +134,10 @@ pub async fn put(caller: &Caller<'_>, id: &str, request: &NewRobot) -> Result<Pu
 async fn store(caller: &Caller<'_>, robot: &Robot, replaces: bool) -> Result<(), Refusal> {
     let id = &robot.id;
     let robots = caller.store.robots();
-    let added = match replaces {
-        false => robots.add(robot, caller.now_ms).await,
-        true => robots.replace(robot, caller.now_ms).await,
+    let added = if replaces {
+        robots.replace(robot, caller.now_ms).await
+    } else {
+        robots.add(robot, caller.now_ms).await
     };
     added.map_err(|error| match error.kind() {
         StoreErrorKind::Conflict => Refusal::conflict(

@@ -97,6 +97,10 @@ pub(super) struct HostGroup<'f> {
 
 impl OwnPath {
     /// Creates one path.
+    ///
+    /// # Errors
+    ///
+    /// Fails on text that no file can hold.
     pub fn exact(path: &str, what: &'static str) -> Result<Self, PlaceError> {
         Ok(Self {
             path: plain(path)?.to_owned(),
@@ -106,6 +110,10 @@ impl OwnPath {
     }
 
     /// Creates a path with and without a slash at its end, and all below it.
+    ///
+    /// # Errors
+    ///
+    /// Fails on text that no file can hold.
     pub fn tree(path: &str, what: &'static str) -> Result<[Self; 2], PlaceError> {
         let path = format!("/{}", path.trim_matches('/'));
         let below = Self {
@@ -175,6 +183,10 @@ impl OwnPath {
 
 impl FrontSite {
     /// Creates a site; its servers are those of the configuration.
+    ///
+    /// # Errors
+    ///
+    /// Fails on text that no file can hold.
     pub fn new(
         number: usize,
         hosts: &[String],
