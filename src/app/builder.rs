@@ -16,7 +16,7 @@ use crate::instances::set_clock;
 use crate::live_rules::{self, LiveRules, StateFile};
 use crate::operations::{
     Certificates, DEFAULT_SITE, Notices, Operations, PasswordError, Reloads, RobotRuns, Setting,
-    SharedSites, TimeZone, own_robot,
+    SharedSettings, SharedSites, TimeZone, own_robot,
 };
 use crate::policy::{Enforcement, Policy, PolicyBuilder, PolicyError, RuleBuilder};
 use crate::refresh::{Refresher, SourceSpec};
@@ -501,25 +501,15 @@ impl RobotDetectionBuilder {
             robots_txt: self.robots_txt,
         };
         let main = Site::new(DEFAULT_SITE, detection, &common);
-        let operations = Operations {
-            detector: common.detector.clone(),
-            policy: main.policy().clone(),
-            enforcer: main.enforcer().clone(),
-            sites: SharedSites::default(),
-            live_rules: common.live_rules.clone(),
-            reloads: Reloads::default(),
-            robot_runs: RobotRuns::default(),
-            certificates: Certificates::default(),
-            notices: Notices::default(),
+        let settings = self.settings.into();
+        let operations = operations(
+            &store,
             refresher,
             traffic,
-            verifier: common.proving.verifier().clone(),
-            ranges: common.proving.refresher(),
-            settings: self.settings.into(),
-            clock: common.clock.clone(),
+            settings,
+            (&main, &common),
             tasks,
-            store,
-        };
+        );
         Ok(RobotDetection::new(Arc::new(Inner {
             sites: ArcSwap::from_pointee(vec![main.clone()]),
             main,
@@ -559,6 +549,36 @@ impl RobotDetectionBuilder {
             .into_iter()
             .chain(self.sources.iter().cloned())
             .collect()
+    }
+}
+
+/// Returns the state that administrators read and change.
+fn operations(
+    store: &Store,
+    refresher: Refresher,
+    traffic: Traffic,
+    settings: SharedSettings,
+    (main, common): (&Site, &Common),
+    tasks: TaskTracker,
+) -> Operations {
+    Operations {
+        detector: common.detector.clone(),
+        policy: main.policy().clone(),
+        enforcer: main.enforcer().clone(),
+        sites: SharedSites::default(),
+        live_rules: common.live_rules.clone(),
+        reloads: Reloads::default(),
+        robot_runs: RobotRuns::default(),
+        certificates: Certificates::default(),
+        notices: Notices::default(),
+        refresher,
+        traffic,
+        verifier: common.proving.verifier().clone(),
+        ranges: common.proving.refresher(),
+        settings,
+        clock: common.clock.clone(),
+        tasks,
+        store: store.clone(),
     }
 }
 

@@ -21,7 +21,6 @@ use super::{
 
 pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<ExitCode> {
     let loaded = context::load(cli)?;
-    let settings = loaded.settings();
     // A command that only asks leaves no file behind, nor does one with a slip.
     let store = match command {
         AdminCommand::Password { .. } => context::changing_store(&loaded).await?,

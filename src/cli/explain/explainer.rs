@@ -125,11 +125,12 @@ impl Explainer {
         as_json: bool,
     ) -> anyhow::Result<()> {
         let explained = self.judge(request).await?;
-        Ok(if as_json {
-            print_json(&explained)?
+        let printed = if as_json {
+            print_json(&explained)
         } else {
-            print(&explained)?
-        })
+            print(&explained)
+        };
+        Ok(printed?)
     }
 
     /// Decides on a request.

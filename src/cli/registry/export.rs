@@ -38,12 +38,11 @@ pub(super) fn export(rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCo
         output::note(&format!("{} stays as it is", file.display()));
         return Ok(ExitCode::FAILURE);
     }
-    let text = match format {
-        Some(format) => text(format, rows),
-        None => {
-            let listed = list(rows, &request, None, &detector, now_ms)?;
-            format!("{}\n", serde_json::to_string_pretty(&listed)?)
-        }
+    let text = if let Some(format) = format {
+        text(format, rows)
+    } else {
+        let listed = list(rows, &request, None, &detector, now_ms)?;
+        format!("{}\n", serde_json::to_string_pretty(&listed)?)
     };
     match &args.output {
         Some(file) => write_file(file, &text)?,

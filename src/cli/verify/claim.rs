@@ -31,7 +31,7 @@ async fn prove(
         let view = claim
             .as_ref()
             .map(|claim| ClaimView::new(claim, user_agent.as_bytes()));
-        print_json(view, address, proof.as_ref())?;
+        print_json(view.as_ref(), address, proof.as_ref())?;
     } else {
         print(claim.as_ref(), address, proof.as_ref())?;
     }
@@ -63,12 +63,12 @@ fn print(claim: Option<&Claim<'_>>, address: IpAddr, proof: Option<&Proof>) -> i
     row("verdict", &verdict)
 }
 
-fn print_json(claim: Option<ClaimView>, address: IpAddr, proof: Option<&Proof>) -> io::Result<()> {
+fn print_json(claim: Option<&ClaimView>, address: IpAddr, proof: Option<&Proof>) -> io::Result<()> {
     let evidence = proof.iter().flat_map(|proof| &proof.evidence);
     let evidence =
         evidence.map(|evidence| json!({"method": evidence.method.as_str(), "text": evidence.text}));
     let verdict = proof.map(|proof| proof.verdict);
-    let unlisted = claim.as_ref().map(|_| Verdict::Unverifiable);
+    let unlisted = claim.map(|_| Verdict::Unverifiable);
     output::json(&json!({
         "claim": claim,
         "address": address.to_string(),
