@@ -1,59 +1,15 @@
 //! Headers that the layer reads, adds and removes.
 
-use std::fmt::Write;
-
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request,
     header::{AUTHORIZATION, COOKIE, HOST, USER_AGENT, VARY},
 };
 
-use crate::detect::{Claim, Detector, Verdict};
+use crate::detect::{Claim, Detector};
 use crate::keys::AgentKey;
 use crate::policy::{self, Policy};
 
-use super::{own_robot::OwnRobot, signature::signed_claim};
-
-/// Bytes of a robot's id that the header for the upstream holds, at most.
-const MAX_ID_BYTES: usize = 128;
-
-/// Headers that tell an upstream of a robot.
-#[derive(Clone, Debug)]
-pub(super) struct IdentificationHeaders {
-    id: HeaderName,
-    /// `None` where the name would be too long.
-    verdict: Option<HeaderName>,
-}
-
-impl IdentificationHeaders {
-    pub(super) fn new(id: HeaderName) -> Self {
-        let verdict = HeaderName::try_from(format!("{id}-verdict")).ok();
-        Self { id, verdict }
-    }
-
-    /// Removes what a client sent under these names, or ones that a server behind may take for them.
-    ///
-    /// CGI and what descends from it make one sign of `-`, `_`, `.` and others.
-    ///
-    /// The signature of our own robot goes with them: its name is compared like theirs.
-    ///
-    /// So does `word`, by which nobody but the application says who is a person.
-    pub(super) fn remove_forged(&self, headers: &mut HeaderMap, word: Option<&HeaderName>) {
-        let verdict = self.verdict.as_ref().map_or("", HeaderName::as_str);
-        let word = word.map_or("", HeaderName::as_str);
-        let names = [self.id.as_str(), verdict, OwnRobot::NAME, word].map(str::as_bytes);
-        remove_spelled(headers, &names);
-    }
-
-    /// Adds a robot's id, and the verdict on its claim where there is one.
-    pub(super) fn add(&self, headers: &mut HeaderMap, id: &str, verdict: Option<Verdict>) {
-        if let Some(value) = id_value(id) {
-            headers.insert(self.id.clone(), value);
-        }
-        if let (Some(name), Some(verdict)) = (&self.verdict, verdict) {
-            headers.insert(name.clone(), HeaderValue::from_static(verdict.as_str()));
-        }
-    }
-}
+use super::signature::signed_claim;
 
 /// What a request claims.
 pub(super) struct Claimed<'d, 'h> {
@@ -184,25 +140,17 @@ pub(super) fn vary_by(headers: &mut HeaderMap, varies_by: &'static str) {
     }
 }
 
-/// Returns a robot's id as a header value: what is not visible ASCII is percent-encoded.
-fn id_value(id: &str) -> Option<HeaderValue> {
-    let mut value = String::with_capacity(id.len());
-    for byte in id.bytes().take(MAX_ID_BYTES) {
-        if byte.is_ascii_graphic() && byte != b'%' {
-            value.push(char::from(byte));
-        } else {
-            let _ = write!(value, "%{byte:02X}");
-        }
+/// Removes the headers with one of these names, or ones that a server behind may take for them.
+///
+/// CGI and what descends from it make one sign of `-`, `_`, `.` and others.
+pub(super) fn remove_spelled(headers: &mut HeaderMap, names: &[Box<str>]) {
+    if names.is_empty() {
+        return;
     }
-    HeaderValue::try_from(value).ok()
-}
-
-/// Removes the headers that a server behind may take for one of these.
-pub(super) fn remove_spelled(headers: &mut HeaderMap, names: &[&[u8]]) {
     // Most headers are told apart by their length.
     let is_forged = |key: &&HeaderName| {
         let key = key.as_str().as_bytes();
-        names.iter().any(|name| is_taken_for(key, name))
+        names.iter().any(|name| is_taken_for(key, name.as_bytes()))
     };
     // Several spellings may come at once; in nearly all requests there is none.
     while let Some(forged) = headers.keys().find(is_forged).cloned() {
@@ -243,52 +191,6 @@ mod tests {
         assert_eq!(vary(&["a", " User-Agent ,b"]), ["a", " User-Agent ,b"]);
         assert_eq!(vary(&["*"]), ["*"]);
         assert_eq!(vary(&["x-user-agent"]), ["x-user-agent", "User-Agent"]);
-    }
-
-    #[test]
-    fn forged_headers_are_removed_however_spelled() {
-        let names = IdentificationHeaders::new(HeaderName::from_static("x-robot-detection"));
-        let mut headers = HeaderMap::new();
-        for forged in [
-            "X-Robot-Detection",
-            "x-robot-detection",
-            "X_Robot_Detection",
-            "x.robot.detection",
-            "x~robot-detection",
-            "X-Robot-Detection-Verdict",
-            "x_robot_detection_verdict",
-            "X-Person",
-            "x_person",
-        ] {
-            let forged: HeaderName = forged.parse().unwrap();
-            headers.append(forged, HeaderValue::from_static("a"));
-        }
-        headers.append("x-robot-detections", HeaderValue::from_static("a"));
-        headers.append("xarobot-detection", HeaderValue::from_static("a"));
-        headers.append("x-robot-detection-verdicts", HeaderValue::from_static("a"));
-        let word = HeaderName::from_static("x-person");
-        names.remove_forged(&mut headers, Some(&word));
-        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
-        left.sort_unstable();
-        assert_eq!(
-            left,
-            [
-                "x-robot-detection-verdicts",
-                "x-robot-detections",
-                "xarobot-detection"
-            ]
-        );
-    }
-
-    #[test]
-    fn id_is_made_safe() {
-        assert_eq!(id_value("googlebot").unwrap(), "googlebot");
-        assert_eq!(
-            id_value("a b\r\nc: é%").unwrap(),
-            "a%20b%0D%0Ac:%20%C3%A9%25"
-        );
-        assert_eq!(id_value("").unwrap(), "");
-        assert_eq!(id_value(&"a".repeat(1000)).unwrap().len(), MAX_ID_BYTES);
     }
 
     #[test]

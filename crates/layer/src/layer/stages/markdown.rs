@@ -1,6 +1,6 @@
 //! Markdown in the place of pages, for those who ask for it by name.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use http::{
     HeaderMap, HeaderValue, Request, Response, StatusCode, Uri,
@@ -8,11 +8,11 @@ use http::{
     uri::PathAndQuery,
 };
 
+use crate::layer::header::{is_read, may_be_logged_in, vary_by};
 use crate::policy::{Action, Visitor};
 
 use super::{
-    disposition::Disposition,
-    header::{is_read, may_be_logged_in, vary_by},
+    Case, Stage,
     in_place::{self, NoCopies},
 };
 
@@ -61,15 +61,12 @@ pub trait MarkdownPages: Send + Sync {
     }
 }
 
-/// Who tells of which pages there is Markdown; by default nobody does.
-#[derive(Clone, Default)]
-pub(super) struct MarkdownSource {
-    pages: Option<Arc<dyn MarkdownPages>>,
-}
+/// Pages of which there is Markdown; by default there are none.
+pub(crate) type MarkdownSource = Option<Arc<dyn MarkdownPages>>;
 
 /// In which form a page is answered of which there are two.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// There is but one.
     #[default]
     Only,
@@ -78,52 +75,50 @@ pub(super) enum Form {
     Markdown,
 }
 
-impl MarkdownSource {
-    pub(super) fn new(pages: Arc<dyn MarkdownPages>) -> Self {
-        Self { pages: Some(pages) }
-    }
-
-    /// Readies a request that passes for the form in which its page is answered.
-    ///
-    /// Whoever sends a password or a cookie may have a page of his own, and gets that.
-    pub(super) fn ready<B>(
+impl Stage for MarkdownSource {
+    fn ready<B>(
         &self,
         request: &mut Request<B>,
-        disposition: Option<&Disposition<'_>>,
         visitor: Option<Visitor<'_>>,
-    ) -> Form {
-        let Some(pages) = &self.pages else {
-            return Form::Only;
-        };
-        if disposition.is_none_or(|it| it.action() != Action::Pass)
-            || !is_read(request)
-            || !pages.has(request.uri())
+        case: &mut Case<'_>,
+    ) {
+        if let Some(pages) = self
+            && case.routes
+            && case.own.is_none()
+            && case.trap.is_none()
+            && case.disposition.action() == Action::Pass
+            && !case.policy().is_dry_run()
         {
-            return Form::Only;
+            case.additions.form = Form::ready(&**pages, request, visitor);
         }
-        let may_have = request.extensions().get::<NoCopies>().is_none();
-        let is_wanted = may_have && asks_for_markdown(request) && pages.is_for(visitor);
-        let page = is_wanted.then(|| pages.page(request.uri())).flatten();
-        match page {
-            Some(page) => {
-                in_place::ask_for_form(request, &page);
-                Form::Markdown
-            }
-            None => Form::Own,
-        }
-    }
-}
-
-impl fmt::Debug for MarkdownSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_there = self.pages.is_some();
-        f.debug_tuple("MarkdownSource").field(&is_there).finish()
     }
 }
 
 impl Form {
+    /// Readies a request that passes for the form in which its page is answered.
+    ///
+    /// Whoever sends a password or a cookie may have a page of his own, and gets that.
+    fn ready<B>(
+        pages: &dyn MarkdownPages,
+        request: &mut Request<B>,
+        visitor: Option<Visitor<'_>>,
+    ) -> Self {
+        if !is_read(request) || !pages.has(request.uri()) {
+            return Self::Only;
+        }
+        let may_have = request.extensions().get::<NoCopies>().is_none();
+        let is_wanted = may_have && asks_for_markdown(request) && pages.is_for(visitor);
+        match is_wanted.then(|| pages.page(request.uri())).flatten() {
+            Some(page) => {
+                in_place::turn(request, &page, false);
+                Self::Markdown
+            }
+            None => Self::Own,
+        }
+    }
+
     /// Adds what caches have to know of the forms.
-    pub(super) fn tell<B>(self, response: &mut Response<B>) {
+    pub(crate) fn tell<B>(self, response: &mut Response<B>) {
         let is_known = response.status() == StatusCode::NOT_MODIFIED;
         let headers = response.headers_mut();
         match self {
@@ -280,11 +275,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let mut request = request.body(()).unwrap();
-        let form = MarkdownSource::new(Arc::new(Pages)).ready(
-            &mut request,
-            Some(&Disposition::Pass),
-            None,
-        );
+        let form = Form::ready(&Pages, &mut request, None);
         (form, request.uri().to_string())
     }
 
@@ -309,16 +300,9 @@ mod tests {
             .header("accept", "text/markdown")
             .body(())
             .unwrap();
-        let source = MarkdownSource::new(Arc::new(Pages));
         let robot = Visitor::new(&Claim::Nameless, Verdict::Unverifiable);
-        assert_eq!(
-            source.ready(&mut request, Some(&Disposition::Pass), Some(robot)),
-            Form::Own
-        );
-        assert_eq!(
-            MarkdownSource::default().ready(&mut request, Some(&Disposition::Pass), None),
-            Form::Only
-        );
+        let form = Form::ready(&Pages, &mut request, Some(robot));
+        assert_eq!(form, Form::Own);
     }
 
     #[test]

@@ -1,15 +1,25 @@
 //! Where verdicts on robots' claims come from.
 
-use std::time::Duration;
-use std::{fmt, net::IpAddr, pin::Pin, sync::Arc};
+use std::{fmt, net::IpAddr, pin::Pin, sync::Arc, time::Duration};
 
 use http::{Extensions, HeaderMap, Method, Request, Uri};
 
 use crate::detect::{Claim, Kind, SigningHost, Verdict};
-use crate::policy::{Policy, Sender, Visitor};
+use crate::layer::{
+    head::{Head, StageAnswer},
+    header,
+    visit::ClaimProof,
+};
+use crate::policy::{Action, Decision, Policy, Sender, Visitor};
 use crate::suspect::Transport;
 
-use super::{ClaimProof, header};
+use super::{Asker, Case, Disposition, Received, Stage};
+
+/// Time after which a robot whose signature was used before may come with another.
+const SIGN_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// What it is told.
+const SIGN_AGAIN: &str = "The nonce of this signature was used before: sign the request anew.\n";
 
 /// Request of a robot, with what is looked at to prove its claim.
 #[derive(Clone, Copy, Debug)]
@@ -141,25 +151,15 @@ type FindClient = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
 /// Source of verdicts of a layer; by default there is none.
 #[derive(Clone, Default)]
-pub(super) struct VerdictSource {
-    verdicts: Option<Arc<dyn Verdicts>>,
-    client: Option<Arc<FindClient>>,
+pub(crate) struct VerdictSource {
+    pub(crate) verdicts: Option<Arc<dyn Verdicts>>,
+    /// Finds the address of a client.
+    pub(crate) client: Option<Arc<FindClient>>,
 }
 
 impl VerdictSource {
-    pub(super) fn set_verdicts(&mut self, verdicts: Arc<dyn Verdicts>) {
-        self.verdicts = Some(verdicts);
-    }
-
-    pub(super) fn set_client(
-        &mut self,
-        find: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static,
-    ) {
-        self.client = Some(Arc::new(find));
-    }
-
     /// Returns the address of the client, where the request tells it.
-    pub(super) fn client<B>(&self, request: &Request<B>) -> Option<IpAddr> {
+    pub(crate) fn client<B>(&self, request: &Request<B>) -> Option<IpAddr> {
         let find = self.client.as_ref()?;
         find(request.extensions())
     }
@@ -168,7 +168,7 @@ impl VerdictSource {
     ///
     /// The address of the client is the one in its request. A signed claim gets its
     /// signer here.
-    pub(super) fn verdict<B>(
+    pub(crate) fn verdict<B>(
         &self,
         request: &Request<B>,
         claim: &mut Claim<'_>,
@@ -200,14 +200,33 @@ impl VerdictSource {
         (claim.kind() == Kind::Unlisted).then(|| Verdict::Unverifiable.into())
     }
 
-    /// Returns `true` if an unverifiable request has a proof that was good once, before.
-    pub(super) fn is_replay<B>(&self, request: &Request<B>, claim: &Claim<'_>) -> bool {
-        let verdicts = self.verdicts.as_ref();
-        verdicts.is_some_and(|verdicts| verdicts.is_replay(&claimed(request, claim, None, None)))
+    /// Returns `true` if a robot is refused for want of a proof that it has used before.
+    ///
+    /// A rule that refuses verified robots too is not to be got past by another signature.
+    fn is_used_up<B>(
+        &self,
+        received: &Received<'_, B>,
+        policy: &Policy,
+        visitor: Visitor<'_>,
+    ) -> bool {
+        let Some(verdicts) = &self.verdicts else {
+            return false;
+        };
+        if visitor.verdict != Verdict::Unverifiable
+            || !verdicts.is_replay(&claimed(received.request, visitor.claim, None, None))
+        {
+            return false;
+        }
+        let verified = Visitor {
+            verdict: Verdict::Verified,
+            ..visitor
+        };
+        let judgement = policy.judge(&received.asked, Some(verified));
+        !matches!(judgement.decision, Decision::Refuse(_))
     }
 
     /// Returns what is known of a claim now, or what to wait for where the policy asks to.
-    pub(super) fn verdict_or_pending<B>(
+    pub(crate) fn verdict_or_pending<B>(
         &self,
         policy: &Policy,
         request: &Request<B>,
@@ -247,6 +266,19 @@ impl VerdictSource {
     }
 }
 
+impl Stage for VerdictSource {
+    fn decide<B>(&self, received: &Received<'_, B>, asker: Asker<'_>, case: &mut Case<'_>) {
+        // No rule refuses an impostor, and a new signature would not make it genuine.
+        if let Disposition::Decided(Decision::Refuse(_), Some(_)) = &case.disposition
+            && self.is_used_up(received, case.policy(), asker.visitor)
+        {
+            // draft-ietf-webbotauth-httpsig-protocol §5.3: a nonce used too often is answered 429.
+            let head = Head::again(SIGN_AGAIN, SIGN_AGAIN_AFTER);
+            case.disposition = StageAnswer::new(Action::Refuse, head).into();
+        }
+    }
+}
+
 fn claimed<'r, B>(
     request: &'r Request<B>,
     claim: &'r Claim<'r>,
@@ -277,14 +309,5 @@ impl fmt::Debug for Pending {
         f.debug_struct("Pending")
             .field("limit", &self.limit)
             .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for VerdictSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VerdictSource")
-            .field("verdicts", &self.verdicts.is_some())
-            .field("client", &self.client.is_some())
-            .finish()
     }
 }

@@ -4,10 +4,12 @@ use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwap;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use http::{HeaderMap, HeaderName, HeaderValue, Request};
+use http::{HeaderName, HeaderValue, Request};
 use ring::hmac;
 
-use super::{RobotDetectionLayer, header::host};
+use crate::layer::header::host;
+
+use super::own::OWN_ROBOT_HEADER;
 
 /// What a signature is about, so that the key signs nothing else.
 const PURPOSE: &str = "robot-detection own robot 1";
@@ -31,10 +33,7 @@ pub struct OwnRobot {
 
 impl OwnRobot {
     /// Header of the signature; the layer takes it off before the inner service sees it.
-    pub const HEADER: HeaderName = HeaderName::from_static(Self::NAME);
-
-    /// The same as text.
-    pub(super) const NAME: &'static str = "x-robot-detection-own";
+    pub const HEADER: HeaderName = HeaderName::from_static(OWN_ROBOT_HEADER);
 
     /// Creates one with a key, which is to be random, and a secret.
     ///
@@ -93,11 +92,6 @@ impl OwnRobot {
         signature.is_some_and(|it| self.has_signed(request, it, now_ms()).is_some())
     }
 
-    /// Removes the signature.
-    pub(super) fn take_off(headers: &mut HeaderMap) {
-        headers.remove(Self::HEADER);
-    }
-
     fn has_signed<B>(
         &self,
         request: &Request<B>,
@@ -116,16 +110,6 @@ impl OwnRobot {
         let signed = signed(request.method(), host(request)?, path, minute);
         // Takes as long for a tag that differs in its first byte.
         hmac::verify(&self.key.load(), signed.as_bytes(), &tag).ok()
-    }
-}
-
-impl<T: Clone> RobotDetectionLayer<T> {
-    /// Lets the site robot of our own sites pass; by default there is none.
-    ///
-    /// Its requests are no visits: they count nowhere.
-    #[must_use]
-    pub fn own_robot(self, own: OwnRobot) -> Self {
-        self.with(|shared| shared.own_robot = Some(own))
     }
 }
 

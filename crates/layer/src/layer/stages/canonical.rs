@@ -2,13 +2,17 @@
 
 use std::{fmt, sync::Arc};
 
-use http::{HeaderValue, Method, Request, Uri};
+use http::{HeaderValue, Method, Uri};
 
 use crate::detect::Verdict;
-use crate::policy::{Judgement, PassReason, Visitor};
+use crate::layer::{
+    head::{Head, StageAnswer},
+    header,
+};
+use crate::policy::{Action, Judgement, PassReason, Visitor};
 use crate::registry::Purpose;
 
-use super::header;
+use super::{Asker, Case, Disposition, Received, Stage};
 
 type Find = Arc<dyn Fn(Option<&str>, &Uri) -> Option<HeaderValue> + Send + Sync>;
 
@@ -60,32 +64,6 @@ impl CanonicalRedirects {
         self
     }
 
-    /// Returns where a request goes that would pass.
-    pub(super) fn location<B>(
-        &self,
-        request: &Request<B>,
-        visitor: Visitor<'_>,
-        judgement: &Judgement<'_>,
-    ) -> Option<HeaderValue> {
-        let is_about = header::is_read(request) && self.are_about(visitor, judgement);
-        is_about.then(|| (self.find)(header::host(request), request.uri()))?
-    }
-
-    /// Returns `true` if the answer to a request that passes may tell a canonical URL.
-    ///
-    /// Whoever sends a query, a cookie or a password may get a page that others do not.
-    pub(super) fn learn_from<B>(
-        &self,
-        request: &Request<B>,
-        visitor: Visitor<'_>,
-        judgement: &Judgement<'_>,
-    ) -> bool {
-        *request.method() == Method::GET
-            && self.are_about(visitor, judgement)
-            && request.uri().query().is_none()
-            && !header::may_be_logged_in(request)
-    }
-
     /// Returns `true` if they are about a robot that passes for a reason.
     #[must_use]
     pub fn are_for(&self, visitor: Visitor<'_>, passes: PassReason) -> bool {
@@ -112,6 +90,31 @@ fn may_move(reason: PassReason) -> bool {
             | PassReason::Allowed
             | PassReason::Rule
     )
+}
+
+impl Stage for Option<CanonicalRedirects> {
+    fn decide<B>(&self, received: &Received<'_, B>, asker: Asker<'_>, case: &mut Case<'_>) {
+        let (Some(redirects), Disposition::Pass) = (self, &case.disposition) else {
+            return;
+        };
+        let (request, visitor) = (received.request, asker.visitor);
+        if !header::is_read(request) || !redirects.are_about(visitor, &case.judgement) {
+            return;
+        }
+        // A rule that lets pass where nothing else is done decides nothing.
+        let may_go = || !case.policy().lets_pass(&received.asked, visitor);
+        let to = (redirects.find)(header::host(request), request.uri());
+        if let Some(to) = to.filter(|_| may_go()) {
+            let mut answer = StageAnswer::new(Action::Redirect, Head::moved(to));
+            answer.cause = Some("canonical");
+            case.disposition = answer.into();
+        } else {
+            // Whoever sends a query, a cookie or a password may get a page that others do not.
+            case.additions.is_learnt_from = *request.method() == Method::GET
+                && request.uri().query().is_none()
+                && !header::may_be_logged_in(request);
+        }
+    }
 }
 
 impl fmt::Debug for CanonicalRedirects {

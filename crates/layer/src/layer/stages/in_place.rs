@@ -1,5 +1,7 @@
 //! Pages that are served in place of those that were asked for.
 
+use std::sync::{Arc, Once};
+
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Uri,
     header::{
@@ -9,7 +11,15 @@ use http::{
     uri::PathAndQuery,
 };
 
-use super::header::{is_read, vary_by_user_agent};
+use tracing::error;
+
+use crate::layer::{
+    head::{Head, StageAnswer},
+    header::{is_read, vary_by_user_agent},
+};
+use crate::policy::{Action, Decision, Rule, Visitor};
+
+use super::{Asker, Case, Disposition, Received, Stage};
 
 /// What robots ask about the page that they once got at this URL, which may be another.
 ///
@@ -77,6 +87,57 @@ impl ServedInPlace {
     }
 }
 
+/// Pages of which heaven has copies; by default of none.
+#[derive(Clone, Default)]
+pub(crate) struct Copies {
+    pub(crate) has: Option<Arc<dyn Fn(&Uri) -> bool + Send + Sync>>,
+}
+
+impl Stage for Copies {
+    fn decide<B>(&self, received: &Received<'_, B>, _: Asker<'_>, case: &mut Case<'_>) {
+        let Disposition::Decided(Decision::Serve(_), Some(rule)) = case.disposition else {
+            return;
+        };
+        if !case.reasons.is_empty() && !(case.routes && self.has_copy(received.request)) {
+            case.disposition = Disposition::Pass;
+        } else if !case.routes {
+            warn_misplaced(rule);
+            case.disposition = StageAnswer::new(Action::Refuse, Head::forbidden()).into();
+        }
+    }
+
+    fn ready<B>(&self, request: &mut Request<B>, _: Option<Visitor<'_>>, case: &mut Case<'_>) {
+        if let Disposition::Decided(Decision::Serve(_), rule) = case.disposition
+            && let Some(page) = case.answers.page(rule)
+        {
+            ask_for(request, page, !case.reasons.is_empty());
+            case.additions.is_in_place = true;
+        }
+    }
+}
+
+impl Copies {
+    /// Returns `false` if heaven has no copy of a page, or where no page is opened.
+    fn has_copy<B>(&self, request: &Request<B>) -> bool {
+        request.extensions().get::<NoCopies>().is_none()
+            && opens_page(request)
+            && self.has.as_ref().is_some_and(|has| has(request.uri()))
+    }
+}
+
+/// Reports once that a rule cannot serve its page where the layer stands.
+#[cold]
+fn warn_misplaced(rule: &Rule) {
+    static REPORTED: Once = Once::new();
+    let rule = rule.label();
+    REPORTED.call_once(|| {
+        error!(
+            rule,
+            "{rule} serves a page in place of the requested one, but the layer is not around the router: such requests are refused; use RobotDetectionLayer::around"
+        );
+    });
+}
+
 /// Turns a request into one for a page of heaven.
 #[doc(hidden)]
 pub fn ask_for<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
@@ -84,12 +145,8 @@ pub fn ask_for<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect:
     turn(request, page, is_for_suspect);
 }
 
-/// Turns a request into one for another form of the page that it asks for.
-pub(super) fn ask_for_form<B>(request: &mut Request<B>, page: &PathAndQuery) {
-    turn(request, page, false);
-}
-
-fn turn<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
+/// Turns a request into one for another page, or another form of its page.
+pub(super) fn turn<B>(request: &mut Request<B>, page: &PathAndQuery, is_for_suspect: bool) {
     let original = request.uri().clone();
     let mut parts = original.clone().into_parts();
     parts.path_and_query = Some(page.clone());
@@ -132,7 +189,7 @@ pub fn opens_page<B>(request: &Request<B>) -> bool {
 }
 
 /// Keeps a page out of caches, unless it says something of that itself.
-pub(super) fn keep_out_of_caches(headers: &mut HeaderMap) {
+pub(crate) fn keep_out_of_caches(headers: &mut HeaderMap) {
     if !headers.contains_key(CACHE_CONTROL) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
