@@ -287,6 +287,14 @@ impl PolicyBuilder {
     }
 }
 
+impl Policy {
+    /// Creates a builder with the defaults of the original package.
+    #[must_use]
+    pub fn builder() -> PolicyBuilder {
+        PolicyBuilder::default()
+    }
+}
+
 impl Default for PolicyBuilder {
     fn default() -> Self {
         Self {

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{Policy, PolicyError, Rule, RuleBuilder, builder::NO_REDIRECT_URL};
+use super::{LeftOutRule, Policy, PolicyError, Rule, RuleBuilder, builder::NO_REDIRECT_URL};
 
 /// Rules that are asked before those of a policy, and whether enforcement is paused.
 ///
@@ -27,16 +27,6 @@ use super::{Policy, PolicyError, Rule, RuleBuilder, builder::NO_REDIRECT_URL};
 pub struct Overlay {
     rules: Vec<RuleBuilder>,
     is_paused: bool,
-}
-
-/// Rule of an overlay that does not fit a policy.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct LeftOutRule {
-    /// What reasons would call it.
-    pub label: String,
-    /// Why it is left out.
-    pub reason: String,
 }
 
 impl Overlay {

@@ -4,23 +4,15 @@ use crate::detect::Kind;
 
 use super::{
     PassReason, Policy, Rule, TagRule,
-    action::Effect,
+    decision::NormalizedRequest,
     glob::FilterPattern,
     judge::Site,
+    judgement::Reach,
     path::may_be_for_robots,
-    rule::named,
-    scope::{NormalizedRequest, Scope},
+    rule::{Effect, named},
+    scope::Scope,
     trace::Trace,
 };
-
-/// What rules and lists may do to robots on a request.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Reach {
-    /// Some robot may get something else.
-    Acts,
-    /// Whoever passes gets the same, and robots may be slowed down.
-    Alike,
-}
 
 impl Policy {
     /// Finds out once whether any robot ever gets something else.

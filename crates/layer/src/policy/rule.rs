@@ -5,13 +5,9 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use crate::detect::{Kind, Verdict};
 
 use super::{
-    Action, Decision, PacedRequest, RateLimiter, Redirect, Refuse, ResponseHeaders, RuleBuilder,
-    Visitor,
-    action::Effect,
-    condition::Mismatch,
-    heaven::Heaven,
-    load::LoadGate,
-    scope::{NormalizedRequest, Scope},
+    Action, Decision, PacedRequest, PassReason, RateLimiter, Redirect, Refuse, ResponseHeaders,
+    Visitor, condition::Mismatch, decision::NormalizedRequest, heaven::Heaven, load::LoadGate,
+    scope::Scope,
 };
 
 /// Rule of a [`Policy`](super::Policy): conditions on robot and path, and an action.
@@ -55,12 +51,17 @@ pub struct Rule {
     pub(super) headers: Option<Arc<ResponseHeaders>>,
 }
 
-impl Rule {
-    /// Creates a builder of a rule that matches every robot on a filtered path.
-    pub fn builder(action: Action) -> RuleBuilder {
-        RuleBuilder::new(action)
-    }
+/// Action of a rule with what it needs.
+#[derive(Clone, Debug)]
+pub(super) enum Effect {
+    Pass,
+    Redirect(Arc<Heaven>),
+    Serve(Arc<Heaven>),
+    Refuse(Refuse),
+    Slow(Arc<RateLimiter>),
+}
 
+impl Rule {
     /// Returns its number in the order of the settings, from 1; 0 for one of an [overlay](super::Overlay).
     #[must_use]
     pub fn number(&self) -> usize {
@@ -294,6 +295,30 @@ impl Rule {
             && self.scope == other.scope
         {
             *ours = Arc::clone(theirs);
+        }
+    }
+}
+
+impl Effect {
+    /// Returns the action.
+    pub(super) fn action(&self) -> Action {
+        match self {
+            Self::Pass => Action::Pass,
+            Self::Redirect(_) => Action::Redirect,
+            Self::Serve(_) => Action::Serve,
+            Self::Refuse(_) => Action::Refuse,
+            Self::Slow(_) => Action::Slow,
+        }
+    }
+
+    /// Returns the decision of a rule that matches; `None`: the rules after it are asked.
+    pub(super) fn decision(&self) -> Option<Decision<'_>> {
+        match self {
+            Self::Pass => Some(Decision::Pass(PassReason::Rule)),
+            Self::Redirect(heaven) => Some(Decision::Redirect(&heaven.redirect)),
+            Self::Serve(heaven) => Some(Decision::Serve(&heaven.redirect.location)),
+            Self::Refuse(refuse) => Some(Decision::Refuse(refuse)),
+            Self::Slow(_) => None,
         }
     }
 }

@@ -5,12 +5,13 @@ use std::{sync::Arc, time::Duration};
 use crate::detect::Kind;
 
 use super::{
-    Action, Places, PolicyError, RateKey, ResponseHeaders, Rule, When,
-    action::Effect,
-    heaven::Heaven,
-    load::LoadThreshold,
-    when::{InvalidCondition, condition_setters},
+    Action, Places, PolicyError, RateKey, RateLimiter, Refuse, ResponseHeaders, Rule, When,
+    error::InvalidCondition, heaven::Heaven, load::LoadThreshold, rate_limiter::Pace, refuse::told,
+    rule::Effect, when::condition_setters,
 };
+
+/// Period of a rate limit that names none.
+const PERIOD: Duration = Duration::from_mins(1);
 
 /// Longest time that a rule waits for a verdict.
 const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -208,7 +209,7 @@ impl RuleBuilder {
         let label = self.label_of(number);
         self.check_keys().map_err(refuse)?;
         self.check_wait().map_err(refuse)?;
-        let effect = Effect::new(&self, place).map_err(refuse)?;
+        let effect = self.effect(place).map_err(refuse)?;
         let headers = ResponseHeaders::new(self.action, &self.response_headers).map_err(refuse)?;
         let (mut scope, mut shown) = self.when.build().map_err(refuse)?;
         shown.extend(
@@ -275,6 +276,61 @@ impl RuleBuilder {
         ]
     }
 
+    /// Creates the effect of a rule's settings; `place` finds the heaven of a URL, or of
+    /// none the policy's.
+    fn effect(
+        &self,
+        place: impl FnOnce(Option<&str>) -> Result<Arc<Heaven>, String>,
+    ) -> Result<Effect, InvalidCondition> {
+        let place = || {
+            let url = self.redirect_url.as_deref();
+            place(url).map_err(|reason| ("redirect_url", reason))
+        };
+        Ok(match self.action {
+            Action::Pass => Effect::Pass,
+            Action::Redirect => Effect::Redirect(place()?),
+            Action::Serve => Effect::Serve(of_this_site(place()?)?),
+            Action::Refuse => Effect::Refuse(Refuse::new(self.status, self.text.as_deref())?),
+            Action::Slow => Effect::Slow(Arc::new(self.rate_limiter()?)),
+        })
+    }
+
+    fn rate_limiter(&self) -> Result<RateLimiter, InvalidCondition> {
+        if self.requests.is_some() && self.errors.is_some() {
+            let reason = "a rule counts requests or errors; write a rule for each";
+            return Err(("errors", reason.to_owned()));
+        }
+        let count = self.requests.or(self.errors);
+        let Some(count) = count.filter(|&count| count > 0) else {
+            let reason = "say how many requests are let through in a period, such as requests = 10, or after how many answers 404 or the like none is, such as errors = 20";
+            return Err(("requests", reason.to_owned()));
+        };
+        let period = self.per.unwrap_or(PERIOD);
+        if period.is_zero() {
+            return Err(("per_seconds", "a period has a length".to_owned()));
+        }
+        for (key, number) in self.load_keys() {
+            if number == Some(0) {
+                return Err((
+                    key,
+                    "without load the rule would always act; leave it out".to_owned(),
+                ));
+            }
+        }
+        let text = self.text.as_deref().map(told).transpose()?;
+        // By default those of a whole period may come at once.
+        let burst = self.burst.unwrap_or(count).max(1);
+        Ok(RateLimiter::new(Pace {
+            count,
+            is_of_errors: self.errors.is_some(),
+            period,
+            burst,
+            key: self.rate_key.unwrap_or_default(),
+            text,
+            load: self.load.some(),
+        }))
+    }
+
     /// Refuses what is set and would do nothing.
     fn check_keys(&self) -> Result<(), InvalidCondition> {
         let Self { action, .. } = self;
@@ -320,4 +376,23 @@ impl RuleBuilder {
         };
         Err(("wait_milliseconds", reason.to_owned()))
     }
+}
+
+impl Rule {
+    /// Creates a builder of a rule that matches every robot on a filtered path.
+    pub fn builder(action: Action) -> RuleBuilder {
+        RuleBuilder::new(action)
+    }
+}
+
+/// Refuses a page of another site: what is served in place comes from this one.
+fn of_this_site(heaven: Arc<Heaven>) -> Result<Arc<Heaven>, InvalidCondition> {
+    let location = &heaven.redirect.location;
+    if location.starts_with('/') {
+        return Ok(heaven);
+    }
+    let reason = format!(
+        "{location} is a page of another site, which cannot be served in place; write a path of this site, or redirect"
+    );
+    Err(("redirect_url", reason))
 }

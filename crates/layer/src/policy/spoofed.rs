@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Judgement, Policy, Refuse, Request, Visitor, heaven::Heaven, trace::Trace};
+use super::Refuse;
 
 /// Text for whom is refused as an impostor.
 const TEXT: &str = "This request does not come from the robot that it names.\n";
@@ -57,70 +57,5 @@ pub(super) fn refusal() -> Refuse {
     Refuse {
         status: 403,
         text: TEXT.to_owned(),
-    }
-}
-
-impl Policy {
-    /// Returns what is done with a request whose claim is spoofed.
-    #[must_use]
-    pub fn spoofed(&self) -> Spoofed {
-        self.spoofed
-    }
-
-    /// Returns what an impostor is told where it is refused.
-    ///
-    /// The refusal of a decision that no rule made is this very object.
-    #[must_use]
-    pub fn spoofed_refusal(&self) -> &Refuse {
-        &self.spoofed_refusal
-    }
-
-    /// Returns `true` if impostors are redirected where robots may be.
-    pub(super) fn redirects_spoofed(&self) -> bool {
-        self.spoofed == Spoofed::Redirect && self.heaven.is_some()
-    }
-
-    /// Refuses an impostor before anything else is looked at.
-    pub(super) fn refuse_spoofed(
-        &self,
-        request: &Request<'_>,
-        visitor: Option<Visitor<'_>>,
-        trace: &mut impl Trace,
-    ) -> Option<Judgement<'_>> {
-        if self.spoofed != Spoofed::Refuse || !visitor.is_some_and(Visitor::is_spoofed) {
-            return None;
-        }
-        let is_exempt = self
-            .reading
-            .with_path(request.path, |path| self.is_exempt(path));
-        trace.step("spoofed", || {
-            if is_exempt {
-                "The claim is spoofed, but the path is one that is never refused.".to_owned()
-            } else {
-                "The claim is spoofed, and whoever spoofs is refused.".to_owned()
-            }
-        });
-        (!is_exempt).then(|| Judgement::refuse_spoofed(&self.spoofed_refusal))
-    }
-
-    /// Redirects an impostor on a filtered path.
-    pub(super) fn judge_spoofed(
-        &self,
-        visitor: Visitor<'_>,
-        trace: &mut impl Trace,
-    ) -> Option<&Heaven> {
-        if !visitor.is_spoofed() {
-            return None;
-        }
-        let is_redirected = self.redirects_spoofed();
-        trace.step("spoofed", || {
-            if is_redirected {
-                "The claim is spoofed, and whoever spoofs is redirected on every filtered path."
-                    .to_owned()
-            } else {
-                "The claim is spoofed, which is only reported.".to_owned()
-            }
-        });
-        self.heaven.as_deref().filter(|_| is_redirected)
     }
 }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Places, Policy, PolicyError, Request, ResponseHeaders, Step, Visitor, When,
-    scope::{NormalizedRequest, Scope},
-    when::condition_setters,
+    decision::NormalizedRequest, scope::Scope, when::condition_setters,
 };
 
 /// Rules of this kind in one policy, at most.

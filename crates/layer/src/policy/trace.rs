@@ -1,32 +1,7 @@
 //! The reasons of a decision, step by step.
 
-use super::{Decision, Judgement, PassReason};
-
 /// Characters of a path or a name that a step quotes.
 const MAX_QUOTED_CHARS: usize = 200;
-
-/// Decision with the reason of each step.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Explanation<'p> {
-    /// Steps in the order in which they were taken; the last one but those of tags decided.
-    pub steps: Vec<Step>,
-    /// What [`Policy::decide`](super::Policy::decide) says of the same request.
-    pub decision: Decision<'p>,
-    /// What [`Policy::judge`](super::Policy::judge) says of it.
-    pub judgement: Judgement<'p>,
-}
-
-impl Explanation<'_> {
-    /// Lets a request pass after all: robots.txt names the page.
-    pub(super) fn pass_named(&mut self) {
-        let name = "never";
-        let text = "But /robots.txt names the page for robots, so that it passes.".to_owned();
-        self.steps.push(Step { name, text });
-        self.judgement = Judgement::pass(PassReason::NeverFiltered);
-        self.decision = self.judgement.decision;
-    }
-}
 
 /// One step on the way to a decision.
 #[derive(Clone, Debug, Eq, PartialEq)]

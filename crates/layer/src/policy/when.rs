@@ -7,6 +7,7 @@ use crate::suspect::{Reason, Reasons};
 use super::{
     Addresses, Places,
     condition::{Conditions, NameSet, RobotSet},
+    error::InvalidCondition,
     glob::{FilterPattern, parse_patterns},
     host::Host,
     scope::Scope,
@@ -16,9 +17,6 @@ use super::{
 
 /// Values of a condition that are shown; of others, how many there are.
 const SHOWN: usize = 8;
-
-/// What is wrong with a condition: its key, why, and what to write instead.
-pub(super) type InvalidCondition = (&'static str, String);
 
 /// Conditions of a rule; nothing is checked before the policy is built.
 ///
