@@ -164,7 +164,9 @@ impl Stage for IdentificationHeaders {
         };
         request.extensions_mut().insert(identification);
         let headers = request.headers_mut();
-        if let (Some(name), Some(value)) = (&self.id, id_value(visitor.claim.id())) {
+        if let Some(name) = &self.id
+            && let Some(value) = id_value(visitor.claim.id())
+        {
             headers.insert(name.clone(), value);
         }
         if let (Some(name), Some(verdict)) = (&self.verdict, case.verdict) {
