@@ -26,12 +26,12 @@ use super::{
     http_service::HttpService,
     hyper_connection,
     idle::{Activity, IdleAction, IdleWatch},
-    listener::ListenSettings,
     peer_table::PeerTable,
     poll_on_wake::PollOnWake,
     proxy_protocol::{self, ProxySource},
     refusal::{self, RefusalObserver, RefusedRequest},
     service::ConnectionService,
+    settings::ListenSettings,
     stream::{Peer, Stream, Transport},
 };
 

@@ -17,8 +17,8 @@ use super::{
     head_tap::TappedStream,
     http_service::HttpService,
     io::ConnectionIo,
-    listener::ListenSettings,
     service::ConnectionService,
+    settings::ListenSettings,
     stream::Stream,
     tracked_executor::TrackedExecutor,
 };

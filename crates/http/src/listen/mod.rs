@@ -72,6 +72,7 @@ mod proxy_set;
 mod refusal;
 mod request_context;
 mod service;
+mod settings;
 mod sni;
 mod socket;
 mod stream;
@@ -96,7 +97,7 @@ pub use framing::{RequestFraming, read_target};
 pub use guard::{BodyError, BodyGuard, GuardedBody};
 #[doc(hidden)]
 pub use http_service::{HttpService, ReadyHead, ServiceResponse};
-pub use listener::{ListenSettings, Listener};
+pub use listener::Listener;
 #[doc(hidden)]
 pub use open_files::{ADMIN_CLIENTS, ClientCapacity, ClientPermits, OpenFileLimit};
 #[doc(hidden)]
@@ -107,6 +108,7 @@ pub use proxy_set::ProxySet;
 pub use refusal::{RefusalObserver, RefusedRequest};
 #[doc(hidden)]
 pub use request_context::{OptionalBody, RequestContext};
+pub use settings::ListenSettings;
 pub use systemd::{ServiceState, inherit_sockets, notify_service_manager};
 pub use tls::Tls;
 pub(crate) use tracked_executor::TrackedExecutor;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Method, Request, Uri};
 
 use super::{
-    super::listener::ListenSettings,
+    super::settings::ListenSettings,
     header_map_pool,
     line_cache::{self, MAX_LINES, RequestNotes},
     scratch,

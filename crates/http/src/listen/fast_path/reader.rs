@@ -4,7 +4,7 @@ use bytes::BytesMut;
 use http::Request;
 
 use super::{
-    super::listener::ListenSettings,
+    super::settings::ListenSettings,
     head::HeadLimits,
     head_reader::{HeadReader, Next},
 };

@@ -178,11 +178,11 @@ impl Call {
             Err(CallError::Failed(failure)) => CallOutcome::Failed(failure),
             // The body knows better than the connection why it ended: too large, or broken.
             Err(CallError::ClientBroke) => {
-                let fault = progress.and_then(Progress::fault);
+                let fault = progress.and_then(Failure::of_client);
                 CallOutcome::Failed(fault.unwrap_or(Failure::ClientBroke))
             }
             Err(CallError::ConnectionFailure(error)) => {
-                let fault = progress.and_then(Progress::fault);
+                let fault = progress.and_then(Failure::of_client);
                 CallOutcome::Failed(fault.unwrap_or_else(|| call_failure(error)))
             }
         }

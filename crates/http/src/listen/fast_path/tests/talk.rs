@@ -23,7 +23,7 @@ use super::{
         connection::{self, Shared},
         connection_permit::{AddressLimits, ConnectionPermit},
         counts::ConnectionCounts,
-        listener::ListenSettings,
+        settings::ListenSettings,
         peer_table::PeerTable,
         stream::{AcceptedSocket, Peer},
         workers::Runtimes,
