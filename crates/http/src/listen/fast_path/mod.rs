@@ -21,12 +21,11 @@ mod encode;
 mod head;
 mod head_reader;
 mod header;
-pub(crate) mod header_map_pool;
 mod io;
 mod kept_values;
 mod line_cache;
 mod reader;
-mod scratch;
+pub(crate) mod reuse;
 #[cfg(test)]
 mod tests;
 

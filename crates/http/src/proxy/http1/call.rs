@@ -10,16 +10,16 @@ use std::{
 use http::{HeaderMap, Method, Response};
 use tokio::time::Instant;
 
-use crate::listen::fast_path::header_map_pool;
+use crate::listen::fast_path::reuse;
 
 use super::{
     super::{
         body::Progress,
         dispatch::{Failure, Message, stall},
     },
+    Http1Error,
     connection::Connection,
     download::PendingBody,
-    error::Http1Error,
     framing::{self, Decoder},
     head::{self, Head, ParseResult},
     request::{self, Framing},
@@ -253,7 +253,7 @@ impl Call {
         let mut interim = 0;
         loop {
             if !self.connection.input.is_empty() {
-                let headers = headers.get_or_insert_with(header_map_pool::take_for_response);
+                let headers = headers.get_or_insert_with(reuse::take_for_response);
                 let Connection { input, known, .. } = &mut *self.connection;
                 let known = known.as_mut();
                 match head::parse(input, &mut self.seen, self.is_head, known, headers)? {

@@ -1,10 +1,11 @@
-//! Pool of header maps that a thread reuses together with the names in them.
+//! Buffers and header maps that the connections of a thread share, so that idle ones hold no memory.
 //!
+//! A header map is reused together with the names in it.
 //! Requests are much alike, and so are responses. Where one has the same names in the same
 //! order as an earlier one, only values are put in, and nothing is hashed or moved.
 //! No value outlives its message: the next map may be another client's.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use http::{HeaderMap, HeaderValue};
 
@@ -13,11 +14,18 @@ const KEPT_HEADERS: usize = 64;
 /// Maps that a thread keeps: about as many as requests wait for the upstream at one time.
 const KEPT_MAPS: usize = 64;
 
+/// Bytes of one read; also the longest head that is parsed here.
+pub(super) const READ_BYTES: usize = 8 * 1024;
+/// Largest write buffer that a thread keeps: one huge response must not hold memory for ever.
+const KEPT_BYTES: usize = 128 * 1024;
+
 type MapPool = RefCell<Vec<HeaderMap>>;
 
 thread_local! {
     static OF_REQUESTS: MapPool = const { RefCell::new(Vec::new()) };
     static OF_RESPONSES: MapPool = const { RefCell::new(Vec::new()) };
+    static READ: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static WRITE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// Takes a map for a request, which may hold the names of another one.
@@ -51,6 +59,31 @@ fn keep(kept: &MapPool, mut headers: HeaderMap) {
         *value = HeaderValue::from_static("");
     }
     kept.push(headers);
+}
+
+/// Lends the buffer for one read.
+pub(super) fn with_read_buffer<T>(read: impl FnOnce(&mut [u8]) -> T) -> T {
+    READ.with_borrow_mut(|buffer| {
+        if buffer.is_empty() {
+            buffer.resize(READ_BYTES, 0);
+        }
+        read(buffer)
+    })
+}
+
+/// Takes the write buffer, which is empty.
+///
+/// A connection that waits for its client keeps it, and the next one gets a new one.
+pub(super) fn take_write_buffer() -> Vec<u8> {
+    WRITE.take()
+}
+
+/// Gives the write buffer back.
+pub(super) fn return_write_buffer(mut out: Vec<u8>) {
+    if out.capacity() <= KEPT_BYTES {
+        out.clear();
+        WRITE.set(out);
+    }
 }
 
 #[cfg(test)]
