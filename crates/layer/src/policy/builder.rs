@@ -11,7 +11,7 @@ use super::{
     heaven::{Heaven, Heavens},
     host::Host,
     path::{PathReading, Subtree, has_odd_segments},
-    spoofed,
+    refuse,
     tag_rule::build_tag_rules,
     when::{owned, parse_hosts, parse_methods},
 };
@@ -269,7 +269,7 @@ impl PolicyBuilder {
             rules,
             tag_rules: build_tag_rules(self.tag_rules, &self.places)?,
             spoofed: self.spoofed,
-            spoofed_refusal: spoofed::refusal(),
+            spoofed_refusal: refuse::spoofed(),
             overlaid: 0,
             left_out: Vec::new(),
             is_dry_run: self.is_dry_run,

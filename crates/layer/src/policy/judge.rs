@@ -8,10 +8,10 @@ use crate::detect::{Claim, Kind};
 use super::{
     Decision, Judgement, PassReason, Policy, Request, Rule, Visitor,
     decision::NormalizedRequest,
+    decision::{Silent, Trace, quoted},
     glob::FilterPattern,
     judgement::{Aside, Reach},
     path::{PathReading, is_for_robots},
-    trace::{Silent, Trace, quoted},
 };
 use rules::judge_rules;
 

@@ -1,7 +1,7 @@
 //! A decision, and what led to it.
 
 use super::{
-    Action, Decision, PassReason, Redirect, Refuse, Rule, Step, rule::named, trace::Trace,
+    Action, Decision, PassReason, Redirect, Refuse, Rule, Step, decision::Trace, rule::named,
 };
 
 /// Decision about one request, and what led to it.

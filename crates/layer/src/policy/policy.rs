@@ -11,11 +11,11 @@ use super::{
     AnswerTime, Decision, Explanation, Judgement, LeftOutRule, Places, Redirect, Refuse, Request,
     Rule, Spoofed, TagRule, UnknownRobot, Visitor,
     condition::RobotSet,
+    decision::Silent,
     glob::FilterPattern,
     heaven::{Heaven, Heavens},
     load::SiteLoad,
     path::{PathReading, Subtree},
-    trace::Silent,
 };
 
 /// Policy that says which requests of robots are redirected, and where.

@@ -5,13 +5,13 @@ use crate::detect::Kind;
 use super::{
     PassReason, Policy, Rule, TagRule,
     decision::NormalizedRequest,
+    decision::Trace,
     glob::FilterPattern,
     judge::Site,
     judgement::Reach,
     path::may_be_for_robots,
     rule::{Effect, named},
     scope::Scope,
-    trace::Trace,
 };
 
 impl Policy {

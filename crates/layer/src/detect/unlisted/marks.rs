@@ -8,8 +8,8 @@ use super::{
     contacts::{is_address, is_contact_url, is_domain, is_name, is_site},
     occurrences::MAX_OCCURRENCES,
     spelling::{ends_word, is_agent, is_app, is_firm, is_spelled, is_user, starts_word},
-    words::{Words, has_any, words},
     words_found::has_platform,
+    words_found::{Words, has_any, words},
 };
 
 /// Text that gives a robot away where its rule holds.

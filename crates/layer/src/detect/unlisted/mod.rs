@@ -7,7 +7,6 @@ mod platform;
 mod shape;
 mod sign;
 mod spelling;
-mod words;
 mod words_found;
 
 pub(super) use marks::{MARKS, Mark};

@@ -2,7 +2,7 @@
 
 use super::{
     marks::ends_with,
-    words::{Words, has_any, words},
+    words_found::{Words, has_any, words},
 };
 
 static TELEPHONES: Words = Words::new(|| {

@@ -12,15 +12,15 @@ use crate::detect::{Claim, Kind};
 use crate::policy::Judgement;
 use crate::policy::{
     PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
+    decision::Trace,
     path::{PathReading, is_odd, resolved},
-    trace::Trace,
 };
 use robot_detection_robots_txt::{ForRobot, Permission, RobotsTxt};
 
 use super::{
     answer::{Answer, Breach, CountedBreach, visible},
-    crawl_delay::rate,
     records::{Records, Report, RobotCount, Violations},
+    resolved::rate,
     resolved::{ResolvedFile, ResolvedFiles, ResolvedRobot},
     sentences::{exempt, group_name, refused, refused_heaven, rule_text, said, told},
     settings::{Enforce, Enforcement, Refusal},

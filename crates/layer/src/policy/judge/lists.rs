@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::detect::Claim;
 use crate::policy::{
-    Judgement, PassReason, Policy, Request, Spoofed, Visitor, heaven::Heaven, trace::Trace,
+    Judgement, PassReason, Policy, Request, Spoofed, Visitor, decision::Trace, heaven::Heaven,
 };
 
 use super::{Site, require};

@@ -7,10 +7,10 @@ use crate::policy::{
     Judgement, Policy, Request, Rule, Visitor,
     condition::Mismatch,
     decision::NormalizedRequest,
+    decision::Trace,
     judgement::Aside,
     load::LoadGate,
     rule::{Effect, named},
-    trace::Trace,
 };
 
 use super::Site;

@@ -4,8 +4,8 @@ use std::{borrow::Borrow, fmt::Write as _};
 
 use super::{
     exported::Exported,
+    exported::one_line,
     expression::{BEHIND_TOKEN, Expression},
-    text::one_line,
 };
 use crate::registry::{
     Pattern, PatternKind, Purpose, Robot,

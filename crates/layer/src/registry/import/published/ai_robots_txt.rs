@@ -1,8 +1,8 @@
 //! `robots.json` of ai.robots.txt: an object whose keys are product tokens.
 
 use super::{
-    urls::{first_url, link_text},
     value::Value,
+    value::{first_url, link_text},
 };
 use crate::registry::{
     Exclusion, Parsed, Purpose, Robot, Source,
