@@ -10,8 +10,9 @@ use super::{
     glob::parse_patterns,
     heaven::{Heaven, Heavens},
     host::Host,
-    path::{PathReading, Subtree, has_odd_segments},
+    path::{PathReading, has_odd_segments},
     refuse,
+    subtree::Subtree,
     tag_rule::build_tag_rules,
     when::{owned, parse_hosts, parse_methods},
 };

@@ -7,11 +7,11 @@ use crate::detect::{Claim, Kind};
 
 use super::{
     Decision, Judgement, PassReason, Policy, Request, Rule, Visitor,
-    decision::NormalizedRequest,
-    decision::{Silent, Trace, quoted},
+    decision::{NormalizedRequest, Silent, Trace, quoted},
     glob::FilterPattern,
     judgement::{Aside, Reach},
-    path::{PathReading, is_for_robots},
+    path::PathReading,
+    subtree::is_for_robots,
 };
 use rules::judge_rules;
 

@@ -236,6 +236,7 @@ mod rule_builder;
 mod scope;
 mod sender;
 mod shared;
+mod subtree;
 mod tag_rule;
 mod text_pattern;
 mod unlisted_name;

@@ -15,7 +15,8 @@ use super::{
     glob::FilterPattern,
     heaven::{Heaven, Heavens},
     load::SiteLoad,
-    path::{PathReading, Subtree},
+    path::PathReading,
+    subtree::Subtree,
 };
 
 /// Policy that says which requests of robots are redirected, and where.

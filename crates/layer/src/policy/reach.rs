@@ -4,14 +4,13 @@ use crate::detect::Kind;
 
 use super::{
     PassReason, Policy, Rule, TagRule,
-    decision::NormalizedRequest,
-    decision::Trace,
+    decision::{NormalizedRequest, Trace},
     glob::FilterPattern,
     judge::Site,
     judgement::Reach,
-    path::may_be_for_robots,
     rule::{Effect, named},
     scope::Scope,
+    subtree::may_be_for_robots,
 };
 
 impl Policy {
