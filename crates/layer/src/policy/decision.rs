@@ -1,6 +1,8 @@
 //! A request as a policy sees it, and what can be decided about it.
 
-use super::{Action, Redirect, Refuse};
+use std::sync::Arc;
+
+use super::{Action, RateLimiter, Redirect, Refuse, heaven::Heaven};
 
 /// Parts of a request that a decision looks at.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -121,6 +123,40 @@ impl Decision<'_> {
                 "The answer is the page of {page}, in place of the one asked for."
             )),
             Self::Refuse(refuse) => Some(format!("The answer is {}.", refuse.status)),
+        }
+    }
+}
+
+/// Action of a rule with what it needs.
+#[derive(Clone, Debug)]
+pub(super) enum Effect {
+    Pass,
+    Redirect(Arc<Heaven>),
+    Serve(Arc<Heaven>),
+    Refuse(Refuse),
+    Slow(Arc<RateLimiter>),
+}
+
+impl Effect {
+    /// Returns the action.
+    pub(super) fn action(&self) -> Action {
+        match self {
+            Self::Pass => Action::Pass,
+            Self::Redirect(_) => Action::Redirect,
+            Self::Serve(_) => Action::Serve,
+            Self::Refuse(_) => Action::Refuse,
+            Self::Slow(_) => Action::Slow,
+        }
+    }
+
+    /// Returns the decision of a rule that matches; `None`: the rules after it are asked.
+    pub(super) fn decision(&self) -> Option<Decision<'_>> {
+        match self {
+            Self::Pass => Some(Decision::Pass(PassReason::Rule)),
+            Self::Redirect(heaven) => Some(Decision::Redirect(&heaven.redirect)),
+            Self::Serve(heaven) => Some(Decision::Serve(&heaven.redirect.location)),
+            Self::Refuse(refuse) => Some(Decision::Refuse(refuse)),
+            Self::Slow(_) => None,
         }
     }
 }

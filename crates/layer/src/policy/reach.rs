@@ -4,11 +4,12 @@ use crate::detect::Kind;
 
 use super::{
     PassReason, Policy, Rule, TagRule,
+    decision::Effect,
     decision::{NormalizedRequest, Trace},
     glob::FilterPattern,
     judge::Site,
     judgement::Reach,
-    rule::{Effect, named},
+    rule::named,
     scope::Scope,
     subtree::may_be_for_robots,
 };

@@ -5,8 +5,11 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use crate::detect::{Kind, Verdict};
 
 use super::{
-    Action, Decision, PacedRequest, PassReason, RateLimiter, Redirect, Refuse, ResponseHeaders,
-    Visitor, condition::Mismatch, decision::NormalizedRequest, heaven::Heaven, load::LoadGate,
+    Action, Decision, PacedRequest, RateLimiter, Redirect, Refuse, ResponseHeaders, Visitor,
+    condition::Mismatch,
+    decision::{Effect, NormalizedRequest},
+    heaven::Heaven,
+    load::LoadGate,
     scope::Scope,
 };
 
@@ -49,16 +52,6 @@ pub struct Rule {
     /// Whether it may do to people what it does.
     pub(super) is_confirmed: bool,
     pub(super) headers: Option<Arc<ResponseHeaders>>,
-}
-
-/// Action of a rule with what it needs.
-#[derive(Clone, Debug)]
-pub(super) enum Effect {
-    Pass,
-    Redirect(Arc<Heaven>),
-    Serve(Arc<Heaven>),
-    Refuse(Refuse),
-    Slow(Arc<RateLimiter>),
 }
 
 impl Rule {
@@ -295,30 +288,6 @@ impl Rule {
             && self.scope == other.scope
         {
             *ours = Arc::clone(theirs);
-        }
-    }
-}
-
-impl Effect {
-    /// Returns the action.
-    pub(super) fn action(&self) -> Action {
-        match self {
-            Self::Pass => Action::Pass,
-            Self::Redirect(_) => Action::Redirect,
-            Self::Serve(_) => Action::Serve,
-            Self::Refuse(_) => Action::Refuse,
-            Self::Slow(_) => Action::Slow,
-        }
-    }
-
-    /// Returns the decision of a rule that matches; `None`: the rules after it are asked.
-    pub(super) fn decision(&self) -> Option<Decision<'_>> {
-        match self {
-            Self::Pass => Some(Decision::Pass(PassReason::Rule)),
-            Self::Redirect(heaven) => Some(Decision::Redirect(&heaven.redirect)),
-            Self::Serve(heaven) => Some(Decision::Serve(&heaven.redirect.location)),
-            Self::Refuse(refuse) => Some(Decision::Refuse(refuse)),
-            Self::Slow(_) => None,
         }
     }
 }

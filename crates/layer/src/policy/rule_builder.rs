@@ -6,8 +6,8 @@ use crate::detect::Kind;
 
 use super::{
     Action, Places, PolicyError, RateKey, RateLimiter, Refuse, ResponseHeaders, Rule, When,
-    error::InvalidCondition, heaven::Heaven, load::LoadThreshold, rate_limiter::Pace, refuse::told,
-    rule::Effect, when::condition_setters,
+    decision::Effect, error::InvalidCondition, heaven::Heaven, load::LoadThreshold,
+    rate_limiter::Pace, refuse::told, when::condition_setters,
 };
 
 /// Period of a rate limit that names none.

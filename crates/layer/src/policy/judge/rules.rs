@@ -6,11 +6,11 @@ use crate::detect::Verdict;
 use crate::policy::{
     Judgement, Policy, Request, Rule, Visitor,
     condition::Mismatch,
-    decision::NormalizedRequest,
     decision::Trace,
+    decision::{Effect, NormalizedRequest},
     judgement::Aside,
     load::LoadGate,
-    rule::{Effect, named},
+    rule::named,
 };
 
 use super::Site;
