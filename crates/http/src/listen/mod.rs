@@ -71,7 +71,6 @@ mod proxy_set;
 mod request_context;
 mod service;
 mod settings;
-mod sni;
 mod socket;
 mod stream;
 mod systemd;

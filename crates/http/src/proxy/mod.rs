@@ -54,7 +54,6 @@ mod inner;
 mod pool;
 mod proxy_body;
 mod request;
-mod response;
 mod round_trip;
 mod sender;
 mod server;

@@ -85,8 +85,7 @@ mod specificity;
 mod unlisted;
 mod visitors;
 
-pub use claim::Verdict;
-pub use claim::{Claim, Kind, Listed, NAMELESS, SHARED, UNLISTED};
+pub use claim::{Claim, Kind, Listed, NAMELESS, SHARED, UNLISTED, Verdict};
 pub use detector::{BuildError, Detector, RejectedPattern};
 pub use duplicates::Duplicates;
 #[cfg(feature = "formats")]

@@ -104,7 +104,6 @@ mod header;
 mod layer;
 mod outcome;
 mod service;
-mod signature;
 mod stages;
 mod stats;
 mod visit;
@@ -120,11 +119,11 @@ pub use head::ReadyHead;
 pub use head::{FromText, RefusalBody};
 #[doc(hidden)]
 pub use header::host;
+#[doc(hidden)]
+pub use header::signed_claim;
 pub use layer::RobotDetectionLayer;
 pub use outcome::Outcome;
 pub use service::RobotDetectionService;
-#[doc(hidden)]
-pub use signature::signed_claim;
 #[cfg(feature = "axum")]
 pub use stages::NoRobot;
 #[cfg(feature = "verify")]

@@ -215,7 +215,6 @@ mod judgement;
 mod key_table;
 mod load;
 mod named_pages;
-mod overlay;
 mod path;
 #[expect(
     clippy::module_inception,
@@ -259,7 +258,6 @@ pub use error::{LeftOutRule, PolicyError, UnknownRobot};
 pub use fleet_pace::{BucketDebt, FleetPace};
 pub use judgement::{Explanation, Judgement};
 pub use load::AnswerTime;
-pub use overlay::Overlay;
 pub use path::PathReading;
 #[doc(hidden)]
 pub use path::{is_below, is_own_path, with_normal_path};
@@ -276,6 +274,7 @@ pub use robots_files::{HostMap, HostName, LoadedRobotsFiles, RobotsFiles, Shared
 pub use rule::Rule;
 pub use rule_builder::RuleBuilder;
 pub use sender::{Addresses, Place, Places, Sender};
+pub use shared::Overlay;
 pub use shared::{SharedPolicy, WeakPolicy};
 pub use tag_rule::{TagRule, TagRuleBuilder, Tags};
 pub use visitor::Visitor;

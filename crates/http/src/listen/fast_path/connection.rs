@@ -19,9 +19,9 @@ use super::{
     },
     encode::{self, BodyLength, Framing, ResponseOptions},
     head::HeadLimits,
-    head_reader::{HeadReader, Next},
     io::{Out, PlainIo},
     line_cache::RequestNotes,
+    reader::{HeadReader, Next},
     reuse,
 };
 

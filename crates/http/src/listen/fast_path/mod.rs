@@ -16,10 +16,8 @@
 //! [`ListenSettings::fast_path`]: super::ListenSettings::fast_path
 
 mod connection;
-mod date;
 mod encode;
 mod head;
-mod head_reader;
 mod header;
 mod io;
 mod kept_values;

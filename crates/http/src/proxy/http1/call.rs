@@ -22,7 +22,7 @@ use super::{
     download::PendingBody,
     framing::{self, Decoder},
     head::{self, Head, ParseResult},
-    request::{self, Framing},
+    upload::{self, Framing},
     upload::{ClientBroke, Upload},
 };
 
@@ -122,7 +122,7 @@ impl Call {
     ) -> Self {
         let framing = Framing::of(&message.body);
         let added = message.added.as_ref();
-        request::write(&mut connection.output.bytes, &message.parts, added, framing);
+        upload::write(&mut connection.output.bytes, &message.parts, added, framing);
         let upload = match framing {
             Framing::None => None,
             framing => {

@@ -14,7 +14,6 @@ mod head;
 mod line_cache;
 mod lines;
 mod reader;
-mod request;
 mod stream;
 mod upload;
 

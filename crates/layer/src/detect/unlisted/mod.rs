@@ -6,7 +6,6 @@ mod occurrences;
 mod platform;
 mod shape;
 mod sign;
-mod spelling;
 mod words_found;
 
 pub(super) use marks::{MARKS, Mark};

@@ -9,9 +9,8 @@ use std::{
 use arc_swap::ArcSwap;
 
 use crate::detect::{Claim, Kind};
-use crate::policy::Judgement;
 use crate::policy::{
-    PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
+    Judgement, PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
     decision::Trace,
     path::{PathReading, is_odd, resolved},
 };
