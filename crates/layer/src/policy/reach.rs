@@ -4,8 +4,7 @@ use crate::detect::Kind;
 
 use super::{
     PassReason, Policy, Rule, TagRule,
-    decision::Effect,
-    decision::{NormalizedRequest, Trace},
+    decision::{Effect, NormalizedRequest, Trace},
     glob::FilterPattern,
     judge::Site,
     judgement::Reach,

@@ -22,8 +22,7 @@ use super::{
     download::PendingBody,
     framing::{self, Decoder},
     head::{self, Head, ParseResult},
-    upload::{self, Framing},
-    upload::{ClientBroke, Upload},
+    upload::{self, ClientBroke, Framing, Upload},
 };
 
 /// Interim responses (1xx) that are skipped before other tasks of the thread run.

@@ -19,8 +19,7 @@ use robot_detection_robots_txt::{ForRobot, Permission, RobotsTxt};
 use super::{
     answer::{Answer, Breach, CountedBreach, visible},
     records::{Records, Report, RobotCount, Violations},
-    resolved::rate,
-    resolved::{ResolvedFile, ResolvedFiles, ResolvedRobot},
+    resolved::{ResolvedFile, ResolvedFiles, ResolvedRobot, rate},
     sentences::{exempt, group_name, refused, refused_heaven, rule_text, said, told},
     settings::{Enforce, Enforcement, Refusal},
 };

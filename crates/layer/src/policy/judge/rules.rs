@@ -6,8 +6,7 @@ use crate::detect::Verdict;
 use crate::policy::{
     Judgement, Policy, Request, Rule, Visitor,
     condition::Mismatch,
-    decision::Trace,
-    decision::{Effect, NormalizedRequest},
+    decision::{Effect, NormalizedRequest, Trace},
     judgement::Aside,
     load::LoadGate,
     rule::named,

@@ -3,8 +3,7 @@
 use std::{borrow::Borrow, fmt::Write as _};
 
 use super::{
-    exported::Exported,
-    exported::one_line,
+    exported::{Exported, one_line},
     expression::{BEHIND_TOKEN, Expression},
 };
 use crate::registry::{

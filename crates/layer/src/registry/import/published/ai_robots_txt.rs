@@ -1,9 +1,6 @@
 //! `robots.json` of ai.robots.txt: an object whose keys are product tokens.
 
-use super::{
-    value::Value,
-    value::{first_url, link_text},
-};
+use super::value::{Value, first_url, link_text};
 use crate::registry::{
     Exclusion, Parsed, Purpose, Robot, Source,
     collect::{Collector, Numbers},
