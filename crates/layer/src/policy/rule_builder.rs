@@ -6,8 +6,13 @@ use crate::detect::Kind;
 
 use super::{
     Action, Places, PolicyError, RateKey, RateLimiter, Refuse, ResponseHeaders, Rule, When,
-    decision::Effect, error::InvalidCondition, heaven::Heaven, load::LoadThreshold,
-    rate_limiter::Pace, refuse::told, when::condition_setters,
+    decision::Effect,
+    error::InvalidCondition,
+    heaven::Heaven,
+    load::LoadThreshold,
+    rate_limiter::Pace,
+    refuse::told,
+    when::{condition_setter, condition_setters, conditions},
 };
 
 /// Period of a rate limit that names none.
@@ -21,7 +26,7 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 /// Each condition is a list of which one value has to fit; all conditions that
 /// are set have to hold. An empty list is an error, as the rule would never
 /// match; so is a setting that another action has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct RuleBuilder {
     pub(super) action: Action,
@@ -47,22 +52,7 @@ impl RuleBuilder {
     pub(super) fn new(action: Action) -> Self {
         Self {
             action,
-            name: String::new(),
-            label: None,
-            origin: String::new(),
-            when: When::new(),
-            redirect_url: None,
-            status: None,
-            text: None,
-            requests: None,
-            per: None,
-            burst: None,
-            rate_key: None,
-            errors: None,
-            load: LoadThreshold::default(),
-            wait: None,
-            people: None,
-            response_headers: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -90,7 +80,7 @@ impl RuleBuilder {
         self
     }
 
-    condition_setters!(when);
+    conditions!(condition_setters(.when));
 
     /// Sets where a rule redirects to, or takes the page from that it serves in place.
     ///

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::{
     Places, Policy, PolicyError, Request, ResponseHeaders, Step, Visitor, When,
-    decision::NormalizedRequest, scope::Scope, when::condition_setters,
+    decision::NormalizedRequest,
+    scope::Scope,
+    when::{condition_setter, condition_setters, conditions},
 };
 
 /// Rules of this kind in one policy, at most.
@@ -155,7 +157,7 @@ impl TagRuleBuilder {
         self
     }
 
-    condition_setters!(when);
+    conditions!(condition_setters(.when));
 
     fn build(self, number: usize, places: &Places) -> Result<TagRule, PolicyError> {
         let refuse = |(key, reason)| PolicyError::Tag {
