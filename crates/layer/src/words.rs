@@ -1,4 +1,4 @@
-//! Enums whose values have words, for settings, logs and JSON.
+//! Enums whose values have words, for settings, logs and JSON; and lists of words.
 
 /// Declares an enum with the word of each value: `ALL`, `as_str`, `from_word` and `Display`.
 macro_rules! words {
@@ -38,3 +38,9 @@ macro_rules! words {
 }
 
 pub(crate) use words;
+
+/// Returns the words of a list, one a line; lines that begin with `#` are comments.
+pub(crate) fn listed(text: &'static str) -> impl Iterator<Item = &'static str> {
+    let is_word = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    text.lines().filter(is_word)
+}

@@ -3,7 +3,6 @@
 mod contacts;
 mod marks;
 mod occurrences;
-mod platform;
 mod shape;
 mod sign;
 mod words_found;

@@ -4,61 +4,7 @@ use std::{ops::Range, sync::LazyLock};
 
 use aho_corasick::AhoCorasick;
 
-use super::platform::{PLATFORMS, SYSTEMS};
-
-/// Words of players, and of programs that collect for them.
-const PLAYERS: &[&str] = &["pod", "cast"];
-
-/// Words that programs have in their names, and few apps that people use.
-const PROGRAM_WORDS: &[&str] = &[
-    "aggregat",
-    "audit",
-    "automat",
-    "backlink",
-    "collect",
-    "curl",
-    "directory",
-    "discover",
-    "domain",
-    "enrich",
-    "feed",
-    "find",
-    "http",
-    "image",
-    "inspect",
-    "link",
-    "locat",
-    "lookup",
-    "measure",
-    "metadata",
-    "metric",
-    "perl",
-    "php",
-    "ping",
-    "preview",
-    "probe",
-    "proxy",
-    "python",
-    "quality",
-    "render",
-    "rss",
-    "ruby",
-    "secur",
-    "seo",
-    "service",
-    "site",
-    "ssl",
-    "status",
-    "survey",
-    "track",
-    "translat",
-    "url",
-    "verif",
-    "visit",
-    "walk",
-    "web",
-    "worm",
-];
+use crate::words::listed;
 
 /// Words of programs that no player has.
 const COLLECTOR_WORDS: &[&str] = &[
@@ -90,9 +36,9 @@ const COLLECTS: &[&str] = &[
 enum WordKind {
     /// People's: what they hold or look through.
     People,
-    /// Of people or of servers.
+    /// Of people or of servers: a system.
     System,
-    /// A player's, unless a program says it.
+    /// A player's, or of a program that collects for one.
     Player,
     /// A program's, unless a player says it.
     Program,
@@ -119,17 +65,20 @@ impl WordsFound {
     /// Reads the words of a text; none is looked for after one of people's.
     pub(super) fn by(text: &[u8]) -> Self {
         static WORDS: Words<WordKind> = Words::new(|| {
-            let all = [
-                (PLATFORMS, WordKind::People),
-                (SYSTEMS, WordKind::System),
-                (PLAYERS, WordKind::Player),
-                (PROGRAM_WORDS, WordKind::Program),
-                (COLLECTOR_WORDS, WordKind::Collector),
-                (COLLECTS, WordKind::Collects),
-            ];
+            fn of(
+                kind: WordKind,
+                words: impl IntoIterator<Item = &'static str>,
+            ) -> impl Iterator<Item = (&'static str, WordKind)> {
+                words.into_iter().map(move |word| (word, kind))
+            }
             words_of(
-                all.into_iter()
-                    .flat_map(|(words, whose)| words.iter().map(move |word| (*word, whose))),
+                of(WordKind::People, listed(include_str!("platforms.txt")))
+                    .chain(of(WordKind::People, ["ios ", " java/"]))
+                    .chain(of(WordKind::System, ["linux", "x11"]))
+                    .chain(of(WordKind::Player, ["pod", "cast"]))
+                    .chain(of(WordKind::Program, listed(include_str!("programs.txt"))))
+                    .chain(of(WordKind::Collector, COLLECTOR_WORDS.iter().copied()))
+                    .chain(of(WordKind::Collects, COLLECTS.iter().copied())),
             )
         });
         let mut said = Self::default();
