@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::words::words;
+
 use super::{Action, RateLimiter, Redirect, Refuse, heaven::Heaven};
 
 /// Parts of a request that a decision looks at.
@@ -161,60 +163,42 @@ impl Effect {
     }
 }
 
+words! {
 /// Why a request passes.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
-pub enum PassReason {
+PassReason {
     /// There is no filter pattern, no redirect URL, or nobody to redirect.
-    NothingFiltered,
+    NothingFiltered = "nothing-filtered",
     /// No filter pattern matches the path, nor does a rule but slow robots down on it, or give
     /// headers to everybody.
-    PathNotFiltered,
+    PathNotFiltered = "path-not-filtered",
     /// The method is not redirected, nor is a rule about it.
-    Method,
+    Method = "method",
     /// The path is there for robots, or a setting exempts it.
-    NeverFiltered,
+    NeverFiltered = "never-filtered",
     /// The path is robot heaven itself.
-    Heaven,
+    Heaven = "heaven",
     /// The path is a trap, where no rule acts.
-    Trap,
+    Trap = "trap",
     /// The User-Agent names no known robot.
-    NotARobot,
+    NotARobot = "not-a-robot",
     /// The robot is one of those that always pass.
-    Allowed,
+    Allowed = "allowed",
     /// A rule lets the robot pass.
-    Rule,
+    Rule = "rule",
     /// No rule is about the robot on a path that no filter pattern matches.
-    NoRule,
+    NoRule = "no-rule",
     /// Robots of this purpose are not redirected.
-    Purpose,
+    Purpose = "purpose",
     /// The request has no User-Agent, or an empty one, and no rule names such visitors.
-    Nameless,
+    Nameless = "nameless",
     /// The User-Agent stands for many people, and no rule names such visitors.
-    Shared,
+    Shared = "shared",
+}
 }
 
 impl PassReason {
-    /// Returns the word for it, for logs and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NothingFiltered => "nothing-filtered",
-            Self::PathNotFiltered => "path-not-filtered",
-            Self::Method => "method",
-            Self::NeverFiltered => "never-filtered",
-            Self::Heaven => "heaven",
-            Self::Trap => "trap",
-            Self::NotARobot => "not-a-robot",
-            Self::Allowed => "allowed",
-            Self::Rule => "rule",
-            Self::NoRule => "no-rule",
-            Self::Purpose => "purpose",
-            Self::Nameless => "nameless",
-            Self::Shared => "shared",
-        }
-    }
-
     /// Returns `true` if the User-Agent was looked at, because some robot might be redirected.
     fn depends_on_user_agent(self) -> bool {
         match self {
