@@ -16,7 +16,7 @@ use super::{
     head::RefusalBody,
     header::{self, Claimed, parts_for},
     outcome::Cause,
-    stages::{Addresses, Case, Disposition, Received, Stage, Stages},
+    stages::{Addresses, Case, Disposition, ReceivedRequest, Stage, Stages},
 };
 
 /// Cause of what is done with a suspect whom no rule is about.
@@ -76,7 +76,7 @@ impl Shared {
         let answers = self.answers.in_force(&self.policy);
         let policy = &*answers.policy;
         let Claimed { mut claim, agent } = Claimed::of(&detector, request.headers());
-        let received = Received {
+        let received = ReceivedRequest {
             request: &*request,
             agent,
             asked: parts_for(policy, request),
@@ -126,7 +126,7 @@ impl Shared {
     /// Finds what is done with a request.
     fn judge<B>(
         &self,
-        received: &Received<'_, B>,
+        received: &ReceivedRequest<'_, B>,
         visitor: Option<Visitor<'_>>,
         case: &mut Case<'_>,
     ) {
@@ -136,21 +136,21 @@ impl Shared {
             Some(_) => None,
             None => policy.measure(|| self.clock.now_ms()),
         };
-        let asker = visitor.map(|visitor| case.asker(received, visitor));
+        let requester = visitor.map(|visitor| case.requester(received, visitor));
         let judgement = match case.trap {
             Some(_) => Judgement::pass(PassReason::Trap),
-            None => policy.judge(&received.asked, asker.map(|asker| asker.visitor)),
+            None => policy.judge(&received.asked, requester.map(|it| it.visitor)),
         };
         let request = received.request;
         let named = || (header::host(request), header::target(request));
         case.judgement = self.stages.robots_txt.unless_named(judgement, named);
-        let asker = asker.filter(|_| case.own.is_none());
-        if let Some(asker) = asker {
-            self.stages.decide(received, asker, case);
+        let requester = requester.filter(|_| case.own.is_none());
+        if let Some(requester) = requester {
+            self.stages.decide(received, requester, case);
         }
         if case.disposition.goes_on() {
             let time = time.filter(|_| case.judgement.is_for_application());
-            let errors = asker.map(|asker| asker.error_counters(&case.judgement));
+            let errors = requester.map(|it| it.error_counters(&case.judgement));
             case.additions.watch = Watch::new(errors.unwrap_or_default(), time, &self.clock);
         }
     }
@@ -158,7 +158,7 @@ impl Shared {
     /// Returns what is reported of a visit, where somebody wants to know; what is only noted passes.
     fn outcome<B>(
         &self,
-        received: &Received<'_, B>,
+        received: &ReceivedRequest<'_, B>,
         claim: &Claim<'_>,
         proof: Option<ClaimProof>,
         case: &mut Case<'_>,
@@ -228,7 +228,11 @@ impl fmt::Debug for Shared {
 
 /// Adds what the response of a request that goes on gets by the policy, and by the rule that decided
 /// unless it is our own.
-fn add_headers<B>(received: &Received<'_, B>, visitor: Option<Visitor<'_>>, case: &mut Case<'_>) {
+fn add_headers<B>(
+    received: &ReceivedRequest<'_, B>,
+    visitor: Option<Visitor<'_>>,
+    case: &mut Case<'_>,
+) {
     let (policy, judgement) = (case.policy(), case.judgement);
     let tags = policy.tags(&received.asked, visitor);
     let varies = judgement.decision.depends_on_user_agent() || tags.depends_on_user_agent;

@@ -12,7 +12,7 @@ use super::{
     load::LoadThreshold,
     rate_limiter::Pace,
     refuse::told,
-    when::{condition_setter, condition_setters, conditions},
+    when::{setter, setters, conditions},
 };
 
 /// Period of a rate limit that names none.
@@ -80,7 +80,39 @@ impl RuleBuilder {
         self
     }
 
-    conditions!(condition_setters(.when));
+    conditions!(setters(.when));
+
+    setters! { ()
+        /// Sets the status of a refusal, 403 by default; see [`Refuse::status`](super::Refuse::status).
+        status: u16,
+        /// Sets how many requests a rule that slows down lets through in a period.
+        ///
+        /// Whose they are is what [`rate_key`](Self::rate_key) says.
+        requests: u32,
+        /// Sets the period of a rule that slows down, a minute by default.
+        per: Duration,
+        /// Sets how many requests may come at once; by default those of a whole period.
+        ///
+        /// That is after a pause; later ones may come one by one, evenly.
+        burst: u32,
+        /// Sets whom a rule that slows down tells apart; by default robots.
+        rate_key: RateKey,
+        /// Sets after how many errors in a period a rule that slows down lets nothing through.
+        ///
+        /// It stands in place of [`requests`](Self::requests). Errors are the answers 403, 404 and 410
+        /// that the application gives; what this program refuses itself is none. They are counted
+        /// where the layer sees the answers.
+        errors: u32,
+        /// Sets how long a decision may wait for a verdict that is pending; by default not at all.
+        ///
+        /// It is for a rule with [verdicts](Self::verdicts), and from 1 ms to 10 s. The
+        /// proof goes on in the background; what is known when the time is over decides.
+        /// The server waits, the Tower layer alone does not: see
+        /// [`Policy::wait`](super::Policy::wait).
+        wait: Duration,
+        /// Sets that a rule about people may do to them what it does; by default it only notes it.
+        people: bool,
+    }
 
     /// Sets where a rule redirects to, or takes the page from that it serves in place.
     ///
@@ -93,53 +125,9 @@ impl RuleBuilder {
         self
     }
 
-    /// Sets the status of a refusal, 403 by default; see [`Refuse::status`](super::Refuse::status).
-    pub fn status(mut self, status: u16) -> Self {
-        self.status = Some(status);
-        self
-    }
-
     /// Sets the text for whom a rule refuses or slows down, at most 4 KiB.
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into());
-        self
-    }
-
-    /// Sets how many requests a rule that slows down lets through in a period.
-    ///
-    /// Whose they are is what [`rate_key`](Self::rate_key) says.
-    pub fn requests(mut self, requests: u32) -> Self {
-        self.requests = Some(requests);
-        self
-    }
-
-    /// Sets the period of a rule that slows down, a minute by default.
-    pub fn per(mut self, period: Duration) -> Self {
-        self.per = Some(period);
-        self
-    }
-
-    /// Sets how many requests may come at once; by default those of a whole period.
-    ///
-    /// That is after a pause; later ones may come one by one, evenly.
-    pub fn burst(mut self, burst: u32) -> Self {
-        self.burst = Some(burst);
-        self
-    }
-
-    /// Sets whom a rule that slows down tells apart; by default robots.
-    pub fn rate_key(mut self, key: RateKey) -> Self {
-        self.rate_key = Some(key);
-        self
-    }
-
-    /// Sets after how many errors in a period a rule that slows down lets nothing through.
-    ///
-    /// It stands in place of [`requests`](Self::requests). Errors are the answers 403, 404 and 410
-    /// that the application gives; what this program refuses itself is none. They are counted
-    /// where the layer sees the answers.
-    pub fn errors(mut self, errors: u32) -> Self {
-        self.errors = Some(errors);
         self
     }
 
@@ -157,23 +145,6 @@ impl RuleBuilder {
     /// The mean is of the last second, or of the last sixteen answers where it had fewer.
     pub fn load_time(mut self, milliseconds: u32) -> Self {
         self.load.upstream_milliseconds = Some(milliseconds);
-        self
-    }
-
-    /// Sets how long a decision may wait for a verdict that is pending; by default not at all.
-    ///
-    /// It is for a rule with [verdicts](Self::verdicts), and from 1 ms to 10 s. The
-    /// proof goes on in the background; what is known when the time is over decides.
-    /// The server waits, the Tower layer alone does not: see
-    /// [`Policy::wait`](super::Policy::wait).
-    pub fn wait(mut self, limit: Duration) -> Self {
-        self.wait = Some(limit);
-        self
-    }
-
-    /// Sets that a rule about people may do to them what it does; by default it only notes it.
-    pub fn people(mut self, confirmed: bool) -> Self {
-        self.people = Some(confirmed);
         self
     }
 

@@ -6,7 +6,7 @@ use super::{
     Places, Policy, PolicyError, Request, ResponseHeaders, Step, Visitor, When,
     decision::NormalizedRequest,
     scope::Scope,
-    when::{condition_setter, condition_setters, conditions},
+    when::{setter, setters, conditions},
 };
 
 /// Rules of this kind in one policy, at most.
@@ -157,7 +157,7 @@ impl TagRuleBuilder {
         self
     }
 
-    conditions!(condition_setters(.when));
+    conditions!(setters(.when));
 
     fn build(self, number: usize, places: &Places) -> Result<TagRule, PolicyError> {
         let refuse = |(key, reason)| PolicyError::Tag {

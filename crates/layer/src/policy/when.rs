@@ -93,14 +93,14 @@ macro_rules! values {
     ([$Value:ty]) => { Vec<$Value> };
 }
 
-/// Setters of conditions, for whatever has a [`When`] in a field or is one.
-macro_rules! condition_setters {
+/// Setters of optional values: for whatever has a [`When`] in a field, or the values themselves.
+macro_rules! setters {
     ($target:tt $($(#[$documentation:meta])* $name:ident: $values:tt,)*) => {
-        $(condition_setter! { $target $(#[$documentation])* $name: $values })*
+        $(setter! { $target $(#[$documentation])* $name: $values })*
     };
 }
 
-macro_rules! condition_setter {
+macro_rules! setter {
     (($($field:tt)*) $(#[$documentation:meta])* $name:ident: texts) => {
         $(#[$documentation])*
         pub fn $name<S: AsRef<str>>(mut self, texts: impl IntoIterator<Item = S>) -> Self {
@@ -108,9 +108,9 @@ macro_rules! condition_setter {
             self
         }
     };
-    (($($field:tt)*) $(#[$documentation:meta])* $name:ident: bool) => {
+    (($($field:tt)*) $(#[$documentation:meta])* $name:ident: $Value:ident) => {
         $(#[$documentation])*
-        pub fn $name(mut self, $name: bool) -> Self {
+        pub fn $name(mut self, $name: $Value) -> Self {
             self$($field)*.$name = Some($name);
             self
         }
@@ -124,7 +124,7 @@ macro_rules! condition_setter {
     };
 }
 
-pub(super) use {condition_setter, condition_setters, conditions};
+pub(super) use {setter, setters, conditions};
 
 macro_rules! declare_when {
     (() $($(#[$documentation:meta])* $name:ident: $values:tt,)*) => {
@@ -170,7 +170,7 @@ impl When {
         Self::default()
     }
 
-    conditions!(condition_setters());
+    conditions!(setters());
 
     /// Builds the conditions, and what people read of them.
     pub(super) fn build(mut self) -> Result<(Scope, Vec<String>), InvalidCondition> {

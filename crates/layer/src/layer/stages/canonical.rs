@@ -12,7 +12,7 @@ use crate::layer::{
 use crate::policy::{Action, Judgement, PassReason, Visitor};
 use crate::registry::Purpose;
 
-use super::{Asker, Case, Disposition, Received, Stage};
+use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
 
 type Find = Arc<dyn Fn(Option<&str>, &Uri) -> Option<HeaderValue> + Send + Sync>;
 
@@ -93,11 +93,16 @@ fn may_move(reason: PassReason) -> bool {
 }
 
 impl Stage for Option<CanonicalRedirects> {
-    fn decide<B>(&self, received: &Received<'_, B>, asker: Asker<'_>, case: &mut Case<'_>) {
+    fn decide<B>(
+        &self,
+        received: &ReceivedRequest<'_, B>,
+        requester: Requester<'_>,
+        case: &mut Case<'_>,
+    ) {
         let (Some(redirects), Disposition::Pass) = (self, &case.disposition) else {
             return;
         };
-        let (request, visitor) = (received.request, asker.visitor);
+        let (request, visitor) = (received.request, requester.visitor);
         if !header::is_read(request) || !redirects.are_about(visitor, &case.judgement) {
             return;
         }

@@ -19,7 +19,7 @@ use crate::layer::{
 };
 use crate::policy::{Action, Decision, Rule, Visitor};
 
-use super::{Asker, Case, Disposition, Received, Stage};
+use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
 
 /// What robots ask about the page that they once got at this URL, which may be another.
 ///
@@ -94,7 +94,7 @@ pub(crate) struct Copies {
 }
 
 impl Stage for Copies {
-    fn decide<B>(&self, received: &Received<'_, B>, _: Asker<'_>, case: &mut Case<'_>) {
+    fn decide<B>(&self, received: &ReceivedRequest<'_, B>, _: Requester<'_>, case: &mut Case<'_>) {
         let Disposition::Decided(Decision::Serve(_), Some(rule)) = case.disposition else {
             return;
         };

@@ -35,7 +35,7 @@ pub use own::OWN_PAGE;
 pub(super) use own::OWN_ROBOT_HEADER;
 #[cfg(feature = "verify")]
 pub use own_robot::OwnRobot;
-pub(super) use stage::{Addresses, Asker, Case, Received, Stage};
+pub(super) use stage::{Addresses, Case, ReceivedRequest, Requester, Stage};
 pub(super) use suspects::PersonWord;
 pub use suspects::{PERSON_WORD_LASTS, People, PersonRequest, Release};
 pub use traps::Traps;
@@ -59,12 +59,12 @@ macro_rules! stages {
                 None $(.or_else(|| self.$name.own(request, clock)))*
             }
 
-            fn look<B>(&self, received: &Received<'_, B>, case: &mut Case<'_>) {
+            fn look<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut Case<'_>) {
                 $(self.$name.look(received, case);)*
             }
 
-            fn decide<B>(&self, received: &Received<'_, B>, asker: Asker<'_>, case: &mut Case<'_>) {
-                $(self.$name.decide(received, asker, case);)*
+            fn decide<B>(&self, received: &ReceivedRequest<'_, B>, requester: Requester<'_>, case: &mut Case<'_>) {
+                $(self.$name.decide(received, requester, case);)*
             }
 
             fn ready<B>(&self, request: &mut Request<B>, visitor: Option<Visitor<'_>>, case: &mut Case<'_>) {

@@ -5,12 +5,17 @@ use tracing::warn;
 use crate::layer::header;
 use crate::policy::{CountedBreach, Decision, Enforcer, RobotRequest, Visitor};
 
-use super::{Asker, Case, Disposition, Received, Stage};
+use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
 
 impl Stage for Enforcer {
     /// robots.txt is asked about what would pass or be served in place, by the path that the robot
     /// asked for; a robot that is refused everything is not redirected either.
-    fn decide<B>(&self, received: &Received<'_, B>, asker: Asker<'_>, case: &mut Case<'_>) {
+    fn decide<B>(
+        &self,
+        received: &ReceivedRequest<'_, B>,
+        requester: Requester<'_>,
+        case: &mut Case<'_>,
+    ) {
         let is_redirected = match &case.disposition {
             Disposition::Pass => false,
             Disposition::Decided(Decision::Redirect(_), _) => true,
@@ -20,9 +25,9 @@ impl Stage for Enforcer {
         let visit = RobotRequest {
             request: header::parts(received.request),
             target: header::target(received.request),
-            visitor: asker.visitor,
-            user_agent: asker.user_agent,
-            client: asker.client,
+            visitor: requester.visitor,
+            user_agent: requester.user_agent,
+            client: requester.client,
         };
         let now_ms = || case.clock.now_ms();
         let outcome = if is_redirected {
@@ -44,8 +49,8 @@ impl Stage for Enforcer {
             }
             None => {
                 if let Some(hit) = case.trap.as_mut().filter(|hit| hit.has_read) {
-                    let (host, claim) = (header::host(received.request), asker.visitor.claim);
-                    hit.said = self.said_of(host, visit.target, claim, asker.user_agent);
+                    let (host, claim) = (header::host(received.request), requester.visitor.claim);
+                    hit.said = self.said_of(host, visit.target, claim, requester.user_agent);
                 }
             }
         }

@@ -7,7 +7,7 @@ use http::{
 
 use crate::policy::Decision;
 
-use super::{Asker, Case, Disposition, Received, Stage};
+use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
 
 /// Carries out what the policy decides, unless the visitor comes faster than a rule allows.
 #[derive(Clone, Copy, Default)]
@@ -18,7 +18,12 @@ pub(crate) struct Rules;
 pub(crate) struct Unconfirmed;
 
 impl Stage for Rules {
-    fn decide<B>(&self, received: &Received<'_, B>, asker: Asker<'_>, case: &mut Case<'_>) {
+    fn decide<B>(
+        &self,
+        received: &ReceivedRequest<'_, B>,
+        requester: Requester<'_>,
+        case: &mut Case<'_>,
+    ) {
         let judgement = case.judgement;
         if !matches!(judgement.decision, Decision::Pass(_)) {
             case.disposition = Disposition::Decided(judgement.decision, judgement.rule);
@@ -28,7 +33,7 @@ impl Stage for Rules {
             .paced_by()
             .filter(|_| !is_preflight(received.request))
         {
-            if let Some(paced) = asker.paced(rule)
+            if let Some(paced) = requester.paced(rule)
                 && let Err(wait) = paced.check(case.clock.now_ms())
             {
                 case.disposition = Disposition::Slow(rule, wait);
@@ -39,9 +44,9 @@ impl Stage for Rules {
 }
 
 impl Stage for Unconfirmed {
-    fn decide<B>(&self, _: &Received<'_, B>, asker: Asker<'_>, case: &mut Case<'_>) {
+    fn decide<B>(&self, _: &ReceivedRequest<'_, B>, requester: Requester<'_>, case: &mut Case<'_>) {
         if let (Some(rule), Disposition::Pass) = (case.judgement.noted, &case.disposition) {
-            let paced = asker.paced(rule);
+            let paced = requester.paced(rule);
             if paced.is_none_or(|paced| paced.check(case.clock.now_ms()).is_err()) {
                 case.disposition = Disposition::Noted(rule);
             }

@@ -31,17 +31,17 @@ pub(crate) trait Stage {
     }
 
     /// Finds out more about the sender, before the policy judges the request.
-    fn look<B>(&self, _: &Received<'_, B>, _: &mut Case<'_>) {}
+    fn look<B>(&self, _: &ReceivedRequest<'_, B>, _: &mut Case<'_>) {}
 
     /// Changes what is done with a visitor's request.
-    fn decide<B>(&self, _: &Received<'_, B>, _: Asker<'_>, _: &mut Case<'_>) {}
+    fn decide<B>(&self, _: &ReceivedRequest<'_, B>, _: Requester<'_>, _: &mut Case<'_>) {}
 
     /// Readies a request that goes on to the application.
     fn ready<B>(&self, _: &mut Request<B>, _: Option<Visitor<'_>>, _: &mut Case<'_>) {}
 }
 
 /// Request as it was received.
-pub(crate) struct Received<'r, B> {
+pub(crate) struct ReceivedRequest<'r, B> {
     pub(crate) request: &'r Request<B>,
     pub(crate) agent: Agent<'r>,
     /// What the policy looks at.
@@ -75,7 +75,7 @@ pub(crate) struct Case<'p> {
 
 /// Visitor that a request comes from, and what its requests are counted by.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asker<'s> {
+pub(crate) struct Requester<'s> {
     pub(crate) visitor: Visitor<'s>,
     /// The header that makes the claim.
     pub(crate) user_agent: &'s [u8],
@@ -129,13 +129,13 @@ impl<'p> Case<'p> {
         }
     }
 
-    pub(crate) fn asker<'s, B>(
+    pub(crate) fn requester<'s, B>(
         &self,
-        received: &Received<'s, B>,
+        received: &ReceivedRequest<'s, B>,
         visitor: Visitor<'s>,
-    ) -> Asker<'s> {
+    ) -> Requester<'s> {
         let sender = self.client.sender(received.request.headers(), self.reasons);
-        Asker {
+        Requester {
             visitor: visitor.sent_by(sender),
             user_agent: received.agent.text,
             client: self.client.network,
@@ -143,7 +143,7 @@ impl<'p> Case<'p> {
     }
 }
 
-impl Asker<'_> {
+impl Requester<'_> {
     /// Returns what is to be told of the answer to its request, where a rule counts errors.
     pub(crate) fn error_counters(self, judgement: &Judgement<'_>) -> Vec<ErrorCounter> {
         let rules = [judgement.errors_by, judgement.noted].into_iter().flatten();

@@ -8,7 +8,7 @@ use crate::keys::AgentKey;
 use crate::policy::Visitor;
 use crate::suspect::{Coherence, Mark, Marks, Reasons};
 
-use super::{Case, Received, Stage};
+use super::{Case, ReceivedRequest, Stage};
 
 /// Time for which the word of the application on a visitor holds.
 pub const PERSON_WORD_LASTS: Duration = Duration::from_mins(10);
@@ -165,7 +165,7 @@ impl Stage for Suspects {
     }
 
     /// Finds why a person is suspect, unless a rule lets it pass, or it has said that it is one.
-    fn look<B>(&self, received: &Received<'_, B>, case: &mut Case<'_>) {
+    fn look<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut Case<'_>) {
         if !case.is_person || !self.are_sought {
             return;
         }

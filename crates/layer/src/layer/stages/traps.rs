@@ -9,7 +9,7 @@ use crate::layer::header;
 use crate::policy::CountedBreach;
 use crate::suspect::{Mark, Marks};
 
-use super::{Asker, Case, Received, Stage};
+use super::{Case, ReceivedRequest, Requester, Stage};
 
 /// Time for which that is known of a person.
 const LASTS: Duration = Duration::from_hours(1);
@@ -72,7 +72,7 @@ impl Stage for TrapStage {
 
     /// Notes who asks for robots.txt, and who asks for a trap.
     #[inline]
-    fn look<B>(&self, received: &Received<'_, B>, case: &mut Case<'_>) {
+    fn look<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut Case<'_>) {
         let Some(traps) = &self.traps else {
             return;
         };
@@ -89,17 +89,18 @@ impl Stage for TrapStage {
         }
     }
 
-    fn decide<B>(&self, _: &Received<'_, B>, asker: Asker<'_>, case: &mut Case<'_>) {
-        let (Some(traps), Some(hit), Some(sender)) = (&self.traps, &mut case.trap, asker.client)
+    fn decide<B>(&self, _: &ReceivedRequest<'_, B>, requester: Requester<'_>, case: &mut Case<'_>) {
+        let (Some(traps), Some(hit), Some(sender)) =
+            (&self.traps, &mut case.trap, requester.client)
         else {
             return;
         };
-        if let (Some(marks), Claim::Person) = (&self.marks, asker.visitor.claim) {
-            let visitor = marks.visitor(sender, asker.user_agent);
+        if let (Some(marks), Claim::Person) = (&self.marks, requester.visitor.claim) {
+            let visitor = marks.visitor(sender, requester.user_agent);
             marks.set(visitor, Mark::Trap, LASTS);
         }
         let readers = &traps.readers;
-        let reader = readers.visitor(sender, asker.user_agent);
+        let reader = readers.visitor(sender, requester.user_agent);
         hit.has_read = readers.found(reader).is_reader;
     }
 }

@@ -13,7 +13,7 @@ use crate::layer::{
 use crate::policy::{Action, Decision, Policy, Sender, Visitor};
 use crate::suspect::Transport;
 
-use super::{Asker, Case, Disposition, Received, Stage};
+use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
 
 /// Time after which a robot whose signature was used before may come with another.
 const SIGN_AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -205,7 +205,7 @@ impl VerdictSource {
     /// A rule that refuses verified robots too is not to be got past by another signature.
     fn is_used_up<B>(
         &self,
-        received: &Received<'_, B>,
+        received: &ReceivedRequest<'_, B>,
         policy: &Policy,
         visitor: Visitor<'_>,
     ) -> bool {
@@ -267,10 +267,15 @@ impl VerdictSource {
 }
 
 impl Stage for VerdictSource {
-    fn decide<B>(&self, received: &Received<'_, B>, asker: Asker<'_>, case: &mut Case<'_>) {
+    fn decide<B>(
+        &self,
+        received: &ReceivedRequest<'_, B>,
+        requester: Requester<'_>,
+        case: &mut Case<'_>,
+    ) {
         // No rule refuses an impostor, and a new signature would not make it genuine.
         if let Disposition::Decided(Decision::Refuse(_), Some(_)) = &case.disposition
-            && self.is_used_up(received, case.policy(), asker.visitor)
+            && self.is_used_up(received, case.policy(), requester.visitor)
         {
             // draft-ietf-webbotauth-httpsig-protocol §5.3: a nonce used too often is answered 429.
             let head = Head::again(SIGN_AGAIN, SIGN_AGAIN_AFTER);
