@@ -12,7 +12,7 @@ use super::{
     load::LoadThreshold,
     rate_limiter::Pace,
     refuse::told,
-    when::{setter, setters, conditions},
+    when::{conditions, setter, setters},
 };
 
 /// Period of a rate limit that names none.

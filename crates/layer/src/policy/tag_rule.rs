@@ -6,7 +6,7 @@ use super::{
     Places, Policy, PolicyError, Request, ResponseHeaders, Step, Visitor, When,
     decision::NormalizedRequest,
     scope::Scope,
-    when::{setter, setters, conditions},
+    when::{conditions, setter, setters},
 };
 
 /// Rules of this kind in one policy, at most.

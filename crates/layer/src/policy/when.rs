@@ -124,7 +124,7 @@ macro_rules! setter {
     };
 }
 
-pub(super) use {setter, setters, conditions};
+pub(super) use {conditions, setter, setters};
 
 macro_rules! declare_when {
     (() $($(#[$documentation:meta])* $name:ident: $values:tt,)*) => {

@@ -87,10 +87,13 @@ impl ServedInPlace {
     }
 }
 
-/// Pages of which heaven has copies; by default of none.
+/// Returns `true` for the URL of a page of which heaven has a copy.
+type HasCopy = dyn Fn(&Uri) -> bool + Send + Sync;
+
+/// Pages of which heaven has copies; by default there are none.
 #[derive(Clone, Default)]
 pub(crate) struct Copies {
-    pub(crate) has: Option<Arc<dyn Fn(&Uri) -> bool + Send + Sync>>,
+    pub(crate) has: Option<Arc<HasCopy>>,
 }
 
 impl Stage for Copies {
@@ -98,7 +101,8 @@ impl Stage for Copies {
         let Disposition::Decided(Decision::Serve(_), Some(rule)) = case.disposition else {
             return;
         };
-        if !case.reasons.is_empty() && !(case.routes && self.has_copy(received.request)) {
+        let may_have = case.reasons.is_empty() || case.routes && self.has_copy(received.request);
+        if !may_have {
             case.disposition = Disposition::Pass;
         } else if !case.routes {
             warn_misplaced(rule);
