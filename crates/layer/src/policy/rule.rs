@@ -166,7 +166,7 @@ impl Rule {
         self.wait
     }
 
-    /// Returns `true` if it is about people too, and nobody has [confirmed](RuleBuilder::people)
+    /// Returns `true` if it is about people too, and nobody has [confirmed](super::RuleBuilder::people)
     /// that: it only notes what it would do, to robots as well.
     #[must_use]
     pub fn is_dry(&self) -> bool {

@@ -22,7 +22,7 @@ const ROBOTS_TXT: &str = "/robots.txt";
 /// Traps of a site, and who of its visitors has asked for robots.txt.
 ///
 /// Whoever asks for one, by GET or HEAD, passes, whatever rules say; robots.txt is held against robots
-/// as ever. It is reported [as such](super::Outcome::is_trap), and of people it is a
+/// as ever. It is reported [as such](crate::layer::Outcome::is_trap), and of people it is a
 /// [reason](crate::suspect::Reason::Trap) for an hour.
 #[derive(Clone, Debug)]
 pub struct Traps {
