@@ -49,11 +49,12 @@ const ROOMS: &[(&str, &[Room])] = &[
         "crates/layer",
         &[
             ("clock", &[]),
-            ("registry", &[]),
+            ("words", &[]),
+            ("registry", &["words"]),
             ("keys", &[]),
-            ("detect", &["keys", "registry"]),
+            ("detect", &["keys", "registry", "words"]),
             ("suspect", &["clock", "keys"]),
-            ("policy", &["registry", "detect", "suspect"]),
+            ("policy", &["registry", "detect", "suspect", "words"]),
             (
                 "layer",
                 &["clock", "keys", "registry", "detect", "suspect", "policy"],

@@ -44,7 +44,6 @@ mod released;
 mod seen;
 mod sketch;
 mod table;
-mod version;
 
 pub use flags::{Conduct, Figures, Flags, Fleet};
 pub use fleets::Fleets;

@@ -15,3 +15,4 @@ pub mod layer;
 pub mod policy;
 pub mod registry;
 pub mod suspect;
+mod words;

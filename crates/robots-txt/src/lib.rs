@@ -38,10 +38,8 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod access;
 mod builder;
 mod cache;
-mod clean_param;
 mod dialect;
 mod escapes;
 mod field;
@@ -67,16 +65,13 @@ mod resolve;
 mod robot;
 mod scan;
 mod selection;
-mod site;
-mod small_vec;
 mod target;
 mod wildcards;
 mod write;
 mod written;
 
-pub use access::Access;
 pub use builder::{GroupBuilder, RobotsTxtBuilder};
-pub use cache::RobotsCache;
+pub use cache::{Access, RobotsCache};
 pub use dialect::{
     AgentsEnd, CrawlDelay, Dialect, EmptyPath, Escapes, Grouping, HostUse, LineReading, Naming,
     RobotsTxtPath, StatusReading, UnknownDialect, Winner,

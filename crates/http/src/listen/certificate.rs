@@ -1,4 +1,4 @@
-//! Certificates and keys from their files.
+//! Certificates and keys, and certificates of authorities, from their files.
 
 use std::{
     fs,
@@ -9,8 +9,12 @@ use std::{
 };
 
 use rustls::{
+    RootCertStore,
     crypto::CryptoProvider,
-    pki_types::{CertificateDer, PrivateKeyDer, UnixTime, pem::PemObject as _},
+    pki_types::{
+        CertificateDer, PrivateKeyDer, UnixTime,
+        pem::{self, PemObject as _},
+    },
     sign::CertifiedKey,
 };
 use tracing::warn;
@@ -199,7 +203,7 @@ fn read_key(file: &Path, bytes: &[u8]) -> Result<PrivateKeyDer<'static>, Certifi
         ));
     }
     PrivateKeyDer::from_pem_slice(bytes).map_err(|error| match error {
-        rustls::pki_types::pem::Error::NoItemsFound => {
+        pem::Error::NoItemsFound => {
             wrong(file, "it holds no private key in PEM (BEGIN PRIVATE KEY)")
         }
         error => wrong(file, format!("it is broken: {error}")),
@@ -234,4 +238,31 @@ pub(super) fn time_trouble(
     certificate
         .verify_for_usage(&[], &[], &[], time, usage, None, None)
         .err()
+}
+
+/// Why no authority can be had of a file; who asks for it spells it out.
+#[derive(Debug)]
+pub(crate) enum UnusableAuthorities {
+    /// It cannot be read, or its PEM is broken.
+    File(pem::Error),
+    /// A certificate in it cannot be used.
+    Certificate(rustls::Error),
+    /// It holds no certificate.
+    None,
+}
+
+/// Reads the authorities of a PEM file.
+pub(crate) fn read_authorities(file: &Path) -> Result<RootCertStore, UnusableAuthorities> {
+    let certificates = CertificateDer::pem_file_iter(file)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(UnusableAuthorities::File)?;
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates {
+        let added = roots.add(certificate);
+        added.map_err(UnusableAuthorities::Certificate)?;
+    }
+    if roots.is_empty() {
+        return Err(UnusableAuthorities::None);
+    }
+    Ok(roots)
 }

@@ -1,7 +1,8 @@
 use std::{
     error::Error,
+    fmt,
     io::{self, ErrorKind},
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     pin::{Pin, pin},
     sync::{
         Arc,
@@ -11,6 +12,8 @@ use std::{
 };
 
 use bytes::BytesMut;
+use http::{Request, StatusCode};
+use hyper::body::Incoming;
 use tokio::{
     io::AsyncReadExt,
     time::{self, Instant},
@@ -26,12 +29,11 @@ use super::{
     http_service::HttpService,
     hyper_connection,
     idle::{Activity, IdleAction, IdleWatch},
-    listener::ListenSettings,
     peer_table::PeerTable,
     poll_on_wake::PollOnWake,
     proxy_protocol::{self, ProxySource},
-    refusal::{self, RefusalObserver, RefusedRequest},
     service::ConnectionService,
+    settings::ListenSettings,
     stream::{Peer, Stream, Transport},
 };
 
@@ -64,10 +66,27 @@ pub(super) struct Shared {
     pub(super) refusal_observer: Option<Box<dyn RefusalObserver>>,
 }
 
+/// Request that a listener refused by itself: it is not HTTP, or exceeds a limit.
+#[derive(Debug)]
+pub struct RefusedRequest<'r> {
+    /// The peer, or the client that its PROXY header names.
+    pub client: IpAddr,
+    /// Status of the response.
+    pub status: StatusCode,
+    /// None where the head could not be read.
+    pub request: Option<&'r Request<Incoming>>,
+}
+
+/// Observer of the requests that a listener refuses.
+pub trait RefusalObserver: fmt::Debug + Send + Sync {
+    /// Records a refused request.
+    fn refused(&self, refused: &RefusedRequest<'_>);
+}
+
 impl Shared {
     /// Reports a request that could not be read, and ended its connection.
     fn ended(&self, error: &hyper::Error, origin: Origin) {
-        if let Some(status) = refusal::status_of(error) {
+        if let Some(status) = refused_status(error) {
             self.refused(&RefusedRequest {
                 client: origin.peer.ip(),
                 status,
@@ -351,4 +370,18 @@ async fn sniff(stream: &mut Transport) -> io::Result<(BytesMut, bool)> {
             return Ok((start, is_http2));
         }
     }
+}
+
+/// Status that the client got before a connection ended with an error; none where it got none.
+fn refused_status(error: &hyper::Error) -> Option<StatusCode> {
+    if error.is_parse_too_large() {
+        // hyper has one kind for a long target and a long head; only the text differs.
+        let is_target = error.to_string().starts_with("URI");
+        return Some(if is_target {
+            StatusCode::URI_TOO_LONG
+        } else {
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+        });
+    }
+    error.is_parse().then_some(StatusCode::BAD_REQUEST)
 }

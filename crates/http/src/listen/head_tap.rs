@@ -4,10 +4,7 @@ use std::{
     borrow::Cow,
     io::{self, ErrorKind, IoSlice},
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
-    },
+    sync::{Arc, atomic::Ordering::Relaxed},
     task::{Context, Poll, ready},
 };
 
@@ -15,19 +12,8 @@ use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{
-    framing::RequestFraming, idle::Activity, listener::ListenSettings, stream::read_again,
+    framing::RequestFraming, idle::Activity, settings::ListenSettings, stream::read_again,
 };
-
-/// Facts about the heads of one HTTP/1 connection that hyper does not hand over.
-#[derive(Debug, Default)]
-pub(super) struct HeadFlags {
-    /// Some line exceeded the limit.
-    is_long: AtomicBool,
-    /// The connection has become a tunnel, and carries no more requests.
-    is_over: AtomicBool,
-    /// Number of the request whose body length is ambiguous; zero for none.
-    unclear: AtomicU32,
-}
 
 /// Stream whose requests are checked as they are read.
 #[derive(Debug)]
@@ -48,24 +34,6 @@ struct HeadTap {
     /// Requests that had been served before.
     earlier: u32,
     max_line_bytes: usize,
-}
-
-impl HeadFlags {
-    /// Returns `true` if a line may exceed the limit.
-    pub(super) fn is_long(&self) -> bool {
-        self.is_long.load(Relaxed)
-    }
-
-    /// Checks nothing from now on: the connection becomes a tunnel.
-    pub(super) fn end(&self) {
-        self.is_over.store(true, Relaxed);
-    }
-
-    /// Returns `true` if the request of this number has a `Content-Length` beside its chunks
-    /// (RFC 9112 §6.1), or a wrong one (RFC 9112 §6.3): another reader may see another request.
-    pub(super) fn is_unclear(&self, number: u32) -> bool {
-        self.unclear.load(Relaxed) == number
-    }
 }
 
 impl<S> TappedStream<S> {

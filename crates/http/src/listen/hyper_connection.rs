@@ -6,7 +6,10 @@ use std::{
 };
 
 use bytes::BytesMut;
-use hyper::server::conn::{http1, http2};
+use hyper::{
+    rt::Executor,
+    server::conn::{http1, http2},
+};
 use hyper_util::rt::TokioTimer;
 use tokio_util::task::TaskTracker;
 
@@ -17,10 +20,9 @@ use super::{
     head_tap::TappedStream,
     http_service::HttpService,
     io::ConnectionIo,
-    listener::ListenSettings,
     service::ConnectionService,
+    settings::ListenSettings,
     stream::Stream,
-    tracked_executor::TrackedExecutor,
 };
 
 /// Bytes of the smallest buffer for a request's head.
@@ -102,4 +104,17 @@ fn http2_builder(
         .initial_connection_window_size(1024 * 1024)
         .max_send_buf_size(128 * 1024);
     builder
+}
+
+/// Executor whose tasks are waited for at shutdown.
+#[derive(Clone, Debug)]
+pub(crate) struct TrackedExecutor(pub(crate) TaskTracker);
+
+impl<F> Executor<F> for TrackedExecutor
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    fn execute(&self, future: F) {
+        self.0.spawn(future);
+    }
 }

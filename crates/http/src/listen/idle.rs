@@ -5,8 +5,6 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::head_tap::HeadFlags;
-
 /// Bytes of a body that a client has to send within each idle timeout.
 ///
 /// One byte now and then would else hold a connection, and its upstream, for ever.
@@ -45,6 +43,17 @@ pub(super) struct Activity {
     ends: AtomicBool,
     /// HTTP/1: facts about the heads that were read.
     pub(super) head_flags: HeadFlags,
+}
+
+/// Facts about the heads of one HTTP/1 connection that hyper does not hand over.
+#[derive(Debug, Default)]
+pub(super) struct HeadFlags {
+    /// Some line exceeded the limit.
+    pub(super) is_long: AtomicBool,
+    /// The connection has become a tunnel, and carries no more requests.
+    pub(super) is_over: AtomicBool,
+    /// Number of the request whose body length is ambiguous; zero for none.
+    pub(super) unclear: AtomicU32,
 }
 
 impl Activity {
@@ -284,6 +293,24 @@ impl IdleWatch {
         } else {
             IdleAction::Keep
         }
+    }
+}
+
+impl HeadFlags {
+    /// Returns `true` if a line may exceed the limit.
+    pub(super) fn is_long(&self) -> bool {
+        self.is_long.load(Relaxed)
+    }
+
+    /// Checks nothing from now on: the connection becomes a tunnel.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Relaxed);
+    }
+
+    /// Returns `true` if the request of this number has a `Content-Length` beside its chunks
+    /// (RFC 9112 §6.1), or a wrong one (RFC 9112 §6.3): another reader may see another request.
+    pub(super) fn is_unclear(&self, number: u32) -> bool {
+        self.unclear.load(Relaxed) == number
     }
 }
 

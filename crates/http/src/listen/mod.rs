@@ -45,7 +45,6 @@ mod acme;
 #[path = "no_acme.rs"]
 mod acme;
 mod address;
-mod authorities;
 mod certificate;
 mod client_addr;
 mod connection;
@@ -69,24 +68,24 @@ mod peer_table;
 mod poll_on_wake;
 mod proxy_protocol;
 mod proxy_set;
-mod refusal;
 mod request_context;
 mod service;
-mod sni;
+mod settings;
 mod socket;
 mod stream;
 mod systemd;
 mod tls;
-mod tracked_executor;
 mod workers;
 
 #[cfg(feature = "acme")]
 pub use acme::{Acme, AcmeError, AcmeSettings};
 pub use address::{ListenAddr, ListenAddrError};
-pub(crate) use authorities::{UnusableAuthorities, read_authorities};
 pub use certificate::{CertificateError, CertificateFiles, CertificateState, Validity};
+pub(crate) use certificate::{UnusableAuthorities, read_authorities};
 pub(crate) use client_addr::is_forwarding;
 pub use client_addr::{ClientAddr, TrustedProxies, TrustedProxyError};
+#[doc(hidden)]
+pub use connection::{RefusalObserver, RefusedRequest};
 pub use counts::ConnectionCounts;
 #[doc(hidden)]
 pub use fast_path::{PlainHead, PlainReader};
@@ -96,7 +95,8 @@ pub use framing::{RequestFraming, read_target};
 pub use guard::{BodyError, BodyGuard, GuardedBody};
 #[doc(hidden)]
 pub use http_service::{HttpService, ReadyHead, ServiceResponse};
-pub use listener::{ListenSettings, Listener};
+pub(crate) use hyper_connection::TrackedExecutor;
+pub use listener::Listener;
 #[doc(hidden)]
 pub use open_files::{ADMIN_CLIENTS, ClientCapacity, ClientPermits, OpenFileLimit};
 #[doc(hidden)]
@@ -104,10 +104,8 @@ pub use peer_table::PeerTable;
 pub use proxy_protocol::{ProxyHeader, ProxySource};
 pub use proxy_set::ProxySet;
 #[doc(hidden)]
-pub use refusal::{RefusalObserver, RefusedRequest};
-#[doc(hidden)]
 pub use request_context::{OptionalBody, RequestContext};
+pub use settings::ListenSettings;
 pub use systemd::{ServiceState, inherit_sockets, notify_service_manager};
 pub use tls::Tls;
-pub(crate) use tracked_executor::TrackedExecutor;
 pub use workers::Workers;

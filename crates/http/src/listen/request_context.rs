@@ -1,27 +1,17 @@
 //! Incoming requests as a listener hands them to its service.
 
 use std::{
-    convert::Infallible,
-    error::Error,
     mem,
     pin::Pin,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
 
 use bytes::Bytes;
-use http::{Request, Response, request::Parts};
-use hyper::body::{Body, Incoming};
-use hyper::body::{Frame, SizeHint};
-use pin_project_lite::pin_project;
+use http::{Request, request::Parts};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::Instant;
-use tower::util::Oneshot;
-use tower_service::Service;
 
-use super::{
-    client_addr::ClientAddr,
-    guard::BodyGuard,
-    http_service::{HttpService, ServiceResponse},
-};
+use super::{client_addr::ClientAddr, guard::BodyGuard};
 
 /// Body of an incoming request, and what the listener knows about its client.
 ///
@@ -41,10 +31,6 @@ pub struct RequestContext {
 /// Body of a request that may have none.
 #[derive(Debug)]
 pub struct OptionalBody(Option<Incoming>);
-
-/// Tower service that is served as an [`HttpService`]: the client is in the extensions.
-#[derive(Clone, Debug)]
-pub(super) struct TowerAdapter<S>(pub(super) S);
 
 impl RequestContext {
     /// Returns the address of the client.
@@ -112,7 +98,7 @@ impl RequestContext {
         Request::from_parts(parts, OptionalBody(body))
     }
 
-    fn extended(request: &mut Request<Self>) -> (Parts, Option<Incoming>) {
+    pub(super) fn extended(request: &mut Request<Self>) -> (Parts, Option<Incoming>) {
         let (mut parts, request_context) = Self::take(request).into_parts();
         parts.extensions.insert(request_context.client);
         if let Some(guard) = request_context.guard {
@@ -144,79 +130,6 @@ impl Body for OptionalBody {
         match &self.0 {
             Some(body) => body.size_hint(),
             None => SizeHint::with_exact(0),
-        }
-    }
-}
-
-impl<S, B> HttpService for TowerAdapter<S>
-where
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send>
-        + Clone
-        + Send
-        + 'static,
-    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
-{
-    type ResponseBody = B;
-    type ReadyHead = Infallible;
-    type Future = AdapterFuture<S::Future, Pin<Box<Oneshot<S, Request<Incoming>>>>>;
-
-    /// Its requests have the body type of hyper, which only hyper can create.
-    const TAKES_BODILESS: bool = false;
-
-    fn respond(
-        &self,
-        request: &mut Request<RequestContext>,
-    ) -> ServiceResponse<B, Infallible, Self::Future> {
-        // Not reached: without `TAKES_BODILESS` every request comes from hyper, with a body.
-        let (parts, Some(body)) = RequestContext::extended(request) else {
-            return ServiceResponse::Later(AdapterFuture::Never);
-        };
-        let request = Request::from_parts(parts, body);
-        let mut service = self.0.clone();
-        // Most services are always ready; they are called without the box of a `Oneshot`.
-        let ready = service.poll_ready(&mut Context::from_waker(Waker::noop()));
-        ServiceResponse::Later(match ready {
-            Poll::Ready(Ok(())) => AdapterFuture::Calling {
-                future: service.call(request),
-            },
-            Poll::Ready(Err(_)) | Poll::Pending => AdapterFuture::AwaitingReady {
-                future: Box::pin(Oneshot::new(service, request)),
-            },
-        })
-    }
-}
-
-pin_project! {
-    /// Future of a service's response.
-    #[project = AdapterProjection]
-    pub(super) enum AdapterFuture<F, W> {
-        /// The service was ready, and has been called.
-        Calling {
-            #[pin]
-            future: F,
-        },
-        /// The service is called once it is ready.
-        AwaitingReady {
-            #[pin]
-            future: W,
-        },
-        /// There was no request to call it with.
-        Never,
-    }
-}
-
-impl<F, W> Future for AdapterFuture<F, W>
-where
-    F: Future,
-    W: Future<Output = F::Output>,
-{
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        match self.project() {
-            AdapterProjection::Calling { future } => future.poll(cx),
-            AdapterProjection::AwaitingReady { future } => future.poll(cx),
-            AdapterProjection::Never => Poll::Pending,
         }
     }
 }

@@ -14,8 +14,13 @@ use pin_project_lite::pin_project;
 use tokio::time::Instant;
 
 use super::{
-    client_addr::Origin, connection::Shared, fast_path::RequestNotes, fields, guard::BodyGuard,
-    http_service::HttpService, idle::Activity, refusal::RefusedRequest,
+    client_addr::Origin,
+    connection::{RefusedRequest, Shared},
+    fast_path::RequestNotes,
+    fields,
+    guard::BodyGuard,
+    http_service::HttpService,
+    idle::Activity,
     request_context::RequestContext,
 };
 

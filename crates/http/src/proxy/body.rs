@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::listen::{BodyError, BodyGuard, GuardedBody};
 
-use super::{dispatch::Failure, trailers};
+use super::trailers;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -165,15 +165,6 @@ pub(super) enum Upload {
 impl Progress {
     pub(super) fn state(&self) -> (Upload, Instant) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns what the client did wrong, if it did.
-    pub(super) fn fault(&self) -> Option<Failure> {
-        match self.state().0 {
-            Upload::Broken => Some(Failure::ClientBroke),
-            Upload::TooLarge => Some(Failure::BodyTooLarge),
-            Upload::AwaitsClient | Upload::AwaitsUpstream | Upload::Done => None,
-        }
     }
 
     pub(super) fn moved(&self, upload: Upload) {

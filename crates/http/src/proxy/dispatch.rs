@@ -111,6 +111,15 @@ pub(super) enum Failure {
 }
 
 impl Failure {
+    /// Returns what the client did wrong in the body of its request, if it did.
+    pub(super) fn of_client(progress: &Progress) -> Option<Self> {
+        match progress.state().0 {
+            Upload::Broken => Some(Self::ClientBroke),
+            Upload::TooLarge => Some(Self::BodyTooLarge),
+            Upload::AwaitsClient | Upload::AwaitsUpstream | Upload::Done => None,
+        }
+    }
+
     pub(super) fn page(&self) -> ErrorPage {
         match self {
             Self::Connect(ConnectError::Timeout(_)) | Self::Timeout(_) => ErrorPage::GatewayTimeout,

@@ -7,7 +7,7 @@ use std::{
 
 use http::Response;
 
-use crate::listen::fast_path::header_map_pool;
+use crate::listen::fast_path::reuse;
 
 use super::{dispatch::Message, proxy_body::ProxyBody, round_trip::RoundTrip};
 
@@ -82,7 +82,7 @@ impl Drop for ForwardFuture {
         };
         allocation.round_trip = None;
         if self.is_plain {
-            header_map_pool::recycle_request(mem::take(&mut allocation.message.parts.headers));
+            reuse::recycle_request(mem::take(&mut allocation.message.parts.headers));
         }
         allocation.message.clear();
         // Thread-locals are gone when the thread ends: the box is dropped then.

@@ -10,7 +10,7 @@ use http::{
 
 use crate::listen::{ClientAddr, is_forwarding};
 
-use super::{headers::remove_where, request::is_in_name};
+use super::headers::{is_in_name, remove_where};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");

@@ -145,6 +145,26 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
         .collect()
 }
 
+/// Returns `true` for the bytes of names that resolvers look up.
+pub(super) fn is_in_name(byte: u8) -> bool {
+    // A table, as every byte of every request's host is looked up.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the compiler makes it, and would say so"
+    )]
+    const IN_NAME: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut byte = 0_u8;
+        while byte < 0x80 {
+            table[byte as usize] =
+                byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+            byte += 1;
+        }
+        table
+    };
+    IN_NAME.get(usize::from(byte)).is_some_and(|is_in| *is_in)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

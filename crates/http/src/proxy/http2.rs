@@ -94,7 +94,7 @@ fn was_taken_up(error: &hyper::Error) -> bool {
 }
 
 fn failed(error: hyper::Error, upload: Option<&Progress>, nothing_came: bool) -> Failure {
-    if let Some(fault) = upload.and_then(Progress::fault) {
+    if let Some(fault) = upload.and_then(Failure::of_client) {
         fault
     } else if error.is_user() {
         // In hyper a failing request body is an error of the user.

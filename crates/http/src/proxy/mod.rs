@@ -54,24 +54,22 @@ mod inner;
 mod pool;
 mod proxy_body;
 mod request;
-mod response;
 mod round_trip;
 mod sender;
 mod server;
 mod servers;
 mod service;
 mod settings;
-mod shard;
 mod tls;
 mod trailers;
 mod tunnel;
 mod upstream;
 mod websocket;
 
-pub use error::ProxyError;
+pub use error::{Http1Error, ProxyError};
 #[doc(hidden)]
 pub use forward_future::ForwardFuture;
-pub use http1::{Http1Error, ResponsePart, ResponseReader};
+pub use http1::{ResponsePart, ResponseReader};
 pub use proxy_body::{ProxyBody, ProxyBodyError};
 pub use request::refusal;
 pub use service::{Proxy, ProxyFuture};

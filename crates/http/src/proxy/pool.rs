@@ -1,19 +1,23 @@
 //! Pool of connections to one server, divided by threads.
 
 use std::{
+    cell::Cell,
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
+    thread,
     time::Duration,
 };
 
-use tokio::time::Instant;
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    time::Instant,
+};
 
 use super::{
     http1::Connection,
     sender::{Http2Stream, SharedConnection},
-    shard,
 };
 
 /// Time that an idle connection is kept; one that the server closes earlier is noticed when it
@@ -21,6 +25,16 @@ use super::{
 const KEPT_FOR: Duration = Duration::from_secs(55);
 /// HTTP/2 connections of one thread; beyond them requests wait for a stream.
 const MAX_SHARED: usize = 4;
+
+/// Number of shards; more threads share some.
+///
+/// The first one is for all multi-threaded runtimes, the others are for a single-threaded
+/// runtime each: a connection is registered with the runtime that made it, and its events
+/// would have to wake another thread. One that waits for something else would not be woken at
+/// all, so that there are more than a machine has cores: applications and tests start some too.
+const SHARDS: usize = 64;
+/// Idle connections that all threads keep together, about.
+const MAX_KEPT: usize = 1024;
 
 /// Pool of connections to one server.
 #[derive(Debug)]
@@ -65,14 +79,14 @@ impl<C> IdleConnection<C> {
 impl Pool {
     pub(super) fn new() -> Self {
         Self {
-            shards: (0..shard::SHARDS).map(|_| Shard::default()).collect(),
-            max_kept: shard::max_kept(),
+            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
+            max_kept: max_kept(),
         }
     }
 
     /// Returns the number of this thread's shard.
     pub(super) fn here(&self) -> usize {
-        shard::current(self.shards.len())
+        current_shard(self.shards.len())
     }
 
     pub(super) fn shard(&self, number: usize) -> Option<&Shard> {
@@ -209,3 +223,81 @@ impl Shard {
 
 /// Time between two sweeps of idle connections.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(15);
+
+/// Returns how many connections one shard may keep.
+fn max_kept() -> usize {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    (MAX_KEPT / threads).clamp(64, 512)
+}
+
+/// Returns the shard of this thread, below `count`.
+fn current_shard(count: usize) -> usize {
+    thread_local! {
+        static NUMBER: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+    let number = NUMBER.get().unwrap_or_else(|| {
+        let number = number();
+        NUMBER.set(Some(number));
+        number
+    });
+    match number {
+        0 => 0,
+        number => 1 + (number - 1) % count.saturating_sub(1).max(1),
+    }
+}
+
+/// Returns 0 for a thread of a multi-threaded runtime, else a number of its own.
+fn number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    let has_one_thread = Handle::try_current()
+        .is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::CurrentThread);
+    if has_one_thread {
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    } else {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_runtime_of_one_thread_has_a_part_of_its_own() {
+        let here = current_shard(1 << 20);
+        assert_ne!(here, 0);
+        assert_eq!(current_shard(1 << 20), here);
+        let other = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .build()
+                .unwrap();
+            runtime.block_on(async { current_shard(1 << 20) })
+        });
+        assert_ne!(other.join().unwrap(), here);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn threads_of_one_runtime_share_a_part() {
+        let here = current_shard(1 << 20);
+        let tasks = tokio_util::task::TaskTracker::new();
+        let there = tasks.spawn(async { current_shard(1 << 20) }).await.unwrap();
+        assert_eq!((here, there), (0, 0));
+    }
+
+    #[test]
+    fn there_are_never_more_parts_than_asked_for() {
+        thread::scope(|scope| {
+            for _ in 0..20 {
+                scope.spawn(|| {
+                    let runtime = tokio::runtime::Builder::new_current_thread()
+                        .build()
+                        .unwrap();
+                    runtime.block_on(async {
+                        assert!((1..3).contains(&current_shard(3)));
+                        assert!(current_shard(1) <= 1);
+                    });
+                });
+            }
+        });
+    }
+}

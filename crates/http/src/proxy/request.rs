@@ -272,33 +272,16 @@ fn is_host(value: &HeaderValue) -> bool {
     if bytes.starts_with(b"[") {
         return value.to_str().is_ok_and(is_bracketed);
     }
-    let len = bytes.iter().take_while(|byte| is_in_name(**byte)).count();
+    let len = bytes
+        .iter()
+        .take_while(|byte| headers::is_in_name(**byte))
+        .count();
     match bytes.split_at_checked(len) {
         None | Some(([], _)) => false,
         Some((_, [])) => true,
         Some((_, [b':', port @ ..])) => is_port(port),
         Some(_) => false,
     }
-}
-
-/// Returns `true` for the bytes of names that resolvers look up.
-pub(super) fn is_in_name(byte: u8) -> bool {
-    // A table, as every byte of every request's host is looked up.
-    #[expect(
-        clippy::indexing_slicing,
-        reason = "the compiler makes it, and would say so"
-    )]
-    const IN_NAME: [bool; 256] = {
-        let mut table = [false; 256];
-        let mut byte = 0_u8;
-        while byte < 0x80 {
-            table[byte as usize] =
-                byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
-            byte += 1;
-        }
-        table
-    };
-    IN_NAME.get(usize::from(byte)).is_some_and(|is_in| *is_in)
 }
 
 /// Returns `true` for an IPv6 address in brackets, with or without a port (RFC 3986 §3.2.2).

@@ -18,8 +18,7 @@ use hyper::body::Body;
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::listen::RequestContext;
-use crate::listen::{BodyGuard, ClientAddr, clean_headers};
+use crate::listen::{BodyGuard, ClientAddr, RequestContext, clean_headers};
 
 use super::{
     body::RequestBody,

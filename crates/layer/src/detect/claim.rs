@@ -2,8 +2,10 @@
 
 use std::{fmt, ops::Range, sync::Arc};
 
-use super::{Signed, Unlisted};
 use crate::registry::{Pattern, Purpose, Robot};
+use crate::words::words;
+
+use super::{Signed, Unlisted};
 
 /// Id that stands for every robot that no registry lists.
 pub const UNLISTED: &str = "unlisted";
@@ -20,67 +22,35 @@ const PERSON: &str = "person";
 /// By what a robot is recognised that signs.
 const SIGNATURE: &str = "signature of the request";
 
-/// Kind of a visitor: what a request says that it comes from.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum Kind {
-    /// Somebody whose User-Agent is no robot's.
-    Person,
-    /// A robot of the registry.
-    Listed,
-    /// A robot that no registry lists.
-    Unlisted,
-    /// Somebody without a User-Agent, or with an empty one.
-    Nameless,
-    /// Somebody whose User-Agent stands for many people: a CDN's, a translator's.
-    Shared,
+words! {
+    /// Kind of a visitor: what a request says that it comes from.
+    #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+    #[non_exhaustive]
+    Kind {
+        /// Somebody whose User-Agent is no robot's.
+        Person = PERSON,
+        /// A robot of the registry.
+        Listed = "listed",
+        /// A robot that no registry lists.
+        Unlisted = UNLISTED,
+        /// Somebody without a User-Agent, or with an empty one.
+        Nameless = NAMELESS,
+        /// Somebody whose User-Agent stands for many people: a CDN's, a translator's.
+        Shared = SHARED,
+    }
 }
 
 impl Kind {
-    /// Every kind.
-    pub const ALL: &'static [Self] = &[
-        Self::Person,
-        Self::Listed,
-        Self::Unlisted,
-        Self::Nameless,
-        Self::Shared,
-    ];
-
     /// Kinds of people.
     pub const PEOPLE: &'static [Self] = &[Self::Person, Self::Shared];
 
     /// Kinds of those who are no people.
     pub const ROBOTS: &'static [Self] = &[Self::Listed, Self::Unlisted, Self::Nameless];
 
-    /// Returns the word for it, for settings, logs and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Person => PERSON,
-            Self::Listed => "listed",
-            Self::Unlisted => UNLISTED,
-            Self::Nameless => NAMELESS,
-            Self::Shared => SHARED,
-        }
-    }
-
     /// Returns `true` for those who are no robots.
     #[must_use]
     pub fn is_of_people(self) -> bool {
         Self::PEOPLE.contains(&self)
-    }
-
-    /// Returns the kind that a word names.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        let mut all = Self::ALL.iter().copied();
-        all.find(|kind| kind.as_str() == word)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -214,5 +184,24 @@ impl fmt::Display for Claim<'_> {
             Self::Nameless => f.write_str("missing User-Agent"),
             Self::Person => f.write_str("User-Agent of no robot"),
         }
+    }
+}
+
+words! {
+    /// Verdict on a robot's claim to be who it says.
+    ///
+    /// The room `verify` proves claims; where nobody does, every claim
+    /// is unverifiable.
+    #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+    Verdict {
+        /// It is who it says, by a proof that its operator offers.
+        Verified = "verified",
+        /// What its operator publishes contradicts the claim.
+        Spoofed = "spoofed",
+        /// Its operator publishes nothing, or what it publishes could not be had.
+        #[default]
+        Unverifiable = "unverifiable",
+        /// The proof is under way.
+        Pending = "pending",
     }
 }

@@ -83,10 +83,9 @@ mod shared;
 mod signed;
 mod specificity;
 mod unlisted;
-mod verdict;
 mod visitors;
 
-pub use claim::{Claim, Kind, Listed, NAMELESS, SHARED, UNLISTED};
+pub use claim::{Claim, Kind, Listed, NAMELESS, SHARED, UNLISTED, Verdict};
 pub use detector::{BuildError, Detector, RejectedPattern};
 pub use duplicates::Duplicates;
 #[cfg(feature = "formats")]
@@ -96,4 +95,3 @@ pub use self_test::{BrowserHit, browser_hits, browsers, self_test};
 pub use shared::SharedDetector;
 pub use signed::{Signed, SigningHost};
 pub use unlisted::{Sign, Unlisted};
-pub use verdict::Verdict;

@@ -2,11 +2,10 @@
 
 mod agent_key;
 mod keyed_words;
-mod seen_keys;
 
 pub(crate) use agent_key::{AgentKey, halves};
 pub(crate) use keyed_words::KeyedWords;
-pub(crate) use seen_keys::SeenKeys;
+pub(crate) use keyed_words::SeenKeys;
 
 /// Returns the place of a key among `places`, a power of two.
 fn place_of(key: u64, places: usize) -> usize {

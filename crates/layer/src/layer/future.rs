@@ -1,20 +1,23 @@
 //! The response on its way.
 
 use std::{
+    mem,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
 };
 
-use http::{HeaderValue, Response, StatusCode, header::SET_COOKIE};
+use http::{HeaderValue, Request, Response, StatusCode, header::SET_COOKIE};
 use pin_project_lite::pin_project;
 
 use crate::clock::Clock;
 use crate::policy::{AnswerTime, ErrorCounter, ResponseHeaders};
 
 use super::{
-    Outcome, header::vary_by_user_agent, in_place::keep_out_of_caches, markdown::Form,
-    person_word::PersonWord,
+    Outcome,
+    head::{ReadyHead, RefusalBody},
+    header::vary_by_user_agent,
+    stages::{Form, PersonWord, keep_out_of_caches},
 };
 
 pin_project! {
@@ -63,6 +66,39 @@ pub struct Additions {
     pub(super) form: Form,
     /// What it may tell.
     pub(super) word: Option<PersonWord>,
+}
+
+/// Answer of the layer, or what the application's gets.
+#[derive(Debug)]
+pub enum Reply<R> {
+    /// The layer has answered the request.
+    // In a box, as what passes is moved too.
+    Now(Box<Response<R>>),
+    /// So it has, with a head that was made with the policy.
+    Ready(Arc<ReadyHead>),
+    /// The application answers it.
+    Passes(Additions),
+}
+
+impl<R> Reply<R> {
+    /// Returns the layer's answer as a response; its headers reuse the memory of the request's.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what the application's response gets.
+    pub(super) fn into_response<B>(
+        self,
+        bodies: &impl RefusalBody<R>,
+        request: &mut Request<B>,
+    ) -> Result<Response<R>, Additions> {
+        match self {
+            Self::Now(response) => Ok(*response),
+            Self::Ready(head) => {
+                Ok(head.response(bodies.empty(), mem::take(request.headers_mut())))
+            }
+            Self::Passes(additions) => Err(additions),
+        }
+    }
 }
 
 /// Who is told how a request was answered.

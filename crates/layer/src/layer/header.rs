@@ -1,59 +1,13 @@
 //! Headers that the layer reads, adds and removes.
 
-use std::fmt::Write;
-
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request,
     header::{AUTHORIZATION, COOKIE, HOST, USER_AGENT, VARY},
 };
 
-use crate::detect::{Claim, Detector, Verdict};
+use crate::detect::{Claim, Detector};
 use crate::keys::AgentKey;
 use crate::policy::{self, Policy};
-
-use super::{own_robot::OwnRobot, signature::signed_claim};
-
-/// Bytes of a robot's id that the header for the upstream holds, at most.
-const MAX_ID_BYTES: usize = 128;
-
-/// Headers that tell an upstream of a robot.
-#[derive(Clone, Debug)]
-pub(super) struct IdentificationHeaders {
-    id: HeaderName,
-    /// `None` where the name would be too long.
-    verdict: Option<HeaderName>,
-}
-
-impl IdentificationHeaders {
-    pub(super) fn new(id: HeaderName) -> Self {
-        let verdict = HeaderName::try_from(format!("{id}-verdict")).ok();
-        Self { id, verdict }
-    }
-
-    /// Removes what a client sent under these names, or ones that a server behind may take for them.
-    ///
-    /// CGI and what descends from it make one sign of `-`, `_`, `.` and others.
-    ///
-    /// The signature of our own robot goes with them: its name is compared like theirs.
-    ///
-    /// So does `word`, by which nobody but the application says who is a person.
-    pub(super) fn remove_forged(&self, headers: &mut HeaderMap, word: Option<&HeaderName>) {
-        let verdict = self.verdict.as_ref().map_or("", HeaderName::as_str);
-        let word = word.map_or("", HeaderName::as_str);
-        let names = [self.id.as_str(), verdict, OwnRobot::NAME, word].map(str::as_bytes);
-        remove_spelled(headers, &names);
-    }
-
-    /// Adds a robot's id, and the verdict on its claim where there is one.
-    pub(super) fn add(&self, headers: &mut HeaderMap, id: &str, verdict: Option<Verdict>) {
-        if let Some(value) = id_value(id) {
-            headers.insert(self.id.clone(), value);
-        }
-        if let (Some(name), Some(verdict)) = (&self.verdict, verdict) {
-            headers.insert(name.clone(), HeaderValue::from_static(verdict.as_str()));
-        }
-    }
-}
 
 /// What a request claims.
 pub(super) struct Claimed<'d, 'h> {
@@ -184,25 +138,17 @@ pub(super) fn vary_by(headers: &mut HeaderMap, varies_by: &'static str) {
     }
 }
 
-/// Returns a robot's id as a header value: what is not visible ASCII is percent-encoded.
-fn id_value(id: &str) -> Option<HeaderValue> {
-    let mut value = String::with_capacity(id.len());
-    for byte in id.bytes().take(MAX_ID_BYTES) {
-        if byte.is_ascii_graphic() && byte != b'%' {
-            value.push(char::from(byte));
-        } else {
-            let _ = write!(value, "%{byte:02X}");
-        }
+/// Removes the headers with one of these names, or ones that a server behind may take for them.
+///
+/// CGI and what descends from it make one sign of `-`, `_`, `.` and others.
+pub(super) fn remove_spelled(headers: &mut HeaderMap, names: &[Box<str>]) {
+    if names.is_empty() {
+        return;
     }
-    HeaderValue::try_from(value).ok()
-}
-
-/// Removes the headers that a server behind may take for one of these.
-pub(super) fn remove_spelled(headers: &mut HeaderMap, names: &[&[u8]]) {
     // Most headers are told apart by their length.
     let is_forged = |key: &&HeaderName| {
         let key = key.as_str().as_bytes();
-        names.iter().any(|name| is_taken_for(key, name))
+        names.iter().any(|name| is_taken_for(key, name.as_bytes()))
     };
     // Several spellings may come at once; in nearly all requests there is none.
     while let Some(forged) = headers.keys().find(is_forged).cloned() {
@@ -216,6 +162,62 @@ fn is_taken_for(key: &[u8], name: &[u8]) -> bool {
             .iter()
             .zip(name)
             .all(|(a, b)| a == b || !(a.is_ascii_alphanumeric() || b.is_ascii_alphanumeric()))
+}
+
+/// Header by which a robot says with whose key it signs (Web Bot Auth).
+const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
+
+/// Header that says what a signature covers, and what it is for (RFC 9421 §4.1).
+const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
+
+/// Tag of the signatures of robots (draft-ietf-webbotauth-httpsig-protocol).
+const TAG: &[u8] = b"tag=\"web-bot-auth\"";
+
+/// Bytes of one header that are looked at.
+const MAX_HEADER_BYTES: usize = 8 << 10;
+
+/// Returns the claim by the name, unless the request is signed.
+#[inline]
+pub fn signed_claim<'d>(
+    detector: &'d Detector,
+    headers: &HeaderMap,
+    by_name: Option<Claim<'d>>,
+) -> Option<Claim<'d>> {
+    // One look-up is all that the requests of nearly everybody cost.
+    if !headers.contains_key(SIGNATURE_AGENT) || !has_robot_signature(headers) {
+        return by_name;
+    }
+    let agents = headers.get_all(SIGNATURE_AGENT).iter();
+    detector.signed(by_name, agents.map(HeaderValue::as_bytes))
+}
+
+#[cold]
+fn has_robot_signature(headers: &HeaderMap) -> bool {
+    let mut inputs = headers.get_all(SIGNATURE_INPUT).iter();
+    inputs.any(|input| has_robot_tag(input.as_bytes()))
+}
+
+/// Returns `true` if a `Signature-Input` header has a signature of a robot.
+fn has_robot_tag(header: &[u8]) -> bool {
+    let header = header.get(..MAX_HEADER_BYTES).unwrap_or(header);
+    let mut rest = header;
+    let mut is_text = false;
+    while let Some((&byte, behind)) = rest.split_first() {
+        let is_parameter = !is_text && byte == b';';
+        if is_parameter && behind.trim_ascii_start().starts_with(TAG) {
+            return true;
+        }
+        rest = match byte {
+            // An escaped quotation mark does not end a string (RFC 9651 §3.3.3).
+            b'\\' if is_text => behind.get(1..).unwrap_or_default(),
+            b'"' => {
+                is_text = !is_text;
+                behind
+            }
+            _ => behind,
+        };
+    }
+    false
 }
 
 #[cfg(test)]
@@ -246,52 +248,6 @@ mod tests {
     }
 
     #[test]
-    fn forged_headers_are_removed_however_spelled() {
-        let names = IdentificationHeaders::new(HeaderName::from_static("x-robot-detection"));
-        let mut headers = HeaderMap::new();
-        for forged in [
-            "X-Robot-Detection",
-            "x-robot-detection",
-            "X_Robot_Detection",
-            "x.robot.detection",
-            "x~robot-detection",
-            "X-Robot-Detection-Verdict",
-            "x_robot_detection_verdict",
-            "X-Person",
-            "x_person",
-        ] {
-            let forged: HeaderName = forged.parse().unwrap();
-            headers.append(forged, HeaderValue::from_static("a"));
-        }
-        headers.append("x-robot-detections", HeaderValue::from_static("a"));
-        headers.append("xarobot-detection", HeaderValue::from_static("a"));
-        headers.append("x-robot-detection-verdicts", HeaderValue::from_static("a"));
-        let word = HeaderName::from_static("x-person");
-        names.remove_forged(&mut headers, Some(&word));
-        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
-        left.sort_unstable();
-        assert_eq!(
-            left,
-            [
-                "x-robot-detection-verdicts",
-                "x-robot-detections",
-                "xarobot-detection"
-            ]
-        );
-    }
-
-    #[test]
-    fn id_is_made_safe() {
-        assert_eq!(id_value("googlebot").unwrap(), "googlebot");
-        assert_eq!(
-            id_value("a b\r\nc: é%").unwrap(),
-            "a%20b%0D%0Ac:%20%C3%A9%25"
-        );
-        assert_eq!(id_value("").unwrap(), "");
-        assert_eq!(id_value(&"a".repeat(1000)).unwrap().len(), MAX_ID_BYTES);
-    }
-
-    #[test]
     fn host_is_the_target_s_before_the_header_s() {
         let request = |target: &str| {
             Request::builder()
@@ -307,5 +263,50 @@ mod tests {
         );
         assert_eq!(host(&request("http://u:p@a.example/a")), Some("a.example"));
         assert_eq!(host(&Request::new(())), None);
+    }
+
+    #[test]
+    fn a_tag_is_a_parameter_and_no_text() {
+        for (header, is_robot_s) in [
+            (
+                r#"sig1=("@authority");created=1;keyid="a";tag="web-bot-auth""#,
+                true,
+            ),
+            (r#"sig1=("@authority"); tag="web-bot-auth";created=1"#, true),
+            (r#"a=("x");tag="other", b=("y");tag="web-bot-auth""#, true),
+            (r#"sig1=("@authority");tag="web-bot-auth-2""#, false),
+            (
+                r#"sig1=("@authority");nonce=";tag=\"web-bot-auth\"""#,
+                false,
+            ),
+            (
+                r#"sig1=("@authority");nonce="\";tag=\"web-bot-auth\"""#,
+                false,
+            ),
+            (r#"sig1=("@authority");created=1"#, false),
+            ("", false),
+            (r#""\"#, false),
+        ] {
+            assert_eq!(has_robot_tag(header.as_bytes()), is_robot_s, "{header}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_octets_are_read_to_their_end(
+            octets in proptest::collection::vec(
+                proptest::prop_oneof![
+                    proptest::prelude::Just(b'"'),
+                    proptest::prelude::Just(b'\\'),
+                    proptest::prelude::Just(b';'),
+                    proptest::prelude::any::<u8>()
+                ],
+                0..200,
+            ),
+        ) {
+            has_robot_tag(&octets);
+            let behind = [br#"a="";tag="web-bot-auth","#, &octets[..]].concat();
+            proptest::prop_assert!(has_robot_tag(&behind));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The layer.
 
-use std::{fmt, net::IpAddr, sync::Arc};
+use std::{net::IpAddr, sync::Arc};
 
 use http::{Extensions, HeaderName, HeaderValue, Uri};
 use tower_layer::Layer;
@@ -11,17 +11,8 @@ use crate::policy::{Enforcer, SharedPolicy};
 use crate::suspect::{Coherence, Marks};
 
 use super::{
-    CanonicalRedirects, LayerBuilder, People, RobotDetectionService, Stats, Traps, Verdicts,
-    VisitSwitch,
-    answers::{AcceptSignature, PreparedAnswers},
-    body::FromText,
-    header::IdentificationHeaders,
-    markdown::{MarkdownPages, MarkdownSource},
-    own_pages::{Copies, OwnPages, OwnPath},
-    own_robot::OwnRobot,
-    people::PeopleSource,
-    person_word::PersonHeader,
-    verdicts::VerdictSource,
+    CanonicalRedirects, LayerBuilder, MarkdownPages, People, RobotDetectionService, Stats, Traps,
+    Verdicts, VisitSwitch, decide::Shared, head::FromText,
 };
 
 /// Layer that redirects robots on filtered paths and identifies them elsewhere.
@@ -46,62 +37,12 @@ pub struct RobotDetectionLayer<T = FromText> {
     bodies: T,
 }
 
-/// What all services of one layer share.
-#[derive(Clone)]
-pub(super) struct Shared {
-    pub(super) detector: SharedDetector,
-    pub(super) policy: SharedPolicy,
-    pub(super) enforcer: Enforcer,
-    pub(super) clock: Clock,
-    pub(super) identification: Option<IdentificationHeaders>,
-    pub(super) verdicts: VerdictSource,
-    pub(super) accept_signature: AcceptSignature,
-    pub(super) reports_outcome: bool,
-    pub(super) visits: VisitSwitch,
-    pub(super) own_pages: OwnPages,
-    pub(super) copies: Copies,
-    pub(super) markdown: MarkdownSource,
-    pub(super) canonical: Option<CanonicalRedirects>,
-    pub(super) own_paths: Vec<OwnPath>,
-    pub(super) own_robot: Option<OwnRobot>,
-    pub(super) coherence: Option<Arc<Coherence>>,
-    pub(super) people: PeopleSource,
-    pub(super) marks: Option<Marks>,
-    pub(super) person_header: Option<Arc<PersonHeader>>,
-    pub(super) traps: Option<Traps>,
-    pub(super) answers: Arc<PreparedAnswers>,
-    pub(super) stats: Arc<Stats>,
-}
-
 impl RobotDetectionLayer {
     /// Creates a layer that follows a detector and a policy, whatever replaces them.
     #[must_use]
     pub fn new(detector: SharedDetector, policy: SharedPolicy) -> Self {
         Self {
-            shared: Arc::new(Shared {
-                detector,
-                answers: Arc::new(PreparedAnswers::new(&policy)),
-                policy,
-                enforcer: Enforcer::default(),
-                clock: Clock::system(),
-                identification: None,
-                verdicts: VerdictSource::default(),
-                accept_signature: AcceptSignature::default(),
-                reports_outcome: false,
-                visits: VisitSwitch::default(),
-                own_pages: OwnPages::default(),
-                copies: Copies::default(),
-                markdown: MarkdownSource::default(),
-                canonical: None,
-                own_paths: Vec::new(),
-                own_robot: None,
-                coherence: None,
-                people: PeopleSource::default(),
-                marks: None,
-                person_header: None,
-                traps: None,
-                stats: Arc::default(),
-            }),
+            shared: Arc::new(Shared::new(detector, policy)),
             bodies: FromText,
         }
     }
@@ -169,7 +110,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// ```
     #[must_use]
     pub fn identification_header(self, name: HeaderName) -> Self {
-        self.with(|shared| shared.identification = Some(IdentificationHeaders::new(name)))
+        self.with(|shared| shared.stages.identification.name(name))
     }
 
     /// Sets who is asked for the verdicts on robots' claims; by default nobody.
@@ -211,7 +152,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// ```
     #[must_use]
     pub fn verdicts(self, verdicts: Arc<dyn Verdicts>) -> Self {
-        self.with(|shared| shared.verdicts.set_verdicts(verdicts))
+        self.with(|shared| shared.stages.verdicts.verdicts = Some(verdicts))
     }
 
     /// Sets how the address of a client is found among a request's extensions.
@@ -225,7 +166,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self,
         find: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static,
     ) -> Self {
-        self.with(|shared| shared.verdicts.set_client(find))
+        self.with(|shared| shared.stages.verdicts.client = Some(Arc::new(find)))
     }
 
     /// Sets an `Accept-Signature` for refused robots whose claim is not verified; by default none.
@@ -246,7 +187,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self,
         find: impl Fn() -> Option<HeaderValue> + Send + Sync + 'static,
     ) -> Self {
-        self.with(|shared| shared.accept_signature = AcceptSignature::new(find))
+        self.with(|shared| shared.answers.accept_signature = Some(Arc::new(find)))
     }
 
     /// Sets whether responses to robots carry an [`Outcome`](super::Outcome).
@@ -268,7 +209,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// Holds robots to the files of an [`Enforcer`]; by default there is no file.
     #[must_use]
     pub fn enforcer(self, enforcer: Enforcer) -> Self {
-        self.with(|shared| shared.enforcer = enforcer)
+        self.with(|shared| shared.stages.robots_txt = enforcer)
     }
 
     /// Sets the clock of rate limits; tests move it.
@@ -345,7 +286,22 @@ impl<T: Clone> RobotDetectionLayer<T> {
         self,
         find: impl Fn(&Uri, &HeaderValue) -> Option<HeaderValue> + Send + Sync + 'static,
     ) -> Self {
-        self.with(|shared| shared.own_pages = OwnPages::new(find))
+        self.with(|shared| shared.answers.own_pages = Some(Arc::new(find)))
+    }
+
+    /// Lets the site robot of our own sites pass; by default there is none.
+    ///
+    /// Its requests are no visits: they count nowhere.
+    #[cfg(feature = "verify")]
+    #[must_use]
+    pub fn own_robot(self, own: super::OwnRobot) -> Self {
+        self.with(|shared| {
+            shared
+                .stages
+                .identification
+                .remove(super::stages::OWN_ROBOT_HEADER);
+            shared.stages.own.robot = Some(own);
+        })
     }
 
     /// Adds a path of the program's own pages; there is none by default.
@@ -363,7 +319,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// ```
     #[must_use]
     pub fn own_path(self, path: &str) -> Self {
-        self.with(|shared| shared.own_paths.push(OwnPath::new(path)))
+        self.with(|shared| shared.stages.own.add_path(path))
     }
 
     /// Sets who finds [suspects](crate::suspect) among people; by default nobody does.
@@ -391,7 +347,10 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// ```
     #[must_use]
     pub fn suspects(self, coherence: Arc<Coherence>) -> Self {
-        self.with(|shared| shared.coherence = Some(coherence))
+        self.with(|shared| {
+            let suspects = &mut shared.stages.suspects;
+            (suspects.are_sought, suspects.coherence) = (true, Some(coherence));
+        })
     }
 
     /// Sets who knows more of people than one request tells; by default nobody does.
@@ -399,7 +358,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// Whom it suspects is one of the [suspects](Self::suspects). It must not wait for anything.
     #[must_use]
     pub fn people(self, people: Arc<dyn People>) -> Self {
-        self.with(|shared| shared.people = PeopleSource::new(people))
+        self.with(|shared| shared.stages.suspects.set_people(people))
     }
 
     /// Sets of which pages heaven has copies; by default of none.
@@ -408,7 +367,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// he opens; where there is none, and where no page is opened, he passes.
     #[must_use]
     pub fn copies(self, has: impl Fn(&Uri) -> bool + Send + Sync + 'static) -> Self {
-        self.with(|shared| shared.copies = Copies::new(has))
+        self.with(|shared| shared.stages.copies.has = Some(Arc::new(has)))
     }
 
     /// Sets of which pages there is Markdown; by default of none.
@@ -419,7 +378,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// HTML of these pages gets `Vary: Accept`. Nothing of it is done in a dry run.
     #[must_use]
     pub fn markdown(self, pages: Arc<dyn MarkdownPages>) -> Self {
-        self.with(|shared| shared.markdown = MarkdownSource::new(pages))
+        self.with(|shared| shared.stages.markdown = Some(pages))
     }
 
     /// Sends some robots from a page to its canonical URL (301); by default none.
@@ -427,7 +386,7 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// Rules, robots.txt and what lets a robot pass come first.
     #[must_use]
     pub fn canonical_redirects(self, redirects: CanonicalRedirects) -> Self {
-        self.with(|shared| shared.canonical = Some(redirects))
+        self.with(|shared| shared.stages.canonical = Some(redirects))
     }
 
     /// Sets what is known of visitors from elsewhere; by default nothing is.
@@ -436,10 +395,8 @@ impl<T: Clone> RobotDetectionLayer<T> {
     #[must_use]
     pub fn marks(self, marks: Marks) -> Self {
         self.with(|shared| {
-            if let Some(header) = &mut shared.person_header {
-                *header = Arc::new(PersonHeader::new(header.name.clone(), Some(&marks)));
-            }
-            shared.marks = Some(marks);
+            shared.stages.traps.marks = Some(marks.clone());
+            shared.stages.suspects.set_marks(marks);
         })
     }
 
@@ -472,8 +429,8 @@ impl<T: Clone> RobotDetectionLayer<T> {
     #[must_use]
     pub fn person_header(self, name: HeaderName) -> Self {
         self.with(|shared| {
-            let header = PersonHeader::new(name, shared.marks.as_ref());
-            shared.person_header = Some(Arc::new(header));
+            shared.stages.identification.remove(name.as_str());
+            shared.stages.suspects.set_person_header(name);
         })
     }
 
@@ -482,7 +439,10 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// Whoever is around the layer, or in it, answers there.
     #[must_use]
     pub fn traps(self, traps: Traps) -> Self {
-        self.with(|shared| shared.traps = Some(traps))
+        self.with(|shared| {
+            shared.stages.suspects.are_sought = true;
+            shared.stages.traps.traps = Some(traps);
+        })
     }
 
     /// Returns the counters.
@@ -506,10 +466,10 @@ impl<T: Clone> RobotDetectionLayer<T> {
     /// Returns what holds robots to robots.txt: settings, files and violations.
     #[must_use]
     pub fn robots_txt(&self) -> &Enforcer {
-        &self.shared.enforcer
+        &self.shared.stages.robots_txt
     }
 
-    pub(super) fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
+    fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
         // Clones that were made before keep the settings that they have.
         let mut shared = Arc::unwrap_or_clone(self.shared);
         change(&mut shared);
@@ -534,19 +494,5 @@ impl<S, T: Clone> Layer<S> for RobotDetectionLayer<T> {
     fn layer(&self, inner: S) -> Self::Service {
         let shared = Arc::clone(&self.shared);
         RobotDetectionService::new(inner, shared, self.bodies.clone(), false)
-    }
-}
-
-/// Shows the parts by which layers differ most, on a few lines.
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let policy = self.policy.load();
-        f.debug_struct("Shared")
-            .field("detector", &self.detector)
-            .field("filter_patterns", &policy.filter_patterns().count())
-            .field("redirect", &policy.redirect())
-            .field("rules", &policy.rules().count())
-            .field("requests", &self.stats.requests())
-            .finish_non_exhaustive()
     }
 }

@@ -92,80 +92,50 @@
 //! ```
 
 mod answers;
-mod body;
 mod builder;
-mod canonical;
-mod claim_proof;
-mod disposition;
-#[cfg(feature = "axum")]
-mod extract;
+mod decide;
 mod future;
+mod head;
 mod header;
-mod identification;
-mod in_place;
 #[expect(
     clippy::module_inception,
     reason = "the file of a Tower layer is named for it, beside service and future"
 )]
 mod layer;
-mod markdown;
 mod outcome;
-mod own_pages;
-#[cfg(feature = "verify")]
-mod own_robot;
-#[cfg(not(feature = "verify"))]
-#[path = "no_own_robot.rs"]
-mod own_robot;
-mod people;
-mod person_word;
-mod ready_head;
-mod reply;
-mod routed;
 mod service;
-mod signature;
+mod stages;
 mod stats;
-mod suspicion;
-mod traps;
-mod verdicts;
 mod visit;
 
-pub use body::{FromText, RefusalBody};
 pub use builder::{LayerBuilder, LayerError};
-pub use canonical::CanonicalRedirects;
-pub use claim_proof::ClaimProof;
-#[cfg(feature = "axum")]
-pub use extract::NoRobot;
 #[doc(hidden)]
-pub use future::Additions;
+pub use decide::Decided;
 pub use future::ResponseFuture;
 #[doc(hidden)]
+pub use future::{Additions, Reply};
+#[doc(hidden)]
+pub use head::ReadyHead;
+pub use head::{FromText, RefusalBody};
+#[doc(hidden)]
 pub use header::host;
-pub use identification::{Identification, ListedRobot};
-pub use in_place::ServedInPlace;
 #[doc(hidden)]
-pub use in_place::{NoCopies, ask_for, mark_in_place, opens_page};
+pub use header::signed_claim;
 pub use layer::RobotDetectionLayer;
-#[doc(hidden)]
-pub use markdown::asks_for_markdown;
-pub use markdown::{MarkdownPages, prefers_markdown};
 pub use outcome::Outcome;
-#[cfg(feature = "verify")]
-pub use own_robot::OwnRobot;
-pub use people::{People, PersonRequest, Release};
-#[doc(hidden)]
-pub use person_word::PERSON_WORD_LASTS;
-#[doc(hidden)]
-pub use ready_head::ReadyHead;
-#[doc(hidden)]
-pub use reply::Reply;
 pub use service::RobotDetectionService;
+#[cfg(feature = "axum")]
+pub use stages::NoRobot;
+#[cfg(feature = "verify")]
+pub use stages::OwnRobot;
+pub use stages::{
+    CanonicalRedirects, ClaimFinding, ClaimedRequest, Identification, ListedRobot, MarkdownPages,
+    People, PersonRequest, Release, ServedInPlace, Settling, Traps, Verdicts, prefers_markdown,
+};
 #[doc(hidden)]
-pub use service::{Decided, OWN_PAGE};
-#[doc(hidden)]
-pub use signature::signed_claim;
+pub use stages::{
+    Client, NoCopies, OWN_PAGE, PERSON_WORD_LASTS, Pending, ask_for, asks_for_markdown,
+    mark_in_place, opens_page,
+};
 pub use stats::{Front, Stats};
-pub use traps::Traps;
-pub use verdicts::{ClaimFinding, ClaimedRequest, Settling, Verdicts};
-#[doc(hidden)]
-pub use verdicts::{Client, Pending};
-pub use visit::{Noteworthy, Visit, VisitSwitch};
+pub use visit::{ClaimProof, Noteworthy, Visit, VisitSwitch};

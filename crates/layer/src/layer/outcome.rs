@@ -33,13 +33,16 @@ use super::{Noteworthy, Visit};
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Outcome {
     visitor: Requester,
-    verdict: Option<Verdict>,
+    pub(super) verdict: Option<Verdict>,
     decision: Action,
-    is_dry_run: bool,
-    is_trap: bool,
+    /// Whether the decision was only noted.
+    pub(super) is_dry_run: bool,
+    /// Whether a trap is what is told of it.
+    pub(super) is_trap: bool,
     cause: Cause,
-    reasons: Reasons,
-    visit: Option<Arc<Visit>>,
+    /// Why the visitor is suspect.
+    pub(super) reasons: Reasons,
+    pub(super) visit: Option<Arc<Visit>>,
 }
 
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -77,13 +80,9 @@ impl Outcome {
                 Claim::Shared(shared) => Requester::Shared(Arc::clone(shared.robot)),
                 Claim::Person => Requester::Person,
             },
-            verdict: None,
             decision,
-            is_dry_run: false,
-            is_trap: false,
             cause,
-            reasons: Reasons::default(),
-            visit: None,
+            ..Self::default()
         }
     }
 
@@ -116,36 +115,6 @@ impl Outcome {
             decision: Action::Refuse,
             ..Self::of_person(cause)
         }
-    }
-
-    /// Sets the verdict on the claim, where somebody looked into it.
-    pub(super) fn verdict_of(mut self, verdict: Option<Verdict>) -> Self {
-        self.verdict = verdict;
-        self
-    }
-
-    /// Sets whether the decision was only noted.
-    pub(super) fn dry_run(mut self, is_dry_run: bool) -> Self {
-        self.is_dry_run = is_dry_run;
-        self
-    }
-
-    /// Sets whether a trap is what is told of it.
-    pub(super) fn in_trap(mut self, is_trap: bool) -> Self {
-        self.is_trap = is_trap;
-        self
-    }
-
-    /// Sets why the visitor is suspect.
-    pub(super) fn suspect_by(mut self, reasons: Reasons) -> Self {
-        self.reasons = reasons;
-        self
-    }
-
-    /// Sets the description of the visit.
-    pub(super) fn described(mut self, visit: Visit) -> Self {
-        self.visit = Some(Arc::new(visit));
-        self
     }
 
     /// Returns the kind of visitor; `None` where the request [is the program's own](Self::is_own).

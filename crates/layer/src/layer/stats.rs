@@ -8,8 +8,8 @@ use std::{
     },
 };
 
-use crate::detect::Listed;
-use crate::policy::ByAction;
+use crate::detect::{Claim, Listed};
+use crate::policy::{Action, ByAction};
 use crate::registry::{Pattern, PatternKind, Robot};
 use crate::suspect::{Reason, Reasons};
 
@@ -68,8 +68,22 @@ impl Stats {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a request that goes on; what does not was counted with its answer.
+    pub(super) fn count_passing(&self, claim: Option<&Claim<'_>>, action: Action) {
+        if let Some(Claim::Shared(shared)) = claim {
+            self.count_shared(shared);
+        }
+        Self::count(match (claim, action) {
+            (None | Some(Claim::Person), _) | (Some(Claim::Shared(_)), Action::Pass) => {
+                &self.people
+            }
+            (Some(Claim::Nameless), Action::Pass) => &self.nameless_passed,
+            (Some(_), action) => self.robots.of(action),
+        });
+    }
+
     /// Counts a request by a User-Agent that many people share, if it says nothing of them.
-    pub(super) fn count_shared(&self, shared: &Listed<'_>) {
+    fn count_shared(&self, shared: &Listed<'_>) {
         // A CDN puts one fixed text in place of every User-Agent; a translator adds its name to the
         // visitor's, which is still there.
         let is_fixed = |pattern: &Pattern| pattern.kind == PatternKind::Exact;

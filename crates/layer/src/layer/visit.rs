@@ -3,7 +3,7 @@
 use std::{
     net::IpAddr,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
     },
 };
@@ -16,7 +16,7 @@ use http::{
 use crate::detect::Verdict;
 use crate::policy::{Action, CountedBreach, visible};
 
-use super::{ClaimProof, header};
+use super::header;
 
 /// Characters of a path, of a User-Agent, and of a name that are told.
 const MAX_PATH_CHARS: usize = 500;
@@ -45,6 +45,24 @@ pub struct Visit {
     pub proof: Option<ClaimProof>,
     /// What the request broke of robots.txt, whether that was answered or only noted.
     pub breach: Option<CountedBreach>,
+}
+
+/// Finding on one claim, which may come after the request was answered; clones share it.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_layer::{detect::Verdict, layer::ClaimProof};
+///
+/// let proof = ClaimProof::default();
+/// assert_eq!(proof.verdict(), None);
+/// proof.end(Verdict::Spoofed, "192.0.2.7 is nobody's");
+/// assert_eq!(proof.verdict(), Some(Verdict::Spoofed));
+/// assert_eq!(proof.evidence(), "192.0.2.7 is nobody's");
+/// ```
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ClaimProof {
+    found: Arc<OnceLock<(Verdict, Box<str>)>>,
 }
 
 /// Switch that tells layers which visits to describe in their outcomes; clones share it.
@@ -160,6 +178,33 @@ impl Noteworthy {
             Self::Suspect => 1 << 5,
             Self::Action(action) => 1 << (6 + action as u32),
         }
+    }
+}
+
+impl ClaimProof {
+    /// Creates one that has ended.
+    #[must_use]
+    pub fn ended(verdict: Verdict, evidence: &str) -> Self {
+        let proof = Self::default();
+        proof.end(verdict, evidence);
+        proof
+    }
+
+    /// Notes what was found; a second finding changes nothing.
+    pub fn end(&self, verdict: Verdict, evidence: &str) {
+        self.found.get_or_init(|| (verdict, evidence.into()));
+    }
+
+    /// Returns the verdict; `None` while the proof is under way, and where it was given up.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.found.get().map(|(verdict, _)| *verdict)
+    }
+
+    /// Returns what contradicts the claim, where something does.
+    #[must_use]
+    pub fn evidence(&self) -> &str {
+        self.found.get().map_or("", |(_, evidence)| evidence)
     }
 }
 

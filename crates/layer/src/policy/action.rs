@@ -3,15 +3,7 @@
 //! Settings and their help, metrics, logs, explanations and the admin page ask an
 //! [`Action`] for its words: one that is added here is known to all of them.
 
-use std::{fmt, sync::Arc, time::Duration};
-
-use super::{
-    Decision, PassReason, RateLimiter, Refuse, RuleBuilder, heaven::Heaven, rate_limiter::Pace,
-    refuse::told, when::InvalidCondition,
-};
-
-/// Period of a rate limit that names none.
-const PERIOD: Duration = Duration::from_mins(1);
+use std::fmt;
 
 /// What is written of an action.
 #[doc(hidden)]
@@ -205,107 +197,6 @@ impl<T> ByAction<T> {
     pub fn iter(&self) -> impl Iterator<Item = (Action, &T)> {
         Action::ALL.iter().copied().zip(&self.values)
     }
-}
-
-/// Action of a rule with what it needs.
-#[derive(Clone, Debug)]
-pub(super) enum Effect {
-    Pass,
-    Redirect(Arc<Heaven>),
-    Serve(Arc<Heaven>),
-    Refuse(Refuse),
-    Slow(Arc<RateLimiter>),
-}
-
-impl Effect {
-    /// Creates the effect of a rule's settings; `place` finds the heaven of a URL, or of
-    /// none the policy's.
-    pub(super) fn new(
-        settings: &RuleBuilder,
-        place: impl FnOnce(Option<&str>) -> Result<Arc<Heaven>, String>,
-    ) -> Result<Self, InvalidCondition> {
-        let place = || {
-            let url = settings.redirect_url.as_deref();
-            place(url).map_err(|reason| ("redirect_url", reason))
-        };
-        Ok(match settings.action {
-            Action::Pass => Self::Pass,
-            Action::Redirect => Self::Redirect(place()?),
-            Action::Serve => Self::Serve(of_this_site(place()?)?),
-            Action::Refuse => Self::Refuse(Refuse::new(settings.status, settings.text.as_deref())?),
-            Action::Slow => Self::Slow(Arc::new(rate_limiter(settings)?)),
-        })
-    }
-
-    /// Returns the action.
-    pub(super) fn action(&self) -> Action {
-        match self {
-            Self::Pass => Action::Pass,
-            Self::Redirect(_) => Action::Redirect,
-            Self::Serve(_) => Action::Serve,
-            Self::Refuse(_) => Action::Refuse,
-            Self::Slow(_) => Action::Slow,
-        }
-    }
-
-    /// Returns the decision of a rule that matches; `None`: the rules after it are asked.
-    pub(super) fn decision(&self) -> Option<Decision<'_>> {
-        match self {
-            Self::Pass => Some(Decision::Pass(PassReason::Rule)),
-            Self::Redirect(heaven) => Some(Decision::Redirect(&heaven.redirect)),
-            Self::Serve(heaven) => Some(Decision::Serve(&heaven.redirect.location)),
-            Self::Refuse(refuse) => Some(Decision::Refuse(refuse)),
-            Self::Slow(_) => None,
-        }
-    }
-}
-
-/// Refuses a page of another site: what is served in place comes from this one.
-fn of_this_site(heaven: Arc<Heaven>) -> Result<Arc<Heaven>, InvalidCondition> {
-    let location = &heaven.redirect.location;
-    if location.starts_with('/') {
-        return Ok(heaven);
-    }
-    let reason = format!(
-        "{location} is a page of another site, which cannot be served in place; write a path of this site, or redirect"
-    );
-    Err(("redirect_url", reason))
-}
-
-fn rate_limiter(settings: &RuleBuilder) -> Result<RateLimiter, InvalidCondition> {
-    if settings.requests.is_some() && settings.errors.is_some() {
-        let reason = "a rule counts requests or errors; write a rule for each";
-        return Err(("errors", reason.to_owned()));
-    }
-    let count = settings.requests.or(settings.errors);
-    let Some(count) = count.filter(|&count| count > 0) else {
-        let reason = "say how many requests are let through in a period, such as requests = 10, or after how many answers 404 or the like none is, such as errors = 20";
-        return Err(("requests", reason.to_owned()));
-    };
-    let period = settings.per.unwrap_or(PERIOD);
-    if period.is_zero() {
-        return Err(("per_seconds", "a period has a length".to_owned()));
-    }
-    for (key, number) in settings.load_keys() {
-        if number == Some(0) {
-            return Err((
-                key,
-                "without load the rule would always act; leave it out".to_owned(),
-            ));
-        }
-    }
-    let text = settings.text.as_deref().map(told).transpose()?;
-    // By default those of a whole period may come at once.
-    let burst = settings.burst.unwrap_or(count).max(1);
-    Ok(RateLimiter::new(Pace {
-        count,
-        is_of_errors: settings.errors.is_some(),
-        period,
-        burst,
-        key: settings.rate_key.unwrap_or_default(),
-        text,
-        load: settings.load.some(),
-    }))
 }
 
 #[cfg(test)]

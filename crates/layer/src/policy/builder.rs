@@ -10,8 +10,9 @@ use super::{
     glob::parse_patterns,
     heaven::{Heaven, Heavens},
     host::Host,
-    path::{PathReading, Subtree, has_odd_segments},
-    spoofed,
+    path::{PathReading, has_odd_segments},
+    refuse,
+    subtree::Subtree,
     tag_rule::build_tag_rules,
     when::{owned, parse_hosts, parse_methods},
 };
@@ -53,13 +54,13 @@ const NOT_REDIRECTED: [Purpose; 4] = [
 /// assert_eq!(policy.filter_patterns().count(), 2);
 /// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct PolicyBuilder {
     /// `None`, here and below: the default.
     filter_patterns: Option<Vec<String>>,
     reading: PathReading,
-    redirect_url: String,
-    status: u16,
+    redirect_url: Option<String>,
+    status: Option<u16>,
     methods: Option<Vec<String>>,
     purposes: Option<Vec<Purpose>>,
     never: Vec<String>,
@@ -101,14 +102,14 @@ impl PolicyBuilder {
     /// means that nothing is redirected but by rules with a URL of their own.
     #[must_use]
     pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
-        self.redirect_url = url.into();
+        self.redirect_url = Some(url.into());
         self
     }
 
     /// Sets the status of the redirect, 302 by default.
     #[must_use]
     pub fn status(mut self, status: u16) -> Self {
-        self.status = status;
+        self.status = Some(status);
         self
     }
 
@@ -234,14 +235,16 @@ impl PolicyBuilder {
         let never = parse_never(&self.never)?;
         let own_hosts = parse_hosts(&self.own_hosts)
             .map_err(|(host, reason)| PolicyError::OwnHost { host, reason })?;
-        if !matches!(self.status, 301 | 302 | 303 | 307 | 308) {
-            return Err(PolicyError::Status(self.status));
+        let status = self.status.unwrap_or(302);
+        if !matches!(status, 301 | 302 | 303 | 307 | 308) {
+            return Err(PolicyError::Status(status));
         }
         let mut heavens = Heavens::new(self.reading);
-        let heaven = parse_heaven(&self.redirect_url, self.status, &own_hosts, &mut heavens)?;
+        let redirect_url = self.redirect_url.as_deref().unwrap_or("/robot-heaven/");
+        let heaven = parse_heaven(redirect_url, status, &own_hosts, &mut heavens)?;
         let site = SiteDefaults {
             heaven: heaven.as_ref(),
-            status: self.status,
+            status,
             methods: &methods,
             hosts: &own_hosts,
             places: &self.places,
@@ -269,7 +272,7 @@ impl PolicyBuilder {
             rules,
             tag_rules: build_tag_rules(self.tag_rules, &self.places)?,
             spoofed: self.spoofed,
-            spoofed_refusal: spoofed::refusal(),
+            spoofed_refusal: refuse::spoofed(),
             overlaid: 0,
             left_out: Vec::new(),
             is_dry_run: self.is_dry_run,
@@ -287,25 +290,11 @@ impl PolicyBuilder {
     }
 }
 
-impl Default for PolicyBuilder {
-    fn default() -> Self {
-        Self {
-            filter_patterns: None,
-            reading: PathReading::default(),
-            redirect_url: "/robot-heaven/".to_owned(),
-            status: 302,
-            methods: None,
-            purposes: None,
-            never: Vec::new(),
-            own_hosts: Vec::new(),
-            allowed: Vec::new(),
-            denied: Vec::new(),
-            rules: Vec::new(),
-            tag_rules: Vec::new(),
-            spoofed: Spoofed::Report,
-            is_dry_run: false,
-            places: Places::default(),
-        }
+impl Policy {
+    /// Creates a builder with the defaults of the original package.
+    #[must_use]
+    pub fn builder() -> PolicyBuilder {
+        PolicyBuilder::default()
     }
 }
 

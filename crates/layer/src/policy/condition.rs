@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use crate::detect::{Claim, Kind, NAMELESS, SigningHost, UNLISTED, Verdict};
 use crate::registry::{Purpose, Source};
 
-use super::{Places, Visitor, scope::NormalizedRequest, sender::SenderMismatch, trace::quoted};
+use super::{
+    Places, Visitor, decision::NormalizedRequest, decision::quoted, sender::SenderMismatch,
+};
 
 /// Conditions on the robot: all that are set have to hold.
 #[derive(Clone, Debug, Default, PartialEq)]

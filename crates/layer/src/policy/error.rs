@@ -72,6 +72,9 @@ pub enum PolicyError {
     },
 }
 
+/// What is wrong with a condition: its key, why, and what to write instead.
+pub(super) type InvalidCondition = (&'static str, String);
+
 impl PolicyError {
     pub(super) fn rule(number: usize, key: &'static str, reason: String) -> Self {
         Self::Rule {
@@ -80,4 +83,31 @@ impl PolicyError {
             reason,
         }
     }
+}
+
+/// Robot that a rule or a list names and that the registry does not list.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{by} names the robot {id:?}, which the registry does not list{}", hint(.nearest.as_deref()))]
+#[non_exhaustive]
+pub struct UnknownRobot {
+    /// The rule or the list, such as `rule 2` or `allow_robots`.
+    pub by: String,
+    /// The id as spelled.
+    pub id: String,
+    /// The id that is spelled most like it, if one comes near.
+    pub nearest: Option<String>,
+}
+
+/// Rule of an overlay that does not fit a policy.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct LeftOutRule {
+    /// What reasons would call it.
+    pub label: String,
+    /// Why it is left out.
+    pub reason: String,
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |near| format!("; did you mean {near:?}?"))
 }

@@ -1,20 +1,17 @@
 //! The steps on the way to a decision.
 
+mod lists;
 mod rules;
-
-use std::sync::Arc;
 
 use crate::detect::{Claim, Kind};
 
 use super::{
     Decision, Judgement, PassReason, Policy, Request, Rule, Visitor,
+    decision::{NormalizedRequest, Silent, Trace, quoted},
     glob::FilterPattern,
-    heaven::Heaven,
-    judgement::Aside,
-    path::{PathReading, is_for_robots},
-    reach::Reach,
-    scope::NormalizedRequest,
-    trace::{Silent, Trace, quoted},
+    judgement::{Aside, Reach},
+    path::PathReading,
+    subtree::is_for_robots,
 };
 use rules::judge_rules;
 
@@ -228,26 +225,6 @@ impl Policy {
         decided.beside(aside)
     }
 
-    /// Asks the lists of robots that always pass, or never do, and what is done with impostors.
-    fn judge_lists(
-        &self,
-        visitor: Visitor<'_>,
-        site: Site,
-        trace: &mut impl Trace,
-    ) -> Option<Judgement<'_>> {
-        if let Err(reason) = self.judge_allowed(visitor, trace) {
-            return Some(Judgement::pass(reason));
-        }
-        if !site.by_default {
-            return None;
-        }
-        if let Some(heaven) = self.judge_denied(visitor.claim, trace) {
-            return Some(Judgement::deny(&heaven.redirect));
-        }
-        let spoofed = self.judge_spoofed(visitor, trace)?;
-        Some(Judgement::redirect_spoofed(&spoofed.redirect))
-    }
-
     fn judge_default(
         &self,
         visitor: Visitor<'_>,
@@ -278,55 +255,6 @@ impl Policy {
                 Judgement::pass(PassReason::NoRule)
             }
         }
-    }
-
-    fn judge_allowed(
-        &self,
-        visitor: Visitor<'_>,
-        trace: &mut impl Trace,
-    ) -> Result<(), PassReason> {
-        if self.allowed.is_empty() {
-            return Ok(());
-        }
-        let is_allowed = self.allows(visitor);
-        trace.step("allow", || {
-            let is_named = self.allowed.contains(visitor.claim);
-            let not = if is_named { "" } else { "not " };
-            let but = if is_named && !is_allowed {
-                ", but the claim is spoofed"
-            } else {
-                ""
-            };
-            format!("The robot is {not}one of those that always pass{but}.")
-        });
-        require(!is_allowed, PassReason::Allowed)
-    }
-
-    /// Returns `true` if a robot is one of those that always pass, and not an impostor.
-    pub(super) fn allows(&self, visitor: Visitor<'_>) -> bool {
-        self.allowed.contains(visitor.claim) && !visitor.is_spoofed()
-    }
-
-    fn judge_denied(&self, claim: &Claim<'_>, trace: &mut impl Trace) -> Option<&Arc<Heaven>> {
-        if self.denied.is_empty() {
-            return None;
-        }
-        let is_denied = self.denied.contains(claim);
-        trace.step("deny", || {
-            let not = if is_denied { "" } else { "not " };
-            format!("The robot is {not}one of those redirected on every filtered path.")
-        });
-        self.heaven.as_ref().filter(|_| is_denied)
-    }
-
-    fn judge_purpose(&self, claim: &Claim<'_>, trace: &mut impl Trace) -> Result<(), PassReason> {
-        let purpose = claim.purpose();
-        let is_redirected = self.purposes.contains(&purpose);
-        trace.step("purpose", || {
-            let not = if is_redirected { "" } else { "not " };
-            format!("Its purpose, {purpose}, is {not}one of those redirected.")
-        });
-        require(is_redirected, PassReason::Purpose)
     }
 
     pub(super) fn is_exempt(&self, path: &[u8]) -> bool {
@@ -383,7 +311,7 @@ fn judge_robot<'v>(
     visitor.ok_or(PassReason::NotARobot)
 }
 
-pub(super) fn require(holds: bool, otherwise: PassReason) -> Result<(), PassReason> {
+fn require(holds: bool, otherwise: PassReason) -> Result<(), PassReason> {
     if holds { Ok(()) } else { Err(otherwise) }
 }
 

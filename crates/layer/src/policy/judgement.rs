@@ -1,8 +1,7 @@
 //! A decision, and what led to it.
 
 use super::{
-    Action, Decision, PassReason, Redirect, Refuse, Rule, Step, reach::Reach, rule::named,
-    trace::Trace,
+    Action, Decision, PassReason, Redirect, Refuse, Rule, Step, decision::Trace, rule::named,
 };
 
 /// Decision about one request, and what led to it.
@@ -23,6 +22,27 @@ pub struct Judgement<'p> {
     pub noted: Option<&'p Rule>,
     /// Word for what decided, where neither a rule did nor a reason to pass.
     pub(super) word: &'static str,
+}
+
+/// Decision with the reason of each step.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Explanation<'p> {
+    /// Steps in the order in which they were taken; the last one but those of tags decided.
+    pub steps: Vec<Step>,
+    /// What [`Policy::decide`](super::Policy::decide) says of the same request.
+    pub decision: Decision<'p>,
+    /// What [`Policy::judge`](super::Policy::judge) says of it.
+    pub judgement: Judgement<'p>,
+}
+
+/// What rules and lists may do to robots on a request.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Reach {
+    /// Some robot may get something else.
+    Acts,
+    /// Whoever passes gets the same, and robots may be slowed down.
+    Alike,
 }
 
 /// Rules that matched and decided nothing.
@@ -164,5 +184,16 @@ impl<'p> Judgement<'p> {
             let word = self.decision.action().as_str();
             trace.step(word, || self.decision.sentence().unwrap_or_default());
         }
+    }
+}
+
+impl Explanation<'_> {
+    /// Lets a request pass after all: robots.txt names the page.
+    pub(super) fn pass_named(&mut self) {
+        let name = "never";
+        let text = "But /robots.txt names the page for robots, so that it passes.".to_owned();
+        self.steps.push(Step { name, text });
+        self.judgement = Judgement::pass(PassReason::NeverFiltered);
+        self.decision = self.judgement.decision;
     }
 }

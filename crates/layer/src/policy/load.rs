@@ -8,8 +8,6 @@ use std::{
     },
 };
 
-use super::{Policy, Rule};
-
 /// Seconds that have to be below before a rule acts no more.
 ///
 /// Without them one that keeps the load down would end its own reason, and begin again.
@@ -206,24 +204,6 @@ impl AnswerTime {
         let gone_ms = u64::try_from(gone_ms).unwrap_or_default();
         self.load.answers.fetch_add(1, Relaxed);
         self.load.answers_ms.fetch_add(gone_ms, Relaxed);
-    }
-}
-
-impl Policy {
-    /// Counts a request of the site, where a rule acts by its load.
-    ///
-    /// It comes before the decision, and is told its end when the request is answered; where no
-    /// rule asks it does nothing.
-    #[must_use]
-    pub fn measure(&self, now_ms: impl FnOnce() -> i64) -> Option<AnswerTime> {
-        let site = self.load.as_ref()?;
-        let now_ms = now_ms();
-        if let Some(load) = site.count(now_ms) {
-            for gate in self.rules.iter().filter_map(Rule::gate) {
-                gate.judge(load);
-            }
-        }
-        Some(site.begin(now_ms))
     }
 }
 

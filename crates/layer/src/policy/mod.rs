@@ -215,8 +215,12 @@ mod judgement;
 mod key_table;
 mod load;
 mod named_pages;
-mod overlay;
 mod path;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named for the type, beside its rules and their judge"
+)]
+mod policy;
 mod rate_key;
 mod rate_limiter;
 mod reach;
@@ -231,39 +235,38 @@ mod rule_builder;
 mod scope;
 mod sender;
 mod shared;
-mod spoofed;
+mod subtree;
 mod tag_rule;
 mod text_pattern;
-mod trace;
-mod unknown_robot;
 mod unlisted_name;
 mod visitor;
-mod wait;
 mod when;
 
 #[doc(hidden)]
 pub use action::ActionWords;
 pub use action::{Action, ByAction};
 pub use builder::PolicyBuilder;
-pub use decision::{Decision, PassReason, Policy, Request};
+pub use decision::Step;
+pub use decision::{Decision, PassReason, Request};
 #[doc(hidden)]
 pub use enforce::visible;
 pub use enforce::{
     Answer, Breach, Broken, CountedBreach, Enforce, Enforcement, Enforcer, Finding, Refusal,
     RobotCount, RobotRequest, Violation, Violations,
 };
-pub use error::PolicyError;
+pub use error::{LeftOutRule, PolicyError, UnknownRobot};
 pub use fleet_pace::{BucketDebt, FleetPace};
-pub use judgement::Judgement;
+pub use judgement::{Explanation, Judgement};
 pub use load::AnswerTime;
-pub use overlay::{LeftOutRule, Overlay};
 pub use path::PathReading;
 #[doc(hidden)]
 pub use path::{is_below, is_own_path, with_normal_path};
+pub use policy::Policy;
 pub use rate_key::{RateKey, one_sender};
 pub use rate_limiter::{ErrorCounter, PacedRequest, RateLimiter};
 pub use redirect::Redirect;
 pub use refuse::Refuse;
+pub use refuse::Spoofed;
 pub use refused_robots::{RefusedFor, RefusedRobots};
 pub use request_explanation::RequestExplanation;
 pub use response_headers::ResponseHeaders;
@@ -271,10 +274,8 @@ pub use robots_files::{HostMap, HostName, LoadedRobotsFiles, RobotsFiles, Shared
 pub use rule::Rule;
 pub use rule_builder::RuleBuilder;
 pub use sender::{Addresses, Place, Places, Sender};
+pub use shared::Overlay;
 pub use shared::{SharedPolicy, WeakPolicy};
-pub use spoofed::Spoofed;
 pub use tag_rule::{TagRule, TagRuleBuilder, Tags};
-pub use trace::{Explanation, Step};
-pub use unknown_robot::UnknownRobot;
 pub use visitor::Visitor;
 pub use when::When;

@@ -1,69 +1,45 @@
 //! What a rate limit counts by.
 
 use std::{
-    fmt,
     hash::BuildHasher,
     net::{IpAddr, Ipv6Addr},
 };
 
+use crate::words::words;
+
 use super::{Places, unlisted_name::UnlistedName};
 
+words! {
 /// What a rate limit counts by: whom it tells apart.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[non_exhaustive]
-pub enum RateKey {
+RateKey {
     /// Robots by id or name; [`RateLimiter`](super::RateLimiter) says how.
     #[default]
-    Robot,
+    Robot = "robot",
     /// Addresses: of IPv6 the /64, all of which one sender has.
-    Address,
+    Address = "address",
     /// Networks: /24 of IPv4, /48 of IPv6.
-    Network,
+    Network = "network",
     /// Autonomous systems; an address of which none is known counts by its network.
-    Asn,
+    Asn = "asn",
     /// User-Agents by their letters alone, in any case.
-    UserAgent,
+    UserAgent = "user-agent",
     /// Nobody: all requests of a rule count together.
-    Site,
+    Site = "site",
+}
 }
 
 impl RateKey {
-    /// Every one of them, in the order of the documentation.
-    pub const ALL: &'static [Self] = &[
-        Self::Robot,
-        Self::Address,
-        Self::Network,
-        Self::Asn,
-        Self::UserAgent,
-        Self::Site,
-    ];
-
-    /// Returns the word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        self.words().0
-    }
-
-    /// Returns what a word names.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|key| key.as_str() == word)
-    }
-
     /// Returns whom a limit is for, behind what it is: ", for each address"; nothing for robots.
     pub(super) const fn whom(self) -> &'static str {
-        self.words().1
-    }
-
-    /// Returns the word of settings, and whom a limit is for.
-    const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Robot => ("robot", ""),
-            Self::Address => ("address", ", for each address (of IPv6 the /64)"),
-            Self::Network => ("network", ", for each network (/24, /48)"),
-            Self::Asn => ("asn", ", for each autonomous system"),
-            Self::UserAgent => ("user-agent", ", for each User-Agent, numbers aside"),
-            Self::Site => ("site", ", for all together"),
+            Self::Robot => "",
+            Self::Address => ", for each address (of IPv6 the /64)",
+            Self::Network => ", for each network (/24, /48)",
+            Self::Asn => ", for each autonomous system",
+            Self::UserAgent => ", for each User-Agent, numbers aside",
+            Self::Site => ", for all together",
         }
     }
 
@@ -85,12 +61,6 @@ impl RateKey {
                 None => hasher.hash_one(network(client?)),
             },
         })
-    }
-}
-
-impl fmt::Display for RateKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -4,23 +4,14 @@ use crate::detect::Kind;
 
 use super::{
     PassReason, Policy, Rule, TagRule,
-    action::Effect,
+    decision::{Effect, NormalizedRequest, Trace},
     glob::FilterPattern,
     judge::Site,
-    path::may_be_for_robots,
+    judgement::Reach,
     rule::named,
-    scope::{NormalizedRequest, Scope},
-    trace::Trace,
+    scope::Scope,
+    subtree::may_be_for_robots,
 };
-
-/// What rules and lists may do to robots on a request.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Reach {
-    /// Some robot may get something else.
-    Acts,
-    /// Whoever passes gets the same, and robots may be slowed down.
-    Alike,
-}
 
 impl Policy {
     /// Finds out once whether any robot ever gets something else.

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use super::{
     host::Host,
-    path::{PathReading, Subtree, decode, has_odd_segments, hex_digit},
+    path::{PathReading, decode, has_odd_segments, hex_digit},
+    subtree::Subtree,
 };
 
 /// Bytes of a redirect URL, at most.

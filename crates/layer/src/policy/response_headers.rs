@@ -6,7 +6,7 @@ use http::{
 };
 use robot_detection_robots_txt::{meta::XRobotsTag, preference_list};
 
-use super::{Action, when::InvalidCondition};
+use super::{Action, error::InvalidCondition};
 
 /// Header that tells robots what to do with a page.
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");

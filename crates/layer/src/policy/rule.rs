@@ -5,13 +5,12 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use crate::detect::{Kind, Verdict};
 
 use super::{
-    Action, Decision, PacedRequest, RateLimiter, Redirect, Refuse, ResponseHeaders, RuleBuilder,
-    Visitor,
-    action::Effect,
+    Action, Decision, PacedRequest, RateLimiter, Redirect, Refuse, ResponseHeaders, Visitor,
     condition::Mismatch,
+    decision::{Effect, NormalizedRequest},
     heaven::Heaven,
     load::LoadGate,
-    scope::{NormalizedRequest, Scope},
+    scope::Scope,
 };
 
 /// Rule of a [`Policy`](super::Policy): conditions on robot and path, and an action.
@@ -56,11 +55,6 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Creates a builder of a rule that matches every robot on a filtered path.
-    pub fn builder(action: Action) -> RuleBuilder {
-        RuleBuilder::new(action)
-    }
-
     /// Returns its number in the order of the settings, from 1; 0 for one of an [overlay](super::Overlay).
     #[must_use]
     pub fn number(&self) -> usize {
@@ -172,7 +166,7 @@ impl Rule {
         self.wait
     }
 
-    /// Returns `true` if it is about people too, and nobody has [confirmed](RuleBuilder::people)
+    /// Returns `true` if it is about people too, and nobody has [confirmed](super::RuleBuilder::people)
     /// that: it only notes what it would do, to robots as well.
     #[must_use]
     pub fn is_dry(&self) -> bool {

@@ -5,12 +5,18 @@ use std::{sync::Arc, time::Duration};
 use crate::detect::Kind;
 
 use super::{
-    Action, Places, PolicyError, RateKey, ResponseHeaders, Rule, When,
-    action::Effect,
+    Action, Places, PolicyError, RateKey, RateLimiter, Refuse, ResponseHeaders, Rule, When,
+    decision::Effect,
+    error::InvalidCondition,
     heaven::Heaven,
     load::LoadThreshold,
-    when::{InvalidCondition, condition_setters},
+    rate_limiter::Pace,
+    refuse::told,
+    when::{conditions, setter, setters},
 };
+
+/// Period of a rate limit that names none.
+const PERIOD: Duration = Duration::from_mins(1);
 
 /// Longest time that a rule waits for a verdict.
 const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -20,7 +26,7 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 /// Each condition is a list of which one value has to fit; all conditions that
 /// are set have to hold. An empty list is an error, as the rule would never
 /// match; so is a setting that another action has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct RuleBuilder {
     pub(super) action: Action,
@@ -46,22 +52,7 @@ impl RuleBuilder {
     pub(super) fn new(action: Action) -> Self {
         Self {
             action,
-            name: String::new(),
-            label: None,
-            origin: String::new(),
-            when: When::new(),
-            redirect_url: None,
-            status: None,
-            text: None,
-            requests: None,
-            per: None,
-            burst: None,
-            rate_key: None,
-            errors: None,
-            load: LoadThreshold::default(),
-            wait: None,
-            people: None,
-            response_headers: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -89,7 +80,39 @@ impl RuleBuilder {
         self
     }
 
-    condition_setters!(when);
+    conditions!(setters(.when));
+
+    setters! { ()
+        /// Sets the status of a refusal, 403 by default; see [`Refuse::status`](super::Refuse::status).
+        status: u16,
+        /// Sets how many requests a rule that slows down lets through in a period.
+        ///
+        /// Whose they are is what [`rate_key`](Self::rate_key) says.
+        requests: u32,
+        /// Sets the period of a rule that slows down, a minute by default.
+        per: Duration,
+        /// Sets how many requests may come at once; by default those of a whole period.
+        ///
+        /// That is after a pause; later ones may come one by one, evenly.
+        burst: u32,
+        /// Sets whom a rule that slows down tells apart; by default robots.
+        rate_key: RateKey,
+        /// Sets after how many errors in a period a rule that slows down lets nothing through.
+        ///
+        /// It stands in place of [`requests`](Self::requests). Errors are the answers 403, 404 and 410
+        /// that the application gives; what this program refuses itself is none. They are counted
+        /// where the layer sees the answers.
+        errors: u32,
+        /// Sets how long a decision may wait for a verdict that is pending; by default not at all.
+        ///
+        /// It is for a rule with [verdicts](Self::verdicts), and from 1 ms to 10 s. The
+        /// proof goes on in the background; what is known when the time is over decides.
+        /// The server waits, the Tower layer alone does not: see
+        /// [`Policy::wait`](super::Policy::wait).
+        wait: Duration,
+        /// Sets that a rule about people may do to them what it does; by default it only notes it.
+        people: bool,
+    }
 
     /// Sets where a rule redirects to, or takes the page from that it serves in place.
     ///
@@ -102,53 +125,9 @@ impl RuleBuilder {
         self
     }
 
-    /// Sets the status of a refusal, 403 by default; see [`Refuse::status`](super::Refuse::status).
-    pub fn status(mut self, status: u16) -> Self {
-        self.status = Some(status);
-        self
-    }
-
     /// Sets the text for whom a rule refuses or slows down, at most 4 KiB.
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into());
-        self
-    }
-
-    /// Sets how many requests a rule that slows down lets through in a period.
-    ///
-    /// Whose they are is what [`rate_key`](Self::rate_key) says.
-    pub fn requests(mut self, requests: u32) -> Self {
-        self.requests = Some(requests);
-        self
-    }
-
-    /// Sets the period of a rule that slows down, a minute by default.
-    pub fn per(mut self, period: Duration) -> Self {
-        self.per = Some(period);
-        self
-    }
-
-    /// Sets how many requests may come at once; by default those of a whole period.
-    ///
-    /// That is after a pause; later ones may come one by one, evenly.
-    pub fn burst(mut self, burst: u32) -> Self {
-        self.burst = Some(burst);
-        self
-    }
-
-    /// Sets whom a rule that slows down tells apart; by default robots.
-    pub fn rate_key(mut self, key: RateKey) -> Self {
-        self.rate_key = Some(key);
-        self
-    }
-
-    /// Sets after how many errors in a period a rule that slows down lets nothing through.
-    ///
-    /// It stands in place of [`requests`](Self::requests). Errors are the answers 403, 404 and 410
-    /// that the application gives; what this program refuses itself is none. They are counted
-    /// where the layer sees the answers.
-    pub fn errors(mut self, errors: u32) -> Self {
-        self.errors = Some(errors);
         self
     }
 
@@ -166,23 +145,6 @@ impl RuleBuilder {
     /// The mean is of the last second, or of the last sixteen answers where it had fewer.
     pub fn load_time(mut self, milliseconds: u32) -> Self {
         self.load.upstream_milliseconds = Some(milliseconds);
-        self
-    }
-
-    /// Sets how long a decision may wait for a verdict that is pending; by default not at all.
-    ///
-    /// It is for a rule with [verdicts](Self::verdicts), and from 1 ms to 10 s. The
-    /// proof goes on in the background; what is known when the time is over decides.
-    /// The server waits, the Tower layer alone does not: see
-    /// [`Policy::wait`](super::Policy::wait).
-    pub fn wait(mut self, limit: Duration) -> Self {
-        self.wait = Some(limit);
-        self
-    }
-
-    /// Sets that a rule about people may do to them what it does; by default it only notes it.
-    pub fn people(mut self, confirmed: bool) -> Self {
-        self.people = Some(confirmed);
         self
     }
 
@@ -208,7 +170,7 @@ impl RuleBuilder {
         let label = self.label_of(number);
         self.check_keys().map_err(refuse)?;
         self.check_wait().map_err(refuse)?;
-        let effect = Effect::new(&self, place).map_err(refuse)?;
+        let effect = self.effect(place).map_err(refuse)?;
         let headers = ResponseHeaders::new(self.action, &self.response_headers).map_err(refuse)?;
         let (mut scope, mut shown) = self.when.build().map_err(refuse)?;
         shown.extend(
@@ -275,6 +237,61 @@ impl RuleBuilder {
         ]
     }
 
+    /// Creates the effect of a rule's settings; `place` finds the heaven of a URL, or of
+    /// none the policy's.
+    fn effect(
+        &self,
+        place: impl FnOnce(Option<&str>) -> Result<Arc<Heaven>, String>,
+    ) -> Result<Effect, InvalidCondition> {
+        let place = || {
+            let url = self.redirect_url.as_deref();
+            place(url).map_err(|reason| ("redirect_url", reason))
+        };
+        Ok(match self.action {
+            Action::Pass => Effect::Pass,
+            Action::Redirect => Effect::Redirect(place()?),
+            Action::Serve => Effect::Serve(of_this_site(place()?)?),
+            Action::Refuse => Effect::Refuse(Refuse::new(self.status, self.text.as_deref())?),
+            Action::Slow => Effect::Slow(Arc::new(self.rate_limiter()?)),
+        })
+    }
+
+    fn rate_limiter(&self) -> Result<RateLimiter, InvalidCondition> {
+        if self.requests.is_some() && self.errors.is_some() {
+            let reason = "a rule counts requests or errors; write a rule for each";
+            return Err(("errors", reason.to_owned()));
+        }
+        let count = self.requests.or(self.errors);
+        let Some(count) = count.filter(|&count| count > 0) else {
+            let reason = "say how many requests are let through in a period, such as requests = 10, or after how many answers 404 or the like none is, such as errors = 20";
+            return Err(("requests", reason.to_owned()));
+        };
+        let period = self.per.unwrap_or(PERIOD);
+        if period.is_zero() {
+            return Err(("per_seconds", "a period has a length".to_owned()));
+        }
+        for (key, number) in self.load_keys() {
+            if number == Some(0) {
+                return Err((
+                    key,
+                    "without load the rule would always act; leave it out".to_owned(),
+                ));
+            }
+        }
+        let text = self.text.as_deref().map(told).transpose()?;
+        // By default those of a whole period may come at once.
+        let burst = self.burst.unwrap_or(count).max(1);
+        Ok(RateLimiter::new(Pace {
+            count,
+            is_of_errors: self.errors.is_some(),
+            period,
+            burst,
+            key: self.rate_key.unwrap_or_default(),
+            text,
+            load: self.load.some(),
+        }))
+    }
+
     /// Refuses what is set and would do nothing.
     fn check_keys(&self) -> Result<(), InvalidCondition> {
         let Self { action, .. } = self;
@@ -320,4 +337,23 @@ impl RuleBuilder {
         };
         Err(("wait_milliseconds", reason.to_owned()))
     }
+}
+
+impl Rule {
+    /// Creates a builder of a rule that matches every robot on a filtered path.
+    pub fn builder(action: Action) -> RuleBuilder {
+        RuleBuilder::new(action)
+    }
+}
+
+/// Refuses a page of another site: what is served in place comes from this one.
+fn of_this_site(heaven: Arc<Heaven>) -> Result<Arc<Heaven>, InvalidCondition> {
+    let location = &heaven.redirect.location;
+    if location.starts_with('/') {
+        return Ok(heaven);
+    }
+    let reason = format!(
+        "{location} is a page of another site, which cannot be served in place; write a path of this site, or redirect"
+    );
+    Err(("redirect_url", reason))
 }

@@ -3,6 +3,7 @@
 use super::{
     Places, Visitor,
     condition::{Conditions, Mismatch},
+    decision::NormalizedRequest,
     glob::FilterPattern,
     host::Host,
     sender::SenderConditions,
@@ -22,18 +23,6 @@ pub(super) struct Scope {
     pub(super) places: Places,
 }
 
-/// Request as rules see it: its path in normal form.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NormalizedRequest<'r> {
-    pub(super) method: &'r str,
-    pub(super) host: Option<&'r str>,
-    /// In normal form.
-    pub(super) path: &'r [u8],
-    /// Whether rules without paths of their own are about it.
-    pub(super) is_filtered: bool,
-}
-
-/// Two are the same if their conditions are, wherever places are looked up.
 impl PartialEq for Scope {
     fn eq(&self, other: &Self) -> bool {
         let Self {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::{
     Places, Policy, PolicyError, Request, ResponseHeaders, Step, Visitor, When,
-    scope::{NormalizedRequest, Scope},
-    when::condition_setters,
+    decision::NormalizedRequest,
+    scope::Scope,
+    when::{conditions, setter, setters},
 };
 
 /// Rules of this kind in one policy, at most.
@@ -156,7 +157,7 @@ impl TagRuleBuilder {
         self
     }
 
-    condition_setters!(when);
+    conditions!(setters(.when));
 
     fn build(self, number: usize, places: &Places) -> Result<TagRule, PolicyError> {
         let refuse = |(key, reason)| PolicyError::Tag {

@@ -1,12 +1,13 @@
 //! Conditions of rules as settings spell them.
 
-use crate::detect::{Kind, Verdict};
-use crate::registry::{Purpose, Source};
-use crate::suspect::{Reason, Reasons};
+use crate::detect::Kind;
+use crate::registry::Source;
+use crate::suspect::Reasons;
 
 use super::{
     Addresses, Places,
     condition::{Conditions, NameSet, RobotSet},
+    error::InvalidCondition,
     glob::{FilterPattern, parse_patterns},
     host::Host,
     scope::Scope,
@@ -17,203 +18,151 @@ use super::{
 /// Values of a condition that are shown; of others, how many there are.
 const SHOWN: usize = 8;
 
-/// What is wrong with a condition: its key, why, and what to write instead.
-pub(super) type InvalidCondition = (&'static str, String);
-
-/// Conditions of a rule; nothing is checked before the policy is built.
-///
-/// Each condition is a list of which one value has to fit; all conditions that
-/// are set have to hold. An empty list is an error, as nothing would ever match.
-///
-/// # Example
-///
-/// ```
-/// use robot_detection_layer::{policy::{Action, Policy, Rule, TagRule, When}, registry::Purpose};
-///
-/// let training = When::new().hosts(["www.example.com"]).purposes([Purpose::AiTraining]);
-/// let policy = Policy::builder()
-///     .rule(Rule::builder(Action::Redirect).when(training.clone()))
-///     .x_robots_tag(TagRule::builder("noindex").when(training))
-///     .build()?;
-/// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
-/// ```
-#[derive(Clone, Debug, Default)]
-#[must_use]
-pub struct When {
-    pub(super) paths: Option<Vec<String>>,
-    pub(super) methods: Option<Vec<String>>,
-    pub(super) hosts: Option<Vec<String>>,
-    pub(super) robots: Option<Vec<String>>,
-    pub(super) purposes: Option<Vec<Purpose>>,
-    pub(super) operators: Option<Vec<String>>,
-    pub(super) sources: Option<Vec<Source>>,
-    pub(super) visitors: Option<Vec<Kind>>,
-    pub(super) verdicts: Option<Vec<Verdict>>,
-    pub(super) addresses: Option<Vec<Addresses>>,
-    pub(super) asns: Option<Vec<u32>>,
-    pub(super) countries: Option<Vec<String>>,
-    pub(super) headers: Option<Vec<String>>,
-    pub(super) user_agents: Option<Vec<String>>,
-    pub(super) signature_agents: Option<Vec<String>>,
-    pub(super) suspect: Option<bool>,
-    pub(super) reasons: Option<Vec<Reason>>,
+/// Hands all conditions to a macro: the documentation of each, its name, and its values.
+macro_rules! conditions {
+    ($apply:ident $target:tt) => {
+        $apply! { $target
+            /// Sets the paths: globs as filter patterns are.
+            ///
+            /// They stand for themselves: they need not be filtered otherwise. Without
+            /// them a rule is about the filter patterns, a header about every path.
+            paths: texts,
+            /// Sets the methods, in upper or lower case.
+            ///
+            /// Without them a rule is about all, or about those that are
+            /// [redirected](crate::policy::PolicyBuilder::methods): its
+            /// [action](crate::policy::Action) says so.
+            methods: texts,
+            /// Sets the hosts that are asked for; one without a port is meant with any.
+            hosts: texts,
+            /// Sets the robots by their ids; `unlisted` stands for all that are not listed,
+            /// `nameless` for whoever sends no User-Agent, and a host for the robot that is not
+            /// listed and whose signature by that host holds.
+            ///
+            /// Where the registry is refreshed, an unknown id is no error: a refresh may bring it.
+            robots: texts,
+            /// Sets what the robots are for.
+            purposes: [$crate::registry::Purpose],
+            /// Sets who operates the robots, in upper or lower case.
+            operators: texts,
+            /// Sets the registries that the robots come from.
+            sources: [$crate::registry::Source],
+            /// Sets the kinds of visitors; without them every robot that is listed or unlisted.
+            ///
+            /// [Nameless](crate::detect::Kind::Nameless) visitors are meant only where they are
+            /// named, and so are people who [share](crate::detect::Kind::Shared) a User-Agent.
+            visitors: [$crate::detect::Kind],
+            /// Sets the verdicts on the robots' claims.
+            ///
+            /// Where nobody proves claims, all are unverifiable; those of unlisted
+            /// robots always are.
+            verdicts: [$crate::detect::Verdict],
+            /// Sets the addresses that requests come from.
+            addresses: [$crate::policy::Addresses],
+            /// Sets the autonomous systems that requests come from, by their numbers.
+            ///
+            /// Where they are is what [`places`](crate::policy::PolicyBuilder::places) finds.
+            asns: [u32],
+            /// Sets the countries that requests come from, by two letters (ISO 3166-1).
+            ///
+            /// Where they are is what [`places`](crate::policy::PolicyBuilder::places) finds.
+            countries: texts,
+            /// Sets what requests have for headers: `X-Monitor` is there, `!Accept-Language` is not,
+            /// `Accept: text/*` has a value like this. All of them have to hold.
+            headers: texts,
+            /// Sets the User-Agents: globs over all of it, in upper or lower case.
+            user_agents: texts,
+            /// Sets the values of `Signature-Agent`: globs; it is a claim, as a User-Agent is.
+            signature_agents: texts,
+            /// Sets that only [suspects](crate::suspect) match, or with `false` only others.
+            ///
+            /// Suspects are people: without other [`visitors`](Self::visitors) they are meant.
+            suspect: bool,
+            /// Sets the reasons of which a suspect has to have one.
+            ///
+            /// Suspects are people: without other [`visitors`](Self::visitors) they are meant.
+            reasons: [$crate::suspect::Reason],
+        }
+    };
 }
 
-/// Setters of conditions, for whatever has a [`When`] or is one.
-macro_rules! condition_setters {
-    ($($when:ident)?) => {
-        /// Sets the paths: globs as filter patterns are.
-        ///
-        /// They stand for themselves: they need not be filtered otherwise. Without
-        /// them a rule is about the filter patterns, a header about every path.
-        pub fn paths<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.paths = Some($crate::policy::when::owned(patterns));
+/// Type of the values of a condition.
+macro_rules! values {
+    (texts) => { Vec<String> };
+    (bool) => { bool };
+    ([$Value:ty]) => { Vec<$Value> };
+}
+
+/// Setters of optional values: for whatever has a [`When`] in a field, or the values themselves.
+macro_rules! setters {
+    ($target:tt $($(#[$documentation:meta])* $name:ident: $values:tt,)*) => {
+        $(setter! { $target $(#[$documentation])* $name: $values })*
+    };
+}
+
+macro_rules! setter {
+    (($($field:tt)*) $(#[$documentation:meta])* $name:ident: texts) => {
+        $(#[$documentation])*
+        pub fn $name<S: AsRef<str>>(mut self, texts: impl IntoIterator<Item = S>) -> Self {
+            self$($field)*.$name = Some($crate::policy::when::owned(texts));
             self
         }
-
-        /// Sets the methods, in upper or lower case.
-        ///
-        /// Without them a rule is about all, or about those that are
-        /// [redirected](crate::policy::PolicyBuilder::methods): its
-        /// [action](crate::policy::Action) says so.
-        pub fn methods<S: AsRef<str>>(mut self, methods: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.methods = Some($crate::policy::when::owned(methods));
+    };
+    (($($field:tt)*) $(#[$documentation:meta])* $name:ident: $Value:ident) => {
+        $(#[$documentation])*
+        pub fn $name(mut self, $name: $Value) -> Self {
+            self$($field)*.$name = Some($name);
             self
         }
-
-        /// Sets the hosts that are asked for; one without a port is meant with any.
-        pub fn hosts<S: AsRef<str>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.hosts = Some($crate::policy::when::owned(hosts));
-            self
-        }
-
-        /// Sets the robots by their ids; `unlisted` stands for all that are not listed,
-        /// `nameless` for whoever sends no User-Agent, and a host for the robot that is not
-        /// listed and whose signature by that host holds.
-        ///
-        /// Where the registry is refreshed, an unknown id is no error: a refresh may bring it.
-        pub fn robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.robots = Some($crate::policy::when::owned(ids));
-            self
-        }
-
-        /// Sets what the robots are for.
-        pub fn purposes(
-            mut self,
-            purposes: impl IntoIterator<Item = $crate::registry::Purpose>,
-        ) -> Self {
-            self$(.$when)?.purposes = Some(purposes.into_iter().collect());
-            self
-        }
-
-        /// Sets who operates the robots, in upper or lower case.
-        pub fn operators<S: AsRef<str>>(mut self, operators: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.operators = Some($crate::policy::when::owned(operators));
-            self
-        }
-
-        /// Sets the registries that the robots come from.
-        pub fn sources(
-            mut self,
-            sources: impl IntoIterator<Item = $crate::registry::Source>,
-        ) -> Self {
-            self$(.$when)?.sources = Some(sources.into_iter().collect());
-            self
-        }
-
-        /// Sets the kinds of visitors; without them every robot that is listed or unlisted.
-        ///
-        /// [Nameless](crate::detect::Kind::Nameless) visitors are meant only where they are
-        /// named, and so are people who [share](crate::detect::Kind::Shared) a User-Agent.
-        pub fn visitors(
-            mut self,
-            kinds: impl IntoIterator<Item = $crate::detect::Kind>,
-        ) -> Self {
-            self$(.$when)?.visitors = Some(kinds.into_iter().collect());
-            self
-        }
-
-        /// Sets the verdicts on the robots' claims.
-        ///
-        /// Where nobody proves claims, all are unverifiable; those of unlisted
-        /// robots always are.
-        pub fn verdicts(
-            mut self,
-            verdicts: impl IntoIterator<Item = $crate::detect::Verdict>,
-        ) -> Self {
-            self$(.$when)?.verdicts = Some(verdicts.into_iter().collect());
-            self
-        }
-
-        /// Sets the addresses that requests come from.
-        pub fn addresses(
-            mut self,
-            addresses: impl IntoIterator<Item = $crate::policy::Addresses>,
-        ) -> Self {
-            self$(.$when)?.addresses = Some(addresses.into_iter().collect());
-            self
-        }
-
-        /// Sets the autonomous systems that requests come from, by their numbers.
-        ///
-        /// Where they are is what [`places`](crate::policy::PolicyBuilder::places) finds.
-        pub fn asns(mut self, asns: impl IntoIterator<Item = u32>) -> Self {
-            self$(.$when)?.asns = Some(asns.into_iter().collect());
-            self
-        }
-
-        /// Sets the countries that requests come from, by two letters (ISO 3166-1).
-        ///
-        /// Where they are is what [`places`](crate::policy::PolicyBuilder::places) finds.
-        pub fn countries<S: AsRef<str>>(mut self, countries: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.countries = Some($crate::policy::when::owned(countries));
-            self
-        }
-
-        /// Sets what requests have for headers: `X-Monitor` is there, `!Accept-Language` is not,
-        /// `Accept: text/*` has a value like this. All of them have to hold.
-        pub fn headers<S: AsRef<str>>(mut self, headers: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.headers = Some($crate::policy::when::owned(headers));
-            self
-        }
-
-        /// Sets the User-Agents: globs over all of it, in upper or lower case.
-        pub fn user_agents<S: AsRef<str>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
-            self$(.$when)?.user_agents = Some($crate::policy::when::owned(globs));
-            self
-        }
-
-        /// Sets the values of `Signature-Agent`: globs; it is a claim, as a User-Agent is.
-        pub fn signature_agents<S: AsRef<str>>(
-            mut self,
-            globs: impl IntoIterator<Item = S>,
-        ) -> Self {
-            self$(.$when)?.signature_agents = Some($crate::policy::when::owned(globs));
-            self
-        }
-
-        /// Sets that only [suspects](crate::suspect) match, or with `false` only others.
-        ///
-        /// Suspects are people: without other [`visitors`](Self::visitors) they are meant.
-        pub fn suspect(mut self, suspect: bool) -> Self {
-            self$(.$when)?.suspect = Some(suspect);
-            self
-        }
-
-        /// Sets the reasons of which a suspect has to have one.
-        ///
-        /// Suspects are people: without other [`visitors`](Self::visitors) they are meant.
-        pub fn reasons(
-            mut self,
-            reasons: impl IntoIterator<Item = $crate::suspect::Reason>,
-        ) -> Self {
-            self$(.$when)?.reasons = Some(reasons.into_iter().collect());
+    };
+    (($($field:tt)*) $(#[$documentation:meta])* $name:ident: [$Value:ty]) => {
+        $(#[$documentation])*
+        pub fn $name(mut self, $name: impl IntoIterator<Item = $Value>) -> Self {
+            self$($field)*.$name = Some($name.into_iter().collect());
             self
         }
     };
 }
 
-pub(super) use condition_setters;
+pub(super) use {conditions, setter, setters};
+
+macro_rules! declare_when {
+    (() $($(#[$documentation:meta])* $name:ident: $values:tt,)*) => {
+        /// Conditions of a rule; nothing is checked before the policy is built.
+        ///
+        /// Each condition is a list of which one value has to fit; all conditions that
+        /// are set have to hold. An empty list is an error, as nothing would ever match.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use robot_detection_layer::{policy::{Action, Policy, Rule, TagRule, When}, registry::Purpose};
+        ///
+        /// let training = When::new().hosts(["www.example.com"]).purposes([Purpose::AiTraining]);
+        /// let policy = Policy::builder()
+        ///     .rule(Rule::builder(Action::Redirect).when(training.clone()))
+        ///     .x_robots_tag(TagRule::builder("noindex").when(training))
+        ///     .build()?;
+        /// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
+        /// ```
+        #[derive(Clone, Debug, Default)]
+        #[must_use]
+        pub struct When {
+            $(pub(super) $name: Option<values!($values)>,)*
+        }
+
+        impl When {
+            /// Adds other conditions, which replace those of the same kind.
+            pub(super) fn and(self, other: Self) -> Self {
+                Self {
+                    $($name: other.$name.or(self.$name),)*
+                }
+            }
+        }
+    };
+}
+
+conditions!(declare_when());
 
 impl When {
     /// Creates conditions that always hold.
@@ -221,30 +170,7 @@ impl When {
         Self::default()
     }
 
-    condition_setters!();
-
-    /// Adds other conditions, which replace those of the same kind.
-    pub(super) fn and(self, other: Self) -> Self {
-        Self {
-            paths: other.paths.or(self.paths),
-            methods: other.methods.or(self.methods),
-            hosts: other.hosts.or(self.hosts),
-            robots: other.robots.or(self.robots),
-            purposes: other.purposes.or(self.purposes),
-            operators: other.operators.or(self.operators),
-            sources: other.sources.or(self.sources),
-            visitors: other.visitors.or(self.visitors),
-            verdicts: other.verdicts.or(self.verdicts),
-            addresses: other.addresses.or(self.addresses),
-            asns: other.asns.or(self.asns),
-            countries: other.countries.or(self.countries),
-            headers: other.headers.or(self.headers),
-            user_agents: other.user_agents.or(self.user_agents),
-            signature_agents: other.signature_agents.or(self.signature_agents),
-            suspect: other.suspect.or(self.suspect),
-            reasons: other.reasons.or(self.reasons),
-        }
-    }
+    conditions!(setters());
 
     /// Builds the conditions, and what people read of them.
     pub(super) fn build(mut self) -> Result<(Scope, Vec<String>), InvalidCondition> {

@@ -55,6 +55,8 @@ mod collect;
 mod cut_off;
 #[cfg(feature = "formats")]
 mod export;
+#[cfg(feature = "verify")]
+mod fixed_map;
 mod flat_file;
 mod format;
 mod import;
@@ -67,11 +69,6 @@ mod regex;
 mod robot;
 mod text;
 mod useragent;
-#[cfg(feature = "verify")]
-mod verify;
-#[cfg(not(feature = "verify"))]
-#[path = "no_verify.rs"]
-mod verify;
 
 pub use bundled::bundled;
 pub use by_hand::{TypedError, TypedRobot};
@@ -82,15 +79,18 @@ pub use export::{
     write_crawler_user_agents, write_haproxy, write_list, write_matomo, write_nginx,
     write_robots_txt,
 };
+#[cfg(feature = "verify")]
+#[doc(hidden)]
+pub use fixed_map::{FixedMap, KeyHash};
 pub use flat_file::write_flat_file;
 pub use format::Format;
 pub use parse::{ParseError, Parsed, Skipped, parse};
 pub use pattern::{InvalidPattern, Pattern, PatternKind};
 pub use product_token::{NoProductToken, ProductToken};
+#[cfg(feature = "verify")]
+#[doc(hidden)]
+pub use proofs::is_public_suffix;
 pub use purpose::Purpose;
 pub use regex::compile_regex;
 pub use robot::{Exclusion, InvalidSource, Robot, Source, Status};
 pub use useragent::{NoPattern, normalise};
-#[cfg(feature = "verify")]
-#[doc(hidden)]
-pub use verify::{FixedMap, KeyHash, is_public_suffix};

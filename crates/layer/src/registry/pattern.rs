@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::words::words;
+
 use super::{
     compile_regex,
     text::{alphanumerics, tidy},
@@ -82,46 +84,19 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Way in which a pattern's text is compared with a User-Agent.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum PatternKind {
-    /// Anywhere; the character before is not alphanumeric, the next not a letter.
-    Token,
-    /// The User-Agent starts with the text, which ends in `/` where it has a version.
-    Prefix,
-    /// The User-Agent starts with the text, then ends, or goes on with `/`, `_`, ` (` or a number.
-    Product,
-    /// The User-Agent is the text.
-    Exact,
-    /// A regular expression of an imported list, with its anchors, case and boundaries.
-    Regex,
-}
-
-impl PatternKind {
-    /// Every kind.
-    pub const ALL: &'static [Self] = &[
-        Self::Token,
-        Self::Prefix,
-        Self::Product,
-        Self::Exact,
-        Self::Regex,
-    ];
-
-    /// Returns the word that the database, JSON and the pages use.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Token => "token",
-            Self::Prefix => "prefix",
-            Self::Product => "product",
-            Self::Exact => "exact",
-            Self::Regex => "regex",
-        }
-    }
-
-    /// Returns the kind that a word names.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.as_str() == word)
+words! {
+    /// Way in which a pattern's text is compared with a User-Agent.
+    #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+    PatternKind {
+        /// Anywhere; the character before is not alphanumeric, the next not a letter.
+        Token = "token",
+        /// The User-Agent starts with the text, which ends in `/` where it has a version.
+        Prefix = "prefix",
+        /// The User-Agent starts with the text, then ends, or goes on with `/`, `_`, ` (` or a number.
+        Product = "product",
+        /// The User-Agent is the text.
+        Exact = "exact",
+        /// A regular expression of an imported list, with its anchors, case and boundaries.
+        Regex = "regex",
     }
 }

@@ -2,10 +2,7 @@
 //!
 //! The flat file reads over what it cannot use; who types a fact in is told of it.
 
-use super::{
-    text::{clean, starts_with_ignore_case},
-    verify::is_public_suffix,
-};
+use super::text::{clean, starts_with_ignore_case};
 
 /// Bytes of the longest URL.
 const MAX_URL_BYTES: usize = 2048;
@@ -132,4 +129,23 @@ fn is_host_name(name: &str) -> bool {
         && name
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.')
+}
+
+/// Returns `true` for what anybody can have a name below, such as `com`, `co.uk` or `github.io`.
+///
+/// The name is in lower case, without a dot at its end; the list is that of
+/// publicsuffix.org, as it came with the program.
+#[cfg(feature = "verify")]
+pub fn is_public_suffix(name: &str) -> bool {
+    let name = name.trim_end_matches('.').as_bytes();
+    // To the list any last label that it does not know is a suffix; names within a company may end
+    // in one.
+    let suffix = psl::suffix(name).filter(psl::Suffix::is_known);
+    suffix.is_some_and(|suffix| suffix.as_bytes().len() == name.len())
+}
+
+/// Returns `false`: where nothing is proven, no ending of a host proves anything.
+#[cfg(not(feature = "verify"))]
+fn is_public_suffix(_: &str) -> bool {
+    false
 }

@@ -8,13 +8,12 @@ use std::{
 use http::{HeaderMap, HeaderValue, Method, Request, Version, header::USER_AGENT};
 use memchr::memmem::Finder;
 
-use crate::keys::AgentKey;
+use crate::keys::{AgentKey, SeenKeys, halves};
 
 use super::{
     Reason, Reasons,
     fronts::{FrontHeaders, Fronts, OVER_HTTPS},
     seen::{Field, Seen},
-    senders::{Senders, sender_key},
     table::Table,
     user_agent::{Browser, number},
 };
@@ -29,6 +28,12 @@ const FETCH: [Field; 3] = [Field::FetchSite, Field::FetchMode, Field::FetchDest]
 
 /// Brand that every browser on Chromium has beside its own.
 static CHROMIUM: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"Chromium\";v=\""));
+
+/// Senders that need not be judged again: a browser sends dozens of requests over a connection, and
+/// one program has sent them all. They take 128 KiB.
+///
+/// Who makes two senders look alike has only himself to pass for.
+type Senders = SeenKeys<16_384>;
 
 /// Judge of requests that say they come from a browser.
 ///
@@ -406,6 +411,23 @@ fn shown(headers: &HeaderMap, name: &str) -> String {
         }
         None => format!("no {name}"),
     }
+}
+
+/// Returns a number for a sender and what tells its programs apart: the port of its connection, or a
+/// shape of what they send where that is 0.
+fn sender_key(sender: SocketAddr, agent: AgentKey, shape: impl FnOnce() -> u64) -> u64 {
+    let address = match sender.ip() {
+        IpAddr::V4(v4) => v4.to_bits().into(),
+        IpAddr::V6(v6) => {
+            let (high, low) = halves(v6.to_bits());
+            high.rotate_left(32) ^ low
+        }
+    };
+    let which = match sender.port() {
+        0 => shape(),
+        port => port.into(),
+    };
+    agent.with(address, which)
 }
 
 #[cfg(test)]

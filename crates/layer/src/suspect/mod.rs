@@ -14,7 +14,6 @@ mod marks;
 mod reason;
 mod reasons;
 mod seen;
-mod senders;
 mod table;
 mod user_agent;
 

@@ -3,7 +3,6 @@
 //! A pass of its own over the octets: the parser stays fast, and a line that
 //! a parser skips is the one that matters here.
 
-mod field;
 mod groups;
 mod host;
 mod nearest;

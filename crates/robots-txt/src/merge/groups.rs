@@ -2,9 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::{Dialect, RobotsTxt, preferences::combine};
-use super::side::{Field, Side};
-use super::union::{RuleLine, union};
+use super::{
+    super::{Dialect, RobotsTxt, preferences::combine},
+    side::{Field, Side},
+    union::{RuleLine, union},
+};
 
 /// Octets of the longest file that is made.
 pub(super) const MAX_BYTES: usize = 8 << 20;

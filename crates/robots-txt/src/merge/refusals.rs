@@ -1,9 +1,11 @@
 //! Two files of which only what they refuse is kept.
 
-use super::super::RobotsTxt;
-use super::groups::{MAX_BYTES, before, contents, reread, write_end, write_group};
-use super::side::Side;
-use super::union::RuleLine;
+use super::{
+    super::RobotsTxt,
+    groups::{MAX_BYTES, before, contents, reread, write_end, write_group},
+    side::Side,
+    union::RuleLine,
+};
 
 /// Joins the refusals of two files, of whatever size, without what they allow.
 ///

@@ -2,8 +2,10 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::super::{Group, LineReading, RobotsTxt, field::lines, preferences::Vocabulary};
-use super::union::RuleLine;
+use super::{
+    super::{Group, LineReading, RobotsTxt, field::lines, preferences::Vocabulary},
+    union::RuleLine,
+};
 
 /// One of the two files.
 pub(super) struct Side<'f> {

@@ -19,11 +19,10 @@ use super::{
     },
     encode::{self, BodyLength, Framing, ResponseOptions},
     head::HeadLimits,
-    head_reader::{HeadReader, Next},
-    header_map_pool,
     io::{Out, PlainIo},
     line_cache::RequestNotes,
-    scratch,
+    reader::{HeadReader, Next},
+    reuse,
 };
 
 /// Pipelined requests that are answered before other tasks of the thread run (RFC 9112 §9.3.2).
@@ -203,7 +202,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         }
         loop {
             let io = &mut **this.io;
-            let next = scratch::with_read_buffer(|buffer| {
+            let next = reuse::with_read_buffer(|buffer| {
                 Poll::Ready(match ready!(io.poll_read(cx, buffer)) {
                     Err(_) => Some(Next::Broken),
                     Ok([]) if head_reader.unread.is_empty() => Some(Next::End),
@@ -236,7 +235,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
                 // The request is over before its answer is sent.
                 drop(in_flight);
                 encode::ready(&mut this.out.made, &head, *this.options);
-                header_map_pool::recycle_request(mem::take(request.headers_mut()));
+                reuse::recycle_request(mem::take(request.headers_mut()));
                 let is_last = this.options.closes;
                 this.stage.set(Stage::Sending { is_last });
                 Ok(())
@@ -273,7 +272,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         }
         let encoded = encode::head(&mut this.out.made, &response, length, *this.options);
         let (parts, body) = response.into_parts();
-        header_map_pool::recycle_response(parts.headers);
+        reuse::recycle_response(parts.headers);
         let encode::EncodedHead { framing, is_last } = encoded.map_err(|_| ConnectionLost)?;
         if framing.is_full() {
             // The request is over before its answer is sent.
@@ -359,7 +358,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
             return Poll::Pending;
         }
         let (io, unread) = (this.io, this.unread);
-        scratch::with_read_buffer(|buffer| match ready!(io.poll_read(cx, buffer)) {
+        reuse::with_read_buffer(|buffer| match ready!(io.poll_read(cx, buffer)) {
             Ok([]) | Err(_) => Poll::Ready(Err(ConnectionLost)),
             Ok(read) => {
                 unread.extend_from_slice(read);
@@ -382,12 +381,12 @@ impl<S: HttpService> Future for Plain<'_, S> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<End> {
         let out = self.as_mut().project().out;
         if out.made.is_empty() {
-            out.made = scratch::take_write_buffer();
+            out.made = reuse::take_write_buffer();
         }
         let polled = self.as_mut().run(cx);
         let out = self.project().out;
         if polled.is_ready() || out.made.is_empty() {
-            scratch::return_write_buffer(mem::take(&mut out.made));
+            reuse::return_write_buffer(mem::take(&mut out.made));
         }
         polled.map(|end| end.unwrap_or(End::Over))
     }

@@ -2,19 +2,24 @@
 //!
 //! The bytes are those that hyper writes for the same response; a test compares both.
 
-use std::io::Write as _;
+use std::{
+    cell::RefCell,
+    io::Write as _,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use bytes::{Buf, Bytes};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
     header::{CONNECTION, CONTENT_LENGTH, DATE, TRAILER, TRANSFER_ENCODING},
 };
+use httpdate::HttpDate;
 use hyper::{
     body::{Body, SizeHint},
     ext::ReasonPhrase,
 };
 
-use super::{super::http_service::ReadyHead, date};
+use super::super::http_service::ReadyHead;
 
 /// Bytes that are reserved for a head in one step; most heads have fewer.
 const USUAL_BYTES: usize = 1024;
@@ -172,7 +177,7 @@ pub(super) fn head<B>(
     let (closes, has_date) = (writer.closes, writer.has_date);
     // A server with a clock sends a date (RFC 9110 §6.6.1); one that the upstream set stays.
     if !has_date {
-        date::append(out);
+        append(out);
     }
     out.extend_from_slice(b"\r\n");
     Ok(EncodedHead {
@@ -197,7 +202,7 @@ pub(super) fn ready(out: &mut Vec<u8>, head: &impl ReadyHead, options: ResponseO
     if has_length(head.status()) && !options.is_head {
         out.extend_from_slice(EMPTY_LINE);
     }
-    date::append(out);
+    append(out);
     out.extend_from_slice(b"\r\n");
 }
 
@@ -362,4 +367,54 @@ fn number(value: &HeaderValue) -> Option<u64> {
 fn has_close(value: &HeaderValue) -> bool {
     let mut tokens = value.as_bytes().split(|byte| *byte == b',');
     tokens.any(|token| token.trim_ascii().eq_ignore_ascii_case(b"close"))
+}
+
+const EMPTY: [u8; 37] = *b"date: Thu, 01 Jan 1970 00:00:00 GMT\r\n";
+
+/// The header's line, and the second in which it is right.
+struct Line {
+    bytes: [u8; EMPTY.len()],
+    from: SystemTime,
+    until: SystemTime,
+}
+
+thread_local! {
+    static LINE: RefCell<Line> = const {
+        RefCell::new(Line {
+            bytes: EMPTY,
+            from: UNIX_EPOCH,
+            until: UNIX_EPOCH,
+        })
+    };
+}
+
+/// Appends the line of the header `Date`.
+pub(super) fn append(out: &mut Vec<u8>) {
+    LINE.with_borrow_mut(|line| {
+        let now = now();
+        // The clock may be set back.
+        if now >= line.until || now < line.from {
+            line.set(now);
+        }
+        out.extend_from_slice(&line.bytes);
+    });
+}
+
+impl Line {
+    fn set(&mut self, now: SystemTime) {
+        let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.from = now - Duration::from_nanos(since.subsec_nanos().into());
+        self.until = self.from + Duration::from_secs(1);
+        let mut value = self.bytes.get_mut("date: ".len()..).unwrap_or_default();
+        // It has room for exactly that; a date beyond the year 9999 is cut.
+        let _ = write!(value, "{}\r\n", HttpDate::from(now));
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a response tells the system's time, and no decision depends on it"
+)]
+fn now() -> SystemTime {
+    SystemTime::now()
 }

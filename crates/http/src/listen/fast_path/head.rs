@@ -6,10 +6,9 @@ use bytes::Bytes;
 use http::{Method, Request, Uri};
 
 use super::{
-    super::listener::ListenSettings,
-    header_map_pool,
+    super::settings::ListenSettings,
     line_cache::{self, MAX_LINES, RequestNotes},
-    scratch,
+    reuse,
 };
 
 /// Limits beyond which a request is left to hyper, which answers with 414 or 431.
@@ -27,7 +26,7 @@ impl HeadLimits {
             max_bytes: settings
                 .max_header_line_bytes
                 .min(settings.max_header_bytes)
-                .min(scratch::READ_BYTES),
+                .min(reuse::READ_BYTES),
             max_headers: settings.max_headers,
         }
     }
@@ -116,7 +115,7 @@ fn plain(
         return None;
     }
     let uri = Uri::from_maybe_shared(Bytes::copy_from_slice(target)).ok()?;
-    let mut headers = header_map_pool::take_for_request();
+    let mut headers = reuse::take_for_request();
     let max_lines = max_headers.min(MAX_LINES);
     let lines = line_cache::with_cache(|known| known.fill(&mut headers, rest, max_lines))?;
     let request = request.insert(Request::new(()));

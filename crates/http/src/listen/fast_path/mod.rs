@@ -16,17 +16,14 @@
 //! [`ListenSettings::fast_path`]: super::ListenSettings::fast_path
 
 mod connection;
-mod date;
 mod encode;
 mod head;
-mod head_reader;
 mod header;
-pub(crate) mod header_map_pool;
 mod io;
 mod kept_values;
 mod line_cache;
 mod reader;
-mod scratch;
+pub(crate) mod reuse;
 #[cfg(test)]
 mod tests;
 

@@ -10,20 +10,19 @@ use std::{
 use http::{HeaderMap, Method, Response};
 use tokio::time::Instant;
 
-use crate::listen::fast_path::header_map_pool;
+use crate::listen::fast_path::reuse;
 
 use super::{
     super::{
         body::Progress,
         dispatch::{Failure, Message, stall},
     },
+    Http1Error,
     connection::Connection,
     download::PendingBody,
-    error::Http1Error,
     framing::{self, Decoder},
     head::{self, Head, ParseResult},
-    request::{self, Framing},
-    upload::{ClientBroke, Upload},
+    upload::{self, ClientBroke, Framing, Upload},
 };
 
 /// Interim responses (1xx) that are skipped before other tasks of the thread run.
@@ -122,7 +121,7 @@ impl Call {
     ) -> Self {
         let framing = Framing::of(&message.body);
         let added = message.added.as_ref();
-        request::write(&mut connection.output.bytes, &message.parts, added, framing);
+        upload::write(&mut connection.output.bytes, &message.parts, added, framing);
         let upload = match framing {
             Framing::None => None,
             framing => {
@@ -178,11 +177,11 @@ impl Call {
             Err(CallError::Failed(failure)) => CallOutcome::Failed(failure),
             // The body knows better than the connection why it ended: too large, or broken.
             Err(CallError::ClientBroke) => {
-                let fault = progress.and_then(Progress::fault);
+                let fault = progress.and_then(Failure::of_client);
                 CallOutcome::Failed(fault.unwrap_or(Failure::ClientBroke))
             }
             Err(CallError::ConnectionFailure(error)) => {
-                let fault = progress.and_then(Progress::fault);
+                let fault = progress.and_then(Failure::of_client);
                 CallOutcome::Failed(fault.unwrap_or_else(|| call_failure(error)))
             }
         }
@@ -253,7 +252,7 @@ impl Call {
         let mut interim = 0;
         loop {
             if !self.connection.input.is_empty() {
-                let headers = headers.get_or_insert_with(header_map_pool::take_for_response);
+                let headers = headers.get_or_insert_with(reuse::take_for_response);
                 let Connection { input, known, .. } = &mut *self.connection;
                 let known = known.as_mut();
                 match head::parse(input, &mut self.seen, self.is_head, known, headers)? {

@@ -4,7 +4,7 @@ use bytes::{Buf as _, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{
-    error::Http1Error,
+    Http1Error,
     framing::{Piece, take},
 };
 

@@ -12,8 +12,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     super::{proxy_body::ProxyBodyError, server::ServerSlot, trailers},
+    Http1Error,
     connection::Connection,
-    error::Http1Error,
     framing::{Decoder, Piece},
     upload::Upload,
 };

@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 
-use super::{chunks::Chunks, error::Http1Error};
+use super::{super::error::Http1Error, chunks::Chunks};
 
 /// Framing of a body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -6,7 +6,7 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 
 use super::{
-    error::Http1Error,
+    Http1Error,
     framing::Framing,
     line_cache::LineCache,
     lines::{HeaderRole, MAX_HEADERS, ResponseFacts},

@@ -297,7 +297,7 @@ mod tests {
 
     use super::{
         super::{
-            error::Http1Error,
+            Http1Error,
             head::{self, ParseResult},
         },
         *,

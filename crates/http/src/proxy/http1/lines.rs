@@ -5,7 +5,7 @@ use http::{
     header::{CONNECTION, CONTENT_LENGTH},
 };
 
-use super::{super::headers, error::Http1Error, framing::Framing, head::Head};
+use super::{super::headers, Http1Error, framing::Framing, head::Head};
 
 /// Largest number of headers of a response.
 pub(super) const MAX_HEADERS: usize = 100;

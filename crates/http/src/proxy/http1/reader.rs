@@ -2,7 +2,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, StatusCode};
 
 use super::{
-    error::Http1Error,
+    Http1Error,
     framing::{Decoder, Piece},
     head::{self, ParseResult},
 };

@@ -2,7 +2,7 @@
 
 use super::{
     marks::{ends_with, is_device, is_mozilla, starts_with},
-    words::{Words, has_any, words},
+    words_found::{Words, has_any, words},
 };
 
 // Browsers and apps of people carry the URLs of these makers, as robots do those of theirs.

@@ -3,11 +3,8 @@
 mod contacts;
 mod marks;
 mod occurrences;
-mod platform;
 mod shape;
 mod sign;
-mod spelling;
-mod words;
 mod words_found;
 
 pub(super) use marks::{MARKS, Mark};

@@ -1,65 +1,10 @@
 //! What the words of a User-Agent tell of whose it is.
 
-use std::ops::Range;
+use std::{ops::Range, sync::LazyLock};
 
-use super::{
-    platform::{PLATFORMS, SYSTEMS},
-    words::{Words, words_of},
-};
+use aho_corasick::AhoCorasick;
 
-/// Words of players, and of programs that collect for them.
-const PLAYERS: &[&str] = &["pod", "cast"];
-
-/// Words that programs have in their names, and few apps that people use.
-const PROGRAM_WORDS: &[&str] = &[
-    "aggregat",
-    "audit",
-    "automat",
-    "backlink",
-    "collect",
-    "curl",
-    "directory",
-    "discover",
-    "domain",
-    "enrich",
-    "feed",
-    "find",
-    "http",
-    "image",
-    "inspect",
-    "link",
-    "locat",
-    "lookup",
-    "measure",
-    "metadata",
-    "metric",
-    "perl",
-    "php",
-    "ping",
-    "preview",
-    "probe",
-    "proxy",
-    "python",
-    "quality",
-    "render",
-    "rss",
-    "ruby",
-    "secur",
-    "seo",
-    "service",
-    "site",
-    "ssl",
-    "status",
-    "survey",
-    "track",
-    "translat",
-    "url",
-    "verif",
-    "visit",
-    "walk",
-    "web",
-    "worm",
-];
+use crate::words::listed;
 
 /// Words of programs that no player has.
 const COLLECTOR_WORDS: &[&str] = &[
@@ -91,9 +36,9 @@ const COLLECTS: &[&str] = &[
 enum WordKind {
     /// People's: what they hold or look through.
     People,
-    /// Of people or of servers.
+    /// Of people or of servers: a system.
     System,
-    /// A player's, unless a program says it.
+    /// A player's, or of a program that collects for one.
     Player,
     /// A program's, unless a player says it.
     Program,
@@ -120,17 +65,20 @@ impl WordsFound {
     /// Reads the words of a text; none is looked for after one of people's.
     pub(super) fn by(text: &[u8]) -> Self {
         static WORDS: Words<WordKind> = Words::new(|| {
-            let all = [
-                (PLATFORMS, WordKind::People),
-                (SYSTEMS, WordKind::System),
-                (PLAYERS, WordKind::Player),
-                (PROGRAM_WORDS, WordKind::Program),
-                (COLLECTOR_WORDS, WordKind::Collector),
-                (COLLECTS, WordKind::Collects),
-            ];
+            fn of(
+                kind: WordKind,
+                words: impl IntoIterator<Item = &'static str>,
+            ) -> impl Iterator<Item = (&'static str, WordKind)> {
+                words.into_iter().map(move |word| (word, kind))
+            }
             words_of(
-                all.into_iter()
-                    .flat_map(|(words, whose)| words.iter().map(move |word| (*word, whose))),
+                of(WordKind::People, listed(include_str!("platforms.txt")))
+                    .chain(of(WordKind::People, ["ios ", " java/"]))
+                    .chain(of(WordKind::System, ["linux", "x11"]))
+                    .chain(of(WordKind::Player, ["pod", "cast"]))
+                    .chain(of(WordKind::Program, listed(include_str!("programs.txt"))))
+                    .chain(of(WordKind::Collector, COLLECTOR_WORDS.iter().copied()))
+                    .chain(of(WordKind::Collects, COLLECTS.iter().copied())),
             )
         });
         let mut said = Self::default();
@@ -169,4 +117,74 @@ impl WordsFound {
 pub(super) fn has_platform(text: &[u8]) -> bool {
     let said = WordsFound::by(text);
     said.is_people_s || said.has_system
+}
+
+/// Set of words, each of a kind, made when it is first asked.
+pub(super) type Words<K = ()> = LazyLock<Set<K>>;
+
+/// Words that are found in any case.
+pub(super) struct Set<K = ()> {
+    automaton: Option<AhoCorasick>,
+    /// By the numbers of the words.
+    kinds: Box<[K]>,
+}
+
+/// Makes a set of words.
+pub(super) fn words(words: impl IntoIterator<Item = &'static str>) -> Set {
+    words_of(words.into_iter().map(|word| (word, ())))
+}
+
+/// Makes a set of words and what kind each is of.
+pub(super) fn words_of<K>(words: impl IntoIterator<Item = (&'static str, K)>) -> Set<K> {
+    let (words, kinds): (Vec<_>, Vec<_>) = words.into_iter().unzip();
+    let automaton = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build(words);
+    Set {
+        // It fails for more words alone than there are in memory.
+        automaton: automaton.ok(),
+        kinds: kinds.into(),
+    }
+}
+
+/// Returns `true` if a word of the set stands anywhere in `text`.
+pub(super) fn has_any(words: &Words, text: &[u8]) -> bool {
+    let automaton = words.automaton.as_ref();
+    automaton.is_some_and(|automaton| automaton.is_match(text))
+}
+
+impl<K: Copy> Set<K> {
+    /// Returns where words stand, and what they are.
+    pub(super) fn all_in(&self, text: &[u8]) -> impl Iterator<Item = (Range<usize>, K)> {
+        let found = self.automaton.iter();
+        let found = found.flat_map(move |all| all.find_overlapping_iter(text));
+        found.filter_map(|found| {
+            let kind = self.kinds.get(found.pattern().as_usize())?;
+            Some((found.range(), *kind))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_in_any_case_at_any_place() {
+        static WORDS: Words = Words::new(|| words(["robot", "bot", "go.web", " api", "rob"]));
+        for (text, expected) in [
+            ("a ROBOT", Some(2..5)),
+            ("Bot", Some(0..3)),
+            ("xGo.Webx", Some(1..7)),
+            ("an api", Some(2..6)),
+            ("ro bo", None),
+            ("go", None),
+            ("", None),
+            ("go-web rob", Some(7..10)),
+        ] {
+            let mut found = WORDS.all_in(text.as_bytes()).map(|(range, ())| range);
+            assert_eq!(found.next(), expected, "{text}");
+            assert_eq!(has_any(&WORDS, text.as_bytes()), expected.is_some());
+        }
+    }
 }

@@ -9,19 +9,17 @@ use std::{
 use arc_swap::ArcSwap;
 
 use crate::detect::{Claim, Kind};
-use crate::policy::Judgement;
 use crate::policy::{
-    PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
+    Judgement, PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
+    decision::Trace,
     path::{PathReading, is_odd, resolved},
-    trace::Trace,
 };
 use robot_detection_robots_txt::{ForRobot, Permission, RobotsTxt};
 
 use super::{
     answer::{Answer, Breach, CountedBreach, visible},
-    crawl_delay::rate,
     records::{Records, Report, RobotCount, Violations},
-    resolved::{ResolvedFile, ResolvedFiles, ResolvedRobot},
+    resolved::{ResolvedFile, ResolvedFiles, ResolvedRobot, rate},
     sentences::{exempt, group_name, refused, refused_heaven, rule_text, said, told},
     settings::{Enforce, Enforcement, Refusal},
 };

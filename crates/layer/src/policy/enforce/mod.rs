@@ -1,7 +1,6 @@
 //! Holding robots to the robots.txt in force.
 
 mod answer;
-mod crawl_delay;
 mod enforcer;
 mod records;
 mod resolved;

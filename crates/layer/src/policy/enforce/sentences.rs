@@ -1,6 +1,6 @@
 //! What the enforcer says of what it finds.
 
-use crate::policy::{PassReason, RefusedFor, trace::quoted};
+use crate::policy::{PassReason, RefusedFor, decision::quoted};
 use robot_detection_robots_txt::{Permission, RobotsTxt};
 
 use super::{

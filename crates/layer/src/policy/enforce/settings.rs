@@ -1,35 +1,38 @@
 //! How strictly robots are held to robots.txt.
 
-use std::fmt;
-
 use crate::policy::RobotsFiles;
+use crate::words::words;
 use robot_detection_robots_txt::RobotsTxt;
 
-/// Whether what robots.txt refuses is looked at, and whether it is answered.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum Enforce {
-    /// Nobody looks.
-    Off,
-    /// Violations are counted and shown; everything passes.
-    #[default]
-    Report,
-    /// Violations are counted, shown and answered.
-    On,
+words! {
+    /// Whether what robots.txt refuses is looked at, and whether it is answered.
+    #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+    Enforce {
+        /// Nobody looks.
+        Off = "off",
+        /// Violations are counted and shown; everything passes.
+        #[default]
+        Report = "report",
+        /// Violations are counted, shown and answered.
+        On = "on",
+    }
 }
 
-/// Answer to a robot that asks for what its rules of robots.txt refuse.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// The request passes; the violation is counted.
-    Pass,
-    /// 403 with the rule that was broken.
-    #[default]
-    Forbidden,
-    /// 429 with the rule that was broken, and `Retry-After`.
-    TooManyRequests,
-    /// The redirect to robot heaven; without a redirect URL: 403.
-    Redirect,
+words! {
+    /// Answer to a robot that asks for what its rules of robots.txt refuse.
+    #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+    #[non_exhaustive]
+    Refusal {
+        /// The request passes; the violation is counted.
+        Pass = "pass",
+        /// 403 with the rule that was broken.
+        #[default]
+        Forbidden = "403",
+        /// 429 with the rule that was broken, and `Retry-After`.
+        TooManyRequests = "429",
+        /// The redirect to robot heaven; without a redirect URL: 403.
+        Redirect = "redirect",
+    }
 }
 
 /// Settings of how robots are held to robots.txt.
@@ -54,55 +57,6 @@ pub struct Enforcement {
     pub refusal: Refusal,
     /// Whether `Crawl-delay` is enforced, by 429; reported by default.
     pub crawl_delay: Enforce,
-}
-
-impl Enforce {
-    /// Every mode.
-    pub const ALL: &'static [Self] = &[Self::Off, Self::Report, Self::On];
-
-    /// Returns the word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Report => "report",
-            Self::On => "on",
-        }
-    }
-
-    /// Returns the mode that a word names.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|mode| mode.as_str() == word)
-    }
-}
-
-impl Refusal {
-    /// Every answer.
-    pub const ALL: &'static [Self] = &[
-        Self::Pass,
-        Self::Forbidden,
-        Self::TooManyRequests,
-        Self::Redirect,
-    ];
-
-    /// Returns the word for it: a status, "redirect" or "pass".
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Forbidden => "403",
-            Self::TooManyRequests => "429",
-            Self::Redirect => "redirect",
-        }
-    }
-
-    /// Returns the answer that a word names.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        let mut all = Self::ALL.iter().copied();
-        all.find(|refusal| refusal.as_str() == word)
-    }
 }
 
 impl Enforcement {
@@ -138,17 +92,5 @@ impl Enforcement {
 impl From<RobotsTxt> for RobotsFiles {
     fn from(file: RobotsTxt) -> Self {
         Self::everywhere(file)
-    }
-}
-
-impl fmt::Display for Enforce {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }

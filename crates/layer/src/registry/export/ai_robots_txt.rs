@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use serde::{Serialize, Serializer};
 
-use super::{exported::Exported, text::one_line, tokens::tokens};
+use super::{exported::Exported, exported::one_line, tokens::tokens};
 use crate::registry::{Exclusion, Purpose, Robot, import::published::ai_function};
 
 /// Object whose keys keep their order.

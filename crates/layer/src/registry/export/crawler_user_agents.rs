@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use serde::Serialize;
 
-use super::{exported::Exported, expression::spelled_out, text::one_line};
+use super::{exported::Exported, exported::one_line, expression::spelled_out};
 use crate::registry::{
     Pattern, PatternKind, Purpose, Robot, import::published::cua_tag, pattern::MAX_BYTES,
 };

@@ -2,8 +2,10 @@
 
 use std::{borrow::Borrow, collections::BTreeMap, fmt::Write as _};
 
-use super::text::plain_id;
-use crate::registry::{Purpose, Robot, Status};
+use crate::registry::{
+    Purpose, Robot, Status,
+    text::{cut, tidy},
+};
 
 /// Characters of a line of ids.
 const MAX_LINE_CHARS: usize = 100;
@@ -97,4 +99,27 @@ impl Exported {
         }
         active
     }
+}
+
+/// Bytes of the longest text.
+const MAX_BYTES: usize = 2048;
+
+/// Returns text on one line, without control characters.
+pub(super) fn one_line(text: &str) -> String {
+    cut(&tidy(text), MAX_BYTES).trim_end().to_owned()
+}
+
+/// Returns an id in which only letters, digits, `.`, `_`, `:` and `-` are left.
+///
+/// Ids of registries have no others; those added by hand may.
+pub(super) fn plain_id(id: &str) -> String {
+    id.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "._:-".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect()
 }

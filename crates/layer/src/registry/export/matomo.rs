@@ -3,9 +3,8 @@
 use std::{borrow::Borrow, fmt::Write as _};
 
 use super::{
-    exported::Exported,
+    exported::{Exported, one_line},
     expression::{BEHIND_TOKEN, Expression},
-    text::one_line,
 };
 use crate::registry::{
     Pattern, PatternKind, Purpose, Robot,

@@ -5,12 +5,9 @@ mod crawler_user_agents;
 mod exported;
 mod expression;
 mod format;
-mod haproxy;
-mod list;
+mod maps;
 mod matomo;
-mod nginx;
 mod robots_txt;
-mod text;
 mod tokens;
 
 pub use ai_robots_txt::write_ai_robots_txt;
@@ -18,8 +15,8 @@ pub use crawler_user_agents::write_crawler_user_agents;
 pub use exported::{Exported, OmittedRobot};
 pub use expression::Expression;
 pub use format::ExportFormat;
-pub use haproxy::write_haproxy;
-pub use list::write_list;
+pub use maps::{write_haproxy, write_nginx};
 pub use matomo::write_matomo;
-pub use nginx::write_nginx;
+pub use tokens::write_list;
+
 pub use robots_txt::write_robots_txt;

@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, HashSet},
 };
 
-use super::{exported::Exported, text::one_line};
+use super::{exported::Exported, exported::one_line};
 use crate::registry::Robot;
 
 /// Writes a group for each operator that shuts its active robots out.

@@ -2,13 +2,14 @@
 
 use std::{borrow::Borrow, collections::HashSet};
 
-use super::exported::Exported;
 use crate::registry::{
     Pattern, PatternKind, Robot,
     import::list::{MAX_LINE_BYTES, without_comment},
     text::clean,
     useragent::token,
 };
+
+use super::exported::Exported;
 
 /// Returns the tokens of the active robots, each once, that read back as tokens.
 pub(super) fn tokens<'r, R: Borrow<Robot>>(
@@ -44,4 +45,26 @@ fn token_of_line(line: &str) -> Option<Pattern> {
         return None;
     }
     token(&clean(without_comment(line))).ok()
+}
+
+/// What the list is, for those who open it.
+const HEADER: &str = "\
+# Robots, one token a line. A User-Agent names the robot where the token stands in it
+# in letters of either case, no letter or digit before it and no letter behind it.
+";
+
+/// Writes the tokens of the active robots, one a line.
+///
+/// Read back, a robot has the id `list:` and the token's slug, and the token;
+/// the rest is lost, and so are patterns that are no tokens.
+#[must_use]
+pub fn write_list<R: Borrow<Robot>>(robots: &[R]) -> Exported {
+    let mut exported = Exported::default();
+    let mut text = HEADER.to_owned();
+    for (_, token) in tokens(&mut exported, robots) {
+        text.push_str(token);
+        text.push('\n');
+    }
+    exported.text = text;
+    exported
 }

@@ -1,7 +1,6 @@
 //! Flat file of the Web Robots Database, read and written.
 
 mod fields;
-mod lines;
 mod record;
 mod robot;
 mod write;

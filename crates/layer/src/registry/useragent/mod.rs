@@ -5,7 +5,6 @@
 //! the name in them and choose how it is compared, so that no browser is hit.
 
 mod browser;
-mod junk;
 mod kind;
 mod name;
 mod normalise;

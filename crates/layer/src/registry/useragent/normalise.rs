@@ -1,15 +1,11 @@
 //! The rules in order, from a useragent to its patterns.
 
-use super::{
-    junk::{is_junk, is_sentence},
-    kind,
-    name::name_of,
-    version, words, wrapper,
-};
 use crate::registry::{
     Pattern,
     text::{clean, starts_with_ignore_case},
 };
+
+use super::{kind, name::name_of, version, words, wrapper};
 
 /// Bytes above which a useragent is not a useragent.
 const MAX_BYTES: usize = 1024;
@@ -195,6 +191,76 @@ fn looks_like_product(text: &str) -> bool {
             .is_some_and(|(_, v)| version::follows_slash(v))
     });
     versioned || (words.split_whitespace().count() <= 3 && words::has_robot_part(words))
+}
+
+/// What people wrote where they had nothing to write.
+const JUNK: &[&str] = &[
+    "all",
+    "any",
+    "configurable",
+    "default",
+    "false",
+    "in progress",
+    "n/a",
+    "na",
+    "nil",
+    "no",
+    "none",
+    "none yet",
+    "not applicable",
+    "not available",
+    "not set",
+    "not yet",
+    "null",
+    "see above",
+    "same",
+    "same as above",
+    "tba",
+    "tbd",
+    "to be announced",
+    "to be determined",
+    "true",
+    "undefined",
+    "unknown",
+    "user defined",
+    "variable",
+    "varies",
+    "various",
+    "yes",
+];
+
+/// Words outside parentheses from which a value without a version is a sentence.
+const SENTENCE_WORDS: usize = 7;
+
+/// Returns `true` if a cleaned value says that there is no useragent.
+pub(super) fn is_junk(value: &str) -> bool {
+    let bare = value.trim_matches(|c: char| !c.is_alphanumeric());
+    bare.is_empty() || JUNK.iter().any(|junk| bare.eq_ignore_ascii_case(junk))
+}
+
+/// Returns `true` if a cleaned value is prose: many words, none with a version.
+pub(super) fn is_sentence(value: &str) -> bool {
+    let outside = outside_parentheses(value);
+    let has_product = outside
+        .split_whitespace()
+        .filter_map(|word| word.split_once('/'))
+        .any(|(_, behind)| version::follows_slash(behind));
+    !has_product && outside.split_whitespace().count() >= SENTENCE_WORDS
+}
+
+fn outside_parentheses(value: &str) -> String {
+    let mut depth = 0_usize;
+    value
+        .chars()
+        .filter(|c| {
+            match c {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => return depth == 0,
+            }
+            false
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -529,4 +531,29 @@ proptest! {
         prop_assert_eq!(found.reasons, coherence.judge(&request, transport));
         prop_assert_eq!(found.seen.len(), found.reasons.iter().count());
     }
+}
+
+#[test]
+fn programs_are_told_apart_by_all_that_is_known() {
+    let at = |text: &str| text.parse::<SocketAddr>().unwrap();
+    let keys = [
+        sender_key(at("192.0.2.1:0"), AgentKey::of(b"Chrome/152"), || 5 << 32),
+        sender_key(at("192.0.2.1:0"), AgentKey::of(b"Chrome/152"), || 6 << 32),
+        sender_key(at("192.0.2.1:0"), AgentKey::of(b"Chrome/151"), || 5 << 32),
+        sender_key(at("192.0.2.1:5"), AgentKey::of(b"Chrome/152"), || 5 << 32),
+        sender_key(at("192.0.2.1:6"), AgentKey::of(b"Chrome/152"), || 5 << 32),
+        sender_key(at("192.0.2.2:5"), AgentKey::of(b"Chrome/152"), || 5 << 32),
+        sender_key(at("[2001:db8::1]:5"), AgentKey::of(b"Chrome/152"), || {
+            5 << 32
+        }),
+        sender_key(
+            at("[2001:db8:0:1::]:5"),
+            AgentKey::of(b"Chrome/152"),
+            || 5 << 32,
+        ),
+    ];
+    let apart: BTreeSet<_> = keys.into_iter().collect();
+    assert_eq!(apart.len(), keys.len());
+    let again = sender_key(at("192.0.2.1:5"), AgentKey::of(b"Chrome/152"), || 7 << 32);
+    assert_eq!(again, keys[3], "one connection is one program");
 }

@@ -1,9 +1,6 @@
 //! `robots.json` of ai.robots.txt: an object whose keys are product tokens.
 
-use super::{
-    urls::{first_url, link_text},
-    value::Value,
-};
+use super::value::{Value, first_url, link_text};
 use crate::registry::{
     Exclusion, Parsed, Purpose, Robot, Source,
     collect::{Collector, Numbers},

@@ -1,6 +1,6 @@
 //! `crawler-user-agents.json`: an array of objects with a regular expression.
 
-use super::{urls::first_url, value::Value};
+use super::{value::Value, value::first_url};
 use crate::registry::{
     Parsed, Pattern, PatternKind, Purpose, Robot, Source,
     collect::{Collector, Numbers},

@@ -2,7 +2,7 @@
 
 use serde_saphyr::{DuplicateKeyPolicy, Spanned};
 
-use super::{urls::first_url, value::Value};
+use super::{value::Value, value::first_url};
 use crate::registry::{
     InvalidPattern, Parsed, Pattern, PatternKind, Purpose, Robot, Source,
     collect::{Collector, Numbers},

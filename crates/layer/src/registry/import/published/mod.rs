@@ -3,7 +3,6 @@
 pub(in crate::registry) mod ai_robots_txt;
 pub(in crate::registry) mod crawler_user_agents;
 pub(in crate::registry) mod matomo;
-mod urls;
 mod value;
 
 pub(in crate::registry) use self::{

@@ -142,3 +142,34 @@ fn tokens_of_lists_are_specific() {
     assert!(token("Go").is_err());
     assert!(token("libwww-perl").is_err());
 }
+
+#[test]
+fn words_for_nothing_are_junk() {
+    for junk in [
+        "no",
+        "Yes",
+        "none",
+        "???",
+        "not available",
+        "-",
+        "(none)",
+        "N/A",
+        "*",
+    ] {
+        assert!(is_junk(junk), "{junk}");
+    }
+    for fine in ["nomad", "Yessir/1.0", "none-such", "I", "3"] {
+        assert!(!is_junk(fine), "{fine}");
+    }
+}
+
+#[test]
+fn prose_is_a_sentence_and_a_long_product_list_is_not() {
+    assert!(is_sentence(
+        "There is no way to set the header in this toolkit."
+    ));
+    assert!(!is_sentence(
+        "Mozilla/5.0 one two three four five six seven eight"
+    ));
+    assert!(!is_sentence("Six words (and five in here too) of text and"));
+}

@@ -1,0 +1,272 @@
+//! Heads and bodies of answers; heads are made once, and said many times.
+
+use std::{
+    mem,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER, VARY, WWW_AUTHENTICATE},
+};
+
+use crate::policy::{
+    Action, Answer, CountedBreach, RateLimiter, Redirect, Refuse, ResponseHeaders,
+};
+
+/// Time after which a refused robot may ask again, where the status is one of "not now".
+const REFUSED_FOR: Duration = Duration::from_hours(24);
+
+/// Head of a response that has no body.
+///
+/// It says nothing of the connection, of the body's length or of the date: these are the
+/// server's to say.
+#[derive(Debug)]
+pub struct ReadyHead {
+    status: StatusCode,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    lines: OnceLock<Vec<u8>>,
+}
+
+/// Response but for its body.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) head: Arc<ReadyHead>,
+    text: String,
+}
+
+/// Makes the bodies of the layer's own responses from their texts.
+///
+/// [`FromText`] does for every body that is made from a `String`, such as those of axum and
+/// http-body-util. For others a function `Fn(String) -> Body` does: see
+/// [`RobotDetectionLayer::refusal_body`](super::RobotDetectionLayer::refusal_body).
+#[diagnostic::on_unimplemented(
+    message = "the layer cannot make the body `{R}` from the text of a refusal",
+    label = "no function makes a `{R}` of a `String`",
+    note = "name a function with `RobotDetectionLayer::refusal_body`, or use a body that is `From<String>` and `Default`"
+)]
+pub trait RefusalBody<R> {
+    /// Returns a body that contains a text.
+    fn body(&self, text: String) -> R;
+
+    /// Returns a body without any text.
+    fn empty(&self) -> R {
+        self.body(String::new())
+    }
+}
+
+/// Makes bodies that are [`From<String>`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FromText;
+
+impl<R: From<String> + Default> RefusalBody<R> for FromText {
+    fn body(&self, text: String) -> R {
+        R::from(text)
+    }
+
+    fn empty(&self) -> R {
+        R::default()
+    }
+}
+
+impl<R, F: Fn(String) -> R> RefusalBody<R> for F {
+    fn body(&self, text: String) -> R {
+        self(text)
+    }
+}
+
+/// Answer that a stage has made to a request.
+#[derive(Debug)]
+pub(super) struct StageAnswer {
+    pub(super) head: Head,
+    pub(super) action: Action,
+    /// Word for what decided, where neither the policy nor a rule did.
+    pub(super) cause: Option<&'static str>,
+}
+
+impl ReadyHead {
+    /// Creates it from a final status and from headers.
+    #[must_use]
+    pub fn new(status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>) -> Self {
+        Self {
+            status,
+            headers,
+            lines: OnceLock::new(),
+        }
+    }
+
+    /// Returns the status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// Returns status line and headers as HTTP/1.1 writes them.
+    pub fn lines(&self) -> &[u8] {
+        self.lines.get_or_init(|| {
+            // The placeholder is hyper's, so that both ways of writing give the same line.
+            let reason = self.status.canonical_reason().unwrap_or("<none>");
+            let line = format!("HTTP/1.1 {} {reason}\r\n", self.status.as_str());
+            let mut lines = line.into_bytes();
+            for (name, value) in &self.headers {
+                let (name, value) = (name.as_str().as_bytes(), value.as_bytes());
+                lines.extend([name, b": ", value, b"\r\n"].concat());
+            }
+            lines
+        })
+    }
+
+    /// Returns the first value of a header.
+    pub fn header(&self, name: &HeaderName) -> Option<&HeaderValue> {
+        let mut headers = self.headers.iter();
+        headers
+            .find(|header| header.0 == *name)
+            .map(|header| &header.1)
+    }
+
+    /// Makes a response; its headers take over the memory of `room`.
+    pub fn response<B>(&self, body: B, room: HeaderMap) -> Response<B> {
+        let mut response = Response::new(body);
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        *headers = room;
+        headers.clear();
+        for (name, value) in &self.headers {
+            headers.append(name, value.clone());
+        }
+        response
+    }
+}
+
+impl Head {
+    pub(super) fn redirect(redirect: &Redirect, given: Option<&ResponseHeaders>) -> Option<Self> {
+        let location = HeaderValue::try_from(&redirect.location).ok()?;
+        let status = StatusCode::from_u16(redirect.status).ok()?;
+        let headers = with(uncached((LOCATION, location)), given);
+        Some(Self::new(status, headers, String::new()))
+    }
+
+    /// Creates the redirect to a page that stays where it is.
+    pub(super) fn moved(to: HeaderValue) -> Self {
+        let headers = uncached((LOCATION, to));
+        Self::new(StatusCode::MOVED_PERMANENTLY, headers, String::new())
+    }
+
+    pub(super) fn refuse(refuse: &Refuse, given: Option<&ResponseHeaders>) -> Self {
+        let status = StatusCode::from_u16(refuse.status).unwrap_or(StatusCode::FORBIDDEN);
+        let mut headers = uncached(plain_text());
+        match status {
+            // RFC 9110 §15.5.2: it names a scheme.
+            StatusCode::UNAUTHORIZED => {
+                let challenge = HeaderValue::from_static("Basic realm=\"not for robots\"");
+                headers.push((WWW_AUTHENTICATE, challenge));
+            }
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                headers.push((RETRY_AFTER, seconds(REFUSED_FOR)));
+            }
+            _ => {}
+        }
+        Self::new(status, with(headers, given), refuse.text.clone())
+    }
+
+    /// Returns the text that says which rule the robot broke; all of it is visible characters.
+    pub(super) fn violation(outcome: &CountedBreach) -> Self {
+        let status = match outcome.answer {
+            Answer::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
+            _ => StatusCode::FORBIDDEN,
+        };
+        let breach = &outcome.breach;
+        let text = format!("This robot does not keep to /robots.txt: {breach}.\n");
+        Self::text(status, text)
+    }
+
+    pub(super) fn forbidden() -> Self {
+        Self::text(StatusCode::FORBIDDEN, "")
+    }
+
+    /// Creates the head of an answer in plain text.
+    pub(super) fn text(status: StatusCode, text: impl Into<String>) -> Self {
+        Self::new(status, uncached(plain_text()), text.into())
+    }
+
+    /// Creates that of an answer to a request that may be sent again after a while.
+    pub(super) fn again(text: &str, wait: Duration) -> Self {
+        let mut headers = uncached(plain_text());
+        headers.push((RETRY_AFTER, seconds(wait)));
+        Self::new(StatusCode::TOO_MANY_REQUESTS, headers, text.to_owned())
+    }
+
+    /// Creates that of a robot that comes faster than a rule allows.
+    pub(super) fn slow(limiter: &RateLimiter, given: Option<&ResponseHeaders>) -> Self {
+        let headers = with(uncached(plain_text()), given);
+        Self::new(StatusCode::TOO_MANY_REQUESTS, headers, limiter.text())
+    }
+
+    fn new(status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>, text: String) -> Self {
+        let head = Arc::new(ReadyHead::new(status, headers));
+        Self { head, text }
+    }
+
+    /// Returns the response to a request; to HEAD it has no body.
+    pub(super) fn response<B, R>(
+        &self,
+        request: &mut Request<B>,
+        bodies: &impl RefusalBody<R>,
+    ) -> Response<R> {
+        let body = if self.text.is_empty() || request.method() == Method::HEAD {
+            bodies.empty()
+        } else {
+            bodies.body(self.text.clone())
+        };
+        self.head.response(body, mem::take(request.headers_mut()))
+    }
+
+    /// Returns `true` if the response has no body.
+    pub(super) fn is_bare(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
+impl StageAnswer {
+    pub(super) fn new(action: Action, head: Head) -> Self {
+        Self {
+            head,
+            action,
+            cause: None,
+        }
+    }
+}
+
+/// A second that has begun is waited for to its end.
+pub(super) fn seconds(wait: Duration) -> HeaderValue {
+    // With `Retry-After: 0` it would come back at once.
+    let seconds = wait.as_micros().div_ceil(1_000_000).max(1);
+    HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX))
+}
+
+fn plain_text() -> (HeaderName, HeaderValue) {
+    let value = HeaderValue::from_static("text/plain; charset=utf-8");
+    (CONTENT_TYPE, value)
+}
+
+/// Adds the headers that a rule gives; what it says itself is not said otherwise.
+fn with(
+    mut headers: Vec<(HeaderName, HeaderValue)>,
+    given: Option<&ResponseHeaders>,
+) -> Vec<(HeaderName, HeaderValue)> {
+    if let Some(given) = given {
+        headers.retain(|(name, _)| !given.has(name));
+        let lines = given.iter();
+        headers.extend(lines.map(|(name, value)| (name.clone(), value.clone())));
+    }
+    headers
+}
+
+fn uncached(first: (HeaderName, HeaderValue)) -> Vec<(HeaderName, HeaderValue)> {
+    // No cache may give a person what a robot was told.
+    vec![
+        first,
+        (VARY, HeaderValue::from_static("User-Agent")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ]
+}

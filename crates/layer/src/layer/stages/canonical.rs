@@ -1,0 +1,132 @@
+//! Canonical URLs, to which some robots are sent before the application is asked.
+
+use std::{fmt, sync::Arc};
+
+use http::{HeaderValue, Method, Uri};
+
+use crate::detect::Verdict;
+use crate::layer::{
+    head::{Head, StageAnswer},
+    header,
+};
+use crate::policy::{Action, Judgement, PassReason, Visitor};
+use crate::registry::Purpose;
+
+use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
+
+type Find = Arc<dyn Fn(Option<&str>, &Uri) -> Option<HeaderValue> + Send + Sync>;
+
+/// Robots that are sent from a page to its canonical URL, and who knows these.
+///
+/// # Example
+///
+/// ```
+/// use http::HeaderValue;
+/// use robot_detection_layer::{
+///     layer::{CanonicalRedirects, RobotDetectionLayer},
+///     registry::Purpose,
+/// };
+///
+/// let redirects = CanonicalRedirects::new([Purpose::AiTraining], |_, asked| {
+///     (asked.path() == "/old").then(|| HeaderValue::from_static("/new"))
+/// });
+/// let layer = RobotDetectionLayer::builder().build()?.canonical_redirects(redirects);
+/// # Ok::<(), robot_detection_layer::layer::LayerError>(())
+/// ```
+#[derive(Clone)]
+pub struct CanonicalRedirects {
+    purposes: Box<[Purpose]>,
+    verdicts: Box<[Verdict]>,
+    find: Find,
+}
+
+impl CanonicalRedirects {
+    /// Creates redirects for verified robots of some purposes; `find` returns the location for a host
+    /// and a URL.
+    ///
+    /// It is asked about GET and HEAD of these robots alone, and must not wait for anything.
+    #[must_use]
+    pub fn new(
+        purposes: impl IntoIterator<Item = Purpose>,
+        find: impl Fn(Option<&str>, &Uri) -> Option<HeaderValue> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            purposes: purposes.into_iter().collect(),
+            verdicts: Box::new([Verdict::Verified]),
+            find: Arc::new(find),
+        }
+    }
+
+    /// Sets which verdicts the robots have, [`Verdict::Verified`] by default.
+    #[must_use]
+    pub fn verdicts(mut self, verdicts: impl IntoIterator<Item = Verdict>) -> Self {
+        self.verdicts = verdicts.into_iter().collect();
+        self
+    }
+
+    /// Returns `true` if they are about a robot that passes for a reason.
+    #[must_use]
+    pub fn are_for(&self, visitor: Visitor<'_>, passes: PassReason) -> bool {
+        let claim = visitor.claim;
+        !claim.kind().is_of_people()
+            && self.purposes.contains(&claim.purpose())
+            && self.verdicts.contains(&visitor.verdict)
+            && may_move(passes)
+    }
+
+    fn are_about(&self, visitor: Visitor<'_>, judgement: &Judgement<'_>) -> bool {
+        let passes = judgement.decision.pass_reason();
+        passes.is_some_and(|passes| self.are_for(visitor, passes))
+    }
+}
+
+/// Returns `false` if something says that the robot is to pass.
+fn may_move(reason: PassReason) -> bool {
+    !matches!(
+        reason,
+        PassReason::NeverFiltered
+            | PassReason::Heaven
+            | PassReason::Trap
+            | PassReason::Allowed
+            | PassReason::Rule
+    )
+}
+
+impl Stage for Option<CanonicalRedirects> {
+    fn decide<B>(
+        &self,
+        received: &ReceivedRequest<'_, B>,
+        requester: Requester<'_>,
+        case: &mut Case<'_>,
+    ) {
+        let (Some(redirects), Disposition::Pass) = (self, &case.disposition) else {
+            return;
+        };
+        let (request, visitor) = (received.request, requester.visitor);
+        if !header::is_read(request) || !redirects.are_about(visitor, &case.judgement) {
+            return;
+        }
+        // A rule that lets pass where nothing else is done decides nothing.
+        let may_go = || !case.policy().lets_pass(&received.asked, visitor);
+        let to = (redirects.find)(header::host(request), request.uri());
+        if let Some(to) = to.filter(|_| may_go()) {
+            let mut answer = StageAnswer::new(Action::Redirect, Head::moved(to));
+            answer.cause = Some("canonical");
+            case.disposition = answer.into();
+        } else {
+            // Whoever sends a query, a cookie or a password may get a page that others do not.
+            case.additions.is_learnt_from = *request.method() == Method::GET
+                && request.uri().query().is_none()
+                && !header::may_be_logged_in(request);
+        }
+    }
+}
+
+impl fmt::Debug for CanonicalRedirects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CanonicalRedirects")
+            .field("purposes", &self.purposes)
+            .field("verdicts", &self.verdicts)
+            .finish_non_exhaustive()
+    }
+}

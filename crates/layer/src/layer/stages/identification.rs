@@ -1,0 +1,289 @@
+//! What handlers learn of a robot.
+
+use std::{fmt::Write, ops::Range, sync::Arc};
+
+use http::{HeaderName, HeaderValue, Request};
+
+use crate::detect::{Claim, Kind, NAMELESS, Signed, SigningHost, UNLISTED, Unlisted, Verdict};
+use crate::layer::header::remove_spelled;
+use crate::policy::Visitor;
+use crate::registry::{Pattern, Purpose, Robot};
+
+use super::{Case, OWN_ROBOT_HEADER, Stage};
+
+/// Bytes of a robot's id that the header for the upstream holds, at most.
+const MAX_ID_BYTES: usize = 128;
+
+/// Identification of the robot that a request claims to come from.
+///
+/// It is in the extensions of a robot's request and of one without a User-Agent, never
+/// in that of a person, or of people who share a User-Agent, and
+/// comes from nowhere but the layer: in axum, take `Option<Identification>` (feature
+/// `axum`), or `Identification` where robots alone are to be served. It is a claim, not a
+/// proof: see [`verdict`](Self::verdict).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Identification {
+    /// A robot of the registry.
+    Listed(ListedRobot),
+    /// A robot that no registry lists.
+    Unlisted(Unlisted),
+    /// A robot that no registry lists, by the signature of its request.
+    Signed(Signed),
+    /// Whoever sends no User-Agent, or an empty one.
+    Nameless,
+}
+
+/// Robot of the registry, and how its User-Agent named it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ListedRobot {
+    /// The robot.
+    pub robot: Arc<Robot>,
+    /// The pattern that its User-Agent matched; `None` where the signature of its request
+    /// names the robot.
+    pub pattern: Option<Pattern>,
+    /// Bytes of the User-Agent that the pattern matched.
+    pub range: Range<usize>,
+    /// What became of the claim.
+    pub verdict: Verdict,
+}
+
+impl Identification {
+    /// Returns the robot's id, [`UNLISTED`] where no registry lists it, or [`NAMELESS`].
+    ///
+    /// An unlisted robot whose signature holds is named by its [signer](Signed::signer).
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Listed(listed) => &listed.robot.id,
+            Self::Unlisted(_) => UNLISTED,
+            Self::Signed(signed) => signed.signer.as_ref().map_or(UNLISTED, SigningHost::as_str),
+            Self::Nameless => NAMELESS,
+        }
+    }
+
+    /// Returns the kind of visitor.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Listed(_) => Kind::Listed,
+            Self::Unlisted(_) | Self::Signed(_) => Kind::Unlisted,
+            Self::Nameless => Kind::Nameless,
+        }
+    }
+
+    /// Returns the robot, `None` where no registry lists it.
+    #[must_use]
+    pub fn robot(&self) -> Option<&Arc<Robot>> {
+        match self {
+            Self::Listed(listed) => Some(&listed.robot),
+            Self::Unlisted(_) | Self::Signed(_) | Self::Nameless => None,
+        }
+    }
+
+    /// Returns what the robot is for.
+    #[must_use]
+    pub fn purpose(&self) -> Purpose {
+        match self {
+            Self::Listed(listed) => listed.robot.purpose,
+            Self::Unlisted(unlisted) => unlisted.sign.purpose(),
+            Self::Signed(signed) => signed.purpose(),
+            Self::Nameless => Purpose::Unknown,
+        }
+    }
+
+    /// Returns the verdict on the claim; without a proof it is unverifiable.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        match self {
+            Self::Listed(listed) => listed.verdict,
+            Self::Unlisted(_) | Self::Signed(_) | Self::Nameless => Verdict::Unverifiable,
+        }
+    }
+
+    /// Creates that of a visitor; people who share a User-Agent have none.
+    fn of(visitor: Visitor<'_>) -> Option<Self> {
+        Some(match visitor.claim {
+            Claim::Listed(listed) => Self::Listed(ListedRobot {
+                robot: Arc::clone(listed.robot),
+                pattern: listed.pattern.cloned(),
+                range: listed.range.clone(),
+                verdict: visitor.verdict,
+            }),
+            Claim::Unlisted(unlisted) => Self::Unlisted(unlisted.clone()),
+            Claim::Signed(signed) => Self::Signed(signed.clone()),
+            Claim::Nameless => Self::Nameless,
+            Claim::Shared(_) | Claim::Person => return None,
+        })
+    }
+}
+
+/// Headers that tell an upstream of a robot, and those that nobody but the layer may send.
+#[derive(Clone, Default)]
+pub(crate) struct IdentificationHeaders {
+    id: Option<HeaderName>,
+    /// `None` where the name would be too long.
+    verdict: Option<HeaderName>,
+    /// Names of headers that are removed from each request.
+    removed: Vec<Box<str>>,
+}
+
+impl IdentificationHeaders {
+    /// Names the header of the id.
+    pub(crate) fn name(&mut self, id: HeaderName) {
+        let verdict = HeaderName::try_from(format!("{id}-verdict")).ok();
+        for name in [Some(&id), verdict.as_ref()].into_iter().flatten() {
+            self.remove(name.as_str());
+        }
+        // The signature of our own robot is no upstream's business.
+        self.remove(OWN_ROBOT_HEADER);
+        (self.id, self.verdict) = (Some(id), verdict);
+    }
+
+    /// Removes a header from each request, also where a client spells it otherwise.
+    pub(crate) fn remove(&mut self, name: &str) {
+        if !self.removed.iter().any(|known| **known == *name) {
+            self.removed.push(name.into());
+        }
+    }
+}
+
+impl Stage for IdentificationHeaders {
+    fn ready<B>(
+        &self,
+        request: &mut Request<B>,
+        visitor: Option<Visitor<'_>>,
+        case: &mut Case<'_>,
+    ) {
+        // A layer around this one may have put its own there.
+        request.extensions_mut().remove::<Identification>();
+        remove_spelled(request.headers_mut(), &self.removed);
+        let Some(visitor) = visitor else { return };
+        let Some(identification) = Identification::of(visitor) else {
+            return;
+        };
+        request.extensions_mut().insert(identification);
+        let headers = request.headers_mut();
+        if let Some(name) = &self.id
+            && let Some(value) = id_value(visitor.claim.id())
+        {
+            headers.insert(name.clone(), value);
+        }
+        if let (Some(name), Some(verdict)) = (&self.verdict, case.verdict) {
+            headers.insert(name.clone(), HeaderValue::from_static(verdict.as_str()));
+        }
+    }
+}
+
+/// Returns a robot's id as a header value: what is not visible ASCII is percent-encoded.
+fn id_value(id: &str) -> Option<HeaderValue> {
+    let mut value = String::with_capacity(id.len());
+    for byte in id.bytes().take(MAX_ID_BYTES) {
+        if byte.is_ascii_graphic() && byte != b'%' {
+            value.push(char::from(byte));
+        } else {
+            let _ = write!(value, "%{byte:02X}");
+        }
+    }
+    HeaderValue::try_from(value).ok()
+}
+
+#[cfg(feature = "axum")]
+pub use extract::NoRobot;
+
+/// An identification as an argument of axum's handlers.
+#[cfg(feature = "axum")]
+mod extract {
+    use std::convert::Infallible;
+
+    use axum::{
+        extract::{FromRequestParts, OptionalFromRequestParts},
+        response::{IntoResponse, Response},
+    };
+    use http::{StatusCode, request::Parts};
+
+    use super::Identification;
+
+    /// Answer to a person who asks a handler that takes an [`Identification`]: 403.
+    #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+    #[error("this page is for robots")]
+    #[non_exhaustive]
+    pub struct NoRobot;
+
+    impl IntoResponse for NoRobot {
+        fn into_response(self) -> Response {
+            (StatusCode::FORBIDDEN, format!("{self}\n")).into_response()
+        }
+    }
+
+    /// Robots only: others get a 403. `Option<Identification>` takes everybody.
+    impl<S: Sync> FromRequestParts<S> for Identification {
+        type Rejection = NoRobot;
+
+        async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, NoRobot> {
+            parts.extensions.get().cloned().ok_or(NoRobot)
+        }
+    }
+
+    impl<S: Sync> OptionalFromRequestParts<S> for Identification {
+        type Rejection = Infallible;
+
+        async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Infallible> {
+            Ok(parts.extensions.get().cloned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+
+    use super::*;
+
+    #[test]
+    fn forged_headers_are_removed_however_spelled() {
+        let mut names = IdentificationHeaders::default();
+        names.name(HeaderName::from_static("x-robot-detection"));
+        names.remove("x-person");
+        let mut headers = HeaderMap::new();
+        for forged in [
+            "X-Robot-Detection",
+            "x-robot-detection",
+            "X_Robot_Detection",
+            "x.robot.detection",
+            "x~robot-detection",
+            "X-Robot-Detection-Verdict",
+            "x_robot_detection_verdict",
+            "X-Person",
+            "x_person",
+        ] {
+            let forged: HeaderName = forged.parse().unwrap();
+            headers.append(forged, HeaderValue::from_static("a"));
+        }
+        headers.append("x-robot-detections", HeaderValue::from_static("a"));
+        headers.append("xarobot-detection", HeaderValue::from_static("a"));
+        headers.append("x-robot-detection-verdicts", HeaderValue::from_static("a"));
+        remove_spelled(&mut headers, &names.removed);
+        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(
+            left,
+            [
+                "x-robot-detection-verdicts",
+                "x-robot-detections",
+                "xarobot-detection"
+            ]
+        );
+    }
+
+    #[test]
+    fn id_is_made_safe() {
+        assert_eq!(id_value("googlebot").unwrap(), "googlebot");
+        assert_eq!(
+            id_value("a b\r\nc: é%").unwrap(),
+            "a%20b%0D%0Ac:%20%C3%A9%25"
+        );
+        assert_eq!(id_value("").unwrap(), "");
+        assert_eq!(id_value(&"a".repeat(1000)).unwrap().len(), MAX_ID_BYTES);
+    }
+}

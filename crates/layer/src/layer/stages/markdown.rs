@@ -1,0 +1,332 @@
+//! Markdown in the place of pages, for those who ask for it by name.
+
+use std::sync::Arc;
+
+use http::{
+    HeaderMap, HeaderValue, Request, Response, StatusCode, Uri,
+    header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE},
+    uri::PathAndQuery,
+};
+
+use crate::layer::header::{is_read, may_be_logged_in, vary_by};
+use crate::policy::{Action, Visitor};
+
+use super::{
+    Case, Stage,
+    in_place::{self, NoCopies},
+};
+
+/// Weight of a media range that names none, in thousandths.
+const FULL_WEIGHT: u16 = 1_000;
+
+/// Pages of a site of which there is Markdown.
+///
+/// # Example
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use http::{Uri, uri::PathAndQuery};
+/// use robot_detection_layer::layer::{MarkdownPages, RobotDetectionLayer};
+///
+/// /// Every manual page has one, which everybody may read.
+/// struct Manual;
+///
+/// impl MarkdownPages for Manual {
+///     fn has(&self, asked: &Uri) -> bool {
+///         asked.path().starts_with("/manual/")
+///     }
+///
+///     fn page(&self, asked: &Uri) -> Option<PathAndQuery> {
+///         format!("/robot-heaven{}.md", asked.path()).try_into().ok()
+///     }
+/// }
+///
+/// let layer = RobotDetectionLayer::builder().build()?.markdown(Arc::new(Manual));
+/// # Ok::<(), robot_detection_layer::layer::LayerError>(())
+/// ```
+pub trait MarkdownPages: Send + Sync {
+    /// Returns `true` if there is Markdown of a page that everybody gets without a login.
+    ///
+    /// It is asked about each GET and HEAD that passes, and must neither wait nor cost much.
+    fn has(&self, asked: &Uri) -> bool;
+
+    /// Returns path and query under which the application answers with it.
+    fn page(&self, asked: &Uri) -> Option<PathAndQuery>;
+
+    /// Returns `true` if a visitor may have it; none is a person. By default everybody may.
+    fn is_for(&self, visitor: Option<Visitor<'_>>) -> bool {
+        let _ = visitor;
+        true
+    }
+}
+
+/// Pages of which there is Markdown; by default there are none.
+pub(crate) type MarkdownSource = Option<Arc<dyn MarkdownPages>>;
+
+/// In which form a page is answered of which there are two.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Form {
+    /// There is but one.
+    #[default]
+    Only,
+    /// As the application has it.
+    Own,
+    Markdown,
+}
+
+impl Stage for MarkdownSource {
+    fn ready<B>(
+        &self,
+        request: &mut Request<B>,
+        visitor: Option<Visitor<'_>>,
+        case: &mut Case<'_>,
+    ) {
+        if let Some(pages) = self
+            && case.routes
+            && case.own.is_none()
+            && case.trap.is_none()
+            && case.disposition.action() == Action::Pass
+            && !case.policy().is_dry_run()
+        {
+            case.additions.form = Form::ready(&**pages, request, visitor);
+        }
+    }
+}
+
+impl Form {
+    /// Readies a request that passes for the form in which its page is answered.
+    ///
+    /// Whoever sends a password or a cookie may have a page of his own, and gets that.
+    fn ready<B>(
+        pages: &dyn MarkdownPages,
+        request: &mut Request<B>,
+        visitor: Option<Visitor<'_>>,
+    ) -> Self {
+        if !is_read(request) || !pages.has(request.uri()) {
+            return Self::Only;
+        }
+        let may_have = request.extensions().get::<NoCopies>().is_none();
+        let is_wanted = may_have && asks_for_markdown(request) && pages.is_for(visitor);
+        match is_wanted.then(|| pages.page(request.uri())).flatten() {
+            Some(page) => {
+                in_place::turn(request, &page, false);
+                Self::Markdown
+            }
+            None => Self::Own,
+        }
+    }
+
+    /// Adds what caches have to know of the forms.
+    pub(crate) fn tell<B>(self, response: &mut Response<B>) {
+        let is_known = response.status() == StatusCode::NOT_MODIFIED;
+        let headers = response.headers_mut();
+        match self {
+            // A 304 has the Vary of its 200 (RFC 9110 §15.4.5), and no type.
+            Self::Own if is_known || is_html(headers) => vary_by(headers, "Accept"),
+            Self::Only | Self::Own => {}
+            Self::Markdown => {
+                vary_by(headers, "Accept");
+                // Caches that ignore Vary, as those of some CDNs, must not give it to people.
+                if !headers.contains_key(CACHE_CONTROL) {
+                    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private"));
+                }
+            }
+        }
+    }
+}
+
+/// Returns `true` if a request is for a page in Markdown, and for one that everybody may get.
+#[doc(hidden)]
+pub fn asks_for_markdown<B>(request: &Request<B>) -> bool {
+    is_read(request) && prefers_markdown(request.headers()) && !may_be_logged_in(request)
+}
+
+fn is_html(headers: &HeaderMap) -> bool {
+    let is = |value: &HeaderValue| {
+        let start = value.as_bytes().get(..9);
+        start.is_some_and(|start| start.eq_ignore_ascii_case(b"text/html"))
+    };
+    headers.get(CONTENT_TYPE).is_some_and(is)
+}
+
+/// Returns `true` if a request asks for Markdown by name, and likes it as much as HTML.
+///
+/// Weights count as RFC 9110 §12.5.1 says: of HTML the most specific range does. A `text/markdown` of weight 0
+/// is a no, and so is one whose weight cannot be read.
+#[must_use]
+pub fn prefers_markdown(headers: &HeaderMap) -> bool {
+    // Nearly all requests end here.
+    let is_named = |line: &HeaderValue| memchr::memchr2(b'k', b'K', line.as_bytes()).is_some();
+    let lines = headers.get_all(ACCEPT);
+    if !lines.iter().any(is_named) {
+        return false;
+    }
+    let mut markdown: Option<u16> = None;
+    // Of `*/*`, `text/*` and `text/html`.
+    let mut html: [Option<u16>; 3] = [None; 3];
+    let lines = lines.iter().filter_map(|line| line.to_str().ok());
+    for range in lines.flat_map(|line| line.split(',')) {
+        let mut parts = range.split(';').map(str::trim);
+        let media = parts.next().unwrap_or_default();
+        let weight = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
+        let weight = weight.map_or(FULL_WEIGHT, thousandths);
+        if media.eq_ignore_ascii_case("text/markdown") {
+            markdown = Some(markdown.map_or(weight, |known| known.min(weight)));
+            continue;
+        }
+        let names = ["*/*", "text/*", "text/html"];
+        if let Some(at) = names
+            .iter()
+            .position(|name| media.eq_ignore_ascii_case(name))
+            && let Some(known) = html.get_mut(at)
+        {
+            *known = Some(weight);
+        }
+    }
+    let html = html.into_iter().rev().flatten().next().unwrap_or_default();
+    markdown.is_some_and(|markdown| markdown > 0 && markdown >= html)
+}
+
+/// Returns a weight such as `0.75` in thousandths; what is none counts for nothing.
+fn thousandths(weight: &str) -> u16 {
+    let (whole, fraction) = weight.split_once('.').unwrap_or((weight, ""));
+    // A weight has three decimals at most (RFC 9110 §12.4.2).
+    let is_digits = fraction.len() <= 3 && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    match whole {
+        "1" => FULL_WEIGHT,
+        "0" if is_digits => {
+            let digits = fraction.bytes().chain([b'0'; 3]).take(3);
+            digits.fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'))
+        }
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+
+    use super::*;
+    use crate::detect::{Claim, Verdict};
+
+    fn wants(lines: &[&str]) -> bool {
+        let lines = lines.iter().map(|line| (ACCEPT, line.parse().unwrap()));
+        prefers_markdown(&lines.collect::<HeaderMap>())
+    }
+
+    #[test]
+    fn markdown_is_for_those_who_name_it() {
+        for (accept, expected) in [
+            ("text/markdown", true),
+            ("text/markdown, text/html, */*", true),
+            ("text/html, text/markdown", true),
+            ("text/markdown, text/html;q=0.9, */*;q=0.8", true),
+            ("text/markdown;q=0.9, */*;q=0.8", true),
+            ("Text/Markdown; charset=utf-8; q=0.5, text/html;Q=0.5", true),
+            ("text/markdown;q=0.001", true),
+            ("TEXT/MARKDOWN", true),
+            ("text/markdown;q=0.5, text/html;q=0.4, */*", true),
+            ("text/html, text/markdown;q=0.9", false),
+            ("text/html;q=0.91, text/markdown;q=0.9", false),
+            ("text/markdown;q=0.5, */*", false),
+            ("text/markdown;q=0.5, text/*;q=0.6", false),
+            ("text/html,application/xhtml+xml,*/*;q=0.8", false),
+            ("*/*", false),
+            ("text/*", false),
+            ("text/plain", false),
+            ("text/markdown;q=0", false),
+            ("text/markdown;q=0.000, */*;q=0", false),
+            ("text/markdown, text/markdown;q=0", false),
+            ("text/markdown;q=many", false),
+            ("text/markdown;q=1.5", true),
+            ("text/markdown;q=0.0001", false),
+            ("text/markdown;q=0.é", false),
+            ("text/markdownish", false),
+            ("application/k", false),
+            ("", false),
+        ] {
+            assert_eq!(wants(&[accept]), expected, "{accept}");
+        }
+        assert!(wants(&["text/html;q=0.5", "text/markdown"]));
+        assert!(!wants(&["text/html", "text/markdown;q=0.5"]));
+        assert!(!wants(&[]));
+    }
+
+    struct Pages;
+
+    impl MarkdownPages for Pages {
+        fn has(&self, asked: &Uri) -> bool {
+            asked.path().starts_with("/a")
+        }
+
+        fn page(&self, asked: &Uri) -> Option<PathAndQuery> {
+            (asked.path() == "/a").then(|| PathAndQuery::from_static("/h/a.md"))
+        }
+
+        fn is_for(&self, visitor: Option<Visitor<'_>>) -> bool {
+            visitor.is_none()
+        }
+    }
+
+    fn form(method: Method, target: &str, lines: &[(&str, &str)]) -> (Form, String) {
+        let mut request = Request::builder().method(method).uri(target);
+        for (name, value) in lines {
+            request = request.header(*name, *value);
+        }
+        let mut request = request.body(()).unwrap();
+        let form = Form::ready(&Pages, &mut request, None);
+        (form, request.uri().to_string())
+    }
+
+    #[test]
+    fn a_page_has_two_forms_where_both_can_be_had() {
+        let wants = ("accept", "text/markdown");
+        let own = |target: &str| (Form::Own, target.to_owned());
+        assert_eq!(form(Method::GET, "/a", &[wants]).0, Form::Markdown);
+        assert_eq!(form(Method::HEAD, "/a", &[wants]).1, "/h/a.md");
+        assert_eq!(form(Method::GET, "/a", &[]), own("/a"));
+        assert_eq!(form(Method::GET, "/a", &[("accept", "*/*")]), own("/a"));
+        assert_eq!(
+            form(Method::GET, "/a", &[wants, ("cookie", "a=b")]),
+            own("/a")
+        );
+        let secret = ("authorization", "Basic x");
+        assert_eq!(form(Method::GET, "/a", &[wants, secret]), own("/a"));
+        assert_eq!(form(Method::GET, "/ab", &[wants]), own("/ab"));
+        assert_eq!(form(Method::GET, "/b", &[wants]).0, Form::Only);
+        assert_eq!(form(Method::POST, "/a", &[wants]).0, Form::Only);
+        let mut request = Request::get("/a")
+            .header("accept", "text/markdown")
+            .body(())
+            .unwrap();
+        let robot = Visitor::new(&Claim::Nameless, Verdict::Unverifiable);
+        let form = Form::ready(&Pages, &mut request, Some(robot));
+        assert_eq!(form, Form::Own);
+    }
+
+    #[test]
+    fn caches_are_told_of_pages_alone() {
+        let told = |form: Form, status: u16, content_type: &str| {
+            let mut response = Response::builder()
+                .status(status)
+                .header(CONTENT_TYPE, content_type)
+                .header("vary", "Accept-Encoding")
+                .body(())
+                .unwrap();
+            form.tell(&mut response);
+            let lines = response.headers().get_all("vary").iter();
+            lines
+                .filter_map(|line| line.to_str().ok())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let both = "Accept-Encoding, Accept";
+        assert_eq!(told(Form::Own, 200, "Text/HTML; charset=utf-8"), both);
+        assert_eq!(told(Form::Own, 404, "text/html"), both);
+        assert_eq!(told(Form::Own, 304, ""), both);
+        assert_eq!(told(Form::Own, 200, "application/pdf"), "Accept-Encoding");
+        assert_eq!(told(Form::Only, 200, "text/html"), "Accept-Encoding");
+        assert_eq!(told(Form::Markdown, 200, "text/markdown"), both);
+    }
+}

@@ -1,0 +1,100 @@
+//! The stages of a decision, in their order.
+//!
+//! A stage is a file here: its state, its [`Stage`], and one line in the list below.
+
+mod canonical;
+mod disposition;
+mod identification;
+mod in_place;
+mod markdown;
+mod own;
+#[cfg(feature = "verify")]
+mod own_robot;
+mod robots_txt;
+mod rules;
+mod stage;
+mod suspects;
+mod traps;
+mod verdicts;
+
+use http::Request;
+
+use crate::clock::Clock;
+use crate::policy::{Enforcer, Visitor};
+
+pub use canonical::CanonicalRedirects;
+pub(super) use disposition::Disposition;
+#[cfg(feature = "axum")]
+pub use identification::NoRobot;
+pub use identification::{Identification, ListedRobot};
+pub(super) use in_place::keep_out_of_caches;
+pub use in_place::{NoCopies, ServedInPlace, ask_for, mark_in_place, opens_page};
+pub(super) use markdown::Form;
+pub use markdown::{MarkdownPages, asks_for_markdown, prefers_markdown};
+pub use own::OWN_PAGE;
+pub(super) use own::OWN_ROBOT_HEADER;
+#[cfg(feature = "verify")]
+pub use own_robot::OwnRobot;
+pub(super) use stage::{Addresses, Case, ReceivedRequest, Requester, Stage};
+pub(super) use suspects::PersonWord;
+pub use suspects::{PERSON_WORD_LASTS, People, PersonRequest, Release};
+pub use traps::Traps;
+pub use verdicts::{ClaimFinding, ClaimedRequest, Client, Pending, Settling, Verdicts};
+
+/// Makes a field of each stage, and calls the stages in the order in which they stand.
+macro_rules! stages {
+    ($($(#[$documentation:meta])* $name:ident: $stage:ty,)*) => {
+        /// All stages, each with its state.
+        #[derive(Clone, Default)]
+        pub(super) struct Stages {
+            $($(#[$documentation])* pub(super) $name: $stage,)*
+        }
+
+        impl Stage for Stages {
+            fn wants_sender(&self) -> bool {
+                false $(|| self.$name.wants_sender())*
+            }
+
+            fn own<B>(&self, request: &Request<B>, clock: &Clock) -> Option<&'static str> {
+                None $(.or_else(|| self.$name.own(request, clock)))*
+            }
+
+            fn look<B>(&self, received: &ReceivedRequest<'_, B>, case: &mut Case<'_>) {
+                $(self.$name.look(received, case);)*
+            }
+
+            fn decide<B>(&self, received: &ReceivedRequest<'_, B>, requester: Requester<'_>, case: &mut Case<'_>) {
+                $(self.$name.decide(received, requester, case);)*
+            }
+
+            fn ready<B>(&self, request: &mut Request<B>, visitor: Option<Visitor<'_>>, case: &mut Case<'_>) {
+                $(self.$name.ready(request, visitor, case);)*
+            }
+        }
+    };
+}
+
+stages! {
+    /// Requests of the program itself, which are no visits.
+    own: own::OwnRequests,
+    /// Whether a person behaves like one, or has confirmed to be one.
+    suspects: suspects::Suspects,
+    /// Paths that only robots request.
+    traps: traps::TrapStage,
+    /// What the rules do, and their rate limits.
+    rules: rules::Rules,
+    /// Proofs of claims.
+    verdicts: verdicts::VerdictSource,
+    /// The robots.txt in force.
+    robots_txt: Enforcer,
+    /// Rules about people that nobody has confirmed.
+    unconfirmed: rules::Unconfirmed,
+    /// Pages of heaven in place of requested ones.
+    copies: in_place::Copies,
+    /// Canonical URLs of pages.
+    canonical: Option<CanonicalRedirects>,
+    /// What the application and an upstream learn of the robot.
+    identification: identification::IdentificationHeaders,
+    /// Pages as Markdown.
+    markdown: markdown::MarkdownSource,
+}

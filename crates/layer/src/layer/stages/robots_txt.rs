@@ -1,0 +1,73 @@
+//! Holds robots to the robots.txt in force.
+
+use tracing::warn;
+
+use crate::layer::header;
+use crate::policy::{CountedBreach, Decision, Enforcer, RobotRequest, Visitor};
+
+use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
+
+impl Stage for Enforcer {
+    /// robots.txt is asked about what would pass or be served in place, by the path that the robot
+    /// asked for; a robot that is refused everything is not redirected either.
+    fn decide<B>(
+        &self,
+        received: &ReceivedRequest<'_, B>,
+        requester: Requester<'_>,
+        case: &mut Case<'_>,
+    ) {
+        let is_redirected = match &case.disposition {
+            Disposition::Pass => false,
+            Disposition::Decided(Decision::Redirect(_), _) => true,
+            Disposition::Decided(decision, _) if decision.goes_on() => false,
+            _ => return,
+        };
+        let visit = RobotRequest {
+            request: header::parts(received.request),
+            target: header::target(received.request),
+            visitor: requester.visitor,
+            user_agent: requester.user_agent,
+            client: requester.client,
+        };
+        let now_ms = || case.clock.now_ms();
+        let outcome = if is_redirected {
+            self.hold_redirected(case.policy(), &visit, now_ms)
+        } else {
+            self.hold(case.policy(), &visit, now_ms)
+        };
+        match outcome {
+            Some(outcome) => {
+                if outcome.is_new {
+                    log(&visit, &outcome);
+                }
+                let breach = Box::new(outcome);
+                if breach.would.is_refusal() {
+                    case.disposition = Disposition::Violation(breach);
+                } else {
+                    case.breach = Some(breach);
+                }
+            }
+            None => {
+                if let Some(hit) = case.trap.as_mut().filter(|hit| hit.has_read) {
+                    let (host, claim) = (header::host(received.request), requester.visitor.claim);
+                    hit.said = self.said_of(host, visit.target, claim, requester.user_agent);
+                }
+            }
+        }
+    }
+}
+
+#[cold]
+fn log(visit: &RobotRequest<'_>, outcome: &CountedBreach) {
+    let CountedBreach { breach, answer, .. } = outcome;
+    let Visitor { claim, verdict, .. } = visit.visitor;
+    let robot = claim.id();
+    let host = visit.request.host.unwrap_or_default();
+    warn!(
+        robot,
+        host,
+        %verdict,
+        %answer,
+        "the robot {robot:?} does not keep to robots.txt, further such requests are only counted: {breach}"
+    );
+}

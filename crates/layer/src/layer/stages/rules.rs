@@ -1,0 +1,63 @@
+//! What the rules of the policy do, and the rate limits that they set.
+
+use http::{
+    HeaderName, Method, Request,
+    header::{ACCESS_CONTROL_REQUEST_METHOD, ORIGIN},
+};
+
+use crate::policy::Decision;
+
+use super::{Case, Disposition, ReceivedRequest, Requester, Stage};
+
+/// Carries out what the policy decides, unless the visitor comes faster than a rule allows.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Rules;
+
+/// Notes what a rule about people would do that nobody has confirmed.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Unconfirmed;
+
+impl Stage for Rules {
+    fn decide<B>(
+        &self,
+        received: &ReceivedRequest<'_, B>,
+        requester: Requester<'_>,
+        case: &mut Case<'_>,
+    ) {
+        let judgement = case.judgement;
+        if !matches!(judgement.decision, Decision::Pass(_)) {
+            case.disposition = Disposition::Decided(judgement.decision, judgement.rule);
+        }
+        // The limit counts all requests of the robot, also those that are refused.
+        for rule in judgement
+            .paced_by()
+            .filter(|_| !is_preflight(received.request))
+        {
+            if let Some(paced) = requester.paced(rule)
+                && let Err(wait) = paced.check(case.clock.now_ms())
+            {
+                case.disposition = Disposition::Slow(rule, wait);
+                return;
+            }
+        }
+    }
+}
+
+impl Stage for Unconfirmed {
+    fn decide<B>(&self, _: &ReceivedRequest<'_, B>, requester: Requester<'_>, case: &mut Case<'_>) {
+        if let (Some(rule), Disposition::Pass) = (case.judgement.noted, &case.disposition) {
+            let paced = requester.paced(rule);
+            if paced.is_none_or(|paced| paced.check(case.clock.now_ms()).is_err()) {
+                case.disposition = Disposition::Noted(rule);
+            }
+        }
+    }
+}
+
+/// Returns `true` if a browser asks whether a page of another site may send a request.
+///
+/// The page cannot repeat it, so an answer such as 429 would break the application.
+fn is_preflight<B>(request: &Request<B>) -> bool {
+    let has = |name: HeaderName| request.headers().contains_key(name);
+    request.method() == Method::OPTIONS && has(ORIGIN) && has(ACCESS_CONTROL_REQUEST_METHOD)
+}

@@ -1,0 +1,154 @@
+//! Paths with all that is below them, and those that are there for robots.
+
+use super::path::{PathReading, normal_path};
+
+/// A path and everything below it; of the root, the root page alone.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Subtree {
+    /// Normal form without a slash at the end; empty for the root.
+    top: Box<[u8]>,
+}
+
+impl Subtree {
+    pub(super) fn new(path: &[u8]) -> Self {
+        let path = normal_path(path);
+        Self {
+            top: path.strip_suffix(b"/").unwrap_or(&path).into(),
+        }
+    }
+
+    pub(super) fn read_as(&mut self, reading: PathReading) {
+        self.top = reading.folded(&self.top).into();
+    }
+
+    pub(super) fn is_root(&self) -> bool {
+        self.top.is_empty()
+    }
+
+    /// Returns `true` if a path in normal form is the top or lies below it.
+    pub(super) fn contains(&self, path: &[u8]) -> bool {
+        match path.strip_prefix(&*self.top) {
+            Some([]) => true,
+            Some([b'/', below @ ..]) => below.is_empty() || !self.is_root(),
+            _ => false,
+        }
+    }
+
+    /// Returns `true` if a path that starts with `text` may be the top or lie below it.
+    pub(super) fn may_contain(&self, text: &[u8]) -> bool {
+        let top = if self.is_root() { b"/" } else { &*self.top };
+        may_meet(top, text)
+    }
+
+    /// Returns `true` if every path that starts with `text` is the top or lies below it.
+    pub(super) fn contains_all(&self, text: &[u8]) -> bool {
+        // A text that ends inside a name may go on to a longer name.
+        !self.is_root()
+            && text
+                .iter()
+                .rposition(|&byte| byte == b'/')
+                .and_then(|slash| text.get(..slash))
+                .is_some_and(|directory| self.contains(directory))
+    }
+}
+
+/// Returns `true` if a path is there for robots: redirecting it would only do harm.
+///
+/// These are robots.txt (RFC 9309 §2.3), sitemaps at the root, everything
+/// well-known (RFC 8615), llms.txt, and the icon that result pages show; and what a
+/// site says of AI (ai.txt), of who sells its advertisements (ads.txt and app-ads.txt,
+/// IAB Tech Lab), and of whom to tell a weakness (security.txt, RFC 9116 §3). humans.txt
+/// is for people.
+pub(super) fn is_for_robots(path: &[u8]) -> bool {
+    match path {
+        b"/robots.txt" | b"/llms.txt" | b"/llms-full.txt" | b"/ai.txt" | b"/ads.txt"
+        | b"/app-ads.txt" | b"/security.txt" | b"/favicon.ico" | b"/.well-known" => true,
+        _ => path.starts_with(b"/.well-known/") || is_sitemap(path),
+    }
+}
+
+/// Returns `true` if a path that starts with `text` may be there for robots.
+pub(super) fn may_be_for_robots(text: &[u8]) -> bool {
+    let starts = [
+        &b"/robots.txt"[..],
+        b"/llms",
+        b"/ai.txt",
+        b"/ads.txt",
+        b"/app-ads.txt",
+        b"/security.txt",
+        b"/favicon.ico",
+        b"/.well-known",
+        b"/sitemap",
+    ];
+    starts.iter().any(|start| may_meet(start, text))
+}
+
+/// Returns `true` if a text may start with both.
+fn may_meet(a: &[u8], b: &[u8]) -> bool {
+    a.starts_with(b) || b.starts_with(a)
+}
+
+fn is_sitemap(path: &[u8]) -> bool {
+    path.strip_prefix(b"/sitemap").is_some_and(|rest| {
+        let rest = rest.strip_suffix(b".gz").unwrap_or(rest);
+        !rest.contains(&b'/') && (rest.ends_with(b".xml") || rest.ends_with(b".txt"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subtree_ends_at_a_slash() {
+        for top in ["/heaven", "/heaven/", "//%68eaven/x/.."] {
+            let subtree = Subtree::new(top.as_bytes());
+            assert!(subtree.contains(b"/heaven"));
+            assert!(subtree.contains(b"/heaven/"));
+            assert!(subtree.contains(b"/heaven/a/b"));
+            assert!(!subtree.contains(b"/heavenly"));
+            assert!(!subtree.contains(b"/heave"));
+            assert!(!subtree.contains(b"/"));
+        }
+    }
+
+    #[test]
+    fn subtree_of_the_root_is_the_root_page() {
+        let root = Subtree::new(b"/");
+        assert!(root.is_root());
+        assert!(root.contains(b"/"));
+        assert!(!root.contains(b"/a"));
+    }
+
+    #[test]
+    fn files_for_robots_are_known() {
+        for path in [
+            "/robots.txt",
+            "/sitemap.xml",
+            "/sitemap_index.xml",
+            "/sitemap-1.xml.gz",
+            "/sitemap.txt",
+            "/.well-known/acme-challenge/x",
+            "/favicon.ico",
+            "/llms.txt",
+            "/ai.txt",
+            "/ads.txt",
+            "/app-ads.txt",
+            "/security.txt",
+        ] {
+            assert!(is_for_robots(path.as_bytes()), "{path}");
+        }
+        for path in [
+            "/a/robots.txt",
+            "/robots.txt/a",
+            "/sitemap",
+            "/sitemap/a.xml",
+            "/sitemap.html",
+            "/.well-knowns/a",
+            "/humans.txt",
+            "/a/ads.txt",
+        ] {
+            assert!(!is_for_robots(path.as_bytes()), "{path}");
+        }
+    }
+}
