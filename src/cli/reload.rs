@@ -276,6 +276,7 @@ mod tests {
 
     use clap::Parser as _;
 
+    use super::super::args::CommandLine;
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -284,8 +285,8 @@ mod tests {
         let path = directory.path().join("c.toml");
         fs::write(&path, "a").unwrap();
         let path = path.to_string_lossy().into_owned();
-        let cli = Cli::parse_from(["robot-detection", "--config", &path, "serve"]);
-        let mut watch = FileWatch::new(&cli).enabled(true);
+        let line = CommandLine::parse_from(["robot-detection", "--config", &path, "serve"]);
+        let mut watch = FileWatch::new(&line.cli).enabled(true);
         let mut soon = async || tokio::time::timeout(POLL_INTERVAL * 5, watch.changed()).await;
         assert!(soon().await.is_err(), "nothing has changed");
         fs::write(&path, "ab").unwrap();

@@ -347,6 +347,6 @@ mod pdf_tests {
     #[test]
     fn what_is_no_page_stays_as_it_is() {
         assert_eq!(page(b"words"), b"words");
-        assert!(command([PathBuf::from("/nowhere")].into_iter()).is_none());
+        assert!(pdf_command([PathBuf::from("/nowhere")].into_iter()).is_none());
     }
 }
