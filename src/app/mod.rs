@@ -33,9 +33,9 @@ mod server;
 mod site;
 mod verification;
 
-pub use crate::robots_file::{
-    RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt, WrongRule,
-};
+#[doc(hidden)]
+pub use crate::robots_file::WrongRule;
+pub use crate::robots_file::{RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt};
 pub use crate::traffic::{
     EvidenceSettings, Traffic, TrafficBody, TrafficFuture, TrafficLayer, TrafficService,
 };
@@ -44,11 +44,14 @@ pub(crate) use admin_pages::FirstPassword;
 pub use builder::{BuildError, RobotDetectionBuilder};
 pub use handle::RobotDetection;
 #[cfg(feature = "server")]
+pub use server::Server;
+#[cfg(feature = "server")]
+#[doc(hidden)]
 pub use server::{
     ClaimProver, Disparity, Excess, Handed, Handover, IndexNowTold, Parity, ParityPass, Programs,
-    PublishedFiles, Ran, Reloaded, Server, ServerSettings, SiteIndex, SiteRobotChanges,
-    SiteRobotRuns, SiteRobotSettings, alerts, assemble, enforcement, heaven_use, policy, reload,
-    robots_txt, robots_txt_in_force, site_robots, sources, verification, wanted_origins,
+    PublishedFiles, Ran, Reloaded, ServerSettings, SiteIndex, SiteRobotChanges, SiteRobotRuns,
+    SiteRobotSettings, alerts, assemble, enforcement, heaven_use, policy, reload, robots_txt,
+    robots_txt_in_force, site_robots, sources, verification, wanted_origins,
 };
 #[cfg(feature = "server")]
 pub(crate) use server::{OPERATION, SiteAnswers, robots_txt_of_settings};

@@ -85,13 +85,25 @@ mod specificity;
 mod unlisted;
 mod visitors;
 
-pub use claim::{Claim, Kind, Listed, NAMELESS, SHARED, UNLISTED, Verdict};
-pub use detector::{BuildError, Detector, RejectedPattern};
+pub use claim::{Claim, Kind, Listed, Verdict};
+#[doc(hidden)]
+pub use claim::{NAMELESS, SHARED, UNLISTED};
+#[doc(hidden)]
+pub use detector::RejectedPattern;
+pub use detector::{BuildError, Detector};
+#[doc(hidden)]
 pub use duplicates::Duplicates;
 #[cfg(feature = "formats")]
 pub use export::export;
+#[doc(hidden)]
 pub use matcher::MAX_USER_AGENT_BYTES;
-pub use self_test::{BrowserHit, browser_hits, browsers, self_test};
+pub use self_test::browsers;
+#[doc(hidden)]
+pub use self_test::{BrowserHit, browser_hits, self_test};
 pub use shared::SharedDetector;
-pub use signed::{Signed, SigningHost};
-pub use unlisted::{Sign, Unlisted};
+pub use signed::Signed;
+#[doc(hidden)]
+pub use signed::SigningHost;
+#[doc(hidden)]
+pub use unlisted::Sign;
+pub use unlisted::Unlisted;

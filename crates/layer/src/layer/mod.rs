@@ -114,9 +114,11 @@ pub use decide::Decided;
 pub use future::ResponseFuture;
 #[doc(hidden)]
 pub use future::{Additions, Reply};
+pub use head::FromText;
 #[doc(hidden)]
 pub use head::ReadyHead;
-pub use head::{FromText, RefusalBody};
+#[doc(hidden)]
+pub use head::RefusalBody;
 #[doc(hidden)]
 pub use header::host;
 #[doc(hidden)]
@@ -125,17 +127,24 @@ pub use layer::RobotDetectionLayer;
 pub use outcome::Outcome;
 pub use service::RobotDetectionService;
 #[cfg(feature = "axum")]
+#[doc(hidden)]
 pub use stages::NoRobot;
 #[cfg(feature = "verify")]
+#[doc(hidden)]
 pub use stages::OwnRobot;
+#[doc(hidden)]
 pub use stages::{
-    CanonicalRedirects, ClaimFinding, ClaimedRequest, Identification, ListedRobot, MarkdownPages,
-    People, PersonRequest, Release, ServedInPlace, Settling, Traps, Verdicts, prefers_markdown,
+    CanonicalRedirects, ClaimFinding, ClaimedRequest, ListedRobot, MarkdownPages, PersonRequest,
+    Release, ServedInPlace, Settling, prefers_markdown,
 };
 #[doc(hidden)]
 pub use stages::{
     Client, NoCopies, OWN_PAGE, PERSON_WORD_LASTS, Pending, ask_for, asks_for_markdown,
     mark_in_place, opens_page,
 };
-pub use stats::{Front, Stats};
+pub use stages::{Identification, People, Traps, Verdicts};
+#[doc(hidden)]
+pub use stats::Front;
+pub use stats::Stats;
+#[doc(hidden)]
 pub use visit::{ClaimProof, Noteworthy, Visit, VisitSwitch};

@@ -242,40 +242,66 @@ mod unlisted_name;
 mod visitor;
 mod when;
 
+pub use action::Action;
 #[doc(hidden)]
 pub use action::ActionWords;
-pub use action::{Action, ByAction};
+#[doc(hidden)]
+pub use action::ByAction;
 pub use builder::PolicyBuilder;
+#[doc(hidden)]
 pub use decision::Step;
 pub use decision::{Decision, PassReason, Request};
 #[doc(hidden)]
 pub use enforce::visible;
+pub use enforce::{Answer, Enforce, Enforcement, Enforcer, Refusal};
+#[doc(hidden)]
 pub use enforce::{
-    Answer, Breach, Broken, CountedBreach, Enforce, Enforcement, Enforcer, Finding, Refusal,
-    RobotCount, RobotRequest, Violation, Violations,
+    Breach, Broken, CountedBreach, Finding, RobotCount, RobotRequest, Violation, Violations,
 };
-pub use error::{LeftOutRule, PolicyError, UnknownRobot};
+pub use error::PolicyError;
+#[doc(hidden)]
+pub use error::{LeftOutRule, UnknownRobot};
+#[doc(hidden)]
 pub use fleet_pace::{BucketDebt, FleetPace};
+#[doc(hidden)]
 pub use judgement::{Explanation, Judgement};
+#[doc(hidden)]
 pub use load::AnswerTime;
+#[doc(hidden)]
 pub use path::PathReading;
 #[doc(hidden)]
 pub use path::{is_below, is_own_path, with_normal_path};
 pub use policy::Policy;
-pub use rate_key::{RateKey, one_sender};
+pub use rate_key::RateKey;
+#[doc(hidden)]
+pub use rate_key::one_sender;
+#[doc(hidden)]
 pub use rate_limiter::{ErrorCounter, PacedRequest, RateLimiter};
 pub use redirect::Redirect;
 pub use refuse::Refuse;
+#[doc(hidden)]
 pub use refuse::Spoofed;
+#[doc(hidden)]
 pub use refused_robots::{RefusedFor, RefusedRobots};
+#[doc(hidden)]
 pub use request_explanation::RequestExplanation;
+#[doc(hidden)]
 pub use response_headers::ResponseHeaders;
-pub use robots_files::{HostMap, HostName, LoadedRobotsFiles, RobotsFiles, SharedRobotsFiles};
+#[doc(hidden)]
+pub use robots_files::{HostMap, LoadedRobotsFiles};
+pub use robots_files::{HostName, RobotsFiles, SharedRobotsFiles};
 pub use rule::Rule;
 pub use rule_builder::RuleBuilder;
-pub use sender::{Addresses, Place, Places, Sender};
+pub use sender::Addresses;
+#[doc(hidden)]
+pub use sender::{Place, Places, Sender};
+#[doc(hidden)]
 pub use shared::Overlay;
-pub use shared::{SharedPolicy, WeakPolicy};
-pub use tag_rule::{TagRule, TagRuleBuilder, Tags};
+pub use shared::SharedPolicy;
+#[doc(hidden)]
+pub use shared::WeakPolicy;
+#[doc(hidden)]
+pub use tag_rule::Tags;
+pub use tag_rule::{TagRule, TagRuleBuilder};
 pub use visitor::Visitor;
 pub use when::When;

@@ -71,26 +71,40 @@ mod text;
 mod useragent;
 
 pub use bundled::bundled;
+#[doc(hidden)]
 pub use by_hand::{TypedError, TypedRobot};
+#[doc(hidden)]
 pub use cut_off::{is_open_ended, missing_at_the_end};
 #[cfg(feature = "formats")]
+pub use export::ExportFormat;
+#[cfg(feature = "formats")]
+#[doc(hidden)]
 pub use export::{
-    ExportFormat, Exported, Expression, OmittedRobot, write_ai_robots_txt,
-    write_crawler_user_agents, write_haproxy, write_list, write_matomo, write_nginx,
-    write_robots_txt,
+    Exported, Expression, OmittedRobot, write_ai_robots_txt, write_crawler_user_agents,
+    write_haproxy, write_list, write_matomo, write_nginx, write_robots_txt,
 };
 #[cfg(feature = "verify")]
 #[doc(hidden)]
 pub use fixed_map::{FixedMap, KeyHash};
+#[doc(hidden)]
 pub use flat_file::write_flat_file;
 pub use format::Format;
-pub use parse::{ParseError, Parsed, Skipped, parse};
-pub use pattern::{InvalidPattern, Pattern, PatternKind};
+pub use parse::{ParseError, parse};
+#[doc(hidden)]
+pub use parse::{Parsed, Skipped};
+pub use pattern::Pattern;
+#[doc(hidden)]
+pub use pattern::{InvalidPattern, PatternKind};
+#[doc(hidden)]
 pub use product_token::{NoProductToken, ProductToken};
 #[cfg(feature = "verify")]
 #[doc(hidden)]
 pub use proofs::is_public_suffix;
 pub use purpose::Purpose;
+#[doc(hidden)]
 pub use regex::compile_regex;
-pub use robot::{Exclusion, InvalidSource, Robot, Source, Status};
+#[doc(hidden)]
+pub use robot::{Exclusion, InvalidSource};
+pub use robot::{Robot, Source, Status};
+#[doc(hidden)]
 pub use useragent::{NoPattern, normalise};

@@ -17,8 +17,13 @@ mod seen;
 mod table;
 mod user_agent;
 
-pub use coherence::{Coherence, Findings, Transport};
+pub use coherence::Transport;
+#[doc(hidden)]
+pub use coherence::{Coherence, Findings};
+#[doc(hidden)]
 pub use fronts::FrontHeaders;
+#[doc(hidden)]
 pub use marks::{Mark, Marked, MarkedVisitor, Marks};
+#[doc(hidden)]
 pub use reason::{Reason, SUSPECT_WEIGHT};
 pub use reasons::Reasons;
