@@ -45,7 +45,7 @@ struct StepView {
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 struct LastVisitView {
-    state: &'static str,
+    state: String,
     depth: u32,
     found_on: String,
     described: bool,

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{StoreError, StoreErrorKind, columns::columns, sql};
+use super::{StoreError, StoreErrorKind};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
@@ -22,55 +22,92 @@ pub enum TokenScope {
     Write,
 }
 
-/// Token for scripts, without the secret.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct AdminToken {
-    /// Name of what uses it.
-    pub name: String,
-    /// What it may do.
-    pub scope: TokenScope,
-    /// When it was made, in milliseconds since 1970.
-    pub created_ms: i64,
-    /// Hour in which it was last used.
-    pub used_ms: Option<i64>,
-    /// When it ends; nothing for one that is lasting.
-    pub ends_ms: Option<i64>,
-}
-
-/// Session that has not ended.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct StoredSession {
-    /// Key by which it is ended.
-    pub key: String,
-    /// Data, as it was saved.
-    pub data: String,
-    /// When it was last used, to some minutes; 0 for never.
-    pub seen_ms: i64,
-    /// When it ends.
-    pub expires_ms: i64,
-}
-
 columns! {
-    #[derive(Debug)]
-    struct TokenRow {
-        name: String,
-        scope: String,
-        created_ms: i64,
-        used_ms: Option<i64>,
-        ends_ms: Option<i64>,
+    /// Token for scripts, without the secret.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct AdminToken {
+        /// Name of what uses it.
+        pub name: String,
+        /// What it may do.
+        pub scope: TokenScope,
+        /// When it was made, in milliseconds since 1970.
+        pub created_ms: i64,
+        /// Hour in which it was last used.
+        pub used_ms: Option<i64>,
+        /// When it ends; nothing for one that is lasting.
+        pub ends_ms: Option<i64>,
     }
 }
 
 columns! {
-    #[derive(Debug)]
-    struct SessionRow {
-        id_sha256: String,
-        data: String,
-        seen_ms: i64,
-        expires_ms: i64,
+    /// Session that has not ended.
+    #[derive(Clone, Debug, Eq, PartialEq)]
+    #[non_exhaustive]
+    pub struct StoredSession {
+        /// Key by which it is ended.
+        pub key: String,
+        /// Data, as it was saved.
+        pub data: String,
+        /// When it was last used, to some minutes; 0 for never.
+        pub seen_ms: i64,
+        /// When it ends.
+        pub expires_ms: i64,
     }
+}
+
+macro_rules! token_columns {
+    () => {
+        "name, scope, created_ms, used_ms, ends_ms"
+    };
+}
+
+statements! {
+    ADMIN_PASSWORD = "read the administrator's password hash",
+        "SELECT password_hash FROM admin_credentials WHERE id = 1";
+    SET_ADMIN_PASSWORD = "set the administrator's password",
+        "INSERT INTO admin_credentials (id, password_hash, changed_ms) VALUES (1, $1, $2) \
+         ON CONFLICT (id) DO UPDATE SET password_hash = excluded.password_hash, \
+         changed_ms = excluded.changed_ms";
+    INIT_ADMIN_PASSWORD = "set the administrator's first password",
+        "INSERT INTO admin_credentials (id, password_hash, changed_ms) VALUES (1, $1, $2) \
+         ON CONFLICT (id) DO NOTHING";
+    ADD_ADMIN_TOKEN = "add a token",
+        "INSERT INTO admin_tokens (name, sha256, created_ms, scope, ends_ms) \
+         VALUES ($1, $2, $3, $4, $5)";
+    // Looked up by its hash, so that the time of the comparison tells nothing of the token.
+    ADMIN_TOKEN = "look for a token",
+        concat!("SELECT ", token_columns!(), " FROM admin_tokens WHERE sha256 = $1");
+    ADMIN_TOKENS = "list the tokens",
+        concat!("SELECT ", token_columns!(), " FROM admin_tokens ORDER BY name");
+    USE_ADMIN_TOKEN = "note the use of a token",
+        "UPDATE admin_tokens SET used_ms = $2 WHERE name = $1";
+    DELETE_ADMIN_TOKEN = "remove a token",
+        "DELETE FROM admin_tokens WHERE name = $1";
+    FORGET_ALL_LOGIN_FAILURES = "forget all failed logins",
+        "DELETE FROM login_failures";
+    SAVE_SESSION = "save a session",
+        "INSERT INTO admin_sessions (id_sha256, data, expires_ms) VALUES ($1, $2, $3) \
+         ON CONFLICT (id_sha256) DO UPDATE SET data = excluded.data, \
+         expires_ms = excluded.expires_ms";
+    LOAD_SESSION = "load a session",
+        "SELECT data, seen_ms FROM admin_sessions WHERE id_sha256 = $1 AND expires_ms > $2";
+    SEE_SESSION = "note the use of a session",
+        "UPDATE admin_sessions SET seen_ms = $2 WHERE id_sha256 = $1";
+    SESSIONS = "list the sessions",
+        "SELECT SUBSTR(id_sha256, 1, 16) AS key, data, seen_ms, expires_ms FROM admin_sessions WHERE expires_ms > $1 \
+         ORDER BY seen_ms DESC, id_sha256";
+    // Half a digest names a session as surely, and is shorter to show.
+    END_SESSION = "end a session",
+        "DELETE FROM admin_sessions WHERE SUBSTR(id_sha256, 1, 16) = $1 AND expires_ms > $2";
+    END_OTHER_SESSIONS = "end the other sessions",
+        "DELETE FROM admin_sessions WHERE id_sha256 <> $1";
+    DELETE_SESSION = "end a session",
+        "DELETE FROM admin_sessions WHERE id_sha256 = $1";
+    DELETE_SESSIONS = "end all sessions",
+        "DELETE FROM admin_sessions";
+    PRUNE_SESSIONS = "remove ended sessions",
+        "DELETE FROM admin_sessions WHERE expires_ms <= $1";
 }
 
 impl TokenScope {
@@ -83,6 +120,12 @@ impl TokenScope {
         }
     }
 }
+
+// A word that is not known opens no more than it has to.
+column!(TokenScope, String, |word| Ok(match &*word {
+    "write" => TokenScope::Write,
+    _ => TokenScope::Read,
+}));
 
 impl AdminToken {
     /// Creates a token that may do everything and does not end.
@@ -118,33 +161,6 @@ impl AdminToken {
     }
 }
 
-impl From<TokenRow> for AdminToken {
-    fn from(row: TokenRow) -> Self {
-        Self {
-            name: row.name,
-            // A word that is not known opens no more than it has to.
-            scope: match &*row.scope {
-                "write" => TokenScope::Write,
-                _ => TokenScope::Read,
-            },
-            created_ms: row.created_ms,
-            used_ms: row.used_ms,
-            ends_ms: row.ends_ms,
-        }
-    }
-}
-
-impl From<SessionRow> for StoredSession {
-    fn from(row: SessionRow) -> Self {
-        Self {
-            key: key(&row.id_sha256),
-            data: row.data,
-            seen_ms: row.seen_ms,
-            expires_ms: row.expires_ms,
-        }
-    }
-}
-
 handle! {
     /// The password, tokens and sessions of the administrator.
     Access, access
@@ -157,11 +173,8 @@ impl Access<'_> {
     ///
     /// Fails when the database does.
     pub async fn password_hash(self) -> Result<Option<String>, StoreError> {
-        let row = self
-            .store
-            .database
-            .first::<(String,)>(&sql::ADMIN_PASSWORD, &[]);
-        Ok(row.await?.map(|(hash,)| hash))
+        let row = self.db.value::<String>(&ADMIN_PASSWORD, &[]);
+        Ok(row.await?.map(|hash| hash))
     }
 
     /// Sets the password's PHC string, ends all sessions, and forgets failed logins.
@@ -170,13 +183,13 @@ impl Access<'_> {
     ///
     /// Fails when the database does, and then changes nothing.
     pub async fn set_password_hash(self, hash: &str, now_ms: i64) -> Result<(), StoreError> {
-        let what = sql::SET_ADMIN_PASSWORD.what;
-        let mut transaction = self.store.database.begin(what).await?;
+        let what = SET_ADMIN_PASSWORD.what;
+        let mut transaction = self.db.begin(what).await?;
         let values = [hash.into(), now_ms.into()];
-        let set = &sql::SET_ADMIN_PASSWORD;
+        let set = &SET_ADMIN_PASSWORD;
         transaction.execute(set, &values).await?;
-        transaction.execute(&sql::DELETE_SESSIONS, &[]).await?;
-        let forget = &sql::FORGET_ALL_LOGIN_FAILURES;
+        transaction.execute(&DELETE_SESSIONS, &[]).await?;
+        let forget = &FORGET_ALL_LOGIN_FAILURES;
         transaction.execute(forget, &[]).await?;
         transaction.commit().await
     }
@@ -190,10 +203,7 @@ impl Access<'_> {
     /// Fails when the database does.
     pub async fn init_password_hash(self, hash: &str, now_ms: i64) -> Result<bool, StoreError> {
         let values = [hash.into(), now_ms.into()];
-        let set = self
-            .store
-            .database
-            .execute(&sql::INIT_ADMIN_PASSWORD, &values);
+        let set = self.db.execute(&INIT_ADMIN_PASSWORD, &values);
         Ok(set.await? > 0)
     }
 
@@ -211,11 +221,7 @@ impl Access<'_> {
             token.scope.as_str().into(),
             token.ends_ms.into(),
         ];
-        let added = self
-            .store
-            .database
-            .execute(&sql::ADD_ADMIN_TOKEN, &values)
-            .await;
+        let added = self.db.execute(&ADD_ADMIN_TOKEN, &values).await;
         match added {
             Err(error) if error.kind() == StoreErrorKind::Conflict => Err(StoreError::new(
                 StoreErrorKind::Conflict,
@@ -241,11 +247,7 @@ impl Access<'_> {
         now_ms: i64,
     ) -> Result<Option<AdminToken>, StoreError> {
         let values = [sha256_hex.into()];
-        let row = self
-            .store
-            .database
-            .first::<TokenRow>(&sql::ADMIN_TOKEN, &values);
-        let token = row.await?.map(AdminToken::from);
+        let token: Option<AdminToken> = self.db.first(&ADMIN_TOKEN, &values).await?;
         let Some(token) = token.filter(|token| !token.has_ended(now_ms)) else {
             return Ok(None);
         };
@@ -253,7 +255,7 @@ impl Access<'_> {
         // To the hour, so that a program that asks all the time does not write all the time.
         if token.used_ms.is_none_or(|used_ms| used_ms < hour_ms) {
             let values = [(&token.name).into(), hour_ms.into()];
-            let noted = self.store.database.execute(&sql::USE_ADMIN_TOKEN, &values);
+            let noted = self.db.execute(&USE_ADMIN_TOKEN, &values);
             noted.await?;
         }
         Ok(Some(token))
@@ -265,11 +267,7 @@ impl Access<'_> {
     ///
     /// Fails when the database does.
     pub async fn tokens(self) -> Result<Vec<AdminToken>, StoreError> {
-        let rows = self
-            .store
-            .database
-            .rows::<TokenRow>(&sql::ADMIN_TOKENS, &[]);
-        Ok(rows.await?.into_iter().map(AdminToken::from).collect())
+        self.db.rows(&ADMIN_TOKENS, &[]).await
     }
 
     /// Removes a token.
@@ -279,12 +277,7 @@ impl Access<'_> {
     /// `NotFound` when there is none of this name.
     pub async fn remove_token(self, name: &str) -> Result<(), StoreError> {
         let values = [name.into()];
-        match self
-            .store
-            .database
-            .execute(&sql::DELETE_ADMIN_TOKEN, &values)
-            .await?
-        {
+        match self.db.execute(&DELETE_ADMIN_TOKEN, &values).await? {
             0 => Err(StoreError::new(
                 StoreErrorKind::NotFound,
                 format!("no token has the name {name:?}"),
@@ -306,8 +299,7 @@ impl Access<'_> {
     ) -> Result<(), StoreError> {
         let id = hashed(id);
         let values = [(&id).into(), data.into(), expires_ms.into()];
-        let saved = self.store.database.execute(&sql::SAVE_SESSION, &values);
-        saved.await.map(|_| ())
+        self.db.run(&SAVE_SESSION, &values).await
     }
 
     /// Returns the data of a session that has not ended; its use is noted, to some minutes.
@@ -318,18 +310,12 @@ impl Access<'_> {
     pub async fn load_session(self, id: &str, now_ms: i64) -> Result<Option<String>, StoreError> {
         let id = hashed(id);
         let values = [(&id).into(), now_ms.into()];
-        let row = self
-            .store
-            .database
-            .first::<(String, i64)>(&sql::LOAD_SESSION, &values);
+        let row = self.db.first::<(String, i64)>(&LOAD_SESSION, &values);
         let Some((data, seen_ms)) = row.await? else {
             return Ok(None);
         };
         if now_ms.saturating_sub(seen_ms) >= SEEN_MS {
-            self.store
-                .database
-                .execute(&sql::SEE_SESSION, &values)
-                .await?;
+            self.db.execute(&SEE_SESSION, &values).await?;
         }
         Ok(Some(data))
     }
@@ -341,11 +327,7 @@ impl Access<'_> {
     /// Fails when the database does.
     pub async fn sessions(self, now_ms: i64) -> Result<Vec<StoredSession>, StoreError> {
         let values = [now_ms.into()];
-        let rows = self
-            .store
-            .database
-            .rows::<SessionRow>(&sql::SESSIONS, &values);
-        Ok(rows.await?.into_iter().map(StoredSession::from).collect())
+        self.db.rows(&SESSIONS, &values).await
     }
 
     /// Returns the key of a session, by which lists name it; nobody finds the id from it.
@@ -361,12 +343,7 @@ impl Access<'_> {
     /// `NotFound` when there is none.
     pub async fn end_session(self, key: &str, now_ms: i64) -> Result<(), StoreError> {
         let values = [key.into(), now_ms.into()];
-        match self
-            .store
-            .database
-            .execute(&sql::END_SESSION, &values)
-            .await?
-        {
+        match self.db.execute(&END_SESSION, &values).await? {
             0 => Err(StoreError::new(
                 StoreErrorKind::NotFound,
                 format!("no session has the key {key:?}"),
@@ -383,10 +360,7 @@ impl Access<'_> {
     pub async fn end_other_sessions(self, id: Option<&str>) -> Result<u64, StoreError> {
         let id = id.map(hashed).unwrap_or_default();
         let values = [(&id).into()];
-        let ended = self
-            .store
-            .database
-            .execute(&sql::END_OTHER_SESSIONS, &values);
+        let ended = self.db.execute(&END_OTHER_SESSIONS, &values);
         ended.await
     }
 
@@ -398,8 +372,7 @@ impl Access<'_> {
     pub async fn delete_session(self, id: &str) -> Result<(), StoreError> {
         let id = hashed(id);
         let values = [(&id).into()];
-        let deleted = self.store.database.execute(&sql::DELETE_SESSION, &values);
-        deleted.await.map(|_| ())
+        self.db.run(&DELETE_SESSION, &values).await
     }
 
     /// Removes sessions that ended; returns how many.
@@ -409,10 +382,7 @@ impl Access<'_> {
     /// Fails when the database does.
     pub async fn prune_sessions(self, now_ms: i64) -> Result<u64, StoreError> {
         let values = [now_ms.into()];
-        self.store
-            .database
-            .execute(&sql::PRUNE_SESSIONS, &values)
-            .await
+        self.db.execute(&PRUNE_SESSIONS, &values).await
     }
 }
 

@@ -1,7 +1,15 @@
 //! Robots are read: all, by page, by id, counted.
 
-use super::{StoreError, StoredRobot, row::RobotRow, sql, statement::Value};
+use std::fmt::Write as _;
+
 use robot_detection_layer::registry::Source;
+
+use super::{
+    StoreError, StoredRobot,
+    columns::from_sql,
+    row::RobotRow,
+    statement::{Statement, Value},
+};
 
 /// Query for a page of robots.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +72,20 @@ pub struct RobotCount {
     pub unusable: u64,
 }
 
+/// Words of a search that count; more than these are ignored.
+pub(super) const SEARCH_WORDS: usize = 16;
+
+statements! {
+    ROBOTS = "read the robots",
+        concat!("SELECT ", robot_columns!(), " FROM robots ORDER BY source, robot_id");
+    ROBOTS_BY_ID = "read a robot",
+        concat!("SELECT ", robot_columns!(), " FROM robots WHERE robot_id = $1 ORDER BY source");
+    ROBOT_EXISTS = "look for a robot",
+        "SELECT source FROM robots WHERE robot_id = $1 LIMIT 1";
+    ROBOT_COUNTS = "count the robots",
+        "SELECT source, status, COUNT(*) FROM robots GROUP BY source, status ORDER BY source";
+}
+
 handle! {
     /// The robots table.
     Robots, robots
@@ -78,7 +100,7 @@ impl Robots<'_> {
     ///
     /// Fails when the database does, or when a row's source is no source's name.
     pub async fn list(self) -> Result<Vec<StoredRobot>, StoreError> {
-        let rows = self.store.database.rows(&sql::ROBOTS, &[]).await?;
+        let rows = self.db.rows(&ROBOTS, &[]).await?;
         self.stored(rows)
     }
 
@@ -96,8 +118,8 @@ impl Robots<'_> {
         values.extend(patterns.iter().map(Value::from));
 
         // One state for both statements, so that the number of robots fits the page.
-        let mut transaction = self.store.database.begin_reading("read the robots").await?;
-        let count = sql::count_page(patterns.len());
+        let mut transaction = self.db.begin_reading("read the robots").await?;
+        let count = count_page(patterns.len());
         let (total,) = transaction.one::<(i64,)>(&count, &values).await?;
         let limit = if query.limit == 0 {
             u64::MAX
@@ -105,7 +127,7 @@ impl Robots<'_> {
             query.limit
         };
         values.extend([Value::from(limit), Value::from(query.offset)]);
-        let page = sql::read_page(query, patterns.len());
+        let page = read_page(query, patterns.len());
         let rows = transaction.rows(&page, &values).await?;
         transaction.commit().await?;
 
@@ -121,11 +143,7 @@ impl Robots<'_> {
     ///
     /// As [`list`](Self::list).
     pub async fn by_id(self, id: &str) -> Result<Vec<StoredRobot>, StoreError> {
-        let rows = self
-            .store
-            .database
-            .rows(&sql::ROBOTS_BY_ID, &[id.into()])
-            .await?;
+        let rows = self.db.rows(&ROBOTS_BY_ID, &[id.into()]).await?;
         let mut robots = self.stored(rows)?;
         robots.sort_by_key(|stored| stored.robot.source.precedence());
         Ok(robots)
@@ -138,10 +156,7 @@ impl Robots<'_> {
     /// Fails when the database does.
     pub async fn exists(self, id: &str) -> Result<bool, StoreError> {
         let values = [id.into()];
-        let found = self
-            .store
-            .database
-            .first::<(String,)>(&sql::ROBOT_EXISTS, &values);
+        let found = self.db.value::<String>(&ROBOT_EXISTS, &values);
         Ok(found.await?.is_some())
     }
 
@@ -151,7 +166,7 @@ impl Robots<'_> {
     ///
     /// As [`list`](Self::list).
     pub async fn counts(self) -> Result<Vec<RobotCount>, StoreError> {
-        let rows = self.store.database.rows(&sql::ROBOT_COUNTS, &[]).await?;
+        let rows = self.db.rows(&ROBOT_COUNTS, &[]).await?;
         let mut counts: Vec<RobotCount> = Vec::new();
         for (source, status, robots) in rows as Vec<(String, String, i64)> {
             let Ok(source) = source.parse::<Source>() else {
@@ -178,7 +193,7 @@ impl Robots<'_> {
 
     fn stored(self, rows: Vec<RobotRow>) -> Result<Vec<StoredRobot>, StoreError> {
         rows.into_iter()
-            .map(|row| row.into_stored(&self.store.database.place))
+            .map(|row| row.into_stored(&self.db.place))
             .collect()
     }
 }
@@ -195,11 +210,48 @@ impl RobotSort {
     ];
 }
 
+/// Returns the statement that counts what a query finds; its parameters are `$1` source,
+/// `$2` status, then the patterns of the words.
+pub(super) fn count_page(words: usize) -> Statement {
+    let sql = format!("SELECT COUNT(*) FROM robots{}", page_filter(words));
+    Statement::assembled("count the robots of a page", sql)
+}
+
+/// Returns the statement that reads a page; limit and offset follow the parameters of
+/// [`count_page`].
+pub(super) fn read_page(query: &RobotQuery, words: usize) -> Statement {
+    let key = match query.sort {
+        RobotSort::Name => "lower(robot_name)",
+        RobotSort::Id => "robot_id",
+        RobotSort::Source => "source",
+        RobotSort::Purpose => "purpose",
+        RobotSort::Status => "status",
+        RobotSort::Modified => "modified_date",
+    };
+    let direction = if query.descending { "DESC" } else { "ASC" };
+    let columns = robot_columns!();
+    let filter = page_filter(words);
+    let (limit, offset) = (words + 3, words + 4);
+    let sql = format!(
+        "SELECT {columns} FROM robots{filter} \
+         ORDER BY {key} {direction}, robot_id, source LIMIT ${limit} OFFSET ${offset}"
+    );
+    Statement::assembled("read a page of robots", sql)
+}
+
+fn page_filter(words: usize) -> String {
+    let mut filter = " WHERE ($1 = '' OR source = $1) AND ($2 = '' OR status = $2)".to_owned();
+    for word in 0..words {
+        let _ = write!(filter, " AND search_text LIKE ${} ESCAPE '\\'", word + 3);
+    }
+    filter
+}
+
 /// Returns a `LIKE` pattern for each word of a search.
 fn like_patterns(search: &str) -> Vec<String> {
     search
         .split_whitespace()
-        .take(sql::SEARCH_WORDS)
+        .take(SEARCH_WORDS)
         .map(|word| {
             let mut pattern = String::from("%");
             for letter in word.to_lowercase().chars() {
@@ -214,9 +266,23 @@ fn like_patterns(search: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns a count as the database has it, which is never negative.
-pub(super) fn from_sql(count: i64) -> u64 {
-    u64::try_from(count).unwrap_or(0)
+/// Returns the statements that are put together, in each form.
+pub(super) fn assembled_statements() -> Vec<Statement> {
+    let mut all = Vec::new();
+    for words in [0, 1, SEARCH_WORDS] {
+        all.push(count_page(words));
+        for sort in RobotSort::ALL {
+            for descending in [false, true] {
+                let query = RobotQuery {
+                    sort: *sort,
+                    descending,
+                    ..RobotQuery::default()
+                };
+                all.push(read_page(&query, words));
+            }
+        }
+    }
+    all
 }
 
 #[cfg(test)]
@@ -230,9 +296,6 @@ mod tests {
 
     #[test]
     fn a_search_has_a_bounded_number_of_words() {
-        assert_eq!(
-            like_patterns(&"word ".repeat(1000)).len(),
-            sql::SEARCH_WORDS
-        );
+        assert_eq!(like_patterns(&"word ".repeat(1000)).len(), SEARCH_WORDS);
     }
 }

@@ -1,6 +1,6 @@
 //! Keys that sign the word of visitors that they are people.
 
-use super::{StoreError, sql::statements, statement::Statement};
+use super::StoreError;
 
 statements! {
     ADD_KEY = "make the key of the day",
@@ -9,11 +9,6 @@ statements! {
         "SELECT day, secret FROM way_out_keys WHERE day >= $1 ORDER BY day";
     FORGET_KEYS = "remove keys of old",
         "DELETE FROM way_out_keys WHERE day < $1";
-}
-
-/// Returns every statement that can be asked for.
-pub(super) fn every_statement() -> impl Iterator<Item = Statement> {
-    FIXED.iter().copied().cloned()
 }
 
 handle! {
@@ -37,17 +32,13 @@ impl WayOut<'_> {
         new: &str,
     ) -> Result<Vec<(i64, String)>, StoreError> {
         let oldest = [(today - kept_days).into()];
-        let keys = self
-            .store
-            .database
-            .rows::<(i64, String)>(&KEYS, &oldest)
-            .await?;
+        let keys = self.db.rows::<(i64, String)>(&KEYS, &oldest).await?;
         if keys.iter().any(|(day, _)| *day == today) {
             return Ok(keys);
         }
         let key = [today.into(), new.into()];
-        self.store.database.execute(&ADD_KEY, &key).await?;
-        self.store.database.execute(&FORGET_KEYS, &oldest).await?;
-        self.store.database.rows(&KEYS, &oldest).await
+        self.db.execute(&ADD_KEY, &key).await?;
+        self.db.execute(&FORGET_KEYS, &oldest).await?;
+        self.db.rows(&KEYS, &oldest).await
     }
 }

@@ -1,10 +1,7 @@
 //! Copies of the hosts' robots.txt files.
 
 use super::Frontier;
-use super::{
-    super::{StoreError, columns::columns},
-    sql,
-};
+use super::{super::StoreError, sql};
 
 columns! {
     /// A host's robots.txt as it came last, and what tells its version.
@@ -33,10 +30,7 @@ impl Frontier<'_> {
         url: &str,
     ) -> Result<Option<RobotsTxtCopy>, StoreError> {
         let values = [site.into(), url.into()];
-        self.store
-            .database
-            .first(&sql::ROBOTS_TXT_COPY, &values)
-            .await
+        self.db.first(&sql::ROBOTS_TXT_COPY, &values).await
     }
 
     /// Saves a copy of a robots.txt in place of the one before.
@@ -52,8 +46,7 @@ impl Frontier<'_> {
             (&copy.last_modified).into(),
             (&copy.body).into(),
         ];
-        let kept = self.store.database.execute(&sql::KEEP_ROBOTS_TXT, &values);
-        kept.await.map(|_| ())
+        self.db.run(&sql::KEEP_ROBOTS_TXT, &values).await
     }
 
     /// Forgets the copy of a robots.txt; does nothing where there is none.
@@ -63,10 +56,6 @@ impl Frontier<'_> {
     /// Fails when the database does.
     pub async fn forget_robots_txt(self, site: &str, url: &str) -> Result<(), StoreError> {
         let values = [site.into(), url.into()];
-        let forgotten = self
-            .store
-            .database
-            .execute(&sql::FORGET_ROBOTS_TXT, &values);
-        forgotten.await.map(|_| ())
+        self.db.run(&sql::FORGET_ROBOTS_TXT, &values).await
     }
 }

@@ -3,7 +3,8 @@
 use super::Publications;
 use super::{
     super::{
-        SaveOutcome, StoreError, database::Transaction, descriptions::write_to, statement::Step,
+        SaveOutcome, StoreError, columns::from_sql, descriptions::write_to, statement::Step,
+        transaction::Transaction,
     },
     sql,
 };
@@ -75,7 +76,7 @@ impl Publications<'_> {
         changes: &[(String, StagedChange, String)],
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.store.database.begin(sql::STAGE_CHANGE.what).await?;
+        let mut transaction = self.db.begin(sql::STAGE_CHANGE.what).await?;
         for (url, change, reason) in changes {
             let values = [
                 site.into(),
@@ -96,12 +97,8 @@ impl Publications<'_> {
     ///
     /// Fails when the database does.
     pub async fn staged_counts(self, site: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        let rows: Vec<(String, i64)> = self
-            .store
-            .database
-            .rows(&sql::STAGED_COUNTS, &[site.into()])
-            .await?;
-        let count = |(change, count)| (change, u64::try_from(count).unwrap_or(0));
+        let rows: Vec<(String, i64)> = self.db.rows(&sql::STAGED_COUNTS, &[site.into()]).await?;
+        let count = |(change, count)| (change, from_sql(count));
         Ok(rows.into_iter().map(count).collect())
     }
 
@@ -114,11 +111,8 @@ impl Publications<'_> {
         let (mut staged, mut after) = (StagedPages::default(), String::new());
         loop {
             let values = [site.into(), (&after).into(), i64::from(TEXTS).into()];
-            let rows: Vec<(String, String, String)> = self
-                .store
-                .database
-                .rows(&sql::STAGED_TEXTS, &values)
-                .await?;
+            let rows: Vec<(String, String, String)> =
+                self.db.rows(&sql::STAGED_TEXTS, &values).await?;
             match rows.last() {
                 Some((last, ..)) => after.clone_from(last),
                 None => return Ok(staged),
@@ -199,12 +193,12 @@ impl Loss {
             Self::Login => "login",
         }
     }
-
-    /// Returns the loss that a word stands for.
-    pub(in crate::store) fn of_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|loss| loss.as_str() == word)
-    }
 }
+
+column!(Option<Loss>, Option<String>, |word| {
+    let mut all = Loss::ALL.into_iter();
+    Ok(word.and_then(|word| all.find(|loss| loss.as_str() == word)))
+});
 
 impl StagedChange {
     /// Returns the word for it.
