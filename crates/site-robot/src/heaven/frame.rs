@@ -1,5 +1,7 @@
 //! The frame of all pages.
 
+use askama::Template;
+
 use super::{Catalogue, HeavenSettings, entry::Entry, view::View};
 
 /// Frame that all pages have in common.
@@ -51,4 +53,9 @@ impl<'c> PageLink<'c> {
             day: entry.date.map(super::date::Date::day),
         }
     }
+}
+
+/// Writing into a string never fails.
+pub(super) fn rendered(page: &impl Template) -> String {
+    page.render().unwrap_or_default()
 }

@@ -73,6 +73,7 @@ mod starts;
 mod tally;
 mod traps;
 mod visit;
+mod visitor;
 
 pub use builder::SiteRobotBuilder;
 pub use conf::{
@@ -94,6 +95,6 @@ pub use process::{has_ended, holder_name};
 pub use progress::is_large_share;
 pub use progress::{HostProgress, Progress, RobotState, Summary};
 pub use rejection::{Rejection, Step};
-pub use rendering::Rendering;
+pub use settings::Rendering;
 pub use site_robot_handle::{Handle, OnEnd, SiteRobot};
 pub use traps::{QueryVariants, Trap, TrapLimits, trap};

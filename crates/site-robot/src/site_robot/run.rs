@@ -14,8 +14,7 @@ use super::{
     run_loop::RunLoop,
     scope::host_key,
     settings::{Settings, run_settings},
-    site_robot_handle::Shared,
-    visit::PageVisitor,
+    visitor::{AllRules, KeptFiles, PageVisitor, ServerDescriptions, Shared},
 };
 
 /// Descriptions whose checksums are read at once.
@@ -59,12 +58,12 @@ pub(super) async fn run(
         fingerprint,
         enumeration_run: FilterRun::restore(counted.clone()),
         generation_run: FilterRun::restore(counted),
-        rules: super::robots::AllRules::default(),
+        rules: AllRules::default(),
         known_links: super::known_links::KnownLinks::default(),
-        described: super::probe::ServerDescriptions::default(),
+        described: ServerDescriptions::default(),
         readers: Readers::new(settings.conf.engine_concurrent),
         renderer: renderer(settings),
-        kept_files: super::rendering::KeptFiles::default(),
+        kept_files: KeptFiles::default(),
         looks: std::hash::RandomState::new(),
         withdrawn: withdrawn.into_iter().collect(),
     };

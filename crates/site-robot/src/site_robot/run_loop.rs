@@ -24,7 +24,8 @@ use super::{
     repeats::RepeatCounter,
     robots::HostRules,
     seen_urls::SeenUrls,
-    visit::{PageVisitor, Visit},
+    visit::Visit,
+    visitor::PageVisitor,
 };
 
 /// Interval of heartbeats, and at which commands are read.

@@ -2,22 +2,27 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::document::normalise;
 use crate::filter::{Commands, Filter, RunNames};
 use crate::render::RenderLimits;
 use robot_detection_layer::clock::Clock;
-use robot_detection_store::fetch::shown_url;
 use robot_detection_store::store::Store;
 
-use super::{
-    Rendering, RobotConf, SiteRobotError, TrapLimits,
-    links::{check, to_canonical_form},
-    scope::Scope,
-    source::PageSource,
-};
+use super::{RobotConf, TrapLimits, scope::Scope, source::PageSource};
 
 /// Name of a robot whose User-Agent has none.
 const USER_AGENT: &str = "robot-detection";
+
+/// Which pages are read as scripts make them.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Rendering {
+    /// None.
+    #[default]
+    Never,
+    /// Those that have scripts and no words.
+    Empty,
+    /// All that are HTML.
+    Always,
+}
 
 /// Starting point.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -65,22 +70,28 @@ pub(super) struct Settings {
     pub(super) on_end: Option<Arc<super::OnEnd>>,
 }
 
-impl Settings {
-    /// Asks for single pages again; fails with the first that is not to be visited.
-    pub(super) fn take_pages(&mut self, urls: Vec<url::Url>) -> Result<(), SiteRobotError> {
-        for url in urls {
-            let wrong = |reason: String| SiteRobotError::NotVisited {
-                url: shown_url(url.as_str()),
-                reason,
-            };
-            let page = normalise(url.clone()).map(|url| to_canonical_form(self, url));
-            let page = page.ok_or_else(|| wrong("it is no URL to fetch".to_owned()))?;
-            check(self, &page).map_err(|rejection| wrong(rejection.to_string()))?;
-            self.only.push(page);
+impl Rendering {
+    /// Every one of them.
+    pub const ALL: &'static [Self] = &[Self::Never, Self::Empty, Self::Always];
+
+    /// Returns the word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Empty => "empty",
+            Self::Always => "always",
         }
-        Ok(())
     }
 
+    /// Returns what a word names.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|one| one.as_str() == word)
+    }
+}
+
+impl Settings {
     /// Returns `true` if what is logged from this `loglevel` on is to be seen.
     pub(super) fn tells(&self, level: u8) -> bool {
         self.conf.has_own("loglevel") && self.conf.loglevel >= level

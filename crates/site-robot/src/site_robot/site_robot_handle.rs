@@ -20,6 +20,7 @@ use super::{
     run,
     settings::{Settings, run_settings},
     source::PageSource,
+    visitor::Shared,
 };
 
 /// Hook that is called with the summary of a run.
@@ -31,15 +32,6 @@ pub type OnEnd = dyn Fn(&Summary) + Send + Sync;
 #[derive(Clone, Debug)]
 pub struct SiteRobot {
     pub(super) shared: Arc<Shared>,
-}
-
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) settings: Settings,
-    pub(super) wanted: watch::Sender<RunCommand>,
-    pub(super) progress: watch::Sender<Progress>,
-    is_running: AtomicBool,
-    runs_ended: AtomicU64,
 }
 
 /// Control of a robot: pause, resume, stop, and its progress.

@@ -1,0 +1,104 @@
+//! `enumerate-urls` and `enumerate-urls-from-text`.
+
+use std::{collections::HashSet, sync::Arc};
+
+use crate::{
+    document::{Page, urls_in_text},
+    filter::{FoundLink, MimeTypes},
+};
+
+use super::context::{FunctionContext, Made, MediaType, change};
+
+/// Links that a resource may spawn where `max` does not say it.
+const DEFAULT_MAX: usize = 1024;
+
+/// Types of links where the filter has no file of types.
+const TYPES: &str = "text/html html htm shtml xhtml
+application/pdf pdf
+application/msword doc docx odt rtf
+application/vnd.ms-excel xls xlsx ods csv
+application/vnd.ms-powerpoint ppt pptx odp
+application/zip zip gz tgz bz2 xz 7z tar rar jar iso
+application/octet-stream exe msi deb rpm dmg apk bin
+application/xml xml rss atom rdf
+application/json json
+text/plain txt text log
+text/css css
+text/javascript js mjs
+image/png png
+image/jpeg jpg jpeg
+image/gif gif
+image/svg+xml svg
+image/webp webp avif ico bmp tif tiff
+audio/mpeg mp3 ogg wav flac m4a
+video/mp4 mp4 webm avi mov mkv";
+
+/// Collects the links of a page.
+pub(super) fn urls(making: &mut FunctionContext<'_>) -> Made {
+    let (max, media_type) = limits(making)?;
+    let types = making.state.types.clone();
+    let types = types.unwrap_or_else(|| Arc::new(MimeTypes::parse(TYPES)));
+    Ok(change(move |work| {
+        let resource = &*work.resource;
+        let page = resource.page().filter(|_| media_type.fits(resource));
+        if let Some((links, page)) = work.links.as_deref_mut().zip(page) {
+            let wanted = page.links.iter();
+            let wanted = wanted.filter(|link| media_type.may_be_of(&link.url, &types));
+            let found = wanted.map(|link| FoundLink {
+                url: link.url.clone(),
+                kind: Some(link.kind),
+                is_nofollow: link.is_nofollow,
+            });
+            add(links, found, max);
+        }
+    }))
+}
+
+/// Collects what stands after `URL:` in text.
+pub(super) fn urls_from_text(making: &mut FunctionContext<'_>) -> Made {
+    // The reference lists no type, but has one in an example (chapter 45).
+    let (max, media_type) = limits(making)?;
+    Ok(change(move |work| {
+        let resource = &*work.resource;
+        let links = work.links.as_deref_mut();
+        let Some(links) = links.filter(|_| media_type.fits(resource)) else {
+            return;
+        };
+        match resource.page().map(Page::text) {
+            Some(text) => add(links, in_text(&text), max),
+            None => add(links, in_text(resource.text().unwrap_or_default()), max),
+        }
+    }))
+}
+
+fn limits(making: &FunctionContext<'_>) -> Result<(usize, MediaType), String> {
+    let max = making.parameters.size("max")?.unwrap_or(DEFAULT_MAX);
+    Ok((max, MediaType::of(making)))
+}
+
+/// Adds links, each once, `max` of a directive at most.
+///
+/// Links to parts of one page are one: they spawn the same URL. Where a link is
+/// not to be followed, another one to the same page may be.
+fn add(links: &mut Vec<FoundLink>, found: impl Iterator<Item = FoundLink>, max: usize) {
+    let known = links.iter().filter_map(spawned);
+    let mut known: HashSet<(String, bool)> = known.collect();
+    let new = found.filter(|link| spawned(link).is_some_and(|it| known.insert(it)));
+    links.extend(new.take(max));
+}
+
+/// Returns what a link spawns, without its fragment; nothing where it leads to its own page.
+fn spawned(link: &FoundLink) -> Option<(String, bool)> {
+    let url = link.url.split('#').next()?;
+    (!url.is_empty()).then(|| (url.to_owned(), link.is_nofollow))
+}
+
+/// Returns the URLs of text; a word that is none, as in "URL: see below", is passed over.
+fn in_text(text: &str) -> impl Iterator<Item = FoundLink> {
+    let is_url = |url: &&str| url.starts_with('/') || url.contains(':');
+    urls_in_text(text).filter(is_url).map(|url| FoundLink {
+        url: url.to_owned(),
+        kind: None,
+        is_nofollow: false,
+    })
+}
