@@ -30,7 +30,6 @@
 
 mod aside;
 mod builder;
-mod chains;
 mod claiming;
 mod conf;
 mod effects;

@@ -15,7 +15,6 @@ use robot_detection_store::store::{
 
 use super::{
     Progress, QueryVariants, SiteRobotError,
-    chains::Chains,
     fetched_page::FetchedPage,
     finished_visit::FinishedVisit,
     freshness::next_visit,
@@ -23,7 +22,7 @@ use super::{
     pending::{MAX_UNRECORDED, Pending},
     repeats::RepeatCounter,
     robots::HostRules,
-    seen_urls::SeenUrls,
+    seen_urls::{Chains, SeenUrls},
     visit::Visit,
     visitor::PageVisitor,
 };

@@ -4,7 +4,7 @@ use super::{
     Store, StoreError, address_ranges, admin, alerts, audit, bans, canonicals, changes,
     descriptions, error::Engine, evidence, frontier, index_now, instances, leases, link,
     live_rules, logins, orders, pace, probes, process_lock, publications, refreshes, replace,
-    robots, statement::Statement, store, suspects, traffic, way_out,
+    robots, secrets, statement::Statement, suspects, traffic,
 };
 
 impl Store {
@@ -49,11 +49,10 @@ fn every_statement(engine: Engine) -> Vec<Statement> {
         refreshes::FIXED,
         replace::FIXED,
         robots::FIXED,
-        store::FIXED,
         suspects::FIXED,
         traffic::paths::sql::FIXED,
         traffic::sql::FIXED,
-        way_out::FIXED,
+        secrets::FIXED,
     ];
     let mut all: Vec<Statement> = fixed.into_iter().flatten().copied().cloned().collect();
     if engine == Engine::Postgres {

@@ -77,6 +77,7 @@ mod refreshes;
 mod repair;
 mod replace;
 mod robots;
+mod secrets;
 mod sqlite;
 mod sqlite_file;
 mod sqlite_writer;
@@ -85,7 +86,6 @@ mod store;
 mod suspects;
 mod traffic;
 mod transaction;
-mod way_out;
 
 pub use address_ranges::{Ranges, StoredRanges};
 pub use admin::{Access, AdminToken, StoredSession, TokenScope};
@@ -128,6 +128,7 @@ pub use repair::{Repair, RepairedTable};
 pub use replace::Changes;
 pub use robots::{RobotCount, RobotPage, RobotQuery, RobotSort, Robots};
 pub use row::StoredRobot;
+pub use secrets::WayOut;
 pub use store::Store;
 pub use suspects::{StoredSuspects, Suspects};
 pub use traffic::{
@@ -136,4 +137,3 @@ pub use traffic::{
     TrafficPart, TrafficSeries, TrafficSpan, TrafficStep, TrafficSum, TrafficSums, path_above,
     path_pattern, path_text,
 };
-pub use way_out::WayOut;

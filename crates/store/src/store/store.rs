@@ -24,14 +24,6 @@ pub struct Store {
     pub(super) database: Arc<Database>,
 }
 
-statements! {
-    OWN_ROBOT_KEY = "read the key of our own site robot",
-        "SELECT secret FROM own_robot_key WHERE id = 1";
-    INIT_OWN_ROBOT_KEY = "save the key of our own site robot",
-        "INSERT INTO own_robot_key (id, secret, created_ms) VALUES (1, $1, $2) \
-         ON CONFLICT (id) DO NOTHING";
-}
-
 impl Store {
     /// Opens a database, creates what is missing, and brings its tables up to date.
     ///
@@ -147,28 +139,6 @@ impl Store {
     /// Fails when it does not.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.registry_version().await.map(|_| ())
-    }
-
-    /// Returns the key of our own site robot; where there is none, `new` becomes it.
-    ///
-    /// Of any number of instances that need it first, all get the same.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the database does.
-    pub async fn own_robot_key(&self, new: &str, now_ms: i64) -> Result<String, StoreError> {
-        let key = || self.database.first::<(String,)>(&OWN_ROBOT_KEY, &[]);
-        if let Some((known,)) = key().await? {
-            return Ok(known);
-        }
-        let values = [new.into(), now_ms.into()];
-        let init = self.database.execute(&INIT_OWN_ROBOT_KEY, &values);
-        init.await?;
-        let (key,) = key().await?.ok_or_else(|| {
-            let gone = sqlx::Error::Decode("no row".into());
-            self.database.error(&OWN_ROBOT_KEY, &gone)
-        })?;
-        Ok(key)
     }
 
     /// Has `SQLite` write from its log into its file what it would write when it is closed.

@@ -15,8 +15,8 @@ use robot_detection_layer::registry::{FixedMap, KeyHash};
 use robot_detection_store::store::{PathCount, TrafficCount, TrafficKey};
 
 use super::{
+    cell::Decision,
     cell::{CLASSES, Cell, class},
-    decision::Decision,
     notes::Notes,
     paths::{Ring, Settled, Ticket, Window},
 };

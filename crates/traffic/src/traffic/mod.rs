@@ -12,7 +12,6 @@
 
 mod cell;
 mod counters;
-mod decision;
 mod evidence_writer;
 mod figures;
 mod kept;
@@ -24,9 +23,9 @@ mod pending;
 mod suspects;
 mod writer;
 
+pub use cell::decision_word;
 pub use counters::Counted;
 pub use counters::SiteCounters;
-pub use decision::decision_word;
 pub use figures::TimesError;
 pub use figures::{
     By, Course, Figures, KnownRobots, Line, Moment, NONE_KNOWN, SPARED, Times, TrafficFilter,
