@@ -159,7 +159,7 @@ mod tests {
                     reason: hostile(),
                 }],
                 known: Some(LastVisitView {
-                    state: "done",
+                    state: "done".to_owned(),
                     depth: 1,
                     found_on: hostile(),
                     described: true,

@@ -11,6 +11,7 @@
 //! the visits of all robots are described.
 
 mod cell;
+mod cells;
 mod counters;
 mod evidence_writer;
 mod figures;
@@ -24,7 +25,7 @@ mod suspects;
 mod writer;
 
 pub use cell::decision_word;
-pub use counters::Counted;
+pub use cells::Counted;
 pub use counters::SiteCounters;
 pub use figures::TimesError;
 pub use figures::{
