@@ -341,7 +341,6 @@ impl RunLoop {
             let settings = visitor.settings();
             let entered =
                 settings
-                    .store
                     .frontier()
                     .enter_urls(&settings.site, run_id, position, &sitemaps);
             let mut recorded = RecordSummary::default();

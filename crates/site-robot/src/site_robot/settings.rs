@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crate::filter::{Commands, Filter, RunNames};
 use crate::render::RenderLimits;
 use robot_detection_layer::clock::Clock;
-use robot_detection_store::store::Store;
+use robot_detection_store::store::{Frontier, Publications, Store};
 
 use super::{RobotConf, TrapLimits, scope::Scope, source::PageSource};
 
@@ -92,6 +92,14 @@ impl Rendering {
 }
 
 impl Settings {
+    pub(super) fn frontier(&self) -> Frontier<'_> {
+        self.store.frontier()
+    }
+
+    pub(super) fn publications(&self) -> Publications<'_> {
+        self.store.publications()
+    }
+
     /// Returns `true` if what is logged from this `loglevel` on is to be seen.
     pub(super) fn tells(&self, level: u8) -> bool {
         self.conf.has_own("loglevel") && self.conf.loglevel >= level

@@ -118,7 +118,7 @@ impl SiteRobot {
             only: Vec::new(),
             ..settings.clone()
         };
-        let open = settings.store.frontier().open_run(&settings.site).await?;
+        let open = settings.frontier().open_run(&settings.site).await?;
         let is_whole = open.is_some_and(|open| open.settings == run_settings(&whole));
         Ok(is_whole.then(|| {
             Arc::new(Shared {

@@ -288,7 +288,6 @@ impl PageVisitor {
     ) -> Result<PageRecord, SiteRobotError> {
         let settings = self.settings();
         let lines = settings
-            .store
             .frontier()
             .links(&settings.site, &claimed.url)
             .await?;

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use crate::{
-    filter::{FilterRun, Surroundings},
+    filter::{Filter, FilterRun, Surroundings},
     render::Answer,
 };
 use robot_detection_store::{
@@ -76,6 +76,15 @@ pub(super) struct ServerDescriptions {
 impl PageVisitor {
     pub(super) fn settings(&self) -> &Settings {
         &self.shared.settings
+    }
+
+    /// Returns the filters, each with its run.
+    pub(super) fn filters(&self) -> [(&Filter, &FilterRun); 2] {
+        let settings = self.settings();
+        [
+            (&settings.enumeration, &self.enumeration_run),
+            (&settings.generation, &self.generation_run),
+        ]
     }
 
     /// Returns the [`Surroundings`] of a filter's run.
