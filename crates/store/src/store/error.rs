@@ -10,6 +10,7 @@ use std::{
 
 use sqlx::migrate::MigrateError;
 use tokio::sync::Notify;
+use tracing::{info, warn};
 
 /// Error of the database.
 ///
@@ -365,6 +366,40 @@ pub(super) fn kind_of_sqlite_code(code: &str) -> StoreErrorKind {
         // CORRUPT, NOTADB
         Ok(11 | 26) => StoreErrorKind::Corrupt,
         _ => StoreErrorKind::Other,
+    }
+}
+
+/// What waits while the database is away, of which its begin and its end are told once.
+#[derive(Debug)]
+pub struct Outage {
+    is_on: bool,
+    begins: &'static str,
+    ends: &'static str,
+}
+
+impl Outage {
+    /// Creates one that has not begun, with what is told of it.
+    #[must_use]
+    pub const fn new(begins: &'static str, ends: &'static str) -> Self {
+        Self {
+            is_on: false,
+            begins,
+            ends,
+        }
+    }
+
+    /// Tells of the first failure.
+    pub fn failed(&mut self, error: &StoreError) {
+        if !std::mem::replace(&mut self.is_on, true) {
+            warn!(%error, "{}: {error}", self.begins);
+        }
+    }
+
+    /// Tells of the first success behind a failure.
+    pub fn succeeded(&mut self) {
+        if std::mem::take(&mut self.is_on) {
+            info!("{}", self.ends);
+        }
     }
 }
 

@@ -97,7 +97,7 @@ pub use descriptions::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, Descriptions,
     SaveOutcome, StoredDescription,
 };
-pub use error::{Absence, StoreError, StoreErrorKind};
+pub use error::{Absence, Outage, StoreError, StoreErrorKind};
 pub use evidence::{
     ANY_REASON, AddressNetwork, BrokenRule, EVIDENCE_EVENTS, Evidence, EvidenceBatch,
     EvidenceQuery, EvidenceRows, Forgetting, ForgottenRows, KeptAddresses, KeptViolation,
