@@ -131,7 +131,7 @@ impl Compiler<'_> {
     fn filter(&mut self, text: &FilterText) -> Filter {
         let mut state = FilterState::default();
         let mut directives: [Vec<Compiled>; 6] = Default::default();
-        for stage in Stage::ALL {
+        for &stage in Stage::ALL {
             let mut compiled = Vec::new();
             // What the stage before could not decide yet is decided first.
             compiled.append(&mut state.deferred);

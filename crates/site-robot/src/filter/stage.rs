@@ -2,58 +2,31 @@
 
 use std::{fmt, sync::Arc};
 
-/// Stage of a filter, which is also the first word of its directives.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Stage {
-    /// Once, before the first resource.
-    Setup,
-    /// Before a resource is retrieved: only its URL is known.
-    MetaData,
-    /// After it is retrieved.
-    Data,
-    /// Links to other resources are collected.
-    Enumerate,
-    /// Its resource description is made.
-    Generate,
-    /// Once, after the last resource.
-    Shutdown,
+robot_detection_store::words! {
+    /// Stage of a filter, which is also the first word of its directives.
+    #[derive(Hash, Ord, PartialOrd)]
+    pub enum Stage {
+        /// Once, before the first resource.
+        Setup = "Setup",
+        /// Before a resource is retrieved: only its URL is known.
+        MetaData = "MetaData",
+        /// After it is retrieved.
+        Data = "Data",
+        /// Links to other resources are collected.
+        Enumerate = "Enumerate",
+        /// Its resource description is made.
+        Generate = "Generate",
+        /// Once, after the last resource.
+        Shutdown = "Shutdown",
+    }
 }
 
 impl Stage {
-    /// All stages, in order.
-    pub const ALL: [Self; 6] = [
-        Self::Setup,
-        Self::MetaData,
-        Self::Data,
-        Self::Enumerate,
-        Self::Generate,
-        Self::Shutdown,
-    ];
-
     /// Returns the stage of that name; upper and lower case are the same.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.into_iter();
+        let mut all = Self::ALL.iter().copied();
         all.find(|stage| stage.as_str().eq_ignore_ascii_case(name))
-    }
-
-    /// Returns the name, as the reference writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Setup => "Setup",
-            Self::MetaData => "MetaData",
-            Self::Data => "Data",
-            Self::Enumerate => "Enumerate",
-            Self::Generate => "Generate",
-            Self::Shutdown => "Shutdown",
-        }
-    }
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

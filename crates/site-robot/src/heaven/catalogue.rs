@@ -37,7 +37,7 @@ pub struct Catalogue {
     /// Digest of path and query of each page whose original opens without a login, in order.
     open: Vec<u64>,
     /// Numbers of the entries that each view lists.
-    orders: [Vec<u32>; View::ALL.len()],
+    orders: Vec<Vec<u32>>,
     /// Numbers of the few entries that are nearest to the starting points.
     nearest: Vec<u32>,
     sitemaps: Vec<Range<usize>>,
@@ -322,7 +322,7 @@ impl Default for Catalogue {
             aliases: Vec::new(),
             addresses: Vec::new(),
             open: Vec::new(),
-            orders: Default::default(),
+            orders: Vec::new(),
             nearest: Vec::new(),
             sitemaps: std::iter::once(0..0).collect(),
             sitemap_dates: vec![None],
@@ -348,7 +348,7 @@ fn pages_of(aliases: BTreeMap<Box<str>, Box<str>>, catalogue: &Catalogue) -> Vec
 }
 
 /// Returns the numbers of the entries in the order of each view.
-fn orders(entries: &[Entry]) -> [Vec<u32>; View::ALL.len()] {
+fn orders(entries: &[Entry]) -> Vec<Vec<u32>> {
     let numbered = (0_u32..).zip(entries);
     let mut by_title: Vec<_> = numbered
         .map(|(at, entry)| (entry.label().to_lowercase(), at, entry))
@@ -359,12 +359,13 @@ fn orders(entries: &[Entry]) -> [Vec<u32>; View::ALL.len()] {
         .into_iter()
         .map(|(_, at, entry)| (at, entry))
         .collect();
-    View::ALL.map(|view| {
+    let order = |view: &View| {
         let listed = by_title.iter().filter(|(_, entry)| view.lists(entry));
         let mut listed: Vec<_> = listed.copied().collect();
         listed.sort_by(|(_, a), (_, b)| view.compare(a, b));
         listed.into_iter().map(|(at, _)| at).collect()
-    })
+    };
+    View::ALL.iter().map(order).collect()
 }
 
 /// Returns the numbers of the entries that are nearest to the starting points, the newest first.

@@ -118,7 +118,7 @@ fn write_llms<'i>(
         link(&page.title, &settings.whole(&below), &note, &mut out);
     }
     out.push_str("\n## Optional\n\n");
-    for view in View::ALL {
+    for &view in View::ALL {
         let count = catalogue.count(view);
         if count > 0 {
             let note = format!("{count}, {} a page", PAGE_LINKS);
@@ -155,7 +155,7 @@ pub(super) fn link(title: &str, url: &str, note: &str, out: &mut String) {
 
 /// Returns the paths of the start page, the style sheet and all pages of indexes.
 pub(super) fn listings(catalogue: &Catalogue) -> impl Iterator<Item = String> {
-    let indexes = View::ALL.into_iter().flat_map(|view| {
+    let indexes = View::ALL.iter().flat_map(|&view| {
         let last = catalogue.listing(view, 1).map_or(0, |first| first.last);
         (1..=last).map(move |number| match number {
             1 => format!("{}index.html", view.path(1)),

@@ -31,7 +31,7 @@ pub(super) struct PageLink<'c> {
 
 impl<'s> Frame<'s> {
     pub(super) fn new(catalogue: &Catalogue, settings: &'s HeavenSettings) -> Self {
-        let views = View::ALL.into_iter().map(|view| ViewLink {
+        let views = View::ALL.iter().map(|&view| ViewLink {
             path: view.path(1),
             heading: view.heading(),
             count: catalogue.count(view),

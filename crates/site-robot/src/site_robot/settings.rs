@@ -12,16 +12,18 @@ use super::{RobotConf, TrapLimits, scope::Scope, source::PageSource};
 /// Name of a robot whose User-Agent has none.
 const USER_AGENT: &str = "robot-detection";
 
-/// Which pages are read as scripts make them.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Rendering {
-    /// None.
-    #[default]
-    Never,
-    /// Those that have scripts and no words.
-    Empty,
-    /// All that are HTML.
-    Always,
+robot_detection_store::words! {
+    /// Which pages are read as scripts make them.
+    #[derive(Default)]
+    pub enum Rendering {
+        /// None.
+        #[default]
+        Never = "never",
+        /// Those that have scripts and no words.
+        Empty = "empty",
+        /// All that are HTML.
+        Always = "always",
+    }
 }
 
 /// Starting point.
@@ -68,27 +70,6 @@ pub(super) struct Settings {
     /// Reason to hold back new and changed pages even if the run is accepted.
     pub(super) hold: Option<String>,
     pub(super) on_end: Option<Arc<super::OnEnd>>,
-}
-
-impl Rendering {
-    /// Every one of them.
-    pub const ALL: &'static [Self] = &[Self::Never, Self::Empty, Self::Always];
-
-    /// Returns the word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::Empty => "empty",
-            Self::Always => "always",
-        }
-    }
-
-    /// Returns what a word names.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|one| one.as_str() == word)
-    }
 }
 
 impl Settings {

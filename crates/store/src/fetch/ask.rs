@@ -63,20 +63,8 @@ impl Fetcher {
         if response.status() != StatusCode::OK {
             return Ok(answered);
         }
-        let limit = usize::try_from(self.limits().max_body_bytes).unwrap_or(usize::MAX);
-        while let Some(chunk) = response
-            .chunk()
-            .await
-            .map_err(|error| self.classify(ask.url, error))?
-        {
-            let room = limit.saturating_sub(answered.bytes.len());
-            answered.is_cut = chunk.len() > room;
-            let fits = chunk.get(..room).unwrap_or(&chunk);
-            answered.bytes.extend_from_slice(fits);
-            if answered.is_cut {
-                break;
-            }
-        }
+        let read = beginning(&mut response, self.limits()).await;
+        (answered.bytes, answered.is_cut) = read.map_err(|error| self.classify(ask.url, error))?;
         Ok(answered)
     }
 }
@@ -96,6 +84,23 @@ impl AnyStatusResponse {
             is_cut: false,
         }
     }
+}
+
+/// Reads a body as far as the limits allow; returns whether there is more.
+async fn beginning(
+    response: &mut reqwest::Response,
+    limits: &FetchLimits,
+) -> reqwest::Result<(Vec<u8>, bool)> {
+    let limit = usize::try_from(limits.max_body_bytes).unwrap_or(usize::MAX);
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        let room = limit.saturating_sub(body.len());
+        body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+        if chunk.len() > room {
+            return Ok((body, true));
+        }
+    }
+    Ok((body, false))
 }
 
 /// Client that sends requests as they are, and returns answers of any status.
@@ -126,15 +131,7 @@ impl Poster {
     /// Fails when the server cannot be reached, and when the answer takes too long.
     pub async fn send(&self, request: Request<Bytes>) -> reqwest::Result<Response<Bytes>> {
         let mut answer = self.client.execute(request.try_into()?).await?;
-        let limit = usize::try_from(self.limits.max_body_bytes).unwrap_or(usize::MAX);
-        let mut body = Vec::new();
-        while let Some(chunk) = answer.chunk().await? {
-            let room = limit.saturating_sub(body.len());
-            body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
-            if chunk.len() > room {
-                break;
-            }
-        }
+        let (body, _) = beginning(&mut answer, &self.limits).await?;
         let mut response = Response::new(Bytes::from(body));
         *response.status_mut() = answer.status();
         *response.headers_mut() = std::mem::take(answer.headers_mut());

@@ -12,14 +12,16 @@ const SEEN_MS: i64 = 5 * 60 * 1_000;
 /// Digits of a digest by which lists name a session.
 const KEY_DIGITS: usize = 16;
 
-/// What a token may do.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum TokenScope {
-    /// Asks, and changes nothing.
-    Read,
-    /// Asks and changes.
-    #[default]
-    Write,
+crate::words! {
+    /// What a token may do.
+    #[derive(Default)]
+    pub enum TokenScope {
+        /// Asks, and changes nothing.
+        Read = "read",
+        /// Asks and changes.
+        #[default]
+        Write = "write",
+    }
 }
 
 columns! {
@@ -110,22 +112,10 @@ statements! {
         "DELETE FROM admin_sessions WHERE expires_ms <= $1";
 }
 
-impl TokenScope {
-    /// Returns the scope as it is written: `read` or `write`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-}
-
 // A word that is not known opens no more than it has to.
-column!(TokenScope, String, |word| Ok(match &*word {
-    "write" => TokenScope::Write,
-    _ => TokenScope::Read,
-}));
+column!(TokenScope, String, |word| Ok(
+    TokenScope::from_word(&word).unwrap_or(TokenScope::Read)
+));
 
 impl AdminToken {
     /// Creates a token that may do everything and does not end.

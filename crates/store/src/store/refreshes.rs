@@ -7,17 +7,18 @@ use super::{Lease, StoreError, row::to_json, statement::Value, transaction::Tran
 /// Refreshes of one source that the history keeps.
 const KEPT: i64 = 200;
 
-/// Outcome of a refresh.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum RefreshOutcome {
-    /// The source was read and its robots replaced.
-    Replaced,
-    /// The source has the same content as before.
-    NotModified,
-    /// The document looks damaged and is held back until a person accepts it; the old robots stay.
-    Held,
-    /// The source could not be read, or was refused; the old robots stay.
-    Failed,
+crate::words! {
+    /// Outcome of a refresh.
+    pub enum RefreshOutcome {
+        /// The source was read and its robots replaced.
+        Replaced = "replaced",
+        /// The source has the same content as before.
+        NotModified = "not-modified",
+        /// The document looks damaged and is held back until a person accepts it; the old robots stay.
+        Held = "held",
+        /// The source could not be read, or was refused; the old robots stay.
+        Failed = "failed",
+    }
 }
 
 columns! {
@@ -214,24 +215,9 @@ impl Lease {
     }
 }
 
-impl RefreshOutcome {
-    /// Returns the word that the database, JSON and the pages use.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Replaced => "replaced",
-            Self::NotModified => "not-modified",
-            Self::Held => "held",
-            Self::Failed => "failed",
-        }
-    }
-}
-
 column!(RefreshOutcome, String, |word| {
-    use RefreshOutcome::{Failed, Held, NotModified, Replaced};
-    let mut all = [Replaced, NotModified, Held, Failed].into_iter();
-    let found = all.find(|outcome| outcome.as_str() == word);
-    found.ok_or_else(|| format!("{word:?} is no outcome of a refresh").into())
+    let outcome = RefreshOutcome::from_word(&word);
+    outcome.ok_or_else(|| format!("{word:?} is no outcome of a refresh").into())
 });
 
 impl<'a> From<&'a RefreshOutcome> for Value<'a> {

@@ -34,32 +34,36 @@ columns! {
     }
 }
 
-/// State of a run.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-// An index allows one `Running` run a site. It ends as one of the others, of which only `Held`
-// changes once more: to `Finished`, when somebody accepts its results.
-#[non_exhaustive]
-pub enum RunState {
-    /// It goes on, or was cut off and can be resumed.
-    Running,
-    /// It came to its end.
-    Finished,
-    /// It came to its end, and its results wait until somebody accepts them.
-    Held,
-    /// It was given up for another one.
-    Abandoned,
+crate::words! {
+    /// State of a run.
+    #[derive(Deserialize, Serialize)]
+    // An index allows one `Running` run a site. It ends as one of the others, of which only `Held`
+    // changes once more: to `Finished`, when somebody accepts its results.
+    #[non_exhaustive]
+    pub enum RunState {
+        /// It goes on, or was cut off and can be resumed.
+        Running = "running",
+        /// It came to its end.
+        Finished = "finished",
+        /// It came to its end, and its results wait until somebody accepts them.
+        Held = "held",
+        /// It was given up for another one.
+        Abandoned = "abandoned",
+    }
 }
 
-/// Command to the instances that work on a run.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum RunCommand {
-    /// Work.
-    #[default]
-    Run,
-    /// Wait until they shall work.
-    Pause,
-    /// Finish what they have begun, and leave the rest for later.
-    Stop,
+crate::words! {
+    /// Command to the instances that work on a run.
+    #[derive(Default)]
+    pub enum RunCommand {
+        /// Work.
+        #[default]
+        Run = "run",
+        /// Wait until they shall work.
+        Pause = "pause",
+        /// Finish what they have begun, and leave the rest for later.
+        Stop = "stop",
+    }
 }
 
 columns! {
@@ -214,43 +218,13 @@ impl Frontier<'_> {
     }
 }
 
-impl RunState {
-    /// Returns the word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Finished => "finished",
-            Self::Held => "held",
-            Self::Abandoned => "abandoned",
-        }
-    }
-}
+column!(RunState, String, |word| Ok(
+    RunState::from_word(&word).unwrap_or(RunState::Abandoned)
+));
 
-column!(RunState, String, |word| Ok(match &*word {
-    "running" => RunState::Running,
-    "finished" => RunState::Finished,
-    "held" => RunState::Held,
-    _ => RunState::Abandoned,
-}));
-
-impl RunCommand {
-    /// Returns the word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Pause => "pause",
-            Self::Stop => "stop",
-        }
-    }
-}
-
-column!(RunCommand, String, |word| Ok(match &*word {
-    "pause" => RunCommand::Pause,
-    "stop" => RunCommand::Stop,
-    _ => RunCommand::Run,
-}));
+column!(RunCommand, String, |word| Ok(
+    RunCommand::from_word(&word).unwrap_or_default()
+));
 
 impl RunCounts {
     /// Adds the counts of another run.
