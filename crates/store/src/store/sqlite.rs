@@ -103,20 +103,8 @@ async fn open_memory(
     place: &DatabaseLocation,
     options: SqliteConnectOptions,
 ) -> Result<Pools, StoreError> {
-    let pool = SqlitePoolOptions::new()
-        .max_connections(1)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        // It is in this process: no network loses it.
-        .test_before_acquire(false)
-        .acquire_timeout(QUEUE_TIMEOUT)
-        .connect_with(options)
-        .await
-        .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
-    let mut connection = pool
-        .acquire()
-        .await
-        .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
+    let pool = connect_pool(place, 1, None, &options).await?;
+    let mut connection = pool.acquire().await.map_err(of_open(place))?;
     migrate(place, &mut connection).await?;
     drop(connection);
     Ok(Pools::Sqlite {
@@ -143,10 +131,7 @@ async fn open_file(
     }
     // The journal mode is a property of the file: set once here, all later connections find it.
     let first = options.clone().journal_mode(SqliteJournalMode::Wal);
-    let mut connection = first
-        .connect()
-        .await
-        .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
+    let mut connection = first.connect().await.map_err(of_open(place))?;
     migrate(place, &mut connection).await?;
     let reading = options.clone().row_buffer_size(ROWS);
     let write = connect_pool(place, 1, None, &options).await?;
@@ -157,7 +142,7 @@ async fn open_file(
     // The last connection to close would empty the log: the pools are open now.
     let closed = connection.close().await;
     drop(starting);
-    closed.map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
+    closed.map_err(of_open(place))?;
     Ok(pools)
 }
 
@@ -170,6 +155,10 @@ async fn refuse_fault(place: &DatabaseLocation, path: &Path) -> Result<(), Store
             Err(StoreError::of_migration(place, &newer))
         }
     }
+}
+
+fn of_open(place: &DatabaseLocation) -> impl Fn(sqlx::Error) -> StoreError {
+    |error| StoreError::of_open(place, &error, OPEN_ADVICE)
 }
 
 async fn connect_pool(
@@ -187,7 +176,7 @@ async fn connect_pool(
         .acquire_timeout(QUEUE_TIMEOUT)
         .connect_with(options.clone())
         .await
-        .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))
+        .map_err(of_open(place))
 }
 
 /// Carries the write-ahead log over to the file as far as nobody reads it.
@@ -199,7 +188,7 @@ pub(super) async fn carry_over(read: &SqlitePool) -> Result<(), sqlx::Error> {
         .map(drop)
 }
 
-async fn migrate(
+pub(super) async fn migrate(
     place: &DatabaseLocation,
     connection: &mut sqlx::SqliteConnection,
 ) -> Result<(), StoreError> {
