@@ -121,7 +121,7 @@ fn write_llms<'i>(
     for &view in View::ALL {
         let count = catalogue.count(view);
         if count > 0 {
-            let note = format!("{count}, {} a page", PAGE_LINKS);
+            let note = format!("{count}, {PAGE_LINKS} a page");
             link(
                 view.heading(),
                 &settings.whole(&view.path(1)),

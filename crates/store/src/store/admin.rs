@@ -163,8 +163,7 @@ impl Access<'_> {
     ///
     /// Fails when the database does.
     pub async fn password_hash(self) -> Result<Option<String>, StoreError> {
-        let row = self.db.value::<String>(&ADMIN_PASSWORD, &[]);
-        Ok(row.await?.map(|hash| hash))
+        self.db.value(&ADMIN_PASSWORD, &[]).await
     }
 
     /// Sets the password's PHC string, ends all sessions, and forgets failed logins.
@@ -173,13 +172,11 @@ impl Access<'_> {
     ///
     /// Fails when the database does, and then changes nothing.
     pub async fn set_password_hash(self, hash: &str, now_ms: i64) -> Result<(), StoreError> {
-        let what = SET_ADMIN_PASSWORD.what;
-        let mut transaction = self.db.begin(what).await?;
+        let (set, forget) = (&SET_ADMIN_PASSWORD, &FORGET_ALL_LOGIN_FAILURES);
+        let mut transaction = self.db.begin(set.what).await?;
         let values = [hash.into(), now_ms.into()];
-        let set = &SET_ADMIN_PASSWORD;
         transaction.execute(set, &values).await?;
         transaction.execute(&DELETE_SESSIONS, &[]).await?;
-        let forget = &FORGET_ALL_LOGIN_FAILURES;
         transaction.execute(forget, &[]).await?;
         transaction.commit().await
     }

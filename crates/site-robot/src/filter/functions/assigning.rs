@@ -9,7 +9,7 @@ use std::{
 use time::{Date, OffsetDateTime};
 
 use crate::filter::{
-    CommandLine, MimeTypes, Resource, Source, Work,
+    CommandLine, MimeTypes, Resource, Source, Step, Work,
     content::Content,
     pattern::Pattern,
     sniff::{is_untold, sniff},
@@ -44,7 +44,7 @@ pub(super) fn source(making: &mut FunctionContext<'_>) -> Made {
         (Some(value), None) => {
             let value = value.to_owned();
             Ok(change(move |work| {
-                work.resource.assign(&to, value.as_str())
+                work.resource.assign(&to, value.as_str());
             }))
         }
         (None, Some(source)) => {
@@ -71,22 +71,22 @@ pub(super) fn clear(making: &mut FunctionContext<'_>) -> Made {
 }
 
 /// Makes the type of the file name's extension.
-pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn type_by_extension(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let from = Source::named(making.parameters.optional("src").unwrap_or("path"));
     let Some(types) = making.state.types.clone() else {
         making.warn(
             "no types are known: the filter has no Setup fn=setup-type-by-extension that could be \
              read",
         );
-        return Ok(nothing());
+        return nothing();
     };
     let to = Source::named("type");
-    Ok(change(move |work| {
+    change(move |work| {
         let name = work.resource.source(&from);
         if let Some(media_type) = name.and_then(|name| types.of_name(&name)) {
             work.resource.assign(&to, media_type);
         }
-    }))
+    })
 }
 
 /// Makes a value where a source equals another one.
@@ -125,22 +125,22 @@ fn generate_by(
 }
 
 /// Makes the source `md5` of the body, as it was received.
-pub(super) fn md5(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     making.state.has_md5 = true;
     let to = Source::named("md5");
-    Ok(change(move |work| {
+    change(move |work| {
         if let Some(content) = work.resource.content().map(Arc::clone) {
             work.resource.assign(&to, content.md5());
         }
-    }))
+    })
 }
 
 /// Makes the date at which the description ends.
-pub(super) fn expires(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn expires(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let from = Source::named("expires");
     let to = making.parameters.optional("dst").unwrap_or("rd-expires");
     let to = Source::named(to);
-    Ok(change(move |work| {
+    change(move |work| {
         let now = instant(work.now_ms);
         let said = work.resource.source(&from);
         let said = said.and_then(|value| httpdate::parse_http_date(value.trim()).ok());
@@ -149,17 +149,17 @@ pub(super) fn expires(making: &mut FunctionContext<'_>) -> Made {
         let expires = expires.unwrap_or_else(|| three_months_after(now));
         let expires = httpdate::fmt_http_date(expires);
         work.resource.assign(&to, expires);
-    }))
+    })
 }
 
 /// Makes the date at which the description is made.
-pub(super) fn last_modified(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn last_modified(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let to = making.parameters.optional("dst");
     let to = Source::named(to.unwrap_or("rd-last-modified"));
-    Ok(change(move |work| {
+    change(move |work| {
         let now = httpdate::fmt_http_date(instant(work.now_ms));
         work.resource.assign(&to, now);
-    }))
+    })
 }
 
 /// Returns an instant of the years 1970 to 9998, which HTTP dates can name with three months more.

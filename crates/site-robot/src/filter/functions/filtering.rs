@@ -143,12 +143,12 @@ fn within(is_in: bool, reason: impl FnOnce() -> String) -> Result<(), String> {
 }
 
 /// Makes a test for a checksum that no better URL has too.
-pub(super) fn md5(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn md5(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     if !making.state.has_md5 {
         making.warn("no generate-md5 before filter-by-md5: the body's checksum is taken");
     }
     let source = Source::named("md5");
-    Ok(test(move |work| {
+    test(move |work| {
         let resource = &*work.resource;
         let url = resource.url().as_str();
         let assigned = resource.source(&source);
@@ -163,7 +163,7 @@ pub(super) fn md5(making: &mut FunctionContext<'_>) -> Made {
         let reason = format!("md5 {md5:?} was seen in another resource");
         work.resource.set_better(better);
         Err(reason)
-    }))
+    })
 }
 
 /// Reads the rules that the filter follows.
@@ -182,15 +182,15 @@ pub(super) fn setup_rules(making: &mut FunctionContext<'_>) -> Made {
 }
 
 /// Makes the test of the rules.
-pub(super) fn process_rules(making: &mut FunctionContext<'_>) -> Made {
+pub(super) fn process_rules(making: &mut FunctionContext<'_>) -> Box<dyn Step> {
     let Some(rules) = making.state.rules.clone() else {
         making.warn("no rules to process: the filter has no Setup fn=filterrules-setup");
-        return Ok(nothing());
+        return nothing();
     };
-    Ok(test(move |work| match rules.verdict(work.resource) {
+    test(move |work| match rules.verdict(work.resource) {
         RuleVerdict::Included => Ok(()),
         RuleVerdict::Excluded(reason) => Err(reason),
-    }))
+    })
 }
 
 fn read_log_type(name: &str) -> Result<LogType, String> {

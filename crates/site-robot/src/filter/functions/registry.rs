@@ -143,29 +143,33 @@ pub(super) const BUILT_IN: [BuiltIn; 30] = [
     at(&[Setup], "setup-type-by-extension", assigning::setup_types),
     at(TESTED, "filter-by-exact", filtering::exact),
     once(TESTED, "filter-by-max", filtering::max),
-    once(RETRIEVED, "filter-by-md5", filtering::md5),
+    once(RETRIEVED, "filter-by-md5", |making| {
+        Ok(filtering::md5(making))
+    }),
     at(TESTED, "filter-by-prefix", filtering::prefix),
     at(TESTED, "filter-by-regex", filtering::regex),
-    at(TESTED, "filterrules-process", filtering::process_rules),
+    at(TESTED, "filterrules-process", |making| {
+        Ok(filtering::process_rules(making))
+    }),
     at(ANY_RESOURCE, "assign-source", assigning::source),
-    at(
-        ANY_RESOURCE,
-        "assign-type-by-extension",
-        assigning::type_by_extension,
-    ),
+    at(ANY_RESOURCE, "assign-type-by-extension", |making| {
+        Ok(assigning::type_by_extension(making))
+    }),
     at(ANY_RESOURCE, "clear-source", assigning::clear),
     at(RETRIEVED, "convert-to-html", assigning::convert),
     at(&[Generate], "copy-attribute", extraction::copy),
     at(ANY_RESOURCE, "generate-by-exact", assigning::by_exact),
     at(ANY_RESOURCE, "generate-by-prefix", assigning::by_prefix),
     at(ANY_RESOURCE, "generate-by-regex", assigning::by_regex),
-    at(RETRIEVED, "generate-md5", assigning::md5),
-    at(RETRIEVED, "generate-rd-expires", assigning::expires),
-    at(
-        RETRIEVED,
-        "generate-rd-last-modified",
-        assigning::last_modified,
-    ),
+    at(RETRIEVED, "generate-md5", |making| {
+        Ok(assigning::md5(making))
+    }),
+    at(RETRIEVED, "generate-rd-expires", |making| {
+        Ok(assigning::expires(making))
+    }),
+    at(RETRIEVED, "generate-rd-last-modified", |making| {
+        Ok(assigning::last_modified(making))
+    }),
     at(&[Generate], "rename-attribute", extraction::rename),
     at(&[Enumerate], "enumerate-urls", enumerate::urls),
     at(
