@@ -96,8 +96,9 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("canonical", &[]),
             ("summary", &[]),
             ("traps", &[]),
-            ("suspicion", &["traps"]),
-            ("traffic", &["summary", "suspicion"]),
+            ("slots", &[]),
+            ("suspicion", &["slots", "traps"]),
+            ("traffic", &["slots", "summary", "suspicion"]),
         ],
     ),
     (

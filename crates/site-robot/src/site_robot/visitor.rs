@@ -12,10 +12,8 @@ use std::{
 use tokio::sync::watch;
 use url::Url;
 
-use crate::{
-    filter::{Filter, FilterRun, Surroundings},
-    render::Answer,
-};
+use crate::filter::{Filter, FilterRun, Surroundings};
+use crate::render::Answer;
 use robot_detection_store::{
     description::ResourceDescription,
     store::{ClaimedUrl, RunCommand},

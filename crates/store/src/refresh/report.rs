@@ -3,10 +3,8 @@
 use tracing::{debug, info, warn};
 
 use super::{RefreshError, SourceSpec, Trigger, shared::Shared};
-use crate::{
-    fetch::shown_url,
-    store::{RefreshOutcome, RefreshRecord, StoreError},
-};
+use crate::fetch::shown_url;
+use crate::store::{RefreshOutcome, RefreshRecord, StoreError};
 use robot_detection_layer::registry::Source;
 
 /// Logs how a refresh ended: a failure that lasts once, until its reason changes.

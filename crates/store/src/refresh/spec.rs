@@ -56,7 +56,7 @@ impl SourceSpec {
     }
 }
 
-crate::words! {
+words! {
     /// Cause of a refresh.
     pub enum Trigger {
         /// The source was due.

@@ -80,8 +80,7 @@ impl Ranges<'_> {
     ///
     /// Fails when the database does.
     pub async fn load(self, url: &str) -> Result<Option<StoredRanges>, StoreError> {
-        let values = [url.into()];
-        self.db.first(&ADDRESS_RANGES, &values).await
+        self.db.first(&ADDRESS_RANGES, &[url.into()]).await
     }
 
     /// Returns what is known of all lists, by URL, without their prefixes.
@@ -99,7 +98,6 @@ impl Ranges<'_> {
     ///
     /// Fails when the database does.
     pub async fn remove(self, url: &str) -> Result<(), StoreError> {
-        let values = [url.into()];
-        self.db.run(&REMOVE_ADDRESS_RANGES, &values).await
+        self.db.run(&REMOVE_ADDRESS_RANGES, &[url.into()]).await
     }
 }

@@ -12,7 +12,7 @@ const SEEN_MS: i64 = 5 * 60 * 1_000;
 /// Digits of a digest by which lists name a session.
 const KEY_DIGITS: usize = 16;
 
-crate::words! {
+words! {
     /// What a token may do.
     #[derive(Default)]
     pub enum TokenScope {
@@ -263,8 +263,7 @@ impl Access<'_> {
     ///
     /// `NotFound` when there is none of this name.
     pub async fn remove_token(self, name: &str) -> Result<(), StoreError> {
-        let values = [name.into()];
-        match self.db.execute(&DELETE_ADMIN_TOKEN, &values).await? {
+        match self.db.execute(&DELETE_ADMIN_TOKEN, &[name.into()]).await? {
             0 => Err(StoreError::new(
                 StoreErrorKind::NotFound,
                 format!("no token has the name {name:?}"),
@@ -313,8 +312,7 @@ impl Access<'_> {
     ///
     /// Fails when the database does.
     pub async fn sessions(self, now_ms: i64) -> Result<Vec<StoredSession>, StoreError> {
-        let values = [now_ms.into()];
-        self.db.rows(&SESSIONS, &values).await
+        self.db.rows(&SESSIONS, &[now_ms.into()]).await
     }
 
     /// Returns the key of a session, by which lists name it; nobody finds the id from it.
@@ -358,8 +356,7 @@ impl Access<'_> {
     /// Fails when the database does.
     pub async fn delete_session(self, id: &str) -> Result<(), StoreError> {
         let id = hashed(id);
-        let values = [(&id).into()];
-        self.db.run(&DELETE_SESSION, &values).await
+        self.db.run(&DELETE_SESSION, &[(&id).into()]).await
     }
 
     /// Removes sessions that ended; returns how many.
@@ -368,8 +365,7 @@ impl Access<'_> {
     ///
     /// Fails when the database does.
     pub async fn prune_sessions(self, now_ms: i64) -> Result<u64, StoreError> {
-        let values = [now_ms.into()];
-        self.db.execute(&PRUNE_SESSIONS, &values).await
+        self.db.execute(&PRUNE_SESSIONS, &[now_ms.into()]).await
     }
 }
 

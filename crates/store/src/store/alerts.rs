@@ -135,7 +135,6 @@ impl Alerts<'_> {
     ///
     /// Fails when the database does.
     pub async fn attempts(self, limit: u64) -> Result<Vec<AlertAttempt>, StoreError> {
-        let values = [limit.into()];
-        self.db.rows(&ALERT_ATTEMPTS, &values).await
+        self.db.rows(&ALERT_ATTEMPTS, &[limit.into()]).await
     }
 }

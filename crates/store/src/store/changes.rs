@@ -71,8 +71,7 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn heaven_version(&self, site: &str) -> Result<i64, StoreError> {
-        let values = [site.into()];
-        let version = self.database.value(&HEAVEN_VERSION, &values).await?;
+        let version = self.database.value(&HEAVEN_VERSION, &[site.into()]).await?;
         Ok(version.unwrap_or(0))
     }
 

@@ -138,8 +138,7 @@ impl Instances<'_> {
         let own = process_lock::instance();
         let values = [FORGOTTEN_MS.into(), MOST.into(), (&own).into()];
         let mut instances: Vec<StoredInstance> = self.db.rows(&LIST, &values).await?;
-        let most = [MOST_LEASES.into()];
-        let leases: Vec<(String, String)> = self.db.rows(&HELD, &most).await?;
+        let leases: Vec<(String, String)> = self.db.rows(&HELD, &[MOST_LEASES.into()]).await?;
         let mut leads: HashMap<String, Vec<String>> = HashMap::new();
         for (name, holder) in leases {
             if let Some(instance) = LeaseHolder::instance_of(&holder) {

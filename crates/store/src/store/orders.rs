@@ -237,8 +237,7 @@ impl Orders<'_> {
     ///
     /// Fails when the database does.
     pub async fn remove_server(self, holder: &str) -> Result<(), StoreError> {
-        let values = [holder.into()];
-        self.db.run(&REMOVE_SERVER, &values).await
+        self.db.run(&REMOVE_SERVER, &[holder.into()]).await
     }
 
     /// Returns the servers that take orders, as far as is known.

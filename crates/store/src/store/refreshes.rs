@@ -2,12 +2,15 @@
 
 use robot_detection_layer::registry::Source;
 
-use super::{Lease, StoreError, row::to_json, statement::Value, transaction::Transaction};
+use super::{
+    Lease, StoreError, columns::unreadable, row::to_json, statement::Value,
+    transaction::Transaction,
+};
 
 /// Refreshes of one source that the history keeps.
 const KEPT: i64 = 200;
 
-crate::words! {
+words! {
     /// Outcome of a refresh.
     pub enum RefreshOutcome {
         /// The source was read and its robots replaced.
@@ -215,9 +218,12 @@ impl Lease {
     }
 }
 
-column!(RefreshOutcome, String, |word| {
-    let outcome = RefreshOutcome::from_word(&word);
-    outcome.ok_or_else(|| format!("{word:?} is no outcome of a refresh").into())
+// Of a word that is none the row is named, so that it can be looked for.
+column!(RefreshOutcome, row, name, {
+    let word: String = row.try_get(name)?;
+    let id: i64 = row.try_get("refresh_id")?;
+    let reason = || format!("refresh {id} has the outcome {word:?}").into();
+    RefreshOutcome::from_word(&word).ok_or_else(|| unreadable(name, reason()))
 });
 
 impl<'a> From<&'a RefreshOutcome> for Value<'a> {

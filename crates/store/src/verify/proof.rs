@@ -2,7 +2,7 @@
 
 use robot_detection_layer::detect::Verdict;
 
-crate::words! {
+words! {
     /// Way to prove a robot's claim.
     #[derive(Hash)]
     pub enum Method {

@@ -2,10 +2,8 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use crate::{
-    document::{Page, urls_in_text},
-    filter::{FoundLink, MimeTypes},
-};
+use crate::document::{Page, urls_in_text};
+use crate::filter::{FoundLink, MimeTypes};
 
 use super::context::{FunctionContext, Made, MediaType, change};
 

@@ -1,9 +1,7 @@
 //! Functions that make attributes of the description.
 
-use crate::{
-    document::{Meta, Page, PageMatter, shorten_bytes},
-    filter::{CommandLine, Parameters, Source, Step, StepOutcome, Work, quoted},
-};
+use crate::document::{Meta, Page, PageMatter, shorten_bytes};
+use crate::filter::{CommandLine, Parameters, Source, Step, StepOutcome, Work, quoted};
 use robot_detection_store::description::{ResourceDescription, name};
 
 use super::{

@@ -199,8 +199,7 @@ impl Descriptions<'_> {
         site: &str,
         url: &str,
     ) -> Result<Option<StoredDescription>, StoreError> {
-        let values = [site.into(), url.into()];
-        let row: Option<ReadRow> = self.db.first(statement, &values).await?;
+        let row: Option<ReadRow> = self.db.first(statement, &[site.into(), url.into()]).await?;
         let stored = self.read_all(row.into_iter().collect())?;
         Ok(stored.into_iter().next())
     }

@@ -11,7 +11,7 @@ use ipnet::IpNet;
 const V4_BITS: u8 = 24;
 const V6_BITS: u8 = 48;
 
-crate::words! {
+words! {
     /// How much is kept of the addresses of visitors.
     #[derive(Default)]
     #[non_exhaustive]

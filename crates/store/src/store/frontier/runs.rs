@@ -34,7 +34,7 @@ columns! {
     }
 }
 
-crate::words! {
+words! {
     /// State of a run.
     #[derive(Deserialize, Serialize)]
     // An index allows one `Running` run a site. It ends as one of the others, of which only `Held`
@@ -52,7 +52,7 @@ crate::words! {
     }
 }
 
-crate::words! {
+words! {
     /// Command to the instances that work on a run.
     #[derive(Default)]
     pub enum RunCommand {
@@ -166,8 +166,7 @@ impl Frontier<'_> {
     ///
     /// Fails when the database does.
     pub async fn open_run(self, site: &str) -> Result<Option<StoredRun>, StoreError> {
-        let values = [site.into()];
-        self.db.first(&sql::OPEN_RUN, &values).await
+        self.db.first(&sql::OPEN_RUN, &[site.into()]).await
     }
 
     /// Returns a run.
@@ -176,8 +175,7 @@ impl Frontier<'_> {
     ///
     /// `NotFound` when it is not there any more; else as the database fails.
     pub async fn run(self, run_id: i64) -> Result<StoredRun, StoreError> {
-        let values = [run_id.into()];
-        let row: Option<StoredRun> = self.db.first(&sql::RUN, &values).await?;
+        let row: Option<StoredRun> = self.db.first(&sql::RUN, &[run_id.into()]).await?;
         row.ok_or_else(|| {
             StoreError::new(
                 StoreErrorKind::NotFound,

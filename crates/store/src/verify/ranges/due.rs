@@ -69,7 +69,8 @@ pub(super) fn check_loss(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fetch::Conditions, verify::PublishedRanges};
+    use crate::fetch::Conditions;
+    use crate::verify::PublishedRanges;
 
     const NOW: i64 = 1_000 * DAY_MS;
     const DAY: Duration = Duration::from_hours(24);
