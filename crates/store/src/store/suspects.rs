@@ -46,7 +46,8 @@ impl Suspects<'_> {
     pub async fn save(self, suspects: &StoredSuspects, old_ms: i64) -> Result<(), StoreError> {
         let values = values![suspects; instance, at_ms, flags, sketch];
         self.db.execute(&SAVE_SUSPECTS, &values).await?;
-        self.db.run(&PRUNE_SUSPECTS, &[old_ms.into()]).await
+        let values = [old_ms.into()];
+        self.db.run(&PRUNE_SUSPECTS, &values).await
     }
 
     /// Returns what instances have said since a time, by their names.
@@ -55,7 +56,8 @@ impl Suspects<'_> {
     ///
     /// Fails when the database does.
     pub async fn load(self, since_ms: i64) -> Result<Vec<StoredSuspects>, StoreError> {
-        self.db.rows(&SUSPECTS, &[since_ms.into()]).await
+        let values = [since_ms.into()];
+        self.db.rows(&SUSPECTS, &values).await
     }
 
     /// Forgets what an instance has said, which ends.
@@ -64,6 +66,7 @@ impl Suspects<'_> {
     ///
     /// Fails when the database does.
     pub async fn forget(self, instance: &str) -> Result<(), StoreError> {
-        self.db.run(&FORGET_SUSPECTS, &[instance.into()]).await
+        let values = [instance.into()];
+        self.db.run(&FORGET_SUSPECTS, &values).await
     }
 }
